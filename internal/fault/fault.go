@@ -1,0 +1,76 @@
+// Package fault is the one error type that users see and the one table of its
+// codes. A code maps to one HTTP status, one exit code of the command line and
+// one answer to "does trying again help?"; nothing else in the project decides
+// these.
+//
+//	return fault.New(fault.InvalidArgument, "line 3: unknown role \"robot\"",
+//		"use one of user, assistant, tool, system")
+package fault
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Error is a failure that a user or a calling program can act on.
+type Error struct {
+	Code    Code   // a row of Table
+	Message string // what happened, with the position or the name it happened to
+	Hint    string // one concrete next step
+	cause   error
+}
+
+// New makes an Error. An empty hint takes the hint of the code's table row.
+func New(code Code, message, hint string) *Error {
+	if hint == "" {
+		hint = Table[code].Hint
+	}
+	return &Error{Code: code, Message: message, Hint: hint}
+}
+
+// Newf is New with a formatted message and the hint of the code's table row.
+func Newf(code Code, format string, args ...any) *Error {
+	return New(code, fmt.Sprintf(format, args...), "")
+}
+
+// Wrap is New around a cause, which errors.Is and errors.As still find.
+func Wrap(cause error, code Code, message, hint string) *Error {
+	e := New(code, message, hint)
+	e.cause = cause
+	return e
+}
+
+func (e *Error) Error() string {
+	if e.cause != nil {
+		return fmt.Sprintf("%s: %v", e.Message, e.cause)
+	}
+	return e.Message
+}
+
+// Unwrap gives the cause, nil when there is none.
+func (e *Error) Unwrap() error { return e.cause }
+
+// CodeOf finds the code of err: Internal for an error that carries none, the
+// empty code for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return Internal
+}
+
+// From finds the Error in err, or wraps err as Internal. It returns nil for nil.
+func From(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return Wrap(err, Internal, "unexpected failure", "")
+}

@@ -1,0 +1,96 @@
+// Package llm talks to OpenAI-compatible chat endpoints. A call has two halves,
+// so that the ledger can stand between them: Prepare renders the exact bytes of
+// a request, Send sends such bytes. Retries belong to Temporal: a Send is one
+// request.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Request is what a use-case asks of a model.
+type Request struct {
+	Model     string
+	System    string  // instructions
+	User      string  // the fenced material
+	Turns     []Turn  // what followed, oldest first: earlier replies and the repairs asked for
+	Schema    *Schema // the JSON the reply must be; nil for free text
+	MaxTokens int     // 0 leaves it to the endpoint
+	Label     Label
+}
+
+// Turn is one more message after System and User.
+type Turn struct {
+	Role    string `json:"role"` // assistant or user
+	Content string `json:"content"`
+}
+
+// Schema is a JSON Schema with a root object, every property required.
+type Schema struct {
+	Name string
+	JSON json.RawMessage
+}
+
+// Label says what a call is for. It travels as X-Skill-Stage, X-Skill-Run,
+// X-Skill-Task and X-Skill-File; models do not see it.
+type Label struct {
+	Stage string `json:"stage"`
+	Run   string `json:"run,omitempty"`
+	Task  string `json:"task,omitempty"`
+	File  string `json:"file,omitempty"`
+}
+
+// Prepared is a request ready to be stored and sent, byte for byte.
+type Prepared struct {
+	Model string          `json:"model"`
+	Body  json.RawMessage `json:"body"`
+	Label Label           `json:"label"`
+}
+
+// Reply is a model's answer.
+type Reply struct {
+	Text    string `json:"text"`
+	Refusal string `json:"refusal,omitempty"` // the endpoint's refusal text, empty when it answered
+	Finish  string `json:"finish"`            // stop, length, tool_calls, content_filter
+	Model   string `json:"model"`             // as the endpoint names it
+	Usage   Usage  `json:"usage"`
+}
+
+// Usage counts a call. Estimated is set when the endpoint did not count.
+type Usage struct {
+	Input     int  `json:"input"`  // tokens
+	Output    int  `json:"output"` // tokens
+	Estimated bool `json:"estimated,omitempty"`
+}
+
+// Model is one endpoint.
+type Model interface {
+	// Prepare renders r. The same r gives the same bytes.
+	Prepare(r Request) (Prepared, error)
+	// Send makes one HTTP request. Its errors are *Error.
+	Send(ctx context.Context, p Prepared) (Reply, error)
+}
+
+// Class is what an endpoint's failure means for the caller.
+type Class string
+
+const (
+	Retryable     Class = "retryable"      // 408, 409, 429, 5xx, timeouts, dropped connections
+	Fatal         Class = "fatal"          // 400, 422, 404, 501 and other answers that will not change
+	Auth          Class = "auth"           // 401, 402, 403, insufficient_quota
+	ContextLength Class = "context_length" // shrink and send once more
+	NoSchema      Class = "no_schema"      // the endpoint does not know response_format; send again without
+)
+
+// Error is a failed Send.
+type Error struct {
+	Class      Class
+	Status     int           // HTTP status, 0 when no answer came
+	RetryAfter time.Duration // the endpoint's wish, 0 when it had none
+	Message    string
+	Sent       bool // whether the request may have reached the endpoint, and so may have been billed
+}
+
+func (e *Error) Error() string { return e.Message }

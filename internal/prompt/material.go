@@ -1,0 +1,59 @@
+// Package prompt holds what models are told: instructions as text templates,
+// English and Chinese side by side, and the one shape of a request:
+// system = instructions, user = one fenced JSON document, the material,
+// result = a JSON Schema or tools.
+package prompt
+
+import "encoding/json"
+
+// Material is everything a model may look at, as data. One shape serves every
+// stage; fields that a stage does not need are absent.
+type Material struct {
+	Task       string          `json:"task,omitempty"`       // name of the task at hand
+	Question   string          `json:"question,omitempty"`   // what is asked of the model about the material
+	Messages   []Message       `json:"messages,omitempty"`   // the transcript under study
+	History    []Message       `json:"history,omitempty"`    // what came before it; may only fill gaps
+	Candidates []Candidate     `json:"candidates,omitempty"` // existing skills that may be updated, under short handles
+	Memories   []string        `json:"memories,omitempty"`
+	Skills     []Candidate     `json:"skills,omitempty"`   // skills in force
+	Cases      json.RawMessage `json:"cases,omitempty"`    // hard cases, for the designer
+	Draft      *Candidate      `json:"draft,omitempty"`    // the skill that files are being written for
+	Files      []FilePlan      `json:"files,omitempty"`    // the files to write, exactly these names
+	Tools      []string        `json:"tools,omitempty"`    // names of the tools seen in the transcript
+	Limits     map[string]int  `json:"limits,omitempty"`   // for example max_tasks, max_files
+	Language   string          `json:"language,omitempty"` // en or zh: the language to answer in
+}
+
+// Message is one transcript message as the model sees it; Index is the number
+// that it cites.
+type Message struct {
+	Index     int      `json:"index"`
+	Role      string   `json:"role"`
+	Name      string   `json:"name,omitempty"`
+	Content   string   `json:"content,omitempty"`
+	ToolCalls []string `json:"tool_calls,omitempty"` // name(arguments)
+}
+
+// Candidate is a skill shown to the model. Handle stands for it in the reply,
+// so that a model never sees or returns a database id.
+type Candidate struct {
+	Handle      string   `json:"handle,omitempty"`
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Trigger     []string `json:"trigger,omitempty"`
+	Procedure   string   `json:"procedure,omitempty"`
+	Experience  []string `json:"experience,omitempty"`
+	Preference  []string `json:"preference,omitempty"`
+	Examples    []string `json:"examples,omitempty"`
+	Scripts     []string `json:"scripts,omitempty"`
+	References  []string `json:"references,omitempty"`
+	Tools       []string `json:"tools,omitempty"`
+}
+
+// FilePlan is a file that a skill is to have.
+type FilePlan struct {
+	File    string `json:"file"`
+	Purpose string `json:"purpose"` // one line: what it is for
+	Inputs  string `json:"inputs,omitempty"`
+	Outputs string `json:"outputs,omitempty"`
+}
