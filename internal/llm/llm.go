@@ -91,6 +91,11 @@ type Error struct {
 	RetryAfter time.Duration // the endpoint's wish, 0 when it had none
 	Message    string
 	Sent       bool // whether the request may have reached the endpoint, and so may have been billed
+	cause      error
 }
 
 func (e *Error) Error() string { return e.Message }
+
+// Unwrap gives what the network reported, so that errors.Is finds
+// context.Canceled when the caller gave up.
+func (e *Error) Unwrap() error { return e.cause }

@@ -1,5 +1,12 @@
 // Package transcript is what was said: messages, conversations, and how the
 // formats that users already have become them.
+//
+//	conversations, err := transcript.Parse("chat.json", file, 0)
+//
+// reads OpenAI chat messages, τ-bench trajectories, JSON lines and plain
+// `name: text` lines, and says where a bad input is bad. What follows needs no
+// input or output: Gate decides whether a conversation is worth distilling,
+// Material shows it to a model, DecodeTasks reads how the model cut it up.
 package transcript
 
 import "time"

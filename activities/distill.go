@@ -1,0 +1,106 @@
+// Package activities are the steps of the workflows that touch the world. Each
+// decodes, calls one use-case and encodes; each may be run again at any time.
+package activities
+
+import (
+	"context"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
+
+	"cairn/internal/distill"
+	"cairn/internal/flow"
+	"cairn/internal/run"
+)
+
+// Distill are the activities of a distillation.
+type Distill struct{ Service *distill.Service }
+
+// RegisterMain makes w host the database steps.
+func (a Distill) RegisterMain(w worker.ActivityRegistry) {
+	register(w, flow.OpenRun, a.OpenRun)
+	register(w, flow.Commit, a.Commit)
+	register(w, flow.EndTask, a.EndTask)
+	register(w, flow.AwaitTask, a.AwaitTask)
+	register(w, flow.CloseRun, a.CloseRun)
+}
+
+// RegisterLLM makes w host the steps that call models.
+func (a Distill) RegisterLLM(w worker.ActivityRegistry) {
+	register(w, flow.Chunk, a.Chunk)
+	register(w, flow.Recall, a.Recall)
+	register(w, flow.Extract, a.Extract)
+	register(w, flow.WriteFiles, a.WriteFiles)
+}
+
+// RegisterBatch makes w host the steps that compute.
+func (a Distill) RegisterBatch(w worker.ActivityRegistry) { register(w, flow.Package, a.Package) }
+
+func register(w worker.ActivityRegistry, name string, fn any) {
+	w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+}
+
+// OpenRun picks a run up.
+func (a Distill) OpenRun(ctx context.Context, in flow.RunRef) (flow.Opened, error) {
+	spec, open, err := a.Service.Open(ctx, ref(in))
+	t := spec.Timing
+	return flow.Opened{Ended: !open, Pace: flow.Pace{Tasks: spec.Limits.Parallel, Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}}, temporalError(err)
+}
+
+// Chunk divides a run's conversation into tasks.
+func (a Distill) Chunk(ctx context.Context, in flow.RunRef) (flow.Chunked, error) {
+	defer beat(ctx)()
+	keys, err := a.Service.Chunk(ctx, ref(in))
+	return flow.Chunked{Tasks: keys, Ended: len(keys) == 0}, temporalError(err)
+}
+
+// Recall finds the skills that a task may belong to.
+func (a Distill) Recall(ctx context.Context, in flow.TaskRef) (flow.Recalled, error) {
+	defer beat(ctx)()
+	n, ended, err := a.Service.Recall(ctx, ref(in.RunRef), in.Task)
+	return flow.Recalled{Candidates: n, Ended: ended}, temporalError(err)
+}
+
+// Extract makes a task's draft.
+func (a Distill) Extract(ctx context.Context, in flow.TaskRef) (flow.Extracted, error) {
+	defer beat(ctx)()
+	plan, ended, err := a.Service.Extract(ctx, ref(in.RunRef), in.Task)
+	return flow.Extracted{Ended: ended, Scripts: plan.Scripts, Docs: plan.Docs}, temporalError(err)
+}
+
+// WriteFiles writes a task's scripts, or one of its documents.
+func (a Distill) WriteFiles(ctx context.Context, in flow.WriteInput) (flow.Written, error) {
+	defer beat(ctx)()
+	degraded, err := a.Service.Write(ctx, ref(in.RunRef), in.Task, in.Doc)
+	return flow.Written{Degraded: degraded}, temporalError(err)
+}
+
+// Package renders, zips and uploads a task's version.
+func (a Distill) Package(ctx context.Context, in flow.TaskRef) error {
+	return temporalError(a.Service.Pack(ctx, ref(in.RunRef), in.Task))
+}
+
+// Commit moves the skill's head to the packaged version.
+func (a Distill) Commit(ctx context.Context, in flow.TaskRef) (flow.Committed, error) {
+	c, err := a.Service.Commit(ctx, ref(in.RunRef), in.Task)
+	return flow.Committed{Conflict: c.Conflict, Outcome: string(c.Outcome), Skill: c.Skill, Version: c.Version}, temporalError(err)
+}
+
+// EndTask ends a task that no commit ended.
+func (a Distill) EndTask(ctx context.Context, in flow.EndTaskInput) (flow.TaskResult, error) {
+	t, err := a.Service.EndTask(ctx, ref(in.RunRef), in.Task, in.Code, in.Reason)
+	return flow.TaskResult{Outcome: string(t.Outcome), Skill: t.Skill, Version: t.Version}, temporalError(err)
+}
+
+// AwaitTask returns when a task has ended.
+func (a Distill) AwaitTask(ctx context.Context, in flow.TaskRef) error {
+	return temporalError(a.Service.AwaitTask(ctx, ref(in.RunRef), in.Task))
+}
+
+// CloseRun ends a run and adds up its tasks.
+func (a Distill) CloseRun(ctx context.Context, in flow.CloseInput) (flow.DistillResult, error) {
+	r, err := a.Service.Close(ctx, ref(in.RunRef), in.Code, in.Reason)
+	return flow.DistillResult{Outcome: string(r.Outcome), Tasks: r.Tasks, Created: r.Created, Updated: r.Updated, Failed: r.Failed}, temporalError(err)
+}
+
+func ref(in flow.RunRef) run.Ref { return run.Ref{Workspace: in.Workspace, Run: in.Run} }

@@ -1,0 +1,183 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"cairn/internal/fault"
+)
+
+const (
+	// tempPrefix marks files that are being written.
+	tempPrefix = ".put-"
+	// tempAge is how old such a file is before nobody can be writing it still.
+	tempAge = time.Hour
+)
+
+// LocalStore keeps objects as files below one directory and never leaves it,
+// not even through symbolic links.
+type LocalStore struct {
+	path string // absolute, for people
+	root *os.Root
+}
+
+var _ Store = (*LocalStore)(nil)
+
+// Local opens the store below a directory, creates the directory when there is
+// none, and removes what crashed writers left there more than an hour ago. The
+// file system must have hard links.
+func Local(root string) (*LocalStore, error) {
+	absolute, err := filepath.Abs(root)
+	if err == nil {
+		err = os.MkdirAll(absolute, 0o755)
+	}
+	if err != nil {
+		return nil, trouble("open the object store", root, err)
+	}
+	opened, err := os.OpenRoot(absolute)
+	if err != nil {
+		return nil, trouble("open the object store", root, err)
+	}
+	store := &LocalStore{path: absolute, root: opened}
+	if err := store.sweep(time.Now().Add(-tempAge)); err != nil {
+		return nil, errors.Join(trouble("tidy the object store", root, err), opened.Close())
+	}
+	return store, nil
+}
+
+// Close releases the directory.
+func (s *LocalStore) Close() error { return s.root.Close() }
+
+// Put writes a temporary file beside the object, then links it to its name,
+// which fails when the name is taken. A crash leaves the object whole or
+// absent.
+func (s *LocalStore) Put(ctx context.Context, key string, data []byte) error {
+	if err := check(ctx, key); err != nil {
+		return err
+	}
+	folder := path.Dir(key)
+	if err := s.root.MkdirAll(folder, 0o755); err != nil {
+		return trouble("write object", key, err)
+	}
+	temp := path.Join(folder, tempPrefix+randomName())
+	err := s.writeFile(temp, data)
+	if err == nil {
+		err = s.root.Link(temp, key)
+	}
+	if removed := s.root.Remove(temp); err == nil && removed != nil {
+		err = removed
+	}
+	if errors.Is(err, fs.ErrExist) {
+		err = s.same(key, data)
+	}
+	if err == nil {
+		err = s.syncFolders(folder)
+	}
+	return trouble("write object", key, err)
+}
+
+// Get reads the whole object.
+func (s *LocalStore) Get(ctx context.Context, key string) ([]byte, error) {
+	if err := check(ctx, key); err != nil {
+		return nil, err
+	}
+	data, err := s.root.ReadFile(key)
+	if err != nil {
+		if found, _ := s.isFile(key); !found && !errors.Is(err, fs.ErrPermission) {
+			err = fs.ErrNotExist // a directory, or a path through a file
+		}
+		return nil, trouble("read object", key, err)
+	}
+	return data, nil
+}
+
+// Exists tells whether there is a regular file.
+func (s *LocalStore) Exists(ctx context.Context, key string) (bool, error) {
+	if err := check(ctx, key); err != nil {
+		return false, err
+	}
+	found, err := s.isFile(key)
+	return found, trouble("look for object", key, err)
+}
+
+// Delete leaves empty directories behind: a writer may be about to use them.
+func (s *LocalStore) Delete(ctx context.Context, key string) error {
+	if err := check(ctx, key); err != nil {
+		return err
+	}
+	found, err := s.isFile(key)
+	if err != nil || !found {
+		return trouble("delete object", key, err)
+	}
+	if err := s.root.Remove(key); !errors.Is(err, fs.ErrNotExist) {
+		return trouble("delete object", key, err)
+	}
+	return nil
+}
+
+// Locate gives the file's path; a key that Put refuses has none.
+func (s *LocalStore) Locate(key string) string {
+	if CheckKey(key) != nil {
+		return ""
+	}
+	return filepath.Join(s.path, filepath.FromSlash(key))
+}
+
+// same is nil when the object that is there already holds data.
+func (s *LocalStore) same(key string, data []byte) error {
+	existing, err := s.root.ReadFile(key)
+	if err == nil && bytes.Equal(existing, data) {
+		return nil
+	}
+	if found, _ := s.isFile(key); err != nil && found {
+		return err
+	}
+	return fault.New(fault.AlreadyExists, fmt.Sprintf("object %q exists already with other content", key), "use a new key; objects never change")
+}
+
+func (s *LocalStore) isFile(key string) (bool, error) {
+	info, err := s.root.Stat(key)
+	switch {
+	case err == nil:
+		return info.Mode().IsRegular(), nil
+	case errors.Is(err, fs.ErrNotExist) || notDirectory(err):
+		return false, nil
+	default:
+		return false, err
+	}
+}
+
+func check(ctx context.Context, key string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return CheckKey(key)
+}
+
+// trouble gives the code of a file system's error, nil for nil. A full or
+// failing disk may recover; missing rights will not by themselves.
+func trouble(operation, name string, err error) error {
+	var known *fault.Error
+	message := fmt.Sprintf("%s %q", operation, name)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &known):
+		return err
+	case errors.Is(err, fs.ErrNotExist):
+		return fault.Newf(fault.NotFound, "there is no object %q", name)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, errors.ErrUnsupported):
+		return fault.Wrap(err, fault.Misconfigured, message, "choose a directory that this process may write and whose file system has hard links")
+	case errors.Is(err, fs.ErrExist), notDirectory(err):
+		return fault.Wrap(err, fault.AlreadyExists, message, "a part of this key is an object itself; use another key")
+	default:
+		return fault.Wrap(err, fault.Unavailable, message, "check the disk of the object store")
+	}
+}

@@ -1,0 +1,188 @@
+// Package config is the one struct of settings: defaults, then a file, then the
+// environment, then flags. Mains load it; nothing else reads the environment.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+
+	"cairn/internal/fault"
+)
+
+// File is where settings are read from when CAIRN_CONFIG names no other: lines
+// of NAME=value with the names of the environment.
+const File = "cairn.env"
+
+// Config is every setting.
+type Config struct {
+	// Where things are.
+	DatabaseURL       string `env:"DATABASE_URL" secret:"url"`
+	TemporalAddress   string `env:"TEMPORAL_ADDRESS"`
+	TemporalNamespace string `env:"TEMPORAL_NAMESPACE" envDefault:"default"`
+	TemporalUI        string `env:"TEMPORAL_UI_URL"`
+	Home              string `env:"CAIRN_HOME" envDefault:".cairn"` // data of the development stack, packages
+	Workspace         string `env:"CAIRN_WORKSPACE" envDefault:"default"`
+
+	// Models. Without a base URL and a key the offline rules answer.
+	BaseURL    string        `env:"OPENAI_BASE_URL"`
+	APIKey     string        `env:"OPENAI_API_KEY" secret:"all"`
+	Model      string        `env:"CAIRN_MODEL"`
+	Structured string        `env:"CAIRN_STRUCTURED_OUTPUT" envDefault:"auto"` // auto json_schema json_object none
+	Prices     string        `env:"CAIRN_PRICES"`                              // JSON: model → micro-dollars per million tokens in and out
+	Lease      time.Duration `env:"CAIRN_LLM_LEASE" envDefault:"30s"`          // of a call; a crash is noticed after it
+	Timeout    time.Duration `env:"CAIRN_LLM_TIMEOUT" envDefault:"120s"`       // of one request
+	Heartbeat  time.Duration `env:"CAIRN_HEARTBEAT" envDefault:"20s"`          // a worker that is silent for longer is taken for dead
+
+	SkillsLLM        string `env:"SKILLS_LLM"` // all stages of distillation
+	SkillsLLMChunk   string `env:"SKILLS_LLM_CHUNK"`
+	SkillsLLMRewrite string `env:"SKILLS_LLM_REWRITE"`
+	SkillsLLMExtract string `env:"SKILLS_LLM_EXTRACT"`
+	SkillsLLMScripts string `env:"SKILLS_LLM_SCRIPTS"`
+	SkillsLLMDocs    string `env:"SKILLS_LLM_DOCS"`
+
+	// Embeddings. Without a model the hashing embedder computes them.
+	EmbeddingModel      string `env:"CAIRN_EMBEDDING_MODEL"`
+	EmbeddingBaseURL    string `env:"CAIRN_EMBEDDING_BASE_URL"`
+	EmbeddingAPIKey     string `env:"CAIRN_EMBEDDING_API_KEY" secret:"all"`
+	EmbeddingDimensions int    `env:"CAIRN_EMBEDDING_DIMENSIONS" envDefault:"384"`
+
+	// Skills.
+	SkillsDir       string  `env:"SKILLS_LOCAL_DIR"` // packages; inside Home when empty
+	Mode            string  `env:"SKILL_MODE" envDefault:"full"`
+	Gate            string  `env:"SKILL_GATE" envDefault:"auto"`
+	MinToolMessages int     `env:"SKILL_MIN_TOOL_MESSAGES" envDefault:"5"`
+	MinMessages     int     `env:"SKILL_MIN_MESSAGES" envDefault:"6"`
+	MaxTasks        int     `env:"SKILL_MAX_TASKS" envDefault:"8"`
+	ToolOutputChars int     `env:"SKILL_TOOL_OUTPUT_CHARS" envDefault:"1500"`
+	InputTokens     int     `env:"SKILL_CHUNK_INPUT_TOKENS" envDefault:"24000"`
+	Concurrency     int     `env:"SKILL_CONCURRENCY" envDefault:"5"`
+	RecallTopK      int     `env:"SKILL_RECALL_TOP_K" envDefault:"5"`
+	RecallMinSim    float64 `env:"SKILL_RECALL_MIN_SIM" envDefault:"0.35"`
+	MergeSim        float64 `env:"SKILL_MERGE_SIM" envDefault:"0.88"`
+	MinConfidence   float64 `env:"SKILL_MIN_CONFIDENCE" envDefault:"0.7"`
+	Repairs         int     `env:"SKILL_JSON_REPAIRS" envDefault:"2"`
+	NameStyle       string  `env:"SKILL_NAME_STYLE" envDefault:"hyphen"`
+
+	// Packages that no version came to use are deleted after twice this.
+	PackageGrace time.Duration `env:"SKILL_ARTIFACT_GC_GRACE" envDefault:"168h"`
+
+	// Processes.
+	DatabaseConns int           `env:"CAIRN_DATABASE_CONNS" envDefault:"16"`
+	LLMSlots      int           `env:"CAIRN_LLM_SLOTS" envDefault:"200"` // model activities at once in one worker
+	StopTimeout   time.Duration `env:"CAIRN_STOP_TIMEOUT" envDefault:"20s"`
+	LogLevel      string        `env:"CAIRN_LOG" envDefault:"warn"` // debug info warn error
+}
+
+// Load reads the settings. Overrides are flags, by the names of the environment.
+func Load(environ []string, overrides map[string]string) (Config, error) {
+	values := env.ToMap(environ)
+	path, named := values["CAIRN_CONFIG"]
+	if path == "" {
+		path = File
+	}
+	file, err := readFile(path)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		err = nil
+	}
+	if err != nil {
+		return Config{}, err
+	}
+	all := map[string]string{}
+	for _, layer := range []map[string]string{file, values, overrides} {
+		maps.Copy(all, layer)
+	}
+	var c Config
+	if err := env.ParseWithOptions(&c, env.Options{Environment: all}); err != nil {
+		return Config{}, fault.Wrap(err, fault.Misconfigured, "a setting cannot be read", "`cairn config` lists the settings and their defaults")
+	}
+	return c, c.validate()
+}
+
+func readFile(path string) (map[string]string, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the settings: %w", err)
+	}
+	out := map[string]string{}
+	for i, line := range strings.Split(string(raw), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if !ok {
+			return nil, fault.New(fault.Misconfigured, fmt.Sprintf("%s, line %d: no NAME=value", path, i+1), "write one setting a line, such as CAIRN_MODEL=gpt-4o-mini")
+		}
+		out[strings.TrimSpace(name)] = strings.Trim(strings.TrimSpace(value), `"'`)
+	}
+	return out, nil
+}
+
+func (c Config) validate() error {
+	oneOf := func(name, value string, allowed ...string) error {
+		for _, a := range allowed {
+			if value == a {
+				return nil
+			}
+		}
+		return fault.New(fault.Misconfigured, fmt.Sprintf("%s is %q", name, value), "use one of: "+strings.Join(allowed, ", "))
+	}
+	between := func(name string, v, low, high float64) error {
+		if v < low || v > high {
+			return fault.New(fault.Misconfigured, fmt.Sprintf("%s is %v", name, v), fmt.Sprintf("use a number from %v to %v", low, high))
+		}
+		return nil
+	}
+	for _, err := range []error{
+		oneOf("SKILL_MODE", c.Mode, "full", "simple"),
+		oneOf("SKILL_GATE", c.Gate, "auto", "memos", "off"),
+		oneOf("SKILL_NAME_STYLE", c.NameStyle, "hyphen", "underscore"),
+		oneOf("CAIRN_STRUCTURED_OUTPUT", c.Structured, "auto", "json_schema", "json_object", "none"),
+		oneOf("CAIRN_LOG", c.LogLevel, "debug", "info", "warn", "error"),
+		between("SKILL_CONCURRENCY", float64(c.Concurrency), 1, 100),
+		between("SKILL_MAX_TASKS", float64(c.MaxTasks), 1, 100),
+		between("SKILL_JSON_REPAIRS", float64(c.Repairs), 0, 2),
+		between("SKILL_TOOL_OUTPUT_CHARS", float64(c.ToolOutputChars), 100, 1e6),
+		between("SKILL_CHUNK_INPUT_TOKENS", float64(c.InputTokens), 500, 1e6),
+		between("SKILL_RECALL_TOP_K", float64(c.RecallTopK), 0, 20),
+		between("SKILL_RECALL_MIN_SIM", c.RecallMinSim, 0, 1),
+		between("SKILL_MERGE_SIM", c.MergeSim, 0, 1),
+		between("SKILL_MIN_CONFIDENCE", c.MinConfidence, 0, 1),
+		between("CAIRN_EMBEDDING_DIMENSIONS", float64(c.EmbeddingDimensions), 8, 4000),
+		between("CAIRN_LLM_LEASE in seconds", c.Lease.Seconds(), 0.2, 3600),
+		between("CAIRN_HEARTBEAT in seconds", c.Heartbeat.Seconds(), 1, 600),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	if (c.BaseURL != "" || c.APIKey != "") && c.Model == "" && c.SkillsLLM == "" {
+		return fault.New(fault.Misconfigured, "a model endpoint is set, but no model", "set CAIRN_MODEL to a model of that endpoint")
+	}
+	return nil
+}
+
+// Offline tells whether the offline rules stand in for a model.
+func (c Config) Offline() bool { return c.BaseURL == "" && c.APIKey == "" }
+
+// Setting is one setting as it is shown.
+type Setting struct{ Name, Value string }
+
+// Settings lists the settings in force, secrets masked.
+func (c Config) Settings() []Setting {
+	var out []Setting
+	v := reflect.ValueOf(c)
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		out = append(out, Setting{Name: f.Tag.Get("env"), Value: mask(f.Tag.Get("secret"), fmt.Sprint(v.Field(i).Interface()))})
+	}
+	return out
+}

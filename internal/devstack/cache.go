@@ -1,0 +1,96 @@
+package devstack
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"cairn/internal/fault"
+)
+
+// systemCache is root's cache. What root has put there serves everybody.
+var systemCache = "/var/cache/cairn"
+
+// marker is written last into a folder of the cache; without it the folder
+// does not count.
+const marker = ".complete"
+
+// Cache is the folder of downloaded and built programs: CAIRN_CACHE, or for root
+// /var/cache/cairn, which the account that runs PostgreSQL can read, or the
+// user's own cache folder. It need not exist.
+func Cache() (string, error) {
+	if folder := os.Getenv("CAIRN_CACHE"); folder != "" {
+		return filepath.Abs(folder)
+	}
+	if os.Geteuid() == 0 {
+		return systemCache, nil
+	}
+	folder, err := os.UserCacheDir()
+	if err != nil {
+		return "", fault.Wrap(err, fault.Misconfigured, "find the cache folder", "set HOME or CAIRN_CACHE")
+	}
+	return filepath.Join(folder, "cairn"), nil
+}
+
+// cached finds something complete in the caches we may read.
+func cached(name string) (string, bool) {
+	folders := []string{systemCache}
+	if own, err := Cache(); err == nil {
+		folders = []string{own, systemCache}
+	}
+	for _, folder := range folders {
+		if path := filepath.Join(folder, name); exists(filepath.Join(path, marker)) {
+			return path, true
+		}
+	}
+	return "", false
+}
+
+// keep builds something into the cache once. However many processes ask, one
+// builds; what is there under its final name is always whole.
+func keep(ctx context.Context, name string, build func(folder string) error) (string, error) {
+	if path, ok := cached(name); ok {
+		return path, nil
+	}
+	cache, err := Cache()
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return "", fault.Wrap(err, fault.Misconfigured, "make the cache folder", "set CAIRN_CACHE to a folder that can be written")
+	}
+	lock, err := lockFile(ctx, filepath.Join(cache, name+".lock"))
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if path, ok := cached(name); ok {
+		return path, nil // the process that held the lock has built it
+	}
+	path := filepath.Join(cache, name)
+	leftovers, _ := filepath.Glob(path + ".part-*")
+	for _, folder := range append(leftovers, path) {
+		if err := os.RemoveAll(folder); err != nil {
+			return "", fmt.Errorf("remove an unfinished %s: %w", name, err)
+		}
+	}
+	part, err := os.MkdirTemp(cache, name+".part-")
+	if err != nil {
+		return "", fmt.Errorf("build %s: %w", name, err)
+	}
+	defer os.RemoveAll(part)
+	if err := os.Chmod(part, 0o755); err != nil {
+		return "", fmt.Errorf("build %s: %w", name, err)
+	}
+	if err := build(part); err != nil {
+		return "", err
+	}
+	if err := os.Rename(part, path); err != nil {
+		return "", fmt.Errorf("build %s: %w", name, err)
+	}
+	if err := os.WriteFile(filepath.Join(path, marker), nil, 0o644); err != nil {
+		return "", fmt.Errorf("build %s: %w", name, err)
+	}
+	return path, nil
+}

@@ -1,0 +1,190 @@
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"cairn/internal/fault"
+)
+
+// Options say where things are kept and what is started.
+type Options struct {
+	// Dir is the data folder, made when missing. "" means a throw-away stack in
+	// temporary folders: removed at the end, fsync off, Temporal in memory and
+	// without UI.
+	Dir string
+	// Log gets progress for people, a line at a time; nil discards it.
+	Log io.Writer
+	// SearchAttributes that the Temporal server shall know, name to type:
+	// Bool, Datetime, Double, Int, Keyword, KeywordList or Text.
+	SearchAttributes map[string]string
+	SkipTemporal     bool // do not start Temporal
+	SkipPostgres     bool // do not start PostgreSQL
+}
+
+// Stack is a running development stack. Its methods may be called from several
+// goroutines.
+type Stack struct {
+	lease     *lease // nil for a throw-away stack
+	database  database
+	temporal  orchestrator
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// errClosed refuses to restart a server of a closed stack.
+var errClosed = fault.New(fault.Unavailable, "the development stack is closed", "start it again")
+
+// Start finds the servers, installs what is missing and waits until they
+// answer. ctx bounds the start, not the life of the servers. A stack that
+// already runs on Dir gives an error with the code already_exists; Running
+// finds its addresses.
+func Start(ctx context.Context, o Options) (*Stack, error) {
+	s, log := &Stack{}, newJournal(o.Log)
+	if o.Dir != "" {
+		dir, err := filepath.Abs(o.Dir)
+		if err != nil {
+			return nil, fmt.Errorf("find the data folder: %w", err)
+		}
+		o.Dir = dir
+		if s.lease, err = takeLease(ctx, dir); err != nil {
+			return nil, err
+		}
+	}
+	// Both at once: the slower one decides.
+	group, starting := errgroup.WithContext(ctx)
+	if !o.SkipPostgres {
+		group.Go(func() (err error) { s.database, err = startDatabase(starting, o.Dir, log); return err })
+	}
+	if !o.SkipTemporal {
+		group.Go(func() (err error) { s.temporal, err = startTemporal(starting, o, log); return err })
+	}
+	err := group.Wait()
+	if err == nil && s.lease != nil {
+		err = s.lease.publish(s.addresses())
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// startDatabase goes through the places that a PostgreSQL can come from.
+func startDatabase(ctx context.Context, dir string, log *journal) (database, error) {
+	if address := os.Getenv("DATABASE_URL"); address != "" {
+		return useDatabase(ctx, address)
+	}
+	at, err := homeFor(dir)
+	if err != nil {
+		return nil, err
+	}
+	if at.moved {
+		log.say("PostgreSQL keeps its data in %s: %s, who runs it for root, cannot enter %s", at.folder, at.account.name, dir)
+	}
+	with, err := findServer(ctx, at.account, at.major, log)
+	if err == nil {
+		return startCluster(ctx, at, with)
+	}
+	if fault.CodeOf(err) == fault.Unavailable && at.major == 0 && dockerVersion(ctx) != "" {
+		return startContainer(ctx, dir, log)
+	}
+	return nil, err
+}
+
+// startTemporal goes through the places that a Temporal server can come from.
+func startTemporal(ctx context.Context, o Options, log *journal) (orchestrator, error) {
+	if os.Getenv("TEMPORAL_ADDRESS") != "" {
+		given, err := useTemporal(ctx, o.SearchAttributes, log)
+		if err != nil {
+			return nil, err
+		}
+		return given, nil
+	}
+	program, err := findTemporal(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	return startDevServer(ctx, program, o.Dir, o.SearchAttributes)
+}
+
+// DatabaseURL is the administrator's connection string to the database `cairn`,
+// or DATABASE_URL as it was given; "" without Postgres.
+func (s *Stack) DatabaseURL() string { return s.addresses().DatabaseURL }
+
+// TemporalAddress is host:port of the Temporal frontend, "" without Temporal.
+func (s *Stack) TemporalAddress() string { return s.addresses().TemporalAddress }
+
+// TemporalNamespace is the namespace to use, "" without Temporal.
+func (s *Stack) TemporalNamespace() string { return s.addresses().TemporalNamespace }
+
+// TemporalUI is the base URL of the UI, "" when there is none or nobody knows it.
+func (s *Stack) TemporalUI() string { return s.addresses().TemporalUI }
+
+func (s *Stack) addresses() Addresses {
+	a := Addresses{PID: os.Getpid()}
+	if s.database != nil {
+		a.DatabaseURL = s.database.url()
+	}
+	if s.temporal != nil {
+		a.TemporalAddress, a.TemporalNamespace, a.TemporalUI = s.temporal.address(), s.temporal.namespace(), s.temporal.ui()
+	}
+	return a
+}
+
+// Describe lists what the stack runs and where it came from.
+func (s *Stack) Describe() []Found {
+	var found []Found
+	if s.database != nil {
+		found = slices.Concat(found, s.database.found())
+	}
+	if s.temporal != nil {
+		found = slices.Concat(found, s.temporal.found())
+	}
+	return found
+}
+
+// RestartPostgres stops PostgreSQL and starts it again with the same data at
+// the same address. With crash it ends at once, as if the power had failed,
+// and recovers. Connections break in both cases.
+func (s *Stack) RestartPostgres(ctx context.Context, crash bool) error {
+	if s.database == nil {
+		return fault.New(fault.InvalidArgument, "this stack has no PostgreSQL", "start it without SkipPostgres")
+	}
+	return s.database.restart(ctx, crash)
+}
+
+// RestartTemporal stops the Temporal server, with kill by SIGKILL, and starts it
+// again with the same state at the same address. A throw-away stack cannot.
+func (s *Stack) RestartTemporal(ctx context.Context, kill bool) error {
+	if s.temporal == nil {
+		return fault.New(fault.InvalidArgument, "this stack has no Temporal", "start it without SkipTemporal")
+	}
+	return s.temporal.restart(ctx, kill)
+}
+
+// Close stops what Start has started, and nothing else. Closing again does
+// nothing.
+func (s *Stack) Close() error {
+	s.closeOnce.Do(func() {
+		var group errgroup.Group
+		if s.database != nil {
+			group.Go(s.database.close)
+		}
+		if s.temporal != nil {
+			group.Go(s.temporal.close)
+		}
+		s.closeErr = group.Wait()
+		if s.lease != nil {
+			s.lease.release()
+		}
+	})
+	return s.closeErr
+}

@@ -1,0 +1,164 @@
+package devstack
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Found is one part of the stack as it was found.
+type Found struct {
+	Part    string `json:"part"`    // PostgreSQL, pgvector, Temporal, …
+	Status  string `json:"status"`  // ok, missing, too old or will install
+	Version string `json:"version"` // "" when unknown
+	Where   string `json:"where"`   // program, folder, address or the variable that names it
+	Hint    string `json:"hint"`    // what to do, or what is worth knowing
+}
+
+const (
+	statusOK          = "ok"
+	statusMissing     = "missing"
+	statusTooOld      = "too old"
+	statusWillInstall = "will install"
+)
+
+// Doctor says what Start would find and do, without starting, installing or
+// writing anything.
+func Doctor(ctx context.Context, dir string) []Found {
+	var found []Found
+	if dir != "" {
+		if running, yes := Running(dir); yes {
+			found = append(found, Found{Part: "stack", Status: statusOK, Where: dir, Hint: fmt.Sprintf("runs in process %d: Temporal %s, UI %s", running.PID, running.TemporalAddress, running.TemporalUI)})
+		} else {
+			found = append(found, Found{Part: "stack", Status: statusOK, Where: dir, Hint: "not running; start it with `cairn dev`"})
+		}
+	}
+	if cache, err := Cache(); err == nil {
+		found = append(found, Found{Part: "cache", Status: statusOK, Where: cache, Hint: "downloaded programs; may be deleted"})
+	} else {
+		found = append(found, Found{Part: "cache", Status: statusMissing, Hint: err.Error()})
+	}
+	found = append(found, examineDatabase(ctx, dir)...)
+	return append(found, examineTemporal(ctx))
+}
+
+func examineDatabase(ctx context.Context, dir string) []Found {
+	if address := os.Getenv("DATABASE_URL"); address != "" {
+		return examineGivenDatabase(ctx, address)
+	}
+	owner, major := -1, 0
+	if dir != "" {
+		data := filepath.Join(dir, "postgres", "data")
+		owner, major = ownerOf(data), clusterMajor(data)
+	}
+	who, err := postgresAccount(owner)
+	if err != nil {
+		return []Found{{Part: "PostgreSQL", Status: statusMissing, Hint: err.Error()}}
+	}
+	installed, chosen := chooseServer(ctx, who, major)
+	if chosen >= 0 {
+		return suitable(installed[chosen], who, "")
+	}
+	var found []Found
+	var passedOver []string
+	for _, s := range installed {
+		found = append(found, unsuitable(s))
+		passedOver = append(passedOver, s.bin+": "+s.problem)
+	}
+	if s, yes := cachedPrefix(ctx, who); yes {
+		return suitable(s, who, strings.Join(passedOver, "; "))
+	}
+	problem := prefixProblem(ctx)
+	if problem == "" {
+		return []Found{{Part: "PostgreSQL", Status: statusWillInstall, Version: fmt.Sprint(prefixMajor),
+			Where: "Debian packages, into the cache", Hint: "with pgvector; 40 MB, about 10 s, once; nothing to do"}}
+	}
+	if docker := dockerVersion(ctx); docker != "" {
+		return []Found{{Part: "PostgreSQL", Status: statusWillInstall, Version: fmt.Sprint(prefixMajor),
+			Where: "Docker " + docker, Hint: dockerImage + "; nothing to do"}}
+	}
+	return append(found, Found{Part: "PostgreSQL", Status: statusMissing, Hint: installHint + " (" + problem + ")"})
+}
+
+// suitable describes the server that will be used, and why others are not.
+func suitable(s server, who account, passedOver string) []Found {
+	hint := "runs as " + who.name
+	if passedOver != "" {
+		hint += "; not used: " + passedOver
+	}
+	return []Found{
+		{Part: "PostgreSQL", Status: statusOK, Version: s.postgres.String(), Where: s.bin, Hint: hint},
+		{Part: "pgvector", Status: statusOK, Version: s.vector.String(), Where: s.bin},
+	}
+}
+
+// unsuitable describes an installed server that cannot be used.
+func unsuitable(s server) Found {
+	f := Found{Part: "PostgreSQL", Status: statusTooOld, Version: s.postgres.String(), Where: s.bin, Hint: "not used: " + s.problem}
+	if s.postgres.atLeast(needPostgres) && s.vector == (version{}) {
+		f.Part, f.Status, f.Version = "pgvector", statusMissing, ""
+	}
+	return f
+}
+
+func examineGivenDatabase(ctx context.Context, address string) []Found {
+	f := Found{Part: "PostgreSQL", Status: statusMissing, Where: "DATABASE_URL"}
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		f.Hint = "does not answer: " + err.Error()
+		return []Found{f}
+	}
+	defer conn.Close(ctx)
+	has, err := inspectDatabase(ctx, conn, "")
+	if err != nil {
+		f.Hint = err.Error()
+		return []Found{f}
+	}
+	f.Status, f.Version = statusOK, has.postgres.String()
+	vector := Found{Part: "pgvector", Status: statusOK, Version: has.vector.String(), Where: "DATABASE_URL"}
+	if problem := has.problem(); problem != nil {
+		switch {
+		case !has.postgres.atLeast(needPostgres):
+			f.Status, f.Hint = statusTooOld, problem.Error()
+		case has.vector == version{}:
+			vector.Status, vector.Version, vector.Hint = statusMissing, "", problem.Error()
+		default:
+			vector.Status, vector.Hint = statusTooOld, problem.Error()
+		}
+	}
+	return []Found{f, vector}
+}
+
+func examineTemporal(ctx context.Context) Found {
+	f := Found{Part: "Temporal", Status: statusOK}
+	if address := os.Getenv("TEMPORAL_ADDRESS"); address != "" {
+		f.Where = "TEMPORAL_ADDRESS"
+		given, err := useTemporal(ctx, nil, newJournal(nil))
+		if err != nil {
+			f.Status, f.Hint = statusMissing, err.Error()
+			return f
+		}
+		f.Version = given.version
+		return f
+	}
+	local, yes := localTemporal(ctx)
+	if yes && local.problem == "" {
+		f.Version, f.Where = local.server.String(), local.path
+		return f
+	}
+	if local.problem != "" {
+		f.Hint = local.problem + "; "
+	}
+	if _, err := exec.LookPath("go"); err != nil {
+		f.Status, f.Hint = statusMissing, f.Hint+"put the temporal command or Go on PATH, or set TEMPORAL_ADDRESS"
+		return f
+	}
+	f.Status, f.Version, f.Where = statusWillInstall, temporalRelease, "go install, into the cache"
+	f.Hint += "2 to 5 minutes, once; nothing to do"
+	return f
+}

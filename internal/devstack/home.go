@@ -1,0 +1,154 @@
+package devstack
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"cairn/internal/fault"
+)
+
+// shelter holds the clusters of root's stacks whose own folder is closed to
+// the account that runs PostgreSQL.
+var shelter = "/var/lib/cairn"
+
+// home is where one PostgreSQL cluster lives.
+type home struct {
+	account account // who runs it and owns the folders
+	folder  string  // ours alone; holds data and log
+	data    string  // the cluster
+	log     string  // output of the server
+	socket  string  // folder of the Unix socket; short, sun_path has 104 bytes on macOS
+	major   int     // version of the cluster that exists, 0 when there is none
+	moved   bool    // lives in the shelter
+	discard bool    // everything goes at the end
+}
+
+// homeFor is the home of the cluster that belongs to dir, an absolute path. ""
+// gives a throw-away home, which has no folder until pitch.
+func homeFor(dir string) (home, error) {
+	if dir == "" {
+		who, err := postgresAccount(-1)
+		return home{account: who, discard: true}, err
+	}
+	return lastingHome(dir)
+}
+
+// pitch makes the folder of a throw-away home. It is in /tmp and not in
+// os.TempDir, which can be too long for a socket or closed to others.
+func (h *home) pitch() error {
+	if !h.discard {
+		return nil
+	}
+	folder, err := os.MkdirTemp("/tmp", "cairn-")
+	if err != nil {
+		return fmt.Errorf("make a temporary folder: %w", err)
+	}
+	h.folder, h.socket = folder, folder
+	h.data, h.log = filepath.Join(folder, "data"), filepath.Join(folder, "postgres.log")
+	return h.account.own(folder)
+}
+
+// strike removes the folder of a throw-away home.
+func (h *home) strike() error {
+	if !h.discard || h.folder == "" {
+		return nil
+	}
+	if err := os.RemoveAll(h.folder); err != nil {
+		return fmt.Errorf("remove the throw-away PostgreSQL: %w", err)
+	}
+	return nil
+}
+
+// lastingHome finds or makes the home of the cluster that belongs to dir, an
+// absolute path.
+func lastingHome(dir string) (home, error) {
+	inside := filepath.Join(dir, "postgres")
+	sheltered := filepath.Join(shelter, digest(dir))
+	h := home{folder: inside}
+	if os.Geteuid() == 0 && !exists(filepath.Join(inside, "data")) {
+		who, err := postgresAccount(-1)
+		if err != nil {
+			return home{}, err
+		}
+		// Once moved, a cluster stays moved: its data must not seem to vanish
+		// when somebody opens the folder later.
+		if exists(filepath.Join(sheltered, "data")) || !who.can("-x", dir) {
+			h.folder, h.moved = sheltered, true
+			if err := os.MkdirAll(shelter, 0o755); err != nil {
+				return home{}, fmt.Errorf("make %s: %w", shelter, err)
+			}
+		}
+	}
+	h.data, h.log = filepath.Join(h.folder, "data"), filepath.Join(h.folder, "postgres.log")
+	owner := ownerOf(h.data)
+	who, err := postgresAccount(owner)
+	if err != nil {
+		return home{}, err
+	}
+	h.account = who
+	if owner >= 0 && owner != who.uid {
+		return home{}, fault.New(fault.Misconfigured,
+			fmt.Sprintf("the data in %s belongs to %s and this process runs as %s", h.data, nameOr(owner), who.name),
+			"run as the account that made it (root lends PostgreSQL another account), or choose another folder")
+	}
+	if err := os.MkdirAll(filepath.Dir(h.folder), 0o755); err != nil {
+		return home{}, fmt.Errorf("make the data folder: %w", err)
+	}
+	if err := who.own(h.folder); err != nil {
+		return home{}, err
+	}
+	if !who.can("-w", h.folder) {
+		return home{}, fault.New(fault.Misconfigured, fmt.Sprintf("%s, who runs PostgreSQL, cannot reach its data in %s", who.name, h.folder),
+			"let others enter the folders above it (chmod o+x), or choose another folder")
+	}
+	h.major = clusterMajor(h.data)
+	h.socket, err = socketFolder(who, dir)
+	return h, err
+}
+
+// socketFolder is the same for each start of dir, unless somebody else already
+// owns that name in /tmp.
+func socketFolder(who account, dir string) (string, error) {
+	folder := fmt.Sprintf("/tmp/cairn-%d-%s", who.uid, digest(dir))
+	if err := who.own(folder); err == nil && ownerOf(folder) == who.uid {
+		if info, err := os.Lstat(folder); err == nil && info.IsDir() && info.Mode().Perm() == 0o700 {
+			return folder, nil
+		}
+	}
+	folder, err := os.MkdirTemp("/tmp", "cairn-")
+	if err != nil {
+		return "", fmt.Errorf("make the socket's folder: %w", err)
+	}
+	return folder, who.own(folder)
+}
+
+// clusterMajor reads which PostgreSQL made a cluster, 0 when there is none.
+func clusterMajor(data string) int {
+	text, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
+	if err != nil {
+		return 0
+	}
+	return parseVersion(strings.TrimSpace(string(text))).major
+}
+
+// digest is a short name for a path.
+func digest(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return hex.EncodeToString(sum[:6])
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func nameOr(uid int) string {
+	if name := accountName(uid); name != "" {
+		return name
+	}
+	return fmt.Sprintf("uid %d", uid)
+}

@@ -1,0 +1,99 @@
+package devstack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// ports are where a Temporal server listens, on the loopback interface.
+type ports struct {
+	Temporal int `json:"temporal"`
+	UI       int `json:"ui"`
+}
+
+// familiar are the ports that everybody's bookmarks have.
+var familiar = ports{Temporal: 7233, UI: 8233}
+
+const loopback = "127.0.0.1"
+
+// portsFile remembers the ports of a stack between its runs.
+func portsFile(dir string) string { return filepath.Join(dir, "ports.json") }
+
+// lastingPorts takes the ports of the last run when they are still free, else
+// the familiar ones, else any.
+func lastingPorts(dir string) (ports, error) {
+	var last ports
+	if text, err := os.ReadFile(portsFile(dir)); err == nil {
+		_ = json.Unmarshal(text, &last) // unreadable means forgotten
+	}
+	chosen, err := choosePorts(last, familiar)
+	if err != nil {
+		return chosen, err
+	}
+	text, err := json.Marshal(chosen)
+	if err != nil {
+		return chosen, fmt.Errorf("remember the ports: %w", err)
+	}
+	return chosen, replaceFile(portsFile(dir), text, 0o644)
+}
+
+func choosePorts(wishes ...ports) (ports, error) {
+	var chosen ports
+	var err error
+	var frontend, ui []int
+	for _, wish := range wishes {
+		if wish.Temporal > 0 && wish.UI > 0 {
+			frontend, ui = append(frontend, wish.Temporal), append(ui, wish.UI)
+		}
+	}
+	if chosen.Temporal, err = freePort(frontend, 0); err != nil {
+		return chosen, err
+	}
+	chosen.UI, err = freePort(ui, chosen.Temporal)
+	return chosen, err
+}
+
+// freePort is the first free one of the wishes, else one that the system gives.
+func freePort(wishes []int, not int) (int, error) {
+	for _, port := range append(wishes, 0, 0) {
+		listener, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
+		if err != nil {
+			continue
+		}
+		port = listener.Addr().(*net.TCPAddr).Port
+		listener.Close()
+		if port != not {
+			return port, nil
+		}
+	}
+	return 0, fmt.Errorf("find a free port on %s", loopback)
+}
+
+// portsLock keeps two stacks from choosing the same ports: it is held from the
+// choice until the server has them.
+func portsLock(ctx context.Context) *os.File {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	lock, err := lockFile(ctx, "/tmp/cairn-ports.lock")
+	if err != nil {
+		return nil // then the server itself has to notice a taken port
+	}
+	return lock
+}
+
+// replaceFile writes a file so that a reader sees all of it or none.
+func replaceFile(path string, text []byte, mode os.FileMode) error {
+	part := path + ".part"
+	if err := os.WriteFile(part, text, mode); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.Rename(part, path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+package devstack
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// logLimit in bytes is where a log is put aside at the next start.
+const logLimit = 8 << 20
+
+// openLog opens a server's log at its end; a long one is put aside first.
+func openLog(path string, who account) (io.WriteCloser, error) {
+	if info, err := os.Stat(path); err == nil && info.Size() > logLimit {
+		_ = os.Rename(path, path+".old")
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the server's log: %w", err)
+	}
+	if who.lent {
+		_ = file.Chown(who.uid, who.gid) // only so that its owner may read it
+	}
+	return file, nil
+}

@@ -1,0 +1,232 @@
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+
+	"cairn/internal/fault"
+)
+
+// orchestrator is the Temporal side of a stack, wherever it comes from.
+type orchestrator interface {
+	address() string
+	namespace() string
+	ui() string
+	found() []Found
+	restart(ctx context.Context, kill bool) error
+	close() error
+}
+
+// serverSettings make the development server fast (spec/temporal.md §0 and §10).
+var serverSettings = []string{
+	// 20 a second by default, so that every task of a workflow waits 50 ms.
+	"history.transferProcessorMaxPollRPS=2000",
+	// With four partitions and two pollers some tasks wait two seconds.
+	"matching.numTaskqueueReadPartitions=1",
+	"matching.numTaskqueueWritePartitions=1",
+	// Priority and fairness keys have no effect without these.
+	"matching.useNewMatcher=true",
+	"matching.enableFairness=true",
+	// A new search attribute can be used at once.
+	"system.forceSearchAttributesCacheRefreshOnRead=true",
+}
+
+const (
+	defaultNamespace = "default"
+	// portAttempts is how often other ports are tried when somebody is faster.
+	portAttempts = 3
+)
+
+// devServer is a private `temporal server start-dev`.
+type devServer struct {
+	program    string // the temporal command
+	folder     string // log, and the state when it lasts
+	lasting    bool   // state in a file, UI on
+	dir        string // folder of the stack, where the ports are remembered
+	attributes map[string]string
+	at         ports
+	version    string
+	mu         sync.Mutex // held while the server is started or stopped
+	running    *guarded
+	closed     bool
+}
+
+func startDevServer(ctx context.Context, program, dir string, attributes map[string]string) (orchestrator, error) {
+	s := &devServer{program: program, dir: dir, lasting: dir != "", attributes: attributes}
+	var err error
+	if s.lasting {
+		s.folder = filepath.Join(dir, "temporal")
+		err = os.MkdirAll(s.folder, 0o700)
+	} else {
+		s.folder, err = os.MkdirTemp("/tmp", "cairn-")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make the folder of the Temporal server: %w", err)
+	}
+	if err := s.startSomewhere(ctx); err != nil {
+		return nil, errors.Join(err, s.discard())
+	}
+	return s, nil
+}
+
+// startSomewhere chooses ports and starts there, again when a port was taken
+// in between.
+func (s *devServer) startSomewhere(ctx context.Context) error {
+	claim, err := s.claim(ctx)
+	if err != nil {
+		return err
+	}
+	defer claim.Close()
+	if lock := portsLock(ctx); lock != nil {
+		defer lock.Close()
+	}
+	for range portAttempts {
+		if s.lasting {
+			s.at, err = lastingPorts(s.dir)
+		} else {
+			s.at, err = choosePorts()
+		}
+		if err != nil {
+			return err
+		}
+		if err = s.start(ctx, claim); !errors.Is(err, errEnded) {
+			return err
+		}
+	}
+	return err
+}
+
+// claim takes the lock of the server's state and waits for what a killed process
+// left: the server inherits the lock, and its watchdog is ending it.
+func (s *devServer) claim(ctx context.Context) (*os.File, error) {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	return lockFile(ctx, filepath.Join(s.folder, "temporal.lock"))
+}
+
+func (s *devServer) start(ctx context.Context, claim *os.File) error {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	if err := s.clearUnfinished(); err != nil {
+		return err
+	}
+	output, err := openLog(s.logFile(), self())
+	if err != nil {
+		return err
+	}
+	defer output.Close()
+	command := command{
+		name: "Temporal", args: s.arguments(), dir: s.folder, account: self(), output: output, claim: claim,
+		// A HOME of its own: the command keeps notes in ~/.config.
+		env:    []string{"HOME=" + s.folder, "PATH=/usr/bin:/bin", "TZ=UTC"},
+		gentle: "TERM", patience: orphanPatience, hard: "KILL",
+	}
+	if !s.lasting {
+		command.remove = s.folder
+	}
+	if s.running, err = guard(command); err != nil {
+		return err
+	}
+	if err := s.awaitReady(ctx); err != nil {
+		text, _ := os.ReadFile(s.logFile())
+		// Not stop: the folder is needed for the next attempt.
+		if err := s.running.end(context.WithoutCancel(ctx), "KILL"); err != nil {
+			return err
+		}
+		return fault.Wrap(err, fault.Unavailable, "start the Temporal server: "+tail(string(text), 600), "its log is "+s.logFile())
+	}
+	return os.WriteFile(s.stateFile()+".ready", nil, 0o600)
+}
+
+func (s *devServer) arguments() []string {
+	args := []string{s.program, "server", "start-dev", "--ip", loopback, "--port", strconv.Itoa(s.at.Temporal), "--log-level", "warn"}
+	if s.lasting {
+		args = append(args, "--ui-port", strconv.Itoa(s.at.UI), "--db-filename", s.stateFile())
+	} else {
+		args = append(args, "--headless")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.attributes)) {
+		args = append(args, "--search-attribute", name+"="+s.attributes[name])
+	}
+	for _, setting := range serverSettings {
+		args = append(args, "--dynamic-config-value", setting)
+	}
+	return args
+}
+
+func (s *devServer) restart(ctx context.Context, kill bool) error {
+	if !s.lasting {
+		return fault.New(fault.InvalidArgument, "a throw-away Temporal server keeps its state in memory and cannot be restarted", "give the stack a folder")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	signal := "TERM"
+	if kill {
+		signal = "KILL"
+	}
+	if s.closed {
+		return errClosed
+	}
+	if err := s.running.end(ctx, signal); err != nil {
+		return err
+	}
+	claim, err := s.claim(ctx)
+	if err != nil {
+		return err
+	}
+	defer claim.Close()
+	return s.start(ctx, claim)
+}
+
+func (s *devServer) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if !s.lasting { // nothing to save, and its gentle end takes a second
+		_ = s.running.signal("KILL")
+	}
+	s.running.stop()
+	return s.discard()
+}
+
+// discard removes a throw-away folder.
+func (s *devServer) discard() error {
+	if s.lasting {
+		return nil
+	}
+	if err := os.RemoveAll(s.folder); err != nil {
+		return fmt.Errorf("remove the throw-away Temporal server: %w", err)
+	}
+	return nil
+}
+
+func (s *devServer) stateFile() string { return filepath.Join(s.folder, "temporal.db") }
+func (s *devServer) logFile() string   { return filepath.Join(s.folder, "temporal.log") }
+func (s *devServer) namespace() string { return defaultNamespace }
+
+func (s *devServer) address() string {
+	return net.JoinHostPort(loopback, strconv.Itoa(s.at.Temporal))
+}
+
+func (s *devServer) ui() string {
+	if !s.lasting {
+		return ""
+	}
+	return "http://" + net.JoinHostPort(loopback, strconv.Itoa(s.at.UI))
+}
+
+func (s *devServer) found() []Found {
+	found := []Found{{Part: "Temporal", Status: statusOK, Version: s.version, Where: s.program, Hint: "listens on " + s.address()}}
+	if s.lasting {
+		found = append(found, Found{Part: "Temporal UI", Status: statusOK, Where: s.ui()})
+	}
+	return found
+}

@@ -1,0 +1,80 @@
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"go.temporal.io/sdk/client"
+)
+
+// errEnded says that the server ended while it started.
+var errEnded = errors.New("the server ended")
+
+// awaitReady asks until the server answers, knows our search attributes and
+// serves the UI.
+func (s *devServer) awaitReady(ctx context.Context) error {
+	for {
+		version, err := s.ready(ctx)
+		if s.running.gone() {
+			return errEnded
+		}
+		if err == nil {
+			s.version = version
+			return nil
+		}
+		select {
+		case <-s.running.exited:
+			return errEnded
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the Temporal server: %w", err)
+		case <-time.After(readyPoll):
+		}
+	}
+}
+
+func (s *devServer) ready(ctx context.Context) (string, error) {
+	temporal, version, err := dialTemporal(ctx, client.Options{HostPort: s.address(), Namespace: defaultNamespace, Logger: silent})
+	if err != nil {
+		return "", err
+	}
+	defer temporal.Close()
+	missing, err := missingAttributes(ctx, temporal, defaultNamespace, s.attributes)
+	if err != nil {
+		return "", err
+	}
+	// The command line option is heeded only when the namespace is made.
+	if err := addAttributes(ctx, temporal, defaultNamespace, missing); err != nil {
+		return "", err
+	}
+	if s.lasting {
+		err = answers(ctx, s.at.UI)
+	}
+	return version, err
+}
+
+func answers(ctx context.Context, port int) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
+	if err != nil {
+		return fmt.Errorf("reach the Temporal UI: %w", err)
+	}
+	return conn.Close()
+}
+
+// clearUnfinished removes a state file whose first start never succeeded: the
+// server makes its tables only when there is no file.
+func (s *devServer) clearUnfinished() error {
+	if !exists(s.stateFile()) || exists(s.stateFile()+".ready") {
+		return nil
+	}
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := os.Remove(s.stateFile() + suffix); err != nil && !os.IsNotExist(err) {
+			return fmt.Errorf("remove an unfinished state of Temporal: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package distill
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"regexp"
+
+	"cairn/internal/fault"
+	"cairn/internal/flow"
+	"cairn/internal/run"
+	"cairn/internal/transcript"
+)
+
+// Request asks for a conversation to be distilled.
+type Request struct {
+	Workspace    int64
+	WorkspaceKey string
+	ID           string // the caller's id of the request; empty takes it from the conversation and the options
+	Conversation transcript.Conversation
+	Channel      string
+	Spec         Spec // configuration to pin; instructions and message range are filled in
+	Fresh        bool // do it again although the request was made before, and pay again
+}
+
+// Accept makes a request durable and returns its run; made tells whether the run
+// is new. The same request gives the same run.
+func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, made bool, err error) {
+	n := len(r.Conversation.Messages)
+	if n == 0 {
+		return run.Run{}, false, fault.New(fault.InvalidArgument, "the conversation has no messages", "send at least one")
+	}
+	spec := r.Spec
+	spec.From, spec.To = 0, n-1
+	args, err := json.Marshal(struct {
+		Conversation string
+		Messages     []transcript.Message
+		Options      Options
+	}{r.Conversation.ID, r.Conversation.Messages, spec.Options})
+	if err != nil {
+		return run.Run{}, false, fmt.Errorf("encode the request: %w", err)
+	}
+	sha := sha256.Sum256(args)
+	if r.ID == "" {
+		r.ID = fmt.Sprintf("%x", sha[:10])
+	}
+	if spec.Instructions, err = pinInstructions(); err != nil {
+		return run.Run{}, false, err
+	}
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		return run.Run{}, false, fmt.Errorf("encode the configuration: %w", err)
+	}
+	return s.Store.Accept(ctx, Accepted{Workspace: r.Workspace, Key: r.ID, ArgsSHA: sha, Spec: raw, Conversation: r.Conversation, Channel: r.Channel, Fresh: r.Fresh,
+		WorkflowID: func(generation, attempt int) string {
+			return flow.DistillID(r.WorkspaceKey, visibleKey(r.ID), generation, attempt)
+		}})
+}
+
+var plainKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+
+// visibleKey is a request's id as workflow ids may show it: as it is when it is
+// a plain token, else its hash, for ids are never encrypted.
+func visibleKey(id string) string {
+	if plainKey.MatchString(id) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return fmt.Sprintf("%x", sum[:10])
+}
+
+// RetryRequest asks for an ended run to be taken up again.
+type RetryRequest struct {
+	run.Ref
+	WorkspaceKey string
+	Fresh        bool // a new generation, which asks and pays for everything again
+}
+
+// Retry opens an ended run again, or makes its next generation.
+func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err error) {
+	j, err := s.load(ctx, r.Ref)
+	if err != nil {
+		return run.Run{}, err
+	}
+	if j.run.Status != run.Ended {
+		return run.Run{}, fault.New(fault.VersionConflict, fmt.Sprintf("run %d has not ended: it is %s", r.Run, j.run.Status), "it is being driven to its end; `cairn runs show` tells how far it is")
+	}
+	id := func(generation, attempt int) string {
+		return flow.DistillID(r.WorkspaceKey, visibleKey(j.run.Key), generation, attempt)
+	}
+	if r.Fresh {
+		out, _, err = s.Store.Accept(ctx, Accepted{Workspace: r.Workspace, Key: j.run.Key, ArgsSHA: j.run.ArgsSHA, Spec: j.run.Spec, Conversation: j.conv, Fresh: true, WorkflowID: id})
+		return out, err
+	}
+	err = s.Store.Within(ctx, r.Workspace, func(tx Tx) error {
+		if err := tx.Reopen(ctx, j.run, id(j.run.Generation, j.run.Attempt+1)); err != nil {
+			return err
+		}
+		out, err = tx.Run(ctx, r.Run)
+		return err
+	})
+	return out, err
+}

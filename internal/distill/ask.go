@@ -1,0 +1,103 @@
+package distill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"cairn/internal/fault"
+	"cairn/internal/llm"
+	"cairn/internal/prompt"
+	"cairn/internal/run"
+	"cairn/internal/transcript"
+	"cairn/schemas"
+)
+
+// question is one stage's model call with its repairs.
+type question struct {
+	step     string // its place in the ledger
+	stage    prompt.Stage
+	role     string // whose model answers: chunk, rewrite, extract, scripts, doc
+	task     string
+	file     string
+	lang     string
+	material prompt.Material
+	decode   func(text string) error // says what is wrong with an answer, in words for the model
+}
+
+// ask puts q to its model, at most Repairs times more when the answer does not
+// decode, and once more with less text when it was too long for the model.
+func (s *Service) ask(ctx context.Context, j job, q question) error {
+	err := s.askRounds(ctx, j, q)
+	var failed *llm.Error
+	if !errors.As(err, &failed) || failed.Class != llm.ContextLength {
+		return err
+	}
+	q.step += "/short"
+	q.material = shortened(q.material)
+	return s.askRounds(ctx, j, q)
+}
+
+func (s *Service) askRounds(ctx context.Context, j job, q question) error {
+	user, err := prompt.User(q.material)
+	if err != nil {
+		return fmt.Errorf("render the material of %s: %w", q.step, err)
+	}
+	req := llm.Request{
+		Model: j.spec.Models[q.role], System: j.spec.Instructions[instructionKey(q.stage, q.lang)], User: user,
+		Schema: &llm.Schema{Name: q.role, JSON: schemas.Model(q.role)},
+		Label:  llm.Label{Stage: q.role, Run: fmt.Sprint(j.run.Ref.Run), Task: q.task, File: q.file},
+	}
+	for round := 0; ; round++ {
+		reply, err := s.Ledger.Call(ctx, run.CallKey{Ref: j.run.Ref, Step: q.step, Round: round}, req, j.spec.Limits.Parallel)
+		if err != nil {
+			return err
+		}
+		if reply.Refusal != "" {
+			return fault.New(fault.ModelRefused, fmt.Sprintf("%s: the model declined", q.step), "")
+		}
+		problem := q.decode(reply.Text)
+		if problem == nil {
+			return nil
+		}
+		if round == j.spec.Limits.Repairs {
+			return fault.New(fault.ModelInvalid, fmt.Sprintf("%s: no usable answer after %d repairs: %v", q.step, round, problem), "")
+		}
+		req.Turns = append(req.Turns, llm.Repair(q.lang, reply.Text, problem)...)
+	}
+}
+
+// terminal tells trouble that another attempt would only meet again, as the code
+// and the reason with which the task or the run ends.
+func terminal(err error) (*fault.Error, bool) {
+	var model *llm.Error
+	if errors.As(err, &model) {
+		f := model.Fault()
+		return f, !fault.Table[f.Code].Retryable
+	}
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return nil, false
+	}
+	switch f.Code {
+	case fault.ModelInvalid, fault.ModelRefused, fault.ModelRejected, fault.ModelAuth, fault.ModelContext, fault.QuotaExceeded, fault.OpReused:
+		return f, true
+	}
+	return nil, false
+}
+
+// shortChars is what is left of each message when a model could not take all.
+const shortChars = 300
+
+func shortened(m prompt.Material) prompt.Material {
+	clip := func(in []prompt.Message) []prompt.Message {
+		out := make([]prompt.Message, len(in))
+		for i, msg := range in {
+			msg.Content = transcript.Clip(msg.Content, shortChars)
+			out[i] = msg
+		}
+		return out
+	}
+	m.Messages, m.History = clip(m.Messages), nil
+	return m
+}

@@ -1,0 +1,62 @@
+package distill
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/run"
+	"cairn/internal/search"
+	"cairn/internal/skill"
+)
+
+// Commit is what a commit needs to know beside the package.
+type Commit struct {
+	Doc      search.Doc   // what search is to find; its owner is filled in
+	Near     search.Query // finds what is too similar to create beside
+	MergeSim float64      // cosine from which it is
+}
+
+// Args are a commit's arguments, as the log of operations remembers them.
+func (c Commit) Args(t Task) any {
+	return map[string]any{"skill": t.Package.Skill, "base": t.Package.Base, "content": fmt.Sprintf("%x", t.Package.Version.ContentSHA)}
+}
+
+// TooNear tells whether one of the hits is what is about to be created.
+func (c Commit) TooNear(hits []search.Hit) bool {
+	for _, h := range hits {
+		if h.Cosine >= c.MergeSim {
+			return true
+		}
+	}
+	return false
+}
+
+// Committed is what became of a package. Conflict means that nothing was
+// written, and that the task is to be packaged on the head in force now.
+type Committed struct {
+	Conflict bool    `json:"conflict,omitempty"`
+	Outcome  Outcome `json:"outcome"`
+	Skill    int64   `json:"skill"`
+	Version  int     `json:"version"`
+}
+
+// Commit makes a task's package the head of its skill, once.
+func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (Committed, error) {
+	j, t, err := s.loadTask(ctx, ref, key)
+	if err != nil {
+		return Committed{}, err
+	}
+	if t.Stage == EndedTask {
+		return Committed{Outcome: t.Outcome, Skill: t.Skill, Version: t.Version}, nil
+	}
+	if t.Package == nil {
+		return Committed{}, fmt.Errorf("commit task %s: it has no package", key)
+	}
+	text := searchText(t.Package.Version)
+	vector := s.embed(ctx, text)
+	return s.Store.CommitVersion(ctx, t, Commit{
+		Doc:      search.NewDoc(search.KindSkill, 0, string(skill.Active), text),
+		Near:     s.skillQuery(text, vector, j.spec.Limits.RecallTopK+1),
+		MergeSim: j.spec.Limits.MergeSim,
+	})
+}

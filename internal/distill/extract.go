@@ -1,0 +1,103 @@
+package distill
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cairn/internal/llm"
+	"cairn/internal/prompt"
+	"cairn/internal/run"
+	"cairn/internal/skill"
+	"cairn/internal/transcript"
+)
+
+// Plan counts the files that a draft wants written.
+type Plan struct {
+	Scripts int // one call writes all of them
+	Docs    int // one call each
+}
+
+// Extract makes a task's draft and returns the plan of its files. Ended is set
+// when the task is over: nothing reusable, or no usable answer.
+func (s *Service) Extract(ctx context.Context, ref run.Ref, key string) (plan Plan, ended bool, err error) {
+	j, t, err := s.loadTask(ctx, ref, key)
+	if err != nil || t.Stage == EndedTask {
+		return Plan{}, t.Stage == EndedTask, err
+	}
+	if t.Draft != nil { // an earlier attempt was here
+		return planOf(*t.Draft), false, nil
+	}
+	draft, notes, err := s.extract(ctx, j, t)
+	if err != nil {
+		if f, over := terminal(err); over {
+			return Plan{}, true, s.endTask(ctx, t, Failed, f.Error())
+		}
+		return Plan{}, false, err
+	}
+	if reason := unfit(draft, j.spec.Limits); reason != "" {
+		return Plan{}, true, s.endTask(ctx, t, Skipped, reason)
+	}
+	t.Draft = &draft
+	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.SaveDraft(ctx, t, notes) })
+	return planOf(draft), false, err
+}
+
+func (s *Service) extract(ctx context.Context, j job, t Task) (draft skill.Draft, notes []string, err error) {
+	candidates, err := s.readCandidates(ctx, t)
+	if err != nil {
+		return draft, nil, err
+	}
+	ms := j.messages(t.Seqs)
+	stage := prompt.Extract
+	if j.spec.Mode == Simple {
+		stage = prompt.ExtractSimple
+	}
+	err = s.ask(ctx, j, question{step: t.Key + "/extract", stage: stage, role: "extract", task: t.Key, lang: t.Lang,
+		material: prompt.Material{Task: t.Name, Question: t.Query, Messages: transcript.Material(ms, j.spec.Limits.ToolOutputChars), Candidates: candidates, Tools: toolsSeen(ms), Language: t.Lang},
+		decode: func(text string) error {
+			raw, err := llm.ExtractJSON(text)
+			if err != nil {
+				return err
+			}
+			draft, notes, err = skill.DecodeDraft(raw, j.spec.Mode, t.Seqs)
+			return err
+		}})
+	if err == nil && draft.Target != "" && !slices.ContainsFunc(t.Candidates, func(c Candidate) bool { return c.Handle == draft.Target }) {
+		// A handle that was not shown is never used as a key; what the draft is
+		// like decides instead.
+		notes = append(notes, fmt.Sprintf("rejected_target: %q was not among the skills shown", draft.Target))
+		draft.Target = ""
+	}
+	return draft, notes, err
+}
+
+// unfit says why a draft makes no skill, empty when it does.
+func unfit(d skill.Draft, l Limits) string {
+	switch {
+	case d.Action == skill.Skip && d.Reason != "":
+		return d.Reason
+	case d.Action == skill.Skip:
+		return "the model found nothing reusable"
+	case d.Confidence != nil && *d.Confidence < l.MinConfidence:
+		return fmt.Sprintf("the model's confidence %.2f is below %.2f", *d.Confidence, l.MinConfidence)
+	}
+	return ""
+}
+
+func planOf(d skill.Draft) Plan {
+	return Plan{Scripts: len(unwritten(d.Scripts, Scripts)), Docs: len(unwritten(d.Others, Reference))}
+}
+
+// toolsSeen names the tools that were called, once each, in order.
+func toolsSeen(ms []transcript.Message) []string {
+	var out []string
+	for _, m := range ms {
+		for _, c := range m.ToolCalls {
+			if !slices.Contains(out, c.Name) {
+				out = append(out, c.Name)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,203 @@
+package distill
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"cairn/internal/prompt"
+	"cairn/internal/run"
+	"cairn/internal/skill"
+)
+
+// Pack makes a task's draft and files into a version on the head that is in
+// force now, renders and zips it, and uploads the zip. It may be run again at
+// any time before the commit; the last package counts.
+func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) error {
+	j, t, err := s.loadTask(ctx, ref, key)
+	if err != nil || t.Stage == EndedTask {
+		return err
+	}
+	if t.Draft == nil {
+		return fmt.Errorf("package task %s: it has no draft", key)
+	}
+	var written []WrittenFile
+	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+		written, err = tx.Written(ctx, t)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	files, degraded, violations := attach(*t.Draft, written)
+	fresh := skill.NewDocument(*t.Draft)
+	vector := s.embed(ctx, textOf(fresh))
+	var p Package
+	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+		p, err = s.rebase(ctx, tx, j, t, fresh, files, vector)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	v := &p.Version
+	v.Degraded, v.Violations = degraded, append(violations, v.Violations...)
+	v.Run, v.TaskKey, v.Lang, v.Origin = ref.Run, t.Key, t.Lang, originDistill
+	v.Model, v.PromptSHA = j.spec.Models["extract"], prompt.Hash(j.spec.Instructions[instructionKey(prompt.Extract, t.Lang)])
+	v.Sources = skill.Ranges(j.run.Conversation, t.Draft.Evidence)
+	return s.upload(ctx, t, p, j.spec.NameStyle)
+}
+
+// originDistill is who wrote the versions that distillation makes.
+const originDistill = "distill"
+
+// attach makes files of what was planned and what was written.
+func attach(d skill.Draft, written []WrittenFile) (files []skill.File, degraded, violations []string) {
+	reasons := map[string]string{}
+	for kind, plan := range map[string][]skill.FilePlan{Scripts: d.Scripts, Reference: d.Others} {
+		returned := map[string]string{}
+		for _, w := range written {
+			if w.Kind != kind {
+				continue
+			}
+			if w.Reason != "" {
+				reasons[path.Join(kind, w.Name)] = w.Reason
+				continue
+			}
+			returned[w.Name] = w.Content
+		}
+		f, missing, refused := skill.Attach(plan, returned, kind)
+		files, degraded, violations = append(files, f...), append(degraded, missing...), append(violations, refused...)
+	}
+	for i, line := range degraded {
+		name, _, _ := strings.Cut(line, ": ")
+		if reason := reasons[name]; reason != "" {
+			degraded[i] = name + ": " + reason
+		}
+	}
+	slices.Sort(degraded) // the two kinds came in no order
+	slices.Sort(violations)
+	return files, degraded, violations
+}
+
+// rebase decides which skill the draft belongs to and joins it with that
+// skill's head. The model proposes a target, code disposes.
+func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document, files []skill.File, vector []float32) (Package, error) {
+	head, err := s.target(ctx, tx, j, t, fresh, vector)
+	if err != nil {
+		return Package{}, err
+	}
+	if head == nil {
+		name, err := freeName(ctx, tx, skill.Canonical(fresh.Name))
+		if err != nil {
+			return Package{}, err
+		}
+		carried, violations := skill.CarryOver(nil, files)
+		doc := fresh.WithFiles(carried)
+		return Package{Version: versionOf(name, doc, carried, 1, 0, "created", violations)}, nil
+	}
+	current, err := tx.Version(ctx, head.ID, head.Version)
+	if err != nil {
+		return Package{}, err
+	}
+	merged := skill.Merge(documentOf(current), current.Files, *t.Draft)
+	carried, violations := skill.CarryOver(merged.Files, files)
+	doc := merged.Document.WithFiles(carried)
+	p := Package{Skill: head.ID, Base: head.Version, Version: versionOf(head.Name, doc, carried, head.Version+1, head.Version, merged.Summary, violations)}
+	p.Same = p.Version.ContentSHA == current.ContentSHA
+	if p.Same {
+		p.Version.ChangeSummary = "says nothing that the skill does not say already"
+	}
+	p.Version.Violations = append(p.Version.Violations, merged.Flags...)
+	return p, nil
+}
+
+// target is the skill to update: the one whose handle the model named, the one
+// of the same name, or the one that is nearly the same. Nil means to create.
+func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document, vector []float32) (*skill.Head, error) {
+	for _, c := range t.Candidates {
+		if t.Draft.Target == c.Handle {
+			head, err := tx.SkillHead(ctx, c.Skill)
+			return usable(&head), err
+		}
+	}
+	head, err := tx.SkillNamed(ctx, skill.Canonical(fresh.Name))
+	if err == nil && usable(&head) != nil {
+		return &head, nil
+	}
+	if err != nil && !isNotFound(err) {
+		return nil, err
+	}
+	hits, err := tx.Search(ctx, s.skillQuery(textOf(fresh), vector, j.spec.Limits.RecallTopK+1))
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range hits {
+		if h.Cosine >= j.spec.Limits.MergeSim {
+			head, err := tx.SkillHead(ctx, h.Owner)
+			return usable(&head), err
+		}
+	}
+	return nil, nil
+}
+
+// usable is h when a distillation may change it, else nil.
+func usable(h *skill.Head) *skill.Head {
+	if h.Pinned || h.Status != skill.Active && h.Status != skill.Candidate {
+		return nil
+	}
+	return h
+}
+
+// freeName is name, or its first numbered form that no skill holds: the names
+// of archived and pinned skills stay theirs.
+func freeName(ctx context.Context, tx Tx, name string) (string, error) {
+	for n := 1; ; n++ {
+		candidate := name
+		if n > 1 {
+			candidate = skill.Numbered(name, n)
+		}
+		if _, err := tx.SkillNamed(ctx, candidate); isNotFound(err) {
+			return candidate, nil
+		} else if err != nil {
+			return "", err
+		}
+	}
+}
+
+// upload renders, zips and stores a package, and keeps it with the task. The
+// package is recorded before its bytes are, so that collection waits.
+func (s *Service) upload(ctx context.Context, t Task, p Package, style string) error {
+	v := &p.Version
+	options := skill.RenderOptions{NameStyle: style}
+	markdown := skill.Compose(v.Name, v.Description, []byte(v.Body), options)
+	folder := skill.Folder(v.Name, style)
+	archive, err := skill.Zip(folder, markdown, v.Files)
+	if err != nil {
+		return err
+	}
+	v.PackageSHA = sha256.Sum256(archive)
+	v.PackageKey = fmt.Sprintf("%d/%s/%x/%s.zip", t.Ref.Workspace, folder, v.PackageSHA[:6], folder)
+	p.Bytes = len(archive)
+	err = s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error { return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, p.Bytes) })
+	if err != nil {
+		return err
+	}
+	if err := s.Blobs.Put(ctx, besidePackage(v.PackageKey), markdown); err != nil {
+		return fmt.Errorf("store SKILL.md: %w", err)
+	}
+	if err := s.Blobs.Put(ctx, v.PackageKey, archive); err != nil {
+		return fmt.Errorf("store the package: %w", err)
+	}
+	t.Package = &p
+	return s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error { return tx.SavePackage(ctx, t) })
+}
+
+// besidePackage is where the SKILL.md of a package is kept for people to open.
+func besidePackage(key string) string { return path.Join(path.Dir(key), "SKILL.md") }
+
+// PackageObjects lists the objects that belong to a package.
+func PackageObjects(key string) []string { return []string{key, besidePackage(key)} }

@@ -1,0 +1,151 @@
+package distill
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"cairn/internal/fault"
+	"cairn/internal/llm"
+	"cairn/internal/prompt"
+	"cairn/internal/run"
+	"cairn/internal/search"
+	"cairn/internal/search/lexical"
+	"cairn/internal/skill"
+	"cairn/internal/transcript"
+)
+
+// fallbackQueryChars is how much of the first request stands in for a rewrite.
+const fallbackQueryChars = 512
+
+// Recall finds the skills that a task may belong to and stores them under
+// handles. It returns how many there are, and ended when the task is over.
+func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidates int, ended bool, err error) {
+	j, t, err := s.loadTask(ctx, ref, key)
+	if err != nil || t.Stage != Chunked {
+		return len(t.Candidates), t.Stage == EndedTask, err
+	}
+	if t.Query, err = s.rewrite(ctx, j, t); err != nil {
+		if f, over := terminal(err); over {
+			return 0, true, s.endTask(ctx, t, Failed, f.Error())
+		}
+		return 0, false, err
+	}
+	vector := s.embed(ctx, t.Query)
+	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+		if t.Candidates, err = s.candidates(ctx, tx, j.spec.Limits, t.Query, vector); err != nil {
+			return err
+		}
+		return tx.SaveRecall(ctx, t)
+	})
+	return len(t.Candidates), false, err
+}
+
+// rewrite asks for one sentence that says what is wanted. A model that cannot
+// say it is not worth failing for: the first request says it too.
+func (s *Service) rewrite(ctx context.Context, j job, t Task) (string, error) {
+	ms := j.messages(t.Seqs)
+	var query string
+	err := s.ask(ctx, j, question{step: t.Key + "/rewrite", stage: prompt.Rewrite, role: "rewrite", task: t.Key, lang: t.Lang,
+		material: prompt.Material{Task: t.Name, Messages: transcript.Material(ms, j.spec.Limits.ToolOutputChars), Language: t.Lang},
+		decode: func(text string) error {
+			query = strings.TrimSpace(field(text, "query"))
+			return nil
+		}})
+	if code := fault.CodeOf(err); err != nil && code != fault.ModelInvalid && code != fault.ModelRefused {
+		return "", err
+	}
+	if query != "" {
+		return query, nil
+	}
+	query = t.Name
+	for _, m := range ms {
+		if m.Role == transcript.User {
+			query += ": " + transcript.Clip(m.Content, fallbackQueryChars)
+			break
+		}
+	}
+	return query, nil
+}
+
+// candidates searches and keeps what is near enough to be shown.
+func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string, vector []float32) ([]Candidate, error) {
+	hits, err := tx.Search(ctx, s.skillQuery(query, vector, 4*l.RecallTopK))
+	if err != nil {
+		return nil, err
+	}
+	var out []Candidate
+	for _, h := range hits {
+		if h.Cosine < l.RecallMinSim && !search.Relevant(h) {
+			continue
+		}
+		head, err := tx.SkillHead(ctx, h.Owner)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Candidate{Handle: fmt.Sprintf("S%d", len(out)+1), Skill: h.Owner, Version: head.Version})
+		if len(out) == l.RecallTopK {
+			break
+		}
+	}
+	return out, nil
+}
+
+// skillQuery looks for skills in force or waiting for approval.
+func (s *Service) skillQuery(text string, vector []float32, limit int) search.Query {
+	q := search.Query{Kind: search.KindSkill, States: []string{string(skill.Active), string(skill.Candidate)}, Vector: vector, Space: s.Space, Limit: limit}
+	for _, t := range lexical.Terms(text) {
+		q.Terms = append(q.Terms, t.Hash)
+	}
+	return q
+}
+
+// embed returns nil when the embedder is down: words are enough to go on, and
+// what is stored meanwhile is embedded later.
+func (s *Service) embed(ctx context.Context, text string) []float32 {
+	vs, err := s.Embedder.Embed(ctx, []string{text})
+	if err != nil || len(vs) != 1 {
+		return nil
+	}
+	return vs[0]
+}
+
+// field is a string property of a JSON object in text, or all of text when it
+// is not such an object: small models answer in plain words.
+func field(text, name string) string {
+	raw, err := llm.ExtractJSON(text)
+	if err != nil {
+		return text
+	}
+	var object map[string]json.RawMessage
+	var value string
+	if json.Unmarshal(raw, &object) != nil || object[name] == nil || json.Unmarshal(object[name], &value) != nil {
+		return text
+	}
+	return value
+}
+
+// readCandidates loads the versions that a task's model is shown.
+func (s *Service) readCandidates(ctx context.Context, t Task) ([]prompt.Candidate, error) {
+	var out []prompt.Candidate
+	err := s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error {
+		for _, c := range t.Candidates {
+			v, err := tx.Version(ctx, c.Skill, c.Version)
+			if err != nil {
+				return err
+			}
+			shown := showVersion(v)
+			shown.Handle = c.Handle
+			out = append(out, shown)
+		}
+		return nil
+	})
+	return out, err
+}
+
+func isNotFound(err error) bool {
+	var f *fault.Error
+	return errors.As(err, &f) && f.Code == fault.NotFound
+}

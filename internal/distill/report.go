@@ -1,0 +1,114 @@
+package distill
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"cairn/internal/run"
+)
+
+// Report is a run as people and programs are told of it.
+type Report struct {
+	Run        int64        `json:"run"`
+	Request    string       `json:"request"`
+	Title      string       `json:"conversation"`
+	Status     run.Status   `json:"status"`
+	Outcome    run.Outcome  `json:"outcome,omitempty"`
+	Reason     string       `json:"reason,omitempty"`
+	Code       string       `json:"code,omitempty"`
+	Messages   int          `json:"messages"`
+	Tasks      []TaskReport `json:"tasks"`
+	Usage      run.Usage    `json:"usage"`
+	WorkflowID string       `json:"workflow_id"`
+	Link       string       `json:"link,omitempty"` // into Temporal UI
+	Seconds    float64      `json:"seconds,omitempty"`
+	Calls      []run.Call   `json:"-"`
+	CreatedAt  time.Time    `json:"created_at"`
+}
+
+// TaskReport is one task of a Report.
+type TaskReport struct {
+	Key         string   `json:"key"`
+	Name        string   `json:"task"`
+	Stage       Stage    `json:"stage"`
+	Outcome     Outcome  `json:"outcome,omitempty"`
+	Reason      string   `json:"reason,omitempty"`
+	Messages    int      `json:"messages"`
+	Lang        string   `json:"lang"`
+	Skill       string   `json:"skill,omitempty"` // canonical name
+	SkillID     int64    `json:"skill_id,omitempty"`
+	Version     int      `json:"version,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Package     string   `json:"package,omitempty"`  // of the zip
+	SkillMD     string   `json:"skill_md,omitempty"` // of its SKILL.md
+	Degraded    []string `json:"degraded,omitempty"`
+	Violations  []string `json:"violations,omitempty"`
+	Notes       []string `json:"notes,omitempty"`
+	Calls       int      `json:"model_calls"`
+	Tokens      int64    `json:"tokens"`
+	WorkflowID  string   `json:"workflow_id"`
+	Link        string   `json:"link,omitempty"`
+}
+
+// Report tells how a run stands.
+func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err error) {
+	j, err := s.load(ctx, ref)
+	if err != nil {
+		return Report{}, err
+	}
+	out = Report{Run: ref.Run, Request: j.run.Key, Title: j.conv.Title, Status: j.run.Status, Outcome: j.run.Outcome, Reason: j.run.Reason,
+		Messages: len(j.conv.Messages), WorkflowID: j.run.WorkflowID, CreatedAt: j.run.CreatedAt, Tasks: []TaskReport{}}
+	if j.run.StartedAt != nil && j.run.EndedAt != nil {
+		out.Seconds = j.run.EndedAt.Sub(*j.run.StartedAt).Seconds()
+	}
+	var result Result
+	if err := json.Unmarshal(j.run.Result, &result); err != nil {
+		return Report{}, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
+	}
+	out.Code = result.Code
+	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+		if out.Usage, err = tx.Usage(ctx, ref.Run); err != nil {
+			return err
+		}
+		if out.Calls, err = tx.Calls(ctx, ref); err != nil {
+			return err
+		}
+		tasks, err := tx.Tasks(ctx, ref.Run)
+		if err != nil {
+			return err
+		}
+		for _, t := range tasks {
+			r, err := s.reportTask(ctx, tx, t, out.Calls)
+			if err != nil {
+				return err
+			}
+			r.WorkflowID = j.run.WorkflowID + "/" + t.Key
+			out.Tasks = append(out.Tasks, r)
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (s *Service) reportTask(ctx context.Context, tx Tx, t Task, calls []run.Call) (TaskReport, error) {
+	r := TaskReport{Key: t.Key, Name: t.Name, Stage: t.Stage, Outcome: t.Outcome, Reason: t.Reason, Messages: len(t.Seqs), Lang: t.Lang, Notes: t.Notes}
+	for _, c := range calls {
+		if strings.HasPrefix(c.Key.Step, t.Key+"/") {
+			r.Calls++
+			r.Tokens += c.Input + c.Output
+		}
+	}
+	if t.Skill == 0 {
+		return r, nil
+	}
+	v, err := tx.Version(ctx, t.Skill, t.Version)
+	if err != nil {
+		return r, err
+	}
+	r.Skill, r.SkillID, r.Version, r.Description, r.Degraded, r.Violations = v.Name, t.Skill, t.Version, v.Description, v.Degraded, v.Violations
+	r.Package, r.SkillMD = s.Blobs.Locate(v.PackageKey), s.Blobs.Locate(besidePackage(v.PackageKey))
+	return r, nil
+}

@@ -1,0 +1,131 @@
+// Package distill turns conversations into versioned skills: gate, chunk into
+// tasks, recall what is known, extract a draft, write its files, package,
+// commit. Each method is one step that may be run again at any time: what an
+// earlier attempt did is found in the store, and model calls go through the
+// ledger. Domain trouble ends a task or a run with an outcome; an error means
+// that the step is worth trying again.
+package distill
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/ledger"
+	"cairn/internal/run"
+	"cairn/internal/search"
+	"cairn/internal/skill"
+	"cairn/internal/transcript"
+)
+
+// Tx is one workspace's rows in one transaction.
+type Tx interface {
+	Run(ctx context.Context, id int64) (run.Run, error)
+	StartRun(ctx context.Context, id int64) (bool, error)
+	Reopen(ctx context.Context, r run.Run, workflowID string) error
+	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
+	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
+	PutTasks(ctx context.Context, ts []Task) error
+	Tasks(ctx context.Context, id int64) ([]Task, error)
+	Usage(ctx context.Context, id int64) (run.Usage, error)
+	Calls(ctx context.Context, ref run.Ref) ([]run.Call, error)
+	Task(ctx context.Context, id int64, key string) (Task, error)
+	SaveRecall(ctx context.Context, t Task) error
+	SaveDraft(ctx context.Context, t Task, notes []string) error
+	SaveWritten(ctx context.Context, t Task, kind string, files []WrittenFile) error
+	Written(ctx context.Context, t Task) ([]WrittenFile, error)
+	SavePackage(ctx context.Context, t Task) error
+	EndTask(ctx context.Context, t Task) error
+	TouchPackage(ctx context.Context, sha [32]byte, key string, bytes int) error
+	SkillNamed(ctx context.Context, name string) (skill.Head, error)
+	SkillHead(ctx context.Context, id int64) (skill.Head, error)
+	Version(ctx context.Context, id int64, number int) (skill.Version, error)
+	Search(ctx context.Context, q search.Query) ([]search.Hit, error)
+}
+
+// Store keeps runs, tasks and skills.
+type Store interface {
+	Within(ctx context.Context, ws int64, fn func(Tx) error) error
+	Accept(ctx context.Context, a Accepted) (r run.Run, made bool, err error)
+	CommitVersion(ctx context.Context, t Task, c Commit) (Committed, error)
+}
+
+// Embedder turns texts into vectors.
+type Embedder interface {
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// Blobs keeps packages under immutable keys.
+type Blobs interface {
+	Put(ctx context.Context, key string, data []byte) error
+	Locate(key string) string // for people
+}
+
+// Service is the use-case.
+type Service struct {
+	Store    Store
+	Ledger   *ledger.Ledger
+	Embedder Embedder
+	Space    int16 // of the embedder's vectors
+	Blobs    Blobs
+}
+
+// job is a run with its pinned configuration and its transcript.
+type job struct {
+	run  run.Run
+	spec Spec
+	conv transcript.Conversation
+}
+
+// load reads a run, its configuration and its messages.
+func (s *Service) load(ctx context.Context, ref run.Ref) (j job, err error) {
+	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+		if j.run, err = tx.Run(ctx, ref.Run); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(j.run.Spec, &j.spec); err != nil {
+			return fmt.Errorf("decode the configuration of run %d: %w", ref.Run, err)
+		}
+		j.conv, err = tx.Conversation(ctx, j.run.Conversation, j.spec.From, j.spec.To)
+		return err
+	})
+	return j, err
+}
+
+// loadTask is load with one of the run's tasks.
+func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string) (j job, t Task, err error) {
+	if j, err = s.load(ctx, ref); err != nil {
+		return j, t, err
+	}
+	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+		t, err = tx.Task(ctx, ref.Run, key)
+		return err
+	})
+	return j, t, err
+}
+
+// messages are the transcript's messages with the given sequence numbers.
+func (j job) messages(seqs []int) []transcript.Message {
+	wanted := make(map[int]bool, len(seqs))
+	for _, s := range seqs {
+		wanted[s] = true
+	}
+	var out []transcript.Message
+	for _, m := range j.conv.Messages {
+		if wanted[m.Seq] {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// endRun ends a run that made no tasks.
+func (s *Service) endRun(ctx context.Context, ref run.Ref, outcome run.Outcome, reason string, result any) error {
+	return s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.EndRun(ctx, ref.Run, outcome, reason, result) })
+}
+
+// endTask ends a task that made no version.
+func (s *Service) endTask(ctx context.Context, t Task, outcome Outcome, reason string) error {
+	t.Outcome, t.Reason = outcome, reason
+	return s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error { return tx.EndTask(ctx, t) })
+}

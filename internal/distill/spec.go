@@ -1,0 +1,78 @@
+package distill
+
+import (
+	"fmt"
+	"time"
+
+	"cairn/internal/prompt"
+	"cairn/internal/transcript"
+)
+
+// Modes of extraction: simple asks for a skill's core fields in one call, full
+// plans and writes scripts and reference documents too.
+const (
+	Simple = "simple"
+	Full   = "full"
+)
+
+// Options are a request's own choices.
+type Options struct {
+	Mode    string `json:"mode"`              // simple or full
+	Extract string `json:"extract,omitempty"` // auto, always or never: whether to ask the gate
+}
+
+// Limits bound a run.
+type Limits struct {
+	MaxTasks        int     `json:"max_tasks"`
+	ToolOutputChars int     `json:"tool_output_chars"` // of each tool message, in prompts; the store keeps all of it
+	InputTokens     int     `json:"input_tokens"`      // of one chunking call
+	RecallTopK      int     `json:"recall_top_k"`
+	RecallMinSim    float64 `json:"recall_min_sim"` // cosine
+	MergeSim        float64 `json:"merge_sim"`      // cosine from which a new skill is an old one
+	MinConfidence   float64 `json:"min_confidence"` // below it a draft is no skill; a draft without one is not asked
+	Repairs         int     `json:"repairs"`        // more rounds after an answer that does not fit
+	Parallel        int     `json:"parallel"`       // model calls of the run at once
+}
+
+// Timing bounds the activities of a run.
+type Timing struct {
+	Model     time.Duration `json:"model"`     // one model step, with its repairs
+	Heartbeat time.Duration `json:"heartbeat"` // silence after which a worker is taken for dead
+	Database  time.Duration `json:"database"`  // one database step
+	GiveUp    time.Duration `json:"give_up"`   // a step with all its retries
+}
+
+// Spec is a run's configuration, pinned when the run is accepted: a deploy
+// changes neither what a run under way is told nor how far it may go.
+type Spec struct {
+	Options
+	From         int               `json:"from"` // first message
+	To           int               `json:"to"`   // last message, included
+	Gate         transcript.Gate   `json:"gate"`
+	NameStyle    string            `json:"name_style"`   // hyphen or underscore: the package's folder
+	Models       map[string]string `json:"models"`       // by stage
+	Instructions map[string]string `json:"instructions"` // rendered system messages by stage and language: chunk.en
+	Limits       Limits            `json:"limits"`
+	Timing       Timing            `json:"timing"`
+}
+
+var languages = []string{"en", "zh"}
+
+var stages = []prompt.Stage{prompt.Chunk, prompt.Rewrite, prompt.Extract, prompt.ExtractSimple, prompt.Scripts, prompt.Doc}
+
+// pinInstructions renders what models will be told.
+func pinInstructions() (map[string]string, error) {
+	out := make(map[string]string, len(stages)*len(languages))
+	for _, stage := range stages {
+		for _, lang := range languages {
+			text, err := prompt.Instructions(stage, lang)
+			if err != nil {
+				return nil, fmt.Errorf("render the instructions of %s in %s: %w", stage, lang, err)
+			}
+			out[instructionKey(stage, lang)] = text
+		}
+	}
+	return out, nil
+}
+
+func instructionKey(stage prompt.Stage, lang string) string { return string(stage) + "." + lang }

@@ -1,0 +1,177 @@
+// Package flow is the contract between those who start workflows, the workflows
+// and the activities: names, task queues, ids, search attributes, and every
+// input and output. It imports the standard library only, so that all sides may
+// import it. Inputs grow by adding fields whose zero value means what was meant
+// before; they carry ids and counts, the text is in Postgres.
+package flow
+
+import (
+	"fmt"
+	"time"
+)
+
+// Task queues. Model calls wait, packaging computes, the rest is quick.
+const (
+	QueueMain  = "cairn"
+	QueueLLM   = "cairn-llm"
+	QueueBatch = "cairn-batch"
+)
+
+// Search attributes, all of type Keyword. They are never encrypted, so the
+// workspace appears by its opaque key.
+const (
+	AttributeWorkspace    = "CairnWorkspace"
+	AttributeKind         = "CairnKind"
+	AttributeChannel      = "CairnChannel"
+	AttributeConversation = "CairnConversation"
+)
+
+// SearchAttributes lists what a namespace must have, name to type.
+func SearchAttributes() map[string]string {
+	return map[string]string{
+		AttributeWorkspace: "Keyword", AttributeKind: "Keyword",
+		AttributeChannel: "Keyword", AttributeConversation: "Keyword",
+	}
+}
+
+// Workflows.
+const (
+	Distill     = "Distill"
+	DistillTask = "DistillTask"
+)
+
+// Activities.
+const (
+	OpenRun    = "OpenRun"
+	Chunk      = "Chunk"
+	Recall     = "Recall"
+	Extract    = "Extract"
+	WriteFiles = "WriteFiles"
+	Package    = "Package"
+	Commit     = "Commit"
+	EndTask    = "EndTask"
+	AwaitTask  = "AwaitTask"
+	CloseRun   = "CloseRun"
+)
+
+// RunRef points to a run; WorkspaceKey is the opaque key of its workspace.
+type RunRef struct {
+	Workspace    int64  `json:"workspace"`
+	WorkspaceKey string `json:"workspace_key"`
+	Run          int64  `json:"run"`
+	Attempt      int    `json:"attempt"`
+}
+
+// TaskRef points to one task of a run.
+type TaskRef struct {
+	RunRef
+	Task     string `json:"task"`     // its key
+	Position int    `json:"position"` // from 1
+	Of       int    `json:"of"`
+	Pace     Pace   `json:"pace"`
+}
+
+// DistillInput starts Distill.
+type DistillInput struct {
+	RunRef
+}
+
+// Opened is what OpenRun decided.
+type Opened struct {
+	Ended bool `json:"ended"` // there is nothing left to do: gated, or ended by an earlier attempt
+	Pace  Pace `json:"pace"`
+}
+
+// Pace bounds the activities of a run. It is pinned when the run opens, so that
+// a deploy does not change it under a running workflow.
+type Pace struct {
+	Tasks     int           `json:"tasks"`     // tasks at once
+	Model     time.Duration `json:"model"`     // one model activity, repairs included
+	Heartbeat time.Duration `json:"heartbeat"` // a silent worker is dead after this
+	Database  time.Duration `json:"database"`  // one database activity
+	GiveUp    time.Duration `json:"give_up"`   // an activity with all its retries
+}
+
+// Chunked names the tasks that were found, in their order.
+type Chunked struct {
+	Tasks []string `json:"tasks"`
+	Ended bool     `json:"ended"` // the run has ended: nothing found, or the model's answer was no use
+}
+
+// Recalled counts what is known already.
+type Recalled struct {
+	Candidates int  `json:"candidates"`
+	Ended      bool `json:"ended"` // the task has ended
+}
+
+// Extracted is the plan of the files to write; the text is in the task's row.
+type Extracted struct {
+	Ended   bool `json:"ended"`
+	Scripts int  `json:"scripts"` // how many; one call writes them all
+	Docs    int  `json:"docs"`    // how many; one call each
+}
+
+// WriteInput asks for the scripts (Doc -1) or for one document of a task.
+type WriteInput struct {
+	TaskRef
+	Doc int `json:"doc"`
+}
+
+// Written tells how an optional file fared; a file that could not be written
+// degrades the skill and does not fail it.
+type Written struct {
+	Degraded bool `json:"degraded"`
+}
+
+// Committed is what became of a task. Conflict asks to package again on the
+// head that is in force now.
+type Committed struct {
+	Conflict bool   `json:"conflict"`
+	Outcome  string `json:"outcome"`
+	Skill    int64  `json:"skill"`
+	Version  int    `json:"version"`
+}
+
+// EndTaskInput ends a task that an activity could not carry through.
+type EndTaskInput struct {
+	TaskRef
+	Code   string `json:"code"`
+	Reason string `json:"reason"`
+}
+
+// TaskResult is a DistillTask's result.
+type TaskResult struct {
+	Outcome string `json:"outcome"`
+	Skill   int64  `json:"skill"`
+	Version int    `json:"version"`
+}
+
+// CloseInput closes a run. Code is set when the workflow gave up.
+type CloseInput struct {
+	RunRef
+	Code   string `json:"code"`
+	Reason string `json:"reason"`
+}
+
+// DistillResult is Distill's result.
+type DistillResult struct {
+	Outcome string `json:"outcome"`
+	Tasks   int    `json:"tasks"`
+	Created int    `json:"created"`
+	Updated int    `json:"updated"`
+	Failed  int    `json:"failed"`
+}
+
+// DistillID is the workflow id of a run of kind distill. A redo or a retry has
+// an id of its own, so that each can be looked at by itself and a finished one
+// is never started again.
+func DistillID(workspaceKey, request string, generation, attempt int) string {
+	id := fmt.Sprintf("distill/%s/%s", workspaceKey, request)
+	if generation > 1 {
+		id += fmt.Sprintf("/redo-%d", generation)
+	}
+	if attempt > 1 {
+		id += fmt.Sprintf("/retry-%d", attempt)
+	}
+	return id
+}

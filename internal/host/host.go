@@ -1,0 +1,164 @@
+// Package host puts the parts together: adapters are made from the
+// configuration and handed to the use-cases. The worker and the command line
+// are thin mains over a Host.
+package host
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+	temporallog "go.temporal.io/sdk/log"
+
+	"cairn/internal/blob"
+	"cairn/internal/config"
+	"cairn/internal/distill"
+	"cairn/internal/drive"
+	"cairn/internal/embed"
+	"cairn/internal/fault"
+	"cairn/internal/ledger"
+	"cairn/internal/llm"
+	"cairn/internal/llm/offline"
+	"cairn/internal/relay"
+	"cairn/internal/store"
+)
+
+// Host is an open set of adapters with the use-cases over them.
+type Host struct {
+	Config   config.Config
+	Log      *slog.Logger
+	Store    *store.Store
+	Temporal client.Client // nil without Temporal
+	Blobs    blob.Store
+	Distill  *distill.Service
+	Relay    *relay.Relay
+	Driver   drive.Driver
+	Embedder embed.Embedder
+	Space    int16
+}
+
+// Open connects to Postgres and, unless the address is empty, to Temporal.
+func Open(ctx context.Context, c config.Config, log *slog.Logger) (*Host, error) {
+	if c.DatabaseURL == "" {
+		return nil, fault.New(fault.Misconfigured, "there is no database", "set DATABASE_URL, or start the development stack: cairn dev")
+	}
+	h := &Host{Config: c, Log: log}
+	var err error
+	if h.Store, err = store.Open(ctx, c.DatabaseURL, store.Options{MaxConns: int32(c.DatabaseConns)}); err != nil {
+		return nil, err
+	}
+	if err := h.build(ctx); err != nil {
+		h.Close()
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *Host) build(ctx context.Context) (err error) {
+	c := h.Config
+	if h.Blobs, err = blob.Local(skillsDir(c)); err != nil {
+		return fmt.Errorf("open the package folder: %w", err)
+	}
+	h.Embedder = embedder(c)
+	if h.Space, err = h.Store.Space(ctx, h.Embedder.Model(), h.Embedder.Dims()); err != nil {
+		return err
+	}
+	model, err := model(c)
+	if err != nil {
+		return err
+	}
+	prices, err := prices(c)
+	if err != nil {
+		return err
+	}
+	calls := &ledger.Ledger{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease}
+	h.Distill = &distill.Service{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs}
+	if c.TemporalAddress != "" {
+		if err := h.dial(ctx); err != nil {
+			return err
+		}
+	}
+	h.Relay = &relay.Relay{Store: h.Store, Driver: h.Driver, Embedder: h.Embedder, Space: h.Space, Remove: h.removePackage,
+		Every: relayEvery, Grace: c.PackageGrace, Log: h.Log}
+	return nil
+}
+
+// removePackage deletes the objects of a package.
+func (h *Host) removePackage(ctx context.Context, key string) error {
+	for _, object := range distill.PackageObjects(key) {
+		if err := h.Blobs.Delete(ctx, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dial connects to Temporal with the usual TEMPORAL_* variables for what our own
+// settings leave open: TLS, API key, headers.
+func (h *Host) dial(ctx context.Context) error {
+	options, err := envconfig.LoadDefaultClientOptions()
+	if err != nil {
+		return fault.Wrap(err, fault.Misconfigured, "the Temporal settings cannot be read", "check the TEMPORAL_* variables")
+	}
+	options.HostPort, options.Namespace = h.Config.TemporalAddress, h.Config.TemporalNamespace
+	options.Logger = temporallog.NewStructuredLogger(h.Log)
+	if h.Temporal, err = client.DialContext(ctx, options); err != nil {
+		return fault.Wrap(err, fault.Unavailable, "Temporal does not answer at "+h.Config.TemporalAddress, "start it, or use the development stack: cairn dev")
+	}
+	h.Driver = drive.Driver{Client: h.Temporal}
+	return nil
+}
+
+// Close gives everything back.
+func (h *Host) Close() {
+	if h.Temporal != nil {
+		h.Temporal.Close()
+	}
+	h.Store.Close()
+}
+
+func skillsDir(c config.Config) string {
+	if c.SkillsDir != "" {
+		return c.SkillsDir
+	}
+	return filepath.Join(c.Home, "packages")
+}
+
+func embedder(c config.Config) embed.Embedder {
+	if c.EmbeddingModel == "" {
+		return embed.Hashing(c.EmbeddingDimensions)
+	}
+	e := embed.Config{BaseURL: c.EmbeddingBaseURL, APIKey: c.EmbeddingAPIKey, Model: c.EmbeddingModel, Dims: c.EmbeddingDimensions, Timeout: c.Timeout}
+	if e.BaseURL == "" {
+		e.BaseURL = c.BaseURL
+	}
+	if e.APIKey == "" {
+		e.APIKey = c.APIKey
+	}
+	return embed.OpenAI(e)
+}
+
+// model is the configured endpoint, or the offline rules in this process.
+func model(c config.Config) (llm.Model, error) {
+	m := llm.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Structured: c.Structured, Timeout: c.Timeout}
+	if c.Offline() {
+		m = llm.Config{BaseURL: offlineURL, HTTPClient: offline.Client(), Offline: true, Timeout: c.Timeout}
+	}
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	return llm.OpenAI(m), nil
+}
+
+// offlineURL is never resolved: its client answers in this process.
+const offlineURL = "http://offline.invalid/v1"
+
+func prices(c config.Config) (llm.Prices, error) {
+	if c.Prices == "" {
+		return llm.ListPrices(), nil
+	}
+	return llm.ParsePrices([]byte(c.Prices))
+}

@@ -1,0 +1,35 @@
+package host
+
+import (
+	"cmp"
+	"time"
+
+	"cairn/internal/config"
+	"cairn/internal/distill"
+	"cairn/internal/transcript"
+)
+
+const (
+	databaseStep = 15 * time.Second
+	giveUp       = 24 * time.Hour // a step with all its retries: an endpoint may be down overnight
+)
+
+// DistillSpec is the configuration that a new distillation is pinned to.
+func DistillSpec(c config.Config, extract string) distill.Spec {
+	all := cmp.Or(c.SkillsLLM, c.Model, offlineModel)
+	rounds := time.Duration(c.Repairs + 1)
+	return distill.Spec{
+		Options:   distill.Options{Mode: c.Mode, Extract: extract},
+		Gate:      transcript.Gate{Policy: transcript.GatePolicy(c.Gate), MinToolMessages: c.MinToolMessages, MinMessages: c.MinMessages},
+		NameStyle: c.NameStyle,
+		Models: map[string]string{
+			"chunk": cmp.Or(c.SkillsLLMChunk, all), "rewrite": cmp.Or(c.SkillsLLMRewrite, all), "extract": cmp.Or(c.SkillsLLMExtract, all),
+			"scripts": cmp.Or(c.SkillsLLMScripts, all), "doc": cmp.Or(c.SkillsLLMDocs, all)},
+		Limits: distill.Limits{MaxTasks: c.MaxTasks, ToolOutputChars: c.ToolOutputChars, InputTokens: c.InputTokens, RecallTopK: c.RecallTopK,
+			RecallMinSim: c.RecallMinSim, MergeSim: c.MergeSim, MinConfidence: c.MinConfidence, Repairs: c.Repairs, Parallel: c.Concurrency},
+		Timing: distill.Timing{Model: rounds*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: databaseStep, GiveUp: giveUp},
+	}
+}
+
+// offlineModel is the name under which the offline rules answer.
+const offlineModel = "offline-rules"

@@ -1,0 +1,200 @@
+// Package ledger makes model calls happen once. The exact request is stored
+// before it is sent and the reply before anybody uses it, under the key
+// (workspace, run, step, round): a second attempt returns the stored reply, or
+// sends the stored request again. Between a reply leaving the endpoint and its
+// being stored there is a window that nobody can close; a call caught in it is
+// counted as unknown, never hidden.
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"cairn/internal/fault"
+	"cairn/internal/llm"
+	"cairn/internal/run"
+)
+
+// Verdict is what the ledger answers to a wish to call.
+type Verdict string
+
+const (
+	Send       Verdict = "send"        // the row is ours: send Ticket.Request
+	Stored     Verdict = "stored"      // the reply is known: Ticket.Reply
+	Busy       Verdict = "busy"        // another attempt holds a live lease
+	Full       Verdict = "full"        // as many calls of this run as allowed are in flight
+	OverBudget Verdict = "over_budget" // the workspace's day is spent
+)
+
+// Wish is what a caller wants to send.
+type Wish struct {
+	Key      run.CallKey
+	Holder   run.Holder
+	Lease    time.Duration
+	Request  llm.Prepared
+	SHA      [sha256.Size]byte
+	Reserve  int64 // tokens held against the day's budget until the reply is known
+	Parallel int   // calls of this run in flight at once, 0 for any number
+}
+
+// Ticket is the ledger's answer to a Wish.
+type Ticket struct {
+	Verdict Verdict
+	Request llm.Prepared  // what is to be sent: the stored bytes, when there were some
+	Reply   llm.Reply     // with Stored
+	Wait    time.Duration // with Busy: until the other's lease runs out
+	Reason  string        // with OverBudget
+}
+
+// Store keeps the ledger's rows. Each method is one transaction, and the clock
+// of leases is the database's.
+type Store interface {
+	BeginCall(ctx context.Context, w Wish) (Ticket, error)
+	ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lease time.Duration) error
+	ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.Prepared, sha [sha256.Size]byte) error
+	EndCall(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) error
+	FailCall(ctx context.Context, k run.CallKey, h run.Holder, class, message string, unknown bool) error
+}
+
+// BusyError says that another attempt is at the call now; After it, that
+// attempt has stored a reply or lost its lease.
+type BusyError struct{ After time.Duration }
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("another attempt is making this call; its lease ends in %s", e.After.Round(time.Millisecond))
+}
+
+// Ledger calls one model once.
+type Ledger struct {
+	Store  Store
+	Model  llm.Model
+	Prices llm.Prices
+	Lease  time.Duration // renewed every third of it while a call is open
+}
+
+// Call returns the reply to req under key k, paying at most once for each reply
+// that could be stored. Parallel bounds the run's calls in flight, 0 for any
+// number; the call waits its turn.
+func (l *Ledger) Call(ctx context.Context, k run.CallKey, req llm.Request, parallel int) (llm.Reply, error) {
+	prepared, err := l.Model.Prepare(req)
+	if err != nil {
+		return llm.Reply{}, fmt.Errorf("prepare %s: %w", k.Step, err)
+	}
+	wish := Wish{Key: k, Holder: uuid.New(), Lease: l.Lease, Request: prepared, SHA: sha256.Sum256(prepared.Body), Reserve: reserve(prepared, req.MaxTokens), Parallel: parallel}
+	ticket, err := l.admit(ctx, wish)
+	if err != nil {
+		return llm.Reply{}, fmt.Errorf("open ledger entry %s: %w", k.Step, err)
+	}
+	switch ticket.Verdict {
+	case Stored:
+		return ticket.Reply, nil
+	case Busy:
+		return llm.Reply{}, &BusyError{After: ticket.Wait}
+	case OverBudget:
+		return llm.Reply{}, fault.New(fault.QuotaExceeded, ticket.Reason, "raise the workspace's budget, or retry the run tomorrow: cairn runs retry")
+	}
+	reply, err := l.send(ctx, wish, req, ticket.Request)
+	if err != nil {
+		return llm.Reply{}, err
+	}
+	var cost *int64
+	if micros, known := l.Prices.Cost(reply.Model, reply.Usage); known {
+		cost = &micros
+	}
+	// The reply is paid: it is stored even when the caller has been cancelled.
+	if err := l.Store.EndCall(context.WithoutCancel(ctx), k, reply, cost); err != nil {
+		return llm.Reply{}, fmt.Errorf("store the reply of %s: %w", k.Step, err)
+	}
+	return reply, nil
+}
+
+// admit asks until a place among the run's calls is free.
+func (l *Ledger) admit(ctx context.Context, w Wish) (Ticket, error) {
+	const first, most = 5 * time.Millisecond, 100 * time.Millisecond
+	for wait := first; ; wait = min(2*wait, most) {
+		t, err := l.Store.BeginCall(ctx, w)
+		if err != nil || t.Verdict != Full {
+			return t, err
+		}
+		select {
+		case <-ctx.Done():
+			return Ticket{}, ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+// send makes the request under a lease that it keeps alive, and writes down a
+// failure. An endpoint that does not know response_format gets the request once
+// more without it.
+func (l *Ledger) send(ctx context.Context, w Wish, req llm.Request, p llm.Prepared) (llm.Reply, error) {
+	stop := l.keepLease(ctx, w)
+	defer stop()
+	reply, err := l.Model.Send(ctx, p)
+	var failed *llm.Error
+	if errors.As(err, &failed) && failed.Class == llm.NoSchema {
+		reply, err = l.sendPlain(ctx, w, req)
+	}
+	if err == nil {
+		return reply, nil
+	}
+	class, unknown := "", true // a cancelled caller cannot tell what the endpoint did
+	if errors.As(err, &failed) {
+		class, unknown = string(failed.Class), failed.Sent && failed.Status == 0
+	}
+	if storeErr := l.Store.FailCall(context.WithoutCancel(ctx), w.Key, w.Holder, class, err.Error(), unknown); storeErr != nil {
+		return llm.Reply{}, errors.Join(err, storeErr)
+	}
+	return llm.Reply{}, fmt.Errorf("%s: %w", w.Key.Step, err)
+}
+
+// sendPlain stores and sends req with its schema as text.
+func (l *Ledger) sendPlain(ctx context.Context, w Wish, req llm.Request) (llm.Reply, error) {
+	plain, err := l.Model.Prepare(llm.WithoutSchema(req))
+	if err != nil {
+		return llm.Reply{}, fmt.Errorf("prepare without a schema: %w", err)
+	}
+	if err := l.Store.ReplaceCall(ctx, w.Key, w.Holder, plain, sha256.Sum256(plain.Body)); err != nil {
+		return llm.Reply{}, fmt.Errorf("store the request without a schema: %w", err)
+	}
+	return l.Model.Send(ctx, plain)
+}
+
+// keepLease extends the lease until the returned function is called.
+func (l *Ledger) keepLease(ctx context.Context, w Wish) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(max(w.Lease/3, time.Millisecond))
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				// A missed extension costs at most a second request, which the ledger counts.
+				_ = l.Store.ExtendCall(ctx, w.Key, w.Holder, w.Lease)
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// bytesPerToken is the usual rule of thumb for English JSON.
+const bytesPerToken = 4
+
+// defaultReply is the reply length, in tokens, that is reserved when the request sets none.
+const defaultReply = 2000
+
+func reserve(p llm.Prepared, maxTokens int) int64 {
+	if maxTokens == 0 {
+		maxTokens = defaultReply
+	}
+	return int64(len(p.Body)/bytesPerToken + maxTokens)
+}

@@ -1,0 +1,204 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"mime"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"cairn/internal/fault"
+)
+
+// maxRetryAfter bounds how long an endpoint can make us wait.
+const maxRetryAfter = time.Minute
+
+// messageLimit is how much of an endpoint's own words a message carries, in bytes.
+const messageLimit = 600
+
+var (
+	// Wordings of OpenAI, Azure, vLLM, llama.cpp, Anthropic, Gemini and Groq.
+	tooLong = regexp.MustCompile(`(?i)context.?length|context window|context size|maximum context|too many tokens|` +
+		`prompt is too long|input is too long|input token count|reduce the length|request too large|上下文长度|输入过长`)
+	outOfMoney = regexp.MustCompile(`(?i)insufficient_quota|billing_hard_limit|exceeded your current quota|insufficient (balance|credits?)|余额不足|欠费`)
+	schemaTalk = regexp.MustCompile(`(?i)response_format|json_schema|json_object|structured output`)
+)
+
+// endpointError is the "error" object of an answer; its code is a string or a
+// number, depending on who answers.
+type endpointError struct {
+	Message string `json:"message"`
+	Type    string `json:"type"`
+	Code    any    `json:"code"`
+	Param   string `json:"param"`
+}
+
+// rejected classes an answer that is not 2xx. request is what was sent.
+func (e *Endpoint) rejected(answer *http.Response, request []byte) *Error {
+	contents, _ := io.ReadAll(answer.Body)
+	said := readEndpointError(contents)
+	failure := &Error{
+		Class:      classOf(answer.StatusCode, said, structured(request)),
+		Status:     answer.StatusCode,
+		RetryAfter: retryAfter(answer.Header, time.Now()),
+		Sent:       true,
+		Message: fmt.Sprintf("the model endpoint answered %d %s: %s", answer.StatusCode, http.StatusText(answer.StatusCode),
+			e.masked(said.Message)),
+	}
+	if place := answer.Header.Get("Location"); place != "" && answer.StatusCode < 400 {
+		failure.Message += "redirected to " + place + ", which is not followed"
+	}
+	switch answer.Header.Get("X-Should-Retry") {
+	case "true":
+		failure.Class = Retryable
+	case "false":
+		if failure.Class == Retryable {
+			failure.Class = Fatal
+		}
+	}
+	return failure
+}
+
+// structured tells whether a request asked for a response_format. Inside a
+// message the quotes would be escaped.
+func structured(request []byte) bool {
+	return bytes.Contains(request, []byte(`"response_format":`))
+}
+
+// classOf is the mapping of spec/temporal.md §3. formatted tells whether the
+// request had a response_format that could be to blame.
+func classOf(status int, said endpointError, formatted bool) Class {
+	words := fmt.Sprint(said.Message, " ", said.Type, " ", said.Code, " ", said.Param)
+	switch {
+	case status == 401 || status == 402 || status == 403:
+		return Auth
+	case status == 429 && outOfMoney.MatchString(words):
+		return Auth
+	case status == 413, (status == 400 || status == 422) && tooLong.MatchString(words):
+		return ContextLength
+	case (status == 400 || status == 422) && formatted && schemaTalk.MatchString(words):
+		return NoSchema
+	case status == 408 || status == 409 || status == 429:
+		return Retryable
+	case status >= 500 && status != 501:
+		return Retryable
+	default:
+		return Fatal
+	}
+}
+
+// unanswered classes a request whose answer did not come, or not whole.
+func (e *Endpoint) unanswered(ctx context.Context, err error, sent bool) *Error {
+	if stop := ctx.Err(); stop != nil {
+		return interrupted(stop, sent)
+	}
+	message := "the model endpoint cannot be reached: "
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		message = fmt.Sprintf("the model endpoint did not answer within %s: ", e.config.timeout())
+	case sent:
+		message = "the connection to the model endpoint broke before the answer was complete: "
+	}
+	return &Error{Class: Retryable, Message: message + e.masked(fmt.Sprint(err)), Sent: sent, cause: err}
+}
+
+func interrupted(stop error, sent bool) *Error {
+	return &Error{Class: Retryable, Message: "the model call was interrupted: " + stop.Error(), Sent: sent, cause: stop}
+}
+
+// webPage is the mistake of a base URL without its /v1.
+func webPage(answer *http.Response) *Error {
+	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	if kind != "text/html" {
+		return nil
+	}
+	return &Error{Class: Fatal, Status: answer.StatusCode, Sent: true,
+		Message: "the model endpoint answered with a web page; its base URL normally ends in /v1"}
+}
+
+// Fault is e as users see it.
+func (e *Error) Fault() *fault.Error {
+	var known *fault.Error
+	switch {
+	case errors.As(e.cause, &known):
+		return known
+	case errors.Is(e.cause, context.Canceled):
+		return fault.New(fault.Cancelled, e.Message, "")
+	}
+	code := map[Class]fault.Code{
+		Retryable:     fault.Unavailable,
+		Fatal:         fault.ModelRejected,
+		Auth:          fault.ModelAuth,
+		ContextLength: fault.ModelContext,
+		NoSchema:      fault.ModelRejected,
+	}[e.Class]
+	return fault.New(code, e.Message, "")
+}
+
+func readEndpointError(contents []byte) endpointError {
+	var answer struct {
+		Error  json.RawMessage `json:"error"`
+		Detail any             `json:"detail"` // FastAPI servers such as vLLM
+	}
+	var said endpointError
+	if json.Unmarshal(contents, &answer) == nil {
+		if json.Unmarshal(answer.Error, &said) != nil {
+			_ = json.Unmarshal(answer.Error, &said.Message)
+		}
+		if said.Message == "" && answer.Detail != nil {
+			said.Message = fmt.Sprint(answer.Detail)
+		}
+	}
+	if said.Message == "" {
+		said.Message = strings.TrimSpace(string(contents))
+	}
+	return said
+}
+
+// masked shortens text and takes our key out of it: some endpoints quote it.
+func (e *Endpoint) masked(text string) string {
+	if e.config.APIKey != "" {
+		text = strings.ReplaceAll(text, e.config.APIKey, "***")
+	}
+	if len(text) > messageLimit {
+		text = strings.ToValidUTF8(text[:messageLimit], "") + "…"
+	}
+	return text
+}
+
+// retryAfter reads the endpoint's wish: retry-after-ms, or retry-after in
+// seconds or as an HTTP date.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	if wish, ok := number(header.Get("Retry-After-Ms"), time.Millisecond); ok {
+		return wish
+	}
+	text := header.Get("Retry-After")
+	if wish, ok := number(text, time.Second); ok {
+		return wish
+	}
+	if date, err := http.ParseTime(text); err == nil {
+		return min(max(date.Sub(now), 0), maxRetryAfter)
+	}
+	return 0
+}
+
+func number(text string, unit time.Duration) (time.Duration, bool) {
+	count, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if (err != nil && !math.IsInf(count, 1)) || math.IsNaN(count) || count < 0 {
+		return 0, false
+	}
+	if count >= float64(maxRetryAfter)/float64(unit) {
+		return maxRetryAfter, true
+	}
+	return time.Duration(count * float64(unit)), true
+}
+
+func quote(text string) string { return strconv.Quote(text) }

@@ -1,0 +1,77 @@
+package llm
+
+import (
+	"net/http"
+	"testing"
+	"time"
+)
+
+func TestStatusesMapToClasses(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		status int
+		said   string
+		want   Class
+	}{
+		{400, "bad temperature", Fatal},
+		{400, "This model's maximum context length is 8192 tokens", ContextLength},
+		{400, "prompt is too long: 210000 tokens > 200000 maximum", ContextLength},
+		{400, "Invalid schema for response_format 'task'", NoSchema},
+		{401, "", Auth}, {402, "", Auth}, {403, "", Auth},
+		{404, "model not found", Fatal},
+		{408, "", Retryable}, {409, "", Retryable},
+		{413, "", ContextLength},
+		{422, "unprocessable", Fatal},
+		{422, "json_schema is not supported", NoSchema},
+		{429, "slow down", Retryable},
+		{429, "You exceeded your current quota, please check your plan", Auth},
+		{500, "", Retryable}, {502, "", Retryable}, {503, "maximum context", Retryable}, {504, "", Retryable}, {529, "", Retryable},
+		{501, "", Fatal},
+	} {
+		if got := classOf(test.status, endpointError{Message: test.said}, true); got != test.want {
+			t.Errorf("%d %q: got %s, want %s", test.status, test.said, got, test.want)
+		}
+	}
+}
+
+func TestRetryAfterIsReadAndCapped(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, test := range []struct {
+		milliseconds, plain string
+		want                time.Duration
+	}{
+		{"", "", 0},
+		{"1500", "9", 1500 * time.Millisecond},
+		{"junk", "9", 9 * time.Second},
+		{"", "0.5", 500 * time.Millisecond},
+		{"", "3600", time.Minute},
+		{"", "1e999", time.Minute},
+		{"", "-1", 0}, {"", "NaN", 0}, {"", "soon", 0},
+		{"", now.Add(20 * time.Second).Format(http.TimeFormat), 20 * time.Second},
+		{"", now.Add(time.Hour).Format(http.TimeFormat), time.Minute},
+		{"", now.Add(-time.Hour).Format(http.TimeFormat), 0},
+	} {
+		header := http.Header{}
+		header.Set("Retry-After-Ms", test.milliseconds)
+		header.Set("Retry-After", test.plain)
+		if got := retryAfter(header, now); got != test.want {
+			t.Errorf("%q %q: got %s, want %s", test.milliseconds, test.plain, got, test.want)
+		}
+	}
+}
+
+func TestStrictModeNeedsClosedSchemas(t *testing.T) {
+	t.Parallel()
+	for schema, want := range map[string]bool{
+		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`:                                                                          true,
+		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`:                                                                                                       false,
+		`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"],"additionalProperties":false}`:                                                    false,
+		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object"}}},"required":["a"],"additionalProperties":false}`:                                                 false,
+		`{"type":"object","properties":{"a":{"anyOf":[{"type":"object","properties":{},"additionalProperties":false},{"type":"null"}]}},"required":["a"],"additionalProperties":false}`: true,
+	} {
+		if got := strictable([]byte(schema)); got != want {
+			t.Errorf("%s: got %v, want %v", schema, got, want)
+		}
+	}
+}

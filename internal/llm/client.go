@@ -1,0 +1,76 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"mime"
+
+	"cairn/internal/fault"
+)
+
+// Client is a Model behind an OpenAI-compatible endpoint.
+//
+//	model := llm.OpenAI(llm.Config{BaseURL: "http://localhost:11434/v1"})
+//	prepared, err := model.Prepare(llm.Request{Model: "qwen3", System: "Answer in one word.", User: "Is it raining?"})
+//	… store prepared …
+//	reply, err := model.Send(ctx, prepared)
+type Client struct {
+	config   Config
+	endpoint *Endpoint
+}
+
+var _ Model = (*Client)(nil)
+
+// OpenAI makes a Client. A bad c is reported by c.Validate and by every Prepare.
+func OpenAI(c Config) *Client {
+	return &Client{config: c, endpoint: NewEndpoint(c)}
+}
+
+// Offline tells whether the rule-based model answers, so that commands can say so.
+func (c *Client) Offline() bool { return c.config.Offline }
+
+// Prepare renders r. The bytes survive a round trip of Prepared through
+// encoding/json unchanged; they do not survive a jsonb column, which reorders.
+func (c *Client) Prepare(r Request) (Prepared, error) {
+	if err := c.config.Validate(); err != nil {
+		return Prepared{}, err
+	}
+	params, err := c.render(r)
+	if err != nil {
+		return Prepared{}, err
+	}
+	body, err := json.Marshal(params)
+	if err != nil {
+		return Prepared{}, fault.Wrap(err, fault.InvalidArgument, "the request to model "+quote(r.Model)+" cannot be rendered", "")
+	}
+	return Prepared{Model: r.Model, Body: body, Label: r.Label}, nil
+}
+
+// Send posts p.Body as it is. Refusals are replies, not errors.
+func (c *Client) Send(ctx context.Context, p Prepared) (Reply, error) {
+	answer, err := c.endpoint.Post(ctx, "chat/completions", p.Body, labelHeaders(p.Label))
+	if err != nil {
+		return Reply{}, err
+	}
+	reply, err := c.endpoint.readReply(answer, p)
+	if err != nil {
+		return Reply{}, err
+	}
+	if c.config.Offline {
+		reply.Usage.Estimated = true
+	}
+	return reply, nil
+}
+
+// labelHeaders encodes labels that are not plain ASCII as RFC 2047 words.
+func labelHeaders(l Label) map[string]string {
+	headers := map[string]string{}
+	for name, value := range map[string]string{
+		"X-Skill-Stage": l.Stage, "X-Skill-Run": l.Run, "X-Skill-Task": l.Task, "X-Skill-File": l.File,
+	} {
+		if value != "" {
+			headers[name] = mime.QEncoding.Encode("utf-8", value)
+		}
+	}
+	return headers
+}

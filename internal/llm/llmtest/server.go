@@ -1,0 +1,226 @@
+package llmtest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// DefaultDims is the length of embeddings until Dims says otherwise.
+const DefaultDims = 64
+
+// Server is a scripted endpoint on a port of its own. Its methods may be
+// called at any time.
+type Server struct {
+	URL  string // the base URL for clients, ends in /v1
+	Root string // the base URL of the control endpoints
+
+	http *httptest.Server
+	done chan struct{} // closed by Close, frees everything that waits
+
+	mu       sync.Mutex
+	changed  chan struct{} // closed and replaced whenever something happened
+	rules    []*scripted
+	calls    []Call
+	paid     map[string]int
+	waiting  map[string]int           // requests at a barrier
+	barriers map[string]chan struct{} // closed when released
+	dims     int
+	wrong    bool
+	closing  sync.Once
+}
+
+// New starts a server for one test. It stops with the test, and fails it when
+// a request came that no rule matched.
+func New(t testing.TB) *Server {
+	t.Helper()
+	server, err := Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		server.Close()
+		for _, call := range server.Requests() {
+			if call.Unknown {
+				t.Errorf("llmtest: no rule for request %d: stage %q run %q task %q file %q, last message %.200q",
+					call.Index, call.Stage, call.Run, call.Task, call.File, call.Last)
+			}
+		}
+	})
+	return server
+}
+
+// Start starts a server on a free port of the loopback interface.
+func Start() (*Server, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start the scripted server: %w", err)
+	}
+	s := &Server{
+		done:     make(chan struct{}),
+		changed:  make(chan struct{}),
+		paid:     map[string]int{},
+		waiting:  map[string]int{},
+		barriers: map[string]chan struct{}{},
+		dims:     DefaultDims,
+	}
+	s.http = &httptest.Server{Listener: listener, Config: &http.Server{Handler: s.routes()}}
+	s.http.Start()
+	s.Root = s.http.URL
+	s.URL = s.Root + "/v1"
+	return s, nil
+}
+
+// Close frees the requests that wait and stops the server.
+func (s *Server) Close() {
+	s.closing.Do(func() {
+		close(s.done)
+		s.http.CloseClientConnections()
+		s.http.Close()
+	})
+}
+
+// On adds a rule. It panics when Match is not a regular expression.
+func (s *Server) On(rule Rule) {
+	compiled, err := compile(rule)
+	if err != nil {
+		panic("llmtest: " + err.Error())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rules = append(s.rules, compiled)
+}
+
+// Script replaces all rules and their counters; the recorded requests stay.
+func (s *Server) Script(script Script) error {
+	rules := make([]*scripted, len(script.Rules))
+	for i, rule := range script.Rules {
+		compiled, err := compile(rule)
+		if err != nil {
+			return fmt.Errorf("rule %d: %w", i, err)
+		}
+		rules[i] = compiled
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rules = rules
+	if script.Dims > 0 {
+		s.dims = script.Dims
+	}
+	s.wrong = script.WrongDimension
+	return nil
+}
+
+// Dims sets the length of embeddings for requests that ask for none.
+func (s *Server) Dims(dims int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dims = dims
+}
+
+// WrongDimension makes every embedding one number too long.
+func (s *Server) WrongDimension(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wrong = on
+}
+
+// Requests gives what came so far, in order of arrival.
+func (s *Server) Requests() []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
+}
+
+// Count tells how many requests of a stage came; "" counts all.
+func (s *Server) Count(stage string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count(stage)
+}
+
+func (s *Server) count(stage string) int {
+	n := 0
+	for i := range s.calls {
+		if stage == "" || s.calls[i].Stage == stage {
+			n++
+		}
+	}
+	return n
+}
+
+// Paid tells for each Call.Key how often a complete chat reply was written for
+// it. A value above 1 is a reply that was paid twice.
+func (s *Server) Paid() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.paid)
+}
+
+// Release opens a barrier for those that wait there and those that come later.
+func (s *Server) Release(barrier string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gate := s.gate(barrier)
+	select {
+	case <-gate:
+	default:
+		close(gate)
+	}
+}
+
+func (s *Server) gate(barrier string) chan struct{} {
+	gate, ok := s.barriers[barrier]
+	if !ok {
+		gate = make(chan struct{})
+		s.barriers[barrier] = gate
+	}
+	return gate
+}
+
+// Await returns when n requests of a stage have come; "" counts all.
+func (s *Server) Await(ctx context.Context, stage string, n int) error {
+	return s.until(ctx, fmt.Sprintf("%d requests of stage %q", n, stage), func() bool { return s.count(stage) >= n })
+}
+
+// AwaitBarrier returns when n requests wait at a barrier.
+func (s *Server) AwaitBarrier(ctx context.Context, barrier string, n int) error {
+	return s.until(ctx, fmt.Sprintf("%d requests at barrier %q", n, barrier), func() bool { return s.waiting[barrier] >= n })
+}
+
+// until waits for a condition, which is asked under the lock.
+func (s *Server) until(ctx context.Context, what string, holds func() bool) error {
+	for {
+		s.mu.Lock()
+		held, changed := holds(), s.changed
+		s.mu.Unlock()
+		if held {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-s.done:
+			return fmt.Errorf("llmtest: closed while waiting for %s", what)
+		case <-ctx.Done():
+			return fmt.Errorf("llmtest: waiting for %s: %w", what, ctx.Err())
+		}
+	}
+}
+
+// notify wakes everybody in until. The lock is held.
+func (s *Server) notify() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// ServeHTTP serves the same endpoints without the port, for callers with a
+// listener of their own.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.http.Config.Handler.ServeHTTP(w, r)
+}

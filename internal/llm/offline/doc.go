@@ -1,0 +1,22 @@
+// Package offline is the model that answers when no endpoint is set: rules
+// behind an OpenAI-compatible HTTP handler. It makes every command, test and
+// demo run without network or key, and always gives the same answer to the
+// same request.
+//
+// It knows nothing of stages, headers, schema names or skills. A request has
+// one shape for every model (package prompt): instructions, one fenced JSON
+// material, and a JSON Schema or tools. Four steps answer it:
+//
+//	read    takes material, schema, tools and earlier calls out of the request
+//	notice  masks what is private and marks sentences, calls and topics, once
+//	fill    walks the schema; one answerer for each property name, else empty
+//	act     without a schema: calls a tool when the material holds something
+//	        for it that was not sent yet, else answers in text
+//
+// An answerer says what the material shows and nothing else: with other names,
+// numbers or topics the answer follows. Its wording is no promise; tests assert
+// properties such as "renaming a person leaves no trace of either name".
+//
+// The package stays small on purpose: 1,500 lines, 30 answerers, 12 tool
+// policies, all checked by a test. A new answerer needs a second caller.
+package offline

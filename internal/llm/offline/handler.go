@@ -1,0 +1,106 @@
+package offline
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"unicode/utf8"
+)
+
+// ModelName is what replies carry as their model.
+const ModelName = "offline-rules"
+
+const maxRequest = 32 << 20 // bytes of a request body
+
+// Handler serves POST /v1/chat/completions and GET /v1/models. It looks at no
+// request header.
+func Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", complete)
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		send(w, http.StatusOK, map[string]any{"object": "list", "data": []any{
+			map[string]any{"id": ModelName, "object": "model", "created": 0, "owned_by": "cairn"},
+		}})
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, http.StatusNotFound, "the offline model does not serve "+r.Method+" "+r.URL.Path)
+	})
+	return mux
+}
+
+// Client calls Handler in this process, without a socket; any host will do.
+func Client() *http.Client { return &http.Client{Transport: transport{Handler()}} }
+
+type transport struct{ handler http.Handler }
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		defer r.Body.Close()
+	}
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	served := r.Clone(r.Context()) // a transport must not change its request
+	if served.Body == nil {
+		served.Body = http.NoBody
+	}
+	reply := httptest.NewRecorder()
+	t.handler.ServeHTTP(reply, served)
+	response := reply.Result()
+	response.Request = r
+	return response, nil
+}
+
+func complete(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+	if err != nil {
+		refuse(w, http.StatusRequestEntityTooLarge, "read the request: "+err.Error())
+		return
+	}
+	req, err := read(body)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	message, finish := reply(req)
+	sum := sha256.Sum256(body)
+	input, output := tokens(body), tokens(encode(message))
+	send(w, http.StatusOK, map[string]any{
+		"id": "chatcmpl-" + hex.EncodeToString(sum[:12]), "object": "chat.completion", "created": 0, "model": ModelName,
+		"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}},
+		"usage":   map[string]any{"prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output, "estimated": true},
+	})
+}
+
+// tokens estimates a text's tokens: four ASCII characters or one Han character.
+func tokens(text []byte) int {
+	runes := utf8.RuneCount(text)
+	wide := (len(text) - runes) / 2 // a Han character has three bytes
+	return (runes-wide+3)/4 + wide
+}
+
+func refuse(w http.ResponseWriter, status int, message string) {
+	send(w, status, map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "code": nil, "param": nil}})
+}
+
+func send(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(encode(body)) // a caller that went away needs no answer
+}
+
+// encode is json.Marshal of plain values without escaping < > &, which code is
+// full of.
+func encode(value any) []byte {
+	var data bytes.Buffer
+	encoder := json.NewEncoder(&data)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		panic("offline: a reply holds only plain values: " + err.Error())
+	}
+	return bytes.TrimSpace(data.Bytes())
+}

@@ -1,0 +1,65 @@
+package llm
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/openai/openai-go/v3"
+)
+
+// filtered stands for the refusal text that a content filter does not give.
+const filtered = "the endpoint's content filter stopped the reply"
+
+// readReply decodes a 2xx answer to p. An answer that is no chat completion is
+// Retryable: proxies cut answers, and the next attempt may be whole.
+func (e *Endpoint) readReply(answer []byte, p Prepared) (Reply, error) {
+	broken := func(format string, args ...any) *Error {
+		return &Error{Class: Retryable, Status: http.StatusOK, Sent: true,
+			Message: "the model endpoint's answer is broken: " + e.masked(fmt.Sprintf(format, args...))}
+	}
+	// The SDK's decoder forgives broken JSON, so this comes first.
+	if !json.Valid(answer) {
+		return Reply{}, broken("not JSON: %.80q", answer)
+	}
+	var completion openai.ChatCompletion
+	if err := json.Unmarshal(answer, &completion); err != nil {
+		return Reply{}, broken("%v", err)
+	}
+	if len(completion.Choices) == 0 {
+		return Reply{}, e.errorInside(answer, p, broken)
+	}
+	choice := completion.Choices[0]
+	reply := Reply{
+		Text:   choice.Message.Content,
+		Finish: choice.FinishReason,
+		Model:  completion.Model,
+		Usage:  Usage{Input: int(completion.Usage.PromptTokens), Output: int(completion.Usage.CompletionTokens)},
+	}
+	if reply.Model == "" {
+		reply.Model = p.Model
+	}
+	if reply.Usage.Input <= 0 {
+		reply.Usage = Usage{Input: estimateRequest(p.Body), Output: EstimateTokens(reply.Text), Estimated: true}
+	}
+	switch {
+	case choice.Message.Refusal != "":
+		reply.Refusal = choice.Message.Refusal
+	case choice.FinishReason == "content_filter":
+		reply.Refusal = filtered
+	case LooksRefused(reply.Text):
+		reply.Refusal = reply.Text
+	}
+	return reply, nil
+}
+
+// errorInside reads the error that gateways such as OpenRouter put into a 200.
+func (e *Endpoint) errorInside(answer []byte, p Prepared, broken func(string, ...any) *Error) *Error {
+	said := readEndpointError(answer)
+	status, ok := said.Code.(float64)
+	if !ok || status < 400 {
+		return broken("no choices: %s", said.Message)
+	}
+	return &Error{Class: classOf(int(status), said, structured(p.Body)), Status: int(status), Sent: true,
+		Message: fmt.Sprintf("the model endpoint answered %d inside a 200: %s", int(status), e.masked(said.Message))}
+}

@@ -1,0 +1,60 @@
+package prompt
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"strings"
+	"text/template"
+
+	"cairn/internal/fault"
+)
+
+// Stage is a kind of request to a model. Its spelling is the file name of its
+// templates and of the schema of its reply.
+type Stage string
+
+// The stages of distillation.
+const (
+	Chunk         Stage = "chunk"          // transcript → tasks
+	Rewrite       Stage = "rewrite"        // task → search query
+	Extract       Stage = "extract"        // task and candidates → skill draft with file plans
+	ExtractSimple Stage = "extract_simple" // the same, core fields only
+	Scripts       Stage = "scripts"        // draft and plans → code
+	Doc           Stage = "doc"            // draft and one plan → Markdown
+)
+
+//go:embed templates/*.md
+var templateFiles embed.FS
+
+var templates = map[string]*template.Template{
+	"en": template.Must(template.ParseFS(templateFiles, "templates/*.en.md")),
+	"zh": template.Must(template.ParseFS(templateFiles, "templates/*.zh.md")),
+}
+
+// Instructions is the system message of a stage. A lang that starts with zh
+// gives the Chinese text, every other the English one, which asks for the
+// users' language as well. A run pins the result, so that a later build with
+// other templates resends the same bytes.
+func Instructions(stage Stage, lang string) (string, error) {
+	own := "en"
+	if strings.HasPrefix(strings.ToLower(lang), "zh") {
+		own = "zh"
+	}
+	text := templates[own].Lookup(string(stage) + "." + own + ".md")
+	if text == nil || stage == "frame" { // frame holds the parts that the others share
+		return "", fault.Newf(fault.InvalidArgument, "no instructions for stage %q", stage)
+	}
+	var out strings.Builder
+	if err := text.Execute(&out, nil); err != nil {
+		return "", fault.Wrap(err, fault.Internal, "render the instructions of stage "+string(stage), "")
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// Hash names a system message: the first 16 hexadecimal digits of its SHA-256.
+// Versions record it to say which instructions made them.
+func Hash(system string) string {
+	sum := sha256.Sum256([]byte(system))
+	return hex.EncodeToString(sum[:8])
+}

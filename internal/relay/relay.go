@@ -1,0 +1,171 @@
+// Package relay drives to its end whatever was accepted: runs whose workflow was
+// never started or got lost, documents without a vector, calls whose caller
+// died, uploads that no version came to use. Any number of relays may run; the
+// database hands each duty to one of them at a time.
+package relay
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"cairn/internal/drive"
+	"cairn/internal/embed"
+	"cairn/internal/run"
+	"cairn/internal/store"
+)
+
+// Relay is the loop and what it works with.
+type Relay struct {
+	Store    *store.Store
+	Driver   drive.Driver
+	Embedder embed.Embedder
+	Space    int16
+	Remove   func(ctx context.Context, key string) error // an object of the package store
+	Every    time.Duration                               // between looks at an empty outbox
+	Grace    time.Duration                               // of a package that no version refers to
+	Log      *slog.Logger
+}
+
+// page is how many duties one look takes.
+const page = 50
+
+// tidyEvery is how often leases and packages are looked over.
+const tidyEvery = time.Minute
+
+// Run works until ctx ends.
+func (r *Relay) Run(ctx context.Context) {
+	look, tidy := time.NewTimer(0), time.NewTicker(tidyEvery)
+	defer look.Stop()
+	defer tidy.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tidy.C:
+			if err := r.Tidy(ctx); err != nil && ctx.Err() == nil {
+				r.Log.Warn("relay: tidy", "error", err)
+			}
+		case <-look.C:
+			n, err := r.Pass(ctx)
+			if err != nil && ctx.Err() == nil {
+				r.Log.Warn("relay: pass", "error", err)
+			}
+			wait := r.Every
+			if n == page {
+				wait = 0
+			}
+			look.Reset(wait)
+		}
+	}
+}
+
+// Pass does the duties that are due and returns how many it took.
+func (r *Relay) Pass(ctx context.Context) (int, error) {
+	duties, err := r.Store.ClaimDuties(ctx, page)
+	if err != nil {
+		return 0, fmt.Errorf("claim duties: %w", err)
+	}
+	for _, d := range duties {
+		if err := r.do(ctx, d); err != nil {
+			r.Log.Warn("relay: not done yet", "duty", d.Kind, "key", d.Key, "workspace", d.Workspace, "attempts", d.Attempts, "error", err)
+			if err := r.Store.NoteDuty(ctx, d, err.Error()); err != nil {
+				return len(duties), fmt.Errorf("note a duty: %w", err)
+			}
+		}
+	}
+	return len(duties), nil
+}
+
+func (r *Relay) do(ctx context.Context, d store.Duty) error {
+	id, err := strconv.ParseInt(d.Key, 10, 64)
+	if err != nil {
+		return fmt.Errorf("read the key of a duty: %w", err)
+	}
+	switch d.Kind {
+	case store.DriveRun:
+		return r.drive(ctx, d, id)
+	case store.EmbedDoc:
+		return r.embed(ctx, d, id)
+	}
+	return fmt.Errorf("unknown duty %q", d.Kind)
+}
+
+// drive makes sure that a run's workflow is under way. The duty stays until the
+// run has ended, so a Temporal that forgot the run is given it again.
+func (r *Relay) drive(ctx context.Context, d store.Duty, id int64) error {
+	var (
+		todo    run.Run
+		ws      store.Workspace
+		channel string
+	)
+	err := r.Store.WithWorkspace(ctx, d.Workspace, func(q store.Queries) (err error) {
+		if todo, err = q.Run(ctx, id); err != nil {
+			return err
+		}
+		if todo.Status == run.Ended {
+			return q.Settle(ctx, d.Kind, d.Key)
+		}
+		if ws, err = q.Self(ctx); err != nil {
+			return err
+		}
+		channel, err = q.Channel(ctx, todo.Conversation)
+		return err
+	})
+	if err != nil || todo.Status == run.Ended {
+		return err
+	}
+	return r.Driver.Start(ctx, ws.Key, channel, todo)
+}
+
+// embed gives a document the vector it could not get when it was written.
+func (r *Relay) embed(ctx context.Context, d store.Duty, doc int64) error {
+	var text string
+	err := r.Store.WithWorkspace(ctx, d.Workspace, func(q store.Queries) (err error) {
+		text, err = q.DocText(ctx, doc)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	vs, err := r.Embedder.Embed(ctx, []string{text})
+	if err != nil {
+		return fmt.Errorf("embed document %d: %w", doc, err)
+	}
+	return r.Store.WithWorkspace(ctx, d.Workspace, func(q store.Queries) error {
+		now, err := q.DocText(ctx, doc)
+		if err != nil || now != text { // changed meanwhile: the change left a duty of its own
+			return err
+		}
+		if err := q.PutEmbedding(ctx, doc, r.Space, vs[0]); err != nil {
+			return err
+		}
+		return q.Settle(ctx, d.Kind, d.Key)
+	})
+}
+
+// callGrace leaves a retry the time to take over a call whose lease ran out
+// before the call is shown as unknown.
+const callGrace = time.Minute
+
+// Tidy makes abandoned calls visible and collects packages without a version.
+func (r *Relay) Tidy(ctx context.Context) error {
+	if _, err := r.Store.ExpireCalls(ctx, callGrace); err != nil {
+		return fmt.Errorf("expire calls: %w", err)
+	}
+	idle, err := r.Store.IdlePackages(ctx, r.Grace, page)
+	if err != nil {
+		return fmt.Errorf("list idle packages: %w", err)
+	}
+	for _, p := range idle {
+		err := r.Store.WithWorkspace(ctx, p.Workspace, func(q store.Queries) error {
+			return q.Collect(ctx, p, r.Grace, func(key string) error { return r.Remove(ctx, key) })
+		})
+		if err != nil {
+			return fmt.Errorf("collect a package: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package skill
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cairn/internal/fault"
+)
+
+const (
+	// dosEpoch is 1980-01-01, the first day that a zip can name.
+	dosEpoch = 1<<5 | 1
+	utf8Flag = 1 << 11
+	// level is fixed so that one toolchain makes one package of one skill.
+	level = flate.BestCompression
+)
+
+// Zip packs a skill: folder/SKILL.md first, then the files in byte order. The
+// same skill gives the same bytes, whenever and wherever it is packed with one
+// version of Go. It refuses what a consumer could trip over: names that leave
+// the folder, and sizes above the limits.
+func Zip(folder string, skillMD []byte, files []File) ([]byte, error) {
+	if !filepath.IsLocal(folder) || strings.ContainsAny(folder, `/\`) || folder == "." {
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%q cannot be the folder of a package", folder), "")
+	}
+	if err := checkPackage(skillMD, files); err != nil {
+		return nil, err
+	}
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) { return flate.NewWriter(out, level) })
+	members := slices.SortedFunc(slices.Values(files), func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	members = slices.Insert(members, 0, File{Path: "SKILL.md", Content: string(skillMD)})
+	for _, member := range members {
+		name := folder + "/" + member.Path
+		if !filepath.IsLocal(name) {
+			return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%q leaves its package", name), "")
+		}
+		header := &zip.FileHeader{Name: name, Method: zip.Deflate, Flags: utf8Flag, ModifiedDate: dosEpoch}
+		header.SetMode(0o644)
+		out, err := w.CreateHeader(header)
+		if err != nil {
+			return nil, fmt.Errorf("pack %s: %w", name, err)
+		}
+		if _, err := io.WriteString(out, member.Content); err != nil {
+			return nil, fmt.Errorf("pack %s: %w", name, err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("pack %s: %w", folder, err)
+	}
+	return archive.Bytes(), nil
+}
+
+func checkPackage(skillMD []byte, files []File) error {
+	if len(skillMD) > MaxSkillMD {
+		return fault.New(fault.TooLarge, fmt.Sprintf("SKILL.md has %d bytes, at most %d are allowed", len(skillMD), MaxSkillMD),
+			"move detail into reference files")
+	}
+	var all Files
+	for _, f := range files {
+		if clean, err := CheckFile(f.Kind(), f.Name()); err != nil || f.Path != f.Kind()+"/"+clean {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("%q cannot be a file of a package", f.Path), "")
+		}
+		if !all.Add(f.Kind(), f.Name(), f.Content) {
+			return fault.New(fault.TooLarge, all.Violations()[0], "")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package skill
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"cairn/internal/fault"
+)
+
+// Document is the content of a SKILL.md. A skill that an agent saved has
+// WhenToUse, Procedure, Pitfalls and Verification, a distilled one the other
+// fields; a document may have both. Empty fields have no section.
+type Document struct {
+	Name         string    `json:"name"`        // as shown; Canonical(Name) identifies the skill
+	Description  string    `json:"description"` // one line
+	Intro        string    `json:"intro,omitempty"`
+	WhenToUse    string    `json:"when_to_use,omitempty"`
+	Trigger      []string  `json:"trigger,omitempty"` // keywords without commas
+	Procedure    string    `json:"procedure,omitempty"`
+	Pitfalls     string    `json:"pitfalls,omitempty"`
+	Verification string    `json:"verification,omitempty"`
+	Experience   []string  `json:"experience,omitempty"`
+	Preference   []string  `json:"preference,omitempty"`
+	Examples     []string  `json:"examples,omitempty"`
+	Scripts      []string  `json:"scripts,omitempty"`    // names of files below scripts/, sorted
+	Tools        []string  `json:"tools,omitempty"`      // names of tools that the procedure needs
+	Sections     []Section `json:"sections,omitempty"`   // sections under other titles, in their order
+	Others       []Entry   `json:"others,omitempty"`     // inline entries, sorted by key
+	References   []string  `json:"references,omitempty"` // names of files below reference/, sorted
+}
+
+// Section is a level-2 section that has no field of its own.
+type Section struct {
+	Title string `json:"title"`
+	Body  string `json:"body"`
+}
+
+// Entry is a short text under a heading of its own.
+type Entry struct {
+	Key  string `json:"key"`
+	Text string `json:"text"`
+}
+
+// NewDocument is the document of a created skill. Files are added by
+// WithFiles once they exist: what is only planned is not promised.
+func NewDocument(d Draft) Document {
+	return Document{Name: d.Name, Description: d.Description, Trigger: d.Trigger, Procedure: d.Procedure,
+		Experience: d.Experience, Preference: d.Preference, Examples: d.Examples, Tools: d.Tools, Others: d.Inline}.Normalised()
+}
+
+// WithFiles names files, and only these, under Scripts and References.
+func (d Document) WithFiles(files []File) Document {
+	d.Scripts, d.References = nil, nil
+	for _, f := range files {
+		switch f.Kind() {
+		case Scripts:
+			d.Scripts = append(d.Scripts, f.Name())
+		case Reference:
+			d.References = append(d.References, f.Name())
+		}
+	}
+	return d.Normalised()
+}
+
+// Normalised is the form in which parsing a rendered document gives the same
+// document back: texts cleaned, forged headings demoted, active HTML removed,
+// fences closed, lists without empty or repeated items, triggers split at
+// commas, file names checked and sorted. It cuts nothing to a length.
+func (d Document) Normalised() Document {
+	n := Document{
+		Name:         headingText(d.Name),
+		Description:  collapse(clean(d.Description)),
+		Intro:        introText.settle(d.Intro),
+		WhenToUse:    sectionText.settle(d.WhenToUse),
+		Trigger:      settleTriggers(d.Trigger),
+		Procedure:    sectionText.settle(d.Procedure),
+		Pitfalls:     sectionText.settle(d.Pitfalls),
+		Verification: sectionText.settle(d.Verification),
+		Experience:   numbered.settleItems(d.Experience),
+		Preference:   bulleted.settleItems(d.Preference),
+		Examples:     settleExamples(d.Examples),
+		Scripts:      settleNames(Scripts, d.Scripts),
+		Tools:        bulleted.settleItems(d.Tools),
+		Others:       settleEntries(d.Others),
+		References:   settleNames(Reference, d.References),
+	}
+	for _, s := range d.Sections {
+		title, body := headingText(s.Title), sectionText.settle(s.Body)
+		if title == "" {
+			title = "Notes"
+		}
+		if body != "" && !n.absorb(title, body) {
+			n.Sections = append(n.Sections, Section{title, body})
+		}
+	}
+	return n
+}
+
+// Check refuses a document that cannot be stored or packaged.
+func (d Document) Check() error {
+	var faults []error
+	if strings.TrimSpace(d.Name) == "" {
+		faults = append(faults, errors.New("name is empty"))
+	}
+	if n := utf8.RuneCountInString(d.Description); n < 1 || n > MaxDescription {
+		faults = append(faults, fmt.Errorf("description has %d characters, 1–%d are allowed", n, MaxDescription))
+	}
+	if n := len(RenderBody(d)); n == 0 || n > MaxSkillMD {
+		faults = append(faults, fmt.Errorf("body has %d bytes, 1–%d are allowed", n, MaxSkillMD))
+	}
+	if faults == nil {
+		return nil
+	}
+	return fault.New(fault.InvalidArgument, strings.ReplaceAll(errors.Join(faults...).Error(), "\n", "; "), "")
+}
+
+// triggerMarks would make a list, a heading or a fence of the first trigger.
+var triggerMarks = regexp.MustCompile(`^(?:#{1,6}(?:\s+|$)|[-*+]\s+|[0-9]{1,9}[.)]\s+|~{3,})`)
+
+func settleTriggers(triggers []string) []string {
+	var settled []string
+	for _, trigger := range triggers {
+		trigger = strings.ReplaceAll(clean(trigger), "`", "") // code marks would pair up across keywords
+		for word := range strings.SplitSeq(trigger, ",") {
+			for {
+				next := triggerMarks.ReplaceAllString(collapse(withoutHTML(clean(word))), "")
+				if next == word {
+					break
+				}
+				word = next
+			}
+			settled = append(settled, word)
+		}
+	}
+	return distinct(settled)
+}
+
+func settleExamples(examples []string) []string {
+	settled := make([]string, len(examples))
+	for i, example := range examples {
+		settled[i] = clean(example)
+	}
+	return distinct(settled)
+}
+
+func settleNames(kind string, names []string) []string {
+	var settled []string
+	for _, name := range names {
+		if cleaned, err := CheckFile(kind, name); err == nil {
+			settled = append(settled, cleaned)
+		}
+	}
+	settled = distinct(settled)
+	slices.Sort(settled)
+	return settled
+}
+
+// settleEntries sorts entries by key; entries of one key become one.
+func settleEntries(entries []Entry) []Entry {
+	var settled []Entry
+	byKey := map[string]int{}
+	for _, e := range entries {
+		e = Entry{headingText(e.Key), settleEntryText(e.Text)}
+		if e.Key == "" {
+			e.Key = "Notes"
+		}
+		if e.Text == "" {
+			continue
+		}
+		if at, known := byKey[fold(e.Key)]; known {
+			settled[at].Text += "\n\n" + e.Text
+			continue
+		}
+		byKey[fold(e.Key)] = len(settled)
+		settled = append(settled, e)
+	}
+	slices.SortFunc(settled, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
+	return settled
+}
+
+// seeAlsoLine would be taken for the list of reference files.
+var seeAlsoLine = regexp.MustCompile(`(?m)^` + seeAlso + `[ \t]*$`)
+
+func settleEntryText(text string) string {
+	return entryText.settle(seeAlsoLine.ReplaceAllString(entryText.settle(text), strings.TrimSuffix(seeAlso, ":")))
+}

@@ -1,0 +1,91 @@
+package skill
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Elements that run, or change how the rest is shown.
+var (
+	activeOpening = regexp.MustCompile(`(?i)^</?(script|style|iframe|object|embed)\b`)
+	activeClosing = regexp.MustCompile(`(?i)</(script|style|iframe|object|embed)\s*>`)
+)
+
+const (
+	commentOpening = "<!--"
+	commentClosing = "-->"
+)
+
+// withoutHTML replaces by a space what a reader of the rendered page would not
+// see, or would run: comments and active elements. An opening without an end
+// is escaped. Inline code is kept as it stands. Time is linear in the text.
+func withoutHTML(text string) string {
+	if !strings.Contains(text, "<") {
+		return text
+	}
+	var b strings.Builder
+	ends := elementEnds{text, strings.LastIndex(text, commentClosing), activeClosing.FindAllStringIndex(text, -1)}
+	for at := 0; at < len(text); {
+		rest := text[at:]
+		switch {
+		case rest[0] == '`':
+			n := codeSpan(rest)
+			b.WriteString(rest[:n])
+			at += n
+		case strings.HasPrefix(rest, commentOpening), activeOpening.MatchString(rest):
+			if end := ends.of(at); end > at {
+				b.WriteByte(' ')
+				at = end
+			} else {
+				b.WriteString("&lt;")
+				at++
+			}
+		default:
+			n := strings.IndexAny(rest[1:], "`<") + 1
+			if n == 0 {
+				n = len(rest)
+			}
+			b.WriteString(rest[:n])
+			at += n
+		}
+	}
+	return b.String()
+}
+
+// codeSpan is the length of the inline code that text begins with, or 1 for a
+// backtick that begins none.
+func codeSpan(text string) int {
+	end := strings.IndexAny(text[1:], "`\n")
+	if end <= 0 || text[1+end] == '\n' {
+		return 1
+	}
+	return end + 2
+}
+
+// elementEnds knows where comments and elements of a text end.
+type elementEnds struct {
+	text        string
+	lastComment int     // where the last comment ends, -1 without any
+	closings    [][]int // closing tags, in order
+}
+
+// of is where the comment or element that begins at ends, 0 when it does not.
+func (e elementEnds) of(at int) int {
+	if strings.HasPrefix(e.text[at:], commentOpening) {
+		from := at + len(commentOpening)
+		if e.lastComment < from {
+			return 0
+		}
+		return from + strings.Index(e.text[from:], commentClosing) + len(commentClosing)
+	}
+	tag := strings.IndexByte(e.text[at:], '>')
+	if tag < 0 || e.text[at+1] == '/' {
+		return 0
+	}
+	i, _ := slices.BinarySearchFunc(e.closings, at+tag+1, func(closing []int, from int) int { return closing[0] - from })
+	if i == len(e.closings) {
+		return 0
+	}
+	return e.closings[i][1]
+}

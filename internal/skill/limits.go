@@ -1,0 +1,33 @@
+package skill
+
+// Limits of a draft (spec/skill-memory.md §1.7). Runes unless a unit is named.
+// What exceeds a limit is cut with a note, except a procedure, which is sent
+// back for repair: half a procedure is worse than none.
+const (
+	MaxName        = 80
+	MaxDescription = 1024
+	MaxProcedure   = 20_000
+	MaxItems       = 20 // of experience, preference and tools
+	MaxTriggers    = 15
+	MaxTrigger     = 64
+	MaxExamples    = 5
+	MaxExample     = 8_000
+	MaxPlanned     = 8 // scripts, and as many documents
+)
+
+// Limits of a package (§1.10), in bytes; they equal what MemOS' hub enforces.
+const (
+	MaxSkillMD  = 100 << 10
+	MaxFile     = 512 << 10
+	MaxFiles    = 50 // with SKILL.md
+	MaxPackage  = 5 << 20
+	MaxFileName = 80 // runes
+)
+
+// keptShare is how much of a procedure's lines an update should keep, in
+// percent, before it is flagged.
+const keptShare = 70
+
+// maxCanonical is the longest name that the Agent Skills specification allows,
+// in runes.
+const maxCanonical = 64

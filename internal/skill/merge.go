@@ -1,0 +1,146 @@
+package skill
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Merged is what an update makes of a skill.
+type Merged struct {
+	Document Document
+	Files    []File   // carried over; CarryOver adds newly written ones
+	Summary  string   // what changed, in one line; "no change" when nothing did
+	Flags    []string // what a person should look at before it goes live
+}
+
+// Merge applies a draft to a skill without losing anything by omission
+// (spec/skill-memory.md §1.7). Empty fields of the draft mean unchanged; lists
+// are unions, the current items first; description and procedure are replaced
+// when given; scripts and reference files stay. Only what Removed names goes.
+// The skill keeps its name.
+func Merge(current Document, files []File, d Draft) Merged {
+	m := merger{removed: d.Removed}
+	next := current.Normalised()
+	proposed := NewDocument(d)
+	if next.Name == "" {
+		next.Name = proposed.Name
+	}
+	m.text("description", &next.Description, proposed.Description)
+	m.procedure(&next.Procedure, proposed.Procedure)
+	m.list("trigger", &next.Trigger, proposed.Trigger, MaxTriggers)
+	m.list("experience", &next.Experience, proposed.Experience, MaxItems)
+	m.list("preference", &next.Preference, proposed.Preference, MaxItems)
+	m.list("examples", &next.Examples, proposed.Examples, MaxExamples)
+	m.list("tools", &next.Tools, proposed.Tools, MaxItems)
+	m.entries(&next.Others, proposed.Others)
+	kept := m.files(files)
+	if len(m.changes) == 0 {
+		m.changes = []string{"no change"}
+	}
+	return Merged{Document: next.WithFiles(kept), Files: kept, Summary: strings.Join(m.changes, "; "), Flags: m.flags}
+}
+
+type merger struct {
+	removed []Removal
+	changes []string
+	flags   []string
+}
+
+func (m *merger) change(format string, args ...any) {
+	m.changes = append(m.changes, fmt.Sprintf(format, args...))
+}
+
+// goes tells whether a removal names an item of a field.
+func (m *merger) goes(item string, fields ...string) bool {
+	return slices.ContainsFunc(m.removed, func(r Removal) bool {
+		return (r.Field == "" || slices.Contains(fields, r.Field)) && fold(r.Item) == fold(item)
+	})
+}
+
+func (m *merger) text(field string, current *string, proposed string) {
+	if proposed != "" && proposed != *current {
+		*current = proposed
+		m.change("%s changed", field)
+	}
+}
+
+func (m *merger) procedure(current *string, proposed string) {
+	if proposed == "" || proposed == *current {
+		return
+	}
+	before, after := countLines(*current), countLines(proposed)
+	announced := slices.ContainsFunc(m.removed, func(r Removal) bool {
+		return r.Field == "procedure" || r.Field == "" && strings.Contains(fold(*current), fold(r.Item))
+	})
+	if after*100 < before*keptShare && !announced {
+		m.flags = append(m.flags, fmt.Sprintf("procedure shrinks from %d to %d lines", before, after))
+	}
+	*current = proposed
+	m.change("procedure %d → %d lines", before, after)
+}
+
+func countLines(text string) int {
+	count := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.TrimSpace(line) != "" {
+			count++
+		}
+	}
+	return count
+}
+
+func (m *merger) list(field string, current *[]string, proposed []string, most int) {
+	before := *current
+	kept := slices.DeleteFunc(slices.Clone(before), func(item string) bool { return m.goes(item, field, field+"s") })
+	union := distinct(slices.Concat(kept, proposed))
+	if slices.Equal(union, before) {
+		return
+	}
+	*current = union
+	removed := len(before) - len(kept)
+	m.change("%s %s", field, signed(len(union)-len(kept), removed))
+	if len(union) > most {
+		m.flags = append(m.flags, fmt.Sprintf("%s has %d items, more than %d", field, len(union), most))
+	}
+}
+
+// entries replaces inline entries of the same key and adds new ones.
+func (m *merger) entries(current *[]Entry, proposed []Entry) {
+	before := *current
+	kept := slices.DeleteFunc(slices.Clone(before), func(e Entry) bool {
+		return m.goes(e.Key, "others", "inline") ||
+			slices.ContainsFunc(proposed, func(p Entry) bool { return fold(p.Key) == fold(e.Key) })
+	})
+	union := settleEntries(slices.Concat(kept, proposed))
+	if slices.Equal(union, before) {
+		return
+	}
+	*current = union
+	m.change("others %d → %d", len(before), len(union))
+}
+
+func (m *merger) files(current []File) []File {
+	kept := slices.DeleteFunc(slices.Clone(current), func(f File) bool {
+		kind := f.Kind()
+		if kind == Reference && m.goes(f.Name(), "references", "others") {
+			return true
+		}
+		return m.goes(f.Name(), kind) || m.goes(f.Path, kind)
+	})
+	if removed := len(current) - len(kept); removed > 0 {
+		m.change("files −%d", removed)
+	}
+	return kept
+}
+
+func signed(added, removed int) string {
+	switch {
+	case removed == 0:
+		return fmt.Sprintf("+%d", added)
+	case added == 0:
+		return fmt.Sprintf("−%d", removed)
+	default:
+		return fmt.Sprintf("+%d −%d", added, removed)
+	}
+}

@@ -1,0 +1,124 @@
+package skill
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Titles of the sections, in the order in which they are written. They stay
+// English in every language, so that what was written can be read again.
+const (
+	titleWhenToUse    = "When to Use"
+	titleTrigger      = "Trigger"
+	titleProcedure    = "Procedure"
+	titlePitfalls     = "Pitfalls"
+	titleVerification = "Verification"
+	titleExperience   = "Experience"
+	titlePreference   = "User Preferences"
+	titleExamples     = "Examples"
+	titleScripts      = "Scripts"
+	titleTools        = "Tool Usage"
+	titleOthers       = "Additional Information"
+
+	seeAlso = "See also:"
+)
+
+// Render writes a SKILL.md, byte for byte by spec/skill-memory.md §1.9: LF
+// newlines, exactly one at the end. The document is normalised first.
+func Render(d Document, o RenderOptions) []byte {
+	return Compose(d.Name, d.Description, RenderBody(d), o)
+}
+
+// Compose puts the frontmatter before a body that is kept as bytes of its own.
+func Compose(name, description string, body []byte, o RenderOptions) []byte {
+	md := RenderFrontmatter(name, description, o)
+	if len(body) == 0 {
+		return md
+	}
+	return append(append(md, '\n'), body...)
+}
+
+// RenderBody writes the document without its frontmatter: what the store
+// keeps, since name and description are columns. Empty for an empty document.
+func RenderBody(d Document) []byte {
+	d = d.Normalised()
+	var b strings.Builder
+	if d.Intro != "" {
+		b.WriteString(d.Intro + "\n")
+	}
+	section := func(title, body string) {
+		if body == "" {
+			return
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString("## " + title + "\n" + body)
+		if !strings.HasSuffix(body, "\n") {
+			b.WriteByte('\n')
+		}
+	}
+	section(titleWhenToUse, d.WhenToUse)
+	section(titleTrigger, strings.Join(d.Trigger, ", "))
+	section(titleProcedure, d.Procedure)
+	section(titlePitfalls, d.Pitfalls)
+	section(titleVerification, d.Verification)
+	section(titleExperience, numbered.render(d.Experience))
+	section(titlePreference, bulleted.render(d.Preference))
+	section(titleExamples, renderExamples(d.Examples))
+	section(titleScripts, renderScripts(d.Scripts))
+	section(titleTools, bulleted.render(d.Tools))
+	for _, s := range d.Sections {
+		section(s.Title, s.Body)
+	}
+	section(titleOthers, renderOthers(d.Others, d.References))
+	return []byte(b.String())
+}
+
+// renderExamples fences each example with more backticks than it contains.
+func renderExamples(examples []string) string {
+	var b strings.Builder
+	for i, example := range examples {
+		marks := strings.Repeat("`", max(3, longestRun(example, '`')+1))
+		fmt.Fprintf(&b, "\n### Example %d\n%smarkdown\n%s\n%s\n", i+1, marks, example, marks)
+	}
+	return b.String()
+}
+
+func longestRun(text string, of rune) int {
+	longest, current := 0, 0
+	for _, r := range text {
+		if r != of {
+			current = 0
+			continue
+		}
+		current++
+		longest = max(longest, current)
+	}
+	return longest
+}
+
+func renderScripts(names []string) string {
+	var b strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&b, "- `./scripts/%s`\n", name)
+	}
+	return b.String()
+}
+
+func renderOthers(entries []Entry, references []string) string {
+	var b strings.Builder
+	for i, e := range entries {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "### %s\n%s\n", e.Key, e.Text)
+	}
+	if len(references) > 0 {
+		b.WriteString("\n" + seeAlso + "\n")
+	}
+	for _, name := range references {
+		fmt.Fprintf(&b, "- [%s](./reference/%s)\n", name, name)
+	}
+	return b.String()
+}

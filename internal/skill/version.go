@@ -1,0 +1,83 @@
+package skill
+
+import (
+	"crypto/sha256"
+	"time"
+)
+
+// Status is where a skill stands. Active and candidate skills are listed; only
+// active ones are given to models.
+type Status string
+
+const (
+	Candidate   Status = "candidate" // waits for approval
+	DraftStatus Status = "draft"
+	Active      Status = "active"
+	Stale       Status = "stale"
+	Archived    Status = "archived" // keeps its name
+	Quarantined Status = "quarantined"
+)
+
+// Head is a skill as lists show it: its names and the version in force.
+type Head struct {
+	ID          int64     `json:"id"`
+	Name        string    `json:"name"` // canonical
+	Status      Status    `json:"status"`
+	Version     int       `json:"version"`
+	Pinned      bool      `json:"pinned,omitempty"`
+	Origin      string    `json:"origin"`
+	Description string    `json:"description"`
+	Lang        string    `json:"lang"`
+	Degraded    []string  `json:"degraded,omitempty"`
+	PackageKey  string    `json:"package_key"`
+	Eta         float32   `json:"eta"` // reliability, 0–1
+	Uses        int64     `json:"uses"`
+	CreatedAt   time.Time `json:"created_at"`
+	UpdatedAt   time.Time `json:"updated_at"`
+}
+
+// Version is one full, immutable state of a skill.
+type Version struct {
+	SkillID       int64
+	Name          string // canonical
+	Number        int    // from 1
+	Base          int    // the version it was made from, 0 for a creation
+	DisplayName   string
+	Description   string
+	Body          string // Markdown after the front matter
+	Lang          string
+	Files         []File
+	ContentSHA    [sha256.Size]byte
+	PackageSHA    [sha256.Size]byte
+	PackageKey    string
+	Run           int64 // 0 when no run made it
+	TaskKey       string
+	Origin        string
+	ChangeSummary string
+	Model         string
+	PromptSHA     string
+	Degraded      []string
+	Violations    []string
+	Sources       []Source
+	CreatedAt     time.Time
+}
+
+// Source is a range of messages that a version rests on, both ends included.
+type Source struct {
+	Conversation int64 `json:"conversation"`
+	From         int   `json:"from"`
+	To           int   `json:"to"`
+}
+
+// Ranges groups sorted sequence numbers into sources.
+func Ranges(conversation int64, seqs []int) []Source {
+	var out []Source
+	for _, s := range seqs {
+		if n := len(out); n > 0 && out[n-1].To+1 == s {
+			out[n-1].To = s
+			continue
+		}
+		out = append(out, Source{Conversation: conversation, From: s, To: s})
+	}
+	return out
+}

@@ -1,0 +1,18 @@
+package store
+
+import (
+	"context"
+
+	"cairn/internal/distill"
+)
+
+// distillStore is the store as the use-case distill sees it.
+type distillStore struct{ *Store }
+
+// Distill is the store for the use-case distill.
+func (s *Store) Distill() distill.Store { return distillStore{s} }
+
+// Within runs fn in a transaction that has entered ws.
+func (s distillStore) Within(ctx context.Context, ws int64, fn func(distill.Tx) error) error {
+	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+}

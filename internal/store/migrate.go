@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"cairn/internal/fault"
+	"cairn/schemas"
+)
+
+// Migrate makes the roles and brings the schema of the database at url to this
+// program's version. The login must be able to create roles, a superuser for
+// instance. It returns the versions that it applied; run at once by two
+// processes, one waits for the other.
+func Migrate(ctx context.Context, url string) ([]int64, error) {
+	c, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Misconfigured, "DATABASE_URL cannot be read", "write it as postgres://user:password@host:port/database")
+	}
+	if err := prepareRoles(ctx, c); err != nil {
+		return nil, err
+	}
+	c.RuntimeParams["role"] = "cairn_owner"
+	c.RuntimeParams["search_path"] = "cairn, public"
+	db := stdlib.OpenDB(*c)
+	defer db.Close()
+	p, err := provider(db)
+	if err != nil {
+		return nil, err
+	}
+	results, err := p.Up(ctx)
+	if err != nil {
+		return nil, classify("migrate", err)
+	}
+	var applied []int64
+	for _, r := range results {
+		applied = append(applied, r.Source.Version)
+	}
+	return applied, nil
+}
+
+// prepareRoles runs what must be there before anything belongs to anybody.
+func prepareRoles(ctx context.Context, c *pgx.ConnConfig) error {
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return classify("connect to migrate", err)
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, schemas.Roles); err != nil {
+		return fault.Wrap(err, fault.Misconfigured, "the roles, the schema or the vector extension could not be made",
+			"migrate with a login that may create roles, and install pgvector 0.8 or newer on the server")
+	}
+	return nil
+}
+
+func provider(db *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(schemas.Migrations, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("open the migrations: %w", err)
+	}
+	locker, err := lock.NewPostgresSessionLocker()
+	if err != nil {
+		return nil, fmt.Errorf("make the migration lock: %w", err)
+	}
+	p, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(locker))
+	if err != nil {
+		return nil, fmt.Errorf("read the migrations: %w", err)
+	}
+	return p, nil
+}

@@ -1,0 +1,151 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"cairn/internal/distill"
+	"cairn/internal/fault"
+	"cairn/internal/run"
+	"cairn/internal/store/dbsqlc"
+)
+
+// driveAfter is how long the relay leaves a fresh run to the caller who
+// accepted it and is about to start its workflow.
+const driveAfter = 3 * time.Second
+
+// Accept makes a conversation and its run durable in one transaction, with the
+// duty to drive the run to its end. A request that was accepted before returns
+// its run; the same key for another request is OpReused. Made is set when the
+// run is new.
+func (s *Store) Accept(ctx context.Context, a distill.Accepted) (r run.Run, made bool, err error) {
+	err = s.WithWorkspace(ctx, a.Workspace, func(q Queries) error {
+		old, err := q.runByKey(ctx, run.Distill, a.Key)
+		if err != nil && !isNoRows(err) {
+			return fmt.Errorf("look for the request: %w", err)
+		}
+		exists := err == nil
+		if exists && !bytes.Equal(old.ArgsSHA[:], a.ArgsSHA[:]) {
+			return fault.New(fault.OpReused, fmt.Sprintf("request %q was made before for other messages or options", a.Key), "use another request id")
+		}
+		if exists && !a.Fresh {
+			r = old
+			return nil
+		}
+		generation := 1
+		if exists {
+			generation = old.Generation + 1
+		}
+		conversation, err := q.PutConversation(ctx, a.Conversation, a.Channel)
+		if err != nil {
+			return err
+		}
+		id, err := q.q.RunInsert(ctx, dbsqlc.RunInsertParams{WorkspaceID: q.ws, Kind: string(run.Distill), BusinessKey: a.Key, Generation: int32(generation),
+			ArgsSha: a.ArgsSHA[:], ConversationID: &conversation, Spec: a.Spec, WorkflowID: a.WorkflowID(generation, 1)})
+		if isNoRows(err) { // somebody else was first, between our look and our insert
+			r, err = q.runByKey(ctx, run.Distill, a.Key)
+			return err
+		}
+		if err != nil {
+			return fmt.Errorf("record the run: %w", err)
+		}
+		made = true
+		if err := q.Owe(ctx, DriveRun, fmt.Sprint(id), driveAfter); err != nil {
+			return err
+		}
+		r, err = q.Run(ctx, id)
+		return err
+	})
+	return r, made, err
+}
+
+// Run reads one run.
+func (q Queries) Run(ctx context.Context, id int64) (run.Run, error) {
+	row, err := q.q.RunGet(ctx, dbsqlc.RunGetParams{WorkspaceID: q.ws, ID: id})
+	if isNoRows(err) {
+		return run.Run{}, fault.New(fault.NotFound, fmt.Sprintf("there is no run %d", id), "`cairn runs list` shows them")
+	}
+	return runOf(row), classify("read the run", err)
+}
+
+func (q Queries) runByKey(ctx context.Context, kind run.Kind, key string) (run.Run, error) {
+	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(kind), BusinessKey: key})
+	if err != nil {
+		return run.Run{}, err
+	}
+	return runOf(row), nil
+}
+
+// Runs lists the latest runs, newest first.
+func (q Queries) Runs(ctx context.Context, max int) ([]run.Summary, error) {
+	rows, err := q.q.RunsRecent(ctx, dbsqlc.RunsRecentParams{WorkspaceID: q.ws, MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("list the runs", err)
+	}
+	out := make([]run.Summary, len(rows))
+	for i, r := range rows {
+		out[i] = run.Summary{Title: r.Title, Run: run.Run{Ref: run.Ref{Workspace: q.ws, Run: r.ID}, Kind: run.Kind(r.Kind), Key: r.BusinessKey, Generation: int(r.Generation),
+			Attempt: int(r.Attempt), Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Reason: r.Reason, WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}}
+	}
+	return out, nil
+}
+
+// StartRun marks a run as picked up. It returns false when the run has ended.
+func (q Queries) StartRun(ctx context.Context, id int64) (bool, error) {
+	n, err := q.q.RunStart(ctx, dbsqlc.RunStartParams{WorkspaceID: q.ws, ID: id})
+	return n == 1, classify("start the run", err)
+}
+
+// EndRun ends a run and the duty to drive it. A run that has ended stays as it is.
+func (q Queries) EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error {
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return fmt.Errorf("encode the result: %w", err)
+	}
+	if _, err := q.q.RunEnd(ctx, dbsqlc.RunEndParams{Outcome: string(outcome), Reason: reason, Result: raw, WorkspaceID: q.ws, ID: id}); err != nil {
+		return classify("end the run", err)
+	}
+	return q.Settle(ctx, DriveRun, fmt.Sprint(id))
+}
+
+// Reopen lets an ended run go on from its stored replies: its failed tasks are
+// open again. WorkflowID is the id of the attempt that follows.
+func (q Queries) Reopen(ctx context.Context, r run.Run, workflowID string) error {
+	n, err := q.q.RunReopen(ctx, dbsqlc.RunReopenParams{WorkflowID: workflowID, WorkspaceID: q.ws, ID: r.Ref.Run, Attempt: int32(r.Attempt)})
+	if err == nil && n == 0 {
+		return fault.New(fault.VersionConflict, fmt.Sprintf("run %d is not ended, or was retried by somebody else just now", r.Ref.Run), "`cairn runs show` tells how it stands")
+	}
+	if err != nil {
+		return classify("reopen the run", err)
+	}
+	if _, err := q.q.TasksReopen(ctx, dbsqlc.TasksReopenParams{WorkspaceID: q.ws, RunID: r.Ref.Run}); err != nil {
+		return classify("reopen the tasks", err)
+	}
+	return q.Owe(ctx, DriveRun, fmt.Sprint(r.Ref.Run), driveAfter)
+}
+
+// Usage adds up a run's model calls.
+func (q Queries) Usage(ctx context.Context, id int64) (run.Usage, error) {
+	u, err := q.q.RunUsage(ctx, dbsqlc.RunUsageParams{WorkspaceID: q.ws, RunID: id})
+	if err != nil {
+		return run.Usage{}, classify("add up the calls", err)
+	}
+	out := run.Usage{Keys: int(u.Keys), Attempts: int(u.Attempts), Unknown: int(u.Unknown), Input: u.InputTokens, Output: u.OutputTokens, Estimated: u.Estimated}
+	if u.Priced {
+		out.CostMicros = &u.CostMicros
+	}
+	return out, nil
+}
+
+func runOf(r dbsqlc.Run) run.Run {
+	out := run.Run{Ref: run.Ref{Workspace: r.WorkspaceID, Run: r.ID}, Kind: run.Kind(r.Kind), Key: r.BusinessKey, Generation: int(r.Generation),
+		Attempt: int(r.Attempt), ArgsSHA: [32]byte(r.ArgsSha), Spec: r.Spec, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome),
+		Reason: r.Reason, Result: r.Result, WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt}
+	if r.ConversationID != nil {
+		out.Conversation = *r.ConversationID
+	}
+	return out
+}

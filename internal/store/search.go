@@ -1,0 +1,143 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	pgvector "github.com/pgvector/pgvector-go"
+
+	"cairn/internal/search"
+	"cairn/internal/skill"
+	"cairn/internal/store/dbsqlc"
+)
+
+// Index puts d in place of what was indexed for the same owner, and returns the
+// document's id.
+func (q Queries) Index(ctx context.Context, d search.Doc) (int64, error) {
+	old, err := q.q.DocGet(ctx, dbsqlc.DocGetParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner})
+	fresh := isNoRows(err)
+	if err != nil && !fresh {
+		return 0, classify("read the indexed document", err)
+	}
+	doc, err := q.q.DocPut(ctx, dbsqlc.DocPutParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner, Status: d.Status, Text: d.Text, Terms: terms(d.Terms)})
+	if err != nil {
+		return 0, classify("index the document", err)
+	}
+	if fresh {
+		if err := q.q.StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: 1}); err != nil {
+			return 0, classify("count the document", err)
+		}
+	}
+	gone, added := difference(old.Terms, d.Terms), difference(d.Terms, old.Terms)
+	if err := q.moveTerms(ctx, doc, gone, added); err != nil {
+		return 0, err
+	}
+	err = q.q.PostingsPut(ctx, dbsqlc.PostingsPutParams{WorkspaceID: q.ws, Terms: terms(d.Terms), Doc: doc, Weights: d.Weights})
+	return doc, classify("write the postings", err)
+}
+
+// moveTerms keeps document frequencies right. Rows are taken in one order, the
+// ascending one, whichever way a count moves.
+func (q Queries) moveTerms(ctx context.Context, doc int64, gone, added []int32) error {
+	if len(gone) > 0 {
+		if err := q.q.PostingsDrop(ctx, dbsqlc.PostingsDropParams{WorkspaceID: q.ws, Doc: doc, Terms: gone}); err != nil {
+			return classify("drop the postings", err)
+		}
+		if err := q.q.TermsAdd(ctx, dbsqlc.TermsAddParams{WorkspaceID: q.ws, Df: -1, Terms: gone}); err != nil {
+			return classify("count the terms", err)
+		}
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	return classify("count the terms", q.q.TermsAdd(ctx, dbsqlc.TermsAddParams{WorkspaceID: q.ws, Df: 1, Terms: added}))
+}
+
+// PutEmbedding stores a document's vector.
+func (q Queries) PutEmbedding(ctx context.Context, doc int64, space int16, v []float32) error {
+	return classify("store the vector", q.q.EmbeddingPut(ctx, dbsqlc.EmbeddingPutParams{WorkspaceID: q.ws, Doc: doc, Space: space, V: pgvector.NewHalfVector(v)}))
+}
+
+// DropEmbedding removes a vector whose text has changed.
+func (q Queries) DropEmbedding(ctx context.Context, doc int64, space int16) error {
+	return classify("drop the vector", q.q.EmbeddingDrop(ctx, dbsqlc.EmbeddingDropParams{WorkspaceID: q.ws, Doc: doc, Space: space}))
+}
+
+// DocText is what is embedded for a document.
+func (q Queries) DocText(ctx context.Context, doc int64) (string, error) {
+	text, err := q.q.DocText(ctx, dbsqlc.DocTextParams{WorkspaceID: q.ws, Doc: doc})
+	return text, classify("read the document's text", err)
+}
+
+// noSpace is the id of no embedding space: a query without a vector finds no vectors.
+const noSpace = -1
+
+// Search ranks the workspace's documents.
+func (q Queries) Search(ctx context.Context, in search.Query) ([]search.Hit, error) {
+	p := dbsqlc.SearchRankedParams{WorkspaceID: q.ws, MaxRows: int32(in.Limit), Terms: terms(in.Terms), Kind: in.Kind, States: in.States, Space: noSpace, Query: pgvector.NewHalfVector([]float32{1})}
+	if len(in.Vector) > 0 {
+		p.Query, p.Space = pgvector.NewHalfVector(in.Vector), in.Space
+	}
+	rows, err := q.q.SearchRanked(ctx, p)
+	if err != nil {
+		return nil, classify("search", err)
+	}
+	out := make([]search.Hit, len(rows))
+	for i, r := range rows {
+		out[i] = search.Hit{Doc: r.Doc, Owner: r.OwnerID, Score: r.Score, Lexical: r.Lexical, Hits: int(r.Hits), Terms: int(r.Terms), Cosine: r.Cosine}
+	}
+	return out, nil
+}
+
+// difference is the members of a that b lacks; both are ascending.
+func difference(a, b []int32) []int32 {
+	var out []int32
+	for _, t := range a {
+		if _, found := slices.BinarySearch(b, t); !found {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// terms turns nil into an empty array, which SQL can hold.
+func terms(t []int32) []int32 {
+	if t == nil {
+		return []int32{}
+	}
+	return t
+}
+
+// searchIndex is the store as the use-case search sees it.
+type searchIndex struct{ *Store }
+
+// SearchIndex is the store for the use-case search.
+func (s *Store) SearchIndex() search.Index { return searchIndex{s} }
+
+// FindSkills ranks and reads in one transaction.
+func (s searchIndex) FindSkills(ctx context.Context, ws int64, in search.Query, name string) (hits []search.Hit, heads []skill.Head, named *skill.Head, err error) {
+	err = s.WithWorkspace(ctx, ws, func(q Queries) error {
+		if hits, err = q.Search(ctx, in); err != nil {
+			return err
+		}
+		heads = make([]skill.Head, len(hits))
+		for i, h := range hits {
+			if heads[i], err = q.SkillHead(ctx, h.Owner); err != nil {
+				return err
+			}
+		}
+		row, err := q.q.SkillByName(ctx, dbsqlc.SkillByNameParams{WorkspaceID: q.ws, Name: name})
+		if isNoRows(err) {
+			return nil
+		}
+		if err != nil {
+			return classify("look for the name", err)
+		}
+		head, err := q.SkillHead(ctx, row.ID)
+		if slices.Contains(in.States, string(head.Status)) {
+			named = &head
+		}
+		return err
+	})
+	return hits, heads, named, err
+}

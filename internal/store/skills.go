@@ -1,0 +1,205 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"cairn/internal/distill"
+	"cairn/internal/fault"
+	"cairn/internal/run"
+	"cairn/internal/skill"
+	"cairn/internal/store/dbsqlc"
+)
+
+// Skills lists skills, the latest change first. Without all, only active and
+// candidate ones.
+func (q Queries) Skills(ctx context.Context, all bool, max int) ([]skill.Head, error) {
+	rows, err := q.q.SkillsList(ctx, dbsqlc.SkillsListParams{WorkspaceID: q.ws, AllStates: all, MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("list the skills", err)
+	}
+	out := make([]skill.Head, len(rows))
+	for i, r := range rows {
+		out[i] = skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin, Description: r.Description,
+			Lang: r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	}
+	return out, nil
+}
+
+// SkillNamed finds a skill by its canonical name.
+func (q Queries) SkillNamed(ctx context.Context, name string) (skill.Head, error) {
+	r, err := q.q.SkillByName(ctx, dbsqlc.SkillByNameParams{WorkspaceID: q.ws, Name: name})
+	if isNoRows(err) {
+		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no skill %q", name), "`cairn skills list` shows them")
+	}
+	return headOf(r), classify("find the skill", err)
+}
+
+// SkillHead finds a skill by its id.
+func (q Queries) SkillHead(ctx context.Context, id int64) (skill.Head, error) {
+	r, err := q.q.SkillGet(ctx, dbsqlc.SkillGetParams{WorkspaceID: q.ws, ID: id})
+	if isNoRows(err) {
+		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no skill %d", id), "`cairn skills list` shows them")
+	}
+	h := skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin, Description: r.Description,
+		Lang: r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	return h, classify("find the skill", err)
+}
+
+// Version reads one version of a skill with its files and sources.
+func (q Queries) Version(ctx context.Context, id int64, number int) (skill.Version, error) {
+	r, err := q.q.VersionGet(ctx, dbsqlc.VersionGetParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)})
+	if isNoRows(err) {
+		return skill.Version{}, fault.New(fault.NotFound, fmt.Sprintf("skill %d has no version %d", id, number), "`cairn skills view` shows the version in force")
+	}
+	if err != nil {
+		return skill.Version{}, classify("read the version", err)
+	}
+	v := skill.Version{SkillID: id, Name: r.Name, Number: number, Base: int(r.BaseVersion), DisplayName: r.DisplayName, Description: r.Description, Body: r.Body, Lang: r.Lang,
+		ContentSHA: [32]byte(r.ContentSha256), PackageSHA: [32]byte(r.PackageSha256), PackageKey: r.PackageKey, Origin: r.Origin, ChangeSummary: r.ChangeSummary,
+		Model: r.Model, PromptSHA: r.PromptSha256, Degraded: r.Degraded, Violations: r.Violations, CreatedAt: r.CreatedAt}
+	if r.RunID != nil {
+		v.Run, v.TaskKey = *r.RunID, *r.TaskKey
+	}
+	files, err := q.q.FilesGet(ctx, dbsqlc.FilesGetParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)})
+	if err != nil {
+		return v, classify("read the files", err)
+	}
+	for _, f := range files {
+		v.Files = append(v.Files, skill.File{Path: f.Path, Content: f.Content})
+	}
+	sources, err := q.q.SourcesGet(ctx, dbsqlc.SourcesGetParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)})
+	for _, s := range sources {
+		v.Sources = append(v.Sources, skill.Source{Conversation: s.ConversationID, From: int(s.FromSeq), To: int(s.ToSeq)})
+	}
+	return v, classify("read the sources", err)
+}
+
+// errConflict rolls a commit back whose base is no longer the head.
+var errConflict = errors.New("the head has moved")
+
+// CommitVersion commits a task's package, once: the version, its files and
+// sources, the head, what search finds, and the end of the task, in one
+// transaction. Conflict is set, and nothing written, when the head is not the
+// package's base any more, when its name was taken meanwhile, or when its zip
+// was collected: then the task is to be packaged again.
+func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (out distill.Committed, err error) {
+	err = s.WithWorkspace(ctx, t.Ref.Workspace, func(q Queries) error {
+		// Creations and updates of one workspace follow each other: names, near
+		// duplicates and term counts are decided on rows that stand still.
+		if err := q.q.SkillsLock(ctx, q.ws); err != nil {
+			return classify("lock the skills", err)
+		}
+		out, err = Once(ctx, q, t.Ref.Op(t.Key+"/commit", 0), c.Args(t), func() (distill.Committed, error) { return q.commitVersion(ctx, t, c) })
+		return err
+	})
+	if errors.Is(err, errConflict) {
+		return distill.Committed{Conflict: true}, nil
+	}
+	return out, err
+}
+
+func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.Committed, error) {
+	p := t.Package
+	live, err := q.q.PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: p.Version.PackageSHA[:]})
+	if err != nil || live != 1 {
+		return distill.Committed{}, errors.Join(err, errConflict)
+	}
+	out := distill.Committed{Skill: p.Skill, Version: p.Base + 1, Outcome: distill.Updated}
+	switch {
+	case p.Same:
+		out.Version, out.Outcome = p.Base, distill.Unchanged
+	case p.Skill == 0:
+		out.Outcome = distill.Created
+		if out.Skill, err = q.createSkill(ctx, p.Version, c); err != nil {
+			return out, err
+		}
+	default:
+		n, err := q.q.SkillAdvance(ctx, dbsqlc.SkillAdvanceParams{Version: int32(out.Version), WorkspaceID: q.ws, ID: p.Skill, BaseVersion: int32(p.Base)})
+		if err != nil || n != 1 {
+			return out, errors.Join(err, errConflict)
+		}
+	}
+	if !p.Same {
+		if err := q.putVersion(ctx, out, t.Ref, t.Key, p.Version); err != nil {
+			return out, err
+		}
+		if err := q.indexSkill(ctx, out.Skill, c); err != nil {
+			return out, err
+		}
+	}
+	if err := q.putSources(ctx, out, p.Version.Sources); err != nil {
+		return out, err
+	}
+	t.Outcome, t.Skill, t.Version, t.Reason = out.Outcome, out.Skill, out.Version, p.Version.ChangeSummary
+	return out, q.EndTask(ctx, t)
+}
+
+// createSkill makes the head. Whoever holds the name, or is too similar, was
+// not there when the task was packaged.
+func (q Queries) createSkill(ctx context.Context, v skill.Version, c distill.Commit) (int64, error) {
+	if _, err := q.q.SkillByName(ctx, dbsqlc.SkillByNameParams{WorkspaceID: q.ws, Name: v.Name}); err == nil {
+		return 0, errConflict
+	} else if !isNoRows(err) {
+		return 0, classify("look for the name", err)
+	}
+	near, err := q.Search(ctx, c.Near)
+	if err != nil {
+		return 0, err
+	}
+	if c.TooNear(near) {
+		return 0, errConflict
+	}
+	id, err := q.q.SkillInsert(ctx, dbsqlc.SkillInsertParams{WorkspaceID: q.ws, Name: v.Name, Status: string(skill.Active), Origin: v.Origin})
+	return id, classify("create the skill", err)
+}
+
+func (q Queries) putVersion(ctx context.Context, at distill.Committed, ref run.Ref, taskKey string, v skill.Version) error {
+	err := q.q.VersionInsert(ctx, dbsqlc.VersionInsertParams{WorkspaceID: q.ws, SkillID: at.Skill, Version: int32(at.Version), BaseVersion: int32(at.Version - 1),
+		RunID: &ref.Run, TaskKey: &taskKey, DisplayName: v.DisplayName, Description: v.Description, Body: v.Body, Lang: v.Lang, ContentSha256: v.ContentSHA[:],
+		PackageSha256: v.PackageSHA[:], Origin: v.Origin, ChangeSummary: v.ChangeSummary, Model: v.Model, PromptSha256: v.PromptSHA,
+		Degraded: texts(v.Degraded), Violations: texts(v.Violations)})
+	if err != nil {
+		return classify("write the version", err)
+	}
+	files := dbsqlc.FilesPutParams{WorkspaceID: q.ws, SkillID: at.Skill, Version: int32(at.Version)}
+	for _, f := range v.Files {
+		files.Paths, files.Contents = append(files.Paths, f.Path), append(files.Contents, f.Content)
+	}
+	return classify("write the files", q.q.FilesPut(ctx, files))
+}
+
+func (q Queries) putSources(ctx context.Context, at distill.Committed, sources []skill.Source) error {
+	for _, s := range sources {
+		err := q.q.SourcesPut(ctx, dbsqlc.SourcesPutParams{WorkspaceID: q.ws, SkillID: at.Skill, Version: int32(at.Version), ConversationID: s.Conversation,
+			FromSeqs: []int32{int32(s.From)}, ToSeqs: []int32{int32(s.To)}})
+		if err != nil {
+			return classify("write the sources", err)
+		}
+	}
+	return nil
+}
+
+// indexSkill makes the new version what search finds. A text without its vector
+// leaves the duty to embed it.
+func (q Queries) indexSkill(ctx context.Context, id int64, c distill.Commit) error {
+	d := c.Doc
+	d.Owner = id
+	doc, err := q.Index(ctx, d)
+	if err != nil {
+		return err
+	}
+	if len(c.Near.Vector) > 0 {
+		return q.PutEmbedding(ctx, doc, c.Near.Space, c.Near.Vector)
+	}
+	if err := q.DropEmbedding(ctx, doc, c.Near.Space); err != nil {
+		return err
+	}
+	return q.Owe(ctx, EmbedDoc, fmt.Sprint(doc), 0)
+}
+
+func headOf(r dbsqlc.Skill) skill.Head {
+	return skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin,
+		Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+}

@@ -1,0 +1,178 @@
+// Package store is the one Postgres. All access to a workspace's rows goes
+// through WithWorkspace, which opens a transaction and enters the workspace in
+// it; row-level security refuses everything else. SystemTx is for what has no
+// workspace yet: the relay, leases, collection.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	pgvector "github.com/pgvector/pgvector-go/pgx"
+
+	"cairn/internal/fault"
+	"cairn/internal/store/dbsqlc"
+)
+
+// Store is a pool of connections for each of the two roles that serve requests.
+type Store struct {
+	app    *pgxpool.Pool
+	system *pgxpool.Pool
+
+	workspaces sync.Map // external id → Workspace; ids and keys never change
+}
+
+// Options tune the pools.
+type Options struct {
+	MaxConns int32 // of the application's pool; 0 means 16. The system pool has 4
+}
+
+// systemConns is enough for one relay with its claims and its watch over leases.
+const systemConns = 4
+
+// Open connects to url, which names a login that is a member of cairn_app and
+// cairn_system, and refuses a session whose role could look past row-level
+// security.
+func Open(ctx context.Context, url string, o Options) (*Store, error) {
+	if o.MaxConns == 0 {
+		o.MaxConns = 16
+	}
+	app, err := pool(ctx, url, "cairn_app", o.MaxConns)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkRole(ctx, app); err != nil {
+		app.Close()
+		return nil, err
+	}
+	system, err := pool(ctx, url, "cairn_system", systemConns)
+	if err != nil {
+		app.Close()
+		return nil, err
+	}
+	return &Store{app: app, system: system}, nil
+}
+
+// Close gives the connections back.
+func (s *Store) Close() {
+	s.app.Close()
+	s.system.Close()
+}
+
+// Ping tells whether the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	return classify("ping the database", s.app.Ping(ctx))
+}
+
+func pool(ctx context.Context, url, role string, conns int32) (*pgxpool.Pool, error) {
+	c, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Misconfigured, "DATABASE_URL cannot be read", "write it as postgres://user:password@host:port/database")
+	}
+	// As start-up parameters these are what RESET returns to, too.
+	c.ConnConfig.RuntimeParams["role"] = role
+	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
+	c.ConnConfig.RuntimeParams["application_name"] = role
+	// A cached generic plan chosen for one workspace is a disaster for another.
+	c.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
+	c.MaxConns = conns
+	c.MaxConnIdleTime = 5 * time.Minute
+	c.AfterConnect = pgvector.RegisterTypes
+	p, err := pgxpool.NewWithConfig(ctx, c)
+	if err != nil {
+		return nil, classify("open the database", err)
+	}
+	if err := p.Ping(ctx); err != nil {
+		p.Close()
+		return nil, classify("connect to the database as "+role, err)
+	}
+	return p, nil
+}
+
+// checkRole refuses to serve as a role that row-level security does not bind.
+func checkRole(ctx context.Context, p *pgxpool.Pool) error {
+	r, err := dbsqlc.New(p).SessionRoles(ctx)
+	if err != nil {
+		return classify("read the session's role", err)
+	}
+	if r.Super || r.Bypass || r.Owns {
+		return fault.New(fault.Misconfigured, fmt.Sprintf("the database role %s is not bound by row-level security (superuser %t, bypassrls %t, owner %t)", r.Role, r.Super, r.Bypass, r.Owns),
+			"connect as a login that is only a member of cairn_app and cairn_system")
+	}
+	return nil
+}
+
+// Queries are a workspace's rows inside one transaction.
+type Queries struct {
+	ws int64
+	q  *dbsqlc.Queries
+}
+
+// WithWorkspace runs fn in a transaction that has entered ws, commits when fn
+// returns nil and rolls back otherwise. A workspace that is unknown is NotFound,
+// one that is being erased is Erasing.
+func (s *Store) WithWorkspace(ctx context.Context, ws int64, fn func(Queries) error) error {
+	tx, err := s.app.Begin(ctx)
+	if err != nil {
+		return classify("begin", err)
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) // after a commit this does nothing
+	q := Queries{ws: ws, q: dbsqlc.New(tx)}
+	if err := q.q.WorkspaceEnter(ctx, ws); err != nil {
+		return classify("enter the workspace", err)
+	}
+	if err := fn(q); err != nil {
+		return classify("", err)
+	}
+	return classify("commit", tx.Commit(ctx))
+}
+
+// WithSystem runs fn in a transaction of the system role.
+func (s *Store) WithSystem(ctx context.Context, fn func(*dbsqlc.Queries) error) error {
+	return classify("", pgx.BeginFunc(ctx, s.system, func(tx pgx.Tx) error { return fn(dbsqlc.New(tx)) }))
+}
+
+// classify gives database trouble its code. Errors that already carry one, and
+// errors that are not the database's, pass through.
+func classify(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *fault.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	if doing != "" {
+		err = fmt.Errorf("%s: %w", doing, err)
+	}
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		if errors.Is(err, pgx.ErrNoRows) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		var connect *pgconn.ConnectError
+		if errors.As(err, &connect) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) {
+			return fault.Wrap(err, fault.Unavailable, "the database does not answer", "")
+		}
+		return err
+	}
+	switch pg.Code {
+	case "CA001":
+		return fault.Wrap(err, fault.Erasing, "the workspace is being erased", "")
+	case "CA002":
+		return fault.Wrap(err, fault.NotFound, "there is no such workspace", "")
+	case "42501": // row-level security refused a write for another workspace, or a grant is missing
+		return fault.Wrap(err, fault.Unavailable, "the database refused the write", "look for this message in the log: it should not happen")
+	case "42P01", "3F000", "42883", "42703":
+		return fault.Wrap(err, fault.Misconfigured, "the database's schema is older than this program", "run `cairn migrate`")
+	case "57P01", "57P02", "57P03", "53300", "40001", "40P01":
+		return fault.Wrap(err, fault.Unavailable, "the database cannot answer now", "")
+	}
+	return err
+}

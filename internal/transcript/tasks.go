@@ -1,0 +1,164 @@
+package transcript
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Task is a part of a conversation that serves one goal.
+type Task struct {
+	Name string `json:"name"`
+	Seqs []int  `json:"seqs"` // ascending, without repetition, at least two
+	Key  string `json:"key"`  // 16 hex digits of the batch's key and Seqs, never of the model's name
+}
+
+// DefaultMaxTasks is how many tasks one conversation is cut into at most.
+const DefaultMaxTasks = 8
+
+// minTaskMessages is the least that can show how something is done: a request
+// and an answer.
+const minTaskMessages = 2
+
+// DecodeTasks reads a model's division of n messages into tasks: an array, or
+// {"tasks": array}, of {"task_name", "message_indices": [[first, last], [one],
+// one]}, inclusive and from 0. Ranges are clamped to the conversation; what is
+// negative, reversed or no integer is dropped; tasks of one name (NFKC, case
+// folded) are merged, those of one message dropped. Each of these is a
+// warning. An empty list is legal. The error names every fault in words that
+// can be sent back to the model for repair. maxTasks of 0 means
+// DefaultMaxTasks.
+func DecodeTasks(raw json.RawMessage, n int, batchKey string, maxTasks int) ([]Task, []string, error) {
+	if maxTasks <= 0 {
+		maxTasks = DefaultMaxTasks
+	}
+	list, err := TaskList(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	var d division
+	for i, item := range list {
+		d.add(i, item, n)
+	}
+	if len(d.tasks) == 0 && len(d.faults) > 0 && len(d.faults) == len(list) {
+		return nil, d.warnings, fmt.Errorf("no usable task: %s", strings.Join(d.faults, "; "))
+	}
+	return d.finish(batchKey, maxTasks), d.warnings, nil
+}
+
+// TaskList gives the items of a chunking reply as they stand, so that replies
+// about several windows of one conversation can be joined before DecodeTasks.
+func TaskList(raw json.RawMessage) ([]json.RawMessage, error) {
+	var list []json.RawMessage
+	var wrapped struct {
+		Tasks json.RawMessage `json:"tasks"`
+	}
+	switch kind(raw) {
+	case '[':
+	case '{':
+		if err := json.Unmarshal(raw, &wrapped); err != nil {
+			return nil, fmt.Errorf("the reply is not valid JSON: %w", err)
+		}
+		if kind(wrapped.Tasks) != '[' {
+			return nil, fmt.Errorf("the reply must be an array of tasks, or an object with the array under \"tasks\"")
+		}
+		raw = wrapped.Tasks
+	default:
+		return nil, fmt.Errorf("the reply must be an array of tasks, [] when there is none; got %.40s", raw)
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, fmt.Errorf("the reply is not valid JSON: %w", err)
+	}
+	return list, nil
+}
+
+// division collects tasks while a reply is read.
+type division struct {
+	tasks    []Task
+	byName   map[string]int
+	warnings []string
+	faults   []string // items of the wrong shape
+}
+
+func (d *division) warn(format string, args ...any) {
+	d.warnings = append(d.warnings, fmt.Sprintf(format, args...))
+}
+
+func (d *division) add(i int, item json.RawMessage, n int) {
+	var wire struct {
+		Name    json.RawMessage `json:"task_name"`
+		Indices json.RawMessage `json:"message_indices"`
+	}
+	fault := ""
+	if kind(item) != '{' || json.Unmarshal(item, &wire) != nil {
+		fault = fmt.Sprintf("item %d: want an object with task_name and message_indices", i)
+	} else if strings.TrimSpace(scalar(wire.Name)) == "" {
+		fault = fmt.Sprintf("item %d: task_name is missing or empty", i)
+	} else if wire.Indices == nil || kind(wire.Indices) == 'n' {
+		fault = fmt.Sprintf("item %d: message_indices is missing", i)
+	}
+	if fault != "" {
+		d.faults = append(d.faults, fault)
+		d.warn("%s", fault)
+		return
+	}
+	name := strings.Join(strings.Fields(scalar(wire.Name)), " ")
+	seqs, problems := decodeRanges(wire.Indices, n)
+	for _, problem := range problems {
+		d.warn("task %q: %s", name, problem)
+	}
+	if d.byName == nil {
+		d.byName = map[string]int{}
+	}
+	key := foldName(name)
+	at, known := d.byName[key]
+	if !known {
+		at = len(d.tasks)
+		d.byName[key] = at
+		d.tasks = append(d.tasks, Task{Name: name})
+	}
+	d.tasks[at].Seqs = append(d.tasks[at].Seqs, seqs...)
+}
+
+// finish drops what is too small, too many or there twice, and keys the rest.
+func (d *division) finish(batchKey string, maxTasks int) []Task {
+	var kept []Task
+	owner := map[string]string{}
+	for _, task := range d.tasks {
+		slices.Sort(task.Seqs)
+		task.Seqs = slices.Compact(task.Seqs)
+		task.Key = taskKey(batchKey, task.Seqs)
+		switch {
+		case len(task.Seqs) < minTaskMessages:
+			d.warn("task %q: %d usable messages, at least %d are needed", task.Name, len(task.Seqs), minTaskMessages)
+		case owner[task.Key] != "":
+			d.warn("task %q: the same messages as %q", task.Name, owner[task.Key])
+		case len(kept) == maxTasks:
+			d.warn("task %q: more than %d tasks", task.Name, maxTasks)
+		default:
+			owner[task.Key] = task.Name
+			kept = append(kept, task)
+		}
+	}
+	return kept
+}
+
+func taskKey(batchKey string, seqs []int) string {
+	var b strings.Builder
+	b.WriteString(batchKey)
+	for _, seq := range seqs {
+		b.WriteByte('\n')
+		b.WriteString(strconv.Itoa(seq))
+	}
+	return shortHash([]byte(b.String()))[:16]
+}
+
+// foldName is equal for names that differ only in case or in Unicode spelling.
+func foldName(name string) string {
+	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(name)))
+}

@@ -1,0 +1,39 @@
+-- name: TaskInsert :exec
+insert into distill_tasks (workspace_id, run_id, task_key, position, name, seqs, lang)
+values (@workspace_id, @run_id, @task_key, @position, @name, @seqs, @lang)
+on conflict (workspace_id, run_id, task_key) do nothing;
+
+-- name: TasksOfRun :many
+select * from distill_tasks where workspace_id = @workspace_id and run_id = @run_id order by position;
+
+-- name: TaskGet :one
+select * from distill_tasks where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key;
+
+-- name: TaskRecalled :exec
+update distill_tasks set stage = 'recalled', query = @query, candidates = @candidates
+where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key and stage = 'chunked';
+
+-- name: TaskExtracted :exec
+update distill_tasks set stage = 'extracted', draft = @draft, notes = notes || @notes::text[]
+where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key and stage = 'recalled';
+
+-- name: TaskPackaged :exec
+update distill_tasks set stage = 'packaged', package = @package
+where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key and stage in ('extracted', 'packaged');
+
+-- name: TaskEnd :execrows
+update distill_tasks set stage = 'ended', outcome = @outcome, reason = @reason, skill_id = @skill_id, version = @version, ended_at = now()
+where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key and stage <> 'ended';
+
+-- name: TasksReopen :execrows
+update distill_tasks set outcome = '', reason = '', ended_at = null,
+  stage = case when package is not null then 'packaged' when draft is not null then 'extracted' when query <> '' then 'recalled' else 'chunked' end
+where workspace_id = @workspace_id and run_id = @run_id and outcome = 'failed';
+
+-- name: TaskFilesPut :exec
+insert into distill_files (workspace_id, run_id, task_key, kind, name, content, reason)
+select @workspace_id, @run_id, @task_key, @kind, unnest(@names::text[]), unnest(@contents::text[]), unnest(@reasons::text[])
+on conflict (workspace_id, run_id, task_key, kind, name) do update set content = excluded.content, reason = excluded.reason where distill_files.reason <> '';
+
+-- name: TaskFilesGet :many
+select kind, name, content, reason from distill_files where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key order by kind, name;

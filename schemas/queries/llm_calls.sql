@@ -1,0 +1,50 @@
+-- name: CallInsert :exec
+insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, request_sha, holder, lease_until, reserved)
+values (@workspace_id, @run_id, @step, @round, 'started', @stage, @model, @label, @request, @request_sha, @holder,
+  now() + @lease::interval, @reserved);
+
+-- name: CallGet :one
+select *, (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
+from llm_calls where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round;
+
+-- name: CallTakeOver :execrows
+update llm_calls set state = 'started', holder = @holder, lease_until = now() + @lease::interval, attempts = attempts + 1,
+  unknown = unknown + (state = 'started')::int, error_class = '', error = '', reserved = @reserved
+where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round
+  and (state in ('failed', 'unknown') or (state = 'started' and lease_until <= now()));
+
+-- name: CallReplaceRequest :execrows
+update llm_calls set request = @request, request_sha = @request_sha
+where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state = 'started' and holder = @holder;
+
+-- name: CallExtend :execrows
+update llm_calls set lease_until = now() + @lease::interval
+where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state = 'started' and holder = @holder;
+
+-- name: CallDone :execrows
+-- The first reply that is stored is the reply, whoever holds the lease.
+update llm_calls set state = 'done', reply = @reply, refusal = @refusal, finish = @finish, reply_model = @reply_model, input_tokens = @input_tokens,
+  output_tokens = @output_tokens, estimated = @estimated, cost_micros = @cost_micros, reserved = 0, finished_at = now()
+where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state <> 'done';
+
+-- name: CallFailed :execrows
+update llm_calls set state = 'failed', error_class = @error_class, error = @error, unknown = unknown + @unknown, reserved = 0, finished_at = now()
+where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state = 'started' and holder = @holder;
+
+-- name: CallsInFlight :one
+select count(*) from llm_calls where workspace_id = @workspace_id and run_id = @run_id and state = 'started' and lease_until > now();
+
+-- name: CallsOfRun :many
+select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, estimated, cost_micros, error_class, error, created_at, finished_at
+from llm_calls where workspace_id = @workspace_id and run_id = @run_id order by created_at, step, round;
+
+-- name: BudgetLock :exec
+select pg_advisory_xact_lock(3, hashint8(@workspace_id::bigint));
+
+-- name: BudgetToday :one
+select coalesce(sum(input_tokens + output_tokens + reserved), 0)::bigint as tokens, coalesce(sum(cost_micros), 0)::bigint as cost_micros
+from llm_calls where workspace_id = @workspace_id and created_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC';
+
+-- name: CallsExpire :execrows
+-- System role: an expired lease means a call that nobody waits for any more.
+update llm_calls set state = 'unknown', unknown = unknown + 1 where state = 'started' and lease_until < now() - @grace::interval;

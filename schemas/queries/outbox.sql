@@ -1,0 +1,21 @@
+-- name: OutboxPut :exec
+insert into outbox (workspace_id, kind, key, due_at) values (@workspace_id, @kind, @key, now() + @wait::interval)
+on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, attempts = 0, last_error = '';
+
+-- name: OutboxDone :execrows
+delete from outbox where workspace_id = @workspace_id and kind = @kind and key = @key;
+
+-- name: OutboxClaim :many
+-- System role. A claim is a due time in the future: a relay that dies gives the row back by itself.
+with due as (
+  select id from outbox where due_at <= now() order by due_at limit @max_rows for update skip locked
+)
+update outbox o set due_at = now() + least(interval '1 minute', interval '5 seconds' * power(2, least(o.attempts, 6))), attempts = o.attempts + 1
+from due where o.id = due.id
+returning o.workspace_id, o.id, o.kind, o.key, o.attempts;
+
+-- name: OutboxNote :exec
+update outbox set last_error = @last_error where id = @id;
+
+-- name: OutboxAge :one
+select count(*) as rows, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest_seconds from outbox;

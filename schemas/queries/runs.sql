@@ -1,0 +1,39 @@
+-- name: RunInsert :one
+insert into runs (workspace_id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
+values (@workspace_id, @kind, @business_key, @generation, @args_sha, @conversation_id, @spec, @workflow_id)
+on conflict (workspace_id, kind, business_key, generation) do nothing
+returning id;
+
+-- name: RunByKey :one
+select * from runs where workspace_id = @workspace_id and kind = @kind and business_key = @business_key
+order by generation desc limit 1;
+
+-- name: RunGet :one
+select * from runs where workspace_id = @workspace_id and id = @id;
+
+-- name: RunLock :one
+select * from runs where workspace_id = @workspace_id and id = @id for no key update;
+
+-- name: RunsRecent :many
+select r.id, r.kind, r.business_key, r.generation, r.attempt, r.status, r.outcome, r.reason, r.workflow_id, r.created_at, r.ended_at,
+  coalesce(c.title, '')::text as title
+from runs r left join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
+where r.workspace_id = @workspace_id order by r.id desc limit @max_rows;
+
+-- name: RunStart :execrows
+update runs set status = 'running', started_at = coalesce(started_at, now())
+where workspace_id = @workspace_id and id = @id and status <> 'ended';
+
+-- name: RunEnd :execrows
+update runs set status = 'ended', outcome = @outcome, reason = @reason, result = @result, ended_at = now()
+where workspace_id = @workspace_id and id = @id and status <> 'ended';
+
+-- name: RunReopen :execrows
+update runs set status = 'accepted', outcome = '', reason = '', attempt = attempt + 1, workflow_id = @workflow_id, ended_at = null
+where workspace_id = @workspace_id and id = @id and status = 'ended' and attempt = @attempt;
+
+-- name: RunUsage :one
+select count(*) as keys, coalesce(sum(attempts), 0)::bigint as attempts, coalesce(sum(unknown), 0)::bigint as unknown,
+  coalesce(sum(input_tokens), 0)::bigint as input_tokens, coalesce(sum(output_tokens), 0)::bigint as output_tokens,
+  coalesce(sum(cost_micros), 0)::bigint as cost_micros, coalesce(bool_or(cost_micros is not null), false)::boolean as priced, coalesce(bool_or(estimated), false)::boolean as estimated
+from llm_calls where workspace_id = @workspace_id and run_id = @run_id;

@@ -1,0 +1,55 @@
+-- name: SkillsLock :exec
+select pg_advisory_xact_lock(4, hashint8(@workspace_id::bigint));
+
+-- name: SkillByName :one
+select * from skills where workspace_id = @workspace_id and name = @name;
+
+-- name: SkillGet :one
+select s.*, v.description, v.lang, v.degraded, p.key as package_key
+from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
+join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
+where s.workspace_id = @workspace_id and s.id = @id;
+
+-- name: SkillInsert :one
+insert into skills (workspace_id, name, status, head_version, origin) values (@workspace_id, @name, @status, 1, @origin) returning id;
+
+-- name: SkillAdvance :execrows
+update skills set head_version = @version, updated_at = now()
+where workspace_id = @workspace_id and id = @id and head_version = @base_version;
+
+-- name: SkillsList :many
+select s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
+from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
+join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
+where s.workspace_id = @workspace_id and (@all_states::boolean or s.status in ('active', 'candidate')) order by s.updated_at desc, s.id limit @max_rows;
+
+-- name: VersionInsert :exec
+insert into skill_versions (workspace_id, skill_id, version, base_version, run_id, task_key, display_name, description, body, lang, content_sha256, package_sha256,
+  origin, change_summary, model, prompt_sha256, degraded, violations)
+values (@workspace_id, @skill_id, @version, @base_version, @run_id, @task_key, @display_name, @description, @body, @lang, @content_sha256, @package_sha256,
+  @origin, @change_summary, @model, @prompt_sha256, @degraded, @violations);
+
+-- name: VersionGet :one
+select v.*, s.name, s.status, s.head_version, s.created_at as skill_created_at, p.key as package_key, p.bytes as package_bytes
+from skill_versions v join skills s on s.workspace_id = v.workspace_id and s.id = v.skill_id
+join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
+where v.workspace_id = @workspace_id and v.skill_id = @skill_id and v.version = @version;
+
+-- name: VersionsCount :one
+select count(*) from skill_versions where workspace_id = @workspace_id;
+
+-- name: FilesPut :exec
+insert into skill_files (workspace_id, skill_id, version, path, content)
+select @workspace_id, @skill_id, @version, unnest(@paths::text[]), unnest(@contents::text[]);
+
+-- name: FilesGet :many
+select path, content from skill_files where workspace_id = @workspace_id and skill_id = @skill_id and version = @version order by path;
+
+-- name: SourcesPut :exec
+insert into skill_sources (workspace_id, skill_id, version, conversation_id, from_seq, to_seq)
+select @workspace_id, @skill_id, @version, @conversation_id, unnest(@from_seqs::int[]), unnest(@to_seqs::int[])
+on conflict (workspace_id, skill_id, version, conversation_id, from_seq) do nothing;
+
+-- name: SourcesGet :many
+select conversation_id, from_seq, to_seq from skill_sources
+where workspace_id = @workspace_id and skill_id = @skill_id and version = @version order by conversation_id, from_seq;

@@ -1,0 +1,26 @@
+-- name: ConversationPut :one
+insert into conversations (workspace_id, external_id, channel, title, reward)
+values (@workspace_id, @external_id, @channel, @title, @reward)
+on conflict (workspace_id, external_id) do update set title = conversations.title
+returning id, next_seq;
+
+-- name: ConversationAdvance :execrows
+update conversations set next_seq = @next_seq where workspace_id = @workspace_id and id = @id and next_seq = @was;
+
+-- name: ConversationGet :one
+select * from conversations where workspace_id = @workspace_id and id = @id;
+
+-- name: MessagesPut :execrows
+insert into messages (workspace_id, conversation_id, seq, external_id, role, content, name, tool_calls, tool_call_id, event_time)
+select @workspace_id, @conversation_id, unnest(@seqs::int[]), unnest(@external_ids::text[]), unnest(@roles::text[]), unnest(@contents::text[]),
+  unnest(@names::text[]), unnest(@tool_calls::text[])::jsonb, unnest(@tool_call_ids::text[]), nullif(unnest(@event_times::text[]), '')::timestamptz;
+
+-- name: MessagesRange :many
+select seq, external_id, role, content, name, tool_calls, tool_call_id, event_time from messages
+where workspace_id = @workspace_id and conversation_id = @conversation_id and seq between @from_seq and @to_seq order by seq;
+
+-- name: MessagesCount :one
+select count(*) from messages where workspace_id = @workspace_id and conversation_id = @conversation_id;
+
+-- name: ConversationChannel :one
+select channel from conversations where workspace_id = @workspace_id and id = @id;

@@ -1,0 +1,20 @@
+-- name: WorkspaceOpen :one
+select ws_id::bigint as id, ws_key::text as key, ws_state::text as state from cairn.open_workspace(@external_id::text, @make::boolean);
+
+-- name: WorkspaceEnter :exec
+select cairn.enter(@workspace_id::bigint);
+
+-- name: WorkspaceSettings :one
+select settings, time_zone from workspaces where id = @workspace_id;
+
+-- name: WorkspaceSettingsSet :execrows
+update workspaces set settings = @settings where id = @workspace_id;
+
+-- name: SessionRoles :one
+select login::text, role::text, super::boolean, bypass::boolean, owns::boolean, login_super::boolean from cairn.session_roles();
+
+-- name: SpaceOpen :one
+select cairn.open_space(@model::text, @dims::int)::smallint;
+
+-- name: WorkspaceKey :one
+select external_id, key from workspaces where id = @workspace_id;

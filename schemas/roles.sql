@@ -1,0 +1,34 @@
+-- Run by Migrate before the migrations, as whoever may create roles; safe to run again.
+-- cairn_owner    owns every object; nobody logs in as it, and FORCE makes it see no rows
+-- cairn_migrator moves data in migrations, past row-level security; nobody else does
+-- cairn_app      all of the application, always inside one workspace
+-- cairn_system   what has no workspace yet: the relay, leases, collection
+do $$
+declare r record;
+begin
+  for r in select * from (values
+      ('cairn_owner', 'nologin noinherit'), ('cairn_migrator', 'nologin bypassrls'),
+      ('cairn_app', 'nologin'), ('cairn_system', 'nologin')) v(name, options) loop
+    if not exists (select from pg_roles where rolname = r.name) then
+      begin
+        execute format('create role %I %s', r.name, r.options);
+      exception when duplicate_object or unique_violation then null;  -- another migration on this server was first
+      end;
+    end if;
+  end loop;
+  if not pg_has_role('cairn_migrator', 'cairn_owner', 'member') then
+    begin
+      grant cairn_owner to cairn_migrator;
+    exception when unique_violation then null;
+    end;
+  end if;
+  if not pg_has_role(current_user, 'cairn_owner', 'member') then
+    execute format('grant cairn_owner, cairn_migrator, cairn_app, cairn_system to %I', current_user);
+  end if;
+end $$;
+create extension if not exists vector;
+create schema if not exists cairn authorization cairn_owner;
+grant usage on schema cairn to cairn_migrator, cairn_app, cairn_system;
+do $$ begin
+  execute format('grant create on database %I to cairn_owner', current_database());
+end $$;

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"sync"
+
+	"cairn/internal/config"
+	"cairn/internal/devstack"
+	"cairn/internal/flow"
+	"cairn/internal/host"
+	"cairn/internal/store"
+)
+
+// session is an open host with the servers under it: those that are configured,
+// those of a `cairn dev` that runs on the same folder, or a development stack of
+// this command's own, with a worker in this process.
+type session struct {
+	*host.Host
+	workspace store.Workspace
+	stack     *devstack.Stack // nil when the servers are not ours
+	stopWork  func()
+}
+
+// needs says what a command works with.
+type needs struct {
+	temporal bool
+	make     bool // make the workspace when it is not there
+}
+
+// load reads the settings, this invocation's flags last.
+func (c *cli) load(overrides map[string]string) (config.Config, error) {
+	all := map[string]string{}
+	if c.workspace != "" {
+		all["CAIRN_WORKSPACE"] = c.workspace
+	}
+	if c.home != "" {
+		all["CAIRN_HOME"] = c.home
+	}
+	for k, v := range overrides {
+		all[k] = v
+	}
+	cfg, err := config.Load(c.environ, all)
+	if err != nil {
+		return cfg, err
+	}
+	cfg.Home, err = filepath.Abs(cfg.Home)
+	return cfg, err
+}
+
+// open finds or starts the servers and opens the workspace.
+func (c *cli) open(ctx context.Context, n needs) (*session, error) {
+	cfg, err := c.load(nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{stopWork: func() {}}
+	ours, err := s.findServers(ctx, &cfg, n, c.errs)
+	if err != nil {
+		return nil, err
+	}
+	fail := func(err error) (*session, error) {
+		s.close()
+		return nil, err
+	}
+	if ours {
+		if _, err := store.Migrate(ctx, cfg.DatabaseURL); err != nil {
+			return fail(err)
+		}
+	}
+	if s.Host, err = host.Open(ctx, cfg, c.logger(cfg)); err != nil {
+		return fail(err)
+	}
+	if s.workspace, err = s.Store.Workspace(ctx, cfg.Workspace, n.make); err != nil {
+		return fail(err)
+	}
+	if s.stack != nil && n.temporal {
+		s.startWork(ctx)
+	}
+	return s, nil
+}
+
+// findServers fills in the addresses. It returns true when the database belongs
+// to a development stack, whose schema commands keep up to date by themselves.
+func (s *session) findServers(ctx context.Context, cfg *config.Config, n needs, progress io.Writer) (ours bool, err error) {
+	if cfg.DatabaseURL != "" && (cfg.TemporalAddress != "" || !n.temporal) {
+		return false, nil
+	}
+	ours = cfg.DatabaseURL == ""
+	found, running := devstack.Running(cfg.Home)
+	if !running {
+		s.stack, err = devstack.Start(ctx, devstack.Options{Dir: cfg.Home, Log: progress, SearchAttributes: flow.SearchAttributes(), SkipTemporal: !n.temporal})
+		if err != nil {
+			return ours, err
+		}
+		found = devstack.Addresses{DatabaseURL: s.stack.DatabaseURL(), TemporalAddress: s.stack.TemporalAddress(), TemporalNamespace: s.stack.TemporalNamespace(), TemporalUI: s.stack.TemporalUI()}
+	}
+	if cfg.DatabaseURL == "" {
+		cfg.DatabaseURL = found.DatabaseURL
+	}
+	if cfg.TemporalAddress == "" {
+		cfg.TemporalAddress, cfg.TemporalNamespace, cfg.TemporalUI = found.TemporalAddress, found.TemporalNamespace, found.TemporalUI
+	}
+	return ours, nil
+}
+
+// startWork hosts the workers in this process until the session is closed.
+func (s *session) startWork(ctx context.Context) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var working sync.WaitGroup
+	working.Go(func() {
+		if err := s.Work(ctx, host.Queues()); err != nil {
+			s.Log.Error("worker", "error", err)
+		}
+	})
+	s.stopWork = func() { cancel(); working.Wait() }
+}
+
+func (s *session) close() {
+	s.stopWork()
+	if s.Host != nil {
+		s.Host.Close()
+	}
+	if s.stack != nil {
+		_ = s.stack.Close() // what it could not stop, its watchdog will
+	}
+}
+
+// link is a workflow's page in Temporal UI, empty when nobody knows the UI.
+func (s *session) link(workflowID string) string {
+	if s.Config.TemporalUI == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s/namespaces/%s/workflows/%s", s.Config.TemporalUI, s.Config.TemporalNamespace, url.PathEscape(workflowID))
+}
+
+// models says which models answer, for every command that uses them.
+func (s *session) models() string {
+	if s.Config.Offline() {
+		return "offline rules (no model endpoint is set; see README, \"With a real model\")"
+	}
+	return s.Config.Model
+}
+
+func (c *cli) logger(cfg config.Config) *slog.Logger {
+	return slog.New(slog.NewTextHandler(c.errs, &slog.HandlerOptions{Level: host.Level(cfg.LogLevel)}))
+}

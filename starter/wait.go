@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"cairn/internal/distill"
+	"cairn/internal/run"
+)
+
+// lookEvery is how often a waiting command looks at the runs' rows.
+const lookEvery = 100 * time.Millisecond
+
+// wait returns when every run has ended, and shows on errs how far they are.
+func (s *session) wait(ctx context.Context, refs []run.Ref, errs io.Writer) error {
+	show := newProgress(errs, len(refs))
+	defer show.finish()
+	for i := 0; i < len(refs); {
+		r, err := s.Distill.Report(ctx, refs[i])
+		if err != nil {
+			return err
+		}
+		show.at(i, r)
+		if r.Status == run.Ended {
+			i++
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("stopped waiting; the runs go on when a worker runs: cairn runs show %d: %w", refs[i].Run, ctx.Err())
+		case <-time.After(lookEvery):
+		}
+	}
+	return nil
+}
+
+// progress is a bar on a terminal and nothing elsewhere.
+type progress struct {
+	bar  *progressbar.ProgressBar
+	runs int
+}
+
+// stepsPerRun is the length of one run on the bar.
+const stepsPerRun = 100
+
+func newProgress(w io.Writer, runs int) *progress {
+	p := &progress{runs: runs}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.bar = progressbar.NewOptions(runs*stepsPerRun, progressbar.OptionSetWriter(w), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30),
+			progressbar.OptionSetPredictTime(false))
+	}
+	return p
+}
+
+func (p *progress) at(i int, r distill.Report) {
+	if p.bar == nil {
+		return
+	}
+	line := string(r.Status)
+	if n := len(r.Tasks); n > 0 {
+		line = fmt.Sprintf("%d tasks, %d model calls", n, r.Usage.Keys)
+	}
+	if p.runs > 1 {
+		line = fmt.Sprintf("%d/%d · %s", i+1, p.runs, line)
+	}
+	p.bar.Describe(line)
+	_ = p.bar.Set(i*stepsPerRun + share(r))
+}
+
+// share is how much of a run is done, in steps of the bar.
+func share(r distill.Report) int {
+	if r.Status == run.Ended {
+		return stepsPerRun
+	}
+	const chunked = 15
+	if len(r.Tasks) == 0 {
+		return chunked / 3
+	}
+	of := map[distill.Stage]int{distill.Chunked: 0, distill.Recalled: 25, distill.Extracted: 50, distill.Packaged: 90, distill.EndedTask: 100}
+	done := 0
+	for _, t := range r.Tasks {
+		done += of[t.Stage]
+	}
+	return chunked + done*(stepsPerRun-chunked)/(100*len(r.Tasks))
+}
+
+func (p *progress) finish() {
+	if p.bar != nil {
+		_ = p.bar.Finish()
+	}
+}

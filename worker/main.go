@@ -1,0 +1,45 @@
+// Command worker hosts Cairn's workflows and activities.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"cairn/internal/config"
+	"cairn/internal/fault"
+	"cairn/internal/host"
+)
+
+func main() {
+	queues := flag.String("queues", strings.Join(host.Queues(), ","), "task queues to serve, separated by commas")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, strings.Split(*queues, ",")); err != nil {
+		f := fault.From(err)
+		fmt.Fprintf(os.Stderr, "worker: %s [%s]\n  hint: %s\n", f.Error(), f.Code, f.Hint)
+		os.Exit(fault.Table[f.Code].Exit)
+	}
+}
+
+func run(ctx context.Context, queues []string) error {
+	c, err := config.Load(os.Environ(), nil)
+	if err != nil {
+		return err
+	}
+	h, err := host.Open(ctx, c, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: host.Level(c.LogLevel)})))
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	if h.Temporal == nil {
+		return fault.New(fault.Misconfigured, "there is no Temporal server", "set TEMPORAL_ADDRESS, or start the development stack: cairn dev")
+	}
+	return h.Work(ctx, queues)
+}

@@ -1,0 +1,84 @@
+// Package workflows says what happens, in order. A workflow's history carries
+// ids and counts; what the ids stand for is in Postgres.
+package workflows
+
+import (
+	"errors"
+	"fmt"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"cairn/internal/flow"
+)
+
+// Distill turns one conversation into skills: gate, divide into tasks, one child
+// for each task, and close the run. A task that fails is an outcome of that task;
+// the run itself always closes.
+func Distill(ctx workflow.Context, in flow.DistillInput) (flow.DistillResult, error) {
+	story := newStory(ctx)
+	story.tell("Opening the run and asking the gate")
+	opened, err := openRun(ctx, in.RunRef)
+	if err != nil {
+		return closeRun(ctx, in.RunRef, flow.Pace{}, err)
+	}
+	if opened.Ended {
+		return closeRun(ctx, in.RunRef, opened.Pace, nil)
+	}
+
+	story.tell("Dividing the conversation into tasks")
+	chunked, err := chunk(ctx, in.RunRef, opened.Pace)
+	if err != nil || chunked.Ended {
+		return closeRun(ctx, in.RunRef, opened.Pace, err)
+	}
+
+	story.tell(fmt.Sprintf("Distilling %d tasks, %d at once", len(chunked.Tasks), opened.Pace.Tasks))
+	err = distillTasks(ctx, in.RunRef, opened.Pace, chunked.Tasks)
+
+	story.tell("Closing the run")
+	return closeRun(ctx, in.RunRef, opened.Pace, err)
+}
+
+// distillTasks runs a child for each task, Pace.Tasks at once. It fails only
+// when it is cancelled: a child ends its own task, whatever happens in it.
+func distillTasks(ctx workflow.Context, ref flow.RunRef, pace flow.Pace, tasks []string) error {
+	places := workflow.NewSemaphore(ctx, int64(max(pace.Tasks, 1)))
+	group := workflow.NewWaitGroup(ctx)
+	errs := make([]error, len(tasks))
+	for i, key := range tasks {
+		if err := places.Acquire(ctx, 1); err != nil {
+			errs[i] = err
+			break
+		}
+		group.Add(1)
+		task := flow.TaskRef{RunRef: ref, Task: key, Position: i + 1, Of: len(tasks), Pace: pace}
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			defer group.Done()
+			defer places.Release(1)
+			errs[i] = distillChild(ctx, task)
+		})
+	}
+	// Children are told of a cancellation and end their tasks; the run closes after them.
+	detached, _ := workflow.NewDisconnectedContext(ctx)
+	group.Wait(detached)
+	return errors.Join(errs...)
+}
+
+// distillChild runs one task's child. After a reset of the parent the child may
+// have run before: then what became of the task is read, not done again.
+func distillChild(ctx workflow.Context, task flow.TaskRef) error {
+	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            workflow.GetInfo(ctx).WorkflowExecution.ID + "/" + task.Task,
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
+		WaitForCancellation:   true,
+		StaticSummary:         fmt.Sprintf("task %d of %d", task.Position, task.Of),
+		TypedSearchAttributes: workflow.GetTypedSearchAttributes(ctx),
+	})
+	err := workflow.ExecuteChildWorkflow(ctx, flow.DistillTask, task).Get(ctx, nil)
+	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+		return awaitTask(ctx, task)
+	}
+	return err
+}

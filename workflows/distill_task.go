@@ -1,0 +1,72 @@
+package workflows
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"cairn/internal/flow"
+)
+
+// maxRebase is how often a task is packaged again on a head that has moved.
+// Every round means that another writer got a version through.
+const maxRebase = 20
+
+// DistillTask makes one task of a conversation into a version of a skill: recall
+// what is known, extract a draft, write its files side by side, package, commit.
+func DistillTask(ctx workflow.Context, task flow.TaskRef) (flow.TaskResult, error) {
+	story := newStory(ctx)
+	story.tell("Recalling skills that this may belong to")
+	recalled, err := recall(ctx, task)
+	if err != nil || recalled.Ended {
+		return endTask(ctx, task, err)
+	}
+
+	story.tell(fmt.Sprintf("Extracting a draft beside %d known skills", recalled.Candidates))
+	extracted, err := extract(ctx, task)
+	if err != nil || extracted.Ended {
+		return endTask(ctx, task, err)
+	}
+
+	story.tell(fmt.Sprintf("Writing %d scripts and %d documents", extracted.Scripts, extracted.Docs))
+	if err := writeFiles(ctx, task, extracted); err != nil {
+		return endTask(ctx, task, err)
+	}
+
+	for round := 1; round <= maxRebase; round++ {
+		story.tell(fmt.Sprintf("Packaging and committing, round %d", round))
+		if err := pack(ctx, task, round); err != nil {
+			return endTask(ctx, task, err)
+		}
+		committed, err := commit(ctx, task, round)
+		if err != nil {
+			return endTask(ctx, task, err)
+		}
+		if !committed.Conflict {
+			return flow.TaskResult{Outcome: committed.Outcome, Skill: committed.Skill, Version: committed.Version}, nil
+		}
+	}
+	return endTask(ctx, task, errTooManyConflicts)
+}
+
+// writeFiles writes the scripts in one call and each document in one, all at
+// once. A file that cannot be written degrades the skill, so only a cancellation
+// is an error here.
+func writeFiles(ctx workflow.Context, task flow.TaskRef, plan flow.Extracted) error {
+	group := workflow.NewWaitGroup(ctx)
+	write := func(doc int) {
+		group.Add(1)
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			defer group.Done()
+			_ = writeFile(ctx, task, doc)
+		})
+	}
+	if plan.Scripts > 0 {
+		write(allScripts)
+	}
+	for doc := range plan.Docs {
+		write(doc)
+	}
+	group.Wait(ctx)
+	return ctx.Err()
+}

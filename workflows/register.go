@@ -1,0 +1,14 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"cairn/internal/flow"
+)
+
+// Register makes w host every workflow.
+func Register(w worker.WorkflowRegistry) {
+	w.RegisterWorkflowWithOptions(Distill, workflow.RegisterOptions{Name: flow.Distill})
+	w.RegisterWorkflowWithOptions(DistillTask, workflow.RegisterOptions{Name: flow.DistillTask})
+}

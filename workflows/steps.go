@@ -1,0 +1,139 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"cairn/internal/flow"
+)
+
+// Steps of distillation: each is one activity with its options and the line
+// that Temporal UI shows for it. No line holds a word of anybody's text.
+
+// allScripts asks for every script of a task in one call; documents are
+// numbered from 0.
+const allScripts = -1
+
+// defaultPace is used until OpenRun has told the run's own.
+var defaultPace = flow.Pace{Database: 15 * time.Second, Heartbeat: 20 * time.Second, Model: 3 * time.Minute, GiveUp: 24 * time.Hour}
+
+var errTooManyConflicts = temporal.NewNonRetryableApplicationError("the skill kept changing under the task", "version_conflict", nil)
+
+func openRun(ctx workflow.Context, ref flow.RunRef) (out flow.Opened, err error) {
+	ctx = database(ctx, defaultPace, "open the run, ask the gate")
+	err = workflow.ExecuteActivity(ctx, flow.OpenRun, ref).Get(ctx, &out)
+	return out, err
+}
+
+func chunk(ctx workflow.Context, ref flow.RunRef, pace flow.Pace) (out flow.Chunked, err error) {
+	ctx = model(ctx, pace, "divide into tasks → model")
+	err = workflow.ExecuteActivity(ctx, flow.Chunk, ref).Get(ctx, &out)
+	return out, err
+}
+
+func recall(ctx workflow.Context, task flow.TaskRef) (out flow.Recalled, err error) {
+	ctx = model(ctx, task.Pace, "recall known skills → model, search")
+	err = workflow.ExecuteActivity(ctx, flow.Recall, task).Get(ctx, &out)
+	return out, err
+}
+
+func extract(ctx workflow.Context, task flow.TaskRef) (out flow.Extracted, err error) {
+	ctx = model(ctx, task.Pace, "extract a draft → model")
+	err = workflow.ExecuteActivity(ctx, flow.Extract, task).Get(ctx, &out)
+	return out, err
+}
+
+func writeFile(ctx workflow.Context, task flow.TaskRef, doc int) error {
+	summary := "write the scripts → model"
+	if doc != allScripts {
+		summary = fmt.Sprintf("write document %d → model", doc+1)
+	}
+	ctx = model(ctx, task.Pace, summary)
+	return workflow.ExecuteActivity(ctx, flow.WriteFiles, flow.WriteInput{TaskRef: task, Doc: doc}).Get(ctx, nil)
+}
+
+func pack(ctx workflow.Context, task flow.TaskRef, round int) error {
+	ctx = workflow.WithTaskQueue(database(ctx, task.Pace, fmt.Sprintf("render, zip and upload, round %d", round)), flow.QueueBatch)
+	return workflow.ExecuteActivity(ctx, flow.Package, task).Get(ctx, nil)
+}
+
+func commit(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Committed, err error) {
+	ctx = database(ctx, task.Pace, fmt.Sprintf("commit the version, round %d", round))
+	err = workflow.ExecuteActivity(ctx, flow.Commit, task).Get(ctx, &out)
+	return out, err
+}
+
+// awaitTask waits for a task that another execution of its child works on.
+func awaitTask(ctx workflow.Context, task flow.TaskRef) error {
+	ctx = database(ctx, task.Pace, fmt.Sprintf("wait for task %d of %d", task.Position, task.Of))
+	return workflow.ExecuteActivity(ctx, flow.AwaitTask, task).Get(ctx, nil)
+}
+
+// endTask makes the task's row say how it ended when no commit did, and returns
+// what the row says. A cancelled task is ended too, and then reported cancelled.
+func endTask(ctx workflow.Context, task flow.TaskRef, cause error) (out flow.TaskResult, err error) {
+	code, reason := explain(cause)
+	detached, _ := workflow.NewDisconnectedContext(ctx)
+	detached = database(detached, task.Pace, "end the task")
+	err = workflow.ExecuteActivity(detached, flow.EndTask, flow.EndTaskInput{TaskRef: task, Code: code, Reason: reason}).Get(detached, &out)
+	if temporal.IsCanceledError(cause) {
+		return out, cause
+	}
+	return out, err
+}
+
+// closeRun makes the run's row say how it ended and returns what the row says.
+// It is done for a cancelled run too, which is then reported as cancelled.
+func closeRun(ctx workflow.Context, ref flow.RunRef, pace flow.Pace, cause error) (out flow.DistillResult, err error) {
+	code, reason := explain(cause)
+	if pace.Database == 0 {
+		pace = defaultPace
+	}
+	detached, _ := workflow.NewDisconnectedContext(ctx)
+	detached = database(detached, pace, "close the run")
+	err = workflow.ExecuteActivity(detached, flow.CloseRun, flow.CloseInput{RunRef: ref, Code: code, Reason: reason}).Get(detached, &out)
+	if temporal.IsCanceledError(cause) {
+		return out, cause
+	}
+	return out, err
+}
+
+// explain reduces an error to what a run's row keeps: a code and a reason.
+func explain(err error) (code, reason string) {
+	if err == nil {
+		return "", ""
+	}
+	if temporal.IsCanceledError(err) {
+		return "cancelled", "cancelled on request"
+	}
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		return app.Type(), app.Message()
+	}
+	var timeout *temporal.TimeoutError
+	if errors.As(err, &timeout) {
+		return "unavailable", "a step did not finish in time: " + timeout.Message()
+	}
+	return "internal", err.Error()
+}
+
+// database is a step that is quick and safe to repeat.
+func database(ctx workflow.Context, pace flow.Pace, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: flow.QueueMain, StartToCloseTimeout: pace.Database, ScheduleToCloseTimeout: pace.GiveUp, Summary: summary,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 15 * time.Second},
+	})
+}
+
+// model is a step that calls a model. How long a step is tried is bounded in
+// time, not in attempts: an endpoint that is overloaded says when to come back.
+func model(ctx workflow.Context, pace flow.Pace, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: flow.QueueLLM, StartToCloseTimeout: pace.Model, ScheduleToCloseTimeout: pace.GiveUp, HeartbeatTimeout: pace.Heartbeat, Summary: summary,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute},
+	})
+}
