@@ -1,4 +1,11 @@
-// Package embed turns text into vectors.
+// Package embed turns text into vectors: Hashing on this machine without any
+// model, OpenAI through an endpoint.
+//
+//	embedder := embed.Hashing(embed.DefaultDims)
+//	vectors, err := embedder.Embed(ctx, []string{"Roll back to r41"})
+//
+// Vectors of different embedders, or of different lengths, cannot be compared;
+// Model and Dims together name the space that a vector belongs to.
 package embed
 
 import "context"

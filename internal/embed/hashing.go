@@ -33,29 +33,29 @@ const (
 	longestPart  = 5
 )
 
-// Hashed is the embedder that needs no model: words, character n-grams within
+// hashed is the embedder that needs no model: words, character n-grams within
 // words, and for CJK text characters and their pairs, each added to one of Dims
 // numbers with a sign, both chosen by its hash (Weinberger et al. 2009). Counts
 // grow logarithmically; vectors have unit length.
-type Hashed struct{ dims int }
+type hashed struct{ dims int }
 
-// Hashing makes a Hashed embedder; dims ≤ 0 means DefaultDims.
+// Hashing makes the embedder that needs no model; dims ≤ 0 means DefaultDims.
 func Hashing(dims int) Embedder {
 	if dims <= 0 {
 		dims = DefaultDims
 	}
-	return Hashed{dims: dims}
+	return hashed{dims: dims}
 }
 
 // Model names the space.
-func (h Hashed) Model() string { return HashingModel }
+func (h hashed) Model() string { return HashingModel }
 
 // Dims is the length of the vectors.
-func (h Hashed) Dims() int { return h.dims }
+func (h hashed) Dims() int { return h.dims }
 
 // Embed never fails but for a done ctx. A text without words or signs that
 // count is the same fixed vector as every other such text.
-func (h Hashed) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+func (h hashed) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
 		if err := ctx.Err(); err != nil {
@@ -66,7 +66,7 @@ func (h Hashed) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	return vectors, nil
 }
 
-func (h Hashed) vector(text string) []float32 {
+func (h hashed) vector(text string) []float32 {
 	features := featuresOf(text)
 	if len(features) == 0 {
 		features = map[uint64]*feature{hash('0', ""): {count: 1, weight: 1}}

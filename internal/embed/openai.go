@@ -30,29 +30,29 @@ type Config struct {
 	HTTPClient *http.Client  // nil means a pooled client
 }
 
-// Endpoint is a Config at work.
-type Endpoint struct {
+// endpoint is a Config at work.
+type endpoint struct {
 	config Config
 	http   *llm.Endpoint
 }
 
 // OpenAI makes an embedder that asks an endpoint. A bad cfg is reported by Embed.
 func OpenAI(cfg Config) Embedder {
-	return &Endpoint{config: cfg, http: llm.NewEndpoint(llm.Config{
+	return &endpoint{config: cfg, http: llm.NewEndpoint(llm.Config{
 		BaseURL: cfg.BaseURL, APIKey: cfg.APIKey, Timeout: cfg.Timeout, HTTPClient: cfg.HTTPClient,
 	})}
 }
 
 // Model names the space as the endpoint names the model.
-func (e *Endpoint) Model() string { return e.config.Model }
+func (e *endpoint) Model() string { return e.config.Model }
 
 // Dims is the length of the vectors.
-func (e *Endpoint) Dims() int { return e.config.Dims }
+func (e *endpoint) Dims() int { return e.config.Dims }
 
 // Embed sends the texts in batches, one after the other, each batch once. What
 // the endpoint does wrong is an *llm.Error; vectors that do not fit the
 // configuration are fault.Misconfigured.
-func (e *Endpoint) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+func (e *endpoint) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if e.config.Model == "" || e.config.Dims <= 0 {
 		return nil, fault.New(fault.Misconfigured, "the embedding endpoint has no model or no dimension",
 			"set CAIRN_EMBEDDING_MODEL and CAIRN_EMBEDDING_DIMENSIONS")
@@ -69,7 +69,7 @@ func (e *Endpoint) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, nil
 }
 
-func (e *Endpoint) batch(ctx context.Context, texts []string) ([][]float32, error) {
+func (e *endpoint) batch(ctx context.Context, texts []string) ([][]float32, error) {
 	params := openai.EmbeddingNewParams{
 		Model:          e.config.Model,
 		Input:          openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: inputs(texts)},
@@ -96,7 +96,7 @@ func (e *Endpoint) batch(ctx context.Context, texts []string) ([][]float32, erro
 }
 
 // vectors checks what came and puts it in the order of the texts.
-func (e *Endpoint) vectors(data []openai.Embedding, want int) ([][]float32, error) {
+func (e *endpoint) vectors(data []openai.Embedding, want int) ([][]float32, error) {
 	if len(data) != want {
 		return nil, fault.Newf(fault.Misconfigured, "the embedding model %q gave %d vectors for %d texts", e.config.Model, len(data), want)
 	}

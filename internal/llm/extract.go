@@ -54,9 +54,20 @@ func ExtractJSON(text string) (json.RawMessage, error) {
 		offset += len(value)
 	}
 	if longest == nil {
-		return nil, errors.New("the reply holds no JSON object or array")
+		return nil, noJSON(text)
 	}
 	return longest, nil
+}
+
+// noJSON points at what was perhaps meant as JSON, such as {'a': 1}.
+func noJSON(text string) error {
+	const found = "the reply holds no JSON object or array"
+	if offset := strings.IndexAny(text, "{["); offset >= 0 {
+		if _, err := decodeFirst(text, offset); err != nil {
+			return fmt.Errorf(found+"; what looks most like one has a %w", err)
+		}
+	}
+	return errors.New(found)
 }
 
 // decodeFirst reads the one value that starts at offset.

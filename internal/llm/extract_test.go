@@ -40,6 +40,7 @@ func TestExtractJSONTellsWhatIsWrong(t *testing.T) {
 		"prose":                    {"I found nothing.", "no JSON object or array"},
 		"empty":                    {"", "no JSON object or array"},
 		"null in prose":            {"It is null.", "no JSON object or array"},
+		"single quotes":            {`{'a':1}`, `has a JSON error at offset 1, after "{"`},
 		"scalar":                   {"42", "no JSON object or array"},
 		"trailing comma":           {`{"a":1,}`, `offset 7, after "{\"a\":1,": invalid character '}' looking for beginning of object key string`},
 		"trailing comma, array":    {`[1,2,]`, "offset 5"},

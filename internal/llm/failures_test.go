@@ -83,6 +83,22 @@ func TestNothingWasSentWhenTheConnectionIsRefused(t *testing.T) {
 	}
 }
 
+type brokenTransport struct{}
+
+func (brokenTransport) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("broken pipe")
+}
+
+func TestATransportThatCannotTellMayHaveSent(t *testing.T) {
+	t.Parallel()
+	model := llm.OpenAI(llm.Config{BaseURL: "http://proxy.invalid/v1", HTTPClient: &http.Client{Transport: brokenTransport{}}})
+	_, err := model.Send(t.Context(), prepare(t, model, request))
+	var failure *llm.Error
+	if !errors.As(err, &failure) || failure.Class != llm.Retryable || !failure.Sent {
+		t.Fatalf("got %+v, want retryable and perhaps sent", err)
+	}
+}
+
 func TestCancellationPassesThrough(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)

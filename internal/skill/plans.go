@@ -78,15 +78,13 @@ func (f *fields) plans(field, extension, mode string, value any) []plan {
 	return list
 }
 
-var planKeys = []string{"file", "filename", "name", "path", "title", "key", "purpose", "brief", "description", "inputs", "input",
-	"outputs", "output", "code", "content", "text"}
+// planKeys tell an object that is a plan from one of file names.
+var planKeys = []string{"file", "filename", "name", "path", "title", "key", "purpose", "brief"}
 
 // objectPlans reads one plan, or MemOS' object from names to text.
 func (f *fields) objectPlans(field, extension, mode string, object map[string]any) []plan {
 	entry := newFields(object)
-	isPlan := slices.ContainsFunc(planKeys[:6], func(key string) bool { _, ok := entry.object[key]; return ok }) ||
-		entry.object["purpose"] != nil || entry.object["brief"] != nil
-	if isPlan {
+	if slices.ContainsFunc(planKeys, func(key string) bool { _, ok := entry.object[key]; return ok }) {
 		return []plan{f.onePlan(field, extension, entry)}
 	}
 	var list []plan

@@ -12,8 +12,8 @@ import (
 // []*view for a list of objects. nil means that it shows nothing.
 type answerer func(v *view, property string) any
 
-// answerers is the table of fill. Property names that mean the same share a row.
-var answerers = index([]row{
+// rows is the table of fill. Property names that mean the same share a row.
+var rows = []row{
 	{"tasks", func(v *view, _ string) any { return v.topics() }},
 	{"task_name title", func(v *view, _ string) any { return notice.Title(v.learn().theme) }},
 	{"message_indices", func(v *view, _ string) any { return v.ranges() }},
@@ -41,7 +41,9 @@ var answerers = index([]row{
 	{"code", func(v *view, _ string) any { return v.code() }},
 	{"markdown", markdown},
 	{"answer text", func(v *view, _ string) any { return v.answer() }},
-})
+}
+
+var answerers = index(rows)
 
 type row struct {
 	properties string // separated by spaces
@@ -89,7 +91,7 @@ func name(v *view) any {
 	if match := v.learn().match; match != nil {
 		return match.Name
 	}
-	words := slices.DeleteFunc(slices.Clone(v.learn().theme), notice.IsStop)
+	words := slices.DeleteFunc(slices.Clone(v.learn().theme), notice.Joins)
 	return strings.ToLower(strings.Join(words, "-"))
 }
 

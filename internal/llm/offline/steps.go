@@ -120,7 +120,7 @@ func (v *view) varied(tool string) string {
 	var names, values []string
 	for _, c := range v.calls {
 		for _, a := range c.List() {
-			if c.Tool != tool || c.Failed || a.Kind != "string" || a.Composed() {
+			if c.Tool != tool || c.Failed || a.Kind != "string" || len(a.Leaves) != 1 || a.Composed() {
 				continue
 			}
 			if value := a.Name + "=" + a.Leaves[0]; !slices.Contains(values, value) {
@@ -135,13 +135,15 @@ func (v *view) varied(tool string) string {
 	return most
 }
 
-// spokenSteps are ordered sentences and the instructions of users. Next to tool
-// calls only a user's ordered ones count: the rest is talk about this
-// instance.
+// spokenSteps are ordered sentences that may start with a verb, and the
+// instructions of users. Next to tool calls only a user's ordered instructions
+// count: the rest is talk about this instance.
 func (v *view) spokenSteps() []string {
 	var out []string
 	for _, s := range v.sentences {
-		method := s.Ordered && len(notice.Terms(s.Text)) > 1 || s.Imperative && s.Role == "user"
+		first, _, _ := strings.Cut(notice.Plain(s.Text), " ")
+		maybe := s.Ordered && len(notice.Terms(s.Text)) > 1 && !notice.IsStop(first) && !strings.HasPrefix(first, "**")
+		method := maybe || s.Imperative && s.Role == "user"
 		if len(v.calls) > 0 {
 			method = s.Imperative && s.Ordered && s.Role == "user"
 		}

@@ -98,16 +98,22 @@ func (c Call) List() []Argument {
 		seen[match[1]] = true
 		a := Argument{Name: match[1], Kind: kindOf(raw)}
 		for _, found := range value.FindAllStringSubmatch(string(raw), -1) {
-			if text := found[1]; found[2] == "" {
-				if found[0][0] != '"' {
-					text = found[0]
-				}
-				a.Leaves = append(a.Leaves, text)
+			if found[2] == "" {
+				a.Leaves = append(a.Leaves, unquote(found[0]))
 			}
 		}
 		out = append(out, a)
 	}
 	return out
+}
+
+// unquote reads a scalar of JSON text as text.
+func unquote(scalar string) string {
+	var text string
+	if json.Unmarshal([]byte(scalar), &text) != nil {
+		return scalar // a number or a boolean
+	}
+	return text
 }
 
 func kindOf(raw json.RawMessage) string {

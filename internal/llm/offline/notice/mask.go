@@ -102,7 +102,7 @@ func properNouns(data, transcript string) []string {
 			key = match[1]
 			continue
 		}
-		words := strings.Fields(match[1])
+		words := strings.Fields(unquote(match[0]))
 		if len(words) > 4 { // a sentence, not a value
 			continue
 		}
@@ -120,9 +120,11 @@ func properNouns(data, transcript string) []string {
 // Hide replaces what is private in a text.
 func (m Mask) Hide(text string, rules bool) string {
 	text = labelled.ReplaceAllString(text, "${1}[id]")
-	for _, shape := range shapes {
-		if shape.inRules || !rules {
-			text = shape.pattern.ReplaceAllString(text, shape.kind)
+	if strings.ContainsAny(text, "0123456789@") { // no shape does without
+		for _, shape := range shapes {
+			if shape.inRules || !rules {
+				text = shape.pattern.ReplaceAllString(text, shape.kind)
+			}
 		}
 	}
 	if m.names != nil {

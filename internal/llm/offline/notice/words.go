@@ -112,6 +112,9 @@ func Share(wanted, text []string) float64 {
 // IsStop reports whether a word says how something is said, not what about.
 func IsStop(w string) bool { return stopWords[strings.ToLower(w)] }
 
+// Joins reports whether a word only joins others, such as "to" and "of".
+func Joins(w string) bool { return bounds[w] }
+
 // Spelling gives for each term the word that it was first written as, in lower
 // case. lower leaves out words that are always capitalised.
 func Spelling(text string, lower bool) map[string]string {

@@ -1,0 +1,209 @@
+// Package hosttest opens a whole Cairn for a test: a fresh database, a Temporal
+// namespace of its own on the shared server, a scripted model, and workers in
+// this process.
+package hosttest
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	temporallog "go.temporal.io/sdk/log"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"cairn/internal/config"
+	"cairn/internal/devstack/devtest"
+	"cairn/internal/distill"
+	"cairn/internal/host"
+	"cairn/internal/llm/llmtest"
+	"cairn/internal/run"
+	"cairn/internal/store"
+	"cairn/internal/transcript"
+	"cairn/schemas"
+)
+
+// patience is how long anything in a test may take before it counts as stuck.
+const patience = 60 * time.Second
+
+// Bundle is an open Cairn.
+type Bundle struct {
+	*host.Host
+	T         testing.TB
+	Model     *llmtest.Server
+	Workspace store.Workspace
+	AdminURL  string // superuser's connection to the database
+	Packages  string // folder of the packages
+	stop      func()
+}
+
+// Database makes a migrated database and returns its superuser's URL.
+func Database(t testing.TB) string {
+	t.Helper()
+	return devtest.Database(t, schemaVersion(), func(ctx context.Context, url string) error {
+		_, err := store.Migrate(ctx, url)
+		return err
+	})
+}
+
+// schemaVersion changes with every byte of the migrations.
+var schemaVersion = sync.OnceValue(func() string {
+	sum := sha256.New()
+	sum.Write([]byte(schemas.Roles))
+	names, _ := fs.Glob(schemas.Migrations, "migrations/*.sql")
+	for _, n := range names {
+		raw, _ := fs.ReadFile(schemas.Migrations, n)
+		sum.Write(raw)
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil))
+})
+
+// Namespace makes a Temporal namespace, so that workers of other tests see
+// nothing of this one.
+func Namespace(t testing.TB) (address, namespace string) {
+	t.Helper()
+	address = devtest.Stack(t).TemporalAddress
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	quiet := temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler))
+	c, err := client.DialContext(ctx, client.Options{HostPort: address, Logger: quiet})
+	Must(t, err)
+	defer c.Close()
+	namespace = fmt.Sprintf("test-%x", time.Now().UnixNano())
+	_, err = c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{Namespace: namespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour)})
+	Must(t, err)
+	attributes := map[string]enums.IndexedValueType{}
+	for name := range devtest.SearchAttributes {
+		attributes[name] = enums.INDEXED_VALUE_TYPE_KEYWORD
+	}
+	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: attributes})
+	Must(t, err)
+	return address, namespace
+}
+
+// Config is the configuration of a test: short leases, underscored names as the
+// specification's golden files have them, a scripted model.
+func Config(t testing.TB, change ...func(*config.Config)) config.Config {
+	t.Helper()
+	home := t.TempDir()
+	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_MODEL=scripted", "OPENAI_API_KEY=none", "SKILL_NAME_STYLE=underscore",
+		"CAIRN_LLM_LEASE=1s", "CAIRN_HEARTBEAT=1s", "CAIRN_STOP_TIMEOUT=2s", "CAIRN_DATABASE_CONNS=8", "CAIRN_LOG=error"}, nil)
+	Must(t, err)
+	c.SkillsDir = filepath.Join(home, "packages")
+	for _, f := range change {
+		f(&c)
+	}
+	return c
+}
+
+// Open opens a Cairn with its workers running.
+func Open(t testing.TB, change ...func(*config.Config)) *Bundle {
+	t.Helper()
+	b := OpenIdle(t, change...)
+	b.Start()
+	return b
+}
+
+// OpenIdle opens a Cairn whose workers do not run yet.
+func OpenIdle(t testing.TB, change ...func(*config.Config)) *Bundle {
+	t.Helper()
+	b := &Bundle{T: t, Model: llmtest.New(t), AdminURL: Database(t)}
+	c := Config(t)
+	c.BaseURL, c.DatabaseURL = b.Model.URL, b.AdminURL
+	c.TemporalAddress, c.TemporalNamespace = Namespace(t)
+	for _, f := range change {
+		f(&c)
+	}
+	var err error
+	b.Host, err = host.Open(t.Context(), c, slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: host.Level(c.LogLevel)})))
+	Must(t, err)
+	b.Packages = c.SkillsDir
+	t.Cleanup(func() {
+		b.Stop()
+		b.Host.Close()
+	})
+	b.Workspace, err = b.Store.Workspace(t.Context(), "test", true)
+	Must(t, err)
+	return b
+}
+
+// Start runs the workers.
+func (b *Bundle) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var working sync.WaitGroup
+	working.Go(func() {
+		if err := b.Work(ctx, host.Queues()); err != nil {
+			b.T.Errorf("worker: %v", err)
+		}
+	})
+	b.stop = sync.OnceFunc(func() { cancel(); working.Wait() })
+}
+
+// Stop ends the workers.
+func (b *Bundle) Stop() {
+	if b.stop != nil {
+		b.stop()
+	}
+}
+
+// Accept makes a request durable without starting its workflow.
+func (b *Bundle) Accept(c transcript.Conversation, change ...func(*distill.Request)) run.Run {
+	b.T.Helper()
+	r := distill.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: c, Channel: "import", Spec: host.DistillSpec(b.Config, transcript.ExtractAuto)}
+	for _, f := range change {
+		f(&r)
+	}
+	out, _, err := b.Host.Distill.Accept(b.T.Context(), r)
+	Must(b.T, err)
+	return out
+}
+
+// Distill accepts a request, starts it and waits for its end.
+func (b *Bundle) Distill(c transcript.Conversation, change ...func(*distill.Request)) distill.Report {
+	b.T.Helper()
+	r := b.Accept(c, change...)
+	Must(b.T, b.Driver.Start(b.T.Context(), b.Workspace.Key, "import", r))
+	return b.Wait(r.Ref)
+}
+
+// Wait returns a run's report when it has ended.
+func (b *Bundle) Wait(ref run.Ref) distill.Report {
+	b.T.Helper()
+	ctx, cancel := context.WithTimeout(b.T.Context(), patience)
+	defer cancel()
+	for {
+		r, err := b.Host.Distill.Report(ctx, ref)
+		Must(b.T, err)
+		if r.Status == run.Ended {
+			return r
+		}
+		select {
+		case <-ctx.Done():
+			b.T.Fatalf("run %d is stuck: %+v", ref.Run, r)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// Within reads the test's workspace.
+func (b *Bundle) Within(fn func(context.Context, store.Queries) error) {
+	b.T.Helper()
+	Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q store.Queries) error { return fn(b.T.Context(), q) }))
+}
+
+// Must ends the test on an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
