@@ -76,7 +76,8 @@ type Config struct {
 
 	// Processes.
 	DatabaseConns int           `env:"CAIRN_DATABASE_CONNS" envDefault:"16"`
-	LLMSlots      int           `env:"CAIRN_LLM_SLOTS" envDefault:"200"` // model activities at once in one worker
+	LLMSlots      int           `env:"CAIRN_LLM_SLOTS" envDefault:"200"`     // model activities at once in one worker
+	DatabaseStep  time.Duration `env:"CAIRN_DATABASE_STEP" envDefault:"15s"` // one database activity; a crash in it is noticed after that
 	StopTimeout   time.Duration `env:"CAIRN_STOP_TIMEOUT" envDefault:"20s"`
 	LogLevel      string        `env:"CAIRN_LOG" envDefault:"warn"` // debug info warn error
 }
@@ -158,6 +159,7 @@ func (c Config) validate() error {
 		between("SKILL_MIN_CONFIDENCE", c.MinConfidence, 0, 1),
 		between("CAIRN_EMBEDDING_DIMENSIONS", float64(c.EmbeddingDimensions), 8, 4000),
 		between("CAIRN_LLM_LEASE in seconds", c.Lease.Seconds(), 0.2, 3600),
+		between("CAIRN_DATABASE_STEP in seconds", c.DatabaseStep.Seconds(), 1, 600),
 		between("CAIRN_HEARTBEAT in seconds", c.Heartbeat.Seconds(), 1, 600),
 	} {
 		if err != nil {

@@ -9,10 +9,8 @@ import (
 	"cairn/internal/transcript"
 )
 
-const (
-	databaseStep = 15 * time.Second
-	giveUp       = 24 * time.Hour // a step with all its retries: an endpoint may be down overnight
-)
+// giveUp bounds a step with all its retries: an endpoint may be down overnight.
+const giveUp = 24 * time.Hour
 
 // DistillSpec is the configuration that a new distillation is pinned to.
 func DistillSpec(c config.Config, extract string) distill.Spec {
@@ -27,7 +25,7 @@ func DistillSpec(c config.Config, extract string) distill.Spec {
 			"scripts": cmp.Or(c.SkillsLLMScripts, all), "doc": cmp.Or(c.SkillsLLMDocs, all)},
 		Limits: distill.Limits{MaxTasks: c.MaxTasks, ToolOutputChars: c.ToolOutputChars, InputTokens: c.InputTokens, RecallTopK: c.RecallTopK,
 			RecallMinSim: c.RecallMinSim, MergeSim: c.MergeSim, MinConfidence: c.MinConfidence, Repairs: c.Repairs, Parallel: c.Concurrency},
-		Timing: distill.Timing{Model: rounds*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: databaseStep, GiveUp: giveUp},
+		Timing: distill.Timing{Model: rounds*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep, GiveUp: giveUp},
 	}
 }
 

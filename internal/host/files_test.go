@@ -1,0 +1,38 @@
+package host_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"cairn/internal/host/hosttest"
+	"cairn/internal/store"
+)
+
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	hosttest.Must(t, err)
+	return raw
+}
+
+// tree lists the files below root.
+func tree(t *testing.T, root string) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	hosttest.Must(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			out[path] = true
+		}
+		return err
+	}))
+	return out
+}
+
+func mustWorkspace(t *testing.T, b *hosttest.Bundle, name string) store.Workspace {
+	t.Helper()
+	w, err := b.Store.Workspace(t.Context(), name, true)
+	hosttest.Must(t, err)
+	return w
+}
