@@ -52,7 +52,7 @@ func ignoreUnsupported(err error) error {
 // sweep removes temporary files from before a time. Files that vanish
 // meanwhile are another process's doing.
 func (s *LocalStore) sweep(before time.Time) error {
-	return fs.WalkDir(s.root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+	return fs.WalkDir(s.root.FS(), tempFolder, func(name string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

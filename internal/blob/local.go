@@ -15,8 +15,10 @@ import (
 )
 
 const (
-	// tempPrefix marks files that are being written.
+	// tempPrefix marks files that are being written, and their folder: one for
+	// all, so that tidying up never walks over the objects.
 	tempPrefix = ".put-"
+	tempFolder = tempPrefix + "tmp"
 	// tempAge is how old such a file is before nobody can be writing it still.
 	tempAge = time.Hour
 )
@@ -46,6 +48,9 @@ func Local(root string) (*LocalStore, error) {
 		return nil, trouble("open the object store", root, err)
 	}
 	store := &LocalStore{path: absolute, root: opened}
+	if err := opened.MkdirAll(tempFolder, 0o755); err != nil {
+		return nil, errors.Join(trouble("open the object store", root, err), opened.Close())
+	}
 	if err := store.sweep(time.Now().Add(-tempAge)); err != nil {
 		return nil, errors.Join(trouble("tidy the object store", root, err), opened.Close())
 	}
@@ -55,7 +60,7 @@ func Local(root string) (*LocalStore, error) {
 // Close releases the directory.
 func (s *LocalStore) Close() error { return s.root.Close() }
 
-// Put writes a temporary file beside the object, then links it to its name,
+// Put writes a temporary file, then links it to the object's name,
 // which fails when the name is taken. A crash leaves the object whole or
 // absent.
 func (s *LocalStore) Put(ctx context.Context, key string, data []byte) error {
@@ -66,7 +71,7 @@ func (s *LocalStore) Put(ctx context.Context, key string, data []byte) error {
 	if err := s.root.MkdirAll(folder, 0o755); err != nil {
 		return trouble("write object", key, err)
 	}
-	temp := path.Join(folder, tempPrefix+randomName())
+	temp := path.Join(tempFolder, tempPrefix+randomName())
 	err := s.writeFile(temp, data)
 	if err == nil {
 		err = s.root.Link(temp, key)

@@ -190,8 +190,8 @@ func TestConcurrentWritersAgree(t *testing.T) {
 func TestCrashesLeaveTheObjectWholeOrAbsent(t *testing.T) {
 	t.Parallel()
 	_, root := setup(t)
-	folder := filepath.Join(root, "skills")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	folder := filepath.Join(root, tempFolder)
+	if err := os.MkdirAll(filepath.Join(root, "skills"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	write := func(name string, data string, age time.Duration) {
@@ -204,11 +204,11 @@ func TestCrashesLeaveTheObjectWholeOrAbsent(t *testing.T) {
 	write(tempPrefix+"half", "hal", 2*time.Hour)     // crashed while writing, long ago
 	write(tempPrefix+"young", "hal", 0)              // somebody may be writing it now
 	write(tempPrefix+"linked", "whole", 2*time.Hour) // crashed between link and remove
-	if err := os.Link(filepath.Join(folder, tempPrefix+"linked"), filepath.Join(folder, "b.zip")); err != nil {
+	if err := os.Link(filepath.Join(folder, tempPrefix+"linked"), filepath.Join(root, "skills", "b.zip")); err != nil {
 		t.Fatal(err)
 	}
 	store := open(t, root)
-	if found := files(t, root); strings.Join(found, " ") != "skills/"+tempPrefix+"young skills/b.zip" {
+	if found := files(t, root); strings.Join(found, " ") != tempFolder+"/"+tempPrefix+"young skills/b.zip" {
 		t.Errorf("after opening: %q", found)
 	}
 	for key, data := range map[string]string{"skills/a.zip": "half of it and the rest", "skills/b.zip": "whole"} {

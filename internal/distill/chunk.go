@@ -66,7 +66,7 @@ func (s *Service) divide(ctx context.Context, j job) ([]transcript.Task, error) 
 				if _, _, err := transcript.DecodeTasks(raw, last, j.batch(), j.spec.Limits.MaxTasks); err != nil {
 					return err
 				}
-				items, err := taskItems(raw)
+				items, err := transcript.TaskList(raw)
 				all = append(all, items...)
 				return err
 			}})
@@ -80,19 +80,6 @@ func (s *Service) divide(ctx context.Context, j job) ([]transcript.Task, error) 
 	}
 	tasks, _, err := transcript.DecodeTasks(raw, last, j.batch(), j.spec.Limits.MaxTasks)
 	return tasks, err
-}
-
-// taskItems is the list of tasks in a reply that DecodeTasks takes: an array, or
-// an object with the array under "tasks".
-func taskItems(raw json.RawMessage) (items []json.RawMessage, err error) {
-	if json.Unmarshal(raw, &items) == nil {
-		return items, nil
-	}
-	var wrapped struct {
-		Tasks []json.RawMessage `json:"tasks"`
-	}
-	err = json.Unmarshal(raw, &wrapped)
-	return wrapped.Tasks, err
 }
 
 // batch is what task keys are made unique by: a run of a request, whatever its generation.

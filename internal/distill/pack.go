@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/fault"
 	"cairn/internal/prompt"
 	"cairn/internal/run"
 	"cairn/internal/skill"
@@ -91,12 +92,18 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 		return Package{}, err
 	}
 	if head == nil {
+		if err := t.Draft.Complete(); err != nil { // an update of something that is not there any more
+			return Package{}, fault.Wrap(err, fault.ModelInvalid, "the draft makes no skill of its own", "")
+		}
 		name, err := freeName(ctx, tx, skill.Canonical(fresh.Name))
 		if err != nil {
 			return Package{}, err
 		}
 		carried, violations := skill.CarryOver(nil, files)
 		doc := fresh.WithFiles(carried)
+		if err := doc.Check(); err != nil {
+			return Package{}, err
+		}
 		return Package{Version: versionOf(name, doc, carried, 1, 0, "created", violations)}, nil
 	}
 	current, err := tx.Version(ctx, head.ID, head.Version)
@@ -106,6 +113,9 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 	merged := skill.Merge(documentOf(current), current.Files, *t.Draft)
 	carried, violations := skill.CarryOver(merged.Files, files)
 	doc := merged.Document.WithFiles(carried)
+	if err := doc.Check(); err != nil {
+		return Package{}, err
+	}
 	p := Package{Skill: head.ID, Base: head.Version, Version: versionOf(head.Name, doc, carried, head.Version+1, head.Version, merged.Summary, violations)}
 	p.Same = p.Version.ContentSHA == current.ContentSHA
 	if p.Same {

@@ -9,17 +9,19 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"cairn/internal/fault"
 )
 
 const (
-	// dosEpoch is 1980-01-01, the first day that a zip can name.
-	dosEpoch = 1<<5 | 1
 	utf8Flag = 1 << 11
 	// level is fixed so that one toolchain makes one package of one skill.
 	level = flate.BestCompression
 )
+
+// epoch is the first day that a zip can name.
+var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Zip packs a skill: folder/SKILL.md first, then the files in byte order. The
 // same skill gives the same bytes, whenever and wherever it is packed with one
@@ -42,7 +44,7 @@ func Zip(folder string, skillMD []byte, files []File) ([]byte, error) {
 		if !filepath.IsLocal(name) {
 			return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%q leaves its package", name), "")
 		}
-		header := &zip.FileHeader{Name: name, Method: zip.Deflate, Flags: utf8Flag, ModifiedDate: dosEpoch}
+		header := &zip.FileHeader{Name: name, Method: zip.Deflate, Flags: utf8Flag, Modified: epoch}
 		header.SetMode(0o644)
 		out, err := w.CreateHeader(header)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -197,84 +196,4 @@ func (f *fields) flag(names ...string) bool {
 	default:
 		return false
 	}
-}
-
-// confidence reads a number from 0 to 1; what is no number is not checked.
-func (f *fields) confidence(d *Draft) {
-	value := f.take("confidence")
-	if value == nil {
-		return
-	}
-	text, _ := plain(value)
-	number, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(number) {
-		f.note("confidence: not a number, ignored")
-		return
-	}
-	number = min(max(number, 0), 1)
-	d.Confidence = &number
-}
-
-// evidence reads message numbers and [first, last] ranges. Without a usable
-// one the draft rests on the whole chunk.
-func (f *fields) evidence(d *Draft, seqs []int) {
-	inChunk := map[int]bool{}
-	for _, seq := range seqs {
-		inChunk[seq] = true
-	}
-	value := f.take("evidence")
-	items, ok := value.([]any)
-	if !ok && value != nil {
-		items = []any{value}
-	}
-	outside := 0
-	for _, item := range items {
-		first, last, ok := evidenceRange(item)
-		if !ok || last < first || last-first > len(seqs) && !inChunk[first] {
-			outside++
-			continue
-		}
-		hits := 0
-		for _, seq := range seqs {
-			if seq >= first && seq <= last {
-				d.Evidence = append(d.Evidence, seq)
-				hits++
-			}
-		}
-		if hits == 0 {
-			outside++
-		}
-	}
-	if outside > 0 {
-		f.note("evidence: %d citations are not of this task's messages", outside)
-	}
-	slices.Sort(d.Evidence)
-	d.Evidence = slices.Compact(d.Evidence)
-	d.Cited = len(d.Evidence) > 0
-	if !d.Cited {
-		d.Evidence = slices.Clone(seqs)
-	}
-}
-
-func evidenceRange(item any) (first, last int, ok bool) {
-	if pair, isPair := item.([]any); isPair && len(pair) == 2 {
-		var second bool
-		first, ok = integer(pair[0])
-		last, second = integer(pair[1])
-		return first, last, ok && second
-	}
-	first, ok = integer(item)
-	return first, first, ok
-}
-
-func integer(value any) (int, bool) {
-	text, ok := plain(value)
-	if !ok {
-		return 0, false
-	}
-	number, err := strconv.ParseFloat(text, 64)
-	if err != nil || number != math.Trunc(number) || math.Abs(number) > math.MaxInt32 {
-		return 0, false
-	}
-	return int(number), true
 }

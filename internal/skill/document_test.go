@@ -199,7 +199,7 @@ func randomTexts(r *rand.Rand) []string {
 func TestParseIsTheInverseOfRender(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	names := []string{"a.py", "B.py", "b.py", "../x", "c.md", "notes"}
-	for i := range 500 {
+	for i := range 300 {
 		document := skill.Document{Name: "a-b", Description: randomText(r), Intro: randomText(r), WhenToUse: randomText(r),
 			Trigger: randomTexts(r), Procedure: randomText(r), Pitfalls: randomText(r), Verification: randomText(r),
 			Experience: randomTexts(r), Preference: randomTexts(r), Examples: randomTexts(r), Tools: randomTexts(r),

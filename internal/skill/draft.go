@@ -2,7 +2,6 @@ package skill
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 )
 
@@ -72,7 +71,7 @@ func (d Draft) Complete() error {
 	if missing == nil {
 		return nil
 	}
-	return fmt.Errorf("a new skill needs %s; missing: %s", "name, description and procedure", strings.Join(missing, ", "))
+	return errors.New("a new skill needs name, description and procedure; missing: " + strings.Join(missing, ", "))
 }
 
 // errDraft joins the faults of a draft into one message.

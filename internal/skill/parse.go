@@ -75,7 +75,7 @@ func (d *Document) absorb(title, body string) bool {
 	case strings.EqualFold(title, titleExamples):
 		d.Examples = settleExamples(append(d.Examples, parseExamples(body)...))
 	case strings.EqualFold(title, titleScripts):
-		names, ok := parseNames(scriptLine, Scripts, body)
+		names, ok := parseNames(scriptLine, Scripts, strings.Split(body, "\n"))
 		d.Scripts = settleNames(Scripts, append(d.Scripts, names...))
 		return ok
 	case strings.EqualFold(title, titleOthers):
@@ -153,8 +153,8 @@ var (
 
 // parseNames reads a list of files as render writes it; ok is false when there
 // is anything else, which then stays a section.
-func parseNames(pattern *regexp.Regexp, kind, body string) (names []string, ok bool) {
-	for line := range strings.SplitSeq(body, "\n") {
+func parseNames(pattern *regexp.Regexp, kind string, lines []string) (names []string, ok bool) {
+	for _, line := range lines {
 		if line == "" {
 			continue
 		}
@@ -183,7 +183,7 @@ func parseOthers(body string) (entries []Entry, references []string, ok bool) {
 			entries = append(entries, Entry{Key: text})
 			continue
 		} else if line == seeAlso {
-			references, ok = parseNames(referenceLine, Reference, strings.Join(lines[i+1:], "\n"))
+			references, ok = parseNames(referenceLine, Reference, lines[i+1:])
 			if ok {
 				break
 			}

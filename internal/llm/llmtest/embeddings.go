@@ -24,7 +24,8 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
 		Encoding   string          `json:"encoding_format"`
 	}
 	var texts []string
-	if err := json.Unmarshal(body, &request); err == nil && json.Unmarshal(request.Input, &texts) != nil {
+	err = json.Unmarshal(body, &request)
+	if err == nil && json.Unmarshal(request.Input, &texts) != nil {
 		texts = make([]string, 1)
 		err = json.Unmarshal(request.Input, &texts[0])
 	}

@@ -8,7 +8,8 @@
 // material, and a JSON Schema or tools. Four steps answer it:
 //
 //	read    takes material, schema, tools and earlier calls out of the request
-//	notice  masks what is private and marks sentences, calls and topics, once
+//	look    masks what is private and marks sentences and calls, once
+//	        (package notice), and sees what may be learnt from them
 //	fill    walks the schema; one answerer for each property name, else empty
 //	act     without a schema: calls a tool when the material holds something
 //	        for it that was not sent yet, else answers in text
@@ -17,6 +18,6 @@
 // numbers or topics the answer follows. Its wording is no promise; tests assert
 // properties such as "renaming a person leaves no trace of either name".
 //
-// The package stays small on purpose: 1,500 lines, 30 answerers, 12 tool
+// The package stays small on purpose: 1,500 lines of code, 30 answerers, 12 tool
 // policies, all checked by a test. A new answerer needs a second caller.
 package offline

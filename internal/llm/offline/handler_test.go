@@ -53,7 +53,9 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var failure struct{ Error struct{ Message, Type string } }
+		var failure struct {
+			Error struct{ Message, Type string }
+		}
 		err = json.NewDecoder(response.Body).Decode(&failure)
 		response.Body.Close()
 		if response.StatusCode != c.status || err != nil || failure.Error.Message == "" {

@@ -82,16 +82,19 @@ func (v *view) rules(theme []string) []notice.Sentence {
 
 func stems(words []string) []string { return notice.Terms(strings.Join(words, " ")) }
 
-// spoken turns a user's words into words about the user.
-var spoken = strings.NewReplacer("I'd prefer", "the user prefers", "I would prefer", "the user prefers", "I prefer", "the user prefers",
-	"I always", "the user always", "I never", "the user never", "I'd", "the user would", "I'm", "the user is", " I ", " the user ", " my ", " their ", " me ", " them ", "我", "用户")
+var (
+	preferring = regexp.MustCompile(`\bI(?:'d| would)? prefer\b`)
+	// spoken turns a user's words into words about the user.
+	spoken = strings.NewReplacer("I'd", "the user would", "I'm", "the user is", "I always", "the user always", "I never", "the user never",
+		" I ", " the user ", " my ", " their ", " me ", " them ", "我", "用户")
+)
 
 // wishes are what the user wants every time, said of the user.
 func (v *view) wishes() []notice.Sentence {
 	var out []notice.Sentence
 	for _, s := range v.sentences {
 		if s.Role == "user" && s.Wish && !strings.Contains(s.Text, "[") && len(out) < maxLessons {
-			s.Text = notice.Capital(spoken.Replace(s.Text))
+			s.Text = notice.Capital(spoken.Replace(preferring.ReplaceAllString(s.Text, "the user prefers")))
 			out = append(out, s)
 		}
 	}

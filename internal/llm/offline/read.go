@@ -14,7 +14,7 @@ type request struct {
 	material prompt.Material
 	schema   *schema // nil when text or a tool call is wanted
 	tools    []tool
-	choice   string        // auto, none, required, or the name of the one tool to call
+	choice   string        // auto, none, required, or the tool that must be called
 	sent     []notice.Call // tool calls of earlier rounds of this request
 }
 

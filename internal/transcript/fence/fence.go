@@ -21,6 +21,9 @@ type Scanner struct {
 // container (CommonMark 0.31, §4.5).
 const slack = 3
 
+// maxNesting is how many lists deep a fence is looked for on one line.
+const maxNesting = 16
+
 // markerWidth caps what a list marker adds to the indent, so that the tenth
 // item of a list is read like the ninth.
 const markerWidth = 3
@@ -52,7 +55,7 @@ func (s *Scanner) Closing() string {
 
 func (s *Scanner) opens(line string) bool {
 	indent := 0
-	for {
+	for range maxNesting {
 		prefix := listMarker.FindString(line)
 		if prefix == "" {
 			break

@@ -11,7 +11,7 @@ import (
 var (
 	vague, fillers, bounds = Words("vague"), Words("fillers"), Words("bounds")
 
-	asked = regexp.MustCompile(`(?i)\b(?:(?:want|need|like|wish|trying|try|help|hope|love|wanted|able|planning) (?:you |me |us )?to|(?:can|could) (?:you|i|we)|would you|please|help (?:me|us)|let's|how (?:do|can|should|would) (?:i|we|you|one)|how to)` +
+	asked = regexp.MustCompile(`(?i)\b(?:(?:want|need|like|wish|trying|try|help|hope|love|wanted|able|planning) (?:you |me |us )?to|(?:can|could) (?:you|i|we)|help (?:me|us)|please|would you|let's|how (?:do|can|should|would) (?:i|we|you|one)|how to)` +
 		` (?:please |also |just |then |kindly |maybe |possibly |help (?:me )?|to )*([a-z]{3,})\s+([^.,;:!?\n()]+)`)
 	askedHan = regexp.MustCompile(`(?:我想要?|我要|我需要|我们要|请问|麻烦你?|帮我|帮忙|如何|怎么样?|怎样|能不能|可以)(?:帮我|请|去|怎么|如何)?([\p{Han}A-Za-z0-9 ]{2,16})`)
 	noiseHan = regexp.MustCompile(`一下|一个|一次|一份|一篇|一些|我们的|我的|这个|那个|你的|[的了吗呢吧呀啊].*$`)

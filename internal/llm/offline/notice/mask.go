@@ -17,7 +17,7 @@ type Mask struct{ names *regexp.Regexp }
 
 var (
 	value   = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"(\s*:)?|-?\d[\d.]*|true|false`) // of JSON; group 2 marks a key
-	nameKey = regexp.MustCompile(`(?i)name|user|customer|owner|passenger|city|street|address|姓名|用户|客户|地址|城市`)
+	nameKey = regexp.MustCompile(`(?i)name|user|customer|owner|city|street|address|姓名|用户|客户|地址|城市`)
 
 	introductions = []*regexp.Regexp{
 		regexp.MustCompile(`(?:[Mm]y name is|[Cc]all me|I'm|I am|[Tt]hank you,|[Tt]hanks,|[Hh]i,?|[Hh]ello,?|[Dd]ear|Sure,|Mr\.?|Mrs\.?|Ms\.?|Dr\.?) (\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}'’-]+)?)`),

@@ -21,7 +21,7 @@ var (
 	stopRunes = "的了是我你他她它们在和有就不都也很要会这那吗呢吧请把被给让对与及或但而且如果因为所以个一二三两什么怎么可以没还再先后能上下中里来去说想用到过着得地从并等时好您谢啊哦嗯帮"
 )
 
-// Words is one of the lists of words.json: stop, vague, fillers, bounds,
+// Words gives a list of words.json: stop, vague, fillers, bounds,
 // actions, readers or checkers.
 func Words(list string) map[string]bool {
 	var lists map[string][]string

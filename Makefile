@@ -1,0 +1,73 @@
+# Everything that this project needs beside Go, make and git it fetches itself:
+# tools with `go install` at pinned versions, servers as `cairn doctor` tells.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+GO ?= go
+BIN := bin
+TOOLS := $(BIN)/tools
+RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
+
+STATICCHECK   := $(TOOLS)/staticcheck-v0.8.2
+WORKFLOWCHECK := $(TOOLS)/workflowcheck-v0.6.0
+SQLC          := $(TOOLS)/sqlc-v1.31.1
+
+.PHONY: help
+help: ## Show what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: build ## Distil a real conversation into a skill package, start to finish
+	@$(BIN)/cairn demo
+
+.PHONY: test
+test: ## Run all tests on a real Postgres and a real Temporal server
+	$(GO) test ./...
+
+.PHONY: dev
+dev: build ## Run Postgres, Temporal with its UI and a worker until Ctrl-C
+	@$(BIN)/cairn dev
+
+.PHONY: build
+build: ## Build the command line and the worker into bin/
+	@$(GO) build -o $(BIN)/ ./starter ./worker && mv $(BIN)/starter $(BIN)/cairn
+
+.PHONY: race
+race: ## Run all tests under the race detector (needs a C compiler)
+	$(GO) test $(RACE) ./...
+
+.PHONY: chaos
+chaos: ## Kill workers, Postgres and Temporal under 200 distillations, then count
+	$(GO) run ./internal/eval/cmd/chaos
+
+.PHONY: bench
+bench: bench-distill ## Run all benchmarks
+
+.PHONY: bench-distill
+bench-distill: ## Measure a distillation against its critical path and a bare workflow
+	$(GO) run ./internal/eval/cmd/bench-distill
+
+.PHONY: generate
+generate: $(SQLC) ## Write generated files anew
+	cd schemas && ../$(SQLC) generate
+
+.PHONY: lint
+lint: $(STATICCHECK) $(WORKFLOWCHECK) $(SQLC) ## Check form, vet, staticcheck, workflow determinism, generated files
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	$(STATICCHECK) ./...
+	$(WORKFLOWCHECK) ./workflows/...
+	cd schemas && ../$(SQLC) diff
+	$(GO) mod tidy -diff
+
+$(STATICCHECK):
+	@$(call install,honnef.co/go/tools/cmd/staticcheck@v0.8.2)
+$(WORKFLOWCHECK):
+	@$(call install,go.temporal.io/sdk/contrib/tools/workflowcheck@v0.6.0)
+$(SQLC):
+	@$(call install,github.com/sqlc-dev/sqlc/cmd/sqlc@v1.31.1)
+
+# install builds a tool and names it after its version, so that a new version is a new file.
+define install
+mkdir -p $(TOOLS) && echo "installing $(1)" && GOBIN=$(abspath $(TOOLS)) $(GO) install $(1) && mv $(TOOLS)/$(notdir $(firstword $(subst @, ,$(1)))) $@
+endef

@@ -1,0 +1,98 @@
+package offline
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"cairn/schemas"
+)
+
+// The budgets keep the rules from growing into a swamp. Comments and blank
+// lines are free: teaching must not cost.
+func TestPackageStaysWithinItsBudget(t *testing.T) {
+	t.Parallel()
+	for folder, budget := range map[string]int{".": 1500, "notice": 700} {
+		lines := 0
+		for _, file := range sources(t, folder) {
+			for line := range strings.Lines(file.text) {
+				if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+					lines++
+				}
+			}
+		}
+		t.Logf("%s: %d of %d lines", folder, lines, budget)
+		if lines == 0 || lines > budget {
+			t.Errorf("%s has %d lines of code, budget %d", folder, lines, budget)
+		}
+	}
+	if len(rows) > 30 {
+		t.Errorf("%d answerers, budget 30", len(rows))
+	}
+	if len(policies) > 12 {
+		t.Errorf("%d tool policies, budget 12", len(policies))
+	}
+}
+
+// Rules must not know who calls them: no stage, schema name or request header.
+func TestNothingDispatchesOnTheCaller(t *testing.T) {
+	t.Parallel()
+	for _, file := range append(sources(t, "."), sources(t, "notice")...) {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file.name, file.text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(node ast.Node) bool {
+			switch node := node.(type) {
+			case *ast.BasicLit:
+				text, _ := strconv.Unquote(node.Value)
+				for _, stage := range schemas.ModelNames() {
+					// "scripts" is also a property that skills have
+					if text == stage && stage != "scripts" || strings.HasPrefix(text, "X-") {
+						t.Errorf("%s: literal %q", file.name, text)
+					}
+				}
+			case *ast.SelectorExpr:
+				if owner, ok := node.X.(*ast.Ident); ok && owner.Name == "prompt" {
+					for _, stage := range []string{"Stage", "Chunk", "Rewrite", "Extract", "ExtractSimple", "Scripts", "Doc"} {
+						if node.Sel.Name == stage {
+							t.Errorf("%s: prompt.%s", file.name, stage)
+						}
+					}
+				}
+				if owner, ok := node.X.(*ast.Ident); ok && owner.Name == "r" && node.Sel.Name == "Header" {
+					t.Errorf("%s: reads a request header", file.name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+type source struct{ name, text string }
+
+// sources are the Go files of a folder without its tests.
+func sources(t *testing.T, folder string) []source {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []source
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, source{file, string(text)})
+	}
+	return out
+}
