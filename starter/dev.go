@@ -6,6 +6,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"cairn/internal/config"
 )
 
 func (c *cli) dev() *cobra.Command {
@@ -22,16 +24,21 @@ func (c *cli) runDev(ctx context.Context) error {
 		return err
 	}
 	defer s.close()
-	if s.stack == nil {
+	if s.attached {
 		fmt.Fprintf(c.out, "a development stack runs on %s already; Temporal UI: %s\n", s.Config.Home, s.Config.TemporalUI)
 		return nil
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	for _, f := range s.stack.Describe() {
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", f.Part, f.Version, f.Where)
+	if s.stack != nil {
+		for _, f := range s.stack.Describe() {
+			fmt.Fprintf(tw, "%s\t%s\t%s\n", f.Part, f.Version, f.Where)
+		}
+	} else { // all servers are given: what is left to run is a worker
+		s.startWork(ctx)
+		fmt.Fprintf(tw, "Temporal\t\t%s\n", s.Config.TemporalAddress)
 	}
 	fmt.Fprintf(tw, "Temporal UI\t\t%s\n", s.Config.TemporalUI)
-	fmt.Fprintf(tw, "database\t\t%s\n", s.Config.DatabaseURL)
+	fmt.Fprintf(tw, "database\t\t%s\n", config.Redacted(s.Config.DatabaseURL))
 	fmt.Fprintf(tw, "model\t\t%s\n", s.models())
 	if err := tw.Flush(); err != nil {
 		return err

@@ -30,7 +30,7 @@ func (c *cli) distill() *cobra.Command {
 		Short: "Distil the conversations in a file (- for standard input) into skill packages",
 		Long: "Distil the conversations in a file into versioned skill packages.\n\nFILE holds OpenAI chat messages (JSON or JSON lines), τ-bench trajectories, or text with `name: text`\n" +
 			"lines. The same file distilled again is the same request: it returns what was made, and pays for\nnothing. --fresh does it again.",
-		Example: "  cairn distill conversation.json\n  cairn distill airline.json --pick 3 -o json\n  cat chat.txt | cairn distill -",
+		Example: "  cairn distill conversation.json\n  cairn distill airline.json --pick 1 -o json\n  cat chat.txt | cairn distill -",
 		Args:    exactly(1, "the file to distil"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.runDistill(cmd.Context(), args[0], f) },
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -18,14 +19,14 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	code := execute(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
 // execute runs one command line and returns its exit code.
-func execute(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
-	c := &cli{in: in, out: out, errs: errs, environ: os.Environ()}
+func execute(ctx context.Context, args, environ []string, in io.Reader, out, errs io.Writer) int {
+	c := &cli{in: in, out: out, errs: errs, environ: environ}
 	root := c.root()
 	root.SetArgs(args)
 	root.SetIn(in)
@@ -46,6 +47,9 @@ type usageError struct{ error }
 func asFault(err error) *fault.Error {
 	if u, ok := err.(usageError); ok {
 		return fault.New(fault.InvalidArgument, u.Error(), "add --help to see the arguments and flags of a command")
+	}
+	if strings.HasPrefix(err.Error(), "unknown command") { // cobra has no type for it
+		return fault.New(fault.InvalidArgument, err.Error(), "`cairn --help` lists the commands")
 	}
 	return fault.From(err)
 }

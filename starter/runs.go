@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/distill"
 	"cairn/internal/fault"
+	"cairn/internal/host"
 	"cairn/internal/run"
 	"cairn/internal/store"
 )
@@ -143,7 +144,7 @@ func (c *cli) retryRun(ctx context.Context, number string, fresh bool) error {
 		return err
 	}
 	defer s.close()
-	r, err := s.Distill.Retry(ctx, distill.RetryRequest{Ref: run.Ref{Workspace: s.workspace.ID, Run: id}, WorkspaceKey: s.workspace.Key, Fresh: fresh})
+	r, err := s.Distill.Retry(ctx, distill.RetryRequest{Ref: run.Ref{Workspace: s.workspace.ID, Run: id}, WorkspaceKey: s.workspace.Key, Fresh: fresh, Spec: host.DistillSpec(s.Config, "")})
 	if err != nil {
 		return err
 	}

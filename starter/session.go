@@ -23,6 +23,7 @@ type session struct {
 	*host.Host
 	workspace store.Workspace
 	stack     *devstack.Stack // nil when the servers are not ours
+	attached  bool            // to the stack of a `cairn dev` on the same folder
 	stopWork  func()
 }
 
@@ -58,7 +59,7 @@ func (c *cli) open(ctx context.Context, n needs) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{stopWork: func() {}}
+	s := &session{}
 	ours, err := s.findServers(ctx, &cfg, n, c.errs)
 	if err != nil {
 		return nil, err
@@ -91,8 +92,8 @@ func (s *session) findServers(ctx context.Context, cfg *config.Config, n needs, 
 		return false, nil
 	}
 	ours = cfg.DatabaseURL == ""
-	found, running := devstack.Running(cfg.Home)
-	if !running {
+	var found devstack.Addresses
+	if found, s.attached = devstack.Running(cfg.Home); !s.attached {
 		s.stack, err = devstack.Start(ctx, devstack.Options{Dir: cfg.Home, Log: progress, SearchAttributes: flow.SearchAttributes(), SkipTemporal: !n.temporal})
 		if err != nil {
 			return ours, err
@@ -121,7 +122,9 @@ func (s *session) startWork(ctx context.Context) {
 }
 
 func (s *session) close() {
-	s.stopWork()
+	if s.stopWork != nil {
+		s.stopWork()
+	}
 	if s.Host != nil {
 		s.Host.Close()
 	}

@@ -24,11 +24,11 @@ func (c *cli) skills() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listSkills(cmd.Context(), all) }}
 	list.Flags().BoolVar(&all, "all", false, "archived, stale, draft and quarantined ones, too")
 	var version int
-	view := &cobra.Command{Use: "view SKILL", Short: "Print a skill's SKILL.md and what it rests on", Example: "  cairn skills view flight-cancellation --version 1", Args: exactly(1, "the skill's name or number"),
+	view := &cobra.Command{Use: "view SKILL", Short: "Print a skill's SKILL.md and what it rests on", Example: "  cairn skills view update-reservation-flights --version 1", Args: exactly(1, "the skill's name or number"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.viewSkill(cmd.Context(), args[0], version) }}
 	view.Flags().IntVar(&version, "version", 0, "a version (default: the one in force)")
 	var to string
-	export := &cobra.Command{Use: "export SKILL", Short: "Write a skill's package, a zip that other agents can install", Example: "  cairn skills export flight-cancellation --to .", Args: exactly(1, "the skill's name or number"),
+	export := &cobra.Command{Use: "export SKILL", Short: "Write a skill's package, a zip that other agents can install", Example: "  cairn skills export update-reservation-flights --to .", Args: exactly(1, "the skill's name or number"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.exportSkill(cmd.Context(), args[0], version, to)
 		}}
@@ -117,7 +117,7 @@ func (c *cli) viewSkill(ctx context.Context, name string, number int) error {
 	if c.output == "text" {
 		return nil
 	}
-	fmt.Fprintf(c.out, "— version %d of %d, %s, %s; model %s\n", v.Number, head.Version, head.Status, because("made by run " + fmt.Sprint(v.Run))[2:], v.Model)
+	fmt.Fprintf(c.out, "— version %d of %d, %s, %s; model %s\n", v.Number, head.Version, head.Status, fmt.Sprintf("made by run %d", v.Run), v.Model)
 	for _, src := range v.Sources {
 		fmt.Fprintf(c.out, "— rests on messages %d to %d of conversation %d\n", src.From, src.To, src.Conversation)
 	}

@@ -34,7 +34,7 @@ func Distill(ctx workflow.Context, in flow.DistillInput) (flow.DistillResult, er
 	}
 
 	story.tell(fmt.Sprintf("Distilling %d tasks, %d at once", len(chunked.Tasks), opened.Pace.Tasks))
-	err = distillTasks(ctx, in.RunRef, opened.Pace, chunked.Tasks)
+	err = distillTasks(ctx, in, opened.Pace, chunked.Tasks)
 
 	story.tell("Closing the run")
 	return closeRun(ctx, in.RunRef, opened.Pace, err)
@@ -42,7 +42,7 @@ func Distill(ctx workflow.Context, in flow.DistillInput) (flow.DistillResult, er
 
 // distillTasks runs a child for each task, Pace.Tasks at once. It fails only
 // when it is cancelled: a child ends its own task, whatever happens in it.
-func distillTasks(ctx workflow.Context, ref flow.RunRef, pace flow.Pace, tasks []string) error {
+func distillTasks(ctx workflow.Context, in flow.DistillInput, pace flow.Pace, tasks []string) error {
 	places := workflow.NewSemaphore(ctx, int64(max(pace.Tasks, 1)))
 	group := workflow.NewWaitGroup(ctx)
 	errs := make([]error, len(tasks))
@@ -52,11 +52,11 @@ func distillTasks(ctx workflow.Context, ref flow.RunRef, pace flow.Pace, tasks [
 			break
 		}
 		group.Add(1)
-		task := flow.TaskRef{RunRef: ref, Task: key, Position: i + 1, Of: len(tasks), Pace: pace}
+		task := flow.TaskRef{RunRef: in.RunRef, Task: key, Position: i + 1, Of: len(tasks), Pace: pace}
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer group.Done()
 			defer places.Release(1)
-			errs[i] = distillChild(ctx, task)
+			errs[i] = distillChild(ctx, in.WorkflowID, task)
 		})
 	}
 	// Children are told of a cancellation and end their tasks; the run closes after them.
@@ -67,9 +67,9 @@ func distillTasks(ctx workflow.Context, ref flow.RunRef, pace flow.Pace, tasks [
 
 // distillChild runs one task's child. After a reset of the parent the child may
 // have run before: then what became of the task is read, not done again.
-func distillChild(ctx workflow.Context, task flow.TaskRef) error {
+func distillChild(ctx workflow.Context, parent string, task flow.TaskRef) error {
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            workflow.GetInfo(ctx).WorkflowExecution.ID + "/" + task.Task,
+		WorkflowID:            parent + "/" + task.Task,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
 		WaitForCancellation:   true,

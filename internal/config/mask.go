@@ -2,6 +2,9 @@ package config
 
 import "net/url"
 
+// Redacted is a database's address without its password.
+func Redacted(databaseURL string) string { return mask("url", databaseURL) }
+
 // mask hides a secret, or the password inside a URL.
 func mask(kind, value string) string {
 	if value == "" {

@@ -45,12 +45,9 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, made bool
 	if r.ID == "" {
 		r.ID = fmt.Sprintf("%x", sha[:10])
 	}
-	if spec.Instructions, err = pinInstructions(); err != nil {
-		return run.Run{}, false, err
-	}
-	raw, err := json.Marshal(spec)
+	raw, err := spec.pin()
 	if err != nil {
-		return run.Run{}, false, fmt.Errorf("encode the configuration: %w", err)
+		return run.Run{}, false, err
 	}
 	return s.Store.Accept(ctx, Accepted{Workspace: r.Workspace, Key: r.ID, ArgsSHA: sha, Spec: raw, Conversation: r.Conversation, Channel: r.Channel, Fresh: r.Fresh,
 		WorkflowID: func(generation, attempt int) string {
@@ -75,6 +72,7 @@ type RetryRequest struct {
 	run.Ref
 	WorkspaceKey string
 	Fresh        bool // a new generation, which asks and pays for everything again
+	Spec         Spec // configuration that a new generation is pinned to; the request's own options stay
 }
 
 // Retry opens an ended run again, or makes its next generation.
@@ -90,7 +88,21 @@ func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err e
 		return flow.DistillID(r.WorkspaceKey, visibleKey(j.run.Key), generation, attempt)
 	}
 	if r.Fresh {
-		out, _, err = s.Store.Accept(ctx, Accepted{Workspace: r.Workspace, Key: j.run.Key, ArgsSHA: j.run.ArgsSHA, Spec: j.run.Spec, Conversation: j.conv, Fresh: true, WorkflowID: id})
+		var channel string
+		err := s.Store.Within(ctx, r.Workspace, func(tx Tx) (err error) {
+			channel, err = tx.Channel(ctx, j.run.Conversation)
+			return err
+		})
+		if err != nil {
+			return run.Run{}, err
+		}
+		spec := r.Spec
+		spec.Options, spec.From, spec.To = j.spec.Options, j.spec.From, j.spec.To
+		raw, err := spec.pin()
+		if err != nil {
+			return run.Run{}, err
+		}
+		out, _, err = s.Store.Accept(ctx, Accepted{Workspace: r.Workspace, Key: j.run.Key, ArgsSHA: j.run.ArgsSHA, Spec: raw, Conversation: j.conv, Channel: channel, Fresh: true, WorkflowID: id})
 		return out, err
 	}
 	err = s.Store.Within(ctx, r.Workspace, func(tx Tx) error {

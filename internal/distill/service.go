@@ -25,6 +25,7 @@ type Tx interface {
 	Reopen(ctx context.Context, r run.Run, workflowID string) error
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
+	Channel(ctx context.Context, conversation int64) (string, error)
 	PutTasks(ctx context.Context, ts []Task) error
 	Tasks(ctx context.Context, id int64) ([]Task, error)
 	Usage(ctx context.Context, id int64) (run.Usage, error)

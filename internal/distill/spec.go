@@ -1,6 +1,7 @@
 package distill
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -60,19 +61,23 @@ var languages = []string{"en", "zh"}
 
 var stages = []prompt.Stage{prompt.Chunk, prompt.Rewrite, prompt.Extract, prompt.ExtractSimple, prompt.Scripts, prompt.Doc}
 
-// pinInstructions renders what models will be told.
-func pinInstructions() (map[string]string, error) {
-	out := make(map[string]string, len(stages)*len(languages))
+// pin renders what models will be told and encodes the configuration with it.
+func (s Spec) pin() (json.RawMessage, error) {
+	s.Instructions = make(map[string]string, len(stages)*len(languages))
 	for _, stage := range stages {
 		for _, lang := range languages {
 			text, err := prompt.Instructions(stage, lang)
 			if err != nil {
 				return nil, fmt.Errorf("render the instructions of %s in %s: %w", stage, lang, err)
 			}
-			out[instructionKey(stage, lang)] = text
+			s.Instructions[instructionKey(stage, lang)] = text
 		}
 	}
-	return out, nil
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("encode the configuration: %w", err)
+	}
+	return raw, nil
 }
 
 func instructionKey(stage prompt.Stage, lang string) string { return string(stage) + "." + lang }

@@ -38,7 +38,7 @@ func (d Driver) Start(ctx context.Context, workspaceKey, channel string, r run.R
 			temporal.NewSearchAttributeKeyKeyword(flow.AttributeChannel).ValueSet(channel),
 			temporal.NewSearchAttributeKeyKeyword(flow.AttributeConversation).ValueSet(fmt.Sprint(r.Conversation))),
 	}
-	in := flow.DistillInput{RunRef: flow.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}}
+	in := flow.DistillInput{WorkflowID: r.WorkflowID, RunRef: flow.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}}
 	_, err := d.Client.ExecuteWorkflow(ctx, options, flow.Distill, in)
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &started) { // it has run, and did not fail

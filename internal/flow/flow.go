@@ -74,6 +74,7 @@ type TaskRef struct {
 // DistillInput starts Distill.
 type DistillInput struct {
 	RunRef
+	WorkflowID string `json:"workflow_id"` // of this workflow: its children's ids begin with it
 }
 
 // Opened is what OpenRun decided.

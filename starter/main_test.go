@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn/internal/config"
+	"cairn/internal/host/hosttest"
+)
+
+// world is a running Cairn with the offline rules, and a folder with the files
+// that the commands' examples name.
+type world struct {
+	*hosttest.Bundle
+	environ []string
+	folder  string
+}
+
+func open(t *testing.T) *world {
+	t.Helper()
+	w := &world{folder: t.TempDir()}
+	w.Bundle = hosttest.Open(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model, c.NameStyle = "", "", "", "hyphen" })
+	c := w.Config
+	w.environ = []string{"HOME=" + w.folder, "DATABASE_URL=" + c.DatabaseURL, "TEMPORAL_ADDRESS=" + c.TemporalAddress, "TEMPORAL_NAMESPACE=" + c.TemporalNamespace,
+		"TEMPORAL_UI_URL=http://ui.example", "CAIRN_HOME=" + filepath.Join(w.folder, "home"), "SKILLS_LOCAL_DIR=" + c.SkillsDir, "CAIRN_WORKSPACE=test", "CAIRN_CONFIG=" + os.DevNull}
+	sample, err := samples.ReadFile(demoSample)
+	hosttest.Must(t, err)
+	w.write("conversation.json", string(sample))
+	w.write("airline.json", `[{"messages":[{"role":"user","content":"hello"}]},`+string(sample)+`]`)
+	w.write("chat.txt", "user: How do I roll back?\nassistant: First probe the service.\nuser: And then?\nassistant: Roll back to the last good release.\nuser: Good, always probe twice.\nassistant: Understood.\n")
+	return w
+}
+
+func (w *world) write(name, content string) {
+	hosttest.Must(w.T, os.WriteFile(filepath.Join(w.folder, name), []byte(content), 0o644))
+}
+
+// run executes a command line and returns what it printed.
+func (w *world) run(in string, args ...string) (code int, out, errs string) {
+	w.T.Helper()
+	for i, a := range args { // files are named relative to the folder
+		if _, err := os.Stat(filepath.Join(w.folder, a)); err == nil && a != "." && !strings.HasPrefix(a, "-") {
+			args[i] = filepath.Join(w.folder, a)
+		}
+		if a == "." {
+			args[i] = w.folder
+		}
+	}
+	var o, e bytes.Buffer
+	code = execute(w.T.Context(), args, w.environ, strings.NewReader(in), &o, &e)
+	return code, o.String(), e.String()
+}
+
+func TestDistillPrintsEachTask(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	code, out, errs := w.run("", "distill", "conversation.json")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	for _, want := range []string{"completed", "update-reservation-flights, version 1", "SKILL.md", ".zip", "model", "tokens", "http://ui.example/namespaces/", "distill%2F"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if !strings.Contains(errs, "offline rules") {
+		t.Errorf("nothing says that the offline rules answer: %q", errs)
+	}
+
+	code, out, errs = w.run("", "distill", "conversation.json", "-o", "json")
+	var printed struct {
+		Runs []struct {
+			Run   int64
+			Tasks []struct {
+				Outcome, Skill, Package, Link string
+				SkillMD                       string `json:"skill_md"`
+				WorkflowID                    string `json:"workflow_id"`
+				Version                       int
+				ModelCalls                    int `json:"model_calls"`
+				Tokens                        int
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &printed); err != nil || code != 0 {
+		t.Fatalf("exit %d, %v: %s %s", code, err, out, errs)
+	}
+	if len(printed.Runs) != 1 || printed.Runs[0].Run != 1 {
+		t.Fatalf("the same file is another run: %s", out)
+	}
+	task := printed.Runs[0].Tasks[0]
+	if task.Outcome != "created" || task.Version != 1 || task.ModelCalls == 0 || task.Tokens == 0 || task.WorkflowID == "" || task.Link == "" {
+		t.Errorf("task %+v", task)
+	}
+	for _, path := range []string{task.Package, task.SkillMD} {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestBadInputIsOneClearErrorAndNothingIsWritten(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	huge := filepath.Join(w.folder, "huge.json")
+	hosttest.Must(t, os.WriteFile(huge, []byte(`[`), 0o644))
+	hosttest.Must(t, os.Truncate(huge, 100<<20))
+	for name, c := range map[string]struct{ content, code, position string }{
+		"broken.json":  {`[{"role":"user","content":"hi"`, "invalid_argument", "broken.json:1:31"},
+		"empty.json":   {`[]`, "invalid_argument", "no messages"},
+		"role.json":    {`[{"role":"user","content":"hi"},{"role":"robot","content":"hi"}]`, "invalid_argument", "robot"},
+		"binary.bin":   {"PK\x03\x04\x00\x00", "invalid_argument", "byte"},
+		"nothing.json": {"", "invalid_argument", ""},
+		"prose.txt":    {"just some prose\nwithout any speaker\n", "invalid_argument", "name: text"},
+		"huge.json":    {"", "too_large", "64"},
+		"missing.json": {"", "not_found", ""},
+	} {
+		if name != "huge.json" && name != "missing.json" {
+			w.write(name, c.content)
+		}
+		code, out, errs := w.run("", "distill", name)
+		if name == "missing.json" {
+			code, out, errs = w.run("", "distill", filepath.Join(w.folder, name))
+		}
+		if code == 0 || out != "" || strings.Count(errs, "cairn: ") != 1 || !strings.Contains(errs, "["+c.code+"]") || !strings.Contains(errs, c.position) || !strings.Contains(errs, "hint: ") {
+			t.Errorf("%s: exit %d, printed %q, said %q", name, code, out, errs)
+		}
+	}
+	if code, out, _ := w.run("", "runs", "list"); code != 0 || !strings.Contains(out, "no runs") {
+		t.Errorf("something was written: %s", out)
+	}
+}
+
+func TestErrorsAreJSONWhenAskedFor(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	code, _, errs := w.run("", "skills", "view", "no-such-skill", "-o", "json")
+	var printed struct {
+		Error struct{ Code, Message, Hint string }
+	}
+	if err := json.Unmarshal([]byte(errs), &printed); err != nil || code != 3 || printed.Error.Code != "not_found" || printed.Error.Hint == "" {
+		t.Errorf("exit %d, %v: %s", code, err, errs)
+	}
+	if code, _, errs := w.run("", "skills", "view"); code != 2 || !strings.Contains(errs, "exactly 1 argument") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if code, _, errs := w.run("", "nonsense"); code != 2 {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// Every command has a summary in one sentence and an example that works.
+func TestEveryExampleWorks(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	if code, _, errs := w.run("", "distill", "conversation.json"); code != 0 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	_, out, _ := w.run("", "runs", "list", "-o", "json")
+	var listed struct {
+		Runs []struct {
+			WorkflowID string `json:"workflow_id"`
+		}
+	}
+	hosttest.Must(t, json.Unmarshal([]byte(out), &listed))
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+		if cmd.HasSubCommands() {
+			return
+		}
+		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
+			t.Errorf("%s: summary %q", cmd.CommandPath(), cmd.Short)
+		}
+		if cmd.Example == "" {
+			t.Errorf("%s has no example", cmd.CommandPath())
+		}
+		for line := range strings.SplitSeq(cmd.Example, "\n") {
+			w.example(t, strings.TrimSpace(line), listed.Runs[0].WorkflowID)
+		}
+	}
+	visit((&cli{}).root())
+}
+
+func (w *world) example(t *testing.T, line, workflowID string) {
+	t.Helper()
+	in := ""
+	if file, command, piped := strings.Cut(line, " | "); piped {
+		raw, err := os.ReadFile(filepath.Join(w.folder, strings.TrimPrefix(file, "cat ")))
+		hosttest.Must(t, err)
+		in, line = string(raw), command
+	}
+	args := strings.Fields(line)[1:]
+	for i, a := range args {
+		switch {
+		case strings.HasPrefix(a, "distill/"):
+			args[i] = workflowID
+		case a == "history.json":
+			args[i] = filepath.Join(w.folder, a)
+		}
+	}
+	if args[0] == "dev" { // runs until it is told to stop, which it is when it has said that it is ready
+		w.dev(t, args)
+		return
+	}
+	if code, out, errs := w.run(in, args...); code != 0 {
+		t.Errorf("%s: exit %d\n%s%s", line, code, out, errs)
+	}
+}
+
+func (w *world) dev(t *testing.T, args []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, in := io.Pipe()
+	go func() {
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			if strings.HasPrefix(lines.Text(), "ready: ") {
+				cancel()
+			}
+		}
+	}()
+	var errs bytes.Buffer
+	code := execute(ctx, args, w.environ, strings.NewReader(""), in, &errs)
+	in.Close()
+	if code != 0 || !errors.Is(ctx.Err(), context.Canceled) {
+		t.Errorf("cairn dev: exit %d, %v: %s", code, ctx.Err(), errs.String())
+	}
+}
