@@ -50,7 +50,7 @@ func (s *Service) divide(ctx context.Context, j job) ([]transcript.Task, error) 
 	last := ms[len(ms)-1].Seq + 1
 	language := lang.OfMessages(ms)
 	windows := windows(ms, j.spec.Limits)
-	var all []json.RawMessage
+	all := []json.RawMessage{}
 	for i, w := range windows {
 		step := "chunk"
 		if i > 0 {

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,4 +36,15 @@ func mustWorkspace(t *testing.T, b *hosttest.Bundle, name string) store.Workspac
 	w, err := b.Store.Workspace(t.Context(), name, true)
 	hosttest.Must(t, err)
 	return w
+}
+
+// systemMessage is the system message of a chat request.
+func systemMessage(body []byte) string {
+	var request struct {
+		Messages []struct{ Role, Content string }
+	}
+	if json.Unmarshal(body, &request) != nil || len(request.Messages) == 0 {
+		return ""
+	}
+	return request.Messages[0].Content
 }

@@ -149,7 +149,9 @@ func TestRenamingACandidateChangesNothingElse(t *testing.T) {
 	if edited := extract(func(c *prompt.Candidate) { c.Experience = []string{"Whisper."} }); !strings.Contains(marshalled(edited["experience"]), "Whisper.") {
 		t.Errorf("experience %v", edited["experience"])
 	}
-	if edited := extract(func(c *prompt.Candidate) { c.Description, c.Trigger = "How to bind books.", nil }); edited["action"] != "create" {
-		t.Errorf("action %v", edited["action"])
+	for _, description := range []string{"How to bind books.", "How to renew a passport.", "How to find a loan."} {
+		if edited := extract(func(c *prompt.Candidate) { c.Description, c.Trigger = description, nil }); edited["action"] != "create" {
+			t.Errorf("%s action %v", description, edited["action"])
+		}
 	}
 }

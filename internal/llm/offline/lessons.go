@@ -16,11 +16,13 @@ const (
 
 var errorWord = regexp.MustCompile(`(?i)^\W*(?:error|错误|失败)\W*`)
 
-// failures pairs each kind of failure with the success that followed it.
+// failures pairs each kind of failure with the success that followed it, the
+// first time that it happened.
 func (v *view) failures() []string {
 	var out []string
+	main, _ := v.mainCall()
 	for i, c := range v.calls {
-		if !c.Failed {
+		if !c.Failed || !v.tookPart(c, main) {
 			continue
 		}
 		line, _, _ := strings.Cut(errorWord.ReplaceAllString(strings.TrimSpace(c.Result), ""), "\n")
@@ -42,7 +44,7 @@ func (v *view) failures() []string {
 			out = append(out, v.say("again", c.Tool, text))
 		}
 	}
-	return notice.Distinct(out, maxLessons)
+	return v.merged(out, nil)
 }
 
 // differences are the names of the arguments in which two calls differ.

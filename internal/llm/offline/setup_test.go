@@ -127,7 +127,7 @@ func loanDesk(p person) []prompt.Message {
 		assistant("I found the loan "+p.loan+". Shall I renew it until "+p.date+"?"),
 		user("Yes, please do."),
 		calls(`renew_loan({"loan_id":"`+p.loan+`","until":"`+p.date+`"})`),
-		result("renew_loan", "Error: date "+p.date+" is on a closing day"),
+		result("renew_loan", "Error: date "+p.date+" is on a closing day for "+p.first),
 		calls(`renew_loan({"loan_id":"`+p.loan+`","until":"2031-02-04"})`),
 		result("renew_loan", `{"status":"renewed"}`),
 		assistant("The loan is renewed, "+p.first+".\n\n- **Loan**: "+p.loan+"\n- **Until**: "+p.date+"\n- **Fine**: $0"),

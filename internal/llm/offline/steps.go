@@ -28,7 +28,7 @@ func (v *view) calledSteps() []string {
 			name := "`" + a.Name + "`"
 			if source := v.source(a, c); source != "" {
 				name += v.say("from", source)
-			} else if !a.Composed() && !known[a.Name] {
+			} else if !a.Composed() && !known[a.Name] && !c.Checks() {
 				ask = append(ask, name)
 			}
 			shown = append(shown, name)
@@ -56,12 +56,16 @@ func (v *view) calledSteps() []string {
 	return out
 }
 
-// distinctCalls has one call of each tool, in order of first use: a success
-// before a failure, the one with most arguments before the others. A tool that
-// only failed is left out unless it is what all was about.
+// distinctCalls has one call of each tool that took part in the work, in order
+// of first use: a success before a failure, the one with most arguments before
+// the others.
 func (v *view) distinctCalls() []notice.Call {
 	var out []notice.Call
+	main, _ := v.mainCall()
 	for _, c := range v.calls {
+		if !v.tookPart(c, main) {
+			continue
+		}
 		at := slices.IndexFunc(out, func(known notice.Call) bool { return known.Tool == c.Tool })
 		switch {
 		case at < 0:
@@ -70,8 +74,30 @@ func (v *view) distinctCalls() []notice.Call {
 			out[at] = c
 		}
 	}
-	main, _ := v.mainCall()
 	return slices.DeleteFunc(out, func(c notice.Call) bool { return c.Failed && c.Tool != main.Tool })
+}
+
+// tookPart tells the work around the main tool from other jobs in the same
+// conversation. A job is what happens between two user messages: what comes
+// after the last job of the main tool does not belong to it, nor does another
+// change in a job of its own, unless its result was needed.
+func (v *view) tookPart(c, main notice.Call) bool {
+	job := func(of notice.Call) (n int) {
+		for _, m := range v.raw {
+			if m.Role == "user" && m.Index < of.Index {
+				n++
+			}
+		}
+		return n
+	}
+	last, together := 0, false
+	for _, other := range v.calls {
+		if other.Tool == main.Tool {
+			last, together = job(other), together || job(other) == job(c)
+		}
+	}
+	needed := slices.ContainsFunc(main.List(), func(a notice.Argument) bool { return v.source(a, main) == c.Tool })
+	return together || job(c) <= last && (!c.Changes() || needed)
 }
 
 // source is the tool whose result held the argument's values before anyone

@@ -18,7 +18,7 @@ var (
 	stopWords = Words("stop")
 	word      = regexp.MustCompile(`\[[a-z]+\]|\p{Han}+|[\p{Latin}\p{Greek}\p{Cyrillic}][\p{Latin}\p{Greek}\p{Cyrillic}\p{N}'’-]*`)
 	// Han characters that rarely carry a topic by themselves.
-	stopRunes = "的了是我你他她它们在和有就不都也很要会这那吗呢吧请把被给让对与及或但而且如果因为所以个一二三两什么怎么可以没还再先后能上下中里来去说想用到过着得地从并等时好您谢啊哦嗯帮"
+	stopRunes = "的了是我你他她它们在和有就不都也很要会这那吗呢吧请把被给让对与及或但而且如果因为所以个一二三两什么怎么可以没还再先后能上下中里来去说想用到过着得地从并等时好您谢何如啊哦嗯帮"
 )
 
 // Words gives a list of words.json: stop, vague, fillers, bounds,

@@ -1,0 +1,90 @@
+package host_test
+
+import (
+	"testing"
+
+	"cairn/internal/distill"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/llm/llmtest"
+	"cairn/internal/run"
+)
+
+// The workflows end in every way that a history is kept of.
+func TestDistillEndsInEachWay(t *testing.T) {
+	t.Parallel()
+	record := func(b *hosttest.Bundle, name string, r distill.Report) {
+		b.Record(r.WorkflowID, "Distill/"+name)
+		for _, task := range r.Tasks {
+			b.Record(task.WorkflowID, "DistillTask/"+name)
+		}
+	}
+	t.Run("created", func(t *testing.T) {
+		t.Parallel()
+		b := hosttest.Open(t)
+		b.ScriptR1()
+		r := b.Distill(hosttest.C1())
+		if r.Outcome != run.Completed {
+			t.Errorf("ended as %q", r.Outcome)
+		}
+		record(b, "created", r)
+	})
+	t.Run("gated", func(t *testing.T) {
+		t.Parallel()
+		b := hosttest.Open(t)
+		r := b.Distill(hosttest.Conversation("short", "user: hello", "assistant: hi"))
+		if r.Outcome != run.Gated || len(b.Model.Requests()) != 0 {
+			t.Errorf("ended as %q after %d requests", r.Outcome, len(b.Model.Requests()))
+		}
+		record(b, "gated", r)
+	})
+	t.Run("nothing", func(t *testing.T) {
+		t.Parallel()
+		b := hosttest.Open(t)
+		b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+		r := b.Distill(hosttest.C1())
+		if r.Outcome != run.NothingToExtract {
+			t.Errorf("ended as %q", r.Outcome)
+		}
+		record(b, "nothing", r)
+	})
+	t.Run("failed", func(t *testing.T) {
+		t.Parallel()
+		b := hosttest.Open(t)
+		b.Model.On(llmtest.Rule{Stage: "chunk", Reply: hosttest.R1Chunk})
+		b.Model.On(llmtest.Rule{Stage: "rewrite", Reply: hosttest.R1Rewrite})
+		b.Model.On(llmtest.Rule{Stage: "extract", Reply: "I would rather not say it in JSON."})
+		r := b.Distill(hosttest.C1())
+		if r.Outcome != run.Failed || r.Tasks[0].Outcome != distill.Failed || b.Model.Count("extract") != 3 {
+			t.Errorf("ended as %q, task %q, after %d extract requests", r.Outcome, r.Tasks[0].Outcome, b.Model.Count("extract"))
+		}
+		record(b, "failed", r)
+	})
+}
+
+// A Chinese conversation is divided, asked about and written down in Chinese.
+func TestDistillSpeaksTheLanguageOfTheConversation(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	b.Model.On(llmtest.Rule{Stage: "chunk", Match: "支付服务", Reply: `{"tasks":[{"task_name":"服务回滚","message_indices":[[0,6]],"reasoning":""}]}`})
+	b.Model.On(llmtest.Rule{Stage: "rewrite", Reply: `{"query":"把服务回滚到上一个健康版本"}`})
+	b.Model.On(llmtest.Rule{Stage: "extract", Reply: `{"action":"create","name":"服务回滚","description":"把服务恢复到上一个健康版本","trigger":["回滚"],"procedure":"1. 确认故障\n2. 回滚"}`})
+	r := b.Distill(hosttest.Conversation("zh", "user: 支付服务挂了，请帮我恢复。", "assistant: 我先检查健康状态。", "tool: 502", "assistant: 正在回滚到上一个版本。", "tool: ok", "user: 以后请总是先检查。", "assistant: 明白了。"))
+	if len(r.Tasks) != 1 || r.Tasks[0].Lang != "zh" || r.Tasks[0].Skill != "服务回滚" {
+		t.Fatalf("ended as %q (%s) with %+v", r.Outcome, r.Reason, r.Tasks)
+	}
+	for _, call := range b.Model.Requests() {
+		if !hasChinese(call.Body) {
+			t.Errorf("%s: not a word of Chinese in the instructions", call.Stage)
+		}
+	}
+}
+
+// hasChinese tells whether the system message of a request is Chinese.
+func hasChinese(body []byte) bool {
+	for _, r := range systemMessage(body) {
+		if r >= 0x4E00 && r <= 0x9FFF {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,33 @@
+package hosttest
+
+import (
+	"os"
+	"path/filepath"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/history/v1"
+	"go.temporal.io/api/temporalproto"
+)
+
+// Record writes the history of a workflow to the folder that CAIRN_HISTORIES
+// names, if it is set: that is how the histories are made that
+// workflows/testdata/histories keeps for each release.
+func (b *Bundle) Record(workflowID, name string) {
+	b.T.Helper()
+	folder := os.Getenv("CAIRN_HISTORIES")
+	if folder == "" {
+		return
+	}
+	var h history.History
+	events := b.Temporal.GetWorkflowHistory(b.T.Context(), workflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		e, err := events.Next()
+		Must(b.T, err)
+		h.Events = append(h.Events, e)
+	}
+	raw, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(&h)
+	Must(b.T, err)
+	path := filepath.Join(folder, name+".json")
+	Must(b.T, os.MkdirAll(filepath.Dir(path), 0o755))
+	Must(b.T, os.WriteFile(path, raw, 0o644))
+}

@@ -1,0 +1,61 @@
+package workflows_test
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+
+	"cairn/internal/flow"
+	"cairn/workflows"
+)
+
+// Histories are kept as <release>/<workflow>/<how it ended>.json. A change to a
+// workflow keeps every one of them replaying.
+func TestRecordedHistoriesReplay(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/histories/*/*/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded := map[string]bool{}
+	for _, file := range files {
+		recorded[filepath.Base(filepath.Dir(file))] = true
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			replayer := worker.NewWorkflowReplayer()
+			workflows.Register(replayer)
+			if err := replayer.ReplayWorkflowHistoryFromJSONFile(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), file); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for _, name := range []string{flow.Distill, flow.DistillTask} {
+		if !recorded[name] {
+			t.Errorf("no history of %s is kept", name)
+		}
+	}
+}
+
+// No word of what was said may be in a history.
+func TestHistoriesHoldNoText(t *testing.T) {
+	t.Parallel()
+	files, _ := filepath.Glob("testdata/histories/*/*/*.json")
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for payload := range payloads(t, raw) {
+			for _, word := range []string{"Checkout", "502", "healthy", "Rollback", "rollback", "kubectl"} {
+				if strings.Contains(payload, word) {
+					t.Errorf("%s: a payload holds %q: %s", file, word, payload)
+				}
+			}
+		}
+	}
+}
