@@ -31,6 +31,7 @@ func (a Distill) RegisterLLM(w worker.ActivityRegistry) {
 	register(w, flow.Recall, a.Recall)
 	register(w, flow.Extract, a.Extract)
 	register(w, flow.WriteFiles, a.WriteFiles)
+	register(w, flow.Merge, a.Merge)
 }
 
 // RegisterBatch makes w host the steps that compute.
@@ -76,8 +77,15 @@ func (a Distill) WriteFiles(ctx context.Context, in flow.WriteInput) (flow.Writt
 }
 
 // Package renders, zips and uploads a task's version.
-func (a Distill) Package(ctx context.Context, in flow.TaskRef) error {
-	return temporalError(a.Service.Pack(ctx, ref(in.RunRef), in.Task))
+func (a Distill) Package(ctx context.Context, in flow.TaskRef) (flow.Packaged, error) {
+	unseen, err := a.Service.Pack(ctx, ref(in.RunRef), in.Task)
+	return flow.Packaged{Unseen: unseen}, temporalError(err)
+}
+
+// Merge joins a task's draft with a head that its model has not seen.
+func (a Distill) Merge(ctx context.Context, in flow.TaskRef) error {
+	defer beat(ctx)()
+	return temporalError(a.Service.Merge(ctx, ref(in.RunRef), in.Task))
 }
 
 // Commit moves the skill's head to the packaged version.

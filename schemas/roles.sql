@@ -3,6 +3,9 @@
 -- cairn_migrator moves data in migrations, past row-level security; nobody else does
 -- cairn_app      all of the application, always inside one workspace
 -- cairn_system   what has no workspace yet: the relay, leases, collection
+
+-- All of this is one transaction, and one process at a time.
+select pg_advisory_xact_lock(5, 0);
 do $$
 declare r record;
 begin

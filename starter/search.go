@@ -7,8 +7,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-
-	"cairn/internal/search"
 )
 
 func (c *cli) search() *cobra.Command {
@@ -39,8 +37,7 @@ func (c *cli) runSearch(ctx context.Context, query string, limit int) error {
 		return err
 	}
 	defer s.close()
-	finder := search.Finder{Index: s.Store.SearchIndex(), Embedder: s.Embedder, Space: s.Space, MinCosine: s.Config.RecallMinSim}
-	found, err := finder.Skills(ctx, s.workspace.ID, query, limit)
+	found, err := s.Finder.Skills(ctx, s.workspace.ID, query, limit)
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,10 @@ import (
 	"cairn/internal/flow"
 )
 
-// maxRebase is how often a task is packaged again on a head that has moved.
-// Every round means that another writer got a version through.
-const maxRebase = 20
+// maxRounds bounds how often a task is merged and packaged again because the
+// head has moved. Every second round means that another writer got a version
+// through.
+const maxRounds = 40
 
 // DistillTask makes one task of a conversation into a version of a skill: recall
 // what is known, extract a draft, write its files side by side, package, commit.
@@ -33,10 +34,17 @@ func DistillTask(ctx workflow.Context, task flow.TaskRef) (flow.TaskResult, erro
 		return endTask(ctx, task, err)
 	}
 
-	for round := 1; round <= maxRebase; round++ {
+	for round := 1; round <= maxRounds; round++ {
 		story.tell(fmt.Sprintf("Packaging and committing, round %d", round))
-		if err := pack(ctx, task, round); err != nil {
+		packaged, err := pack(ctx, task, round)
+		if err != nil {
 			return endTask(ctx, task, err)
+		}
+		if packaged.Unseen {
+			if err := merge(ctx, task, round); err != nil {
+				return endTask(ctx, task, err)
+			}
+			continue
 		}
 		committed, err := commit(ctx, task, round)
 		if err != nil {

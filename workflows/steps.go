@@ -56,9 +56,15 @@ func writeFile(ctx workflow.Context, task flow.TaskRef, doc int) error {
 	return workflow.ExecuteActivity(ctx, flow.WriteFiles, flow.WriteInput{TaskRef: task, Doc: doc}).Get(ctx, nil)
 }
 
-func pack(ctx workflow.Context, task flow.TaskRef, round int) error {
+func pack(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Packaged, err error) {
 	ctx = workflow.WithTaskQueue(database(ctx, task.Pace, fmt.Sprintf("render, zip and upload, round %d", round)), flow.QueueBatch)
-	return workflow.ExecuteActivity(ctx, flow.Package, task).Get(ctx, nil)
+	err = workflow.ExecuteActivity(ctx, flow.Package, task).Get(ctx, &out)
+	return out, err
+}
+
+func merge(ctx workflow.Context, task flow.TaskRef, round int) error {
+	ctx = model(ctx, task.Pace, fmt.Sprintf("merge with the head in force, round %d → model", round))
+	return workflow.ExecuteActivity(ctx, flow.Merge, task).Get(ctx, nil)
 }
 
 func commit(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Committed, err error) {

@@ -45,7 +45,7 @@ func (s *Service) askRounds(ctx context.Context, j job, q question) error {
 	}
 	req := llm.Request{
 		Model: j.spec.Models[q.role], System: j.spec.Instructions[instructionKey(q.stage, q.lang)], User: user,
-		Schema: &llm.Schema{Name: string(q.stage), JSON: schemas.Model(string(q.stage))},
+		Schema: &llm.Schema{Name: q.stage.Schema(), JSON: schemas.Model(q.stage.Schema())},
 		Label:  llm.Label{Stage: q.role, Run: fmt.Sprint(j.run.Ref.Run), Task: q.task, File: q.file},
 	}
 	for round := 0; ; round++ {

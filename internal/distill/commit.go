@@ -52,7 +52,7 @@ func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (Committe
 	if t.Package == nil {
 		return Committed{}, fmt.Errorf("commit task %s: it has no package", key)
 	}
-	text := searchText(t.Package.Version)
+	text := t.Package.Version.SearchText()
 	vector := s.embed(ctx, text)
 	return s.Store.CommitVersion(ctx, t, Commit{
 		Doc:      search.NewDoc(search.KindSkill, 0, string(skill.Active), text),

@@ -39,7 +39,17 @@ func (s *Service) Extract(ctx context.Context, ref run.Ref, key string) (plan Pl
 		return Plan{}, true, s.endTask(ctx, t, Skipped, reason)
 	}
 	t.Draft = &draft
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.SaveDraft(ctx, t, notes) })
+	for _, c := range t.Candidates {
+		if c.Handle == draft.Target {
+			t.Based = Base{Skill: c.Skill, Version: c.Version}
+		}
+	}
+	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+		if err := tx.SaveDraft(ctx, t, notes); err != nil {
+			return err
+		}
+		return tx.SaveBase(ctx, t)
+	})
 	return planOf(draft), false, err
 }
 

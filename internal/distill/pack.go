@@ -16,14 +16,16 @@ import (
 
 // Pack makes a task's draft and files into a version on the head that is in
 // force now, renders and zips it, and uploads the zip. It may be run again at
-// any time before the commit; the last package counts.
-func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) error {
+// any time before the commit; the last package counts. Unseen is set, and
+// nothing done, when the draft's model has not seen that head: it is to be
+// merged first.
+func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen bool, err error) {
 	j, t, err := s.loadTask(ctx, ref, key)
 	if err != nil || t.Stage == EndedTask {
-		return err
+		return false, err
 	}
 	if t.Draft == nil {
-		return fmt.Errorf("package task %s: it has no draft", key)
+		return false, fmt.Errorf("package task %s: it has no draft", key)
 	}
 	var written []WrittenFile
 	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
@@ -31,25 +33,28 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	files, degraded, violations := attach(*t.Draft, written)
 	fresh := skill.NewDocument(*t.Draft)
-	vector := s.embed(ctx, textOf(fresh))
+	vector := s.embed(ctx, fresh.SearchText())
 	var p Package
 	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		p, err = s.rebase(ctx, tx, j, t, fresh, files, vector)
+		p, unseen, err = s.rebase(ctx, tx, j, t, fresh, files, vector)
 		return err
 	})
 	if err != nil {
-		return err
+		return false, err
+	}
+	if unseen {
+		return true, nil
 	}
 	v := &p.Version
 	v.Degraded, v.Violations = degraded, append(violations, v.Violations...)
 	v.Run, v.TaskKey, v.Lang, v.Origin = ref.Run, t.Key, t.Lang, originDistill
 	v.Model, v.PromptSHA = j.spec.Models["extract"], prompt.Hash(j.spec.Instructions[instructionKey(prompt.Extract, t.Lang)])
 	v.Sources = skill.Ranges(j.run.Conversation, t.Draft.Evidence)
-	return s.upload(ctx, t, p, j.spec.NameStyle)
+	return false, s.upload(ctx, t, p, j.spec.NameStyle)
 }
 
 // originDistill is who wrote the versions that distillation makes.
@@ -85,54 +90,56 @@ func attach(d skill.Draft, written []WrittenFile) (files []skill.File, degraded,
 }
 
 // rebase decides which skill the draft belongs to and joins it with that
-// skill's head. The model proposes a target, code disposes.
-func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document, files []skill.File, vector []float32) (Package, error) {
+// skill's head. The model proposes a target, code disposes. A head that the
+// model has not seen is unseen.
+func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document, files []skill.File, vector []float32) (p Package, unseen bool, err error) {
 	head, err := s.target(ctx, tx, j, t, fresh, vector)
 	if err != nil {
-		return Package{}, err
+		return Package{}, false, err
 	}
 	if head == nil {
 		if err := t.Draft.Complete(); err != nil { // an update of something that is not there any more
-			return Package{}, fault.Wrap(err, fault.ModelInvalid, "the draft makes no skill of its own", "")
+			return Package{}, false, fault.Wrap(err, fault.ModelInvalid, "the draft makes no skill of its own", "")
 		}
 		name, err := freeName(ctx, tx, skill.Canonical(fresh.Name))
 		if err != nil {
-			return Package{}, err
+			return Package{}, false, err
 		}
 		carried, violations := skill.CarryOver(nil, files)
 		doc := fresh.WithFiles(carried)
 		if err := doc.Check(); err != nil {
-			return Package{}, err
+			return Package{}, false, err
 		}
-		return Package{Version: versionOf(name, doc, carried, 1, 0, "created", violations)}, nil
+		return Package{Version: versionOf(name, doc, carried, 1, 0, "", violations)}, false, nil
+	}
+	if t.Based != (Base{Skill: head.ID, Version: head.Version}) {
+		return Package{}, true, nil
 	}
 	current, err := tx.Version(ctx, head.ID, head.Version)
 	if err != nil {
-		return Package{}, err
+		return Package{}, false, err
 	}
-	merged := skill.Merge(documentOf(current), current.Files, *t.Draft)
+	merged := skill.Merge(current.Document(), current.Files, *t.Draft)
 	carried, violations := skill.CarryOver(merged.Files, files)
 	doc := merged.Document.WithFiles(carried)
 	if err := doc.Check(); err != nil {
-		return Package{}, err
+		return Package{}, false, err
 	}
-	p := Package{Skill: head.ID, Base: head.Version, Version: versionOf(head.Name, doc, carried, head.Version+1, head.Version, merged.Summary, violations)}
+	p = Package{Skill: head.ID, Base: head.Version, Version: versionOf(head.Name, doc, carried, head.Version+1, head.Version, merged.Summary, violations)}
 	p.Same = p.Version.ContentSHA == current.ContentSHA
 	if p.Same {
 		p.Version.ChangeSummary = "says nothing that the skill does not say already"
 	}
 	p.Version.Violations = append(p.Version.Violations, merged.Flags...)
-	return p, nil
+	return p, false, nil
 }
 
-// target is the skill to update: the one whose handle the model named, the one
+// target is the skill to update: the one that the draft was written on, the one
 // of the same name, or the one that is nearly the same. Nil means to create.
 func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document, vector []float32) (*skill.Head, error) {
-	for _, c := range t.Candidates {
-		if t.Draft.Target == c.Handle {
-			head, err := tx.SkillHead(ctx, c.Skill)
-			return usable(&head), err
-		}
+	if t.Based.Skill != 0 {
+		head, err := tx.SkillHead(ctx, t.Based.Skill)
+		return usable(&head), err
 	}
 	head, err := tx.SkillNamed(ctx, skill.Canonical(fresh.Name))
 	if err == nil && usable(&head) != nil {
@@ -141,7 +148,7 @@ func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 	if err != nil && !isNotFound(err) {
 		return nil, err
 	}
-	hits, err := tx.Search(ctx, s.skillQuery(textOf(fresh), vector, j.spec.Limits.RecallTopK+1))
+	hits, err := tx.Search(ctx, s.skillQuery(fresh.SearchText(), vector, j.spec.Limits.RecallTopK+1))
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ type Tx interface {
 	Task(ctx context.Context, id int64, key string) (Task, error)
 	SaveRecall(ctx context.Context, t Task) error
 	SaveDraft(ctx context.Context, t Task, notes []string) error
+	SaveBase(ctx context.Context, t Task) error
 	SaveWritten(ctx context.Context, t Task, kind string, files []WrittenFile) error
 	Written(ctx context.Context, t Task) ([]WrittenFile, error)
 	SavePackage(ctx context.Context, t Task) error

@@ -59,7 +59,7 @@ type Spec struct {
 
 var languages = []string{"en", "zh"}
 
-var stages = []prompt.Stage{prompt.Chunk, prompt.Rewrite, prompt.Extract, prompt.ExtractSimple, prompt.Scripts, prompt.Doc}
+var stages = []prompt.Stage{prompt.Chunk, prompt.Rewrite, prompt.Extract, prompt.ExtractSimple, prompt.Merge, prompt.Scripts, prompt.Doc}
 
 // pin renders what models will be told and encodes the configuration with it.
 func (s Spec) pin() (json.RawMessage, error) {

@@ -44,6 +44,7 @@ type Task struct {
 	Query      string
 	Candidates []Candidate
 	Draft      *skill.Draft
+	Based      Base // the version that the draft was written on, zero for none
 	Package    *Package
 	Skill      int64
 	Version    int

@@ -48,6 +48,7 @@ const (
 	Extract    = "Extract"
 	WriteFiles = "WriteFiles"
 	Package    = "Package"
+	Merge      = "Merge"
 	Commit     = "Commit"
 	EndTask    = "EndTask"
 	AwaitTask  = "AwaitTask"
@@ -122,6 +123,12 @@ type WriteInput struct {
 // degrades the skill and does not fail it.
 type Written struct {
 	Degraded bool `json:"degraded"`
+}
+
+// Packaged tells whether a task's package is ready. Unseen asks for a merge
+// first: its model has not seen the head that is in force now.
+type Packaged struct {
+	Unseen bool `json:"unseen"`
 }
 
 // Committed is what became of a task. Conflict asks to package again on the

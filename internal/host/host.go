@@ -20,9 +20,11 @@ import (
 	"cairn/internal/embed"
 	"cairn/internal/fault"
 	"cairn/internal/ledger"
+	"cairn/internal/library"
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline"
 	"cairn/internal/relay"
+	"cairn/internal/search"
 	"cairn/internal/store"
 )
 
@@ -34,6 +36,8 @@ type Host struct {
 	Temporal client.Client // nil without Temporal
 	Blobs    blob.Store
 	Distill  *distill.Service
+	Library  *library.Library
+	Finder   search.Finder
 	Relay    *relay.Relay
 	Driver   drive.Driver
 	Embedder embed.Embedder
@@ -76,6 +80,8 @@ func (h *Host) build(ctx context.Context) (err error) {
 	}
 	calls := &ledger.Ledger{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease}
 	h.Distill = &distill.Service{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs}
+	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs, NameStyle: c.NameStyle}
+	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space, MinCosine: c.RecallMinSim}
 	if c.TemporalAddress != "" {
 		if err := h.dial(ctx); err != nil {
 			return err

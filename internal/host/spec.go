@@ -21,7 +21,7 @@ func DistillSpec(c config.Config, extract string) distill.Spec {
 		Gate:      transcript.Gate{Policy: transcript.GatePolicy(c.Gate), MinToolMessages: c.MinToolMessages, MinMessages: c.MinMessages},
 		NameStyle: c.NameStyle,
 		Models: map[string]string{
-			"chunk": cmp.Or(c.SkillsLLMChunk, all), "rewrite": cmp.Or(c.SkillsLLMRewrite, all), "extract": cmp.Or(c.SkillsLLMExtract, all),
+			"chunk": cmp.Or(c.SkillsLLMChunk, all), "rewrite": cmp.Or(c.SkillsLLMRewrite, all), "extract": cmp.Or(c.SkillsLLMExtract, all), "merge": cmp.Or(c.SkillsLLMExtract, all),
 			"scripts": cmp.Or(c.SkillsLLMScripts, all), "doc": cmp.Or(c.SkillsLLMDocs, all)},
 		Limits: distill.Limits{MaxTasks: c.MaxTasks, ToolOutputChars: c.ToolOutputChars, InputTokens: c.InputTokens, RecallTopK: c.RecallTopK,
 			RecallMinSim: c.RecallMinSim, MergeSim: c.MergeSim, MinConfidence: c.MinConfidence, Repairs: c.Repairs, Parallel: c.Concurrency},

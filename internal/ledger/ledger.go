@@ -39,6 +39,7 @@ type Wish struct {
 	Request  llm.Prepared
 	SHA      [sha256.Size]byte
 	Reserve  int64 // tokens held against the day's budget until the reply is known
+	Micros   int64 // micro-dollars that they may cost, 0 when the model's price is unknown
 	Parallel int   // calls of this run in flight at once, 0 for any number
 }
 
@@ -57,7 +58,7 @@ type Store interface {
 	BeginCall(ctx context.Context, w Wish) (Ticket, error)
 	ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lease time.Duration) error
 	ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.Prepared, sha [sha256.Size]byte) error
-	EndCall(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) error
+	EndCall(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) (llm.Reply, error) // the first stored reply
 	FailCall(ctx context.Context, k run.CallKey, h run.Holder, class, message string, unknown bool) error
 }
 
@@ -85,7 +86,9 @@ func (l *Ledger) Call(ctx context.Context, k run.CallKey, req llm.Request, paral
 	if err != nil {
 		return llm.Reply{}, fmt.Errorf("prepare %s: %w", k.Step, err)
 	}
-	wish := Wish{Key: k, Holder: uuid.New(), Lease: l.Lease, Request: prepared, SHA: sha256.Sum256(prepared.Body), Reserve: reserve(prepared, req.MaxTokens), Parallel: parallel}
+	most := reserve(prepared, req.MaxTokens)
+	wish := Wish{Key: k, Holder: uuid.New(), Lease: l.Lease, Request: prepared, SHA: sha256.Sum256(prepared.Body), Reserve: int64(most.Input + most.Output), Parallel: parallel}
+	wish.Micros, _ = l.Prices.Cost(prepared.Model, most)
 	ticket, err := l.admit(ctx, wish)
 	if err != nil {
 		return llm.Reply{}, fmt.Errorf("open ledger entry %s: %w", k.Step, err)
@@ -106,8 +109,9 @@ func (l *Ledger) Call(ctx context.Context, k run.CallKey, req llm.Request, paral
 	if micros, known := l.Prices.Cost(reply.Model, reply.Usage); known {
 		cost = &micros
 	}
-	// The reply is paid: it is stored even when the caller has been cancelled.
-	if err := l.Store.EndCall(context.WithoutCancel(ctx), k, reply, cost); err != nil {
+	// The reply is paid: it is stored even when the caller has been cancelled. When
+	// another attempt stored one before, both go on with that one.
+	if reply, err = l.Store.EndCall(context.WithoutCancel(ctx), k, reply, cost); err != nil {
 		return llm.Reply{}, fmt.Errorf("store the reply of %s: %w", k.Step, err)
 	}
 	return reply, nil
@@ -192,9 +196,10 @@ const bytesPerToken = 4
 // defaultReply is the reply length, in tokens, that is reserved when the request sets none.
 const defaultReply = 2000
 
-func reserve(p llm.Prepared, maxTokens int) int64 {
+// reserve is what a request may use, as far as can be told before it is sent.
+func reserve(p llm.Prepared, maxTokens int) llm.Usage {
 	if maxTokens == 0 {
 		maxTokens = defaultReply
 	}
-	return int64(len(p.Body)/bytesPerToken + maxTokens)
+	return llm.Usage{Input: len(p.Body) / bytesPerToken, Output: maxTokens}
 }

@@ -11,8 +11,16 @@ import (
 )
 
 // Stage is a kind of request to a model. Its spelling is the file name of its
-// templates and of the schema of its reply.
+// templates.
 type Stage string
+
+// Schema names the schema of the stage's reply.
+func (s Stage) Schema() string {
+	if s == Merge { // a merge is a draft, too
+		return string(Extract)
+	}
+	return string(s)
+}
 
 // The stages of distillation.
 const (
@@ -20,6 +28,7 @@ const (
 	Rewrite       Stage = "rewrite"        // task → search query
 	Extract       Stage = "extract"        // task and candidates → skill draft with file plans
 	ExtractSimple Stage = "extract_simple" // the same, core fields only
+	Merge         Stage = "merge"          // draft and a head that has moved → skill draft
 	Scripts       Stage = "scripts"        // draft and plans → code
 	Doc           Stage = "doc"            // draft and one plan → Markdown
 )

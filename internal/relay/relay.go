@@ -6,9 +6,11 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
+	"sync"
 	"time"
 
 	"cairn/internal/drive"
@@ -29,8 +31,10 @@ type Relay struct {
 	Log      *slog.Logger
 }
 
-// page is how many duties one look takes.
-const page = 50
+const (
+	duties   = 8  // that one look takes, to do them side by side
+	packages = 50 // that one look takes
+)
 
 // tidyEvery is how often leases and packages are looked over.
 const tidyEvery = time.Minute
@@ -54,7 +58,7 @@ func (r *Relay) Run(ctx context.Context) {
 				r.Log.Warn("relay: pass", "error", err)
 			}
 			wait := r.Every
-			if n == page {
+			if n == duties {
 				wait = 0
 			}
 			look.Reset(wait)
@@ -62,21 +66,36 @@ func (r *Relay) Run(ctx context.Context) {
 	}
 }
 
-// Pass does the duties that are due and returns how many it took.
+// Pass does duties that are due and returns how many it took. They do not wait
+// for each other, since one whose endpoint is down may take all of its claim.
 func (r *Relay) Pass(ctx context.Context) (int, error) {
-	duties, err := r.Store.ClaimDuties(ctx, page)
+	claimed, err := r.Store.ClaimDuties(ctx, duties)
 	if err != nil {
 		return 0, fmt.Errorf("claim duties: %w", err)
 	}
-	for _, d := range duties {
-		if err := r.do(ctx, d); err != nil {
-			r.Log.Warn("relay: not done yet", "duty", d.Kind, "key", d.Key, "workspace", d.Workspace, "attempts", d.Attempts, "error", err)
-			if err := r.Store.NoteDuty(ctx, d, err.Error()); err != nil {
-				return len(duties), fmt.Errorf("note a duty: %w", err)
-			}
-		}
+	var working sync.WaitGroup
+	errs := make([]error, len(claimed))
+	for i, d := range claimed {
+		working.Go(func() { errs[i] = r.attempt(ctx, d) })
 	}
-	return len(duties), nil
+	working.Wait()
+	return len(claimed), errors.Join(errs...)
+}
+
+// attempt does a duty, or notes why it could not. It stops with the claim, so
+// that no two relays are at the same duty.
+func (r *Relay) attempt(ctx context.Context, d store.Duty) error {
+	claim, cancel := context.WithTimeout(ctx, d.Claim)
+	defer cancel()
+	err := r.do(claim, d)
+	if err == nil {
+		return nil
+	}
+	r.Log.Warn("relay: not done yet", "duty", d.Kind, "key", d.Key, "workspace", d.Workspace, "attempts", d.Attempts, "error", err)
+	if err := r.Store.NoteDuty(ctx, d, err.Error()); err != nil {
+		return fmt.Errorf("note a duty: %w", err)
+	}
+	return nil
 }
 
 func (r *Relay) do(ctx context.Context, d store.Duty) error {
@@ -155,17 +174,18 @@ func (r *Relay) Tidy(ctx context.Context) error {
 	if _, err := r.Store.ExpireCalls(ctx, callGrace); err != nil {
 		return fmt.Errorf("expire calls: %w", err)
 	}
-	idle, err := r.Store.IdlePackages(ctx, r.Grace, page)
+	idle, err := r.Store.IdlePackages(ctx, r.Grace, packages)
 	if err != nil {
 		return fmt.Errorf("list idle packages: %w", err)
 	}
+	var errs []error // one that cannot be collected now must not keep the others
 	for _, p := range idle {
 		err := r.Store.WithWorkspace(ctx, p.Workspace, func(q store.Queries) error {
 			return q.Collect(ctx, p, r.Grace, func(key string) error { return r.Remove(ctx, key) })
 		})
 		if err != nil {
-			return fmt.Errorf("collect a package: %w", err)
+			errs = append(errs, fmt.Errorf("collect a package of workspace %d: %w", p.Workspace, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }

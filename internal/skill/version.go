@@ -2,6 +2,9 @@ package skill
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -36,6 +39,21 @@ type Head struct {
 	UpdatedAt   time.Time `json:"updated_at"`
 }
 
+// SHA is a SHA-256, written in hexadecimal digits.
+type SHA [sha256.Size]byte
+
+// MarshalText writes the digits.
+func (h SHA) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(h[:])), nil }
+
+// UnmarshalText reads the digits.
+func (h *SHA) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(h)) {
+		return fmt.Errorf("a SHA-256 has %d digits, this has %d", hex.EncodedLen(len(h)), len(text))
+	}
+	_, err := hex.Decode(h[:], text)
+	return err
+}
+
 // Version is one full, immutable state of a skill.
 type Version struct {
 	SkillID       int64
@@ -47,8 +65,8 @@ type Version struct {
 	Body          string // Markdown after the front matter
 	Lang          string
 	Files         []File
-	ContentSHA    [sha256.Size]byte
-	PackageSHA    [sha256.Size]byte
+	ContentSHA    SHA
+	PackageSHA    SHA
 	PackageKey    string
 	Run           int64 // 0 when no run made it
 	TaskKey       string
@@ -58,8 +76,29 @@ type Version struct {
 	PromptSHA     string
 	Degraded      []string
 	Violations    []string
+	Risk          []string // findings of the scan, never their text
+	Redactions    int      // secrets that were kept from the model
 	Sources       []Source
 	CreatedAt     time.Time
+}
+
+// Document reads the version's fields out of its body.
+func (v Version) Document() Document {
+	d := ParseBody(v.Body)
+	d.Name, d.Description = v.DisplayName, v.Description
+	return d
+}
+
+// SearchText is what the version is found and embedded by.
+func (v Version) SearchText() string { return v.Document().SearchText() }
+
+// firstSteps is how many lines of the procedure say what a skill is about.
+const firstSteps = 5
+
+// SearchText is name, description, triggers and the first lines of the procedure.
+func (d Document) SearchText() string {
+	steps := strings.SplitN(d.Procedure, "\n", firstSteps+1)
+	return strings.Join([]string{d.Name, d.Description, strings.Join(d.Trigger, ", "), strings.Join(steps[:min(len(steps), firstSteps)], "\n")}, "\n")
 }
 
 // Source is a range of messages that a version rests on, both ends included.

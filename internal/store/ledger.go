@@ -39,7 +39,7 @@ func (s *Store) BeginCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, 
 			t = ledger.Ticket{Verdict: ledger.Full}
 			return err
 		}
-		if reason, err := q.overBudget(ctx, w.Reserve); err != nil || reason != "" {
+		if reason, err := q.overBudget(ctx, w); err != nil || reason != "" {
 			t = ledger.Ticket{Verdict: ledger.OverBudget, Reason: reason}
 			return err
 		}
@@ -52,7 +52,7 @@ func (s *Store) BeginCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, 
 		if err := json.Unmarshal(row.Label, &t.Request.Label); err != nil {
 			return fmt.Errorf("decode the label: %w", err)
 		}
-		n, err := q.q.CallTakeOver(ctx, dbsqlc.CallTakeOverParams{Holder: w.Holder, Lease: w.Lease, Reserved: w.Reserve,
+		n, err := q.q.CallTakeOver(ctx, dbsqlc.CallTakeOverParams{Holder: w.Holder, Lease: w.Lease, Reserved: w.Reserve, ReservedMicros: w.Micros,
 			WorkspaceID: q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round)})
 		return oneRow("take over the call", n, err)
 	})
@@ -67,8 +67,8 @@ func (q Queries) isFull(ctx context.Context, w ledger.Wish) (bool, error) {
 	return n >= int64(w.Parallel), err
 }
 
-// overBudget says why reserve more tokens do not fit into the workspace's day.
-func (q Queries) overBudget(ctx context.Context, reserve int64) (string, error) {
+// overBudget says why what w may need does not fit into the workspace's day.
+func (q Queries) overBudget(ctx context.Context, w ledger.Wish) (string, error) {
 	limits, err := q.Settings(ctx)
 	if err != nil || limits.TokensPerDay == 0 && limits.MicrosPerDay == 0 {
 		return "", err
@@ -80,23 +80,23 @@ func (q Queries) overBudget(ctx context.Context, reserve int64) (string, error) 
 	if err != nil {
 		return "", fmt.Errorf("add up the day: %w", err)
 	}
-	if limits.TokensPerDay > 0 && day.Tokens+reserve > limits.TokensPerDay {
-		return fmt.Sprintf("the workspace has used or reserved %d of its %d tokens today, this call may need %d", day.Tokens, limits.TokensPerDay, reserve), nil
+	if limits.TokensPerDay > 0 && day.Tokens+w.Reserve > limits.TokensPerDay {
+		return fmt.Sprintf("the workspace has used or reserved %d of its %d tokens today, this call may need %d", day.Tokens, limits.TokensPerDay, w.Reserve), nil
 	}
-	if limits.MicrosPerDay > 0 && day.CostMicros >= limits.MicrosPerDay {
-		return fmt.Sprintf("the workspace has spent %d of its %d micro-dollars today", day.CostMicros, limits.MicrosPerDay), nil
+	if limits.MicrosPerDay > 0 && day.CostMicros+max(w.Micros, 1) > limits.MicrosPerDay {
+		return fmt.Sprintf("the workspace has spent or reserved %d of its %d micro-dollars today, this call may need %d", day.CostMicros, limits.MicrosPerDay, w.Micros), nil
 	}
 	return "", nil
 }
 
 func (q Queries) insertCall(ctx context.Context, w ledger.Wish) error {
-	label, err := json.Marshal(w.Request.Label)
+	label, err := encode("the label", w.Request.Label)
 	if err != nil {
-		return fmt.Errorf("encode the label: %w", err)
+		return err
 	}
 	return q.q.CallInsert(ctx, dbsqlc.CallInsertParams{
 		WorkspaceID: q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round), Stage: w.Request.Label.Stage, Model: w.Request.Model,
-		Label: label, Request: string(w.Request.Body), RequestSha: w.SHA[:], Holder: w.Holder, Lease: w.Lease, Reserved: w.Reserve})
+		Label: label, Request: string(w.Request.Body), RequestSha: w.SHA[:], Holder: w.Holder, Lease: w.Lease, Reserved: w.Reserve, ReservedMicros: w.Micros})
 }
 
 // ExtendCall keeps the lease of h alive; a lease that was lost stays lost.
@@ -116,15 +116,25 @@ func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p 
 	})
 }
 
-// EndCall stores a reply. The first one that is stored is the reply.
-func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) error {
+// EndCall stores a reply and returns the one that counts: the first that was
+// stored, whoever holds the lease.
+func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (stored llm.Reply, err error) {
 	text := storable(r.Text)
-	return s.WithWorkspace(ctx, k.Workspace, func(q Queries) error {
-		_, err := q.q.CallDone(ctx, dbsqlc.CallDoneParams{Reply: &text, Refusal: storable(r.Refusal), Finish: r.Finish, ReplyModel: r.Model,
+	err = s.WithWorkspace(ctx, k.Workspace, func(q Queries) error {
+		_, err := q.q.CallDone(ctx, dbsqlc.CallDoneParams{Reply: &text, Refusal: storable(r.Refusal), Finish: storable(r.Finish), ReplyModel: storable(r.Model),
 			InputTokens: int64(r.Usage.Input), OutputTokens: int64(r.Usage.Output), Estimated: r.Usage.Estimated, CostMicros: cost,
 			WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)})
-		return err
+		if err != nil {
+			return err
+		}
+		row, err := q.q.CallGet(ctx, dbsqlc.CallGetParams{WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)})
+		if err != nil {
+			return fmt.Errorf("read the reply: %w", err)
+		}
+		stored = storedReply(row)
+		return nil
 	})
+	return stored, err
 }
 
 // FailCall records that h's request brought no reply. Unknown is set when the

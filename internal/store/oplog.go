@@ -42,8 +42,8 @@ func Once[T any](ctx context.Context, q Queries, op string, args any, effect fun
 	if result, err = effect(); err != nil {
 		return result, err
 	}
-	if raw, err = json.Marshal(result); err != nil {
-		return result, fmt.Errorf("encode the result of %s: %w", op, err)
+	if raw, err = encode("the result of "+op, result); err != nil {
+		return result, err
 	}
 	n, err = q.q.OpEnd(ctx, dbsqlc.OpEndParams{Result: raw, WorkspaceID: q.ws, OpID: op})
 	return result, oneRow("end "+op, n, err)

@@ -20,6 +20,7 @@ type Duty struct {
 	Kind      string
 	Key       string
 	Attempts  int
+	Claim     time.Duration // after it, another relay may take the duty up
 }
 
 // Owe records a duty in the transaction of what it follows from. The relay looks
@@ -40,7 +41,8 @@ func (s *Store) ClaimDuties(ctx context.Context, max int) (out []Duty, err error
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.OutboxClaim(ctx, int32(max))
 		for _, r := range rows {
-			out = append(out, Duty{Workspace: r.WorkspaceID, ID: r.ID, Kind: r.Kind, Key: r.Key, Attempts: int(r.Attempts)})
+			out = append(out, Duty{Workspace: r.WorkspaceID, ID: r.ID, Kind: r.Kind, Key: r.Key, Attempts: int(r.Attempts),
+				Claim: time.Duration(r.ClaimSeconds * float64(time.Second))})
 		}
 		return err
 	})
@@ -50,7 +52,7 @@ func (s *Store) ClaimDuties(ctx context.Context, max int) (out []Duty, err error
 // NoteDuty keeps why a duty could not be done yet.
 func (s *Store) NoteDuty(ctx context.Context, d Duty, why string) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
-		return q.OutboxNote(ctx, dbsqlc.OutboxNoteParams{LastError: why, ID: d.ID})
+		return q.OutboxNote(ctx, dbsqlc.OutboxNoteParams{LastError: storable(why), ID: d.ID})
 	})
 }
 

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,9 +10,39 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// storable replaces what a text column cannot hold, the character NUL, which
-// JSON may well smuggle into a message or a reply.
-func storable(text string) string { return strings.ReplaceAll(text, "\x00", "\uFFFD") }
+// storable replaces what a text column cannot hold: bytes that are no UTF-8, and
+// the character NUL, which JSON may well smuggle into a message or a reply.
+func storable(text string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
+}
+
+// texts makes an array that SQL can hold, empty for nil.
+func texts(in []string) []string {
+	out := make([]string, len(in))
+	for i, text := range in {
+		out[i] = storable(text)
+	}
+	return out
+}
+
+// encode makes JSON that a jsonb column can hold: without NUL, which stands in
+// it as an escape.
+func encode(what string, v any) ([]byte, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", what, err)
+	}
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		if bytes.HasPrefix(raw[i:], []byte(`\u0000`)) {
+			copy(raw[i:], `\ufffd`)
+		}
+		i++ // past what is escaped: a second backslash begins nothing
+	}
+	return raw, nil
+}
 
 func isNoRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
 

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -22,31 +21,26 @@ const driveAfter = 3 * time.Second
 // its run; the same key for another request is OpReused. Made is set when the
 // run is new.
 func (s *Store) Accept(ctx context.Context, a distill.Accepted) (r run.Run, made bool, err error) {
+	a.Key = storable(a.Key)
 	err = s.WithWorkspace(ctx, a.Workspace, func(q Queries) error {
-		old, err := q.runByKey(ctx, run.Distill, a.Key)
-		if err != nil && !isNoRows(err) {
-			return fmt.Errorf("look for the request: %w", err)
-		}
-		exists := err == nil
-		if exists && !bytes.Equal(old.ArgsSHA[:], a.ArgsSHA[:]) {
-			return fault.New(fault.OpReused, fmt.Sprintf("request %q was made before for other messages or options", a.Key), "use another request id")
+		old, exists, err := q.accepted(ctx, a)
+		if err != nil {
+			return err
 		}
 		if exists && !a.Fresh {
 			r = old
 			return nil
 		}
-		generation := 1
-		if exists {
-			generation = old.Generation + 1
-		}
-		conversation, err := q.PutConversation(ctx, a.Conversation, a.Channel)
-		if err != nil {
-			return err
+		generation, conversation := old.Generation+1, old.Conversation
+		if !exists {
+			if conversation, err = q.PutConversation(ctx, a.Conversation, a.Channel); err != nil {
+				return err
+			}
 		}
 		id, err := q.q.RunInsert(ctx, dbsqlc.RunInsertParams{WorkspaceID: q.ws, Kind: string(run.Distill), BusinessKey: a.Key, Generation: int32(generation),
 			ArgsSha: a.ArgsSHA[:], ConversationID: &conversation, Spec: a.Spec, WorkflowID: a.WorkflowID(generation, 1)})
 		if isNoRows(err) { // somebody else was first, between our look and our insert
-			r, err = q.runByKey(ctx, run.Distill, a.Key)
+			r, _, err = q.accepted(ctx, a)
 			return err
 		}
 		if err != nil {
@@ -62,19 +56,29 @@ func (s *Store) Accept(ctx context.Context, a distill.Accepted) (r run.Run, made
 	return r, made, err
 }
 
+// accepted looks for the latest run of a's key, which must be of the same request.
+func (q Queries) accepted(ctx context.Context, a distill.Accepted) (r run.Run, exists bool, err error) {
+	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(run.Distill), BusinessKey: a.Key})
+	if isNoRows(err) {
+		return run.Run{}, false, nil
+	}
+	if err != nil {
+		return run.Run{}, false, fmt.Errorf("look for the request: %w", err)
+	}
+	if !bytes.Equal(row.ArgsSha, a.ArgsSHA[:]) {
+		return run.Run{}, false, fault.New(fault.OpReused, fmt.Sprintf("request %q was made before for other messages or options", a.Key), "use another request id")
+	}
+	return runOf(row), true, nil
+}
+
 // Run reads one run.
 func (q Queries) Run(ctx context.Context, id int64) (run.Run, error) {
 	row, err := q.q.RunGet(ctx, dbsqlc.RunGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
 		return run.Run{}, fault.New(fault.NotFound, fmt.Sprintf("there is no run %d", id), "`cairn runs list` shows them")
 	}
-	return runOf(row), classify("read the run", err)
-}
-
-func (q Queries) runByKey(ctx context.Context, kind run.Kind, key string) (run.Run, error) {
-	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(kind), BusinessKey: key})
 	if err != nil {
-		return run.Run{}, err
+		return run.Run{}, classify("read the run", err)
 	}
 	return runOf(row), nil
 }
@@ -99,14 +103,22 @@ func (q Queries) StartRun(ctx context.Context, id int64) (bool, error) {
 	return n == 1, classify("start the run", err)
 }
 
-// EndRun ends a run and the duty to drive it. A run that has ended stays as it is.
+// EndRun ends a run, the tasks of it that are still open, and the duty to drive
+// it. A run that has ended stays as it is.
 func (q Queries) EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error {
-	raw, err := json.Marshal(result)
+	raw, err := encode("the result", result)
 	if err != nil {
-		return fmt.Errorf("encode the result: %w", err)
+		return err
 	}
-	if _, err := q.q.RunEnd(ctx, dbsqlc.RunEndParams{Outcome: string(outcome), Reason: reason, Result: raw, WorkspaceID: q.ws, ID: id}); err != nil {
+	n, err := q.q.RunEnd(ctx, dbsqlc.RunEndParams{Outcome: string(outcome), Reason: storable(reason), Result: raw, WorkspaceID: q.ws, ID: id})
+	if err != nil {
 		return classify("end the run", err)
+	}
+	if n == 1 {
+		why := storable(fmt.Sprintf("%s: %s", outcome, reason))
+		if err := q.q.TasksEndOpen(ctx, dbsqlc.TasksEndOpenParams{Reason: why, WorkspaceID: q.ws, RunID: id}); err != nil {
+			return classify("end the open tasks", err)
+		}
 	}
 	return q.Settle(ctx, DriveRun, fmt.Sprint(id))
 }

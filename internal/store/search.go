@@ -14,43 +14,49 @@ import (
 // Index puts d in place of what was indexed for the same owner, and returns the
 // document's id.
 func (q Queries) Index(ctx context.Context, d search.Doc) (int64, error) {
+	fresh, err := q.q.DocOpen(ctx, dbsqlc.DocOpenParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner, Status: d.Status})
+	if err != nil {
+		return 0, classify("open the indexed document", err)
+	}
 	old, err := q.q.DocGet(ctx, dbsqlc.DocGetParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner})
-	fresh := isNoRows(err)
-	if err != nil && !fresh {
+	if err != nil {
 		return 0, classify("read the indexed document", err)
 	}
-	doc, err := q.q.DocPut(ctx, dbsqlc.DocPutParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner, Status: d.Status, Text: d.Text, Terms: terms(d.Terms)})
+	err = q.q.DocPut(ctx, dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Terms: terms(d.Terms), WorkspaceID: q.ws, Doc: old.Doc})
 	if err != nil {
 		return 0, classify("index the document", err)
 	}
-	if fresh {
+	if fresh == 1 {
 		if err := q.q.StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: 1}); err != nil {
 			return 0, classify("count the document", err)
 		}
 	}
-	gone, added := difference(old.Terms, d.Terms), difference(d.Terms, old.Terms)
-	if err := q.moveTerms(ctx, doc, gone, added); err != nil {
+	if err := q.moveTerms(ctx, old.Doc, difference(old.Terms, d.Terms), difference(d.Terms, old.Terms)); err != nil {
 		return 0, err
 	}
-	err = q.q.PostingsPut(ctx, dbsqlc.PostingsPutParams{WorkspaceID: q.ws, Terms: terms(d.Terms), Doc: doc, Weights: d.Weights})
-	return doc, classify("write the postings", err)
+	err = q.q.PostingsPut(ctx, dbsqlc.PostingsPutParams{WorkspaceID: q.ws, Terms: terms(d.Terms), Doc: old.Doc, Weights: d.Weights})
+	return old.Doc, classify("write the postings", err)
 }
 
-// moveTerms keeps document frequencies right. Rows are taken in one order, the
-// ascending one, whichever way a count moves.
+// moveTerms keeps document frequencies right.
 func (q Queries) moveTerms(ctx context.Context, doc int64, gone, added []int32) error {
 	if len(gone) > 0 {
 		if err := q.q.PostingsDrop(ctx, dbsqlc.PostingsDropParams{WorkspaceID: q.ws, Doc: doc, Terms: gone}); err != nil {
 			return classify("drop the postings", err)
 		}
-		if err := q.q.TermsAdd(ctx, dbsqlc.TermsAddParams{WorkspaceID: q.ws, Df: -1, Terms: gone}); err != nil {
-			return classify("count the terms", err)
-		}
 	}
-	if len(added) == 0 {
+	p := dbsqlc.TermsMoveParams{WorkspaceID: q.ws, Terms: slices.Concat(gone, added)}
+	if len(p.Terms) == 0 {
 		return nil
 	}
-	return classify("count the terms", q.q.TermsAdd(ctx, dbsqlc.TermsAddParams{WorkspaceID: q.ws, Df: 1, Terms: added}))
+	for i := range p.Terms {
+		by := int32(1)
+		if i < len(gone) {
+			by = -1
+		}
+		p.Moves = append(p.Moves, by)
+	}
+	return classify("count the terms", q.q.TermsMove(ctx, p))
 }
 
 // PutEmbedding stores a document's vector.

@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/distill"
 	"cairn/internal/fault"
-	"cairn/internal/run"
+	"cairn/internal/search"
 	"cairn/internal/skill"
 	"cairn/internal/store/dbsqlc"
 )
@@ -58,7 +58,7 @@ func (q Queries) Version(ctx context.Context, id int64, number int) (skill.Versi
 	}
 	v := skill.Version{SkillID: id, Name: r.Name, Number: number, Base: int(r.BaseVersion), DisplayName: r.DisplayName, Description: r.Description, Body: r.Body, Lang: r.Lang,
 		ContentSHA: [32]byte(r.ContentSha256), PackageSHA: [32]byte(r.PackageSha256), PackageKey: r.PackageKey, Origin: r.Origin, ChangeSummary: r.ChangeSummary,
-		Model: r.Model, PromptSHA: r.PromptSha256, Degraded: r.Degraded, Violations: r.Violations, CreatedAt: r.CreatedAt}
+		Model: r.Model, PromptSHA: r.PromptSha256, Degraded: r.Degraded, Violations: r.Violations, Risk: r.Risk, Redactions: int(r.Redactions), CreatedAt: r.CreatedAt}
 	if r.RunID != nil {
 		v.Run, v.TaskKey = *r.RunID, *r.TaskKey
 	}
@@ -103,8 +103,8 @@ func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Com
 func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.Committed, error) {
 	p := t.Package
 	live, err := q.q.PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: p.Version.PackageSHA[:]})
-	if err != nil || live != 1 {
-		return distill.Committed{}, errors.Join(err, errConflict)
+	if err := still(live, err); err != nil {
+		return distill.Committed{}, err
 	}
 	out := distill.Committed{Skill: p.Skill, Version: p.Base + 1, Outcome: distill.Updated}
 	switch {
@@ -117,23 +117,31 @@ func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Co
 		}
 	default:
 		n, err := q.q.SkillAdvance(ctx, dbsqlc.SkillAdvanceParams{Version: int32(out.Version), WorkspaceID: q.ws, ID: p.Skill, BaseVersion: int32(p.Base)})
-		if err != nil || n != 1 {
-			return out, errors.Join(err, errConflict)
+		if err := still(n, err); err != nil {
+			return out, err
 		}
 	}
 	if !p.Same {
-		if err := q.putVersion(ctx, out, t.Ref, t.Key, p.Version); err != nil {
+		if err := q.putVersion(ctx, out.Skill, out.Version, p.Version); err != nil {
 			return out, err
 		}
-		if err := q.indexSkill(ctx, out.Skill, c); err != nil {
+		if err := q.indexSkill(ctx, out.Skill, c.Doc, c.Near.Vector, c.Near.Space); err != nil {
 			return out, err
 		}
 	}
-	if err := q.putSources(ctx, out, p.Version.Sources); err != nil {
+	if err := q.putSources(ctx, out.Skill, out.Version, p.Version.Sources); err != nil {
 		return out, err
 	}
 	t.Outcome, t.Skill, t.Version, t.Reason = out.Outcome, out.Skill, out.Version, p.Version.ChangeSummary
 	return out, q.EndTask(ctx, t)
+}
+
+// still is a conflict when the row that a commit rests on is not as it was.
+func still(n int64, err error) error {
+	if err == nil && n != 1 {
+		return errConflict
+	}
+	return classify("commit", err)
 }
 
 // createSkill makes the head. Whoever holds the name, or is too similar, was
@@ -155,24 +163,28 @@ func (q Queries) createSkill(ctx context.Context, v skill.Version, c distill.Com
 	return id, classify("create the skill", err)
 }
 
-func (q Queries) putVersion(ctx context.Context, at distill.Committed, ref run.Ref, taskKey string, v skill.Version) error {
-	err := q.q.VersionInsert(ctx, dbsqlc.VersionInsertParams{WorkspaceID: q.ws, SkillID: at.Skill, Version: int32(at.Version), BaseVersion: int32(at.Version - 1),
-		RunID: &ref.Run, TaskKey: &taskKey, DisplayName: v.DisplayName, Description: v.Description, Body: v.Body, Lang: v.Lang, ContentSha256: v.ContentSHA[:],
-		PackageSha256: v.PackageSHA[:], Origin: v.Origin, ChangeSummary: v.ChangeSummary, Model: v.Model, PromptSha256: v.PromptSHA,
-		Degraded: texts(v.Degraded), Violations: texts(v.Violations)})
-	if err != nil {
+// putVersion writes v as a version of a skill, made on the one before it.
+func (q Queries) putVersion(ctx context.Context, id int64, number int, v skill.Version) error {
+	p := dbsqlc.VersionInsertParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number), BaseVersion: int32(number - 1),
+		DisplayName: v.DisplayName, Description: v.Description, Body: v.Body, Lang: v.Lang, ContentSha256: v.ContentSHA[:],
+		PackageSha256: v.PackageSHA[:], Origin: v.Origin, ChangeSummary: storable(v.ChangeSummary), Model: v.Model, PromptSha256: v.PromptSHA,
+		Degraded: texts(v.Degraded), Violations: texts(v.Violations), Risk: texts(v.Risk), Redactions: int32(v.Redactions)}
+	if v.Run != 0 {
+		p.RunID, p.TaskKey = &v.Run, &v.TaskKey
+	}
+	if err := q.q.VersionInsert(ctx, p); err != nil {
 		return classify("write the version", err)
 	}
-	files := dbsqlc.FilesPutParams{WorkspaceID: q.ws, SkillID: at.Skill, Version: int32(at.Version)}
+	files := dbsqlc.FilesPutParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)}
 	for _, f := range v.Files {
 		files.Paths, files.Contents = append(files.Paths, f.Path), append(files.Contents, f.Content)
 	}
 	return classify("write the files", q.q.FilesPut(ctx, files))
 }
 
-func (q Queries) putSources(ctx context.Context, at distill.Committed, sources []skill.Source) error {
+func (q Queries) putSources(ctx context.Context, id int64, number int, sources []skill.Source) error {
 	for _, s := range sources {
-		err := q.q.SourcesPut(ctx, dbsqlc.SourcesPutParams{WorkspaceID: q.ws, SkillID: at.Skill, Version: int32(at.Version), ConversationID: s.Conversation,
+		err := q.q.SourcesPut(ctx, dbsqlc.SourcesPutParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number), ConversationID: s.Conversation,
 			FromSeqs: []int32{int32(s.From)}, ToSeqs: []int32{int32(s.To)}})
 		if err != nil {
 			return classify("write the sources", err)
@@ -183,17 +195,16 @@ func (q Queries) putSources(ctx context.Context, at distill.Committed, sources [
 
 // indexSkill makes the new version what search finds. A text without its vector
 // leaves the duty to embed it.
-func (q Queries) indexSkill(ctx context.Context, id int64, c distill.Commit) error {
-	d := c.Doc
+func (q Queries) indexSkill(ctx context.Context, id int64, d search.Doc, vector []float32, space int16) error {
 	d.Owner = id
 	doc, err := q.Index(ctx, d)
 	if err != nil {
 		return err
 	}
-	if len(c.Near.Vector) > 0 {
-		return q.PutEmbedding(ctx, doc, c.Near.Space, c.Near.Vector)
+	if len(vector) > 0 {
+		return q.PutEmbedding(ctx, doc, space, vector)
 	}
-	if err := q.DropEmbedding(ctx, doc, c.Near.Space); err != nil {
+	if err := q.DropEmbedding(ctx, doc, space); err != nil {
 		return err
 	}
 	return q.Owe(ctx, EmbedDoc, fmt.Sprint(doc), 0)

@@ -43,20 +43,29 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if o.MaxConns == 0 {
 		o.MaxConns = 16
 	}
-	app, err := pool(ctx, url, "cairn_app", o.MaxConns)
+	app, err := servingPool(ctx, url, "cairn_app", o.MaxConns)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkRole(ctx, app); err != nil {
-		app.Close()
-		return nil, err
-	}
-	system, err := pool(ctx, url, "cairn_system", systemConns)
+	system, err := servingPool(ctx, url, "cairn_system", systemConns)
 	if err != nil {
 		app.Close()
 		return nil, err
 	}
 	return &Store{app: app, system: system}, nil
+}
+
+// servingPool is a pool whose role has been checked.
+func servingPool(ctx context.Context, url, role string, conns int32) (*pgxpool.Pool, error) {
+	p, err := pool(ctx, url, role, conns)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkRole(ctx, p); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
 }
 
 // Close gives the connections back.
@@ -83,16 +92,42 @@ func pool(ctx context.Context, url, role string, conns int32) (*pgxpool.Pool, er
 	c.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
 	c.MaxConns = conns
 	c.MaxConnIdleTime = 5 * time.Minute
-	c.AfterConnect = pgvector.RegisterTypes
+	c.AfterConnect = registerTypes
 	p, err := pgxpool.NewWithConfig(ctx, c)
 	if err != nil {
 		return nil, classify("open the database", err)
 	}
 	if err := p.Ping(ctx); err != nil {
 		p.Close()
-		return nil, classify("connect to the database as "+role, err)
+		return nil, refused(role, err)
 	}
 	return p, nil
+}
+
+// registerTypes makes a connection know vectors. A connection that still works
+// and does not have them is to a database that was never migrated.
+func registerTypes(ctx context.Context, conn *pgx.Conn) error {
+	err := pgvector.RegisterTypes(ctx, conn)
+	if err != nil && ctx.Err() == nil && !conn.IsClosed() {
+		return fault.Wrap(err, fault.Misconfigured, "the database has no vectors", "run `cairn migrate`")
+	}
+	return err
+}
+
+// refused tells which setting a failed connection asks to be corrected.
+func refused(role string, err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		switch pg.Code {
+		case "42501":
+			return fault.Wrap(err, fault.Misconfigured, "the login of DATABASE_URL may not act as "+role, "grant cairn_app and cairn_system to it")
+		case "22023":
+			return fault.Wrap(err, fault.Misconfigured, "the server has no role "+role, "run `cairn migrate`")
+		case "28000", "28P01", "3D000":
+			return fault.Wrap(err, fault.Misconfigured, "the server turns DATABASE_URL down", "correct its user, password and database")
+		}
+	}
+	return classify("connect to the database as "+role, err)
 }
 
 // checkRole refuses to serve as a role that row-level security does not bind.

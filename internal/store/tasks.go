@@ -14,7 +14,7 @@ import (
 // PutTasks stores a run's tasks; those that are there stay as they are.
 func (q Queries) PutTasks(ctx context.Context, ts []distill.Task) error {
 	for _, t := range ts {
-		err := q.q.TaskInsert(ctx, dbsqlc.TaskInsertParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Position: int32(t.Position), Name: t.Name, Seqs: int32s(t.Seqs), Lang: t.Lang})
+		err := q.q.TaskInsert(ctx, dbsqlc.TaskInsertParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Position: int32(t.Position), Name: storable(t.Name), Seqs: int32s(t.Seqs), Lang: t.Lang})
 		if err != nil {
 			return classify("store a task", err)
 		}
@@ -48,27 +48,37 @@ func (q Queries) Task(ctx context.Context, id int64, key string) (distill.Task, 
 
 // SaveRecall stores what a task's model is shown of what is known already.
 func (q Queries) SaveRecall(ctx context.Context, t distill.Task) error {
-	raw, err := json.Marshal(t.Candidates)
+	raw, err := encode("the candidates", t.Candidates)
 	if err != nil {
-		return fmt.Errorf("encode the candidates: %w", err)
+		return err
 	}
-	return classify("store the candidates", q.q.TaskRecalled(ctx, dbsqlc.TaskRecalledParams{Query: t.Query, Candidates: raw, WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
+	return classify("store the candidates", q.q.TaskRecalled(ctx, dbsqlc.TaskRecalledParams{Query: storable(t.Query), Candidates: raw, WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
 // SaveDraft stores what was extracted.
 func (q Queries) SaveDraft(ctx context.Context, t distill.Task, notes []string) error {
+	raw, err := encode("the draft", t.Draft)
+	if err != nil {
+		return err
+	}
+	return classify("store the draft", q.q.TaskExtracted(ctx, dbsqlc.TaskExtractedParams{Draft: raw, Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
+}
+
+// SaveBase stores a draft with the version that it was written on.
+func (q Queries) SaveBase(ctx context.Context, t distill.Task) error {
 	raw, err := json.Marshal(t.Draft)
 	if err != nil {
 		return fmt.Errorf("encode the draft: %w", err)
 	}
-	return classify("store the draft", q.q.TaskExtracted(ctx, dbsqlc.TaskExtractedParams{Draft: raw, Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
+	return classify("store the draft's base", q.q.TaskBased(ctx, dbsqlc.TaskBasedParams{BasedOnSkill: t.Based.Skill, BasedOnVersion: int32(t.Based.Version), Draft: raw,
+		WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
 // SaveWritten stores files as they were written. A file that was written stays.
 func (q Queries) SaveWritten(ctx context.Context, t distill.Task, kind string, files []distill.WrittenFile) error {
 	p := dbsqlc.TaskFilesPutParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Kind: kind}
 	for _, f := range files {
-		p.Names, p.Contents, p.Reasons = append(p.Names, storable(f.Name)), append(p.Contents, storable(f.Content)), append(p.Reasons, f.Reason)
+		p.Names, p.Contents, p.Reasons = append(p.Names, storable(f.Name)), append(p.Contents, storable(f.Content)), append(p.Reasons, storable(f.Reason))
 	}
 	return classify("store the written files", q.q.TaskFilesPut(ctx, p))
 }
@@ -88,16 +98,16 @@ func (q Queries) Written(ctx context.Context, t distill.Task) ([]distill.Written
 
 // SavePackage stores the version that is ready to be committed.
 func (q Queries) SavePackage(ctx context.Context, t distill.Task) error {
-	raw, err := json.Marshal(t.Package)
+	raw, err := encode("the package", t.Package)
 	if err != nil {
-		return fmt.Errorf("encode the package: %w", err)
+		return err
 	}
 	return classify("store the package", q.q.TaskPackaged(ctx, dbsqlc.TaskPackagedParams{Package: raw, WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
 // EndTask ends a task; one that has ended stays as it is.
 func (q Queries) EndTask(ctx context.Context, t distill.Task) error {
-	p := dbsqlc.TaskEndParams{Outcome: string(t.Outcome), Reason: t.Reason, WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}
+	p := dbsqlc.TaskEndParams{Outcome: string(t.Outcome), Reason: storable(t.Reason), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}
 	if t.Skill != 0 {
 		version := int32(t.Version)
 		p.SkillID, p.Version = &t.Skill, &version
@@ -108,7 +118,8 @@ func (q Queries) EndTask(ctx context.Context, t distill.Task) error {
 
 func taskOf(r dbsqlc.DistillTask) (distill.Task, error) {
 	t := distill.Task{Ref: run.Ref{Workspace: r.WorkspaceID, Run: r.RunID}, Key: r.TaskKey, Position: int(r.Position), Name: r.Name, Seqs: ints(r.Seqs), Lang: r.Lang,
-		Stage: distill.Stage(r.Stage), Outcome: distill.Outcome(r.Outcome), Reason: r.Reason, Query: r.Query, Notes: r.Notes}
+		Stage: distill.Stage(r.Stage), Outcome: distill.Outcome(r.Outcome), Reason: r.Reason, Query: r.Query, Notes: r.Notes,
+		Based: distill.Base{Skill: r.BasedOnSkill, Version: int(r.BasedOnVersion)}}
 	if r.SkillID != nil {
 		t.Skill, t.Version = *r.SkillID, int(*r.Version)
 	}
@@ -144,12 +155,4 @@ func ints(in []int32) []int {
 		out[i] = int(v)
 	}
 	return out
-}
-
-// texts turns nil into an empty array, which SQL can hold.
-func texts(t []string) []string {
-	if t == nil {
-		return []string{}
-	}
-	return t
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,17 +13,14 @@ import (
 
 // PutConversation stores a conversation that is handed in as a whole, and
 // returns its id. One that is stored already, under the same id, must have the
-// same number of messages.
+// same messages.
 func (q Queries) PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64, error) {
-	row, err := q.q.ConversationPut(ctx, dbsqlc.ConversationPutParams{WorkspaceID: q.ws, ExternalID: c.ID, Channel: channel, Title: c.Title, Reward: c.Reward})
+	row, err := q.q.ConversationPut(ctx, dbsqlc.ConversationPutParams{WorkspaceID: q.ws, ExternalID: storable(c.ID), Channel: channel, Title: storable(c.Title), Reward: c.Reward})
 	if err != nil {
 		return 0, classify("store the conversation", err)
 	}
-	if row.NextSeq == int32(len(c.Messages)) {
-		return row.ID, nil
-	}
 	if row.NextSeq != 0 {
-		return 0, fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q is stored with %d messages, this one has %d", c.ID, row.NextSeq, len(c.Messages)), "give it another id")
+		return row.ID, q.sameMessages(ctx, row.ID, int(row.NextSeq), c)
 	}
 	if err := q.putMessages(ctx, row.ID, c.Messages); err != nil {
 		return 0, err
@@ -33,16 +29,35 @@ func (q Queries) PutConversation(ctx context.Context, c transcript.Conversation,
 	return row.ID, oneRow("advance the conversation", n, err)
 }
 
+// sameMessages refuses to take what is stored for something else.
+func (q Queries) sameMessages(ctx context.Context, id int64, stored int, c transcript.Conversation) error {
+	other := func(why string) error {
+		return fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q is stored already, %s", c.ID, why), "give it another id")
+	}
+	if stored != len(c.Messages) {
+		return other(fmt.Sprintf("with %d messages; this one has %d", stored, len(c.Messages)))
+	}
+	old, err := q.Conversation(ctx, id, 0, stored)
+	if err != nil {
+		return err
+	}
+	for i, m := range c.Messages {
+		if old.Messages[i].Role != m.Role || old.Messages[i].Content != storable(m.Content) {
+			return other(fmt.Sprintf("with another message %d", i))
+		}
+	}
+	return nil
+}
+
 func (q Queries) putMessages(ctx context.Context, conversation int64, ms []transcript.Message) error {
 	p := dbsqlc.MessagesPutParams{WorkspaceID: q.ws, ConversationID: conversation}
 	for i, m := range ms {
 		calls := []byte("[]")
 		if len(m.ToolCalls) > 0 {
-			raw, err := json.Marshal(m.ToolCalls)
-			if err != nil {
-				return fmt.Errorf("encode the tool calls of message %d: %w", i, err)
+			var err error
+			if calls, err = encode(fmt.Sprintf("the tool calls of message %d", i), m.ToolCalls); err != nil {
+				return err
 			}
-			calls = bytes.ReplaceAll(raw, []byte(`\u0000`), []byte(`\ufffd`)) // jsonb cannot hold it
 		}
 		id := m.ID
 		if id == "" {

@@ -28,13 +28,16 @@ grant select on workspaces to cairn_app;
 grant update (time_zone, settings) on workspaces to cairn_app;
 grant select (id, external_id, key, time_zone, state) on workspaces to cairn_system;
 
+-- Functions name pg_temp last: unnamed it would come first, and a caller's
+-- temporary table would stand in for ours.
+
 -- cairn.enter is the only door to a workspace's rows: it sets the transaction's
 -- workspace, takes the shared half of the erase fence, and refuses a workspace
 -- that is unknown (CA002) or being erased (CA001). Erase takes the exclusive half
 -- after it has set the state, so nobody who passed the check writes afterwards.
 -- +goose StatementBegin
 create function cairn.enter(ws bigint) returns void
-language plpgsql volatile security invoker set search_path = cairn, pg_catalog as $$
+language plpgsql volatile security invoker set search_path = cairn, pg_catalog, pg_temp as $$
 declare st text;
 begin
   perform set_config('cairn.workspace', ws::text, true);
@@ -52,7 +55,7 @@ end $$;
 -- is known. Only this function can do it, and it tells only what was asked for.
 -- +goose StatementBegin
 create function cairn.open_workspace(ext text, make boolean) returns table (ws_id bigint, ws_key text, ws_state text)
-language plpgsql volatile security definer set search_path = cairn, pg_catalog as $$
+language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
 begin
   return query select w.id, w.key, w.state from workspaces w where w.external_id = ext;
   if found or not make then return; end if;
@@ -70,7 +73,7 @@ grant execute on function cairn.enter(bigint) to cairn_app;
 create function cairn.session_roles() returns table (login text, role text, super boolean, bypass boolean, owns boolean, login_super boolean)
 language sql stable security invoker as $$
   select session_user::text, current_user::text, r.rolsuper, r.rolbypassrls,
-    exists (select from pg_catalog.pg_class c where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p') and c.relowner = r.oid),
+    exists (select from pg_catalog.pg_class c where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p') and pg_has_role(r.oid, c.relowner, 'usage')),
     l.rolsuper
   from pg_catalog.pg_roles r, pg_catalog.pg_roles l where r.rolname = current_user and l.rolname = session_user
 $$;

@@ -83,6 +83,7 @@ create table llm_calls (
   attempts      int not null default 1,
   unknown       int not null default 0,                -- attempts that died between sending and storing: perhaps paid
   reserved      bigint not null default 0,             -- tokens held against the day's budget until the reply settles it
+  reserved_micros bigint not null default 0,           -- what they may cost, 0 when the model's price is unknown
   reply         text,
   refusal       text not null default '',
   finish        text not null default '',
@@ -94,12 +95,13 @@ create table llm_calls (
   error_class   text not null default '',
   error         text not null default '',
   created_at    timestamptz not null default now(),
+  sent_at       timestamptz not null default now(),    -- latest attempt: its day pays
   finished_at   timestamptz,
   primary key (workspace_id, run_id, step, round),
   foreign key (workspace_id, run_id) references runs,
   check ((state = 'done') = (reply is not null))
 );
-create index llm_calls_day on llm_calls (workspace_id, created_at);
+create index llm_calls_day on llm_calls (workspace_id, sent_at);
 create index llm_calls_open on llm_calls (lease_until) where state = 'started';
 
 -- The row of an operation goes in first, in the transaction of its effect: a
@@ -145,5 +147,7 @@ grant delete on outbox, distill_files to cairn_app;
 -- The relay and the watch over leases have no workspace yet: they see ids and times only.
 create policy outbox_system on outbox to cairn_system using (true);
 grant select, update (due_at, attempts, last_error), delete on outbox to cairn_system;
-create policy llm_calls_system on llm_calls to cairn_system using (state = 'started') with check (state in ('started', 'unknown'));
-grant select (workspace_id, run_id, step, round, state, lease_until), update (state, unknown) on llm_calls to cairn_system;
+-- An update must be allowed to see the row that it leaves, hence two policies.
+create policy llm_calls_system_see on llm_calls for select to cairn_system using (state in ('started', 'unknown'));
+create policy llm_calls_system_expire on llm_calls for update to cairn_system using (state = 'started') with check (state = 'unknown');
+grant select (workspace_id, run_id, step, round, state, unknown, lease_until), update (state, unknown) on llm_calls to cairn_system;

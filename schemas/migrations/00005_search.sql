@@ -78,7 +78,7 @@ end $$;
 -- itself: a policy on the parent does not protect a child that is read directly.
 -- +goose StatementBegin
 create function cairn.open_space(space_model text, space_dims int) returns smallint
-language plpgsql volatile security definer set search_path = cairn, public, pg_catalog as $$
+language plpgsql volatile security definer set search_path = cairn, public, pg_catalog, pg_temp as $$
 declare s smallint; t text;
 begin
   select id into s from embedding_spaces where model = space_model and dims = space_dims;

@@ -1,7 +1,7 @@
 -- name: CallInsert :exec
-insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, request_sha, holder, lease_until, reserved)
+insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, request_sha, holder, lease_until, reserved, reserved_micros)
 values (@workspace_id, @run_id, @step, @round, 'started', @stage, @model, @label, @request, @request_sha, @holder,
-  now() + @lease::interval, @reserved);
+  now() + @lease::interval, @reserved, @reserved_micros);
 
 -- name: CallGet :one
 select *, (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
@@ -9,7 +9,7 @@ from llm_calls where workspace_id = @workspace_id and run_id = @run_id and step 
 
 -- name: CallTakeOver :execrows
 update llm_calls set state = 'started', holder = @holder, lease_until = now() + @lease::interval, attempts = attempts + 1,
-  unknown = unknown + (state = 'started')::int, error_class = '', error = '', reserved = @reserved
+  unknown = unknown + (state = 'started')::int, error_class = '', error = '', sent_at = now(), reserved = @reserved, reserved_micros = @reserved_micros
 where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round
   and (state in ('failed', 'unknown') or (state = 'started' and lease_until <= now()));
 
@@ -24,11 +24,11 @@ where workspace_id = @workspace_id and run_id = @run_id and step = @step and rou
 -- name: CallDone :execrows
 -- The first reply that is stored is the reply, whoever holds the lease.
 update llm_calls set state = 'done', reply = @reply, refusal = @refusal, finish = @finish, reply_model = @reply_model, input_tokens = @input_tokens,
-  output_tokens = @output_tokens, estimated = @estimated, cost_micros = @cost_micros, reserved = 0, finished_at = now()
+  output_tokens = @output_tokens, estimated = @estimated, cost_micros = @cost_micros, reserved = 0, reserved_micros = 0, finished_at = now()
 where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state <> 'done';
 
 -- name: CallFailed :execrows
-update llm_calls set state = 'failed', error_class = @error_class, error = @error, unknown = unknown + @unknown, reserved = 0, finished_at = now()
+update llm_calls set state = 'failed', error_class = @error_class, error = @error, unknown = unknown + @unknown, reserved = 0, reserved_micros = 0, finished_at = now()
 where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state = 'started' and holder = @holder;
 
 -- name: CallsInFlight :one
@@ -42,8 +42,8 @@ from llm_calls where workspace_id = @workspace_id and run_id = @run_id order by 
 select pg_advisory_xact_lock(3, hashint8(@workspace_id::bigint));
 
 -- name: BudgetToday :one
-select coalesce(sum(input_tokens + output_tokens + reserved), 0)::bigint as tokens, coalesce(sum(cost_micros), 0)::bigint as cost_micros
-from llm_calls where workspace_id = @workspace_id and created_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC';
+select coalesce(sum(input_tokens + output_tokens + reserved), 0)::bigint as tokens, coalesce(sum(coalesce(cost_micros, 0) + reserved_micros), 0)::bigint as cost_micros
+from llm_calls where workspace_id = @workspace_id and sent_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC';
 
 -- name: CallsExpire :execrows
 -- System role: an expired lease means a call that nobody waits for any more.

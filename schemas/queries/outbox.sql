@@ -12,7 +12,7 @@ with due as (
 )
 update outbox o set due_at = now() + least(interval '1 minute', interval '5 seconds' * power(2, least(o.attempts, 6))), attempts = o.attempts + 1
 from due where o.id = due.id
-returning o.workspace_id, o.id, o.kind, o.key, o.attempts;
+returning o.workspace_id, o.id, o.kind, o.key, o.attempts, extract(epoch from o.due_at - now())::float8 as claim_seconds;
 
 -- name: OutboxNote :exec
 update outbox set last_error = @last_error where id = @id;

@@ -1,23 +1,27 @@
 -- name: DocGet :one
-select doc, terms, text from search_docs where workspace_id = @workspace_id and kind = @kind and owner_id = @owner_id for update;
+select doc, terms from search_docs where workspace_id = @workspace_id and kind = @kind and owner_id = @owner_id for update;
 
 -- name: DocText :one
-select text from search_docs where workspace_id = @workspace_id and doc = @doc;
+-- Locked, so that the text stands still until its vector is stored.
+select text from search_docs where workspace_id = @workspace_id and doc = @doc for no key update;
 
--- name: DocPut :one
-insert into search_docs (workspace_id, kind, owner_id, status, text, terms, event_time)
-values (@workspace_id, @kind, @owner_id, @status, @text, @terms, now())
-on conflict (workspace_id, kind, owner_id) do update
-  set status = excluded.status, text = excluded.text, terms = excluded.terms, event_time = excluded.event_time
-returning doc;
+-- name: DocOpen :execrows
+-- One of two writers makes the row; both then read it under its lock.
+insert into search_docs (workspace_id, kind, owner_id, status, text, terms) values (@workspace_id, @kind, @owner_id, @status, '', '{}')
+on conflict (workspace_id, kind, owner_id) do nothing;
+
+-- name: DocPut :exec
+update search_docs set status = @status, text = @text, terms = @terms, event_time = now() where workspace_id = @workspace_id and doc = @doc;
 
 -- name: StatsAdd :exec
 insert into lex_stats (workspace_id, docs) values (@workspace_id, @docs)
 on conflict (workspace_id) do update set docs = lex_stats.docs + excluded.docs;
 
--- name: TermsAdd :exec
--- Terms come sorted: every writer takes the rows in one order.
-insert into lex_terms (workspace_id, term, df) select @workspace_id, t, @df::int from unnest(@terms::int[]) t order by t
+-- name: TermsMove :exec
+-- One statement for those that rise and those that fall: every writer takes the
+-- rows in one order.
+insert into lex_terms (workspace_id, term, df)
+select @workspace_id, m.term, m.by from (select unnest(@terms::int[]) as term, unnest(@moves::int[]) as by) m order by m.term
 on conflict (workspace_id, term) do update set df = lex_terms.df + excluded.df;
 
 -- name: PostingsPut :exec

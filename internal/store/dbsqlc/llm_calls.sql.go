@@ -23,8 +23,8 @@ func (q *Queries) BudgetLock(ctx context.Context, workspaceID int64) error {
 }
 
 const BudgetToday = `-- name: BudgetToday :one
-select coalesce(sum(input_tokens + output_tokens + reserved), 0)::bigint as tokens, coalesce(sum(cost_micros), 0)::bigint as cost_micros
-from llm_calls where workspace_id = $1 and created_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'
+select coalesce(sum(input_tokens + output_tokens + reserved), 0)::bigint as tokens, coalesce(sum(coalesce(cost_micros, 0) + reserved_micros), 0)::bigint as cost_micros
+from llm_calls where workspace_id = $1 and sent_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'
 `
 
 type BudgetTodayRow struct {
@@ -41,7 +41,7 @@ func (q *Queries) BudgetToday(ctx context.Context, workspaceID int64) (BudgetTod
 
 const CallDone = `-- name: CallDone :execrows
 update llm_calls set state = 'done', reply = $1, refusal = $2, finish = $3, reply_model = $4, input_tokens = $5,
-  output_tokens = $6, estimated = $7, cost_micros = $8, reserved = 0, finished_at = now()
+  output_tokens = $6, estimated = $7, cost_micros = $8, reserved = 0, reserved_micros = 0, finished_at = now()
 where workspace_id = $9 and run_id = $10 and step = $11 and round = $12 and state <> 'done'
 `
 
@@ -112,7 +112,7 @@ func (q *Queries) CallExtend(ctx context.Context, arg CallExtendParams) (int64, 
 }
 
 const CallFailed = `-- name: CallFailed :execrows
-update llm_calls set state = 'failed', error_class = $1, error = $2, unknown = unknown + $3, reserved = 0, finished_at = now()
+update llm_calls set state = 'failed', error_class = $1, error = $2, unknown = unknown + $3, reserved = 0, reserved_micros = 0, finished_at = now()
 where workspace_id = $4 and run_id = $5 and step = $6 and round = $7 and state = 'started' and holder = $8
 `
 
@@ -145,7 +145,7 @@ func (q *Queries) CallFailed(ctx context.Context, arg CallFailedParams) (int64, 
 }
 
 const CallGet = `-- name: CallGet :one
-select workspace_id, run_id, step, round, state, stage, model, label, request, request_sha, holder, lease_until, attempts, unknown, reserved, reply, refusal, finish, reply_model, input_tokens, output_tokens, estimated, cost_micros, error_class, error, created_at, finished_at, (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
+select workspace_id, run_id, step, round, state, stage, model, label, request, request_sha, holder, lease_until, attempts, unknown, reserved, reserved_micros, reply, refusal, finish, reply_model, input_tokens, output_tokens, estimated, cost_micros, error_class, error, created_at, sent_at, finished_at, (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
 from llm_calls where workspace_id = $1 and run_id = $2 and step = $3 and round = $4
 `
 
@@ -157,35 +157,37 @@ type CallGetParams struct {
 }
 
 type CallGetRow struct {
-	WorkspaceID  int64
-	RunID        int64
-	Step         string
-	Round        int32
-	State        string
-	Stage        string
-	Model        string
-	Label        json.RawMessage
-	Request      string
-	RequestSha   []byte
-	Holder       uuid.UUID
-	LeaseUntil   time.Time
-	Attempts     int32
-	Unknown      int32
-	Reserved     int64
-	Reply        *string
-	Refusal      string
-	Finish       string
-	ReplyModel   string
-	InputTokens  int64
-	OutputTokens int64
-	Estimated    bool
-	CostMicros   *int64
-	ErrorClass   string
-	Error        string
-	CreatedAt    time.Time
-	FinishedAt   *time.Time
-	Leased       bool
-	LeaseSeconds float64
+	WorkspaceID    int64
+	RunID          int64
+	Step           string
+	Round          int32
+	State          string
+	Stage          string
+	Model          string
+	Label          json.RawMessage
+	Request        string
+	RequestSha     []byte
+	Holder         uuid.UUID
+	LeaseUntil     time.Time
+	Attempts       int32
+	Unknown        int32
+	Reserved       int64
+	ReservedMicros int64
+	Reply          *string
+	Refusal        string
+	Finish         string
+	ReplyModel     string
+	InputTokens    int64
+	OutputTokens   int64
+	Estimated      bool
+	CostMicros     *int64
+	ErrorClass     string
+	Error          string
+	CreatedAt      time.Time
+	SentAt         time.Time
+	FinishedAt     *time.Time
+	Leased         bool
+	LeaseSeconds   float64
 }
 
 func (q *Queries) CallGet(ctx context.Context, arg CallGetParams) (CallGetRow, error) {
@@ -212,6 +214,7 @@ func (q *Queries) CallGet(ctx context.Context, arg CallGetParams) (CallGetRow, e
 		&i.Attempts,
 		&i.Unknown,
 		&i.Reserved,
+		&i.ReservedMicros,
 		&i.Reply,
 		&i.Refusal,
 		&i.Finish,
@@ -223,6 +226,7 @@ func (q *Queries) CallGet(ctx context.Context, arg CallGetParams) (CallGetRow, e
 		&i.ErrorClass,
 		&i.Error,
 		&i.CreatedAt,
+		&i.SentAt,
 		&i.FinishedAt,
 		&i.Leased,
 		&i.LeaseSeconds,
@@ -231,24 +235,25 @@ func (q *Queries) CallGet(ctx context.Context, arg CallGetParams) (CallGetRow, e
 }
 
 const CallInsert = `-- name: CallInsert :exec
-insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, request_sha, holder, lease_until, reserved)
+insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, request_sha, holder, lease_until, reserved, reserved_micros)
 values ($1, $2, $3, $4, 'started', $5, $6, $7, $8, $9, $10,
-  now() + $11::interval, $12)
+  now() + $11::interval, $12, $13)
 `
 
 type CallInsertParams struct {
-	WorkspaceID int64
-	RunID       int64
-	Step        string
-	Round       int32
-	Stage       string
-	Model       string
-	Label       json.RawMessage
-	Request     string
-	RequestSha  []byte
-	Holder      uuid.UUID
-	Lease       time.Duration
-	Reserved    int64
+	WorkspaceID    int64
+	RunID          int64
+	Step           string
+	Round          int32
+	Stage          string
+	Model          string
+	Label          json.RawMessage
+	Request        string
+	RequestSha     []byte
+	Holder         uuid.UUID
+	Lease          time.Duration
+	Reserved       int64
+	ReservedMicros int64
 }
 
 func (q *Queries) CallInsert(ctx context.Context, arg CallInsertParams) error {
@@ -265,6 +270,7 @@ func (q *Queries) CallInsert(ctx context.Context, arg CallInsertParams) error {
 		arg.Holder,
 		arg.Lease,
 		arg.Reserved,
+		arg.ReservedMicros,
 	)
 	return err
 }
@@ -302,19 +308,20 @@ func (q *Queries) CallReplaceRequest(ctx context.Context, arg CallReplaceRequest
 
 const CallTakeOver = `-- name: CallTakeOver :execrows
 update llm_calls set state = 'started', holder = $1, lease_until = now() + $2::interval, attempts = attempts + 1,
-  unknown = unknown + (state = 'started')::int, error_class = '', error = '', reserved = $3
-where workspace_id = $4 and run_id = $5 and step = $6 and round = $7
+  unknown = unknown + (state = 'started')::int, error_class = '', error = '', sent_at = now(), reserved = $3, reserved_micros = $4
+where workspace_id = $5 and run_id = $6 and step = $7 and round = $8
   and (state in ('failed', 'unknown') or (state = 'started' and lease_until <= now()))
 `
 
 type CallTakeOverParams struct {
-	Holder      uuid.UUID
-	Lease       time.Duration
-	Reserved    int64
-	WorkspaceID int64
-	RunID       int64
-	Step        string
-	Round       int32
+	Holder         uuid.UUID
+	Lease          time.Duration
+	Reserved       int64
+	ReservedMicros int64
+	WorkspaceID    int64
+	RunID          int64
+	Step           string
+	Round          int32
 }
 
 func (q *Queries) CallTakeOver(ctx context.Context, arg CallTakeOverParams) (int64, error) {
@@ -322,6 +329,7 @@ func (q *Queries) CallTakeOver(ctx context.Context, arg CallTakeOverParams) (int
 		arg.Holder,
 		arg.Lease,
 		arg.Reserved,
+		arg.ReservedMicros,
 		arg.WorkspaceID,
 		arg.RunID,
 		arg.Step,

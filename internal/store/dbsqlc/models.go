@@ -21,24 +21,39 @@ type Conversation struct {
 }
 
 type DistillTask struct {
+	WorkspaceID    int64
+	RunID          int64
+	TaskKey        string
+	Position       int32
+	Name           string
+	Seqs           []int32
+	Lang           string
+	Stage          string
+	Outcome        string
+	Reason         string
+	Query          string
+	Candidates     json.RawMessage
+	Draft          json.RawMessage
+	Package        json.RawMessage
+	SkillID        *int64
+	Version        *int32
+	Notes          []string
+	EndedAt        *time.Time
+	BasedOnSkill   int64
+	BasedOnVersion int32
+}
+
+type PendingWrite struct {
 	WorkspaceID int64
-	RunID       int64
-	TaskKey     string
-	Position    int32
-	Name        string
-	Seqs        []int32
-	Lang        string
-	Stage       string
-	Outcome     string
+	ID          int64
+	SkillID     int64
+	BaseVersion int32
+	Version     json.RawMessage
 	Reason      string
-	Query       string
-	Candidates  json.RawMessage
-	Draft       json.RawMessage
-	Package     json.RawMessage
-	SkillID     *int64
-	Version     *int32
-	Notes       []string
-	EndedAt     *time.Time
+	Origin      string
+	State       string
+	CreatedAt   time.Time
+	DecidedAt   *time.Time
 }
 
 type Run struct {

@@ -33,15 +33,16 @@ with due as (
 )
 update outbox o set due_at = now() + least(interval '1 minute', interval '5 seconds' * power(2, least(o.attempts, 6))), attempts = o.attempts + 1
 from due where o.id = due.id
-returning o.workspace_id, o.id, o.kind, o.key, o.attempts
+returning o.workspace_id, o.id, o.kind, o.key, o.attempts, extract(epoch from o.due_at - now())::float8 as claim_seconds
 `
 
 type OutboxClaimRow struct {
-	WorkspaceID int64
-	ID          int64
-	Kind        string
-	Key         string
-	Attempts    int32
+	WorkspaceID  int64
+	ID           int64
+	Kind         string
+	Key          string
+	Attempts     int32
+	ClaimSeconds float64
 }
 
 // System role. A claim is a due time in the future: a relay that dies gives the row back by itself.
@@ -60,6 +61,7 @@ func (q *Queries) OutboxClaim(ctx context.Context, maxRows int32) ([]OutboxClaim
 			&i.Kind,
 			&i.Key,
 			&i.Attempts,
+			&i.ClaimSeconds,
 		); err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 const DocGet = `-- name: DocGet :one
-select doc, terms, text from search_docs where workspace_id = $1 and kind = $2 and owner_id = $3 for update
+select doc, terms from search_docs where workspace_id = $1 and kind = $2 and owner_id = $3 for update
 `
 
 type DocGetParams struct {
@@ -24,49 +24,66 @@ type DocGetParams struct {
 type DocGetRow struct {
 	Doc   int64
 	Terms []int32
-	Text  string
 }
 
 func (q *Queries) DocGet(ctx context.Context, arg DocGetParams) (DocGetRow, error) {
 	row := q.db.QueryRow(ctx, DocGet, arg.WorkspaceID, arg.Kind, arg.OwnerID)
 	var i DocGetRow
-	err := row.Scan(&i.Doc, &i.Terms, &i.Text)
+	err := row.Scan(&i.Doc, &i.Terms)
 	return i, err
 }
 
-const DocPut = `-- name: DocPut :one
-insert into search_docs (workspace_id, kind, owner_id, status, text, terms, event_time)
-values ($1, $2, $3, $4, $5, $6, now())
-on conflict (workspace_id, kind, owner_id) do update
-  set status = excluded.status, text = excluded.text, terms = excluded.terms, event_time = excluded.event_time
-returning doc
+const DocOpen = `-- name: DocOpen :execrows
+insert into search_docs (workspace_id, kind, owner_id, status, text, terms) values ($1, $2, $3, $4, '', '{}')
+on conflict (workspace_id, kind, owner_id) do nothing
 `
 
-type DocPutParams struct {
+type DocOpenParams struct {
 	WorkspaceID int64
 	Kind        string
 	OwnerID     int64
 	Status      string
-	Text        string
-	Terms       []int32
 }
 
-func (q *Queries) DocPut(ctx context.Context, arg DocPutParams) (int64, error) {
-	row := q.db.QueryRow(ctx, DocPut,
+// One of two writers makes the row; both then read it under its lock.
+func (q *Queries) DocOpen(ctx context.Context, arg DocOpenParams) (int64, error) {
+	result, err := q.db.Exec(ctx, DocOpen,
 		arg.WorkspaceID,
 		arg.Kind,
 		arg.OwnerID,
 		arg.Status,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const DocPut = `-- name: DocPut :exec
+update search_docs set status = $1, text = $2, terms = $3, event_time = now() where workspace_id = $4 and doc = $5
+`
+
+type DocPutParams struct {
+	Status      string
+	Text        string
+	Terms       []int32
+	WorkspaceID int64
+	Doc         int64
+}
+
+func (q *Queries) DocPut(ctx context.Context, arg DocPutParams) error {
+	_, err := q.db.Exec(ctx, DocPut,
+		arg.Status,
 		arg.Text,
 		arg.Terms,
+		arg.WorkspaceID,
+		arg.Doc,
 	)
-	var doc int64
-	err := row.Scan(&doc)
-	return doc, err
+	return err
 }
 
 const DocText = `-- name: DocText :one
-select text from search_docs where workspace_id = $1 and doc = $2
+select text from search_docs where workspace_id = $1 and doc = $2 for no key update
 `
 
 type DocTextParams struct {
@@ -74,6 +91,7 @@ type DocTextParams struct {
 	Doc         int64
 }
 
+// Locked, so that the text stands still until its vector is stored.
 func (q *Queries) DocText(ctx context.Context, arg DocTextParams) (string, error) {
 	row := q.db.QueryRow(ctx, DocText, arg.WorkspaceID, arg.Doc)
 	var text string
@@ -257,19 +275,21 @@ func (q *Queries) StatsAdd(ctx context.Context, arg StatsAddParams) error {
 	return err
 }
 
-const TermsAdd = `-- name: TermsAdd :exec
-insert into lex_terms (workspace_id, term, df) select $1, t, $2::int from unnest($3::int[]) t order by t
+const TermsMove = `-- name: TermsMove :exec
+insert into lex_terms (workspace_id, term, df)
+select $1, m.term, m.by from (select unnest($2::int[]) as term, unnest($3::int[]) as by) m order by m.term
 on conflict (workspace_id, term) do update set df = lex_terms.df + excluded.df
 `
 
-type TermsAddParams struct {
+type TermsMoveParams struct {
 	WorkspaceID int64
-	Df          int32
 	Terms       []int32
+	Moves       []int32
 }
 
-// Terms come sorted: every writer takes the rows in one order.
-func (q *Queries) TermsAdd(ctx context.Context, arg TermsAddParams) error {
-	_, err := q.db.Exec(ctx, TermsAdd, arg.WorkspaceID, arg.Df, arg.Terms)
+// One statement for those that rise and those that fall: every writer takes the
+// rows in one order.
+func (q *Queries) TermsMove(ctx context.Context, arg TermsMoveParams) error {
+	_, err := q.db.Exec(ctx, TermsMove, arg.WorkspaceID, arg.Terms, arg.Moves)
 	return err
 }

@@ -1,0 +1,30 @@
+package host_test
+
+import (
+	"testing"
+
+	"cairn/internal/config"
+	"cairn/internal/distill"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/llm/llmtest"
+	"cairn/internal/run"
+)
+
+// Case E16: the embedder is down while a skill is committed.
+func TestASkillGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
+	t.Parallel()
+	p := openProtocol(t, func(c *config.Config) { c.EmbeddingModel, c.EmbeddingDimensions = "scripted-embedding", 64 })
+	p.Model.On(llmtest.Rule{Stage: "embed", Status: 503})
+	p.ScriptR1()
+	p.ended(p.Distill(hosttest.C1()), run.Completed, distill.Created)
+	if n := p.number("select count(*) from embeddings"); n != 0 {
+		t.Fatalf("%d vectors without an embedder", n)
+	}
+	p.until("the relay to meet the embedder", func() bool {
+		return p.number("select count(*) from outbox where kind = 'embed' and last_error <> ''") == 1
+	})
+	hosttest.Must(t, p.Model.Script(llmtest.Script{}))
+	p.exec("update outbox set due_at = now()")
+	p.until("the vector", func() bool { return p.number("select count(*) from embeddings") == 1 })
+	p.until("the duty to go", func() bool { return p.number("select count(*) from outbox") == 0 })
+}

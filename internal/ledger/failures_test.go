@@ -1,0 +1,103 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"cairn/internal/llm"
+	"cairn/internal/run"
+)
+
+func TestAFailedCallKeepsItsClassAndMayBeTriedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for step, c := range map[string]struct {
+		failure error
+		class   llm.Class
+		unknown int
+	}{
+		"overloaded":  {&llm.Error{Class: llm.Retryable, Status: 503, Sent: true, Message: "503"}, llm.Retryable, 0},
+		"dropped":     {&llm.Error{Class: llm.Retryable, Sent: true, Message: "connection broke"}, llm.Retryable, 1},
+		"unreachable": {&llm.Error{Class: llm.Retryable, Message: "no route"}, llm.Retryable, 0},
+		"key":         {&llm.Error{Class: llm.Auth, Status: 401, Sent: true, Message: "401"}, llm.Auth, 0},
+		"rejected":    {&llm.Error{Class: llm.Fatal, Status: 400, Sent: true, Message: "400"}, llm.Fatal, 0},
+		"too long":    {&llm.Error{Class: llm.ContextLength, Status: 400, Sent: true, Message: "too long"}, llm.ContextLength, 0},
+		"mystery":     {errors.New("who knows"), "", 1},
+	} {
+		b.model.answers(func(context.Context, int, string) (llm.Reply, error) { return llm.Reply{}, c.failure })
+		_, err := b.ask(t.Context(), step, "hi")
+		if !errors.Is(err, c.failure) {
+			t.Errorf("%s: %v", step, err)
+		}
+		row := b.row(step)
+		if row.State != run.CallFailed || row.ErrorClass != string(c.class) || row.Unknown != c.unknown || !strings.Contains(row.Error, c.failure.Error()) || row.FinishedAt == nil {
+			t.Errorf("%s: ledger %+v, want class %q, unknown %d", step, row, c.class, c.unknown)
+		}
+		b.model.answers(nil)
+		if _, err := b.ask(t.Context(), step, "changed"); err != nil {
+			t.Errorf("%s, again: %v", step, err)
+		}
+		row = b.row(step)
+		if row.State != run.CallDone || row.Attempts != 2 || row.Unknown != c.unknown || row.ErrorClass != "" || row.Error != "" {
+			t.Errorf("%s, again: ledger %+v", step, row)
+		}
+		if sent := b.model.requests(); sent[len(sent)-1] != sent[len(sent)-2] {
+			t.Errorf("%s: sent %q again, want the stored request", step, sent[len(sent)-1])
+		}
+	}
+	if n := b.number("select count(*) from llm_calls where reserved <> 0 or reserved_micros <> 0"); n != 0 {
+		t.Errorf("%d calls still hold a part of the budget", n)
+	}
+}
+
+func withSchema(r *llm.Request) { r.Schema = &llm.Schema{Name: "x", JSON: []byte(`{"type":"object"}`)} }
+
+// noSchema is an endpoint that does not know response_format.
+func noSchema(_ context.Context, _ int, body string) (llm.Reply, error) {
+	if strings.Contains(body, `"schema":true`) {
+		return llm.Reply{}, &llm.Error{Class: llm.NoSchema, Status: 400, Sent: true, Message: "response_format"}
+	}
+	return said("plain"), nil
+}
+
+func TestAnEndpointWithoutSchemasIsAskedOnceMoreWithout(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.model.answers(noSchema)
+	if r, err := b.ask(t.Context(), "s", "hi", withSchema); err != nil || r.Text != "plain" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	sent := b.model.requests()
+	if len(sent) != 2 || !strings.Contains(sent[1], `"schema":false`) {
+		t.Fatalf("sent %q", sent)
+	}
+	if n := b.number("select count(*) from llm_calls where request = $1 and request_sha = sha256(convert_to($1, 'UTF8'))", sent[1]); n != 1 {
+		t.Error("the stored request is not the one that was answered")
+	}
+	if c := b.row("s"); c.State != run.CallDone || c.Attempts != 1 {
+		t.Errorf("ledger %+v", c)
+	}
+}
+
+func TestTheFallBackIsTakenOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.model.answers(func(context.Context, int, string) (llm.Reply, error) {
+		return llm.Reply{}, &llm.Error{Class: llm.NoSchema, Status: 400, Sent: true, Message: "json_schema"}
+	})
+	if _, err := b.ask(t.Context(), "s", "hi", withSchema); err == nil {
+		t.Error("no error")
+	}
+	if n := len(b.model.requests()); n != 2 {
+		t.Errorf("%d requests, want 2", n)
+	}
+	b.model.answers(noSchema)
+	if _, err := b.ask(t.Context(), "s", "hi", withSchema); err != nil {
+		t.Error(err)
+	}
+	if sent := b.model.requests(); len(sent) != 3 || sent[2] != sent[1] {
+		t.Errorf("sent %q, want the stored plain request at once", sent)
+	}
+}

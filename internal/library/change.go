@@ -1,0 +1,158 @@
+package library
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/fault"
+	"cairn/internal/search"
+	"cairn/internal/skill"
+)
+
+// Rollback makes a new version that says what an old one said. Base is the head
+// that the caller has seen; 0 takes the one in force.
+func (l *Library) Rollback(ctx context.Context, ws, id int64, to, base int) (skill.Head, error) {
+	return l.change(ctx, ws, id, func(tx Tx, head skill.Head) (skill.Head, error) {
+		if base != 0 && base != head.Version {
+			return head, moved(head, base)
+		}
+		old, err := tx.Version(ctx, id, to)
+		if err != nil {
+			return head, err
+		}
+		current, err := tx.Version(ctx, id, head.Version)
+		if err != nil {
+			return head, err
+		}
+		if old.ContentSHA == current.ContentSHA {
+			return head, nil // it says that already
+		}
+		next := old
+		next.ChangeSummary, next.Origin = fmt.Sprintf("rolled back to version %d", to), "user"
+		next.Run, next.TaskKey = 0, ""
+		return l.advance(ctx, tx, head, next)
+	})
+}
+
+// Archive takes a skill out of use; it keeps its name and its history.
+func (l *Library) Archive(ctx context.Context, ws, id int64) (skill.Head, error) {
+	return l.setStatus(ctx, ws, id, skill.Archived, skill.Active, skill.Candidate, skill.Stale, skill.DraftStatus, skill.Quarantined)
+}
+
+// Restore puts an archived skill back into use.
+func (l *Library) Restore(ctx context.Context, ws, id int64) (skill.Head, error) {
+	return l.setStatus(ctx, ws, id, skill.Active, skill.Archived, skill.Stale)
+}
+
+// Approve makes a candidate active.
+func (l *Library) Approve(ctx context.Context, ws, id int64) (skill.Head, error) {
+	return l.setStatus(ctx, ws, id, skill.Active, skill.Candidate)
+}
+
+// Reject archives a candidate.
+func (l *Library) Reject(ctx context.Context, ws, id int64) (skill.Head, error) {
+	return l.setStatus(ctx, ws, id, skill.Archived, skill.Candidate)
+}
+
+// Pin freezes a skill against every change that no person makes.
+func (l *Library) Pin(ctx context.Context, ws, id int64, pinned bool) (skill.Head, error) {
+	return l.change(ctx, ws, id, func(tx Tx, head skill.Head) (skill.Head, error) {
+		head.Pinned = pinned
+		return head, tx.SetPinned(ctx, id, pinned)
+	})
+}
+
+// PendingList lists the changes that wait for approval.
+func (l *Library) PendingList(ctx context.Context, ws int64, max int) (out []Pending, err error) {
+	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+		out, err = tx.PendingList(ctx, max)
+		return err
+	})
+	return out, err
+}
+
+// ApproveChange makes a pending change the head of its skill. The head must be
+// the one that the change was made on.
+func (l *Library) ApproveChange(ctx context.Context, ws, pending int64) (head skill.Head, err error) {
+	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+		if err := tx.LockSkills(ctx); err != nil {
+			return err
+		}
+		p, err := tx.Pending(ctx, pending)
+		if err != nil {
+			return err
+		}
+		if head, err = tx.SkillHead(ctx, p.Skill); err != nil {
+			return err
+		}
+		if head.Version != p.Base {
+			return moved(head, p.Base)
+		}
+		if head, err = l.advance(ctx, tx, head, p.Version); err != nil {
+			return err
+		}
+		return tx.Decide(ctx, pending, "approved")
+	})
+	return head, err
+}
+
+// RejectChange drops a pending change.
+func (l *Library) RejectChange(ctx context.Context, ws, pending int64) error {
+	return l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+		if _, err := tx.Pending(ctx, pending); err != nil {
+			return err
+		}
+		return tx.Decide(ctx, pending, "rejected")
+	})
+}
+
+// setStatus moves a skill between states; being there already is success.
+func (l *Library) setStatus(ctx context.Context, ws, id int64, to skill.Status, from ...skill.Status) (skill.Head, error) {
+	return l.change(ctx, ws, id, func(tx Tx, head skill.Head) (skill.Head, error) {
+		if head.Status == to {
+			return head, nil
+		}
+		for _, f := range from {
+			if head.Status == f {
+				was := head.Status
+				head.Status = to
+				return head, tx.SetStatus(ctx, id, was, to)
+			}
+		}
+		return head, fault.New(fault.VersionConflict, fmt.Sprintf("skill %q is %s", head.Name, head.Status), fmt.Sprintf("this is for skills that are %v", from))
+	})
+}
+
+// change runs fn on a head that stands still.
+func (l *Library) change(ctx context.Context, ws, id int64, fn func(Tx, skill.Head) (skill.Head, error)) (head skill.Head, err error) {
+	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+		if err := tx.LockSkills(ctx); err != nil {
+			return err
+		}
+		if head, err = tx.SkillHead(ctx, id); err != nil {
+			return err
+		}
+		head, err = fn(tx, head)
+		return err
+	})
+	return head, err
+}
+
+// advance commits v as the version after head's. Its package is published: it
+// was uploaded before.
+func (l *Library) advance(ctx context.Context, tx Tx, head skill.Head, v skill.Version) (skill.Head, error) {
+	if err := tx.PublishPackage(ctx, v.PackageSHA); err != nil {
+		return head, err
+	}
+	text := v.SearchText()
+	number, err := tx.AdvanceSkill(ctx, head.ID, head.Version, v, search.NewDoc(search.KindSkill, head.ID, string(head.Status), text), l.embed(ctx, text), l.Space)
+	if err != nil {
+		return head, err
+	}
+	head.Version, head.Description = number, v.Description
+	return head, nil
+}
+
+func moved(head skill.Head, base int) error {
+	return fault.New(fault.VersionConflict, fmt.Sprintf("skill %q is at version %d, not %d", head.Name, head.Version, base), "look at the version in force, then decide again")
+}

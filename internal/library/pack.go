@@ -1,0 +1,35 @@
+package library
+
+import (
+	"context"
+	"path"
+
+	"cairn/internal/skill"
+)
+
+// Package reads the zip of a version, 0 for the head. In another name style
+// than it was made in, it is packed anew.
+func (l *Library) Package(ctx context.Context, ws, id int64, number int, style string) (name string, archive []byte, v skill.Version, err error) {
+	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+		head, err := tx.SkillHead(ctx, id)
+		if err != nil {
+			return err
+		}
+		if number == 0 {
+			number = head.Version
+		}
+		v, err = tx.Version(ctx, id, number)
+		return err
+	})
+	if err != nil {
+		return "", nil, v, err
+	}
+	folder := skill.Folder(v.Name, style)
+	if style == "" || path.Base(v.PackageKey) == folder+".zip" {
+		archive, err = l.Blobs.Get(ctx, v.PackageKey)
+		return path.Base(v.PackageKey), archive, v, err
+	}
+	markdown := skill.Compose(v.Name, v.Description, []byte(v.Body), skill.RenderOptions{NameStyle: style})
+	archive, err = skill.Zip(folder, markdown, v.Files)
+	return folder + ".zip", archive, v, err
+}

@@ -1,0 +1,94 @@
+package relay_test
+
+import (
+	"log/slog"
+	"testing"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	temporallog "go.temporal.io/sdk/log"
+
+	"cairn/internal/drive"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/run"
+)
+
+// Case E7: whoever accepted the run died before its workflow was started.
+func TestAnAcceptedRunIsStarted(t *testing.T) {
+	t.Parallel()
+	b := hosttest.OpenIdle(t)
+	admin := connect(t, b.AdminURL)
+	r := b.Accept(hosttest.C1())
+	pass := func(want int) {
+		t.Helper()
+		if n, err := b.Relay.Pass(t.Context()); err != nil || n != want {
+			t.Fatalf("took %d duties, %v; want %d", n, err, want)
+		}
+	}
+	pass(0) // it is left to its caller for a moment
+	if _, err := b.Temporal.DescribeWorkflowExecution(t.Context(), r.WorkflowID, ""); !isNotFound(err) {
+		t.Fatalf("before the relay: %v", err)
+	}
+	exec(t, admin, "update outbox set due_at = now()")
+	pass(1)
+	first := running(t, b, r)
+	exec(t, admin, "update outbox set due_at = now()")
+	pass(1)
+	if again := running(t, b, r); again != first {
+		t.Errorf("a second look started execution %s beside %s", again, first)
+	}
+	if n := scan[int](t, admin, "select count(*) from outbox where last_error = ''"); n != 1 {
+		t.Error("the duty does not stay until the run has ended")
+	}
+	// Temporal lost it: the run is given to it again.
+	hosttest.Must(t, b.Temporal.TerminateWorkflow(t.Context(), r.WorkflowID, "", "lost"))
+	exec(t, admin, "update outbox set due_at = now()")
+	pass(1)
+	if again := running(t, b, r); again == first {
+		t.Error("a terminated workflow was not started again")
+	}
+}
+
+func TestWithoutTemporalTheDutyIsNotedAndKept(t *testing.T) {
+	t.Parallel()
+	b := hosttest.OpenIdle(t)
+	admin := connect(t, b.AdminURL)
+	r := b.Accept(hosttest.C1())
+	exec(t, admin, "update outbox set due_at = now()")
+	down, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1", Namespace: "x", Logger: temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+	hosttest.Must(t, err)
+	defer down.Close()
+	broken := *b.Relay
+	broken.Driver = drive.Driver{Client: down}
+	if n, err := broken.Pass(t.Context()); err != nil || n != 1 {
+		t.Errorf("took %d duties, %v", n, err)
+	}
+	if why := scan[string](t, admin, "select last_error from outbox where attempts = 1"); why == "" {
+		t.Error("nothing was noted")
+	}
+	if status := scan[string](t, admin, "select status from runs"); status != string(run.Accepted) {
+		t.Errorf("the run is %s", status)
+	}
+	exec(t, admin, "update outbox set due_at = now()")
+	if _, err := b.Relay.Pass(t.Context()); err != nil {
+		t.Error(err)
+	}
+	running(t, b, r)
+}
+
+// running is the execution of a run's workflow.
+func running(t *testing.T, b *hosttest.Bundle, r run.Run) string {
+	t.Helper()
+	d, err := b.Temporal.DescribeWorkflowExecution(t.Context(), r.WorkflowID, "")
+	hosttest.Must(t, err)
+	if s := d.WorkflowExecutionInfo.Status; s != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		t.Fatalf("the workflow is %s", s)
+	}
+	return d.WorkflowExecutionInfo.Execution.RunId
+}
+
+func isNotFound(err error) bool {
+	_, is := err.(*serviceerror.NotFound)
+	return is
+}

@@ -1,0 +1,210 @@
+package store_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/internal/host/hosttest"
+)
+
+// What stands in the lists of this file was reviewed. A new table, policy,
+// grant or function fails here until somebody has looked at it.
+
+// unprotected are the tables of schema cairn that hold nobody's rows.
+var unprotected = []string{"goose_db_version"}
+
+// direct is the one form of a tenant policy: the planner sees a stable value
+// (spec/architecture.md §4.1), and ” stands for no workspace.
+var direct = regexp.MustCompile(`^\((workspace_id|id) = \(NULLIF\(current_setting\('cairn\.workspace'::text, true\), ''::text\)\)::bigint\)$`)
+
+// reviewedPolicies are all others: table.policy to roles for command using check.
+var reviewedPolicies = []string{
+	"api_keys.api_keys_definer {cairn_owner} r true -",           // resolve_key: who has a key's hash has the key
+	"embedding_spaces.embedding_spaces_all {public} * true true", // which models there are is no secret
+	"llm_calls.llm_calls_system_see {cairn_system} r (state = ANY (ARRAY['started'::text, 'unknown'::text])) -",
+	"llm_calls.llm_calls_system_expire {cairn_system} w (state = 'started'::text) (state = 'unknown'::text)",
+	"outbox.outbox_system {cairn_system} * true -",
+	"packages.packages_system {cairn_system} r (state <> 'live'::text) -",
+	"workspaces.workspaces_definer {cairn_owner} * true true", // open_workspace: a name is all that is known
+	"workspaces.workspaces_system {cairn_system} r true -",
+}
+
+// reviewedFunctions are all of schema cairn: name, security, search_path.
+var reviewedFunctions = []string{
+	"enter invoker search_path=cairn, pg_catalog, pg_temp",
+	"open_space definer search_path=cairn, public, pg_catalog, pg_temp",
+	"open_workspace definer search_path=cairn, pg_catalog, pg_temp",
+	"resolve_key definer search_path=cairn, pg_catalog, pg_temp",
+	"session_roles invoker -",
+}
+
+func TestEveryTableIsProtected(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.Space(t.Context(), "m", 4) // makes a partition
+	hosttest.Must(t, err)
+	tables := b.texts(`select format('%s %s %s %s', c.relname, c.relrowsecurity, c.relforcerowsecurity, exists (select from pg_policy p where p.polrelid = c.oid))
+from pg_class c where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p', 'm', 'f') order by 1`)
+	if len(tables) < 20 || !slices.ContainsFunc(tables, func(s string) bool { return strings.HasPrefix(s, "embeddings_space_1 ") }) {
+		t.Fatalf("the catalogue shows %q", tables)
+	}
+	for _, line := range tables {
+		name, state, _ := strings.Cut(line, " ")
+		if state != "t t t" && !slices.Contains(unprotected, name) {
+			t.Errorf("%s: row security, forced, policy: %s", name, state)
+		}
+	}
+	for _, name := range unprotected {
+		if grants := b.texts("select grantee::text from information_schema.role_table_grants where table_schema = 'cairn' and table_name = $1 and grantee <> 'cairn_owner'", name); len(grants) != 0 {
+			t.Errorf("%s has no policies and is granted to %v", name, grants)
+		}
+	}
+	if views := b.texts("select viewname::text from pg_views where schemaname = 'cairn'"); len(views) != 0 {
+		t.Errorf("views %v: reviewed ones need security_invoker", views)
+	}
+	if owners := b.texts("select distinct tableowner::text from pg_tables where schemaname = 'cairn'"); !slices.Equal(owners, []string{"cairn_owner"}) {
+		t.Errorf("tables belong to %v", owners)
+	}
+}
+
+func TestPoliciesAreTheDirectForm(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.Space(t.Context(), "m", 4)
+	hosttest.Must(t, err)
+	var others []string
+	for _, line := range b.texts(`select concat_ws('|', c.relname, p.polname, (select array_agg(coalesce(r.rolname, 'public') order by 1) from unnest(p.polroles) o left join pg_roles r on r.oid = o)::text,
+  p.polcmd, p.polpermissive, coalesce(pg_get_expr(p.polqual, p.polrelid), '-'), coalesce(pg_get_expr(p.polwithcheck, p.polrelid), '-'))
+from pg_policy p join pg_class c on c.oid = p.polrelid where c.relnamespace = 'cairn'::regnamespace order by 1`) {
+		f := strings.Split(line, "|")
+		if f[4] != "t" {
+			t.Errorf("%s: a restrictive policy", line)
+		}
+		if f[2] == "{cairn_app}" && f[3] == "*" && direct.MatchString(f[5]) && f[6] == "-" {
+			continue
+		}
+		others = append(others, f[0]+"."+strings.Join([]string{f[1], f[2], f[3], f[5], f[6]}, " "))
+	}
+	compare(t, "policies", others, reviewedPolicies)
+}
+
+func TestGrantsAreTheReviewedOnes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.Space(t.Context(), "m", 4)
+	hosttest.Must(t, err)
+	compare(t, "grants", b.grants(), reviewedGrants)
+}
+
+func TestFunctionsAreTheReviewedOnes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	compare(t, "functions", b.texts(`select concat_ws(' ', p.proname, case when p.prosecdef then 'definer' else 'invoker' end, coalesce(array_to_string(p.proconfig, ';'), '-'))
+from pg_proc p where p.pronamespace = 'cairn'::regnamespace order by 1`), reviewedFunctions)
+	compare(t, "definer functions that anybody may call", b.texts(`select p.proname::text from pg_proc p
+where p.pronamespace = 'cairn'::regnamespace and p.prosecdef and (p.proacl is null or exists (select from aclexplode(p.proacl) a where a.grantee = 0))`), nil)
+}
+
+// A temporary table of the same name would come first in a search path that
+// does not name pg_temp, and with it whatever the caller wrote there.
+func TestATemporaryTableCannotStandInForARealOne(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	app := b.as("cairn_app")
+	b.exec("update workspaces set state = 'erasing' where id = $1", b.a.ID)
+	app.do("create temp table workspaces as select $1::bigint as id, 'a'::text as external_id, 'forged'::text as key, 'active'::text as state", b.a.ID)
+	app.do("grant all on pg_temp.workspaces to public")
+	app.refuses("CA001", "select cairn.enter($1)", b.a.ID)
+	if n := app.number("select count(*) from cairn.open_workspace('a', false) where ws_key <> 'forged'"); n != 1 {
+		t.Error("open_workspace read the caller's own table")
+	}
+}
+
+// spec/postgres.md: under row-level security a GIN index is not used, since @@ is
+// not leakproof, and an HNSW index shared by workspaces gives too few rows.
+func TestEveryIndexIsOfAKindThatPoliciesLeaveUsable(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.Space(t.Context(), "m", 4)
+	hosttest.Must(t, err)
+	compare(t, "indexes that are no b-tree", b.texts(`select i.relname || ' ' || am.amname from pg_class i join pg_am am on am.oid = i.relam
+where i.relnamespace = 'cairn'::regnamespace and i.relkind in ('i', 'I') and am.amname <> 'btree'`), nil)
+	compare(t, "columns for text search", b.texts("select table_name || '.' || column_name from information_schema.columns where table_schema = 'cairn' and data_type in ('tsvector', 'tsquery')"), nil)
+}
+
+// Every reference between rows of workspaces stays inside one.
+func TestReferencesStayInsideAWorkspace(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.seed(b.a)
+	loose := b.texts(`select c.conrelid::regclass || '.' || c.conname from pg_constraint c
+where c.contype = 'f' and c.connamespace = 'cairn'::regnamespace
+  and exists (select from pg_attribute a where a.attrelid = c.confrelid and a.attname = 'workspace_id')
+  and not exists (select from pg_attribute a where a.attrelid = c.conrelid and a.attname = 'workspace_id' and a.attnum = any(c.conkey))`)
+	compare(t, "references without the workspace", loose, nil)
+	app := b.as("cairn_app")
+	app.do("begin")
+	app.do("select cairn.enter($1)", b.b.ID)
+	app.refuses("23503", "insert into messages (workspace_id, conversation_id, seq, external_id, role, content) values ($1, $2, 1, '1', 'user', '')",
+		b.b.ID, b.number("select id from conversations where workspace_id = $1", b.a.ID))
+}
+
+func TestTheSystemRoleReadsNoTexts(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.seed(b.a)
+	system := b.as("cairn_system")
+	for _, read := range []string{
+		"select content from messages", "select title from conversations", "select request from llm_calls", "select reply from llm_calls", "select label from llm_calls",
+		"select error from llm_calls", "select body from skill_versions", "select description from skill_versions", "select content from skill_files", "select content from distill_files",
+		"select name from distill_tasks", "select draft from distill_tasks", "select text from search_docs", "select v from embeddings", "select v from embeddings_space_1",
+		"select version from pending_writes", "select reason from failure_memos", "select hash from api_keys", "select cairn.resolve_key('x')", "select spec from runs", "select result from tool_op_log", "select settings from workspaces", "select key from packages", "select * from llm_calls",
+		"update llm_calls set reply = 'x'", "update outbox set key = '7'", "insert into outbox (workspace_id, kind, key) values (1, 'drive', '1')", "select cairn.open_workspace('a', true)"} {
+		system.refuses("42501", read)
+	}
+	if n := system.number("select count(*) from (select due_at, kind, key from outbox) x"); n != 1 {
+		t.Errorf("sees %d duties, want 1", n)
+	}
+}
+
+// catalogue is all that the golden lists are about, as one text.
+func (b *bundle) catalogue() string {
+	b.t.Helper()
+	return strings.Join(slices.Concat(b.grants(),
+		b.texts("select format('%s.%s %s %s %s', tablename, policyname, roles, qual, with_check) from pg_policies where schemaname = 'cairn' order by 1"),
+		b.texts("select format('%s.%s %s %s', table_name, column_name, data_type, column_default) from information_schema.columns where table_schema = 'cairn' order by 1"),
+		b.texts("select indexdef from pg_indexes where schemaname = 'cairn' order by 1")), "\n")
+}
+
+// grants lists what the two roles that serve requests, and everybody, may do:
+// table role: privileges, a privilege on columns with their names.
+func (b *bundle) grants() []string {
+	b.t.Helper()
+	return b.texts(`
+with acl as (
+  select c.oid, c.relname, a.grantee, a.privilege_type, null::text as columns from pg_class c, aclexplode(c.relacl) a
+  where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+  union all
+  select c.oid, c.relname, a.grantee, a.privilege_type, string_agg(t.attname, ' ' order by t.attname) from pg_class c join pg_attribute t on t.attrelid = c.oid, aclexplode(t.attacl) a
+  where c.relnamespace = 'cairn'::regnamespace group by 1, 2, 3, 4
+)
+select format('%s %s: %s', relname, coalesce(r.rolname, 'public'), string_agg(lower(privilege_type) || coalesce('(' || columns || ')', ''), ', ' order by privilege_type))
+from acl left join pg_roles r on r.oid = acl.grantee where r.rolname is distinct from 'cairn_owner' group by relname, r.rolname order by 1`)
+}
+
+// compare tells the lines that one side lacks.
+func compare(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	for _, line := range got {
+		if !slices.Contains(want, line) {
+			t.Errorf("%s: not reviewed: %s", what, line)
+		}
+	}
+	for _, line := range want {
+		if !slices.Contains(got, line) {
+			t.Errorf("%s: gone: %s", what, line)
+		}
+	}
+}

@@ -1,0 +1,26 @@
+package store
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// CheckRoleOf does what start-up does with a login whose sessions run as role.
+func CheckRoleOf(ctx context.Context, url, role string) error {
+	p, err := pool(ctx, url, role, 1)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	return checkRole(ctx, p)
+}
+
+// AppPool is the application's pool.
+func (s *Store) AppPool() *pgxpool.Pool { return s.app }
+
+// SystemPool is the system role's pool.
+func (s *Store) SystemPool() *pgxpool.Pool { return s.system }
+
+// Astray is q with its statements about another workspace than the one entered.
+func (q Queries) Astray(ws int64) Queries { return Queries{ws: ws, q: q.q} }

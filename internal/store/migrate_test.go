@@ -1,0 +1,61 @@
+package store_test
+
+import (
+	"sync"
+	"testing"
+
+	"cairn/internal/store"
+)
+
+func TestMigratingAgainDoesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.seed(b.a)
+	before := b.catalogue()
+	applied, err := store.Migrate(t.Context(), b.url)
+	if err != nil || len(applied) != 0 {
+		t.Errorf("applied %v, %v; want nothing", applied, err)
+	}
+	if after := b.catalogue(); after != before {
+		t.Errorf("the schema was\n%s\nand is\n%s", before, after)
+	}
+	if n := b.number("select count(*) from skills"); n != 1 {
+		t.Errorf("%d skills left", n)
+	}
+}
+
+func TestTwoProcessesMayMigrateAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t) // the server's roles are there
+	url := b.empty()
+	const processes = 4
+	var wait sync.WaitGroup
+	applied := make([][]int64, processes)
+	errs := make([]error, processes)
+	for i := range processes {
+		wait.Go(func() { applied[i], errs[i] = store.Migrate(t.Context(), url) })
+	}
+	wait.Wait()
+	count := map[int64]int{}
+	for i := range processes {
+		if errs[i] != nil {
+			t.Errorf("process %d: %v", i, errs[i])
+		}
+		for _, version := range applied[i] {
+			count[version]++
+		}
+	}
+	for version, n := range count {
+		if n != 1 {
+			t.Errorf("migration %d was applied %d times", version, n)
+		}
+	}
+	if len(count) == 0 {
+		t.Error("nothing was applied")
+	}
+	s, err := store.Open(t.Context(), url, store.Options{})
+	if err != nil {
+		t.Fatalf("open what was migrated: %v", err)
+	}
+	s.Close()
+}

@@ -1,0 +1,71 @@
+package store_test
+
+import "cairn/internal/store"
+
+// secret is in every text of a seeded workspace.
+const secret = "the vault code is 4711"
+
+// seed puts a row into every table of a workspace.
+func (b *bundle) seed(ws store.Workspace) {
+	b.t.Helper()
+	space, err := b.Space(b.t.Context(), "seeded", 3)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.exec(`
+with conversation as (
+  insert into conversations (workspace_id, external_id, title) values ($1, 'c', $3) returning id
+), message as (
+  insert into messages (workspace_id, conversation_id, seq, external_id, role, content) select $1, id, 0, '0', 'user', $3 from conversation
+), run as (
+  insert into runs (workspace_id, kind, business_key, args_sha, conversation_id, spec, workflow_id)
+  select $1, 'distill', 'k', sha256('x'), id, '{}', 'w' from conversation returning id
+), task as (
+  insert into distill_tasks (workspace_id, run_id, task_key, position, name, seqs, lang) select $1, id, 't', 0, $3, '{0}', 'en' from run
+), file as (
+  insert into distill_files (workspace_id, run_id, task_key, kind, name, content) select $1, id, 't', 'scripts', 'x.py', $3 from run
+), call as (
+  insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, request_sha, holder, lease_until)
+  select $1, id, 'chunk', 0, 'started', 'chunk', 'm', '{}', $3, sha256('x'), gen_random_uuid(), now() - interval '1 hour' from run
+), op as (
+  insert into tool_op_log (workspace_id, op_id, args_sha, result) values ($1, 'op', sha256('x'), to_jsonb($3::text))
+), duty as (
+  insert into outbox (workspace_id, kind, key) select $1, 'drive', id from run
+), skill as (
+  insert into skills (workspace_id, name, head_version, origin) values ($1, 'vault', 1, 'distill') returning id
+), package as (
+  insert into packages (workspace_id, sha256, key, bytes, touched_at) values ($1, sha256('x'), 'key-' || $1, 1, now() - interval '1 hour')
+), version as (
+  insert into skill_versions (workspace_id, skill_id, version, base_version, display_name, description, body, lang, content_sha256, package_sha256, origin)
+  select $1, id, 1, 0, 'Vault', $3, $3, 'en', sha256('x'), sha256('x'), 'distill' from skill
+), skill_file as (
+  insert into skill_files (workspace_id, skill_id, version, path, content) select $1, id, 1, 'scripts/x.py', $3 from skill
+), source as (
+  insert into skill_sources (workspace_id, skill_id, version, conversation_id, from_seq, to_seq)
+  select $1, skill.id, 1, conversation.id, 0, 0 from skill, conversation
+), pending as (
+  insert into pending_writes (workspace_id, skill_id, base_version, version, reason, origin) select $1, id, 1, to_jsonb($3::text), $3, 'distill' from skill
+), use as (
+  insert into skill_uses (workspace_id, skill_id, use_id, version) select $1, id, 'u', 1 from skill
+), memo as (
+  insert into failure_memos (workspace_id, key, code, reason) values ($1, 'x', 'model_refused', $3)
+), key as (
+  insert into api_keys (workspace_id, name, hash, hint, scopes) values ($1, $3, sha256($1::text::bytea), 'ck', '{}')
+), doc as (
+  insert into search_docs (workspace_id, kind, owner_id, status, text, terms) select $1, 'skill', id, 'active', $3, '{7}' from skill returning doc
+), stats as (
+  insert into lex_stats (workspace_id, docs) values ($1, 1)
+), term as (
+  insert into lex_terms (workspace_id, term, df) values ($1, 7, 1)
+), posting as (
+  insert into lex_postings (workspace_id, term, doc, w) select $1, 7, doc, 1 from doc
+)
+insert into embeddings (workspace_id, doc, space, v) select $1, doc, $2, '[1,0,0]' from doc`, ws.ID, space, secret)
+}
+
+// tenantTables are the tables whose rows belong to workspaces, partitions left out.
+func (b *bundle) tenantTables() []string {
+	b.t.Helper()
+	return b.texts(`select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'workspace_id'
+where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1`)
+}

@@ -1,0 +1,93 @@
+-- +goose Up
+-- The library: what happens to skills after they were made.
+
+-- The head that a task's draft has been joined with by a model, or that it was
+-- shown: a package on any other head needs a merge first.
+alter table distill_tasks add column based_on_skill bigint not null default 0;
+alter table distill_tasks add column based_on_version int not null default 0;
+
+alter table skill_versions add column risk text[] not null default '{}';       -- findings of the scan, never their text
+alter table skill_versions add column redactions int not null default 0;       -- secrets that were kept from the model
+
+-- A change that waits for approval. The head does not move until then.
+create table pending_writes (
+  workspace_id bigint not null references workspaces,
+  id           bigint generated always as identity,
+  skill_id     bigint not null,
+  base_version int not null,
+  version      jsonb not null,                         -- what would become the head
+  reason       text not null,                          -- why it waits: upload, risk
+  origin       text not null,
+  state        text not null default 'pending' check (state in ('pending', 'approved', 'rejected')),
+  created_at   timestamptz not null default now(),
+  decided_at   timestamptz,
+  primary key (workspace_id, id),
+  foreign key (workspace_id, skill_id) references skills
+);
+create index pending_writes_open on pending_writes (workspace_id, skill_id) where state = 'pending';
+
+-- One row for each time that a skill was used, under the caller's id, so that a
+-- retry counts once; the counters of skills follow it.
+create table skill_uses (
+  workspace_id bigint not null,
+  skill_id     bigint not null,
+  use_id       text not null,
+  version      int not null,
+  outcome      text not null default '' check (outcome in ('', 'pass', 'fail')),
+  created_at   timestamptz not null default now(),
+  primary key (workspace_id, skill_id, use_id),
+  foreign key (workspace_id, skill_id) references skills
+);
+
+-- What failed for good is not tried again at once: the same messages, asked the
+-- same way, would only be paid for again.
+create table failure_memos (
+  workspace_id bigint not null references workspaces,
+  key          bytea not null,                         -- of the task's messages, the instructions and the model
+  code         text not null,
+  reason       text not null,
+  created_at   timestamptz not null default now(),
+  primary key (workspace_id, key)
+);
+
+create table api_keys (
+  workspace_id bigint not null references workspaces,
+  id           bigint generated always as identity,
+  name         text not null,
+  hash         bytea not null unique,                  -- SHA-256 of the key, which nobody keeps
+  hint         text not null,                          -- its first characters, to tell keys apart
+  scopes       text[] not null,
+  created_at   timestamptz not null default now(),
+  revoked_at   timestamptz,
+  primary key (workspace_id, id)
+);
+
+-- +goose StatementBegin
+do $$
+declare t text;
+begin
+  foreach t in array array['pending_writes', 'skill_uses', 'failure_memos', 'api_keys'] loop
+    execute format('alter table %I enable row level security', t);
+    execute format('alter table %I force row level security', t);
+    execute format($p$create policy %I on %I to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint)$p$, t || '_app', t);
+    execute format('grant select, insert on %I to cairn_app', t);
+  end loop;
+end $$;
+-- +goose StatementEnd
+grant update (state, decided_at) on pending_writes to cairn_app;
+grant update (outcome) on skill_uses to cairn_app;
+grant update (code, reason, created_at), delete on failure_memos to cairn_app;
+grant update (revoked_at) on api_keys to cairn_app;
+
+-- A key names its workspace, so it is looked up before any can be entered. The
+-- caller shows the hash of a key; only who has the key has its hash.
+create policy api_keys_definer on api_keys for select to cairn_owner using (true);
+-- +goose StatementBegin
+create function cairn.resolve_key(key_hash bytea) returns table (ws_id bigint, ws_name text, ws_key text, key_id bigint, key_scopes text[])
+language sql stable security definer set search_path = cairn, pg_catalog, pg_temp as $$
+  select w.id, w.external_id, w.key, k.id, k.scopes from api_keys k join workspaces w on w.id = k.workspace_id
+  where k.hash = key_hash and k.revoked_at is null and w.state = 'active'
+$$;
+-- +goose StatementEnd
+revoke all on function cairn.resolve_key(bytea) from public;
+grant execute on function cairn.resolve_key(bytea) to cairn_app;

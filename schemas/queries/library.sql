@@ -1,0 +1,74 @@
+-- name: VersionsList :many
+select v.version, v.base_version, v.description, v.origin, v.change_summary, v.model, v.run_id, v.degraded, v.violations, v.risk, v.content_sha256, v.created_at,
+  p.key as package_key, p.bytes as package_bytes
+from skill_versions v join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
+where v.workspace_id = @workspace_id and v.skill_id = @skill_id order by v.version desc limit @max_rows;
+
+-- name: SkillStatusSet :execrows
+update skills set status = @status, updated_at = now() where workspace_id = @workspace_id and id = @id and status = @was;
+
+-- name: SkillPinSet :execrows
+update skills set pinned = @pinned, updated_at = now() where workspace_id = @workspace_id and id = @id;
+
+-- name: DocStatusSet :execrows
+update search_docs set status = @status where workspace_id = @workspace_id and kind = @kind and owner_id = @owner_id;
+
+-- name: PackageKeyGet :one
+select key from packages where workspace_id = @workspace_id and sha256 = @sha256 and state = 'live';
+
+-- name: PendingPut :one
+insert into pending_writes (workspace_id, skill_id, base_version, version, reason, origin)
+values (@workspace_id, @skill_id, @base_version, @version, @reason, @origin) returning id;
+
+-- name: PendingGet :one
+select * from pending_writes where workspace_id = @workspace_id and id = @id for update;
+
+-- name: PendingList :many
+select p.id, p.skill_id, s.name, p.base_version, p.version, p.reason, p.origin, p.created_at
+from pending_writes p join skills s on s.workspace_id = p.workspace_id and s.id = p.skill_id
+where p.workspace_id = @workspace_id and p.state = 'pending' order by p.id limit @max_rows;
+
+-- name: PendingDecide :execrows
+update pending_writes set state = @state, decided_at = now() where workspace_id = @workspace_id and id = @id and state = 'pending';
+
+-- name: UseInsert :execrows
+insert into skill_uses (workspace_id, skill_id, use_id, version, outcome) values (@workspace_id, @skill_id, @use_id, @version, @outcome)
+on conflict (workspace_id, skill_id, use_id) do nothing;
+
+-- name: UseOutcome :execrows
+update skill_uses set outcome = @outcome where workspace_id = @workspace_id and skill_id = @skill_id and use_id = @use_id and outcome = '';
+
+-- name: SkillUsed :exec
+-- Reliability counts the prior as one observation and then averages in the passes.
+update skills set uses = uses + @uses, trials = trials + @trials, passes = passes + @passes, last_used_at = now(),
+  eta = (eta * (trials + 1) + @passes)::real / (trials + 1 + @trials)
+where workspace_id = @workspace_id and id = @id;
+
+-- name: MemoGet :one
+select code, reason from failure_memos where workspace_id = @workspace_id and key = @key and created_at > now() - @fresh::interval;
+
+-- name: MemoPut :exec
+insert into failure_memos (workspace_id, key, code, reason) values (@workspace_id, @key, @code, @reason)
+on conflict (workspace_id, key) do update set code = excluded.code, reason = excluded.reason, created_at = now();
+
+-- name: KeyInsert :one
+insert into api_keys (workspace_id, name, hash, hint, scopes) values (@workspace_id, @name, @hash, @hint, @scopes) returning id, created_at;
+
+-- name: KeysList :many
+select id, name, hint, scopes, created_at, revoked_at from api_keys where workspace_id = @workspace_id order by id;
+
+-- name: KeyRevoke :execrows
+update api_keys set revoked_at = now() where workspace_id = @workspace_id and id = @id and revoked_at is null;
+
+-- name: KeyResolve :one
+select ws_id::bigint as workspace, ws_name::text as name, ws_key::text as key, key_id::bigint as key_id, key_scopes::text[] as scopes from cairn.resolve_key(@hash::bytea);
+
+-- name: TaskBased :exec
+update distill_tasks set based_on_skill = @based_on_skill, based_on_version = @based_on_version, draft = @draft
+where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key and stage in ('extracted', 'packaged');
+
+-- name: PendingRelease :exec
+update packages p set state = 'pending', touched_at = now()
+where p.workspace_id = @workspace_id
+  and p.sha256 = (select decode(w.version ->> 'PackageSHA', 'hex') from pending_writes w where w.workspace_id = @workspace_id and w.id = @id and w.state = 'rejected')
+  and not exists (select from skill_versions v where v.workspace_id = p.workspace_id and v.package_sha256 = p.sha256);
