@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,14 +28,16 @@ func (c *cli) skills() *cobra.Command {
 	view := &cobra.Command{Use: "view SKILL", Short: "Print a skill's SKILL.md and what it rests on", Example: "  cairn skills view update-reservation-flights --version 1", Args: exactly(1, "the skill's name or number"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.viewSkill(cmd.Context(), args[0], version) }}
 	view.Flags().IntVar(&version, "version", 0, "a version (default: the one in force)")
-	var to string
+	var to, style string
 	export := &cobra.Command{Use: "export SKILL", Short: "Write a skill's package, a zip that other agents can install", Example: "  cairn skills export update-reservation-flights --to .", Args: exactly(1, "the skill's name or number"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.exportSkill(cmd.Context(), args[0], version, to)
+			return c.exportSkill(cmd.Context(), args[0], version, to, style)
 		}}
 	export.Flags().IntVar(&version, "version", 0, "a version (default: the one in force)")
+	export.Flags().StringVar(&style, "style", "", "folder and name: hyphen or underscore (default: as it was packed)")
 	export.Flags().StringVar(&to, "to", ".", "a folder, or the file to write")
 	cmd.AddCommand(list, view, export)
+	cmd.AddCommand(c.changes()...)
 	return cmd
 }
 
@@ -128,7 +131,7 @@ func (c *cli) viewSkill(ctx context.Context, name string, number int) error {
 	return nil
 }
 
-func (c *cli) exportSkill(ctx context.Context, name string, number int, to string) error {
+func (c *cli) exportSkill(ctx context.Context, name string, number int, to, style string) error {
 	s, err := c.open(ctx, needs{})
 	if err != nil {
 		return err
@@ -138,18 +141,18 @@ func (c *cli) exportSkill(ctx context.Context, name string, number int, to strin
 	if err != nil {
 		return err
 	}
-	archive, err := s.Blobs.Get(ctx, v.PackageKey)
+	file, archive, _, err := s.Library.Package(ctx, s.workspace.ID, v.SkillID, v.Number, style)
 	if err != nil {
 		return err
 	}
 	if info, err := os.Stat(to); err == nil && info.IsDir() {
-		to = filepath.Join(to, filepath.Base(v.PackageKey))
+		to = filepath.Join(to, file)
 	}
 	if err := os.WriteFile(to, archive, 0o644); err != nil {
 		return fault.Wrap(err, fault.InvalidArgument, "the package cannot be written to "+to, "give a folder that exists, or the path of a file in one")
 	}
 	if c.output == "json" {
-		return c.printJSON(map[string]any{"name": v.Name, "version": v.Number, "file": to, "bytes": len(archive), "sha256": fmt.Sprintf("%x", v.PackageSHA)})
+		return c.printJSON(map[string]any{"name": v.Name, "version": v.Number, "file": to, "bytes": len(archive), "sha256": fmt.Sprintf("%x", sha256.Sum256(archive))})
 	}
 	fmt.Fprintf(c.out, "%s, version %d: %s (%d bytes)\n", v.Name, v.Number, to, len(archive))
 	return nil

@@ -28,10 +28,23 @@ func (s *Service) Extract(ctx context.Context, ref run.Ref, key string) (plan Pl
 	if t.Draft != nil { // an earlier attempt was here
 		return planOf(*t.Draft), false, nil
 	}
-	draft, notes, err := s.extract(ctx, j, t)
+	stage := prompt.Extract
+	if j.spec.Mode == Simple {
+		stage = prompt.ExtractSimple
+	}
+	memo, err := memoKey(j, t, stage)
+	if err != nil {
+		return Plan{}, false, err
+	}
+	if m, found, err := s.remembered(ctx, j, memo); err != nil {
+		return Plan{}, false, err
+	} else if found {
+		return Plan{}, true, s.endTask(ctx, t, Failed, fmt.Sprintf("the same messages failed within the last day, and were not asked about again (%s: %s)", m.Code, m.Reason))
+	}
+	draft, notes, err := s.extract(ctx, j, t, stage)
 	if err != nil {
 		if f, over := terminal(err); over {
-			return Plan{}, true, s.endTask(ctx, t, Failed, f.Error())
+			return Plan{}, true, s.failTask(ctx, t, memo, f)
 		}
 		return Plan{}, false, err
 	}
@@ -53,16 +66,12 @@ func (s *Service) Extract(ctx context.Context, ref run.Ref, key string) (plan Pl
 	return planOf(draft), false, err
 }
 
-func (s *Service) extract(ctx context.Context, j job, t Task) (draft skill.Draft, notes []string, err error) {
+func (s *Service) extract(ctx context.Context, j job, t Task, stage prompt.Stage) (draft skill.Draft, notes []string, err error) {
 	candidates, err := s.readCandidates(ctx, t)
 	if err != nil {
 		return draft, nil, err
 	}
 	ms := j.messages(t.Seqs)
-	stage := prompt.Extract
-	if j.spec.Mode == Simple {
-		stage = prompt.ExtractSimple
-	}
 	err = s.ask(ctx, j, question{step: t.Key + "/extract", stage: stage, role: "extract", task: t.Key, lang: t.Lang,
 		material: prompt.Material{Task: t.Name, Question: t.Query, Messages: transcript.Material(ms, j.spec.Limits.ToolOutputChars), Candidates: candidates, Tools: toolsSeen(ms), Language: t.Lang},
 		decode: func(text string) error {

@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"cairn/internal/ledger"
 	"cairn/internal/run"
@@ -34,6 +35,8 @@ type Tx interface {
 	SaveRecall(ctx context.Context, t Task) error
 	SaveDraft(ctx context.Context, t Task, notes []string) error
 	SaveBase(ctx context.Context, t Task) error
+	Memo(ctx context.Context, key [32]byte, fresh time.Duration) (Memo, bool, error)
+	PutMemo(ctx context.Context, key [32]byte, m Memo) error
 	SaveWritten(ctx context.Context, t Task, kind string, files []WrittenFile) error
 	Written(ctx context.Context, t Task) ([]WrittenFile, error)
 	SavePackage(ctx context.Context, t Task) error

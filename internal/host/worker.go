@@ -35,9 +35,8 @@ func (h *Host) Work(ctx context.Context, queues []string) error {
 		workers = append(workers, h.worker(q))
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	var running sync.WaitGroup
-	defer running.Wait()
+	defer func() { cancel(); running.Wait() }() // in this order: the relay runs until it is told
 	if slices.Contains(queues, flow.QueueMain) {
 		running.Go(func() { h.Relay.Run(ctx) })
 	}

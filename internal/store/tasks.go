@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"cairn/internal/distill"
+	"cairn/internal/fault"
 	"cairn/internal/run"
 	"cairn/internal/skill"
 	"cairn/internal/store/dbsqlc"
@@ -155,4 +157,18 @@ func ints(in []int32) []int {
 		out[i] = int(v)
 	}
 	return out
+}
+
+// Memo looks for why the same material failed for good not longer than fresh ago.
+func (q Queries) Memo(ctx context.Context, key [32]byte, fresh time.Duration) (distill.Memo, bool, error) {
+	row, err := q.q.MemoGet(ctx, dbsqlc.MemoGetParams{WorkspaceID: q.ws, Key: key[:], Fresh: fresh})
+	if isNoRows(err) {
+		return distill.Memo{}, false, nil
+	}
+	return distill.Memo{Code: fault.Code(row.Code), Reason: row.Reason}, err == nil, classify("read the memo", err)
+}
+
+// PutMemo remembers why material failed for good.
+func (q Queries) PutMemo(ctx context.Context, key [32]byte, m distill.Memo) error {
+	return classify("store the memo", q.q.MemoPut(ctx, dbsqlc.MemoPutParams{WorkspaceID: q.ws, Key: key[:], Code: string(m.Code), Reason: storable(m.Reason)}))
 }

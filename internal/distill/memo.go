@@ -1,0 +1,63 @@
+package distill
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"cairn/internal/fault"
+	"cairn/internal/prompt"
+	"cairn/internal/transcript"
+)
+
+// memoFresh is how long a failure for good is remembered.
+const memoFresh = 24 * time.Hour
+
+// Memo is why the same messages, asked the same way, came to nothing.
+type Memo struct {
+	Code   fault.Code
+	Reason string
+}
+
+// memoKey names what a task's extraction rests on: messages, instructions,
+// model. The conversation's name is not part of it.
+func memoKey(j job, t Task, stage prompt.Stage) ([sha256.Size]byte, error) {
+	ms := j.messages(t.Seqs)
+	texts := make([]transcript.Message, len(ms))
+	for i, m := range ms {
+		texts[i] = transcript.Message{Role: m.Role, Content: m.Content, Name: m.Name, ToolCalls: m.ToolCalls}
+	}
+	raw, err := json.Marshal([]any{texts, j.spec.Instructions[instructionKey(stage, t.Lang)], j.spec.Models["extract"], j.spec.Mode})
+	if err != nil {
+		return [sha256.Size]byte{}, fmt.Errorf("encode the memo of task %s: %w", t.Key, err)
+	}
+	return sha256.Sum256(raw), nil
+}
+
+// remembered looks for a memo. A deliberate redo does not ask for it.
+func (s *Service) remembered(ctx context.Context, j job, key [sha256.Size]byte) (m Memo, found bool, err error) {
+	if j.run.Generation > 1 {
+		return m, false, nil
+	}
+	err = s.Store.Within(ctx, j.run.Ref.Workspace, func(tx Tx) error {
+		m, found, err = tx.Memo(ctx, key, memoFresh)
+		return err
+	})
+	return m, found, err
+}
+
+// failTask ends a task that no model could do, and remembers what the model did
+// not manage, so that the same material is not paid for again at once.
+func (s *Service) failTask(ctx context.Context, t Task, key [sha256.Size]byte, f *fault.Error) error {
+	t.Outcome, t.Reason = Failed, f.Error()
+	return s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error {
+		if f.Code == fault.ModelInvalid || f.Code == fault.ModelRefused {
+			if err := tx.PutMemo(ctx, key, Memo{Code: f.Code, Reason: f.Error()}); err != nil {
+				return err
+			}
+		}
+		return tx.EndTask(ctx, t)
+	})
+}
