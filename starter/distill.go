@@ -19,7 +19,7 @@ import (
 // distillFlags are the choices of one distillation.
 type distillFlags struct {
 	mode, gate, extract, request string
-	pick                         int
+	pick, from                   int
 	fresh, detach                bool
 }
 
@@ -40,6 +40,7 @@ func (c *cli) distill() *cobra.Command {
 	flags.StringVar(&f.extract, "extract", "auto", "auto, always or never: whether to ask the gate")
 	flags.StringVar(&f.request, "request-id", "", "id of the request; the same id is the same request (default: of the content)")
 	flags.IntVar(&f.pick, "pick", -1, "distil only the conversation at this position, from 0, of a file that holds several")
+	flags.IntVar(&f.from, "from", 0, "first message to distil, from 0; the ones before it only fill gaps")
 	flags.BoolVar(&f.fresh, "fresh", false, "distil again although it was done before, and pay again")
 	flags.BoolVar(&f.detach, "detach", false, "return when the requests are stored; a worker drives them to their end")
 	return cmd
@@ -117,7 +118,7 @@ func (s *session) accept(ctx context.Context, conversations []transcript.Convers
 	var refs []run.Ref
 	for _, conversation := range conversations {
 		r, _, err := s.Distill.Accept(ctx, distill.Request{Workspace: s.workspace.ID, WorkspaceKey: s.workspace.Key, ID: f.request,
-			Conversation: conversation, Channel: importChannel, Spec: spec, Fresh: f.fresh})
+			Conversation: conversation, Channel: importChannel, Spec: spec, From: f.from, Fresh: f.fresh})
 		if err != nil {
 			return nil, err
 		}

@@ -64,6 +64,9 @@ type Config struct {
 	ToolOutputChars int     `env:"SKILL_TOOL_OUTPUT_CHARS" envDefault:"1500"`
 	InputTokens     int     `env:"SKILL_CHUNK_INPUT_TOKENS" envDefault:"24000"`
 	Concurrency     int     `env:"SKILL_CONCURRENCY" envDefault:"5"`
+	HistoryMessages int     `env:"SKILL_HISTORY_MESSAGES" envDefault:"20"`
+	HistoryChars    int     `env:"SKILL_HISTORY_CHARS" envDefault:"5000"`
+	StrictEvidence  bool    `env:"SKILL_STRICT_EVIDENCE" envDefault:"false"`
 	RecallTopK      int     `env:"SKILL_RECALL_TOP_K" envDefault:"5"`
 	RecallMinSim    float64 `env:"SKILL_RECALL_MIN_SIM" envDefault:"0.35"`
 	MergeSim        float64 `env:"SKILL_MERGE_SIM" envDefault:"0.88"`
@@ -73,6 +76,13 @@ type Config struct {
 
 	// Packages that no version came to use are deleted after twice this.
 	PackageGrace time.Duration `env:"SKILL_ARTIFACT_GC_GRACE" envDefault:"168h"`
+
+	// Gateway.
+	Listen        string  `env:"CAIRN_LISTEN" envDefault:"127.0.0.1:8080"`  // host:port; port 0 takes a free one
+	PublicBaseURL string  `env:"PUBLIC_BASE_URL"`                           // before the paths of links, such as https://cairn.example; empty leaves them relative
+	RequestBytes  int64   `env:"CAIRN_REQUEST_BYTES" envDefault:"16777216"` // of one request's body
+	RateLimit     float64 `env:"CAIRN_RATE_LIMIT" envDefault:"50"`          // requests a second for each key in one gateway, twice as many at once; 0 means no limit
+	Metrics       string  `env:"CAIRN_METRICS" envDefault:"open"`           // open to everybody who reaches the address, key (with scope admin), or off
 
 	// Processes.
 	DatabaseConns int           `env:"CAIRN_DATABASE_CONNS" envDefault:"16"`
@@ -147,6 +157,9 @@ func (c Config) validate() error {
 		oneOf("SKILL_GATE", c.Gate, "auto", "memos", "off"),
 		oneOf("SKILL_NAME_STYLE", c.NameStyle, "hyphen", "underscore"),
 		oneOf("CAIRN_STRUCTURED_OUTPUT", c.Structured, "auto", "json_schema", "json_object", "none"),
+		oneOf("CAIRN_METRICS", c.Metrics, "open", "key", "off"),
+		between("CAIRN_REQUEST_BYTES", float64(c.RequestBytes), 1<<10, 1<<30),
+		between("CAIRN_RATE_LIMIT", c.RateLimit, 0, 1e6),
 		oneOf("CAIRN_LOG", c.LogLevel, "debug", "info", "warn", "error"),
 		between("SKILL_CONCURRENCY", float64(c.Concurrency), 1, 100),
 		between("SKILL_MAX_TASKS", float64(c.MaxTasks), 1, 100),

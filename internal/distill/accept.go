@@ -21,6 +21,7 @@ type Request struct {
 	Conversation transcript.Conversation
 	Channel      string
 	Spec         Spec // configuration to pin; instructions and message range are filled in
+	From         int  // first message to distil; those before it are history
 	Fresh        bool // do it again although the request was made before, and pay again
 }
 
@@ -32,12 +33,16 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, made bool
 		return run.Run{}, false, fault.New(fault.InvalidArgument, "the conversation has no messages", "send at least one")
 	}
 	spec := r.Spec
-	spec.From, spec.To = 0, n-1
+	if r.From < 0 || r.From >= n {
+		return run.Run{}, false, fault.New(fault.InvalidArgument, fmt.Sprintf("the first message to distil is %d, the conversation has %d", r.From, n), fmt.Sprintf("use a position from 0 to %d", n-1))
+	}
+	spec.From, spec.To = r.From, n-1
 	args, err := json.Marshal(struct {
 		Conversation string
 		Messages     []transcript.Message
 		Options      Options
-	}{r.Conversation.ID, r.Conversation.Messages, spec.Options})
+		From         int `json:",omitempty"`
+	}{r.Conversation.ID, r.Conversation.Messages, spec.Options, r.From})
 	if err != nil {
 		return run.Run{}, false, fmt.Errorf("encode the request: %w", err)
 	}

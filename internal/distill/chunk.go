@@ -79,7 +79,25 @@ func (s *Service) divide(ctx context.Context, j job) ([]transcript.Task, error) 
 		return nil, fmt.Errorf("join the windows' tasks: %w", err)
 	}
 	tasks, _, err := transcript.DecodeTasks(raw, last, j.batch(), j.spec.Limits.MaxTasks)
-	return tasks, err
+	return j.own(tasks), err
+}
+
+// own leaves out what tasks say of messages that are none of the run's: its
+// history has been distilled before.
+func (j job) own(tasks []transcript.Task) []transcript.Task {
+	var out []transcript.Task
+	for _, t := range tasks {
+		ms := j.messages(t.Seqs)
+		if len(ms) < 2 {
+			continue
+		}
+		t.Seqs = nil
+		for _, m := range ms {
+			t.Seqs = append(t.Seqs, m.Seq)
+		}
+		out = append(out, t)
+	}
+	return out
 }
 
 // batch is what task keys are made unique by: a run of a request, whatever its generation.

@@ -2,6 +2,7 @@ package distill
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -51,6 +52,13 @@ func (s *Service) Extract(ctx context.Context, ref run.Ref, key string) (plan Pl
 	if reason := unfit(draft, j.spec.Limits); reason != "" {
 		return Plan{}, true, s.endTask(ctx, t, Skipped, reason)
 	}
+	if j.lessonsOnly() {
+		draft = lessonsOf(draft)
+		notes = append(notes, "the conversation failed: only its lessons are kept")
+		if len(draft.Experience) == 0 {
+			return Plan{}, true, s.endTask(ctx, t, Skipped, "the conversation failed, and taught no lesson")
+		}
+	}
 	t.Draft = &draft
 	for _, c := range t.Candidates {
 		if c.Handle == draft.Target {
@@ -73,13 +81,16 @@ func (s *Service) extract(ctx context.Context, j job, t Task, stage prompt.Stage
 	}
 	ms := j.messages(t.Seqs)
 	err = s.ask(ctx, j, question{step: t.Key + "/extract", stage: stage, role: "extract", task: t.Key, lang: t.Lang,
-		material: prompt.Material{Task: t.Name, Question: t.Query, Messages: transcript.Material(ms, j.spec.Limits.ToolOutputChars), Candidates: candidates, Tools: toolsSeen(ms), Language: t.Lang},
+		material: prompt.Material{Task: t.Name, Question: t.Query, Messages: transcript.Material(ms, j.spec.Limits.ToolOutputChars), History: j.newestHistory(), Candidates: candidates, Tools: toolsSeen(ms), Language: t.Lang},
 		decode: func(text string) error {
 			raw, err := llm.ExtractJSON(text)
 			if err != nil {
 				return err
 			}
 			draft, notes, err = skill.DecodeDraft(raw, j.spec.Mode, t.Seqs)
+			if err == nil && j.spec.Limits.StrictEvidence && !draft.Cited && draft.Action != skill.Skip {
+				err = errors.New("evidence is missing: cite the index of each message that the skill rests on")
+			}
 			return err
 		}})
 	if err == nil && draft.Target != "" && !slices.ContainsFunc(t.Candidates, func(c Candidate) bool { return c.Handle == draft.Target }) {
@@ -102,6 +113,11 @@ func unfit(d skill.Draft, l Limits) string {
 		return fmt.Sprintf("the model's confidence %.2f is below %.2f", *d.Confidence, l.MinConfidence)
 	}
 	return ""
+}
+
+// lessonsOf is what may be learnt from work that failed.
+func lessonsOf(d skill.Draft) skill.Draft {
+	return skill.Draft{Action: d.Action, Target: d.Target, Name: d.Name, Experience: d.Experience, Evidence: d.Evidence, Cited: d.Cited, Confidence: d.Confidence, Reason: d.Reason}
 }
 
 func planOf(d skill.Draft) Plan {

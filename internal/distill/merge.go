@@ -46,14 +46,16 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 	if err != nil || current == nil { // gone meanwhile: the package will say what to do
 		return err
 	}
-	merged, err := s.merge(ctx, j, t, *current)
-	if _, over := terminal(err); err != nil && !over {
-		return err
-	}
-	if err == nil && merged.Action != skill.Skip {
-		merged.Scripts, merged.Others = t.Draft.Scripts, t.Draft.Others // these are written already
-		merged.Target = t.Draft.Target                                  // a handle of the recall, not of this request
-		t.Draft = &merged
+	if !j.lessonsOnly() { // lessons are added to what is there; nothing is to be weighed
+		merged, err := s.merge(ctx, j, t, *current)
+		if _, over := terminal(err); err != nil && !over {
+			return err
+		}
+		if err == nil && merged.Action != skill.Skip {
+			merged.Scripts, merged.Others = t.Draft.Scripts, t.Draft.Others // these are written already
+			merged.Target = t.Draft.Target                                  // a handle of the recall, not of this request
+			t.Draft = &merged
+		}
 	}
 	t.Based = Base{Skill: current.SkillID, Version: current.Number}
 	return s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.SaveBase(ctx, t) })

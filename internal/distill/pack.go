@@ -3,6 +3,7 @@ package distill
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -43,6 +44,9 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 		p, unseen, err = s.rebase(ctx, tx, j, t, fresh, files, vector)
 		return err
 	})
+	if errors.Is(err, errNoSkill) {
+		return false, s.endTask(ctx, t, Skipped, "the conversation failed: it may add lessons to a skill, but make none")
+	}
 	if err != nil {
 		return false, err
 	}
@@ -56,6 +60,9 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 	v.Sources = skill.Ranges(j.run.Conversation, t.Draft.Evidence)
 	return false, s.upload(ctx, t, p, j.spec.NameStyle)
 }
+
+// errNoSkill says that a draft's lessons belong to no skill that is there.
+var errNoSkill = errors.New("there is no skill to add to")
 
 // originDistill is who wrote the versions that distillation makes.
 const originDistill = "distill"
@@ -96,6 +103,9 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 	head, err := s.target(ctx, tx, j, t, fresh, vector)
 	if err != nil {
 		return Package{}, false, err
+	}
+	if head == nil && j.lessonsOnly() {
+		return Package{}, false, errNoSkill
 	}
 	if head == nil {
 		if err := t.Draft.Complete(); err != nil { // an update of something that is not there any more

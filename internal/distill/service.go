@@ -10,9 +10,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
+	"unicode/utf8"
 
 	"cairn/internal/ledger"
+	"cairn/internal/prompt"
 	"cairn/internal/run"
 	"cairn/internal/search"
 	"cairn/internal/skill"
@@ -77,9 +80,10 @@ type Service struct {
 
 // job is a run with its pinned configuration and its transcript.
 type job struct {
-	run  run.Run
-	spec Spec
-	conv transcript.Conversation
+	run     run.Run
+	spec    Spec
+	conv    transcript.Conversation // the messages of the run
+	history []transcript.Message    // what came before them
 }
 
 // load reads a run, its configuration and its messages.
@@ -91,11 +95,31 @@ func (s *Service) load(ctx context.Context, ref run.Ref) (j job, err error) {
 		if err := json.Unmarshal(j.run.Spec, &j.spec); err != nil {
 			return fmt.Errorf("decode the configuration of run %d: %w", ref.Run, err)
 		}
-		j.conv, err = tx.Conversation(ctx, j.run.Conversation, j.spec.From, j.spec.To)
+		j.conv, err = tx.Conversation(ctx, j.run.Conversation, max(0, j.spec.From-j.spec.Limits.HistoryMessages), j.spec.To)
 		return err
 	})
+	first := slices.IndexFunc(j.conv.Messages, func(m transcript.Message) bool { return m.Seq >= j.spec.From })
+	if err == nil && first > 0 {
+		j.history, j.conv.Messages = j.conv.Messages[:first], j.conv.Messages[first:]
+	}
 	return j, err
 }
+
+// newestHistory is the end of the history that fits, whole messages only.
+func (j job) newestHistory() []prompt.Message {
+	rendered := transcript.Material(transcript.NonEmpty(j.history), j.spec.Limits.ToolOutputChars)
+	left := j.spec.Limits.HistoryChars
+	for i := len(rendered) - 1; i >= 0; i-- {
+		if left -= utf8.RuneCountInString(rendered[i].Content); left < 0 {
+			return rendered[i+1:]
+		}
+	}
+	return rendered
+}
+
+// lessonsOnly tells that the conversation failed: what was done in it is no
+// procedure, but what went wrong is worth remembering.
+func (j job) lessonsOnly() bool { return j.conv.Reward != nil && *j.conv.Reward <= 0 }
 
 // loadTask is load with one of the run's tasks.
 func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string) (j job, t Task, err error) {

@@ -28,11 +28,14 @@ type Limits struct {
 	ToolOutputChars int     `json:"tool_output_chars"` // of each tool message, in prompts; the store keeps all of it
 	InputTokens     int     `json:"input_tokens"`      // of one chunking call
 	RecallTopK      int     `json:"recall_top_k"`
-	RecallMinSim    float64 `json:"recall_min_sim"` // cosine
-	MergeSim        float64 `json:"merge_sim"`      // cosine from which a new skill is an old one
-	MinConfidence   float64 `json:"min_confidence"` // below it a draft is no skill; a draft without one is not asked
-	Repairs         int     `json:"repairs"`        // more rounds after an answer that does not fit
-	Parallel        int     `json:"parallel"`       // model calls of the run at once
+	RecallMinSim    float64 `json:"recall_min_sim"`   // cosine
+	MergeSim        float64 `json:"merge_sim"`        // cosine from which a new skill is an old one
+	MinConfidence   float64 `json:"min_confidence"`   // below it a draft is no skill; a draft without one is not asked
+	HistoryMessages int     `json:"history_messages"` // before the first message of the run, to fill gaps
+	HistoryChars    int     `json:"history_chars"`    // of these together, the newest first
+	StrictEvidence  bool    `json:"strict_evidence"`  // a draft must cite the messages that it rests on
+	Repairs         int     `json:"repairs"`          // more rounds after an answer that does not fit
+	Parallel        int     `json:"parallel"`         // model calls of the run at once
 }
 
 // Timing bounds the activities of a run.

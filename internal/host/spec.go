@@ -24,7 +24,8 @@ func DistillSpec(c config.Config, extract string) distill.Spec {
 			"chunk": cmp.Or(c.SkillsLLMChunk, all), "rewrite": cmp.Or(c.SkillsLLMRewrite, all), "extract": cmp.Or(c.SkillsLLMExtract, all), "merge": cmp.Or(c.SkillsLLMExtract, all),
 			"scripts": cmp.Or(c.SkillsLLMScripts, all), "doc": cmp.Or(c.SkillsLLMDocs, all)},
 		Limits: distill.Limits{MaxTasks: c.MaxTasks, ToolOutputChars: c.ToolOutputChars, InputTokens: c.InputTokens, RecallTopK: c.RecallTopK,
-			RecallMinSim: c.RecallMinSim, MergeSim: c.MergeSim, MinConfidence: c.MinConfidence, Repairs: c.Repairs, Parallel: c.Concurrency},
+			RecallMinSim: c.RecallMinSim, MergeSim: c.MergeSim, MinConfidence: c.MinConfidence,
+			HistoryMessages: c.HistoryMessages, HistoryChars: c.HistoryChars, StrictEvidence: c.StrictEvidence, Repairs: c.Repairs, Parallel: c.Concurrency},
 		Timing: distill.Timing{Model: rounds*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep, GiveUp: giveUp},
 	}
 }

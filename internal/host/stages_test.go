@@ -165,3 +165,62 @@ func TestAFileThatCannotBeWrittenDegradesTheSkill(t *testing.T) {
 		t.Errorf("SKILL.md:\n%s", text)
 	}
 }
+
+func TestHistoryFillsGapsAndIsNotTheSource(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	b.ScriptR1()
+	r := b.Distill(hosttest.C1(), func(r *distill.Request) { r.From, r.Spec.Extract = 6, transcript.ExtractAlways })
+	if r.Outcome != run.Completed || r.Messages != 8 || r.Tasks[0].Messages != 8 {
+		t.Fatalf("ended as %q over %d messages, task over %+v", r.Outcome, r.Messages, r.Tasks)
+	}
+	for _, call := range b.Model.Requests() {
+		_, history, found := strings.Cut(call.Last, `"history"`)
+		if call.Stage == "extract" && (!found || !strings.Contains(history, "bring it back")) {
+			t.Errorf("no history in the material: %s", call.Last)
+		}
+		if call.Stage == "chunk" && strings.Contains(call.Last, "bring it back") {
+			t.Error("the history was divided into tasks")
+		}
+	}
+	b.Within(func(ctx context.Context, q store.Queries) error {
+		v, err := q.Version(ctx, r.Tasks[0].SkillID, 1)
+		for _, s := range v.Sources {
+			if s.From < 6 {
+				t.Errorf("the skill rests on message %d, which is history", s.From)
+			}
+		}
+		return err
+	})
+}
+
+// A conversation that failed may add lessons to a skill, but no procedure, and
+// it makes no skill.
+func TestAFailedConversationTeachesLessonsOnly(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	failed := `{"name":"Service Deployment Rollback","description":"wrong","update":true,"old_memory_id":"S1","trigger":["wrong"],"procedure":"1. do the wrong thing","experience":["Never skip the probe"]}`
+	b.Model.On(llmtest.Rule{Stage: "extract", Match: "payment service", Reply: failed})
+	b.ScriptR1()
+	reward := 0.0
+	alone := c2("alone")
+	alone.Reward = &reward
+	if r := b.Distill(alone); r.Tasks[0].Outcome != distill.Skipped {
+		t.Errorf("a failed conversation made %+v", r.Tasks)
+	}
+	first := b.Distill(hosttest.C1()).Tasks[0]
+	beside := c2("beside")
+	beside.Reward = &reward
+	r := b.Distill(beside).Tasks[0]
+	if r.Outcome != distill.Updated || r.SkillID != first.SkillID {
+		t.Fatalf("task %+v", r)
+	}
+	b.Within(func(ctx context.Context, q store.Queries) error {
+		v, err := q.Version(ctx, r.SkillID, r.Version)
+		d := v.Document()
+		if !slices.Contains(d.Experience, "Never skip the probe") || strings.Contains(d.Procedure, "wrong") || slices.Contains(d.Trigger, "wrong") || d.Description == "wrong" {
+			t.Errorf("version %d: %+v", r.Version, d)
+		}
+		return err
+	})
+}

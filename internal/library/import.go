@@ -1,0 +1,104 @@
+package library
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"path"
+
+	"cairn/internal/fault"
+	"cairn/internal/lang"
+	"cairn/internal/search"
+	"cairn/internal/skill"
+)
+
+// Imported tells what became of an upload.
+type Imported struct {
+	Head    skill.Head `json:"skill"`
+	Pending int64      `json:"pending,omitempty"` // the change that waits for approval, when the skill was there before
+	Same    bool       `json:"same,omitempty"`    // the skill says all of it already
+}
+
+// Import takes a package that somebody made elsewhere. Its bytes are kept as
+// they are. A new skill is a candidate until it is approved, and so is a change
+// of one that is there; trusted makes both at once.
+func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin string, trusted bool) (out Imported, err error) {
+	u, err := skill.Unpack(archive)
+	if err != nil {
+		return out, err
+	}
+	v := skill.Version{Name: skill.Canonical(u.Document.Name), DisplayName: u.Document.Name, Description: u.Document.Description, Body: string(skill.RenderBody(u.Document)), Lang: lang.Detect(u.Markdown),
+		Files: u.Files, ContentSHA: skill.ContentHash(u.Document, u.Files), PackageSHA: sha256.Sum256(archive), Origin: origin, ChangeSummary: "imported", Violations: u.Notes}
+	v.PackageKey = fmt.Sprintf("%d/%s/%x/%s.zip", ws, skill.Folder(v.Name, l.NameStyle), v.PackageSHA[:6], skill.Folder(v.Name, l.NameStyle))
+	if err := l.upload(ctx, ws, v, archive, []byte(u.Markdown)); err != nil {
+		return out, err
+	}
+	text := v.SearchText()
+	vector := l.embed(ctx, text)
+	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+		if err := tx.LockSkills(ctx); err != nil {
+			return err
+		}
+		head, err := tx.SkillNamed(ctx, v.Name)
+		if fault.CodeOf(err) == fault.NotFound {
+			status := skill.Candidate
+			if trusted {
+				status = skill.Active
+			}
+			if err := tx.PublishPackage(ctx, v.PackageSHA); err != nil {
+				return err
+			}
+			id, err := tx.CreateSkill(ctx, v, status, search.NewDoc(search.KindSkill, 0, string(status), text), vector, l.Space)
+			if err != nil {
+				return err
+			}
+			out.Head, err = tx.SkillHead(ctx, id)
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		return l.importInto(ctx, tx, head.ID, v, trusted, &out)
+	})
+	return out, err
+}
+
+// importInto makes an upload a version, or a pending one, of a skill that is there.
+func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Version, trusted bool, out *Imported) (err error) {
+	if out.Head, err = tx.SkillHead(ctx, id); err != nil {
+		return err
+	}
+	current, err := tx.Version(ctx, id, out.Head.Version)
+	if err != nil {
+		return err
+	}
+	if current.ContentSHA == v.ContentSHA {
+		out.Same = true
+		return nil
+	}
+	if trusted {
+		out.Head, err = l.advance(ctx, tx, out.Head, v)
+		return err
+	}
+	if err := tx.PublishPackage(ctx, v.PackageSHA); err != nil { // collection must not take what waits
+		return err
+	}
+	out.Pending, err = tx.PutPending(ctx, Pending{Skill: id, Base: out.Head.Version, Version: v, Reason: "upload", Origin: v.Origin})
+	return err
+}
+
+// upload records the package, then stores its bytes and, beside them, the
+// SKILL.md for people to open.
+func (l *Library) upload(ctx context.Context, ws int64, v skill.Version, archive, markdown []byte) error {
+	err := l.Store.WithLibrary(ctx, ws, func(tx Tx) error { return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, len(archive)) })
+	if err != nil {
+		return err
+	}
+	if err := l.Blobs.Put(ctx, path.Join(path.Dir(v.PackageKey), "SKILL.md"), markdown); err != nil {
+		return fmt.Errorf("store SKILL.md: %w", err)
+	}
+	if err := l.Blobs.Put(ctx, v.PackageKey, archive); err != nil {
+		return fmt.Errorf("store the package: %w", err)
+	}
+	return nil
+}
