@@ -6,6 +6,11 @@
 // A key is written once. Writing the same bytes again is success, so a retried
 // upload needs no thought; writing others is fault.AlreadyExists. A reader sees
 // a whole object or none, whatever crashes in between.
+//
+// Local keeps objects in a directory, OSS in a bucket of Alibaba Cloud:
+//
+//	store, err := blob.OSS(blob.OSSConfig{Endpoint: "oss-cn-shanghai.aliyuncs.com", Bucket: "skills", …})
+//	url, err := store.Sign(ctx, key, 10*time.Minute) // to read without credentials
 package blob
 
 import (

@@ -74,6 +74,17 @@ type Config struct {
 	Repairs         int     `env:"SKILL_JSON_REPAIRS" envDefault:"2"`
 	NameStyle       string  `env:"SKILL_NAME_STYLE" envDefault:"hyphen"`
 
+	// Where packages are kept: a folder, or a bucket of Alibaba OSS.
+	Backend         string `env:"SKILLS_REPO_BACKEND" envDefault:"local"` // local or oss, in either case
+	OSSDir          string `env:"SKILLS_OSS_DIR" envDefault:"skill_memory/"`
+	OSSEndpoint     string `env:"OSS_ENDPOINT"`
+	OSSRegion       string `env:"OSS_REGION"`
+	OSSBucket       string `env:"OSS_BUCKET_NAME"`
+	OSSKeyID        string `env:"OSS_ACCESS_KEY_ID" secret:"all"`
+	OSSKeySecret    string `env:"OSS_ACCESS_KEY_SECRET" secret:"all"`
+	OSSSessionToken string `env:"OSS_SESSION_TOKEN" secret:"all"`
+	OSSSignature    string `env:"OSS_SIGNATURE_VERSION" envDefault:"v4"`
+
 	// Packages that no version came to use are deleted after twice this.
 	PackageGrace time.Duration `env:"SKILL_ARTIFACT_GC_GRACE" envDefault:"168h"`
 
@@ -109,6 +120,9 @@ func Load(environ []string, overrides map[string]string) (Config, error) {
 	all := map[string]string{}
 	for _, layer := range []map[string]string{file, values, overrides} {
 		maps.Copy(all, layer)
+	}
+	if err := resolveAliases(all); err != nil {
+		return Config{}, err
 	}
 	var c Config
 	if err := env.ParseWithOptions(&c, env.Options{Environment: all}); err != nil {
@@ -156,6 +170,7 @@ func (c Config) validate() error {
 		oneOf("SKILL_MODE", c.Mode, "full", "simple"),
 		oneOf("SKILL_GATE", c.Gate, "auto", "memos", "off"),
 		oneOf("SKILL_NAME_STYLE", c.NameStyle, "hyphen", "underscore"),
+		oneOf("SKILLS_REPO_BACKEND", strings.ToLower(c.Backend), "local", "oss"),
 		oneOf("CAIRN_STRUCTURED_OUTPUT", c.Structured, "auto", "json_schema", "json_object", "none"),
 		oneOf("CAIRN_METRICS", c.Metrics, "open", "key", "off"),
 		between("CAIRN_REQUEST_BYTES", float64(c.RequestBytes), 1<<10, 1<<30),

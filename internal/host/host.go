@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
@@ -63,8 +64,8 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger) (*Host, error)
 
 func (h *Host) build(ctx context.Context) (err error) {
 	c := h.Config
-	if h.Blobs, err = blob.Local(skillsDir(c)); err != nil {
-		return fmt.Errorf("open the package folder: %w", err)
+	if h.Blobs, err = blobs(c); err != nil {
+		return fmt.Errorf("open the package store: %w", err)
 	}
 	h.Embedder = embedder(c)
 	if h.Space, err = h.Store.Space(ctx, h.Embedder.Model(), h.Embedder.Dims()); err != nil {
@@ -124,6 +125,15 @@ func (h *Host) Close() {
 		h.Temporal.Close()
 	}
 	h.Store.Close()
+}
+
+// blobs is where packages are kept.
+func blobs(c config.Config) (blob.Store, error) {
+	if strings.EqualFold(c.Backend, "oss") {
+		return blob.OSS(blob.OSSConfig{Endpoint: c.OSSEndpoint, Region: c.OSSRegion, Bucket: c.OSSBucket, AccessKeyID: c.OSSKeyID, AccessKeySecret: c.OSSKeySecret,
+			SessionToken: c.OSSSessionToken, Dir: c.OSSDir, Signature: c.OSSSignature})
+	}
+	return blob.Local(skillsDir(c))
 }
 
 func skillsDir(c config.Config) string {

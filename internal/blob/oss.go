@@ -1,0 +1,197 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/aliyun/aliyun-oss-go-sdk/oss"
+
+	"cairn/internal/fault"
+)
+
+const (
+	longestOSSKey = 1023 // bytes with the prefix, the limit of OSS
+	// sumMeta is the object's own note of its SHA-256 in hex. OSS checked the
+	// Content-MD5 when it took the note, so it can be believed; an ETag is an
+	// MD5 only for some ways of writing and encrypting.
+	sumMeta = "Sha256"
+	// longestSigned is how long OSS lets a V4 signature live.
+	longestSigned = 7 * 24 * time.Hour
+)
+
+// OSSStore keeps objects in a bucket of Alibaba Cloud OSS, through its own SDK.
+// Each call is at most three requests and none is repeated: who calls decides
+// about retries, and fault.Table tells which failures deserve them.
+//
+// In a bucket with versioning OSS ignores the header that keeps an object from
+// being overwritten. There a key is written once only because nobody writes
+// other bytes to it, which holds for keys that contain a hash.
+type OSSStore struct {
+	bucket *oss.Bucket
+	prefix string // of every key; empty, or ending in a slash
+	base   string // URL of the bucket for people, ending in a slash
+}
+
+var _ Store = (*OSSStore)(nil)
+
+// OSS opens a bucket. It makes no request; it fails when a setting is missing
+// or cannot be right.
+func OSS(c OSSConfig) (*OSSStore, error) { return openOSS(c, ossTransport()) }
+
+func openOSS(c OSSConfig, transport http.RoundTripper) (*OSSStore, error) {
+	place, err := c.place()
+	if err != nil {
+		return nil, err
+	}
+	client, err := oss.New(place.endpoint, c.AccessKeyID, c.AccessKeySecret,
+		oss.AuthVersion(place.auth), oss.Region(place.region), oss.SecurityToken(c.SessionToken),
+		oss.VerifyObjectStrict(false), // else a key that begins with ? cannot be signed
+		oss.HTTPClient(&http.Client{Transport: noteStatus{transport}, Timeout: place.timeout, CheckRedirect: stay}))
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Misconfigured, "open OSS", "check OSS_ENDPOINT")
+	}
+	bucket, err := client.Bucket(c.Bucket)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Misconfigured, "OSS_BUCKET_NAME is not valid", "use the bucket's name as the OSS console shows it")
+	}
+	return &OSSStore{bucket: bucket, prefix: place.prefix, base: place.base}, nil
+}
+
+// Put writes an object unless its key is taken. OSS checks the bytes against
+// their MD5 before it keeps them.
+func (s *OSSStore) Put(ctx context.Context, key string, data []byte) error {
+	call, err := s.call(ctx, "write object", key)
+	if err != nil {
+		return err
+	}
+	sum, digest := sha256.Sum256(data), md5.Sum(data)
+	err = s.bucket.PutObject(call.name, bytes.NewReader(data), call.context, oss.ForbidOverWrite(true),
+		oss.ContentMD5(base64.StdEncoding.EncodeToString(digest[:])), oss.Meta(sumMeta, hex.EncodeToString(sum[:])))
+	if call.taken(err) {
+		return s.same(ctx, key, data, sum)
+	}
+	return call.trouble(err)
+}
+
+// same is nil when the object that is there already holds data.
+func (s *OSSStore) same(ctx context.Context, key string, data []byte, sum [sha256.Size]byte) error {
+	call, err := s.call(ctx, "compare object", key)
+	if err != nil {
+		return err
+	}
+	headers, err := s.bucket.GetObjectDetailedMeta(call.name, call.context)
+	if call.missing(err) {
+		return fault.Newf(fault.Unavailable, "object %q was deleted while it was being written", key)
+	}
+	if err != nil {
+		return call.trouble(err)
+	}
+	same := headers.Get(oss.HTTPHeaderContentLength) == strconv.Itoa(len(data))
+	if kept := headers.Get(oss.HTTPHeaderOssMetaPrefix + sumMeta); same && kept != "" {
+		same = kept == hex.EncodeToString(sum[:])
+	} else if same { // somebody else's upload
+		existing, err := s.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		same = bytes.Equal(existing, data)
+	}
+	if !same {
+		return fault.New(fault.AlreadyExists, fmt.Sprintf("object %q exists already with other content", key), "use a new key; objects never change")
+	}
+	return nil
+}
+
+// Get reads the whole object and checks it against the CRC that OSS sends.
+func (s *OSSStore) Get(ctx context.Context, key string) ([]byte, error) {
+	call, err := s.call(ctx, "read object", key)
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.bucket.DoGetObject(&oss.GetObjectRequest{ObjectKey: call.name}, []oss.Option{call.context})
+	if err != nil {
+		return nil, call.trouble(err)
+	}
+	data, err := io.ReadAll(result.Response)
+	if closed := result.Response.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		result.Response.ClientCRC = result.ClientCRC.Sum64()
+		err = oss.CheckCRC(result.Response, "GetObject")
+	}
+	if err != nil {
+		return nil, call.trouble(err)
+	}
+	return data, nil
+}
+
+// Exists asks for the object's head.
+func (s *OSSStore) Exists(ctx context.Context, key string) (bool, error) {
+	call, err := s.call(ctx, "look for object", key)
+	if err != nil {
+		return false, err
+	}
+	_, err = s.bucket.GetObjectDetailedMeta(call.name, call.context)
+	if call.missing(err) {
+		return false, nil
+	}
+	return err == nil, call.trouble(err)
+}
+
+// Delete removes the object; OSS answers the same when there is none.
+func (s *OSSStore) Delete(ctx context.Context, key string) error {
+	call, err := s.call(ctx, "delete object", key)
+	if err != nil {
+		return err
+	}
+	if err := s.bucket.DeleteObject(call.name, call.context); err != nil && !call.missing(err) {
+		return call.trouble(err)
+	}
+	return nil
+}
+
+// Locate gives the object's URL. Whether it can be opened is up to the bucket:
+// a private one needs Sign. A key that Put refuses has none.
+func (s *OSSStore) Locate(key string) string {
+	name, err := s.name(key)
+	if err != nil {
+		return ""
+	}
+	return s.base + escapePath(name)
+}
+
+// Sign gives a URL that reads the object without credentials for a while, 1 s
+// to 7 days, rounded down to seconds. It makes no request and does not look
+// whether the object is there.
+func (s *OSSStore) Sign(ctx context.Context, key string, ttl time.Duration) (string, error) {
+	call, err := s.call(ctx, "sign object", key)
+	if err != nil {
+		return "", err
+	}
+	if ttl < time.Second || ttl > longestSigned {
+		return "", fault.New(fault.InvalidArgument, fmt.Sprintf("a signed URL cannot live for %s", ttl), "use 1 s to 7 days")
+	}
+	signed, err := s.bucket.SignURL(call.name, oss.HTTPGet, int64(ttl/time.Second))
+	return signed, call.trouble(err)
+}
+
+// name is the key inside the bucket.
+func (s *OSSStore) name(key string) (string, error) {
+	if err := CheckKey(key); err != nil {
+		return "", err
+	}
+	if name := s.prefix + key; len(name) <= longestOSSKey {
+		return name, nil
+	}
+	return "", fault.Newf(fault.InvalidArgument, "an object key has %d bytes with its prefix, OSS allows %d", len(s.prefix)+len(key), longestOSSKey)
+}
