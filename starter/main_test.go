@@ -25,6 +25,7 @@ type world struct {
 	*hosttest.Bundle
 	environ []string
 	folder  string
+	retired int // candidates that examples have decided about
 }
 
 func open(t *testing.T) *world {
@@ -38,6 +39,7 @@ func open(t *testing.T) *world {
 	hosttest.Must(t, err)
 	w.write("conversation.json", string(sample))
 	w.write("airline.json", `[{"messages":[{"role":"user","content":"hello"}]},`+string(sample)+`]`)
+	w.write("weather-report.zip", string(weather(t, "weather-report", "Look at the sky")))
 	w.write("chat.txt", "user: How do I roll back?\nassistant: First probe the service.\nuser: And then?\nassistant: Roll back to the last good release.\nuser: Good, always probe twice.\nassistant: Understood.\n")
 	return w
 }
@@ -202,7 +204,7 @@ func (w *world) example(t *testing.T, line, workflowID string) {
 		hosttest.Must(t, err)
 		in, line = string(raw), command
 	}
-	args := strings.Fields(line)[1:]
+	args := w.prepared(t, strings.Fields(line)[1:])
 	for i, a := range args {
 		switch {
 		case strings.HasPrefix(a, "distill/"):

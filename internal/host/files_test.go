@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/internal/host/hosttest"
+	"cairn/internal/library"
 	"cairn/internal/store"
 )
 
@@ -47,4 +48,8 @@ func systemMessage(body []byte) string {
 		return ""
 	}
 	return request.Messages[0].Content
+}
+
+func libraryUse(id int64, use, outcome string) library.Use {
+	return library.Use{Skill: id, ID: use, Version: 1, Outcome: outcome}
 }

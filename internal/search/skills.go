@@ -36,11 +36,10 @@ type Found struct {
 	Exact  bool       `json:"exact,omitempty"` // the query is its name
 }
 
-// Skills finds the active and candidate skills that answer text, the best
-// first. The skill whose name is the query comes before all; what is below the
+// Skills finds the active skills that answer text, the best first. The skill whose name is the query comes before all; what is below the
 // relevance floor is left out. Without an embedder words alone decide.
 func (f Finder) Skills(ctx context.Context, ws int64, text string, limit int) ([]Found, error) {
-	q := Query{Kind: KindSkill, States: []string{string(skill.Active), string(skill.Candidate)}, Space: f.Space, Limit: 4 * limit}
+	q := Query{Kind: KindSkill, States: []string{string(skill.Active)}, Space: f.Space, Limit: 4 * limit}
 	for _, t := range lexical.Terms(text) {
 		q.Terms = append(q.Terms, t.Hash)
 	}

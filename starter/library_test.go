@@ -1,0 +1,115 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/internal/host/hosttest"
+	"cairn/internal/library"
+	"cairn/internal/skill"
+	"cairn/internal/store"
+)
+
+// prepared brings about what the example of a command takes for granted, and
+// returns its arguments with the numbers that hold here.
+func (w *world) prepared(t *testing.T, args []string) []string {
+	t.Helper()
+	if args[0] != "skills" {
+		return args
+	}
+	switch args[1] {
+	case "approve", "reject":
+		if args[2] == "--change" {
+			w.imported(t, "weather-report", "Look up", true)
+			args[3] = fmt.Sprint(w.imported(t, "weather-report", "Look out of the window to "+args[1], false).Pending)
+			return args
+		}
+		w.retired++
+		args[2] = fmt.Sprintf("%s-%d", args[2], w.retired)
+		w.imported(t, args[2], "Look up", false)
+	case "restore", "archive", "rollback", "pin", "unpin", "export", "view", "history", "diff":
+		w.restored(t, args[2], args[1] == "restore")
+	}
+	return args
+}
+
+// restored makes a skill active, or archived, before an example changes it.
+func (w *world) restored(t *testing.T, name string, archived bool) {
+	t.Helper()
+	w.Within(func(ctx context.Context, q store.Queries) error {
+		head, err := q.SkillNamed(ctx, name)
+		if err != nil {
+			return err
+		}
+		want := skill.Active
+		if archived {
+			want = skill.Archived
+		}
+		if head.Status == want {
+			return nil
+		}
+		return q.SetStatus(ctx, head.ID, head.Status, want)
+	})
+}
+
+func (w *world) imported(t *testing.T, name, step string, trusted bool) library.Imported {
+	t.Helper()
+	got, err := w.Library.Import(t.Context(), w.Workspace.ID, weather(t, name, step), "import", trusted)
+	hosttest.Must(t, err)
+	return got
+}
+
+func weather(t *testing.T, name, step string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	f, err := z.Create(name + "/SKILL.md")
+	hosttest.Must(t, err)
+	_, err = fmt.Fprintf(f, "---\nname: %s\ndescription: Tells the weather\n---\n\n## Procedure\n1. %s\n", name, step)
+	hosttest.Must(t, err)
+	hosttest.Must(t, z.Close())
+	return out.Bytes()
+}
+
+func TestImportWaitsForApproval(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	w.write("tea.zip", string(weather(t, "tea", "Boil water")))
+	w.write("more.zip", string(weather(t, "tea", "Warm the pot, boil water")))
+	code, out, errs := w.run("", "skills", "import", "tea.zip")
+	if code != 0 || !strings.Contains(out, "candidate") {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	if _, out, _ := w.run("", "search", "tea"); !strings.Contains(out, "nothing relevant") {
+		t.Errorf("search shows a candidate: %s", out)
+	}
+	if code, out, errs := w.run("", "skills", "approve", "tea"); code != 0 || !strings.Contains(out, "version 1, active") {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	_, out, _ = w.run("", "skills", "import", "more.zip", "-o", "json")
+	var got struct{ Pending int64 }
+	hosttest.Must(t, json.Unmarshal([]byte(out), &got))
+	if _, out, _ := w.run("", "skills", "pending"); !strings.Contains(out, "tea") {
+		t.Errorf("pending lists %s", out)
+	}
+	if code, out, errs := w.run("", "skills", "approve", "--change", fmt.Sprint(got.Pending)); code != 0 || !strings.Contains(out, "version 2") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	if _, out, _ := w.run("", "skills", "diff", "tea"); !strings.Contains(out, "-1. Boil water") || !strings.Contains(out, "+1. Warm the pot") {
+		t.Errorf("diff:\n%s", out)
+	}
+	if code, out, _ := w.run("", "skills", "rollback", "tea", "--to", "1"); code != 0 || !strings.Contains(out, "version 3") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	if code, _, errs := w.run("", "skills", "rollback", "tea", "--to", "2", "--base", "2"); code != 4 || !strings.Contains(errs, "version_conflict") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if code, _, errs := w.run("", "skills", "approve"); code != 2 || !strings.Contains(errs, "--change") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
