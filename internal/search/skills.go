@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"slices"
 
 	"cairn/internal/search/lexical"
 	"cairn/internal/skill"
@@ -10,9 +9,16 @@ import (
 
 // Index is where documents are kept.
 type Index interface {
-	// FindSkills ranks skills and reads the heads of those found; named is the
-	// head whose canonical name the query is, if there is one.
-	FindSkills(ctx context.Context, ws int64, q Query, name string) (hits []Hit, heads []skill.Head, named *skill.Head, err error)
+	// FindSkills ranks skills, the best first; the one whose canonical name is
+	// name comes before all, ranked or not.
+	FindSkills(ctx context.Context, ws int64, q Query, name string) ([]SkillHit, error)
+}
+
+// SkillHit is a ranked skill.
+type SkillHit struct {
+	Hit
+	Head  skill.Head
+	Named bool // by the query, exactly
 }
 
 // Embedder turns texts into vectors.
@@ -46,18 +52,19 @@ func (f Finder) Skills(ctx context.Context, ws int64, text string, limit int) ([
 	if vs, err := f.Embedder.Embed(ctx, []string{text}); err == nil && len(vs) == 1 {
 		q.Vector = vs[0]
 	}
-	hits, heads, named, err := f.Index.FindSkills(ctx, ws, q, skill.Canonical(text))
+	hits, err := f.Index.FindSkills(ctx, ws, q, skill.Canonical(text))
 	if err != nil {
 		return nil, err
 	}
 	out := []Found{}
-	if named != nil {
-		out = append(out, Found{Skill: *named, Score: 1, Cosine: 1, Exact: true})
-	}
-	for i, h := range hits {
-		known := slices.ContainsFunc(out, func(o Found) bool { return o.Skill.ID == h.Owner })
-		if len(out) < limit && !known && (h.Cosine >= f.MinCosine || Relevant(h)) {
-			out = append(out, Found{Skill: heads[i], Score: h.Score, Cosine: h.Cosine})
+	for _, h := range hits {
+		switch {
+		case len(out) == limit:
+			return out, nil
+		case h.Named:
+			out = append(out, Found{Skill: h.Head, Score: 1, Cosine: 1, Exact: true})
+		case h.Cosine >= f.MinCosine || Relevant(h.Hit):
+			out = append(out, Found{Skill: h.Head, Score: h.Score, Cosine: h.Cosine})
 		}
 	}
 	return out, nil

@@ -108,13 +108,14 @@ func checkDirectory(all []*zip.File) ([]*zip.File, error) {
 		if err := tooLarge(f); err != nil {
 			return nil, err
 		}
-		key := fold(strings.TrimSuffix(f.Name, "/"))
+		name := strings.TrimSuffix(f.Name, "/")
+		key := fold(name)
 		if other, ok := taken[key]; ok {
 			return nil, refuseMember(fault.InvalidArgument, f.Name, fmt.Sprintf("another member has this name, \"%s\"", printable(other)), "names must differ in more than case")
 		}
 		taken[key] = f.Name
-		for folder := path.Dir(key); folder != "."; folder = path.Dir(folder) {
-			folders[folder] = true
+		for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
+			folders[fold(folder)] = true
 		}
 		if strings.HasSuffix(f.Name, "/") {
 			continue
@@ -165,7 +166,7 @@ func suspicious(f *zip.File) (why, hint string) {
 		return "it is a symbolic link", "pack the file that it points to"
 	case folder && (f.UncompressedSize64 > 0 || f.CompressedSize64 > emptyDeflate):
 		return "it is a folder with content", plain
-	case f.Mode().IsRegular() == folder || f.Mode().IsDir() != folder || f.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0:
+	case folder && f.Mode().Type() != fs.ModeDir || !folder && !f.Mode().IsRegular() || f.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0:
 		return fmt.Sprintf("it is no regular file (%s)", f.Mode()), plain
 	case f.Method != zip.Store && f.Method != zip.Deflate:
 		return fmt.Sprintf("it is compressed by method %d", f.Method), "use deflate, the usual one"

@@ -80,11 +80,8 @@ const noSpace = -1
 
 // Search ranks the workspace's documents.
 func (q Queries) Search(ctx context.Context, in search.Query) ([]search.Hit, error) {
-	p := dbsqlc.SearchRankedParams{WorkspaceID: q.ws, MaxRows: int32(in.Limit), Terms: terms(in.Terms), Kind: in.Kind, States: in.States, Space: noSpace, Query: pgvector.NewHalfVector([]float32{1})}
-	if len(in.Vector) > 0 {
-		p.Query, p.Space = pgvector.NewHalfVector(in.Vector), in.Space
-	}
-	rows, err := q.q.SearchRanked(ctx, p)
+	vector, space := vectorOf(in)
+	rows, err := q.q.SearchRanked(ctx, dbsqlc.SearchRankedParams{WorkspaceID: q.ws, MaxRows: int32(in.Limit), Terms: terms(in.Terms), Kind: in.Kind, States: in.States, Space: space, Query: vector})
 	if err != nil {
 		return nil, classify("search", err)
 	}
@@ -93,6 +90,14 @@ func (q Queries) Search(ctx context.Context, in search.Query) ([]search.Hit, err
 		out[i] = search.Hit{Doc: r.Doc, Owner: r.OwnerID, Score: r.Score, Lexical: r.Lexical, Hits: int(r.Hits), Terms: int(r.Terms), Cosine: r.Cosine}
 	}
 	return out, nil
+}
+
+// vectorOf is a query's vector and space, those of no space when it has none.
+func vectorOf(in search.Query) (pgvector.HalfVector, int16) {
+	if len(in.Vector) == 0 {
+		return pgvector.NewHalfVector([]float32{1}), noSpace
+	}
+	return pgvector.NewHalfVector(in.Vector), in.Space
 }
 
 // difference is the members of a that b lacks; both are ascending.
@@ -120,30 +125,18 @@ type searchIndex struct{ *Store }
 // SearchIndex is the store for the use-case search.
 func (s *Store) SearchIndex() search.Index { return searchIndex{s} }
 
-// FindSkills ranks and reads in one transaction.
-func (s searchIndex) FindSkills(ctx context.Context, ws int64, in search.Query, name string) (hits []search.Hit, heads []skill.Head, named *skill.Head, err error) {
+// FindSkills ranks and reads in one statement.
+func (s searchIndex) FindSkills(ctx context.Context, ws int64, in search.Query, name string) (out []search.SkillHit, err error) {
+	vector, space := vectorOf(in)
 	err = s.WithWorkspace(ctx, ws, func(q Queries) error {
-		if hits, err = q.Search(ctx, in); err != nil {
-			return err
+		rows, err := q.q.SearchSkills(ctx, dbsqlc.SearchSkillsParams{Name: name, WorkspaceID: q.ws, States: in.States, Terms: terms(in.Terms), Query: vector, Space: space, MaxRows: int32(in.Limit)})
+		for _, r := range rows {
+			out = append(out, search.SkillHit{Named: r.Named,
+				Hit: search.Hit{Doc: r.Doc, Owner: r.ID, Score: r.Score, Lexical: r.Lexical, Hits: int(r.Hits), Terms: int(r.Terms), Cosine: r.Cosine},
+				Head: skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin, Description: r.Description,
+					Lang: r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}})
 		}
-		heads = make([]skill.Head, len(hits))
-		for i, h := range hits {
-			if heads[i], err = q.SkillHead(ctx, h.Owner); err != nil {
-				return err
-			}
-		}
-		row, err := q.q.SkillByName(ctx, dbsqlc.SkillByNameParams{WorkspaceID: q.ws, Name: name})
-		if isNoRows(err) {
-			return nil
-		}
-		if err != nil {
-			return classify("look for the name", err)
-		}
-		head, err := q.SkillHead(ctx, row.ID)
-		if slices.Contains(in.States, string(head.Status)) {
-			named = &head
-		}
-		return err
+		return classify("search the skills", err)
 	})
-	return hits, heads, named, err
+	return out, err
 }

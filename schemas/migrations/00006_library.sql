@@ -91,3 +91,40 @@ $$;
 -- +goose StatementEnd
 revoke all on function cairn.resolve_key(bytea) from public;
 grant execute on function cairn.resolve_key(bytea) to cairn_app;
+
+-- BM25 over postings and exact vector distance, fused by reciprocal rank. A query
+-- term that a tenth of the documents hold says nothing, unless all of them are such.
+-- Callers join what the documents stand for, so that a search is one round trip.
+-- The body is bound when it is made, and planned as part of the caller's statement.
+-- +goose StatementBegin
+create function cairn.rank_docs(ws bigint, doc_kind text, doc_states text[], query_terms int[], query_vector halfvec, query_space smallint, max_rows int)
+returns table (doc bigint, owner_id bigint, lexical float8, hits int, terms int, cosine float8, score float8)
+language sql stable security invoker
+begin atomic
+with n as (
+  select coalesce((select docs from lex_stats where workspace_id = ws), 0) as docs
+), q as (
+  select t.term, t.df, ln(1 + (n.docs - t.df + 0.5) / (t.df + 0.5)) as idf
+  from lex_terms t, n where t.workspace_id = ws and t.term = any(query_terms) and t.df > 0
+), keep as (
+  select q.* from q, n where q.df <= greatest(50, n.docs / 10) or not exists (select from q q2 where q2.df <= n.docs / 10)
+), l as (
+  select p.doc, sum(p.w * k.idf) as score, count(*) as hits, row_number() over (order by sum(p.w * k.idf) desc, p.doc) as r
+  from keep k join lex_postings p on p.workspace_id = ws and p.term = k.term
+  join search_docs s on s.workspace_id = ws and s.doc = p.doc and s.kind = doc_kind and s.status = any(doc_states)
+  group by p.doc order by score desc, p.doc limit 100
+), d as (
+  select e.doc, (1 - (e.v <=> query_vector))::float8 as cosine, row_number() over (order by e.v <=> query_vector, e.doc) as r
+  from embeddings e
+  join search_docs s on s.workspace_id = ws and s.doc = e.doc and s.kind = doc_kind and s.status = any(doc_states)
+  where e.workspace_id = ws and e.space = query_space
+  order by (e.v <=> query_vector) + 0, e.doc limit 100
+)
+select s.doc, s.owner_id, coalesce(l.score, 0)::float8 as lexical, coalesce(l.hits, 0)::int as hits, (select count(*) from keep)::int as terms,
+  coalesce(d.cosine, 0)::float8 as cosine,
+  (coalesce(1.0 / (60 + l.r), 0) + coalesce(1.0 / (60 + d.r), 0))::float8 as score
+from l full join d on d.doc = l.doc
+join search_docs s on s.workspace_id = ws and s.doc = coalesce(l.doc, d.doc)
+order by score desc, s.doc limit max_rows;
+end;
+-- +goose StatementEnd

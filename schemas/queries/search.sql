@@ -40,30 +40,19 @@ on conflict (space, workspace_id, doc) do update set v = excluded.v;
 delete from embeddings where workspace_id = @workspace_id and doc = @doc and space = @space;
 
 -- name: SearchRanked :many
--- BM25 over postings and exact vector distance, fused by reciprocal rank. A query
--- term that a tenth of the documents hold says nothing, unless all of them are such.
-with n as (
-  select coalesce((select docs from lex_stats where workspace_id = @workspace_id), 0) as docs
-), q as (
-  select t.term, t.df, ln(1 + (n.docs - t.df + 0.5) / (t.df + 0.5)) as idf
-  from lex_terms t, n where t.workspace_id = @workspace_id and t.term = any(@terms::int[]) and t.df > 0
-), keep as (
-  select q.* from q, n where q.df <= greatest(50, n.docs / 10) or not exists (select from q q2 where q2.df <= n.docs / 10)
-), l as (
-  select p.doc, sum(p.w * k.idf) as score, count(*) as hits, row_number() over (order by sum(p.w * k.idf) desc, p.doc) as r
-  from keep k join lex_postings p on p.workspace_id = @workspace_id and p.term = k.term
-  join search_docs s on s.workspace_id = @workspace_id and s.doc = p.doc and s.kind = @kind and s.status = any(@states::text[])
-  group by p.doc order by score desc, p.doc limit 100
-), d as (
-  select e.doc, (1 - (e.v <=> @query::halfvec))::float8 as cosine, row_number() over (order by e.v <=> @query::halfvec, e.doc) as r
-  from embeddings e
-  join search_docs s on s.workspace_id = @workspace_id and s.doc = e.doc and s.kind = @kind and s.status = any(@states::text[])
-  where e.workspace_id = @workspace_id and e.space = @space
-  order by (e.v <=> @query::halfvec) + 0, e.doc limit 100
-)
-select s.doc, s.owner_id, coalesce(l.score, 0)::float8 as lexical, coalesce(l.hits, 0)::int as hits, (select count(*) from keep)::int as terms,
-  coalesce(d.cosine, 0)::float8 as cosine,
-  (coalesce(1.0 / (60 + l.r), 0) + coalesce(1.0 / (60 + d.r), 0))::float8 as score
-from l full join d on d.doc = l.doc
-join search_docs s on s.workspace_id = @workspace_id and s.doc = coalesce(l.doc, d.doc)
-order by score desc, s.doc limit @max_rows;
+select r.doc::bigint as doc, r.owner_id::bigint as owner_id, r.lexical::float8 as lexical, r.hits::int as hits, r.terms::int as terms, r.cosine::float8 as cosine, r.score::float8 as score
+from cairn.rank_docs(@workspace_id::bigint, @kind::text, @states::text[], @terms::int[], @query::halfvec, @space::smallint, @max_rows::int) r
+order by r.score desc, r.doc;
+
+-- name: SearchSkills :many
+-- The ranked skills, and the one whose canonical name is the query, with what
+-- lists show of them.
+select coalesce(r.doc, 0)::bigint as doc, coalesce(r.lexical, 0)::float8 as lexical, coalesce(r.hits, 0)::int as hits, coalesce(r.terms, 0)::int as terms,
+  coalesce(r.cosine, 0)::float8 as cosine, coalesce(r.score, 0)::float8 as score, (s.name = @name::text)::boolean as named,
+  s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
+from cairn.rank_docs(@workspace_id::bigint, 'skill', @states::text[], @terms::int[], @query::halfvec, @space::smallint, @max_rows::int) r
+full join (select n.id from skills n where n.workspace_id = @workspace_id and n.name = @name::text and n.status = any(@states::text[])) exact on exact.id = r.owner_id
+join skills s on s.workspace_id = @workspace_id and s.id = coalesce(r.owner_id, exact.id)
+join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
+join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
+order by named desc, score desc, doc;

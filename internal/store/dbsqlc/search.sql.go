@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"time"
 
 	pgvector "github.com/pgvector/pgvector-go"
 )
@@ -175,41 +176,19 @@ func (q *Queries) PostingsPut(ctx context.Context, arg PostingsPutParams) error 
 }
 
 const SearchRanked = `-- name: SearchRanked :many
-with n as (
-  select coalesce((select docs from lex_stats where workspace_id = $1), 0) as docs
-), q as (
-  select t.term, t.df, ln(1 + (n.docs - t.df + 0.5) / (t.df + 0.5)) as idf
-  from lex_terms t, n where t.workspace_id = $1 and t.term = any($3::int[]) and t.df > 0
-), keep as (
-  select q.term, q.df, q.idf from q, n where q.df <= greatest(50, n.docs / 10) or not exists (select from q q2 where q2.df <= n.docs / 10)
-), l as (
-  select p.doc, sum(p.w * k.idf) as score, count(*) as hits, row_number() over (order by sum(p.w * k.idf) desc, p.doc) as r
-  from keep k join lex_postings p on p.workspace_id = $1 and p.term = k.term
-  join search_docs s on s.workspace_id = $1 and s.doc = p.doc and s.kind = $4 and s.status = any($5::text[])
-  group by p.doc order by score desc, p.doc limit 100
-), d as (
-  select e.doc, (1 - (e.v <=> $6::halfvec))::float8 as cosine, row_number() over (order by e.v <=> $6::halfvec, e.doc) as r
-  from embeddings e
-  join search_docs s on s.workspace_id = $1 and s.doc = e.doc and s.kind = $4 and s.status = any($5::text[])
-  where e.workspace_id = $1 and e.space = $7
-  order by (e.v <=> $6::halfvec) + 0, e.doc limit 100
-)
-select s.doc, s.owner_id, coalesce(l.score, 0)::float8 as lexical, coalesce(l.hits, 0)::int as hits, (select count(*) from keep)::int as terms,
-  coalesce(d.cosine, 0)::float8 as cosine,
-  (coalesce(1.0 / (60 + l.r), 0) + coalesce(1.0 / (60 + d.r), 0))::float8 as score
-from l full join d on d.doc = l.doc
-join search_docs s on s.workspace_id = $1 and s.doc = coalesce(l.doc, d.doc)
-order by score desc, s.doc limit $2
+select r.doc::bigint as doc, r.owner_id::bigint as owner_id, r.lexical::float8 as lexical, r.hits::int as hits, r.terms::int as terms, r.cosine::float8 as cosine, r.score::float8 as score
+from cairn.rank_docs($1::bigint, $2::text, $3::text[], $4::int[], $5::halfvec, $6::smallint, $7::int) r
+order by r.score desc, r.doc
 `
 
 type SearchRankedParams struct {
 	WorkspaceID int64
-	MaxRows     int32
-	Terms       []int32
 	Kind        string
 	States      []string
+	Terms       []int32
 	Query       pgvector.HalfVector
 	Space       int16
+	MaxRows     int32
 }
 
 type SearchRankedRow struct {
@@ -222,17 +201,15 @@ type SearchRankedRow struct {
 	Score   float64
 }
 
-// BM25 over postings and exact vector distance, fused by reciprocal rank. A query
-// term that a tenth of the documents hold says nothing, unless all of them are such.
 func (q *Queries) SearchRanked(ctx context.Context, arg SearchRankedParams) ([]SearchRankedRow, error) {
 	rows, err := q.db.Query(ctx, SearchRanked,
 		arg.WorkspaceID,
-		arg.MaxRows,
-		arg.Terms,
 		arg.Kind,
 		arg.States,
+		arg.Terms,
 		arg.Query,
 		arg.Space,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -249,6 +226,104 @@ func (q *Queries) SearchRanked(ctx context.Context, arg SearchRankedParams) ([]S
 			&i.Terms,
 			&i.Cosine,
 			&i.Score,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const SearchSkills = `-- name: SearchSkills :many
+select coalesce(r.doc, 0)::bigint as doc, coalesce(r.lexical, 0)::float8 as lexical, coalesce(r.hits, 0)::int as hits, coalesce(r.terms, 0)::int as terms,
+  coalesce(r.cosine, 0)::float8 as cosine, coalesce(r.score, 0)::float8 as score, (s.name = $1::text)::boolean as named,
+  s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
+from cairn.rank_docs($2::bigint, 'skill', $3::text[], $4::int[], $5::halfvec, $6::smallint, $7::int) r
+full join (select n.id from skills n where n.workspace_id = $2 and n.name = $1::text and n.status = any($3::text[])) exact on exact.id = r.owner_id
+join skills s on s.workspace_id = $2 and s.id = coalesce(r.owner_id, exact.id)
+join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
+join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
+order by named desc, score desc, doc
+`
+
+type SearchSkillsParams struct {
+	Name        string
+	WorkspaceID int64
+	States      []string
+	Terms       []int32
+	Query       pgvector.HalfVector
+	Space       int16
+	MaxRows     int32
+}
+
+type SearchSkillsRow struct {
+	Doc         int64
+	Lexical     float64
+	Hits        int32
+	Terms       int32
+	Cosine      float64
+	Score       float64
+	Named       bool
+	ID          int64
+	Name        string
+	Status      string
+	HeadVersion int32
+	Pinned      bool
+	Origin      string
+	Eta         float32
+	Uses        int64
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	Description string
+	Lang        string
+	Degraded    []string
+	PackageKey  string
+}
+
+// The ranked skills, and the one whose canonical name is the query, with what
+// lists show of them.
+func (q *Queries) SearchSkills(ctx context.Context, arg SearchSkillsParams) ([]SearchSkillsRow, error) {
+	rows, err := q.db.Query(ctx, SearchSkills,
+		arg.Name,
+		arg.WorkspaceID,
+		arg.States,
+		arg.Terms,
+		arg.Query,
+		arg.Space,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SearchSkillsRow
+	for rows.Next() {
+		var i SearchSkillsRow
+		if err := rows.Scan(
+			&i.Doc,
+			&i.Lexical,
+			&i.Hits,
+			&i.Terms,
+			&i.Cosine,
+			&i.Score,
+			&i.Named,
+			&i.ID,
+			&i.Name,
+			&i.Status,
+			&i.HeadVersion,
+			&i.Pinned,
+			&i.Origin,
+			&i.Eta,
+			&i.Uses,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.Description,
+			&i.Lang,
+			&i.Degraded,
+			&i.PackageKey,
 		); err != nil {
 			return nil, err
 		}
