@@ -1,7 +1,7 @@
 package offline
 
 import (
-	"math"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -10,185 +10,113 @@ import (
 
 // An answerer says what the view shows for a property: a scalar, a list, or
 // []*view for a list of objects. nil means that it shows nothing.
-type answerer func(v *view, property string) any
+type answerer func(v *view) any
 
-// rows is the table of fill. Property names that mean the same share a row.
-var rows = []row{
-	{"tasks", func(v *view, _ string) any { return v.topics() }},
-	{"task_name title", func(v *view, _ string) any { return notice.Title(v.learn().theme) }},
-	{"message_indices", func(v *view, _ string) any { return v.ranges() }},
-	{"reasoning", func(v *view, _ string) any { return v.say("shared", v.series(v.keyWords(4))) }},
-	{"reason", reason},
-	{"query", query},
-	{"action", action},
-	{"target", whenKept(target)},
-	{"name", whenKept(name)},
-	{"description", whenKept(description)},
-	{"trigger triggers tags", whenKept(func(v *view) any { return v.merged(v.triggers(), v.old().Trigger) })},
-	{"procedure steps", whenKept(func(v *view) any { return v.procedure() })},
-	{"experience lessons", whenKept(func(v *view) any { return v.merged(v.lessons(), v.old().Experience) })},
-	{"preference preferences", whenKept(func(v *view) any { return v.merged(texts(v.learn().wishes), v.old().Preference) })},
-	{"examples", whenKept(func(v *view) any { return v.merged(v.skeletons(), v.old().Examples) })},
-	{"tools", whenKept(func(v *view) any { return v.merged(v.toolNames(), v.old().Tools) })},
-	{"scripts", whenKept(func(v *view) any { return v.planned(v.scriptPlans()) })},
-	{"others references", whenKept(func(v *view) any { return v.planned(v.docPlans()) })},
-	{"evidence", whenKept(func(v *view) any { return v.evidence() })},
-	{"confidence", whenKept(func(v *view) any { return v.confidence() })},
-	{"files", func(v *view, _ string) any { return v.planned(v.material.Files) }},
-	{"file purpose inputs outputs", func(v *view, property string) any {
-		return map[string]any{"file": v.file.File, "purpose": v.file.Purpose, "inputs": v.file.Inputs, "outputs": v.file.Outputs}[property]
-	}},
-	{"code", func(v *view, _ string) any { return v.code() }},
-	{"markdown", markdown},
-	{"answer text", func(v *view, _ string) any { return v.answer() }},
-}
-
-var answerers = index(rows)
-
-type row struct {
-	properties string // separated by spaces
-	answerer
-}
-
-func index(rows []row) map[string]answerer {
-	out := map[string]answerer{}
-	for _, r := range rows {
-		for _, property := range strings.Fields(r.properties) {
-			out[property] = r.answerer
-		}
-	}
-	return out
+// answerers is the table of fill, by the name of a property.
+var answerers = map[string]answerer{
+	"tasks":           func(v *view) any { return v.topics() },
+	"task_name":       func(v *view) any { return notice.Title(v.learn().theme) },
+	"message_indices": func(v *view) any { return v.ranges() },
+	"reasoning":       func(v *view) any { return v.list("shared", v.keyWords(4)) },
+	"reason":          func(v *view) any { return v.reason() },
+	"query":           func(v *view) any { return v.query() },
+	"action":          func(v *view) any { return v.action() },
+	"target":          whenKept(func(v *view) any { return v.learn().match.Handle }),
+	"name":            whenKept(func(v *view) any { return v.name() }),
+	"description":     whenKept(func(v *view) any { return v.description() }),
+	"trigger": whenKept(func(v *view) any {
+		return v.merged(append([]string{v.learn().theme}, v.learn().asks...), v.learn().match.Trigger)
+	}),
+	"procedure":  whenKept(func(v *view) any { return v.procedure() }),
+	"experience": whenKept(func(v *view) any { return v.merged(v.lessons(), v.learn().match.Experience) }),
+	"preference": whenKept(func(v *view) any { return v.merged(texts(v.learn().wishes), v.learn().match.Preference) }),
+	"examples":   whenKept(func(v *view) any { return v.merged(v.skeletons(), v.learn().match.Examples) }),
+	"tools":      whenKept(func(v *view) any { return v.merged(toolNames(v.learn().work), v.learn().match.Tools) }),
+	"scripts":    whenKept(func(v *view) any { return v.planned(v.scriptPlans()) }),
+	"others":     whenKept(func(v *view) any { return v.planned(v.docPlans()) }),
+	"evidence":   whenKept(func(v *view) any { return v.evidence() }),
+	"confidence": whenKept(func(v *view) any { return v.confidence() }),
+	"files":      func(v *view) any { return v.planned(v.material.Files) },
+	"file":       func(v *view) any { return v.file.File },
+	"purpose":    func(v *view) any { return v.file.Purpose },
+	"inputs":     func(v *view) any { return v.file.Inputs },
+	"outputs":    func(v *view) any { return v.file.Outputs },
+	"code":       func(v *view) any { return v.code() },
+	"markdown":   func(v *view) any { return v.markdown() },
+	"answer":     func(v *view) any { return v.answer() },
 }
 
 // whenKept answers only when there is something to keep.
-func whenKept(answer func(*view) any) answerer {
-	return func(v *view, _ string) any {
-		if !v.learn().kept {
-			return nil
+func whenKept(answer answerer) answerer {
+	return func(v *view) any {
+		if found := answer(v); v.learn().kept && found != "" {
+			return found
 		}
-		return answer(v)
+		return nil
 	}
 }
 
-func action(v *view, _ string) any {
+func (v *view) action() string {
 	switch {
 	case !v.learn().kept:
 		return "skip"
-	case v.learn().match != nil:
+	case v.learn().match.Handle != "":
 		return "update"
 	}
 	return "create"
 }
 
-func target(v *view) any {
-	if match := v.learn().match; match != nil {
-		return match.Handle
-	}
-	return nil
+func (v *view) name() string {
+	words := slices.DeleteFunc(strings.Fields(v.learn().theme), notice.Joins)
+	return cmp.Or(v.learn().match.Name, strings.ToLower(strings.Join(words, "-")))
 }
 
-func name(v *view) any {
-	if match := v.learn().match; match != nil {
-		return match.Name
+// description is empty, unchanged, when the candidate to update has one.
+func (v *view) description() string {
+	if v.learn().match.Description != "" {
+		return ""
 	}
-	words := slices.DeleteFunc(slices.Clone(v.learn().theme), notice.Joins)
-	return strings.ToLower(strings.Join(words, "-"))
+	s := v.learn()
+	means := slices.DeleteFunc(slices.Clone(s.work), func(c notice.Call) bool { return c.Changes() && c.Tool != v.main.Tool })
+	text := v.say("describe", s.theme) + cmp.Or(v.list("by", toolNames(means)), v.about())
+	return text + v.list("used", s.asks[:min(2, len(s.asks))]) + v.say("stop")
 }
 
-func description(v *view) any {
-	if v.old().Description != "" {
-		return nil // unchanged
-	}
-	text := v.say("describe", strings.Join(v.learn().theme, " "))
-	main, _ := v.mainCall()
-	var helpers []string
-	for _, c := range v.distinctCalls() {
-		if !c.Changes() || c.Tool == main.Tool {
-			helpers = append(helpers, "`"+c.Tool+"`")
-		}
-	}
-	if len(helpers) > 0 {
-		text += v.say("by", v.series(helpers))
-	} else if keys := v.keyWords(4); len(keys) > 0 {
-		text += v.say("about", v.series(keys))
-	}
-	if asks := v.learn().asks; len(asks) > 0 {
-		text += v.say("used", v.series(asks[:min(2, len(asks))]))
-	}
-	return text + v.say("stop")
+func (v *view) about() string { return v.list("about", v.keyWords(4)) }
+
+func (v *view) query() string {
+	asked := strings.Join(questions(v), "")
+	return cmp.Or(asked, v.say("wants", v.learn().theme)+v.about()+v.say("stop"))
 }
 
-func (v *view) triggers() []string {
-	return append([]string{strings.Join(v.learn().theme, " ")}, v.learn().asks...)
-}
-
-func query(v *view, _ string) any {
-	if asked := questions(v); len(asked) > 0 {
-		return asked[0]
-	}
-	text := v.say("wants", strings.Join(v.learn().theme, " "))
-	if keys := v.keyWords(4); len(keys) > 0 {
-		text += v.say("concerning", v.series(keys))
-	}
-	return text + v.say("stop")
-}
-
-func reason(v *view, _ string) any {
-	if !v.learn().kept {
+func (v *view) reason() string {
+	s := v.learn()
+	if !s.kept {
 		return v.say("none")
 	}
-	text := v.say("summary", len(v.learn().steps), len(v.lessons()), len(v.learn().wishes), len(v.raw))
-	if match := v.learn().match; match != nil {
-		text += v.say("fits", match.Handle)
-	}
-	return text
-}
-
-func markdown(v *view, _ string) any {
-	part := *v
-	if len(v.material.Files) > 0 {
-		part.file = v.material.Files[0]
-	}
-	return part.markdown()
-}
-
-func (v *view) toolNames() []string {
-	var out []string
-	for _, c := range v.distinctCalls() {
-		out = append(out, c.Tool)
-	}
-	return out
+	fits := v.list("fits", notice.Distinct([]string{s.match.Handle}, 1))
+	return v.say("summary", len(s.steps), len(v.lessons()), len(s.wishes), len(v.messages)) + fits
 }
 
 // evidence lists the messages that the fields rest on.
-func (v *view) evidence() []any {
-	found := map[int]bool{}
+func (v *view) evidence() []int {
+	s := v.learn()
+	var out []int
 	for _, c := range v.calls {
-		found[c.Index] = true
+		out = append(out, c.Index)
 	}
-	for _, s := range slices.Concat(v.learn().rules, v.learn().wishes) {
-		found[s.Index] = true
+	for _, one := range slices.Concat(s.told, s.warnings, s.rules, s.wishes) {
+		out = append(out, one.Index)
 	}
-	for _, s := range v.sentences {
-		if len(v.calls) == 0 && s.Role != "system" && (s.Imperative || s.Ordered || s.Lesson) {
-			found[s.Index] = true
-		}
-	}
-	var out []any
-	for _, m := range v.raw {
-		if found[m.Index] {
-			out = append(out, m.Index)
-		}
-	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
-// confidence grows with the steps and with a main notice.Call that succeeded.
+// confidence grows with the steps; failure of the main call lowers it.
 func (v *view) confidence() float64 {
-	score := 0.4 + 0.05*float64(min(len(v.learn().steps), 5))
-	main, _ := v.mainCall()
-	if slices.ContainsFunc(v.calls, func(c notice.Call) bool { return c.Tool == main.Tool && c.Answered && !c.Failed }) {
-		score += 0.2
+	percent := 60 + 5*min(len(v.learn().steps), 5)
+	if v.main.Failed {
+		percent -= 20
 	}
-	return math.Round(score*100) / 100
+	return float64(percent) / 100
 }

@@ -197,3 +197,26 @@ func TestMaxFilesBoundsPlans(t *testing.T) {
 		t.Errorf("others %v", got["others"])
 	}
 }
+
+// certificateTalk is a how-to told in prose, as people tell it.
+func certificateTalk(site string) []prompt.Message {
+	return numbering(
+		user("How do I renew the certificate of our "+site+"?"),
+		assistant("First check the expiry date. Then request a new certificate with certbot, and reload nginx. Never restart it, that drops connections."),
+		user("certbot says permission denied."),
+		assistant("Run it with sudo. It worked after that."),
+	)
+}
+
+func TestProseHowToBecomesMethod(t *testing.T) {
+	t.Parallel()
+	got := ask(t, prompt.Extract, prompt.Material{Messages: certificateTalk("web shop")})
+	requireInOrder(t, got["procedure"].(string), "1. Check the expiry date", "2. Request a new certificate", "3. Reload nginx")
+	if strings.Contains(got["procedure"].(string), "4.") || strings.Contains(got["procedure"].(string), "restart") {
+		t.Errorf("procedure %s", got["procedure"])
+	}
+	requireInOrder(t, strings.Join(strs(got["experience"]), "\n"), "Never restart it", "Run it with sudo. It worked after that.")
+	if got["name"] != "renew-certificate" || got["confidence"].(float64) < 0.7 {
+		t.Errorf("name %q, confidence %v", got["name"], got["confidence"])
+	}
+}

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"path"
@@ -12,15 +13,11 @@ import (
 	"cairn/internal/prompt"
 )
 
-const (
-	longProcedure = 6 // steps from which a checklist helps
-	runLength     = 3 // calls in a row that a script is worth when they come twice
-)
+const longProcedure = 6 // steps from which a checklist helps
 
 var (
-	typedName = regexp.MustCompile(`([\p{L}_][\p{L}\p{N}_]*)(?:\s*\((\w+)\))?`)
+	typedName = regexp.MustCompile(`([\p{L}_][\p{L}\p{N}_]*)\s*\((\w+)\)`)
 	label     = regexp.MustCompile(`^\s*(?:[-*•]|\d+[.)])\s*\**([\p{L}][\p{L} /_-]{1,30}?)\**\s*[:：]\**\s*\S`)
-	block     = regexp.MustCompile("(?s)```.*?\n```")
 
 	// checkScript is a script that checks arguments; its holes are the purpose,
 	// the file name and the lines of FIELDS.
@@ -29,60 +26,32 @@ var (
 )
 
 // scriptPlans plans at most one script: a check of the arguments of the main
-// tool, when the work was of the kind that a program does better, a calculation
-// or the same run of calls twice.
+// tool, when something had to be calculated or checked.
 func (v *view) scriptPlans() []prompt.FilePlan {
-	main, _ := v.mainCall()
-	if !slices.ContainsFunc(v.calls, notice.Call.Checks) && !v.repeats() {
-		return nil
-	}
 	var inputs []string
-	for _, c := range v.distinctCalls() {
-		for _, a := range c.List() {
-			if c.Tool == main.Tool {
-				inputs = append(inputs, a.Name+" ("+a.Kind+")")
-			}
-		}
+	for _, a := range v.main.List() {
+		inputs = append(inputs, a.Name+" ("+a.Kind+")")
 	}
-	if len(inputs) == 0 {
+	if len(inputs) == 0 || !slices.ContainsFunc(v.calls, notice.Call.Checks) {
 		return nil
 	}
 	return []prompt.FilePlan{{
-		File: "check_" + strings.Join(main.Words(), "_") + ".py", Purpose: v.say("check", main.Tool),
+		File: "check_" + strings.Join(v.main.Words(), "_") + ".py", Purpose: v.say("check", v.main.Tool),
 		Inputs: strings.Join(inputs, ", "), Outputs: v.say("problems"),
 	}}
-}
-
-// repeats reports whether a run of different tools occurs twice.
-func (v *view) repeats() bool {
-	first := map[string]int{}
-	for i := range max(0, len(v.calls)-runLength+1) {
-		var run []string
-		for _, c := range v.calls[i : i+runLength] {
-			run = append(run, c.Tool)
-		}
-		at, known := first[strings.Join(run, " ")]
-		if known && i >= at+runLength && len(notice.Distinct(run, runLength)) == runLength {
-			return true
-		}
-		if !known {
-			first[strings.Join(run, " ")] = i
-		}
-	}
-	return false
 }
 
 func (v *view) docPlans() []prompt.FilePlan {
 	if len(v.learn().steps) < longProcedure {
 		return nil
 	}
-	return []prompt.FilePlan{{File: "checklist.md", Purpose: v.say("checklist", strings.Join(v.learn().theme, " "))}}
+	return []prompt.FilePlan{{File: "checklist.md", Purpose: v.say("checklist", v.learn().theme)}}
 }
 
 // planned has a view for each file, without those that the candidate to update
 // has and those over the limit.
 func (v *view) planned(plans []prompt.FilePlan) []*view {
-	have := slices.Concat(v.old().Scripts, v.old().References)
+	have := slices.Concat(v.learn().match.Scripts, v.learn().match.References)
 	most, limited := v.material.Limits["max_files"]
 	out := []*view{}
 	for _, plan := range plans {
@@ -102,12 +71,8 @@ func (v *view) code() string {
 	if path.Ext(v.file.File) != ".py" {
 		return ""
 	}
-	var names, fields []string
+	var fields []string
 	for _, match := range typedName.FindAllStringSubmatch(v.file.Inputs, -1) {
-		if match[2] == "" && notice.IsStop(match[1]) || slices.Contains(names, match[1]) {
-			continue
-		}
-		names = append(names, match[1])
 		fields = append(fields, fmt.Sprintf("    %q: %q,\n", match[1], match[2]))
 	}
 	purpose := strings.Join(strings.Fields(v.file.Purpose), " ")
@@ -117,14 +82,9 @@ func (v *view) code() string {
 // markdown writes the one planned document from the draft: its steps to tick
 // off, what to watch and what the user prefers.
 func (v *view) markdown() string {
-	draft, heading := v.material.Draft, v.file.Purpose
-	if draft == nil {
-		draft = &prompt.Candidate{Name: notice.Title(v.learn().theme), Procedure: numbered(v.learn().steps), Experience: v.lessons()}
-	}
-	if heading == "" {
-		heading = draft.Name
-	}
-	out := "# " + heading + "\n"
+	draft := cmp.Or(v.material.Draft, &prompt.Candidate{})
+	plan := append(v.material.Files, prompt.FilePlan{})[0] // without a plan the name is the heading
+	out := "# " + cmp.Or(plan.Purpose, draft.Name) + "\n"
 	section := func(key, mark string, lines []string) {
 		if lines = notice.Distinct(lines, len(lines)); len(lines) > 0 {
 			out += "\n## " + v.say(key) + "\n\n" + mark + strings.Join(lines, "\n"+mark) + "\n"
@@ -141,16 +101,20 @@ func (v *view) markdown() string {
 // values left open, or in plain talk its last block of code.
 func (v *view) skeletons() []string {
 	for _, m := range slices.Backward(v.messages) {
+		if m.Role != "assistant" {
+			continue
+		}
+		text := v.mask.Hide(m.Content, false)
 		var labels []string
-		for line := range strings.Lines(m.Content) {
-			if match := label.FindStringSubmatch(line); match != nil && m.Role == "assistant" {
+		for line := range strings.Lines(text) {
+			if match := label.FindStringSubmatch(line); match != nil {
 				labels = append(labels, "- "+match[1]+": …")
 			}
 		}
 		if labels = notice.Distinct(labels, 12); len(labels) > 2 {
 			return []string{strings.Join(labels, "\n")}
 		}
-		if code := block.FindString(m.Content); code != "" && m.Role == "assistant" && len(v.calls) == 0 {
+		if code := fenced.FindString(text); code != "" && len(v.calls) == 0 {
 			return []string{code}
 		}
 	}

@@ -1,14 +1,14 @@
 package offline
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"unicode/utf8"
+
+	"cairn/internal/llm"
 )
 
 // ModelName is what replies carry as their model.
@@ -38,9 +38,6 @@ func Client() *http.Client { return &http.Client{Transport: transport{Handler()}
 type transport struct{ handler http.Handler }
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Body != nil {
-		defer r.Body.Close()
-	}
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
@@ -48,6 +45,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if served.Body == nil {
 		served.Body = http.NoBody
 	}
+	defer served.Body.Close()
 	reply := httptest.NewRecorder()
 	t.handler.ServeHTTP(reply, served)
 	response := reply.Result()
@@ -67,20 +65,18 @@ func complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	message, finish := reply(req)
-	sum := sha256.Sum256(body)
-	input, output := tokens(body), tokens(encode(message))
+	input, output := llm.EstimateTokens(string(body)), llm.EstimateTokens(string(encode(message)))
 	send(w, http.StatusOK, map[string]any{
-		"id": "chatcmpl-" + hex.EncodeToString(sum[:12]), "object": "chat.completion", "created": 0, "model": ModelName,
+		"id": identify("chatcmpl-", body), "object": "chat.completion", "created": 0, "model": ModelName,
 		"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}},
 		"usage":   map[string]any{"prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output, "estimated": true},
 	})
 }
 
-// tokens estimates a text's tokens: four ASCII characters or one Han character.
-func tokens(text []byte) int {
-	runes := utf8.RuneCount(text)
-	wide := (len(text) - runes) / 2 // a Han character has three bytes
-	return (runes-wide+3)/4 + wide
+// identify makes an id that is the same for the same content.
+func identify(prefix string, content []byte) string {
+	sum := sha256.Sum256(content)
+	return prefix + hex.EncodeToString(sum[:12])
 }
 
 func refuse(w http.ResponseWriter, status int, message string) {
@@ -93,14 +89,10 @@ func send(w http.ResponseWriter, status int, body any) {
 	_, _ = w.Write(encode(body)) // a caller that went away needs no answer
 }
 
-// encode is json.Marshal of plain values without escaping < > &, which code is
-// full of.
 func encode(value any) []byte {
-	var data bytes.Buffer
-	encoder := json.NewEncoder(&data)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+	data, err := json.Marshal(value)
+	if err != nil {
 		panic("offline: a reply holds only plain values: " + err.Error())
 	}
-	return bytes.TrimSpace(data.Bytes())
+	return data
 }

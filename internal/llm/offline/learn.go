@@ -1,8 +1,10 @@
 package offline
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cairn/internal/llm/offline/notice"
@@ -11,34 +13,38 @@ import (
 
 const (
 	sameTheme    = 0.75 // share of a theme that a candidate must speak of
+	sameWords    = 0.75 // more in common, both ways, and two texts say the same
 	enoughSteps  = 3    // that make a method
 	enoughWishes = 2    // that make a skill without a method
-	mostItems    = 20   // of a list that grows with updates
 )
 
 var (
 	firstSentence = regexp.MustCompile(`[.!?](?:\s|$)|[。！？\n]`)
-	failed        = regexp.MustCompile("(`[^`]+`)[^“]*(“[^”]*”)")
+	subject       = regexp.MustCompile("^([^`]*)(`[^`]+`)[^“]*(“[^”]*”)?")
 )
 
 // skill is what a view teaches, found once.
 type skill struct {
-	theme    []string // what it is about, a verb and its object where possible
-	asks     []string // what users ask for, as verb and object, where it bears on the theme
+	theme    string            // what it is about, a verb and its object where possible
+	asks     []string          // what users ask for, as verb and object, where it bears on the theme
+	work     []notice.Call     // one of each tool that took part
+	told     []notice.Sentence // steps that were said
 	steps    []string
 	failures []string
+	warnings []notice.Sentence // what was said to go wrong or need care
 	rules    []notice.Sentence
 	wishes   []notice.Sentence
-	match    *prompt.Candidate // the candidate of the same theme, nil for none
-	kept     bool              // whether anything would serve again
+	match    prompt.Candidate // the candidate of the same theme, empty for none
+	kept     bool             // whether anything would serve again
 }
 
 func (v *view) learn() *skill {
 	if v.learnt == nil {
-		s := &skill{asks: notice.Asks(v.sentences), failures: v.failures(), wishes: v.wishes()}
+		s := &skill{work: v.work(), told: v.told(), failures: v.failures(), warnings: v.warnings(), wishes: v.wishes()}
+		s.asks = notice.Asks(v.sentences)
 		s.theme = v.theme(s.asks)
-		s.asks = slices.DeleteFunc(s.asks, func(ask string) bool { return notice.Share(stems(s.theme), notice.Terms(ask)) == 0 })
-		s.steps = notice.Distinct(append(v.calledSteps(), v.spokenSteps()...), maxSteps)
+		s.asks = slices.DeleteFunc(s.asks, func(ask string) bool { return notice.Share(notice.Terms(s.theme), notice.Terms(ask)) == 0 })
+		s.steps = notice.Distinct(append(v.calledSteps(s.work), texts(s.told)...), maxSteps)
 		s.rules = v.rules(s.theme)
 		s.match = v.matching(s.theme)
 		s.kept = len(s.steps) >= enoughSteps || len(s.failures) > 0 || len(s.wishes) >= enoughWishes
@@ -47,40 +53,36 @@ func (v *view) learn() *skill {
 	return v.learnt
 }
 
-// lessons are what a transcript teaches beyond its steps: failures with what
-// put them right, sentences that say so, and rules that bore on the work.
-func (v *view) lessons() []string {
-	out := slices.Clone(v.learn().failures)
-	for _, s := range v.sentences {
-		if s.Lesson && s.Role != "system" && len(v.calls) == 0 && strings.Count(s.Text, "[") < 2 {
-			out = append(out, s.Text)
-		}
+// theme says in a few words what a transcript is about: the main tool when it
+// changes something, else what the user asked for, else the main tool after
+// all, else the key words.
+func (v *view) theme(asks []string) string {
+	if v.main.Changes() || len(asks) == 0 {
+		return cmp.Or(strings.Join(v.main.Words(), " "), strings.Join(v.keyWords(2), " "))
 	}
-	return notice.Distinct(append(notice.Distinct(out, maxLessons), texts(v.learn().rules)...), maxLessons+maxRules)
+	return asks[0]
+}
+
+// keyWords are the most frequent content words that were said. Next to tool
+// calls, capitalised words are values of this instance, such as places.
+func (v *view) keyWords(n int) []string {
+	said := v.pick(func(s notice.Sentence) bool { return s.Role != "system" })
+	return notice.KeyWords(strings.Join(texts(said), "\n"), n, len(v.calls) > 0)
 }
 
 // matching goes by what a candidate says of itself, not by its name, which
 // anyone may change: the first sentence of its description has to speak of the
 // same doing, and its triggers may add to it.
-func (v *view) matching(theme []string) *prompt.Candidate {
-	var best *prompt.Candidate
-	wanted, keys, most := stems(theme), v.keyTerms(12), 0.0
-	for i := range v.material.Candidates {
-		c := &v.material.Candidates[i]
-		about := c.Description
-		if about == "" {
-			about = strings.Join(c.Trigger, " ") + " " + c.Procedure
-		}
-		if end := firstSentence.FindStringIndex(about); end != nil {
-			about = about[:end[0]]
-		}
-		claimed := notice.Terms(about)
+func (v *view) matching(theme string) (best prompt.Candidate) {
+	wanted, most := notice.Terms(theme), 0.0
+	for _, c := range v.material.Candidates {
+		claimed := notice.Terms(firstSentence.Split(c.Description, 2)[0])
 		said := append(claimed, notice.Terms(strings.Join(c.Trigger, " "))...)
 		same := notice.Share(wanted, said)
 		if len(wanted) == 0 || same < sameTheme || !slices.Contains(claimed, wanted[0]) {
 			continue
 		}
-		if close := same + notice.Share(wanted, claimed) + notice.Share(keys, said)/10; close > most {
+		if close := same + notice.Share(wanted, claimed); close > most {
 			best, most = c, close
 		}
 	}
@@ -88,15 +90,11 @@ func (v *view) matching(theme []string) *prompt.Candidate {
 }
 
 // merged is a list field: what the matching candidate has and what is new, or
-// nothing when nothing is new. Two lessons of the same failure are one.
+// nothing when nothing is new.
 func (v *view) merged(found, have []string) []string {
-	out, seen := slices.Clone(have), map[string]bool{}
-	for _, text := range have {
-		seen[subject(text)] = true
-	}
+	out := slices.Clone(have)
 	for _, text := range found {
-		if key := subject(text); !seen[key] && len(out) < mostItems {
-			seen[key] = true
+		if v.find(out, text) < 0 {
 			out = append(out, text)
 		}
 	}
@@ -106,21 +104,13 @@ func (v *view) merged(found, have []string) []string {
 	return out
 }
 
-// subject is what a text is about: for a failure the tool and its answer.
-func subject(text string) string {
-	if match := failed.FindStringSubmatch(text); match != nil {
-		return match[1] + match[2]
-	}
-	return strings.ToLower(text)
-}
-
 // procedure is the numbered steps; for an update the candidate's with new ones
 // put before the step that they lead to, or empty when all are known.
 func (v *view) procedure() string {
-	known := notice.Lines(v.old().Procedure)
+	known := notice.Lines(v.learn().match.Procedure)
 	lines, before := slices.Clone(known), len(known)
 	for _, step := range slices.Backward(v.learn().steps) {
-		if at := v.findStep(known, step); at >= 0 {
+		if at := v.find(known, step); at >= 0 {
 			before = slices.Index(lines, known[at])
 		} else {
 			lines = slices.Insert(lines, before, step)
@@ -132,30 +122,26 @@ func (v *view) procedure() string {
 	return numbered(lines[:min(len(lines), max(maxSteps, len(known)))])
 }
 
-// findStep is the line that says a step already: it does the same with the same
-// tool, names an argument when all of them are named somewhere, or shares most
-// of its words.
-func (v *view) findStep(lines []string, step string) int {
-	names := ticked.FindAllString(step, -1)
-	if len(names) == 0 {
-		return slices.IndexFunc(lines, func(line string) bool { return notice.Share(notice.Terms(step), notice.Terms(line)) >= 0.6 })
-	}
-	doing, _, _ := strings.Cut(step, "`")
-	if slices.ContainsFunc(v.calls, func(c notice.Call) bool { return "`"+c.Tool+"`" == names[0] }) {
-		return slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, doing+names[0]) })
-	}
-	for _, name := range names {
-		if !strings.Contains(strings.Join(lines, "\n"), name) {
-			return -1
+// find is the line that says a text already: it starts in the same way and has
+// the same tool and the same answer of it, or shares most words. What has to be
+// asked for need only be named.
+func (v *view) find(lines []string, text string) int {
+	ask, _, _ := strings.Cut(v.say("ask", "`"), "`")
+	parts, own := subject.FindStringSubmatch(text), notice.Terms(text)
+	return slices.IndexFunc(lines, func(line string) bool {
+		if parts != nil {
+			starts := parts[1] == ask || strings.HasPrefix(line, parts[1])
+			return starts && strings.Contains(line, parts[2]) && strings.Contains(line, parts[3])
 		}
-	}
-	return slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, names[0]) })
+		said := notice.Terms(line)
+		return line == text || min(notice.Share(own, said), notice.Share(said, own)) > sameWords
+	})
 }
 
-// old is the candidate to update, an empty one when there is none.
-func (v *view) old() *prompt.Candidate {
-	if match := v.learn().match; match != nil {
-		return match
+func numbered(steps []string) string {
+	var out []string
+	for i, step := range steps {
+		out = append(out, strconv.Itoa(i+1)+". "+step)
 	}
-	return &prompt.Candidate{}
+	return strings.Join(out, "\n")
 }

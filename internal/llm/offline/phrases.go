@@ -2,21 +2,17 @@ package offline
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"strings"
-)
 
-// phrases join what the material gives, in English and Chinese.
-var phrases = func() (all map[string][2]string) {
-	if err := json.Unmarshal(phrasesFile, &all); err != nil {
-		panic("offline: phrases.json: " + err.Error())
-	}
-	return all
-}()
+	"cairn/internal/llm/offline/notice"
+)
 
 //go:embed phrases.json
 var phrasesFile []byte
+
+// phrases join what the material gives, in English and Chinese.
+var phrases = notice.Load[map[string][2]string](phrasesFile)
 
 // say renders a phrase in the language of the view.
 func (v *view) say(key string, values ...any) string {
@@ -30,11 +26,15 @@ func (v *view) say(key string, values ...any) string {
 	return fmt.Sprintf(form, values...)
 }
 
-// series joins words as a sentence does.
-func (v *view) series(words []string) string {
-	last := len(words) - 1
-	if last < 1 {
-		return strings.Join(words, "")
+// list renders a phrase about words, nothing when there are none.
+func (v *view) list(key string, words []string) string {
+	if len(words) == 0 {
+		return ""
 	}
-	return strings.Join(words[:last], v.say("comma")) + v.say("and") + words[last]
+	last := len(words) - 1
+	head := strings.Join(words[:last], v.say("comma"))
+	if head != "" {
+		head += v.say("and")
+	}
+	return v.say(key, head+words[last])
 }

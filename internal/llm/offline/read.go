@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -12,35 +13,31 @@ import (
 // request is what the rules may look at, and all they may look at.
 type request struct {
 	material prompt.Material
-	schema   *schema // nil when text or a tool call is wanted
-	tools    []tool
-	choice   string        // auto, none, required, or the tool that must be called
+	schema   *schema       // nil when text or a tool call is wanted
+	tools    []tool        // those that may be called
+	must     bool          // one of the tools has to be called
 	sent     []notice.Call // tool calls of earlier rounds of this request
 }
 
 type tool struct {
-	Name       string  `json:"name"`
-	Parameters *schema `json:"parameters"`
+	Name       string
+	Parameters *schema
 }
 
 // wire is the part of a chat completion request that is read.
 type wire struct {
 	Messages []struct {
-		Role      string          `json:"role"`
-		Content   json.RawMessage `json:"content"`
+		Role      string
+		Content   json.RawMessage
 		ToolCalls []struct {
-			Function struct{ Name, Arguments string } `json:"function"`
+			Function struct{ Name, Arguments string }
 		} `json:"tool_calls"`
-	} `json:"messages"`
-	Stream bool `json:"stream"`
-	Tools  []struct {
-		Function tool `json:"function"`
-	} `json:"tools"`
+	}
+	Stream         bool
+	Tools          []struct{ Function tool }
 	ToolChoice     json.RawMessage `json:"tool_choice"`
 	ResponseFormat struct {
-		JSONSchema struct {
-			Schema *schema `json:"schema"`
-		} `json:"json_schema"`
+		JSONSchema struct{ Schema *schema } `json:"json_schema"`
 	} `json:"response_format"`
 }
 
@@ -55,13 +52,20 @@ func read(body []byte) (request, error) {
 	if len(in.Messages) == 0 {
 		return request{}, fmt.Errorf("the request has no messages")
 	}
-	req := request{schema: in.ResponseFormat.JSONSchema.Schema, choice: choiceOf(in.ToolChoice)}
+	choice, named := textOr[struct{ Function struct{ Name string } }](in.ToolChoice)
+	choice = cmp.Or(choice, named.Function.Name, "auto")
+	req := request{schema: in.ResponseFormat.JSONSchema.Schema, must: choice != "auto"}
 	for _, offered := range in.Tools {
-		req.tools = append(req.tools, offered.Function)
+		if t := offered.Function; t.Parameters != nil && (choice == "auto" || choice == "required" || choice == t.Name) {
+			req.tools = append(req.tools, t)
+		}
 	}
 	found := false
 	for i, message := range in.Messages {
-		text := contentText(message.Content)
+		text, parts := textOr[[]struct{ Text string }](message.Content)
+		for _, part := range parts {
+			text += part.Text
+		}
 		for _, made := range message.ToolCalls {
 			req.sent = append(req.sent, notice.Call{Tool: made.Function.Name, Arguments: made.Function.Arguments})
 		}
@@ -82,29 +86,15 @@ func read(body []byte) (request, error) {
 	return req, nil
 }
 
-// choiceOf reads tool_choice: a word, or the tool that must be called.
-func choiceOf(raw json.RawMessage) string {
-	var word string
-	var named struct{ Function struct{ Name string } }
-	if json.Unmarshal(raw, &word) != nil && json.Unmarshal(raw, &named) == nil {
-		return named.Function.Name
+// textOr reads what may be a string or something else.
+func textOr[T any](raw json.RawMessage) (text string, other T) {
+	if json.Unmarshal(raw, &text) != nil {
+		_ = json.Unmarshal(raw, &other) // neither is nothing
 	}
-	return word // empty is auto
+	return text, other
 }
 
-// contentText reads a message's content: a string, or parts with text.
-func contentText(raw json.RawMessage) string {
-	var text string
-	var parts []struct{ Text string }
-	if json.Unmarshal(raw, &text) != nil && json.Unmarshal(raw, &parts) == nil {
-		for _, part := range parts {
-			text += part.Text
-		}
-	}
-	return text
-}
-
-var fenced = regexp.MustCompile("(?s)```(?:json)?\\s*\\n(.*?)\\n```")
+var fenced = regexp.MustCompile("(?s)```\\w*\\s*\\n(.*?)\\n```")
 
 // fencedSchema finds the schema that a caller wrote into the instructions of
 // an endpoint without response_format.

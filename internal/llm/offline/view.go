@@ -1,69 +1,73 @@
 package offline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
+	"cairn/internal/lang"
 	"cairn/internal/llm/offline/notice"
 	"cairn/internal/prompt"
 )
 
 // view is what was noticed about the material, or about the part of it that an
-// item of a list stands for. Texts are masked unless their name says raw.
+// item of a list stands for.
 type view struct {
 	request
 	chinese   bool
 	mask      notice.Mask
-	messages  []prompt.Message // Content masked, empty for results; ToolCalls as they came
-	raw       []prompt.Message
+	messages  []prompt.Message  // as they came, not masked
+	sentences []notice.Sentence // of the messages that are no results: those are looked up, never quoted
 	calls     []notice.Call
-	sentences []notice.Sentence
-	noted     map[noteKey]note
+	main      notice.Call     // the one that the rest leads up to
 	file      prompt.FilePlan // what an item of a list of files stands for
 	learnt    *skill          // see learn
 }
 
-// note is a message after masking, empty for results, and its sentences.
-type note struct {
-	content   string
-	sentences []notice.Sentence
-}
-
-type noteKey struct {
-	index         int
-	role, content string
-}
-
 func look(req request) *view {
 	v := &view{request: req, mask: notice.NewMask(slices.Concat(req.material.Messages, req.material.History))}
-	v.noted = map[noteKey]note{}
 	for _, m := range req.material.Messages {
-		if m.Role != "tool" { // results are looked up raw, never quoted
-			v.noted[noteKey{m.Index, m.Role, m.Content}] = note{v.mask.Hide(m.Content, m.Role == "system"), v.mask.Sentences(m)}
+		if m.Role != "tool" {
+			v.sentences = append(v.sentences, v.mask.Sentences(m)...)
 		}
 	}
+	said := texts(v.pick(func(s notice.Sentence) bool { return s.Role == "user" }))
+	v.chinese = cmp.Or(req.material.Language, lang.Detect(strings.Join(said, " "))) == lang.Chinese
 	return v.over(req.material.Messages)
 }
 
-// over is the view of some of the messages, under the same mask.
+// over is the view of some of the messages.
 func (v *view) over(messages []prompt.Message) *view {
-	part := &view{request: v.request, mask: v.mask, noted: v.noted, raw: messages, calls: notice.Calls(messages)}
-	said := ""
-	for _, m := range messages {
-		n := v.noted[noteKey{m.Index, m.Role, m.Content}]
-		part.sentences = append(part.sentences, n.sentences...)
-		if m.Role == "user" {
-			said += m.Content
+	part := *v
+	part.messages, part.learnt = messages, nil
+	part.calls = notice.Calls(messages)
+	part.main = mainCall(part.calls)
+	part.sentences = v.pick(func(s notice.Sentence) bool {
+		return slices.ContainsFunc(messages, func(m prompt.Message) bool { return m.Index == s.Index })
+	})
+	return &part
+}
+
+// mainCall is the first good call of the tool that the rest leads up to: the one
+// with most successes among those that change something, else most attempts,
+// else most reads. Any one of the former outweighs all of the latter.
+func mainCall(calls []notice.Call) (main notice.Call) {
+	weight := map[string]int{}
+	for _, c := range calls {
+		switch {
+		case c.Changes() && !c.Failed:
+			weight[c.Tool] += 1_000_000
+		case c.Changes():
+			weight[c.Tool] += 1000
+		case !c.Checks():
+			weight[c.Tool]++
 		}
-		m.Content = n.content
-		part.messages = append(part.messages, m)
 	}
-	if draft := v.material.Draft; said == "" && draft != nil {
-		said = draft.Description + draft.Procedure
+	for _, c := range calls {
+		better := c.Tool == main.Tool && main.Failed && !c.Failed
+		if better || main.Tool == "" || weight[c.Tool] > weight[main.Tool] {
+			main = c
+		}
 	}
-	part.chinese = notice.MostlyHan(said)
-	if wanted := v.material.Language; wanted != "" {
-		part.chinese = strings.HasPrefix(wanted, "zh")
-	}
-	return part
+	return main
 }

@@ -2,7 +2,6 @@ package notice
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,6 +13,7 @@ var (
 	asked = regexp.MustCompile(`(?i)\b(?:(?:want|need|like|wish|trying|try|help|hope|love|wanted|able|planning) (?:you |me |us )?to|(?:can|could) (?:you|i|we)|help (?:me|us)|please|would you|let's|how (?:do|can|should|would) (?:i|we|you|one)|how to)` +
 		` (?:please |also |just |then |kindly |maybe |possibly |help (?:me )?|to )*([a-z]{3,})\s+([^.,;:!?\n()]+)`)
 	askedHan = regexp.MustCompile(`(?:我想要?|我要|我需要|我们要|请问|麻烦你?|帮我|帮忙|如何|怎么样?|怎样|能不能|可以)(?:帮我|请|去|怎么|如何)?([\p{Han}A-Za-z0-9 ]{2,16})`)
+	plural   = regexp.MustCompile(`(..[^sui])s$`)
 	noiseHan = regexp.MustCompile(`一下|一个|一次|一份|一篇|一些|我们的|我的|这个|那个|你的|[的了吗呢吧呀啊].*$`)
 )
 
@@ -21,21 +21,19 @@ var (
 // "could you please rotate the old keys" gives "rotate key".
 func Asks(sentences []Sentence) []string {
 	var out []string
-	add := func(verb, rest string) {
-		verb = strings.ToLower(verb)
-		if object := object(rest, sentences); object != "" && !vague[verb] && !stopWords[verb] {
-			out = append(out, verb+" "+object)
-		}
-	}
 	for _, s := range sentences {
 		if s.Role != "user" || s.Wish {
 			continue
 		}
-		for _, match := range asked.FindAllStringSubmatch(s.Text, -1) {
-			add(match[1], match[2])
-		}
+		pairs := asked.FindAllStringSubmatch(s.Text, -1)
 		if verb, rest, _ := strings.Cut(s.Text, " "); actions[strings.ToLower(verb)] {
-			add(verb, rest)
+			pairs = append(pairs, []string{s.Text, verb, rest})
+		}
+		for _, pair := range pairs {
+			verb, object := strings.ToLower(pair[1]), object(pair[2], sentences)
+			if object != "" && !vague[verb] && !IsStop(verb) {
+				out = append(out, verb+" "+object)
+			}
 		}
 		for _, match := range askedHan.FindAllStringSubmatch(s.Text, -1) {
 			phrase := noiseHan.ReplaceAllString(strings.TrimSpace(match[1]), "")
@@ -62,7 +60,7 @@ func object(text string, sentences []Sentence) string {
 		}
 	}
 	last := len(phrase) - 1
-	if last < 0 || stopWords[phrase[last]] {
+	if last < 0 || IsStop(phrase[last]) {
 		return ""
 	}
 	head := phrase[last]
@@ -72,9 +70,7 @@ func object(text string, sentences []Sentence) string {
 			together += strings.Count(s.Text, phrase[last-1]+" "+head) // as written: no proper nouns
 		}
 	}
-	if len(head) > 3 && strings.HasSuffix(head, "s") && !slices.Contains([]string{"ss", "us", "is"}, head[len(head)-2:]) {
-		head = strings.TrimSuffix(head, "s")
-	}
+	head = plural.ReplaceAllString(head, "$1")
 	if together > 1 {
 		head = phrase[last-1] + " " + head
 	}

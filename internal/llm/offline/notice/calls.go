@@ -1,11 +1,11 @@
 package notice
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"cairn/internal/prompt"
 )
@@ -15,6 +15,8 @@ type Call struct {
 	Tool      string
 	Arguments string // JSON text as it was written
 	Index     int    // of the message that made it
+	Job       int    // how many user messages came before: a job lies between two
+	Confirmed bool   // the last of them agrees
 	Result    string
 	Answered  bool
 	Failed    bool
@@ -31,16 +33,25 @@ var (
 	readers, checkers = Words("readers"), Words("checkers")
 
 	failure = regexp.MustCompile(`(?i)^\W*(?:error|exception|traceback|failed|failure|fatal|错误|失败|出错|异常)|^\s*\{\s*"(?:error|exception)"\s*:\s*["{]`)
+	agreed  = regexp.MustCompile(`(?i)^\W*(?:yes|yep|yeah|sure|ok|okay|confirm|i confirm|correct|go ahead|please (?:proceed|go|do)|that (?:works|sounds|looks)|sounds good|absolutely|对|好|是的|确认|可以|同意|没问题|行)`)
+	owner   = regexp.MustCompile(`^.*(?:[./:]|__)`)
+	humps   = regexp.MustCompile(`(\p{Ll})(\p{Lu})|[_-]`)
+	kinds   = map[byte]string{'"': "string", '[': "array", '{': "object", 't': "boolean", 'f': "boolean"} // by first byte
 	jsonKey = regexp.MustCompile(`"([\p{L}_][\p{L}\p{N}_]*)"\s*:`)
 )
 
 // Calls pairs the calls of a transcript with the tool messages that follow.
 func Calls(messages []prompt.Message) []Call {
 	var calls []Call
+	job, confirmed := 0, false
 	for _, m := range messages {
+		if m.Role == "user" {
+			job, confirmed = job+1, agreed.MatchString(m.Content)
+		}
 		for _, text := range m.ToolCalls {
 			name, arguments, _ := strings.Cut(text, "(")
-			calls = append(calls, Call{Tool: strings.TrimSpace(name), Arguments: strings.TrimSuffix(strings.TrimSpace(arguments), ")"), Index: m.Index})
+			arguments = strings.TrimSuffix(strings.TrimSpace(arguments), ")")
+			calls = append(calls, Call{Tool: strings.TrimSpace(name), Arguments: arguments, Index: m.Index, Job: job, Confirmed: confirmed})
 		}
 		open := slices.IndexFunc(calls, func(c Call) bool { return !c.Answered && (m.Name == "" || c.Tool == m.Name) })
 		if m.Role == "tool" && open >= 0 {
@@ -50,38 +61,24 @@ func Calls(messages []prompt.Message) []Call {
 	}
 	// A thought has no effect and no answer: it is no step of a method.
 	return slices.DeleteFunc(calls, func(c Call) bool {
-		spoken := !slices.ContainsFunc(c.List(), func(a Argument) bool { return !a.Composed() })
-		return c.Answered && strings.TrimSpace(c.Result) == "" && spoken
+		lookedUp := func(a Argument) bool { return !a.Composed() }
+		return c.Answered && strings.TrimSpace(c.Result) == "" && !slices.ContainsFunc(c.List(), lookedUp)
 	})
 }
 
 // Words splits a tool's name: get_user, getUser and crm.get-user give get user.
 func (c Call) Words() []string {
-	name := c.Tool[strings.LastIndexAny(c.Tool, "./:")+1:]
-	name = name[strings.LastIndex(name, "__")+1:]
-	var out strings.Builder
-	lower := false
-	for _, r := range name {
-		if r == '_' || r == '-' || unicode.IsUpper(r) && lower {
-			out.WriteByte(' ')
-		}
-		if lower = unicode.IsLower(r); r != '_' && r != '-' {
-			out.WriteRune(unicode.ToLower(r))
-		}
-	}
-	return strings.Fields(out.String())
+	name := humps.ReplaceAllString(owner.ReplaceAllString(c.Tool, ""), "$1 $2")
+	return strings.Fields(strings.ToLower(name))
 }
 
-func (c Call) startsWith(verbs map[string]bool) bool {
-	words := c.Words()
-	return len(words) == 0 || verbs[words[0]]
-}
+func (c Call) verb() string { return append(c.Words(), "")[0] }
 
 // Changes reports whether the name sounds as if a call changes something.
-func (c Call) Changes() bool { return !c.startsWith(readers) }
+func (c Call) Changes() bool { return c.verb() != "" && !readers[c.verb()] }
 
 // Checks reports whether the name sounds like a calculation or a check.
-func (c Call) Checks() bool { return c.startsWith(checkers) }
+func (c Call) Checks() bool { return checkers[c.verb()] }
 
 // List gives the arguments in the order they were written; when the text is no
 // JSON object, only the names that it shows.
@@ -96,7 +93,10 @@ func (c Call) List() []Argument {
 			continue
 		}
 		seen[match[1]] = true
-		a := Argument{Name: match[1], Kind: kindOf(raw)}
+		a := Argument{Name: match[1], Kind: "string"}
+		if top {
+			a.Kind = cmp.Or(kinds[raw[0]], "number")
+		}
 		for _, found := range value.FindAllStringSubmatch(string(raw), -1) {
 			if found[2] == "" {
 				a.Leaves = append(a.Leaves, unquote(found[0]))
@@ -114,23 +114,6 @@ func unquote(scalar string) string {
 		return scalar // a number or a boolean
 	}
 	return text
-}
-
-func kindOf(raw json.RawMessage) string {
-	if len(raw) == 0 {
-		return "string"
-	}
-	switch raw[0] {
-	case '"':
-		return "string"
-	case '[':
-		return "array"
-	case '{':
-		return "object"
-	case 't', 'f':
-		return "boolean"
-	}
-	return "number"
 }
 
 // Composed reports whether the value was made up for the call: a sentence or a

@@ -19,11 +19,12 @@ var (
 	value   = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"(\s*:)?|-?\d[\d.]*|true|false`) // of JSON; group 2 marks a key
 	nameKey = regexp.MustCompile(`(?i)name|user|customer|owner|city|street|address|姓名|用户|客户|地址|城市`)
 
-	introductions = []*regexp.Regexp{
-		regexp.MustCompile(`(?:[Mm]y name is|[Cc]all me|I'm|I am|[Tt]hank you,|[Tt]hanks,|[Hh]i,?|[Hh]ello,?|[Dd]ear|Sure,|Mr\.?|Mrs\.?|Ms\.?|Dr\.?) (\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}'’-]+)?)`),
-		regexp.MustCompile(`(?:我叫|名叫|我的名字是|姓名[是为：:]|联系人[是为：:]?)\s*(\p{Han}{2,3})`),
-		regexp.MustCompile(`我是([王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕]\p{Han}{1,2})(?:[，。,.！!]|$)`),
-	}
+	headASCII = regexp.MustCompile(`^[[:ascii:]]`) // \b knows ASCII only
+	tailASCII = regexp.MustCompile(`[[:ascii:]]$`)
+
+	introduced = regexp.MustCompile(`(?:[Mm]y name is|[Cc]all me|I'm|I am|[Tt]hank you,|[Tt]hanks,|[Hh]i,?|[Hh]ello,?|[Dd]ear|Sure,|Mr\.?|Mrs\.?|Ms\.?|Dr\.?) (\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}'’-]+)?)` +
+		`|(?:我叫|名叫|我的名字是|姓名[是为：:]|联系人[是为：:]?)\s*(\p{Han}{2,3})` +
+		`|我是([王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕]\p{Han}{1,2})(?:[，。,.！!]|$)`)
 	labelled = regexp.MustCompile(`((?:\b(?i:id|number|code|reference)\b|编号|号码|单号)\W{0,3}(?:(?i:is)\s|[是为])?\W{0,2})([A-Z0-9][A-Z0-9_-]{3,})`)
 )
 
@@ -48,45 +49,25 @@ var shapes = []struct {
 
 // NewMask finds the names in a transcript.
 func NewMask(messages []prompt.Message) Mask {
-	var all strings.Builder
-	for _, m := range messages {
-		all.WriteString(m.Content + "\n")
-	}
 	var names []string
 	for _, m := range messages {
+		data := m.Content
 		if m.Role != "tool" {
 			names = append(names, m.Name)
+			data = strings.Join(m.ToolCalls, "\n")
 		}
-		for _, pattern := range introductions {
-			for _, match := range pattern.FindAllStringSubmatch(m.Content, -1) {
-				names = append(names, match[1])
-			}
+		for _, match := range introduced.FindAllStringSubmatch(m.Content, -1) {
+			names = append(names, match[1:]...)
 		}
-		data := m.ToolCalls
-		if m.Role == "tool" {
-			data = []string{m.Content}
-		}
-		for _, text := range data {
-			names = append(names, properNouns(text, all.String())...)
-		}
+		names = append(names, properNouns(data, messages)...)
 	}
-	var patterns []string
+	patterns := []string{`[^\x00-\x{10FFFF}]`} // nothing, when there is no name
 	for _, w := range strings.Fields(strings.Join(names, " ")) {
-		if w = strings.Trim(w, ".,"); len(w) > 1 && !stopWords[strings.ToLower(w)] {
-			first, _ := utf8.DecodeRuneInString(w)
-			last, _ := utf8.DecodeLastRuneInString(w)
-			w = regexp.QuoteMeta(w)
-			if first < unicode.MaxASCII { // \b knows ASCII only
-				w = `\b` + w
-			}
-			if last < unicode.MaxASCII {
-				w += `\b`
-			}
+		if w = strings.Trim(w, ".,"); len(w) > 1 && !IsStop(w) {
+			w = headASCII.ReplaceAllString(regexp.QuoteMeta(w), `\b$0`)
+			w = tailASCII.ReplaceAllString(w, `$0\b`)
 			patterns = append(patterns, w)
 		}
-	}
-	if len(patterns) == 0 {
-		return Mask{}
 	}
 	slices.Sort(patterns)
 	return Mask{regexp.MustCompile(strings.Join(slices.Compact(patterns), "|"))}
@@ -94,7 +75,7 @@ func NewMask(messages []prompt.Message) Mask {
 
 // properNouns lists the words of short JSON values that are capitalised and
 // nowhere in lower case, or under a key that names people and places.
-func properNouns(data, transcript string) []string {
+func properNouns(data string, messages []prompt.Message) []string {
 	var out []string
 	key := ""
 	for _, match := range value.FindAllStringSubmatch(data, -1) {
@@ -103,13 +84,13 @@ func properNouns(data, transcript string) []string {
 			continue
 		}
 		words := strings.Fields(unquote(match[0]))
-		if len(words) > 4 { // a sentence, not a value
-			continue
-		}
 		for _, w := range words {
 			first, _ := utf8.DecodeRuneInString(w)
+			lower := strings.ToLower(w)
+			common := func(m prompt.Message) bool { return strings.Contains(m.Content, lower) }
 			capital := unicode.IsUpper(first) && len(w) > 1
-			if nameKey.MatchString(key) && (capital || unicode.Is(unicode.Han, first)) || capital && !strings.Contains(transcript, strings.ToLower(w)) {
+			named := nameKey.MatchString(key) && (capital || unicode.Is(unicode.Han, first))
+			if len(words) <= 4 && (named || capital && !slices.ContainsFunc(messages, common)) { // more is a sentence
 				out = append(out, w)
 			}
 		}

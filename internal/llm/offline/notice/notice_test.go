@@ -69,12 +69,31 @@ func TestSentencesAreMarked(t *testing.T) {
 		"Hello there!":                     "greeting",
 		"然后重启服务。":                          "imperative ordered",
 		"以后请用中文回答。":                        "wish",
+		"Never skip the tests.":            "imperative rule wish",
+		"Run it twice. That helped.":       "imperative lesson",
 		"原来是缓存没有清理。":                       "lesson",
 		"这样可以吗":                            "question",
 		"It rains.":                        "",
 	} {
 		if got := marks(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestOrderedSentencesAreSplitAtEachAction(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"Then build the image, and push it.":       {"Then build the image.", "then push it."},
+		"Then build the image, and the push works": {"Then build the image, and the push works"},
+		"We build the image, and push it.":         {"We build the image, and push it."},
+	} {
+		var got []string
+		for _, s := range (Mask{}).Sentences(prompt.Message{Content: text}) {
+			got = append(got, s.Text)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: got %q", text, got)
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"cairn/internal/search/lexical"
 )
 
 //go:embed words.json
@@ -17,61 +19,81 @@ var wordsFile []byte
 var (
 	stopWords = Words("stop")
 	word      = regexp.MustCompile(`\[[a-z]+\]|\p{Han}+|[\p{Latin}\p{Greek}\p{Cyrillic}][\p{Latin}\p{Greek}\p{Cyrillic}\p{N}'’-]*`)
-	// Han characters that rarely carry a topic by themselves.
-	stopRunes = "的了是我你他她它们在和有就不都也很要会这那吗呢吧请把被给让对与及或但而且如果因为所以个一二三两什么怎么可以没还再先后能上下中里来去说想用到过着得地从并等时好您谢何如啊哦嗯帮"
+	stopRunes = strings.Join(list("stop runes"), "") // Han characters that rarely carry a topic
+	nounEnd   = regexp.MustCompile(`(?:(l)l?)?(?:ation)?$`)
 )
 
-// Words gives a list of words.json: stop, vague, fillers, bounds,
-// actions, readers or checkers.
-func Words(list string) map[string]bool {
-	var lists map[string][]string
-	if err := json.Unmarshal(wordsFile, &lists); err != nil {
-		panic("notice: words.json: " + err.Error())
+// Load decodes an embedded file of words.
+func Load[T any](file []byte) (content T) {
+	if err := json.Unmarshal(file, &content); err != nil {
+		panic("offline: an embedded file: " + err.Error())
 	}
+	return content
+}
+
+// list gives the words of a list of words.json.
+func list(name string) []string {
+	return strings.Fields(strings.Join(Load[map[string][]string](wordsFile)[name], " "))
+}
+
+// Words gives a list of words.json as a set.
+func Words(name string) map[string]bool {
 	out := map[string]bool{}
-	for _, w := range strings.Fields(strings.Join(lists[list], " ")) {
+	for _, w := range list(name) {
 		out[w] = true
 	}
 	return out
 }
 
-// Terms are the content words of a text: words lower-cased and stemmed, Han
-// characters in pairs; no placeholders and no stop words.
-func Terms(text string) []string {
-	var out []string
+// term is a content word: its stem, and as it was written.
+type term struct{ stem, written string }
+
+// terms are the content words of a text: Han characters in pairs, no
+// placeholders and no stop words.
+func terms(text string) []term {
+	var out []term
 	for _, w := range word.FindAllString(strings.ReplaceAll(text, "_", " "), -1) {
-		if runes := []rune(w); unicode.Is(unicode.Han, runes[0]) {
-			for i := range len(runes) - 1 {
-				if !strings.ContainsAny(string(runes[i:i+2]), stopRunes) {
-					out = append(out, string(runes[i:i+2]))
-				}
-			}
+		if w[0] == '[' || IsStop(w) {
 			continue
 		}
-		w = strings.ToLower(strings.ReplaceAll(w, "’", "'"))
-		if w[0] != '[' && !stopWords[w] && len(w) > 1 {
-			out = append(out, stem(w))
+		stems := lexical.Words(w)
+		for _, stem := range stems {
+			if len(stems) > 1 {
+				w = stem // a pair, or a part of a compound
+			}
+			if len(stem) > 1 && !strings.ContainsAny(stem, stopRunes) {
+				out = append(out, term{nounEnd.ReplaceAllString(stem, "$1"), w})
+			}
 		}
 	}
 	return out
 }
 
-// stem cuts common English endings, so that a verb, its forms and its noun meet.
-func stem(w string) string {
-	for _, ending := range []string{"'s", "ations", "ation", "ings", "ing", "ied", "ies", "ed", "es", "s", "e"} {
-		cut := strings.TrimSuffix(w, ending)
-		if cut == w || len(cut) < 3 || strings.HasSuffix(w, "ss") {
-			continue
-		}
-		if w = cut; ending == "ied" || ending == "ies" {
-			return w + "y"
-		}
-		break
+// Terms are the stems of a text's content words.
+func Terms(text string) []string {
+	var out []string
+	for _, t := range terms(text) {
+		out = append(out, t.stem)
 	}
-	if n := len(w); n > 3 && w[n-1] == w[n-2] && !strings.ContainsRune("aeious", rune(w[n-1])) {
-		w = w[:n-1]
+	return out
+}
+
+// KeyWords are the most frequent content words of a text, as they were first
+// written, in lower case; lower leaves out words that are capitalised.
+func KeyWords(text string, n int, lower bool) []string {
+	var keys []string
+	written := map[string]string{}
+	for _, t := range terms(text) {
+		if small := strings.ToLower(t.written); !lower || t.written == small {
+			keys = append(keys, t.stem)
+			written[t.stem] = cmp.Or(written[t.stem], small)
+		}
 	}
-	return strings.TrimSuffix(w, "e")
+	keys = Frequent(keys, n)
+	for i, key := range keys {
+		keys[i] = written[key]
+	}
+	return keys
 }
 
 // Frequent returns up to n of the words by falling count, earlier ones first.
@@ -100,49 +122,28 @@ func Distinct(texts []string, n int) []string {
 
 // Share is the part of the distinct wanted words that text has, 0 to 1.
 func Share(wanted, text []string) float64 {
-	wanted, hits := Distinct(wanted, len(wanted)), 0
-	for _, w := range wanted {
-		if slices.Contains(text, w) {
-			hits++
-		}
-	}
-	return float64(hits) / float64(max(1, len(wanted)))
+	wanted = Distinct(wanted, len(wanted))
+	missing := slices.DeleteFunc(slices.Clone(wanted), func(w string) bool { return slices.Contains(text, w) })
+	return float64(len(wanted)-len(missing)) / float64(max(1, len(wanted)))
 }
 
 // IsStop reports whether a word says how something is said, not what about.
-func IsStop(w string) bool { return stopWords[strings.ToLower(w)] }
+func IsStop(w string) bool {
+	return stopWords[strings.ToLower(w)] || lexical.IsStopword(strings.ToLower(w))
+}
 
 // Joins reports whether a word only joins others, such as "to" and "of".
 func Joins(w string) bool { return bounds[w] }
 
-// Spelling gives for each term the word that it was first written as, in lower
-// case. lower leaves out words that are always capitalised.
-func Spelling(text string, lower bool) map[string]string {
-	out := map[string]string{}
-	for _, w := range word.FindAllString(strings.ReplaceAll(text, "_", " "), -1) {
-		found := Terms(w)
-		for _, term := range found {
-			switch {
-			case out[term] != "":
-			case len(found) > 1 || unicode.Is(unicode.Han, []rune(term)[0]):
-				out[term] = term
-			case !lower || w == strings.ToLower(w):
-				out[term] = strings.ToLower(w)
-			}
-		}
-	}
-	return out
-}
-
 // Title writes words as a heading, with joining words left small.
-func Title(words []string) string {
-	out := slices.Clone(words)
-	for i, w := range out {
+func Title(text string) string {
+	words := strings.Fields(text)
+	for i, w := range words {
 		if i == 0 || !bounds[w] {
-			out[i] = Capital(w)
+			words[i] = Capital(w)
 		}
 	}
-	return strings.Join(out, " ")
+	return strings.Join(words, " ")
 }
 
 // Capital is a text with its first letter in upper case.
