@@ -41,11 +41,15 @@ chaos: ## Kill workers, Postgres and Temporal under 200 distillations, then coun
 	$(GO) run ./internal/eval/cmd/chaos
 
 .PHONY: bench
-bench: bench-distill ## Run all benchmarks
+bench: bench-distill bench-tau ## Run all benchmarks
 
 .PHONY: bench-distill
 bench-distill: ## Measure a distillation against its critical path and a bare workflow
 	$(GO) run ./internal/eval/cmd/bench-distill
+
+.PHONY: bench-tau
+bench-tau: ## Distil the 160 airline trajectories of τ-bench with the offline rules
+	$(GO) run ./internal/eval/cmd/bench-tau
 
 .PHONY: generate
 generate: $(SQLC) ## Write generated files anew

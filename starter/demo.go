@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"embed"
 	"fmt"
 	"io"
 	"os"
@@ -15,17 +14,11 @@ import (
 	"golang.org/x/term"
 
 	"cairn/internal/distill"
+	"cairn/internal/eval/samples"
 	"cairn/internal/host"
 	"cairn/internal/run"
 	"cairn/internal/transcript"
 )
-
-// samples holds conversations of τ-bench with their licence beside them.
-//
-//go:embed samples
-var samples embed.FS
-
-const demoSample = "samples/airline-trajectory.json"
 
 func (c *cli) demo() *cobra.Command {
 	return &cobra.Command{
@@ -37,11 +30,7 @@ func (c *cli) demo() *cobra.Command {
 
 func (c *cli) runDemo(ctx context.Context) error {
 	started := time.Now()
-	raw, err := samples.ReadFile(demoSample)
-	if err != nil {
-		return fmt.Errorf("read the sample: %w", err)
-	}
-	conversations, err := transcript.Parse("airline-trajectory.json", bytes.NewReader(raw), transcript.MaxInput)
+	conversations, err := transcript.Parse("airline-trajectory.json", bytes.NewReader(samples.Airline), transcript.MaxInput)
 	if err != nil {
 		return err
 	}

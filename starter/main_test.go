@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/config"
+	"cairn/internal/eval/samples"
 	"cairn/internal/host/hosttest"
 )
 
@@ -35,10 +36,8 @@ func open(t *testing.T) *world {
 	c := w.Config
 	w.environ = []string{"HOME=" + w.folder, "DATABASE_URL=" + c.DatabaseURL, "TEMPORAL_ADDRESS=" + c.TemporalAddress, "TEMPORAL_NAMESPACE=" + c.TemporalNamespace,
 		"TEMPORAL_UI_URL=http://ui.example", "CAIRN_HOME=" + filepath.Join(w.folder, "home"), "SKILLS_LOCAL_DIR=" + c.SkillsDir, "CAIRN_WORKSPACE=test", "CAIRN_CONFIG=" + os.DevNull}
-	sample, err := samples.ReadFile(demoSample)
-	hosttest.Must(t, err)
-	w.write("conversation.json", string(sample))
-	w.write("airline.json", `[{"messages":[{"role":"user","content":"hello"}]},`+string(sample)+`]`)
+	w.write("conversation.json", string(samples.Airline))
+	w.write("airline.json", `[{"messages":[{"role":"user","content":"hello"}]},`+string(samples.Airline)+`]`)
 	w.write("weather-report.zip", string(weather(t, "weather-report", "Look at the sky")))
 	w.write("chat.txt", "user: How do I roll back?\nassistant: First probe the service.\nuser: And then?\nassistant: Roll back to the last good release.\nuser: Good, always probe twice.\nassistant: Understood.\n")
 	return w

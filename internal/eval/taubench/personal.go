@@ -1,0 +1,86 @@
+package taubench
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"cairn/internal/skill"
+	"cairn/internal/transcript"
+)
+
+// personal is what the data says of customers, found here by its own means, so
+// that the check does not rest on what it checks.
+type personal struct {
+	exact map[string]string // value → kind
+	names map[string]bool   // first and last names, which are looked for as whole words
+}
+
+var nameKeys = map[string]bool{"first_name": true, "last_name": true}
+
+var shapes = map[string]*regexp.Regexp{
+	"e-mail":         regexp.MustCompile(`[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[a-z]{2,}`),
+	"user id":        regexp.MustCompile(`\b[a-z]+_[a-z]+_[0-9]{3,}\b`),
+	"payment method": regexp.MustCompile(`\b(?:credit_card|gift_card|certificate)_[0-9]{4,}\b`),
+	"reservation":    regexp.MustCompile(`"reservation_id": ?"([A-Z0-9]{6})"`),
+	"card ending":    regexp.MustCompile(`"last_four": ?"([0-9]{4})"`),
+}
+
+func personalOf(conversations []transcript.Conversation) personal {
+	p := personal{exact: map[string]string{}, names: map[string]bool{}}
+	for _, c := range conversations {
+		for _, m := range c.Messages {
+			if m.Role == transcript.System {
+				continue
+			}
+			text := m.Content
+			for _, call := range m.ToolCalls {
+				text += "\n" + call.Arguments
+			}
+			for kind, shape := range shapes {
+				for _, found := range shape.FindAllStringSubmatch(text, -1) {
+					p.exact[found[len(found)-1]] = kind
+				}
+			}
+			var object any
+			if json.Unmarshal([]byte(m.Content), &object) == nil {
+				p.collect(object)
+			}
+		}
+	}
+	return p
+}
+
+func (p personal) collect(node any) {
+	switch node := node.(type) {
+	case map[string]any:
+		for key, value := range node {
+			if text, ok := value.(string); ok && nameKeys[key] && len(text) > 2 {
+				p.names[text] = true
+			}
+			p.collect(value)
+		}
+	case []any:
+		for _, child := range node {
+			p.collect(child)
+		}
+	}
+}
+
+var word = regexp.MustCompile(`[A-Za-z0-9_@.+-]+`)
+
+// in finds what stands in a version.
+func (p personal) in(v skill.Version) []Leak {
+	var out []Leak
+	for _, text := range texts(v) {
+		for _, w := range word.FindAllString(text, -1) {
+			w = strings.Trim(w, ".-+")
+			if kind, known := p.exact[w]; known {
+				out = append(out, Leak{Skill: v.Name, Kind: kind, Value: w})
+			} else if p.names[w] {
+				out = append(out, Leak{Skill: v.Name, Kind: "name", Value: w})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,210 @@
+// Package taubench distils τ-bench's airline trajectories with the offline rules
+// through a real Temporal server and a real Postgres, and looks at what came out:
+// how much, how fast, and whether anything of a customer got into a skill.
+package taubench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"cairn/internal/config"
+	"cairn/internal/devstack"
+	"cairn/internal/distill"
+	"cairn/internal/flow"
+	"cairn/internal/host"
+	"cairn/internal/run"
+	"cairn/internal/skill"
+	"cairn/internal/store"
+	"cairn/internal/transcript"
+)
+
+// Result is what a bench found.
+type Result struct {
+	Conversations int                 `json:"conversations"`
+	Runs          map[run.Outcome]int `json:"runs"`
+	Tasks         int                 `json:"tasks"`
+	Created       int                 `json:"created"`
+	Updated       int                 `json:"updated"` // unchanged ones among them
+	Skipped       int                 `json:"skipped"`
+	Failed        int                 `json:"failed"`
+	Skills        []Skill             `json:"skills"`
+	Leaks         []Leak              `json:"leaks"`
+	Seconds       float64             `json:"seconds"`
+	PeakMiB       float64             `json:"peak_mib"` // of this process: command and worker in one
+	Errors        []string            `json:"errors"`
+}
+
+// Skill is a skill at the end.
+type Skill struct {
+	Name     string `json:"name"`
+	Versions int    `json:"versions"`
+	Sources  int    `json:"sources"` // conversations that its versions rest on
+}
+
+// Leak is something of a customer that stands in a skill.
+type Leak struct {
+	Skill, Kind, Value string
+}
+
+// Lab is an open Cairn to distil in.
+type Lab struct {
+	Host      *host.Host
+	Workspace store.Workspace
+}
+
+// OpenLab starts a throw-away stack with workers in this process. Close it.
+func OpenLab(ctx context.Context, log io.Writer) (lab Lab, close func(), err error) {
+	home, err := os.MkdirTemp("", "cairn-tau")
+	if err != nil {
+		return lab, nil, err
+	}
+	var closers []func()
+	close = func() {
+		for i := len(closers) - 1; i >= 0; i-- {
+			closers[i]()
+		}
+	}
+	closers = append(closers, func() { _ = os.RemoveAll(home) })
+	fail := func(err error) (Lab, func(), error) { close(); return Lab{}, nil, err }
+	stack, err := devstack.Start(ctx, devstack.Options{Log: log, SearchAttributes: flow.SearchAttributes()})
+	if err != nil {
+		return fail(err)
+	}
+	closers = append(closers, func() { _ = stack.Close() })
+	if _, err := store.Migrate(ctx, stack.DatabaseURL()); err != nil {
+		return fail(err)
+	}
+	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_CONFIG=" + os.DevNull}, map[string]string{
+		"DATABASE_URL": stack.DatabaseURL(), "TEMPORAL_ADDRESS": stack.TemporalAddress(), "TEMPORAL_NAMESPACE": stack.TemporalNamespace(), "CAIRN_LOG": "error"})
+	if err != nil {
+		return fail(err)
+	}
+	c.SkillsDir = filepath.Join(home, "packages")
+	if lab.Host, err = host.Open(ctx, c, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))); err != nil {
+		return fail(err)
+	}
+	closers = append(closers, lab.Host.Close)
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var workers sync.WaitGroup
+	workers.Go(func() { err = errors.Join(err, lab.Host.Work(working, host.Queues())) })
+	closers = append(closers, func() { stop(); workers.Wait() })
+	if lab.Workspace, err = lab.Host.Store.Workspace(ctx, "tau", true); err != nil {
+		return fail(err)
+	}
+	return lab, close, nil
+}
+
+// Distil runs the conversations, side by side, and looks at the skills.
+func (l Lab) Distil(ctx context.Context, conversations []transcript.Conversation, atOnce int) (Result, error) {
+	started := time.Now()
+	r := Result{Conversations: len(conversations), Runs: map[run.Outcome]int{}, Errors: []string{}, Leaks: []Leak{}}
+	places := make(chan struct{}, atOnce)
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, c := range conversations {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			report, err := l.one(ctx, c)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				r.Errors = append(r.Errors, err.Error())
+				return
+			}
+			r.add(report)
+		})
+	}
+	all.Wait()
+	r.Seconds = time.Since(started).Seconds()
+	r.PeakMiB = peakMiB()
+	return r, l.look(ctx, conversations, &r)
+}
+
+func (l Lab) one(ctx context.Context, c transcript.Conversation) (distill.Report, error) {
+	accepted, _, err := l.Host.Distill.Accept(ctx, distill.Request{Workspace: l.Workspace.ID, WorkspaceKey: l.Workspace.Key, Conversation: c, Channel: "import",
+		Spec: host.DistillSpec(l.Host.Config, transcript.ExtractAuto)})
+	if err != nil {
+		return distill.Report{}, fmt.Errorf("%s: %w", c.Title, err)
+	}
+	if err := l.Host.Driver.Start(ctx, l.Workspace.Key, "import", accepted); err != nil {
+		return distill.Report{}, fmt.Errorf("%s: %w", c.Title, err)
+	}
+	for {
+		report, err := l.Host.Distill.Report(ctx, accepted.Ref)
+		if err != nil || report.Status == run.Ended {
+			return report, err
+		}
+		select {
+		case <-ctx.Done():
+			return report, fmt.Errorf("%s: %w", c.Title, ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func (r *Result) add(report distill.Report) {
+	r.Runs[report.Outcome]++
+	for _, t := range report.Tasks {
+		r.Tasks++
+		switch t.Outcome {
+		case distill.Created:
+			r.Created++
+		case distill.Updated, distill.Unchanged:
+			r.Updated++
+		case distill.Skipped:
+			r.Skipped++
+		default:
+			r.Failed++
+			r.Errors = append(r.Errors, fmt.Sprintf("%s, task %s: %s", report.Title, t.Name, t.Reason))
+		}
+	}
+}
+
+// look reads every version of every skill: its texts, its sources.
+func (l Lab) look(ctx context.Context, conversations []transcript.Conversation, r *Result) error {
+	personal := personalOf(conversations)
+	return l.Host.Store.WithWorkspace(ctx, l.Workspace.ID, func(q store.Queries) error {
+		const most = 1000
+		heads, err := q.Skills(ctx, true, most)
+		if err != nil {
+			return err
+		}
+		for _, h := range heads {
+			s := Skill{Name: h.Name, Versions: h.Version}
+			seen := map[int64]bool{}
+			for n := 1; n <= h.Version; n++ {
+				v, err := q.Version(ctx, h.ID, n)
+				if err != nil {
+					return err
+				}
+				if len(v.Sources) == 0 {
+					r.Errors = append(r.Errors, fmt.Sprintf("version %d of %s rests on nothing", n, h.Name))
+				}
+				for _, src := range v.Sources {
+					seen[src.Conversation] = true
+				}
+				r.Leaks = append(r.Leaks, personal.in(v)...)
+			}
+			s.Sources = len(seen)
+			r.Skills = append(r.Skills, s)
+		}
+		return nil
+	})
+}
+
+// texts are all texts of a version by name.
+func texts(v skill.Version) map[string]string {
+	out := map[string]string{"name": v.DisplayName, "description": v.Description, "body": v.Body}
+	for _, f := range v.Files {
+		out[f.Path] = f.Content
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+package taubench
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"cairn/internal/config"
+	"cairn/internal/distill"
+	"cairn/internal/eval/samples"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/run"
+	"cairn/internal/skill"
+	"cairn/internal/store"
+	"cairn/internal/transcript"
+)
+
+// sample is every eighth trajectory of the public data, or the one that ships
+// with the project where there is none.
+func sample(t *testing.T) []transcript.Conversation {
+	t.Helper()
+	raw := samples.Airline
+	every := 1
+	if path := samples.Public("tau/airline-train.json"); path != "" {
+		var err error
+		raw, err = os.ReadFile(path)
+		hosttest.Must(t, err)
+		every = 8
+	} else {
+		t.Log("the public τ-bench data is not here (CAIRN_DATA): one shipped trajectory stands for it")
+	}
+	all, err := transcript.Parse("airline", bytes.NewReader(raw), transcript.MaxInput)
+	hosttest.Must(t, err)
+	var out []transcript.Conversation
+	for i := 0; i < len(all); i += every {
+		out = append(out, all[i])
+	}
+	return out
+}
+
+func TestSkillsOfRealConversationsAreGeneral(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model, c.NameStyle = "", "", "", "hyphen" })
+	lab := Lab{Host: b.Host, Workspace: b.Workspace}
+	conversations := sample(t)
+	r, err := lab.Distil(t.Context(), conversations, 2)
+	hosttest.Must(t, err)
+	for _, e := range r.Errors {
+		t.Error(e)
+	}
+	for _, leak := range r.Leaks {
+		t.Errorf("skill %s holds the %s %q", leak.Skill, leak.Kind, leak.Value)
+	}
+	if len(r.Skills) == 0 || len(r.Skills) > 25 || r.Created != len(r.Skills) {
+		t.Errorf("%d skills, %d created, %d updates: conversations on one theme update one skill", len(r.Skills), r.Created, r.Updated)
+	}
+	checkFailedOnes(t, b, conversations)
+}
+
+// checkFailedOnes looks that a conversation that failed added lessons at most,
+// and that skills name only tools that were seen.
+func checkFailedOnes(t *testing.T, b *hosttest.Bundle, conversations []transcript.Conversation) {
+	t.Helper()
+	tools := map[string]bool{}
+	failed := map[string]bool{}
+	for _, c := range conversations {
+		failed[c.ID] = c.Reward != nil && *c.Reward == 0
+		for _, m := range c.Messages {
+			for _, call := range m.ToolCalls {
+				tools[call.Name] = true
+			}
+		}
+	}
+	hosttest.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) error {
+		runs, err := q.Runs(t.Context(), 1000)
+		if err != nil {
+			return err
+		}
+		for _, r := range runs {
+			full, err := q.Run(t.Context(), r.Ref.Run)
+			if err != nil {
+				return err
+			}
+			c, err := q.Conversation(t.Context(), full.Conversation, 0, 0)
+			if err != nil {
+				return err
+			}
+			if full.Outcome == run.Failed {
+				t.Errorf("run %d failed: %s", r.Ref.Run, full.Reason)
+			}
+			tasks, err := q.Tasks(t.Context(), r.Ref.Run)
+			if err != nil {
+				return err
+			}
+			for _, task := range tasks {
+				if failed[c.ID] && task.Outcome == distill.Created {
+					t.Errorf("%s failed, and made skill %d", c.Title, task.Skill)
+				}
+				if task.Outcome != distill.Created && task.Outcome != distill.Updated {
+					continue
+				}
+				v, err := q.Version(t.Context(), task.Skill, task.Version)
+				if err != nil {
+					return err
+				}
+				for _, tool := range v.Document().Tools {
+					if !tools[tool] {
+						t.Errorf("skill %s names the tool %q, which nobody called", v.Name, tool)
+					}
+				}
+				if failed[c.ID] && v.Base > 0 {
+					before, err := q.Version(t.Context(), task.Skill, v.Base)
+					if err != nil {
+						return err
+					}
+					if before.Document().Procedure != v.Document().Procedure {
+						t.Errorf("%s failed, and changed the procedure of %s", c.Title, v.Name)
+					}
+				}
+			}
+		}
+		return nil
+	}))
+}
+
+func TestTheCheckFindsWhatItLooksFor(t *testing.T) {
+	t.Parallel()
+	conversations, err := transcript.Parse("airline", bytes.NewReader(samples.Airline), transcript.MaxInput)
+	hosttest.Must(t, err)
+	p := personalOf(conversations)
+	v := versionWith("Ask Aarav Ahmed (aarav_ahmed_6699) about NQNU5R.")
+	var kinds []string
+	for _, leak := range p.in(v) {
+		kinds = append(kinds, leak.Kind)
+	}
+	if got := strings.Join(kinds, ","); got != "name,name,user id,reservation" {
+		t.Errorf("found %s", got)
+	}
+	if leaks := p.in(versionWith("Ask for the reservation id, then call cancel_reservation.")); len(leaks) != 0 {
+		t.Errorf("found %v in a general text", leaks)
+	}
+}
+
+func versionWith(body string) skill.Version { return skill.Version{Name: "x", Body: body} }
