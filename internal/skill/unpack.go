@@ -27,6 +27,9 @@ type Unpacked struct {
 // more by hand.
 const maxRepeats = 8
 
+// newlines makes one kind of all of them, as the files of a skill have.
+var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // Unpack reads the zip of a skill: SKILL.md at the root or in the one top
 // folder, files in scripts/ and in reference/ or references/. Nothing is
 // mended and nothing is cut: what breaks a rule of spec/skill-memory.md §1.10
@@ -65,7 +68,7 @@ func Unpack(archive []byte) (Unpacked, error) {
 			u.Extra = append(u.Extra, File{Path: inside, Content: m.content})
 		case files.paths[fold(kind+"/"+name)]:
 			return Unpacked{}, m.refuse(fault.InvalidArgument, "another member has this name", "give each file a name of its own; reference/ and references/ are one folder")
-		case !files.Add(kind, name, m.content):
+		case !files.Add(kind, name, newlines.Replace(m.content)):
 			return Unpacked{}, m.refuse(fault.TooLarge, files.Violations()[0], "")
 		}
 	}
@@ -113,7 +116,7 @@ func (u *Unpacked) read() error {
 func repeated(markdown string) string {
 	seen := map[string]int{}
 	var code fence.Scanner
-	for line := range strings.SplitSeq(strings.ReplaceAll(markdown, "\r\n", "\n"), "\n") {
+	for line := range strings.SplitSeq(newlines.Replace(markdown), "\n") {
 		if code.Line(line) {
 			continue
 		}

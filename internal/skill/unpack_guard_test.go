@@ -6,7 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io/fs"
-	"runtime"
+	"runtime/metrics"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,7 @@ func TestUnpackRefusesHostileMembers(t *testing.T) {
 		"file and folder":       {entry{name: "s/SKILL.md/x.md"}, "a file and a folder"},
 		"second root":           {entry{name: "other/SKILL.md"}, "another one"},
 		"second root, deeper":   {entry{name: "s/reference/SKILL.md"}, "another one"},
+		"folder is a space":     {entry{name: " /x.py"}, "outside of the skill's folder"}, // once a loop without end
 		"outside of the folder": {entry{name: "README.md"}, "outside of the skill's folder"},
 
 		"extension of a script": {entry{name: "s/scripts/x.exe"}, `".exe" is not allowed`},
@@ -122,10 +124,11 @@ func TestUnpackHoldsMembersToTheirClaims(t *testing.T) {
 	refused(t, huge, fault.TooLarge, "bomb.md")
 }
 
+// allocated counts all bytes ever, without stopping the world.
 func allocated() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.TotalAlloc
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
 
 // Programs that read the other header, or skip to a second archive, would see
@@ -139,6 +142,12 @@ func TestUnpackRefusesArchivesWithTwoMeanings(t *testing.T) {
 			return a
 		},
 		"something before": func(a []byte) []byte { return append([]byte("#!/bin/sh\nexit\n"), a...) },
+		"something between": func(a []byte) []byte { // members and directory
+			end := a[len(a)-22:]
+			at := binary.LittleEndian.Uint32(end[16:])
+			binary.LittleEndian.PutUint32(end[16:], at+6)
+			return slices.Insert(a, int(at), []byte("hidden")...)
+		},
 		"encrypted": func(a []byte) []byte {
 			directory(t, a, "s/scripts/a.py")[8] |= 1
 			return a

@@ -193,11 +193,8 @@ func inflate(f *zip.File) (string, error) {
 	}
 	content := make([]byte, f.UncompressedSize64) // at most MaxFile
 	if _, err = io.ReadFull(in, content); err == nil {
-		var more [1]byte
-		if n, end := in.Read(more[:]); n > 0 {
-			err = errors.New("more data than its size says")
-		} else if end != io.EOF {
-			err = end
+		if _, end := in.Read(make([]byte, 1)); end != io.EOF {
+			err = errors.Join(end, errors.New("more data than its size says"))
 		}
 	}
 	if err = errors.Join(err, in.Close()); err != nil {

@@ -31,7 +31,11 @@ func failure(status int, code string) answer {
 		XMLName                  xml.Name `xml:"Error"`
 		Code, Message, RequestId string
 	}{Code: code, Message: "osstest: " + code, RequestId: "1"})
-	return answer{status: status, code: code, body: body, header: map[string]string{"Content-Type": "application/xml"}}
+	header := map[string]string{"Content-Type": "application/xml"}
+	if status/100 == 3 {
+		header["Location"] = "/" + Bucket + "/elsewhere"
+	}
+	return answer{status: status, code: code, body: body, header: header}
 }
 
 func (s *Server) handle(r *http.Request, key string) answer {
