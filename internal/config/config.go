@@ -66,6 +66,7 @@ type Config struct {
 	Concurrency     int     `env:"SKILL_CONCURRENCY" envDefault:"5"`
 	HistoryMessages int     `env:"SKILL_HISTORY_MESSAGES" envDefault:"20"`
 	HistoryChars    int     `env:"SKILL_HISTORY_CHARS" envDefault:"5000"`
+	Redact          bool    `env:"SKILL_REDACT" envDefault:"true"` // keep secrets from models, and secrets and a case's own values out of skills
 	StrictEvidence  bool    `env:"SKILL_STRICT_EVIDENCE" envDefault:"false"`
 	RecallTopK      int     `env:"SKILL_RECALL_TOP_K" envDefault:"5"`
 	RecallMinSim    float64 `env:"SKILL_RECALL_MIN_SIM" envDefault:"0.35"`

@@ -95,7 +95,7 @@ func addUp(tasks []Task) Result {
 		switch t.Outcome {
 		case Created:
 			r.Created++
-		case Updated, Unchanged:
+		case Updated, Unchanged, Staged:
 			r.Updated++
 		case Failed, "":
 			r.Failed++

@@ -6,7 +6,6 @@ import (
 
 	"cairn/internal/run"
 	"cairn/internal/search"
-	"cairn/internal/skill"
 )
 
 // Commit is what a commit needs to know beside the package.
@@ -55,7 +54,7 @@ func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (Committe
 	text := t.Package.Version.SearchText()
 	vector := s.embed(ctx, text)
 	return s.Store.CommitVersion(ctx, t, Commit{
-		Doc:      search.NewDoc(search.KindSkill, 0, string(skill.Active), text),
+		Doc:      search.NewDoc(search.KindSkill, 0, string(t.Package.Status()), text),
 		Near:     s.skillQuery(text, vector, j.spec.Limits.RecallTopK+1),
 		MergeSim: j.spec.Limits.MergeSim,
 	})

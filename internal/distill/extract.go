@@ -52,6 +52,8 @@ func (s *Service) Extract(ctx context.Context, ref run.Ref, key string) (plan Pl
 	if reason := unfit(draft, j.spec.Limits); reason != "" {
 		return Plan{}, true, s.endTask(ctx, t, Skipped, reason)
 	}
+	draft, cleaned := j.private.cleanDraft(draft)
+	notes = append(notes, cleaned...)
 	if j.lessonsOnly() {
 		draft = lessonsOf(draft)
 		notes = append(notes, "the conversation failed: only its lessons are kept")

@@ -52,6 +52,7 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 			return err
 		}
 		if err == nil && merged.Action != skill.Skip {
+			merged, _ = j.private.cleanDraft(merged)
 			merged.Scripts, merged.Others = t.Draft.Scripts, t.Draft.Others // these are written already
 			merged.Target = t.Draft.Target                                  // a handle of the recall, not of this request
 			t.Draft = &merged

@@ -36,6 +36,9 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 	if err != nil {
 		return false, err
 	}
+	for i, w := range written {
+		written[i].Content = j.private.clean(w.Content)
+	}
 	files, degraded, violations := attach(*t.Draft, written)
 	fresh := skill.NewDocument(*t.Draft)
 	vector := s.embed(ctx, fresh.SearchText())
@@ -57,6 +60,7 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 	v.Degraded, v.Violations = degraded, append(violations, v.Violations...)
 	v.Run, v.TaskKey, v.Lang, v.Origin = ref.Run, t.Key, t.Lang, originDistill
 	v.Model, v.PromptSHA = j.spec.Models["extract"], prompt.Hash(j.spec.Instructions[instructionKey(prompt.Extract, t.Lang)])
+	v.Redactions = j.private.redactions
 	v.Sources = skill.Ranges(j.run.Conversation, t.Draft.Evidence)
 	return false, s.upload(ctx, t, p, j.spec.NameStyle)
 }
@@ -120,7 +124,9 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 		if err := doc.Check(); err != nil {
 			return Package{}, false, err
 		}
-		return Package{Version: versionOf(name, doc, carried, 1, 0, "", violations)}, false, nil
+		p = Package{Version: versionOf(name, doc, carried, 1, 0, "", violations)}
+		p.Version.Risk = riskOf(p.Version, skill.Version{})
+		return p, false, nil
 	}
 	if t.Based != (Base{Skill: head.ID, Version: head.Version}) {
 		return Package{}, true, nil
@@ -136,6 +142,8 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 		return Package{}, false, err
 	}
 	p = Package{Skill: head.ID, Base: head.Version, Version: versionOf(head.Name, doc, carried, head.Version+1, head.Version, merged.Summary, violations)}
+	p.Version.Risk = riskOf(p.Version, current)
+	p.Staged = len(p.Version.Risk) > 0 && head.Status == skill.Active
 	p.Same = p.Version.ContentSHA == current.ContentSHA
 	if p.Same {
 		p.Version.ChangeSummary = "says nothing that the skill does not say already"

@@ -84,6 +84,7 @@ type job struct {
 	spec    Spec
 	conv    transcript.Conversation // the messages of the run
 	history []transcript.Message    // what came before them
+	private private
 }
 
 // load reads a run, its configuration and its messages.
@@ -102,6 +103,7 @@ func (s *Service) load(ctx context.Context, ref run.Ref) (j job, err error) {
 	if err == nil && first > 0 {
 		j.history, j.conv.Messages = j.conv.Messages[:first], j.conv.Messages[first:]
 	}
+	j.protect()
 	return j, err
 }
 

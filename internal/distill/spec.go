@@ -53,6 +53,7 @@ type Spec struct {
 	From         int               `json:"from"` // first message
 	To           int               `json:"to"`   // last message, included
 	Gate         transcript.Gate   `json:"gate"`
+	Redact       bool              `json:"redact"`       // keep secrets from models, and secrets and the case's own values out of skills
 	NameStyle    string            `json:"name_style"`   // hyphen or underscore: the package's folder
 	Models       map[string]string `json:"models"`       // by stage
 	Instructions map[string]string `json:"instructions"` // rendered system messages by stage and language: chunk.en

@@ -26,6 +26,7 @@ const (
 	Created   Outcome = "created"
 	Updated   Outcome = "updated"
 	Unchanged Outcome = "unchanged" // the skill says all of it already; its evidence grew
+	Staged    Outcome = "staged"    // a risky change, which waits for approval
 	Skipped   Outcome = "skipped"   // nothing reusable
 	Failed    Outcome = "failed"
 )
@@ -73,7 +74,16 @@ type Package struct {
 	Base    int           `json:"base"`
 	Version skill.Version `json:"version"`
 	Bytes   int           `json:"bytes"`
-	Same    bool          `json:"same"` // equal to the head: nothing to commit but evidence
+	Same    bool          `json:"same"`   // equal to the head: nothing to commit but evidence
+	Staged  bool          `json:"staged"` // a risky change of a skill in force: it waits for approval
+}
+
+// Status is the state in which a package makes a skill.
+func (p Package) Status() skill.Status {
+	if len(p.Version.Risk) > 0 {
+		return skill.Candidate
+	}
+	return skill.Active
 }
 
 // Accepted is a conversation with its request, as it is made durable.

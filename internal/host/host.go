@@ -111,6 +111,8 @@ func (h *Host) dial(ctx context.Context) error {
 		return fault.Wrap(err, fault.Misconfigured, "the Temporal settings cannot be read", "check the TEMPORAL_* variables")
 	}
 	options.HostPort, options.Namespace = h.Config.TemporalAddress, h.Config.TemporalNamespace
+	// Requests carry ids and counts: packing each costs more time than it saves.
+	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	options.Logger = temporallog.NewStructuredLogger(h.Log)
 	if h.Temporal, err = client.DialContext(ctx, options); err != nil {
 		return fault.Wrap(err, fault.Unavailable, "Temporal does not answer at "+h.Config.TemporalAddress, "start it, or use the development stack: cairn dev")

@@ -20,6 +20,7 @@ func DistillSpec(c config.Config, extract string) distill.Spec {
 		Options:   distill.Options{Mode: c.Mode, Extract: extract},
 		Gate:      transcript.Gate{Policy: transcript.GatePolicy(c.Gate), MinToolMessages: c.MinToolMessages, MinMessages: c.MinMessages},
 		NameStyle: c.NameStyle,
+		Redact:    c.Redact,
 		Models: map[string]string{
 			"chunk": cmp.Or(c.SkillsLLMChunk, all), "rewrite": cmp.Or(c.SkillsLLMRewrite, all), "extract": cmp.Or(c.SkillsLLMExtract, all), "merge": cmp.Or(c.SkillsLLMExtract, all),
 			"scripts": cmp.Or(c.SkillsLLMScripts, all), "doc": cmp.Or(c.SkillsLLMDocs, all)},

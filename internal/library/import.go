@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"path"
+	"slices"
 
 	"cairn/internal/fault"
+	"cairn/internal/guard"
 	"cairn/internal/lang"
 	"cairn/internal/search"
 	"cairn/internal/skill"
@@ -29,6 +31,7 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 	}
 	v := skill.Version{Name: skill.Canonical(u.Document.Name), DisplayName: u.Document.Name, Description: u.Document.Description, Body: string(skill.RenderBody(u.Document)), Lang: lang.Detect(u.Markdown),
 		Files: u.Files, ContentSHA: skill.ContentHash(u.Document, u.Files), PackageSHA: sha256.Sum256(archive), Origin: origin, ChangeSummary: "imported", Violations: u.Notes}
+	v.Risk = riskOf(u)
 	v.PackageKey = fmt.Sprintf("%d/%s/%x/%s.zip", ws, skill.Folder(v.Name, l.NameStyle), v.PackageSHA[:6], skill.Folder(v.Name, l.NameStyle))
 	if err := l.upload(ctx, ws, v, archive, []byte(u.Markdown)); err != nil {
 		return out, err
@@ -61,6 +64,16 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 		return l.importInto(ctx, tx, head.ID, v, trusted, &out)
 	})
 	return out, err
+}
+
+// riskOf scans everything of an upload that somebody may read or run, what no
+// section of it shows among it.
+func riskOf(u skill.Unpacked) []string {
+	files := map[string]string{}
+	for _, f := range slices.Concat(u.Files, u.Extra) {
+		files[f.Path] = f.Content
+	}
+	return guard.CheckSkill(map[string]string{"SKILL.md": u.Markdown}, files).Risk
 }
 
 // importInto makes an upload a version, or a pending one, of a skill that is there.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"cairn/internal/distill"
 	"cairn/internal/fault"
+	"cairn/internal/library"
 	"cairn/internal/search"
 	"cairn/internal/skill"
 	"cairn/internal/store/dbsqlc"
@@ -110,30 +112,38 @@ func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Co
 	switch {
 	case p.Same:
 		out.Version, out.Outcome = p.Base, distill.Unchanged
+		err = q.putSources(ctx, out.Skill, out.Version, p.Version.Sources)
 	case p.Skill == 0:
 		out.Outcome = distill.Created
-		if out.Skill, err = q.createSkill(ctx, p.Version, c); err != nil {
-			return out, err
-		}
+		out.Skill, err = q.createFound(ctx, p, c)
+	case p.Staged:
+		out.Version, out.Outcome = p.Base, distill.Staged
+		var id int64
+		id, err = q.PutPending(ctx, library.Pending{Skill: p.Skill, Base: p.Base, Version: p.Version, Reason: "risk: " + strings.Join(p.Version.Risk, "; "), Origin: p.Version.Origin})
+		p.Version.ChangeSummary = fmt.Sprintf("waits for approval as change %d", id)
 	default:
-		n, err := q.q.SkillAdvance(ctx, dbsqlc.SkillAdvanceParams{Version: int32(out.Version), WorkspaceID: q.ws, ID: p.Skill, BaseVersion: int32(p.Base)})
-		if err := still(n, err); err != nil {
-			return out, err
-		}
+		err = q.advanceHead(ctx, p, c)
 	}
-	if !p.Same {
-		if err := q.putVersion(ctx, out.Skill, out.Version, p.Version); err != nil {
-			return out, err
-		}
-		if err := q.indexSkill(ctx, out.Skill, c.Doc, c.Near.Vector, c.Near.Space); err != nil {
-			return out, err
-		}
-	}
-	if err := q.putSources(ctx, out.Skill, out.Version, p.Version.Sources); err != nil {
+	if err != nil {
 		return out, err
 	}
 	t.Outcome, t.Skill, t.Version, t.Reason = out.Outcome, out.Skill, out.Version, p.Version.ChangeSummary
 	return out, q.EndTask(ctx, t)
+}
+
+// advanceHead moves the head that a package was made on; one that has moved is
+// a conflict.
+func (q Queries) advanceHead(ctx context.Context, p *distill.Package, c distill.Commit) error {
+	head, err := q.SkillHead(ctx, p.Skill)
+	if err != nil {
+		return err
+	}
+	if head.Version != p.Base {
+		return errConflict
+	}
+	c.Doc.Status = string(head.Status)
+	_, err = q.AdvanceSkill(ctx, p.Skill, p.Base, p.Version, c.Doc, c.Near.Vector, c.Near.Space)
+	return err
 }
 
 // still is a conflict when the row that a commit rests on is not as it was.
@@ -144,10 +154,10 @@ func still(n int64, err error) error {
 	return classify("commit", err)
 }
 
-// createSkill makes the head. Whoever holds the name, or is too similar, was
-// not there when the task was packaged.
-func (q Queries) createSkill(ctx context.Context, v skill.Version, c distill.Commit) (int64, error) {
-	if _, err := q.q.SkillByName(ctx, dbsqlc.SkillByNameParams{WorkspaceID: q.ws, Name: v.Name}); err == nil {
+// createFound makes a skill. Whoever holds its name, or is too similar, was not
+// there when it was packaged.
+func (q Queries) createFound(ctx context.Context, p *distill.Package, c distill.Commit) (int64, error) {
+	if _, err := q.q.SkillByName(ctx, dbsqlc.SkillByNameParams{WorkspaceID: q.ws, Name: p.Version.Name}); err == nil {
 		return 0, errConflict
 	} else if !isNoRows(err) {
 		return 0, classify("look for the name", err)
@@ -159,8 +169,7 @@ func (q Queries) createSkill(ctx context.Context, v skill.Version, c distill.Com
 	if c.TooNear(near) {
 		return 0, errConflict
 	}
-	id, err := q.q.SkillInsert(ctx, dbsqlc.SkillInsertParams{WorkspaceID: q.ws, Name: v.Name, Status: string(skill.Active), Origin: v.Origin})
-	return id, classify("create the skill", err)
+	return q.CreateSkill(ctx, p.Version, p.Status(), c.Doc, c.Near.Vector, c.Near.Space)
 }
 
 // putVersion writes v as a version of a skill, made on the one before it.
