@@ -4,6 +4,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 GO ?= go
+FUZZTIME ?= 1m
 BIN := bin
 TOOLS := $(BIN)/tools
 RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
@@ -41,7 +42,7 @@ chaos: ## Kill workers, Postgres and Temporal under 200 distillations, then coun
 	$(GO) run ./internal/eval/cmd/chaos
 
 .PHONY: bench
-bench: bench-distill bench-tau ## Run all benchmarks
+bench: bench-distill bench-tau bench-search ## Run all benchmarks
 
 .PHONY: bench-distill
 bench-distill: ## Measure a distillation against its critical path and a bare workflow
@@ -51,9 +52,19 @@ bench-distill: ## Measure a distillation against its critical path and a bare wo
 bench-tau: ## Distil the 160 airline trajectories of τ-bench with the offline rules
 	$(GO) run ./internal/eval/cmd/bench-tau
 
+.PHONY: bench-search
+bench-search: ## Measure skill search at 100, 1,000 and 10,000 skills against the bare SQL
+	$(GO) run ./internal/eval/cmd/bench-search
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for a minute
+	@for at in llm:FuzzExtractJSON skill:FuzzParseDocument skill:FuzzDecodeDraft skill:FuzzUnpack skill:FuzzUnpackMembers skill:FuzzCheckFile skill:FuzzCanonical transcript:FuzzDecodeTasks transcript:FuzzParse guard:FuzzRedact; do \
+	  echo "$$at"; $(GO) test ./internal/$${at%%:*} -run '^$$' -fuzz "^$${at##*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; done
+
 .PHONY: generate
 generate: $(SQLC) ## Write generated files anew
 	cd schemas && ../$(SQLC) generate
+	CAIRN_CONFIG=/dev/null $(GO) run ./starter serve --openapi schemas/openapi.json
 
 .PHONY: lint
 lint: $(STATICCHECK) $(WORKFLOWCHECK) $(SQLC) ## Check form, vet, staticcheck, workflow determinism, generated files
@@ -62,6 +73,7 @@ lint: $(STATICCHECK) $(WORKFLOWCHECK) $(SQLC) ## Check form, vet, staticcheck, w
 	$(STATICCHECK) ./...
 	$(WORKFLOWCHECK) ./workflows/...
 	cd schemas && ../$(SQLC) diff
+	@CAIRN_CONFIG=/dev/null $(GO) run ./starter serve --openapi - | diff schemas/openapi.json - || { echo "schemas/openapi.json is not what the handlers are: make generate"; exit 1; }
 	$(GO) mod tidy -diff
 
 $(STATICCHECK):

@@ -1,0 +1,58 @@
+// Command bench-search measures skill search at several sizes of library
+// against the same SQL run bare.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"text/tabwriter"
+	"time"
+
+	"cairn/internal/eval/searchbench"
+	"cairn/internal/eval/taubench"
+)
+
+func main() {
+	output := flag.String("o", "text", "text or json")
+	seed := flag.Uint64("seed", 1, "of texts and questions")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
+	defer cancel()
+	if err := run(ctx, *seed, *output); err != nil {
+		fmt.Fprintln(os.Stderr, "bench-search:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, seed uint64, output string) error {
+	lab, done, err := taubench.OpenLab(ctx, os.Stderr)
+	if err != nil {
+		return err
+	}
+	defer done()
+	var rows []searchbench.Row
+	for _, n := range []int{100, 1000, 10000} {
+		row, err := searchbench.Measure(ctx, lab.Host, lab.Host.Config.DatabaseURL, n, seed)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, row)
+	}
+	if output == "json" {
+		enc := json.NewEncoder(os.Stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(rows)
+	}
+	tw := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "skills\tours p50\tbare p50\tratio\tours p99\tbare p99\tratio\town skill first")
+	for _, r := range rows {
+		fmt.Fprintf(tw, "%d\t%.2f ms\t%.2f ms\t%.2f\t%.2f ms\t%.2f ms\t%.2f\t%.3f\n", r.Skills, r.OursP50, r.BareP50, r.RatioP50, r.OursP99, r.BareP99, r.RatioP99, r.FoundOwn)
+	}
+	return tw.Flush()
+}

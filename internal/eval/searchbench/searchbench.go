@@ -1,0 +1,200 @@
+// Package searchbench measures skill search against the same SQL run bare: on
+// one connection, with the same transaction framing, and with the query's terms
+// and vector at hand.
+package searchbench
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	pgvector "github.com/pgvector/pgvector-go"
+	pgxvector "github.com/pgvector/pgvector-go/pgx"
+
+	"cairn/internal/host"
+	"cairn/internal/library"
+	"cairn/internal/search"
+	"cairn/internal/search/lexical"
+	"cairn/internal/skill"
+	"cairn/internal/store/dbsqlc"
+)
+
+// Row is one size of library.
+type Row struct {
+	Skills     int     `json:"skills"`
+	OursP50    float64 `json:"ours_p50_ms"`
+	OursP99    float64 `json:"ours_p99_ms"`
+	BareP50    float64 `json:"bare_p50_ms"`
+	BareP99    float64 `json:"bare_p99_ms"`
+	RatioP50   float64 `json:"ratio_p50"`
+	RatioP99   float64 `json:"ratio_p99"`
+	FoundOwn   float64 `json:"found_own"` // share of queries whose own skill comes first
+	SeedSecond float64 `json:"seed_seconds"`
+}
+
+const (
+	queries = 400 // of each kind, in turn
+	limit   = 5
+)
+
+// Measure fills a workspace with skills and searches it both ways, in turn.
+func Measure(ctx context.Context, h *host.Host, databaseURL string, skills int, seed uint64) (Row, error) {
+	row := Row{Skills: skills}
+	ws, err := h.Store.Workspace(ctx, fmt.Sprintf("search-%d", skills), true)
+	if err != nil {
+		return row, err
+	}
+	random := rand.New(rand.NewPCG(seed, uint64(skills)))
+	started := time.Now()
+	names, err := fill(ctx, h, ws.ID, skills, random)
+	if err != nil {
+		return row, fmt.Errorf("fill: %w", err)
+	}
+	row.SeedSecond = time.Since(started).Seconds()
+	bare, err := connect(ctx, databaseURL)
+	if err != nil {
+		return row, err
+	}
+	defer bare.Close(ctx)
+	var ours, raw []time.Duration
+	for i := range queries + queries/10 { // the first tenth warms up
+		own := random.IntN(len(names))
+		text := question(names[own], random)
+		a, first, err := timeOurs(ctx, h, ws.ID, text)
+		if err != nil {
+			return row, err
+		}
+		b, err := timeBare(ctx, h, bare, ws.ID, text)
+		if err != nil {
+			return row, err
+		}
+		if i < queries/10 {
+			continue
+		}
+		ours, raw = append(ours, a), append(raw, b)
+		if first == skill.Canonical(names[own]) {
+			row.FoundOwn += 1.0 / queries
+		}
+	}
+	row.OursP50, row.OursP99 = percentile(ours, 0.5), percentile(ours, 0.99)
+	row.BareP50, row.BareP99 = percentile(raw, 0.5), percentile(raw, 0.99)
+	row.RatioP50, row.RatioP99 = row.OursP50/row.BareP50, row.OursP99/row.BareP99
+	return row, nil
+}
+
+func timeOurs(ctx context.Context, h *host.Host, ws int64, text string) (time.Duration, string, error) {
+	started := time.Now()
+	found, err := h.Finder.Skills(ctx, ws, text, limit)
+	took := time.Since(started)
+	if err != nil || len(found) == 0 {
+		return took, "", err
+	}
+	return took, found[0].Skill.Name, nil
+}
+
+// timeBare runs the statement that search runs, begin, enter and commit as
+// search does them. Terms and vector are made before the clock starts.
+func timeBare(ctx context.Context, h *host.Host, c *pgx.Conn, ws int64, text string) (time.Duration, error) {
+	terms := []int32{}
+	for _, t := range lexical.Terms(text) {
+		terms = append(terms, t.Hash)
+	}
+	vs, err := h.Embedder.Embed(ctx, []string{text})
+	if err != nil {
+		return 0, err
+	}
+	vector := pgvector.NewHalfVector(vs[0])
+	started := time.Now()
+	tx, err := c.Begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer tx.Rollback(ctx)
+	if _, err := tx.Exec(ctx, dbsqlc.WorkspaceEnter, ws); err != nil {
+		return 0, err
+	}
+	rows, err := tx.Query(ctx, dbsqlc.SearchSkills, skill.Canonical(text), ws, []string{string(skill.Active)}, terms, vector, h.Space, int32(4*limit))
+	if err != nil {
+		return 0, err
+	}
+	for rows.Next() {
+		if _, err := rows.Values(); err != nil {
+			return 0, err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return 0, err
+	}
+	err = tx.Commit(ctx)
+	return time.Since(started), err
+}
+
+// connect opens one connection as search's pool does.
+func connect(ctx context.Context, url string) (*pgx.Conn, error) {
+	c, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	c.RuntimeParams["role"], c.RuntimeParams["search_path"], c.RuntimeParams["plan_cache_mode"] = "cairn_app", "cairn, public", "force_custom_plan"
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return conn, pgxvector.RegisterTypes(ctx, conn)
+}
+
+// fill makes skills with names of their own.
+func fill(ctx context.Context, h *host.Host, ws int64, n int, random *rand.Rand) ([]string, error) {
+	names := make([]string, 0, n)
+	const page = 50
+	for len(names) < n {
+		err := h.Store.Library().WithLibrary(ctx, ws, func(tx library.Tx) error {
+			for range min(page, n-len(names)) {
+				d := made(len(names), random)
+				if err := create(ctx, h, tx, d); err != nil {
+					return err
+				}
+				names = append(names, d.Name)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+func create(ctx context.Context, h *host.Host, tx library.Tx, d skill.Document) error {
+	v := skill.Version{Name: skill.Canonical(d.Name), DisplayName: d.Name, Description: d.Description, Body: string(skill.RenderBody(d)), Lang: "en", Origin: "import"}
+	v.ContentSHA, v.PackageSHA = skill.ContentHash(d, nil), sha256.Sum256([]byte(d.Name))
+	if err := tx.TouchPackage(ctx, v.PackageSHA, "bench/"+v.Name+".zip", 1); err != nil {
+		return err
+	}
+	if err := tx.PublishPackage(ctx, v.PackageSHA); err != nil {
+		return err
+	}
+	text := v.SearchText()
+	vs, err := h.Embedder.Embed(ctx, []string{text})
+	if err != nil {
+		return err
+	}
+	_, err = tx.CreateSkill(ctx, v, skill.Active, search.NewDoc(search.KindSkill, 0, string(skill.Active), text), vs[0], h.Space)
+	return err
+}
+
+func percentile(ds []time.Duration, p float64) float64 {
+	sorted := slices.Sorted(slices.Values(ds))
+	return float64(sorted[min(len(sorted)-1, int(p*float64(len(sorted))))].Microseconds()) / 1000
+}
+
+// question is a search for a skill: some words of its name among others.
+func question(name string, random *rand.Rand) string {
+	words := strings.Fields(name)
+	return "how do I " + strings.Join(words, " ") + " " + objects[random.IntN(len(objects))]
+}
