@@ -96,7 +96,7 @@ func (a Distill) Commit(ctx context.Context, in flow.TaskRef) (flow.Committed, e
 
 // EndTask ends a task that no commit ended.
 func (a Distill) EndTask(ctx context.Context, in flow.EndTaskInput) (flow.TaskResult, error) {
-	t, err := a.Service.EndTask(ctx, ref(in.RunRef), in.Task, in.Code, in.Reason)
+	t, err := a.Service.EndTask(ctx, ref(in.RunRef), in.Attempt, in.Task, in.Code, in.Reason)
 	return flow.TaskResult{Outcome: string(t.Outcome), Skill: t.Skill, Version: t.Version}, temporalError(err)
 }
 
@@ -107,7 +107,7 @@ func (a Distill) AwaitTask(ctx context.Context, in flow.TaskRef) error {
 
 // CloseRun ends a run and adds up its tasks.
 func (a Distill) CloseRun(ctx context.Context, in flow.CloseInput) (flow.DistillResult, error) {
-	r, err := a.Service.Close(ctx, ref(in.RunRef), in.Code, in.Reason)
+	r, err := a.Service.Close(ctx, ref(in.RunRef), in.Attempt, in.Code, in.Reason)
 	return flow.DistillResult{Outcome: string(r.Outcome), Tasks: r.Tasks, Created: r.Created, Updated: r.Updated, Failed: r.Failed}, temporalError(err)
 }
 

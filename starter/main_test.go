@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -212,8 +213,8 @@ func (w *world) example(t *testing.T, line, workflowID string) {
 			args[i] = filepath.Join(w.folder, a)
 		}
 	}
-	if args[0] == "dev" { // runs until it is told to stop, which it is when it has said that it is ready
-		w.dev(t, args)
+	if args[0] == "dev" || strings.HasPrefix(line, "cairn serve --listen") { // runs until it is told to stop
+		w.untilReady(t, args, func(string) {})
 		return
 	}
 	if code, out, errs := w.run(in, args...); code != 0 {
@@ -221,7 +222,9 @@ func (w *world) example(t *testing.T, line, workflowID string) {
 	}
 }
 
-func (w *world) dev(t *testing.T, args []string) {
+// untilReady runs a command that does not end by itself; when it has said that
+// it is ready, then is called with what it said, and the command is told to stop.
+func (w *world) untilReady(t *testing.T, args []string, then func(ready string)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -230,6 +233,7 @@ func (w *world) dev(t *testing.T, args []string) {
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
 			if strings.HasPrefix(lines.Text(), "ready: ") {
+				then(lines.Text())
 				cancel()
 			}
 		}
@@ -238,6 +242,49 @@ func (w *world) dev(t *testing.T, args []string) {
 	code := execute(ctx, args, w.environ, strings.NewReader(""), in, &errs)
 	in.Close()
 	if code != 0 || !errors.Is(ctx.Err(), context.Canceled) {
-		t.Errorf("cairn dev: exit %d, %v: %s", code, ctx.Err(), errs.String())
+		t.Errorf("cairn %s: exit %d, %v: %s", strings.Join(args, " "), code, ctx.Err(), errs.String())
+	}
+}
+
+func TestAKeyOpensTheGatewayUntilItIsRevoked(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	code, key, errs := w.run("", "keys", "create", "--name", "me", "--scopes", "read")
+	if code != 0 || !strings.HasPrefix(key, "cairn_") || strings.Count(key, "\n") != 1 || !strings.Contains(errs, "shown this once") {
+		t.Fatalf("exit %d: %q, %s", code, key, errs)
+	}
+	_, listed, _ := w.run("", "keys", "list")
+	if strings.Contains(listed, strings.TrimSpace(key)) || !strings.Contains(listed, key[:12]) {
+		t.Errorf("listed as %s", listed)
+	}
+	w.untilReady(t, []string{"serve", "--listen", "127.0.0.1:0"}, func(ready string) {
+		address, _, _ := strings.Cut(strings.TrimPrefix(ready, "ready: http://"), " ")
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/v1/skills", nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(key))
+		res, err := http.DefaultClient.Do(req)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Errorf("%v, %+v", err, res)
+			return
+		}
+		res.Body.Close()
+		if code, out, errs := w.run("", "serve", "--check", "--listen", address); code != 0 || out != "ready\n" {
+			t.Errorf("check: exit %d: %s", code, errs)
+		}
+	})
+	if code, _, errs := w.run("", "serve", "--check", "--listen", "127.0.0.1:1"); code != 7 || !strings.Contains(errs, "[unavailable]") {
+		t.Errorf("check of nothing: exit %d: %s", code, errs)
+	}
+	for _, c := range []struct {
+		code int
+		args []string
+	}{{0, []string{"keys", "revoke", "1"}}, {3, []string{"keys", "revoke", "1"}}, {2, []string{"keys", "revoke", "me"}}, {2, []string{"keys", "create"}},
+		{2, []string{"keys", "create", "--name", "x", "--scopes", "everything"}}, {8, []string{"serve", "--listen", "nowhere"}}} {
+		if code, _, errs := w.run("", c.args...); code != c.code {
+			t.Errorf("%v: exit %d, want %d: %s", c.args, code, c.code, errs)
+		}
 	}
 }

@@ -23,10 +23,15 @@ type Result struct {
 }
 
 // EndTask ends a task that no commit ended, with the code and reason of what
-// stopped it; without a code the task must have ended by itself.
-func (s *Service) EndTask(ctx context.Context, ref run.Ref, key, code, reason string) (t Task, err error) {
+// stopped it; without a code the task must have ended by itself. An attempt that
+// a retry has followed has no say any more.
+func (s *Service) EndTask(ctx context.Context, ref run.Ref, attempt int, key, code, reason string) (t Task, err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		if t, err = tx.Task(ctx, ref.Run, key); err != nil || t.Stage == EndedTask {
+		r, err := tx.Run(ctx, ref.Run)
+		if err != nil {
+			return err
+		}
+		if t, err = tx.Task(ctx, ref.Run, key); err != nil || t.Stage == EndedTask || r.Attempt != attempt {
 			return err
 		}
 		if code == "" {
@@ -61,14 +66,16 @@ func (s *Service) AwaitTask(ctx context.Context, ref run.Ref, key string) error 
 }
 
 // Close ends a run: with the code of what stopped it, or else with what its
-// tasks add up to. A run that has ended stays as it is.
-func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Result, err error) {
+// tasks add up to. A run that has ended stays as it is, and so does one whose
+// next attempt has begun: its steps may end it before the workflow that ran
+// them comes to close it.
+func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, reason string) (out Result, err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
 		r, err := tx.Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
-		if r.Status == run.Ended {
+		if r.Status == run.Ended || r.Attempt != attempt {
 			out.Outcome = r.Outcome
 			return json.Unmarshal(r.Result, &out)
 		}

@@ -30,9 +30,9 @@ var (
 	// standIns are what documents write where a secret belongs.
 	standIns = regexp.MustCompile(`(?i)^(?:[$%].*|.*\{\{.*|.*\}\}.*|.*\$\{.*|<.*|\[.*|(?:x|\*|\.|-|_|#|0|•|…)+|.*x{6,}.*|.*\*{3,}.*|.*\.{3,}.*|.*…|(?:your|my|the|some|an?|insert|enter|put|replace|change|fake|dummy|example|sample|placeholder|redacted|null|none|undefined|true|false|todo)(?:[-_.]?(?:me|it))?(?:[-_].*)?|changeme\d*|.*(?:placeholder|redacted|your[-_]).*)$`)
 	// words are identifiers and paths rather than random characters.
-	words = regexp.MustCompile(`^(?:[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+|[A-Za-z]{1,20}(?:[-_.:/][A-Za-z]{0,20})*[-_.]?v?\d{0,4}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[\d.,:/-]+|\.{0,2}/.*|~/.*|https?://.*|[\w-]+/[\w./-]+\.\w{1,5})$`)
+	words = regexp.MustCompile(`^(?:[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+|[A-Za-z]{1,20}(?:[-_.:/][A-Za-z]{0,20})*[-_.]?v?\d{0,4}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Za-z][a-z]+(?:[A-Z][a-z]+)+\d{0,2}|[\d.,:/-]+|\.{0,2}/.*|~/.*|https?://.*|arn:.*|[\w-]+/[\w./-]+\.\w{1,5})$`)
 	// ownerless are names that end like those of secrets and name none.
-	ownerless = regexp.MustCompile(`(?i)(?:primary|foreign|public|pub|cache|sort|partition|hash|row|group|dict|map|json|index|object|s3|idempotency|translation|i18n|unique|composite|surrogate|natural|shortcut|hot|arrow|lookup|search|config|registry|routing|message|dedup\w*|storage|metadata|label|tag|column|property|attribute|field|issue|project|ticket|next_page|page|continuation|cursor|max|total|min|num|prompt|completion|input|output|eos|bos|pad|stop|special)[_.-]?(?:key|token)s?$|^(?:on|kb|mon|tur|don|hoc|joc|whis|bro|lac)key|author$|authors?$|signatures?$`)
+	ownerless = regexp.MustCompile(`(?i)(?:primary|foreign|public|pub|cache|sort|partition|hash|row|group|dict|map|json|index|object|s3|idempotency|translation|i18n|unique|composite|surrogate|natural|shortcut|hot|arrow|lookup|search|config|registry|routing|message|dedup\w*|storage|metadata|label|tag|column|property|attribute|field|issue|project|ticket|next|previous|prev|start|sync|page|continuation|cursor|max|total|min|num|prompt|completion|input|output|eos|bos|pad|stop|special)[_.-]?(?:key|token)(?:_?id)?s?$|^(?:on|kb|mon|tur|don|hoc|joc|whis|bro|lac)key|author$|authors?$|signatures?$`)
 )
 
 // standIn reports a placeholder: nothing to hide, and nothing to hide twice.

@@ -6,7 +6,7 @@ import (
 )
 
 // addressed is what a note to people does not say: orders to a model.
-var addressed = regexp.MustCompile(`\b(?:you must|you should|you are (?:now|an?)|you will|assistants?:? (?:must|should|please|ignore|run|send)|ai (?:agent|assistant|model)|the (?:model|agent|llm|assistant) (?:must|should|shall|will|is to)|ignore (?:all|any|the|previous|prior|your)|disregard|do not (?:tell|mention|reveal|show)|don't (?:tell|mention)|system prompt|(?:send|post|upload|forward)[^\n]{0,60}(?:https?://|@)|curl |wget |exfiltrat\w+|execute (?:the|this|all|any)|run (?:the )?(?:command|following)|api keys?|passwords?|credentials?|secretly)\b|忽略|不要告诉|指令|请?执行|发送到|上传到|密钥|密码|偷偷`)
+var addressed = regexp.MustCompile(`\b(?:you must|you should|you are (?:now|an?)|you will|assistants?:? (?:must|should|please|ignore|run|send)|ai (?:agent|assistant|model)|the (?:model|agent|llm|assistant) (?:must|should|shall|will|is to)|ignore (?:all|any|the|previous|prior|your)|disregard (?:all|any|the|previous|prior|your|everything)|do not (?:tell|mention|reveal|show)|don't (?:tell|mention)|system prompt|(?:send|post|upload|forward)[^\n]{0,60}(?:https?://|@)|curl |wget |exfiltrat\w+|execute (?:the|this|all|any)|run (?:the )?(?:command|following)|api keys?|passwords?|credentials?|secretly)\b|忽略|不要告诉|指令|请?执行|发送到|上传到|密钥|密码|偷偷`)
 
 // concealed is an element that a page does not show, with the text in it.
 var concealed = pattern{needles: []string{"display:", "visibility:", "font-size:", "opacity:", "color:", "hidden"}, reach: 400,

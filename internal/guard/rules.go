@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -52,7 +53,15 @@ type ruleFile struct {
 var (
 	textRules   = sync.OnceValue(func() []rule { return loadRules("patterns/rules.yaml") })
 	scriptRules = sync.OnceValue(func() []rule { return loadRules("patterns/scripts.yaml") })
+	// embeddedRules are those that hold for code in a text as well, programRules
+	// the others: a caution that only a program deserves.
+	embeddedRules = sync.OnceValue(func() []rule { return ofSeverity(scriptRules(), Dangerous) })
+	programRules  = sync.OnceValue(func() []rule { return ofSeverity(scriptRules(), Caution) })
 )
+
+func ofSeverity(rules []rule, severity Severity) []rule {
+	return slices.DeleteFunc(slices.Clone(rules), func(r rule) bool { return r.severity != severity })
+}
 
 // loadRules panics on a bad file, which is part of the program.
 func loadRules(name string) []rule {

@@ -166,7 +166,7 @@ func (p *protocol) reset(workflowID string) (execution string) {
 	}
 	out, err := p.Temporal.ResetWorkflowExecution(p.t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
 		Namespace: p.Config.TemporalNamespace, WorkflowExecution: &common.WorkflowExecution{WorkflowId: workflowID}, Reason: "test", WorkflowTaskFinishEventId: first,
-		RequestId: fmt.Sprint("reset-", time.Now().UnixNano()), ResetReapplyType: enums.RESET_REAPPLY_TYPE_NONE})
+		RequestId: fmt.Sprint("reset-", time.Now().UnixNano()), ResetReapplyExcludeTypes: []enums.ResetReapplyExcludeType{enums.RESET_REAPPLY_EXCLUDE_TYPE_SIGNAL, enums.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE}})
 	hosttest.Must(p.t, err)
 	return out.RunId
 }

@@ -1,0 +1,12 @@
+#!/bin/sh
+# Makes the logins, once, when the database is made. Cairn's is a member of the
+# two roles that row-level security binds, and Temporal's has databases of its
+# own. `cairn migrate` gives the roles their rights.
+set -eu
+psql --no-psqlrc --set=ON_ERROR_STOP=1 --username="$POSTGRES_USER" --dbname="$POSTGRES_DB" \
+  --set=cairn="$CAIRN_POSTGRES_PASSWORD" --set=temporal="$TEMPORAL_POSTGRES_PASSWORD" <<'SQL'
+create role cairn_app nologin;
+create role cairn_system nologin;
+create role cairn login nosuperuser nocreatedb nocreaterole nobypassrls password :'cairn' in role cairn_app, cairn_system;
+create role temporal login nosuperuser createdb nocreaterole nobypassrls password :'temporal';
+SQL

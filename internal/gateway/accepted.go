@@ -1,0 +1,132 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"cairn/internal/distill"
+	"cairn/internal/run"
+	"cairn/internal/store"
+)
+
+const (
+	// startPatience bounds how long an accepted run's caller waits for Temporal;
+	// the relay starts what could not be started.
+	startPatience = 2 * time.Second
+	// lookEvery is how often a waiting request looks at its run's row.
+	lookEvery = 100 * time.Millisecond
+)
+
+// RunLinks are where to look for a run.
+type RunLinks struct {
+	Self     string `json:"self"`
+	Events   string `json:"events" doc:"Server-sent events until the run has ended"`
+	Temporal string `json:"temporal,omitempty" doc:"Its page in Temporal UI"`
+}
+
+func (g *Gateway) runLinks(id int64, workflowID string) RunLinks {
+	self := g.link("/v1/runs/%d", id)
+	return RunLinks{Self: self, Events: self + "/events", Temporal: g.workflowLink(workflowID)}
+}
+
+// link is the address of a path, relative without PUBLIC_BASE_URL.
+func (g *Gateway) link(format string, args ...any) string {
+	return strings.TrimRight(g.Config.PublicBaseURL, "/") + fmt.Sprintf(format, args...)
+}
+
+// workflowLink is a workflow's page in Temporal UI, empty when nobody knows the UI.
+func (g *Gateway) workflowLink(id string) string {
+	if g.Config.TemporalUI == "" || id == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s/namespaces/%s/workflows/%s", g.Config.TemporalUI, g.Config.TemporalNamespace, url.PathEscape(id))
+}
+
+// accepted starts the workflow of a durable run, and waits for its end as long
+// as the caller wishes to.
+func (g *Gateway) accepted(ctx context.Context, r run.Run, made bool, wait time.Duration) (*acceptedOutput, error) {
+	if r.Status != run.Ended {
+		g.start(ctx, r)
+	}
+	out := &acceptedOutput{Status: http.StatusAccepted, Body: Accepted{Run: r.Ref.Run, New: made, Status: r.Status, WorkflowID: r.WorkflowID, Links: g.runLinks(r.Ref.Run, r.WorkflowID)}}
+	out.Location = out.Body.Links.Self
+	if wait == 0 {
+		return out, nil
+	}
+	r, err := g.await(ctx, r, wait)
+	if err != nil {
+		return nil, err
+	}
+	out.Body.Status = r.Status
+	if r.Status != run.Ended {
+		return out, nil
+	}
+	report, err := g.report(ctx, r.Ref)
+	if err != nil {
+		return nil, err
+	}
+	out.Status, out.Body.Report = http.StatusOK, &report
+	return out, nil
+}
+
+// start saves the wait for the relay, which drives what is stored in any case.
+func (g *Gateway) start(ctx context.Context, r run.Run) {
+	if g.Temporal == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	if err := g.Driver.Start(ctx, asking(ctx).Workspace.Key, importChannel, r); err != nil {
+		g.Log.Warn("the workflow is left to the relay", "run", r.Ref.Run, "error", err)
+	}
+}
+
+// await returns the run when it has ended, when the caller's patience has, or
+// when the gateway stops.
+func (g *Gateway) await(ctx context.Context, r run.Run, patience time.Duration) (run.Run, error) {
+	enough := time.NewTimer(patience)
+	defer enough.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for r.Status != run.Ended {
+		select {
+		case <-ctx.Done():
+			return r, ctx.Err()
+		case <-enough.C:
+			return r, nil
+		case <-g.closing.Done():
+			return r, nil
+		case <-look.C:
+		}
+		err := g.Store.WithWorkspace(ctx, r.Ref.Workspace, func(q store.Queries) (err error) {
+			r, err = q.Run(ctx, r.Ref.Run)
+			return err
+		})
+		if err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// report is a run's report with addresses where the command line has paths.
+func (g *Gateway) report(ctx context.Context, ref run.Ref) (distill.Report, error) {
+	r, err := g.Distill.Report(ctx, ref)
+	if err != nil {
+		return r, err
+	}
+	r.Link = g.workflowLink(r.WorkflowID)
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		t.Link = g.workflowLink(t.WorkflowID)
+		if t.SkillID != 0 {
+			t.SkillMD = g.link("/v1/skills/%d/versions/%d", t.SkillID, t.Version)
+			t.Package = t.SkillMD + "/package"
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,154 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/internal/config"
+	"cairn/internal/fault"
+	"cairn/internal/gateway"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/store"
+)
+
+// bodies are what routes that want a body are sent.
+var bodies = map[string]any{"rollback": map[string]any{"to": 1}, "pin": map[string]any{"pinned": true}, "uses": map[string]any{"use_id": "u"}}
+
+// Every route that names a thing, asked with another workspace's key and every
+// right, answers as if the thing were not there; lists are empty.
+func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.distilled()
+	other, err := b.Store.Workspace(t.Context(), "other", true)
+	hosttest.Must(t, err)
+	key := b.makeKey(other, gateway.Admin)
+	raw, err := b.gateway.OpenAPI()
+	hosttest.Must(t, err)
+	var described struct {
+		Paths map[string]map[string]any `json:"paths"`
+	}
+	hosttest.Must(t, json.Unmarshal(raw, &described))
+	asked := 0
+	for path, methods := range described.Paths {
+		for method := range methods {
+			if !strings.Contains(path, "{id}") {
+				continue
+			}
+			asked++
+			verb := path[strings.LastIndex(path, "/")+1:]
+			for _, id := range []string{"1", "service-deployment-rollback"} {
+				if id != "1" && !strings.HasPrefix(path, "/v1/skills/") {
+					continue
+				}
+				at := strings.NewReplacer("{id}", id, "{n}", "1").Replace(path)
+				b.do(request{method: strings.ToUpper(method), path: at, key: key, body: bodies[verb]}).refused(fault.NotFound)
+			}
+		}
+	}
+	if asked < 15 {
+		t.Errorf("only %d routes were asked", asked)
+	}
+	for _, list := range []string{"/v1/skills?status=all", "/v1/runs", "/v1/pending", "/v1/search?q=service+deployment+rollback"} {
+		if res := b.do(request{path: list, key: key}); res.status != http.StatusOK || strings.Contains(string(res.body), `"id":`) || strings.Contains(string(res.body), `"run":`) {
+			t.Errorf("%s: %d: %s", list, res.status, res.body)
+		}
+	}
+	// What the other workspace makes is its own, under the same key of its own.
+	res := b.do(request{method: http.MethodPost, path: "/v1/distill", key: key, body: conversation()})
+	var a gateway.Accepted
+	res.into(http.StatusAccepted, &a)
+	if !a.New {
+		t.Errorf("the other workspace was given a run of the first: %+v", a)
+	}
+}
+
+func TestOnlyAGoodKeyIsLetIn(t *testing.T) {
+	t.Parallel()
+	b := idle(t, func(c *config.Config) { c.RateLimit = 0 })
+	const unauthenticated fault.Code = "unauthenticated"
+	for name, header := range map[string]string{"none": "", "another scheme": "Basic Y2Fpcm46Y2Fpcm4=", "no key": "Bearer ", "no key of ours": "Bearer sk-1234",
+		"an unknown key": "Bearer cairn_" + strings.Repeat("A", 43), "a longer key": "Bearer " + b.key + "A"} {
+		res := b.do(request{path: "/v1/runs", header: map[string]string{"Authorization": header}})
+		if res.refused(unauthenticated); res.status != http.StatusUnauthorized || res.header.Get("WWW-Authenticate") == "" {
+			t.Errorf("%s: status %d, %v", name, res.status, res.header)
+		}
+	}
+	b.get("/v1/runs").into(http.StatusOK, nil)
+
+	keys, err := b.gateway.Keys.List(t.Context(), b.Workspace.ID)
+	hosttest.Must(t, err)
+	if len(keys) != 1 || !strings.HasPrefix(b.key, keys[0].Hint) || len(keys[0].Hint) > 12 {
+		t.Fatalf("keys %+v", keys)
+	}
+	hosttest.Must(t, b.gateway.Keys.Revoke(t.Context(), b.Workspace.ID, keys[0].ID))
+	if err := b.gateway.Keys.Revoke(t.Context(), b.Workspace.ID, keys[0].ID); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("revoked twice: %v", err)
+	}
+	if _, err := (&gateway.Keys{Store: b.Store}).Holder(t.Context(), b.key); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("a gateway that has not seen the key before: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // this gateway remembers it for seconds
+	defer cancel()
+	for b.get("/v1/runs").status == http.StatusOK {
+		if ctx.Err() != nil {
+			t.Fatal("a revoked key is still good")
+		}
+	}
+	b.get("/v1/runs").refused(unauthenticated)
+}
+
+func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	var distill, look, approve = request{method: http.MethodPost, path: "/v1/distill", body: conversation()}, request{path: "/v1/skills"}, request{method: http.MethodPost, path: "/v1/pending/1/approve"}
+	for scope, may := range map[gateway.Scope][3]bool{gateway.Read: {false, true, false}, gateway.Write: {true, true, false}, gateway.Admin: {true, true, true}} {
+		key := b.makeKey(b.Workspace, scope)
+		for i, r := range []request{distill, look, approve} {
+			r.key = key
+			res := b.do(r)
+			if allowed := res.status != http.StatusForbidden; allowed != may[i] {
+				t.Errorf("%s, %s: status %d", scope, r.path, res.status)
+			}
+			if !may[i] {
+				res.refused(fault.OutOfScope)
+			}
+		}
+	}
+	for name, scopes := range map[string][]gateway.Scope{"unknown": {"everything"}, "none": nil} {
+		if _, _, err := b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "x", scopes); fault.CodeOf(err) != fault.InvalidArgument {
+			t.Errorf("%s scope: %v", name, err)
+		}
+	}
+}
+
+// Of a key nothing is stored that could be used.
+func TestOnlyTheHashOfAKeyIsStored(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	b.Within(func(ctx context.Context, q store.Queries) error {
+		keys, err := q.Keys(ctx)
+		raw, _ := json.Marshal(keys)
+		if strings.Contains(string(raw), b.key[:20]) {
+			t.Errorf("the store gives the key away: %s", raw)
+		}
+		return err
+	})
+}
+
+func TestAKeyThatAsksTooOftenWaits(t *testing.T) {
+	t.Parallel()
+	b := idle(t, func(c *config.Config) { c.RateLimit = 0.5 }) // one at once, then one every two seconds
+	other := b.makeKey(b.Workspace, gateway.Read)
+	b.get("/v1/runs").into(http.StatusOK, nil)
+	res := b.get("/v1/runs")
+	if p := res.refused("rate_limited"); res.status != http.StatusTooManyRequests || !p.Retryable || res.header.Get("Retry-After") != "2" {
+		t.Errorf("status %d, Retry-After %q", res.status, res.header.Get("Retry-After"))
+	}
+	b.do(request{path: "/v1/runs", key: other}).into(http.StatusOK, nil)
+	b.get("/healthz").into(http.StatusOK, nil)
+}

@@ -1,0 +1,75 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"cairn/internal/fault"
+	"cairn/internal/store"
+)
+
+// bearer is the name of the security scheme in the description.
+const bearer = "key"
+
+type holderKey struct{}
+
+// asking is who asks: the workspace comes from here and from nowhere else.
+func asking(ctx context.Context) store.Holder { return ctx.Value(holderKey{}).(store.Holder) }
+
+// workspace is the number of the asking workspace.
+func workspace(ctx context.Context) int64 { return asking(ctx).Workspace.ID }
+
+// admit lets a request through whose key is good, has the scope, and has not
+// asked too often. It runs before the body is read.
+func (g *Gateway) admit(scope Scope) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		r, w := humago.Unwrap(ctx)
+		h, refused := g.authorize(r, scope)
+		if refused != nil {
+			refused.write(w)
+			return
+		}
+		next(huma.WithValue(ctx, holderKey{}, h))
+	}
+}
+
+func (g *Gateway) authorize(r *http.Request, scope Scope) (store.Holder, *Problem) {
+	h, refused := g.authenticate(r)
+	if refused != nil {
+		return h, refused
+	}
+	if wait := g.rates.take(h); wait > 0 {
+		seconds := int(math.Ceil(wait.Seconds()))
+		return h, problem(rateLimited, fmt.Sprintf("this key may send %v requests a second", g.Config.RateLimit), "").with("Retry-After", strconv.Itoa(seconds))
+	}
+	if !scope.allows(h.Scopes) {
+		return h, problem(fault.OutOfScope, fmt.Sprintf("this needs the scope %s; the key has %s", scope, strings.Join(h.Scopes, ", ")), "")
+	}
+	return h, nil
+}
+
+// authenticate finds out who asks. It does not tell an unknown key from a
+// revoked one.
+func (g *Gateway) authenticate(r *http.Request) (store.Holder, *Problem) {
+	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	key = strings.TrimSpace(key)
+	const challenge = "WWW-Authenticate"
+	if key == "" || !strings.EqualFold(scheme, "Bearer") {
+		return store.Holder{}, problem(unauthenticated, "the request has no key", "").with(challenge, `Bearer realm="cairn"`)
+	}
+	h, err := g.Keys.Holder(r.Context(), key)
+	if fault.CodeOf(err) == fault.NotFound {
+		return h, problem(unauthenticated, "the key is not good", "it may have been revoked; `cairn keys list` shows the keys of a workspace").with(challenge, `Bearer realm="cairn", error="invalid_token"`)
+	}
+	if err != nil {
+		return h, g.told(r.Context(), "authenticate", err)
+	}
+	return h, nil
+}

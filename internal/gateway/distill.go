@@ -1,0 +1,163 @@
+package gateway
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"cairn/internal/distill"
+	"cairn/internal/fault"
+	"cairn/internal/host"
+	"cairn/internal/run"
+	"cairn/internal/transcript"
+)
+
+// DistillRequest is a conversation with its options, in one JSON object. What
+// the query says of an option counts before what the object says.
+type DistillRequest struct {
+	Messages  []DistillMessage `json:"messages" doc:"OpenAI chat messages, tool calls and tool results included"`
+	Title     string           `json:"title,omitempty" doc:"For people; the first user message when empty"`
+	Mode      string           `json:"mode,omitempty" enum:"full,simple" doc:"With or without scripts and reference documents"`
+	Gate      string           `json:"gate,omitempty" enum:"auto,memos,off" doc:"Which conversations are worth distilling"`
+	Extract   string           `json:"extract,omitempty" enum:"auto,always,never" doc:"Whether to ask the gate"`
+	RequestID string           `json:"request_id,omitempty" doc:"The same id is the same request; as the header Idempotency-Key"`
+	Fresh     bool             `json:"fresh,omitempty" doc:"Do it again although the request was made before, and pay again"`
+}
+
+// DistillMessage is an OpenAI chat message. Content is a string, null or a list
+// of parts; other fields are read or ignored as transcript.Parse does.
+type DistillMessage struct {
+	Role       string `json:"role" enum:"user,assistant,tool,system"`
+	Content    any    `json:"content"`
+	Name       string `json:"name,omitempty"`
+	ToolCalls  []any  `json:"tool_calls,omitempty"`
+	ToolCallID string `json:"tool_call_id,omitempty"`
+}
+
+type distillInput struct {
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"The same key is the same request: it returns the same run"`
+	RequestID      string `query:"request_id" maxLength:"200"`
+	Mode           string `query:"mode" enum:"full,simple"`
+	Gate           string `query:"gate" enum:"auto,memos,off"`
+	Extract        string `query:"extract" enum:"auto,always,never"`
+	Fresh          bool   `query:"fresh"`
+	Wait           int    `query:"wait" minimum:"0" maximum:"60" doc:"Seconds to wait for the report"`
+	RawBody        []byte
+}
+
+// Accepted is a request that is durable.
+type Accepted struct {
+	Run        int64           `json:"run"`
+	New        bool            `json:"new" doc:"False when the same request was made before: this is its run"`
+	Status     run.Status      `json:"status"`
+	WorkflowID string          `json:"workflow_id"`
+	Links      RunLinks        `json:"links"`
+	Report     *distill.Report `json:"report,omitempty" doc:"When the run ended within the wait"`
+}
+
+type acceptedOutput struct {
+	Status   int
+	Location string `header:"Location"`
+	Body     Accepted
+}
+
+func (g *Gateway) distillRoutes() {
+	accepted := content("application/json", schemaOf[Accepted](g))
+	handle(g, route{method: http.MethodPost, path: "/v1/distill", id: "distill", tag: tagDistill, scope: Write, status: http.StatusAccepted,
+		summary: "Distil a conversation into skills",
+		about: "Takes one conversation: an object with OpenAI chat messages and options, a bare array of messages, one message a line, a τ-bench trajectory, or text with `name: text` lines. " +
+			"Answers when the request is durable; from then on it is driven to its end. The same request, by its id or else by its content, is the same run.",
+		body: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			"application/json":     {Schema: schemaOf[DistillRequest](g)},
+			"application/x-ndjson": {Schema: text("One message a line")},
+			"text/plain":           {Schema: text("`user: …` and `assistant: …` lines")}}},
+		responses: map[string]*huma.Response{"200": {Description: "The run has ended; its report", Content: accepted}, "202": {Description: "Accepted", Content: accepted}},
+	}, g.distill)
+}
+
+func (g *Gateway) distill(ctx context.Context, in *distillInput) (*acceptedOutput, error) {
+	options, err := in.options()
+	if err != nil {
+		return nil, err
+	}
+	conversation, err := in.conversation(options.Title)
+	if err != nil {
+		return nil, err
+	}
+	cfg, from := g.Config, asking(ctx)
+	cfg.Mode, cfg.Gate = cmp.Or(options.Mode, cfg.Mode), cmp.Or(options.Gate, cfg.Gate)
+	r, made, err := g.Distill.Accept(ctx, distill.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, ID: options.RequestID, Conversation: conversation,
+		Channel: importChannel, Spec: host.DistillSpec(cfg, cmp.Or(options.Extract, transcript.ExtractAuto)), Fresh: options.Fresh})
+	if err != nil {
+		return nil, err
+	}
+	return g.accepted(ctx, r, made, time.Duration(in.Wait)*time.Second)
+}
+
+// importChannel is the channel of conversations that are handed in whole.
+const importChannel = "import"
+
+// options reads those of the body, then those of the query over them.
+func (in *distillInput) options() (o DistillRequest, err error) {
+	var body struct {
+		DistillRequest
+		Messages json.RawMessage `json:"messages"` // transcript.Parse reads them
+	}
+	var mistyped *json.UnmarshalTypeError
+	if err := json.Unmarshal(in.RawBody, &body); errors.As(err, &mistyped) && mistyped.Field != "" {
+		return o, fault.New(fault.InvalidArgument, fmt.Sprintf("the body's %s is a %s", mistyped.Field, mistyped.Value), "/openapi.json describes the routes")
+	}
+	o = body.DistillRequest // another mistake is the transcript's, which says where it is
+	if in.IdempotencyKey != "" && cmp.Or(in.RequestID, o.RequestID, in.IdempotencyKey) != in.IdempotencyKey {
+		return o, fault.New(fault.InvalidArgument, "the Idempotency-Key and the request_id differ", "send one of them")
+	}
+	o.Mode, o.Gate, o.Extract = cmp.Or(in.Mode, o.Mode), cmp.Or(in.Gate, o.Gate), cmp.Or(in.Extract, o.Extract)
+	o.RequestID, o.Fresh = cmp.Or(in.RequestID, o.RequestID, in.IdempotencyKey), in.Fresh || o.Fresh
+	for _, c := range []struct {
+		name, value string
+		allowed     []string
+	}{{"mode", o.Mode, []string{"full", "simple"}}, {"gate", o.Gate, []string{"auto", "memos", "off"}},
+		{"extract", o.Extract, []string{transcript.ExtractAuto, transcript.ExtractAlways, transcript.ExtractNever}}} {
+		if c.value != "" && !slices.Contains(c.allowed, c.value) {
+			return o, fault.New(fault.InvalidArgument, fmt.Sprintf("%s is %q", c.name, c.value), "use one of: "+strings.Join(c.allowed, ", "))
+		}
+	}
+	return o, nil
+}
+
+// conversation reads the one conversation of the body.
+func (in *distillInput) conversation(title string) (c transcript.Conversation, err error) {
+	all, err := transcript.Parse("body", bytes.NewReader(in.RawBody), int64(len(in.RawBody)))
+	if err != nil {
+		return c, err
+	}
+	if len(all) != 1 {
+		return c, fault.New(fault.InvalidArgument, fmt.Sprintf("the body holds %d conversations", len(all)), "send one a request, each with an Idempotency-Key of its own")
+	}
+	c = all[0]
+	c.Title = cmp.Or(title, firstWords(c.Messages), c.Title)
+	return c, nil
+}
+
+// firstWords are what a user asked first, for a list to show.
+func firstWords(ms []transcript.Message) string {
+	const most = 60
+	for _, m := range ms {
+		if line := strings.Join(strings.Fields(m.Content), " "); m.Role == transcript.User && line != "" {
+			if r := []rune(line); len(r) > most {
+				return string(r[:most-1]) + "…"
+			}
+			return line
+		}
+	}
+	return ""
+}

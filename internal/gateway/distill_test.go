@@ -1,0 +1,116 @@
+package gateway_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"cairn/internal/config"
+	"cairn/internal/fault"
+	"cairn/internal/gateway"
+	"cairn/internal/run"
+)
+
+func TestDistillAnswersAtOnceAndReportsWhenAskedToWait(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *config.Config) {
+		c.PublicBaseURL, c.TemporalUI = "https://cairn.example", "http://ui.example"
+	})
+	res := b.post("/v1/distill", conversation())
+	var a gateway.Accepted
+	res.into(http.StatusAccepted, &a)
+	if a.Run == 0 || !a.New || a.WorkflowID == "" || a.Links.Self != "https://cairn.example/v1/runs/1" || res.header.Get("Location") != a.Links.Self ||
+		!strings.HasPrefix(a.Links.Temporal, "http://ui.example/namespaces/") {
+		t.Errorf("accepted %+v", a)
+	}
+	var again gateway.Accepted
+	b.post("/v1/distill?wait=60", conversation()).into(http.StatusOK, &again)
+	if again.Run != a.Run || again.New || again.Report == nil || again.Report.Outcome != run.Completed {
+		t.Fatalf("the same content is %+v, report %+v", again, again.Report)
+	}
+	task := again.Report.Tasks[0]
+	if task.Package != "https://cairn.example/v1/skills/1/versions/1/package" || strings.Contains(task.SkillMD, b.Packages) {
+		t.Errorf("the report names places on the server: %s, %s", task.Package, task.SkillMD)
+	}
+
+	var runs gateway.RunList
+	b.get("/v1/runs?limit=5").into(http.StatusOK, &runs)
+	if len(runs.Runs) != 1 || runs.Runs[0].Run != a.Run || !strings.HasPrefix(runs.Runs[0].Title, "Checkout API returns 502") {
+		t.Errorf("runs %+v", runs.Runs)
+	}
+	var detail gateway.RunDetail
+	b.get("/v1/runs/1").into(http.StatusOK, &detail)
+	if detail.Outcome != run.Completed || len(detail.ModelCalls) != 5 || detail.Usage.Keys != 5 {
+		t.Errorf("run %+v with calls %+v", detail.Report, detail.ModelCalls)
+	}
+	var retried gateway.Accepted
+	b.post("/v1/runs/1/retry?wait=60", nil).into(http.StatusOK, &retried)
+	if retried.Run != 1 || retried.Report.Outcome != run.Completed {
+		t.Errorf("retry %+v", retried)
+	}
+	b.post("/v1/runs/1/retry?fresh=true", nil).into(http.StatusAccepted, &retried)
+	if retried.Run != 2 || !retried.New {
+		t.Errorf("a fresh retry is %+v", retried)
+	}
+	b.post("/v1/runs/99/retry", nil).refused(fault.NotFound)
+}
+
+func TestTheSameIdempotencyKeyIsTheSameRun(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	send := func(key string, body any) response {
+		return b.do(request{method: http.MethodPost, path: "/v1/distill", body: body, header: map[string]string{"Idempotency-Key": key}})
+	}
+	var first, second, other gateway.Accepted
+	send("one", conversation()).into(http.StatusAccepted, &first)
+	send("one", conversation()).into(http.StatusAccepted, &second)
+	send("two", conversation()).into(http.StatusAccepted, &other)
+	if first.Run != second.Run || first.Run == other.Run || !first.New || second.New {
+		t.Errorf("runs %d, %d and %d", first.Run, second.Run, other.Run)
+	}
+	send("one", `[{"role":"user","content":"something else"}]`).refused(fault.OpReused)
+	b.do(request{method: http.MethodPost, path: "/v1/distill?request_id=three", body: conversation(), header: map[string]string{"Idempotency-Key": "one"}}).refused(fault.InvalidArgument)
+	var byOption gateway.Accepted
+	body := conversation()
+	body["request_id"] = "one"
+	b.post("/v1/distill", body).into(http.StatusAccepted, &byOption)
+	if byOption.Run != first.Run {
+		t.Errorf("request_id in the body is run %d", byOption.Run)
+	}
+	// Nothing drives these runs: a wait ends by itself, and says that they have not.
+	b.post("/v1/distill?wait=1&request_id=one", conversation()).into(http.StatusAccepted, &byOption)
+	if byOption.Status != run.Accepted || byOption.Report != nil {
+		t.Errorf("after the wait %+v", byOption)
+	}
+}
+
+func TestDistillTakesEveryFormOfConversation(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	for name, c := range map[string]struct{ kind, body string }{
+		"array":     {"application/json", `[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]`},
+		"options":   {"application/json", `{"messages":[{"role":"user","content":"c"}],"mode":"simple","extract":"always","title":"t"}`},
+		"lines":     {"application/x-ndjson", "{\"role\":\"user\",\"content\":\"d\"}\n{\"role\":\"assistant\",\"content\":\"e\"}\n"},
+		"text":      {"text/plain", "user: f\nassistant: g\n"},
+		"tau-bench": {"application/json", `{"task_id":1,"trial":0,"reward":1,"traj":[{"role":"user","content":"h"}]}`},
+		"untyped":   {"", `[{"role":"user","content":"i"}]`},
+	} {
+		res := b.do(request{method: http.MethodPost, path: "/v1/distill", body: c.body, header: map[string]string{"Content-Type": c.kind}})
+		if res.status != http.StatusAccepted {
+			t.Errorf("%s: status %d: %s", name, res.status, res.body)
+		}
+	}
+	for name, c := range map[string]struct{ body, says string }{
+		"broken":       {`[{"role":"user","content":"hi"`, "body:1:31"},
+		"empty":        {``, "required"},
+		"no messages":  {`{"messages":[]}`, "no messages"},
+		"wrong role":   {`[{"role":"robot","content":"hi"}]`, "robot"},
+		"wrong option": {`{"messages":[{"role":"user","content":"hi"}],"mode":"fast"}`, "mode"},
+		"wrong type":   {`{"messages":[{"role":"user","content":"hi"}],"fresh":"yes"}`, "fresh"},
+		"two at once":  {`[{"messages":[{"role":"user","content":"a"}]},{"messages":[{"role":"user","content":"b"}]}]`, "2 conversations"},
+	} {
+		if p := b.post("/v1/distill", c.body).refused(fault.InvalidArgument); !strings.Contains(p.Message, c.says) {
+			t.Errorf("%s: says %q", name, p.Message)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+// Package gateway is Cairn over HTTP: conversations go in, runs are watched,
+// skills are read, changed, approved and carried away. The routes are declared
+// with huma, so the OpenAPI document (schemas/openapi.json) is what the handlers
+// do, and cannot drift from it.
+//
+//	g := gateway.New(h, gateway.NoMeter)
+//	err := g.Serve(ctx, listener) // until ctx ends, then what is under way
+//
+// # Who is asking
+//
+// Every route under /v1 wants `Authorization: Bearer cairn_…`. A key belongs to
+// one workspace and names it: no argument does, so a thing of another workspace
+// is simply not there (404), whatever its number. Of a key only the SHA-256 is
+// stored; `cairn keys create` shows it once. Scopes: read looks, write changes
+// (and looks), admin decides what waits for approval (and does all the rest).
+//
+// # What goes wrong
+//
+// Every error, huma's and the router's own included, has one form,
+//
+//	{"code": "not_found", "message": "…", "hint": "…", "retryable": false}
+//
+// with the status that fault.Table gives its code. What fails inside is logged
+// and not told.
+//
+// # What takes long
+//
+// POST /v1/distill answers when the request is durable, with 202 and the run's
+// number; from then on it is driven to its end, whatever happens to the caller.
+// The same Idempotency-Key is the same run. ?wait=30 waits that long for the
+// report; GET /v1/runs/{id}/events streams it as it fills, and goes on where a
+// broken stream stopped (Last-Event-ID).
+package gateway

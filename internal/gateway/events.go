@@ -1,0 +1,150 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"cairn/internal/distill"
+	"cairn/internal/run"
+)
+
+const (
+	eventsEvery  = 250 * time.Millisecond // how often a stream looks for news
+	beatEvery    = 10 * time.Second       // of silence, after which a comment tells that the stream lives
+	writeTimeout = 10 * time.Second       // for one event; a client that takes none for longer has gone
+	comeBack     = 1000                   // milliseconds until a client whose stream was ended early asks again
+)
+
+type eventsInput struct {
+	RunPath
+	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that was seen: the stream goes on after it"`
+}
+
+func (g *Gateway) eventRoutes() {
+	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}/events", id: "runEvents", tag: tagRuns, scope: Read,
+		summary: "Watch a run until it has ended",
+		about: "Server-sent events, each with the run's report: `progress` whenever it has changed, `end` when the run has ended, after which the stream closes. " +
+			"An event's id stands for what it tells, so a stream that was cut goes on where it stopped; one whose `end` was seen is answered with 204, at which a browser's EventSource stops. " +
+			"`stopping` says that the gateway stops and the run goes on: ask again.",
+		responses: map[string]*huma.Response{
+			"200": {Description: "The events; the data of each is a report", Content: content("text/event-stream", schemaOf[distill.Report](g))},
+			"204": {Description: "The end was seen before"}},
+	}, g.runEvents)
+}
+
+type eventsOutput struct {
+	Status int
+	Body   func(huma.Context)
+}
+
+func (g *Gateway) runEvents(ctx context.Context, in *eventsInput) (*eventsOutput, error) {
+	ref := run.Ref{Workspace: workspace(ctx), Run: in.ID}
+	first, err := g.event(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if first.ended && first.id == in.LastEventID {
+		return &eventsOutput{Body: func(c huma.Context) { c.SetStatus(http.StatusNoContent) }}, nil
+	}
+	return &eventsOutput{Body: func(c huma.Context) {
+		_, w := humago.Unwrap(c)
+		s := &stream{w: w, control: http.NewResponseController(w), seen: in.LastEventID}
+		if err := g.follow(c.Context(), s, ref, first); err != nil && c.Context().Err() == nil {
+			g.Log.Warn("a stream of events broke off", "run", ref.Run, "error", err) // the client asks again
+		}
+	}}, nil
+}
+
+// event is what a run says at one moment. Its id is of what it says.
+type event struct {
+	id    string
+	data  []byte
+	ended bool
+}
+
+func (g *Gateway) event(ctx context.Context, ref run.Ref) (event, error) {
+	r, err := g.report(ctx, ref)
+	if err != nil {
+		return event{}, err
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return event{}, fmt.Errorf("encode the report of run %d: %w", ref.Run, err)
+	}
+	sum := sha256.Sum256(data)
+	return event{id: fmt.Sprintf("%x", sum[:8]), data: data, ended: r.Status == run.Ended}, nil
+}
+
+// follow sends what is new until the run has ended or the gateway stops.
+func (g *Gateway) follow(ctx context.Context, s *stream, ref run.Ref, e event) error {
+	defer s.control.SetWriteDeadline(time.Time{}) // the connection may serve another request
+	if err := s.open(); err != nil {
+		return err
+	}
+	look, beat := time.NewTicker(eventsEvery), time.NewTicker(beatEvery)
+	defer look.Stop()
+	defer beat.Stop()
+	for {
+		if e.ended {
+			return s.send("end", e)
+		}
+		if e.id != s.seen {
+			if err := s.send("progress", e); err != nil {
+				return err
+			}
+			beat.Reset(beatEvery)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-g.closing.Done():
+			return s.write(fmt.Appendf(nil, "retry: %d\nevent: stopping\ndata: {}\n\n", comeBack))
+		case <-beat.C:
+			if err := s.write([]byte(": still there\n\n")); err != nil {
+				return err
+			}
+		case <-look.C:
+		}
+		var err error
+		if e, err = g.event(ctx, ref); err != nil {
+			return err
+		}
+	}
+}
+
+// stream writes events.
+type stream struct {
+	w       io.Writer
+	control *http.ResponseController
+	seen    string // id of the last event that the client has
+}
+
+func (s *stream) open() error {
+	h := s.w.(http.ResponseWriter).Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // proxies would hold events back
+	return s.write([]byte(": hello\n\n"))
+}
+
+func (s *stream) send(name string, e event) error {
+	s.seen = e.id
+	return s.write(fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", e.id, name, bytes.TrimSpace(e.data)))
+}
+
+func (s *stream) write(p []byte) error {
+	_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // a connection without deadlines waits for ever
+	if _, err := s.w.Write(p); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}

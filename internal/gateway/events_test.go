@@ -1,0 +1,107 @@
+package gateway_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"cairn/internal/distill"
+	"cairn/internal/fault"
+	"cairn/internal/gateway"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/llm/llmtest"
+	"cairn/internal/run"
+)
+
+type sent struct {
+	id, name string
+	report   distill.Report
+}
+
+// watch reads a run's events until the stream closes; each is told to see.
+func (b *bundle) watch(path, last string, see func(sent)) (status int) {
+	b.T.Helper()
+	req, err := http.NewRequestWithContext(b.T.Context(), http.MethodGet, b.url+path, nil)
+	hosttest.Must(b.T, err)
+	req.Header.Set("Authorization", "Bearer "+b.key)
+	req.Header.Set("Last-Event-ID", last)
+	res, err := http.DefaultClient.Do(req)
+	hosttest.Must(b.T, err)
+	defer res.Body.Close()
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 1<<20)
+	var e sent
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), ": ")
+		switch name {
+		case "id":
+			e.id = value
+		case "event":
+			e.name = value
+		case "data":
+			hosttest.Must(b.T, json.Unmarshal([]byte(value), &e.report))
+			see(e)
+			e = sent{}
+		}
+	}
+	hosttest.Must(b.T, lines.Err())
+	return res.StatusCode
+}
+
+func TestARunIsWatchedUntilItsEnd(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	b.Start()
+	b.Model.On(llmtest.Rule{Stage: "extract", Barrier: "hold", Reply: hosttest.R1Extract})
+	b.ScriptR1()
+	var a gateway.Accepted
+	b.post("/v1/distill", conversation()).into(http.StatusAccepted, &a)
+	var events []sent
+	status := b.watch("/v1/runs/1/events", "", func(e sent) {
+		events = append(events, e)
+		if len(e.report.Tasks) == 1 { // the run stands at its extraction until this was seen
+			b.Model.Release("hold")
+		}
+	})
+	end := events[len(events)-1]
+	if status != http.StatusOK || len(events) < 2 || end.name != "end" || end.report.Outcome != run.Completed || end.report.Tasks[0].SkillID == 0 {
+		t.Fatalf("status %d, %d events, the last %+v", status, len(events), end)
+	}
+	for i, e := range events[:len(events)-1] {
+		if e.name != "progress" || e.id == "" || e.id == events[i+1].id {
+			t.Errorf("event %d is %q, id %q", i, e.name, e.id)
+		}
+	}
+	// After a cut the stream goes on, and after the end there is nothing to go on with.
+	var rest []sent
+	b.watch("/v1/runs/1/events", events[0].id, func(e sent) { rest = append(rest, e) })
+	if len(rest) != 1 || rest[0].id != end.id {
+		t.Errorf("after the first event: %+v", rest)
+	}
+	if status := b.watch("/v1/runs/1/events", end.id, func(e sent) { t.Errorf("after the end: %+v", e) }); status != http.StatusNoContent {
+		t.Errorf("after the end: status %d", status)
+	}
+	b.get("/v1/runs/9/events").refused(fault.NotFound)
+}
+
+func TestAStreamIsToldThatTheGatewayStops(t *testing.T) {
+	t.Parallel()
+	b := idle(t) // nothing drives the run
+	b.post("/v1/distill", conversation()).into(http.StatusAccepted, nil)
+	ctx, stop := context.WithCancel(t.Context())
+	served := b.serve(ctx)
+	var names []string
+	b.watch("/v1/runs/1/events", "", func(e sent) {
+		names = append(names, e.name)
+		stop()
+	})
+	if strings.Join(names, " ") != "progress stopping" {
+		t.Errorf("events %v", names)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,92 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"cairn/internal/host"
+)
+
+// Gateway is the HTTP API over a host.
+type Gateway struct {
+	*host.Host
+	Keys *Keys
+	// Fetch downloads a package by its URL; New sets the guarded one of internal/fetch.
+	Fetch func(ctx context.Context, url string) ([]byte, error)
+
+	mux     *http.ServeMux
+	api     huma.API
+	meter   Meter
+	rates   *rates
+	closing context.Context // ends when the gateway stops: streams and waits end with it
+	stop    context.CancelFunc
+}
+
+// Meter counts what the gateway does.
+type Meter interface {
+	// Request counts one answered request. Route is the method and the pattern,
+	// never the path, so that there are as many series as routes; it is empty
+	// for what no route takes.
+	Request(route string, status int, took time.Duration)
+	// Handler shows the counts in Prometheus' form; nil shows nothing.
+	Handler() http.Handler
+}
+
+// NoMeter counts nothing.
+var NoMeter Meter = noMeter{}
+
+type noMeter struct{}
+
+func (noMeter) Request(string, int, time.Duration) {}
+func (noMeter) Handler() http.Handler              { return nil }
+
+// New makes the gateway of a host. To describe the routes, a host without
+// adapters is enough.
+func New(h *host.Host, m Meter) *Gateway {
+	g := &Gateway{Host: h, Keys: &Keys{Store: h.Store}, Fetch: fetchPackage, mux: http.NewServeMux(), meter: m, rates: newRates(h.Config.RateLimit)}
+	g.closing, g.stop = context.WithCancel(context.Background())
+	g.api = humago.New(g.mux, description())
+	g.distillRoutes()
+	g.runRoutes()
+	g.eventRoutes()
+	g.skillRoutes()
+	g.versionRoutes()
+	g.packageRoutes()
+	g.changeRoutes()
+	g.pendingRoutes()
+	g.uploadRoutes()
+	g.searchRoutes()
+	g.healthRoutes()
+	return g
+}
+
+func description() huma.Config {
+	c := huma.DefaultConfig("Cairn", "1")
+	c.Info.Description = "A durable memory and skill engine for AI agents. The workspace comes from the key."
+	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		bearer: {Type: "http", Scheme: "bearer", Description: "A key that `cairn keys create` made, with the scopes read, write or admin."}}
+	c.Tags = []*huma.Tag{{Name: tagDistill, Description: "Conversations become skills"}, {Name: tagRuns, Description: "What became of a request"},
+		{Name: tagSkills, Description: "Skills, their versions and packages"}, {Name: tagApproval, Description: "Changes that wait for a person"}, {Name: tagHealth, Description: "For those who run the gateway"}}
+	c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", nil // no page from foreign servers, no $schema in every answer
+	return c
+}
+
+// Tags group the routes in the description.
+const (
+	tagDistill  = "distill"
+	tagRuns     = "runs"
+	tagSkills   = "skills"
+	tagApproval = "approval"
+	tagHealth   = "health"
+)
+
+// OpenAPI is the description of the routes as schemas/openapi.json has it.
+func (g *Gateway) OpenAPI() ([]byte, error) {
+	raw, err := json.MarshalIndent(g.api.OpenAPI(), "", "  ")
+	return append(raw, '\n'), err
+}

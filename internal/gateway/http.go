@@ -1,0 +1,112 @@
+package gateway
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"cairn/internal/fault"
+)
+
+// bodyPatience is how long a client may take to send a request's body.
+const bodyPatience = time.Minute
+
+// ServeHTTP answers one request: it bounds it, counts it, and sees to it that
+// what huma does not answer has the same form.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	answer := &answer{ResponseWriter: w}
+	handler, pattern := g.mux.Handler(r)
+	defer func() {
+		cause := recover()
+		begun := answer.status != 0
+		if cause != nil && cause != http.ErrAbortHandler {
+			g.Log.Error("a request panicked", "route", pattern, "cause", cause, "stack", string(debug.Stack()))
+			if !begun {
+				problem(fault.Internal, "unexpected failure", "").write(answer)
+			}
+		}
+		g.meter.Request(pattern, answer.status, time.Since(began))
+		if cause != nil && begun {
+			panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+		}
+	}()
+	answer.Header().Set("X-Content-Type-Options", "nosniff")
+	if pattern == "" {
+		unrouted(handler, r).write(answer)
+		return
+	}
+	if r.ContentLength > g.Config.RequestBytes {
+		tooLong(g.Config.RequestBytes).with("Connection", "close").write(answer)
+		return
+	}
+	if r.Body != nil && r.Body != http.NoBody {
+		limited := http.MaxBytesReader(w, r.Body, g.Config.RequestBytes+1)
+		r.Body = body(limited, http.NewResponseController(w))
+	}
+	g.mux.ServeHTTP(answer, r)
+}
+
+// unrouted turns the router's refusal into ours.
+func unrouted(refuse http.Handler, r *http.Request) *Problem {
+	was := &refusal{header: http.Header{}}
+	refuse.ServeHTTP(was, r)
+	if was.status == http.StatusMethodNotAllowed {
+		return problem(methodNotAllowed, fmt.Sprintf("%s does not take %s", r.URL.Path, r.Method), "").with("Allow", was.header.Get("Allow"))
+	}
+	return problem(fault.NotFound, fmt.Sprintf("there is no route %s %s", r.Method, r.URL.Path), "/openapi.json describes the routes")
+}
+
+// refusal keeps what the router says of a request that has no route.
+type refusal struct {
+	header http.Header
+	status int
+}
+
+func (r *refusal) Header() http.Header         { return r.header }
+func (r *refusal) WriteHeader(status int)      { r.status = status }
+func (r *refusal) Write(b []byte) (int, error) { return len(b), nil }
+
+// answer remembers the status. The controller finds the writer beneath it.
+type answer struct {
+	http.ResponseWriter
+	status int
+}
+
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answer) Write(b []byte) (int, error) {
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	return a.ResponseWriter.Write(b)
+}
+
+// timed is a body that must arrive in time. The deadline is lifted when it has:
+// on a connection, a deadline that passes later would cancel the request.
+type timed struct {
+	io.ReadCloser
+	lift func()
+}
+
+func body(r io.ReadCloser, c *http.ResponseController) io.ReadCloser {
+	_ = c.SetReadDeadline(time.Now().Add(bodyPatience)) // a connection without deadlines has none to lift
+	return &timed{r, func() { _ = c.SetReadDeadline(time.Time{}) }}
+}
+
+func (t *timed) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	if err != nil {
+		t.lift()
+	}
+	return n, err
+}

@@ -1,0 +1,59 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/internal/config"
+	"cairn/internal/gateway"
+	"cairn/internal/gateway/metrics"
+	"cairn/internal/host"
+)
+
+// owed is a backlog of 3 rows, or a database that does not answer.
+type owed struct{ err error }
+
+func (o owed) Backlog(context.Context) (int64, time.Duration, error) { return 3, time.Minute, o.err }
+
+func scrape(t *testing.T, m gateway.Meter, requests ...string) string {
+	t.Helper()
+	g := gateway.New(&host.Host{Config: config.Config{RequestBytes: 1000, Metrics: "open"}, Log: slog.New(slog.DiscardHandler)}, m)
+	ask := func(path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		return w
+	}
+	for _, path := range requests {
+		ask(path)
+	}
+	w := ask("/metrics")
+	if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+		t.Fatalf("status %d, %v: %s", w.Code, w.Header(), w.Body)
+	}
+	return w.Body.String()
+}
+
+func TestRequestsAreCountedByRouteNeverByPath(t *testing.T) {
+	t.Parallel()
+	shown := scrape(t, metrics.New(owed{}), "/healthz", "/healthz", "/v1/runs/1", "/v1/runs/2", "/nothing/1", "/nothing/2")
+	for _, want := range []string{`cairn_http_requests_total{route="GET /healthz",status="200"} 2`, `cairn_http_requests_total{route="GET /v1/runs/{id}",status="401"} 2`,
+		`cairn_http_requests_total{route="none",status="404"} 2`, `cairn_http_request_seconds_count{route="GET /healthz"} 2`, "cairn_outbox_rows 3", "cairn_outbox_oldest_seconds 60", "cairn_database_up 1", "go_goroutines"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+}
+
+func TestTheCountsAreShownWithoutADatabase(t *testing.T) {
+	t.Parallel()
+	shown := scrape(t, metrics.New(owed{errors.New("gone")}), "/healthz")
+	if !strings.Contains(shown, "cairn_database_up 0") || strings.Contains(shown, "cairn_outbox_rows 3") || !strings.Contains(shown, "cairn_http_requests_total") {
+		t.Error(shown)
+	}
+}

@@ -1,0 +1,39 @@
+package gateway
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"cairn/internal/config"
+	"cairn/internal/host"
+)
+
+// tally is a meter that keeps what it is told.
+type tally struct{ routes []string }
+
+func (m *tally) Request(route string, _ int, _ time.Duration) { m.routes = append(m.routes, route) }
+func (m *tally) Handler() http.Handler {
+	return http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+}
+
+func TestTheCountsAreShownToWhomTheyShallBe(t *testing.T) {
+	for who, status := range map[string]int{"open": http.StatusOK, "key": http.StatusUnauthorized, "off": http.StatusNotFound} {
+		m := &tally{}
+		g := New(&host.Host{Config: config.Config{RequestBytes: 1000, Metrics: who}, Log: slog.New(slog.DiscardHandler)}, m)
+		for _, path := range []string{"/healthz", "/v1/runs/1", "/v1/runs/2", "/lost/1"} {
+			g.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
+		}
+		if want := []string{"GET /healthz", "GET /v1/runs/{id}", "GET /v1/runs/{id}", ""}; !slices.Equal(m.routes, want) {
+			t.Errorf("counted %q", m.routes)
+		}
+		w := httptest.NewRecorder()
+		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		if w.Code != status {
+			t.Errorf("CAIRN_METRICS=%s: status %d, want %d", who, w.Code, status)
+		}
+	}
+}

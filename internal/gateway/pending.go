@@ -1,0 +1,64 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"cairn/internal/library"
+)
+
+// PendingChange is a change that waits for approval. Nothing approves it but a
+// person, and the skill is as it was until then.
+type PendingChange struct {
+	ID          int64     `json:"id"`
+	SkillID     int64     `json:"skill_id"`
+	Skill       string    `json:"skill"`
+	Base        int       `json:"base_version" doc:"The version that it was made on"`
+	Description string    `json:"description"`
+	Reason      string    `json:"reason" doc:"Why it waits"`
+	Origin      string    `json:"origin"`
+	CreatedAt   time.Time `json:"created_at"`
+	Content
+}
+
+// PendingList is what waits for approval, the oldest first.
+type PendingList struct {
+	Pending []PendingChange `json:"pending"`
+}
+
+type pendingInput struct {
+	ID int64 `path:"id" minimum:"1" doc:"The change's number"`
+}
+
+func (g *Gateway) pendingRoutes() {
+	handle(g, route{method: http.MethodGet, path: "/v1/pending", id: "listPending", tag: tagApproval, scope: Read, summary: "List the changes that wait for approval, the oldest first"}, g.listPending)
+	handle(g, route{method: http.MethodPost, path: "/v1/pending/{id}/approve", id: "approveChange", tag: tagApproval, scope: Admin,
+		summary: "Make a pending change the version in force", about: "It is a conflict when the skill has moved on since the change was made."}, g.approveChange)
+	handle(g, route{method: http.MethodPost, path: "/v1/pending/{id}/reject", id: "rejectChange", tag: tagApproval, scope: Admin, status: http.StatusNoContent, summary: "Drop a pending change"}, g.rejectChange)
+}
+
+func (g *Gateway) listPending(ctx context.Context, in *struct {
+	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+}) (*bodyOf[PendingList], error) {
+	changes, err := g.Library.PendingList(ctx, workspace(ctx), in.Limit)
+	out := &bodyOf[PendingList]{PendingList{Pending: []PendingChange{}}}
+	for _, p := range changes {
+		out.Body.Pending = append(out.Body.Pending, g.pendingChange(p))
+	}
+	return out, err
+}
+
+func (g *Gateway) pendingChange(p library.Pending) PendingChange {
+	return PendingChange{ID: p.ID, SkillID: p.Skill, Skill: p.Name, Base: p.Base, Description: p.Version.Description, Reason: p.Reason, Origin: p.Origin, CreatedAt: p.CreatedAt,
+		Content: g.contentOf(p.Version)}
+}
+
+func (g *Gateway) approveChange(ctx context.Context, in *pendingInput) (*bodyOf[SkillSummary], error) {
+	head, err := g.Library.ApproveChange(ctx, workspace(ctx), in.ID)
+	return &bodyOf[SkillSummary]{g.summary(head)}, err
+}
+
+func (g *Gateway) rejectChange(ctx context.Context, in *pendingInput) (*struct{}, error) {
+	return nil, g.Library.RejectChange(ctx, workspace(ctx), in.ID)
+}

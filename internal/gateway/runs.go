@@ -1,0 +1,117 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"cairn/internal/distill"
+	"cairn/internal/host"
+	"cairn/internal/run"
+	"cairn/internal/store"
+)
+
+// RunSummary is a run as the list shows it.
+type RunSummary struct {
+	Run        int64       `json:"run"`
+	Kind       run.Kind    `json:"kind"`
+	Title      string      `json:"conversation"`
+	Request    string      `json:"request"`
+	Generation int         `json:"generation" doc:"Raised by a deliberate redo, which pays again"`
+	Attempt    int         `json:"attempt" doc:"Raised by a retry, which pays for what is missing"`
+	Status     run.Status  `json:"status"`
+	Outcome    run.Outcome `json:"outcome,omitempty"`
+	Reason     string      `json:"reason,omitempty"`
+	CreatedAt  time.Time   `json:"created_at"`
+	EndedAt    *time.Time  `json:"ended_at,omitempty"`
+	Links      RunLinks    `json:"links"`
+}
+
+// RunDetail is a run's report with every model call.
+type RunDetail struct {
+	distill.Report
+	ModelCalls []RunCall `json:"calls"`
+	Links      RunLinks  `json:"links"`
+}
+
+// RunCall is a model call of a run. Unknown counts the requests that were in
+// flight at a crash, and perhaps paid.
+type RunCall struct {
+	Step       string        `json:"step"`
+	Round      int           `json:"round" doc:"0, then one for each repair"`
+	State      run.CallState `json:"state"`
+	Model      string        `json:"model"`
+	Requests   int           `json:"requests"`
+	Unknown    int           `json:"unknown"`
+	Input      int64         `json:"input_tokens"`
+	Output     int64         `json:"output_tokens"`
+	CostMicros *int64        `json:"cost_micros,omitempty"`
+	ErrorClass string        `json:"error_class,omitempty"`
+	Error      string        `json:"error,omitempty"`
+}
+
+// RunPath names a run. (huma reads embedded parameters of exported types only.)
+type RunPath struct {
+	ID int64 `path:"id" minimum:"1" doc:"The run's number"`
+}
+
+// bodyOf is an answer whose body is all there is to it.
+type bodyOf[T any] struct{ Body T }
+
+// RunList is a page of runs, the newest first.
+type RunList struct {
+	Runs []RunSummary `json:"runs"`
+}
+
+func (g *Gateway) runRoutes() {
+	handle(g, route{method: http.MethodGet, path: "/v1/runs", id: "listRuns", tag: tagRuns, scope: Read, summary: "List the latest runs, newest first"}, g.listRuns)
+	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}", id: "showRun", tag: tagRuns, scope: Read, summary: "Show a run with its tasks and every model call"}, g.showRun)
+	accepted := content("application/json", schemaOf[Accepted](g))
+	handle(g, route{method: http.MethodPost, path: "/v1/runs/{id}/retry", id: "retryRun", tag: tagRuns, scope: Write, status: http.StatusAccepted,
+		responses: map[string]*huma.Response{"200": {Description: "The run has ended; its report", Content: accepted}, "202": {Description: "Accepted", Content: accepted}},
+		summary:   "Go on with an ended run from its stored replies, or do it again",
+		about:     "Failed tasks are tried again, and only what is missing is paid for. With fresh, the run's next generation asks everything again and pays again."}, g.retryRun)
+}
+
+func (g *Gateway) listRuns(ctx context.Context, in *struct {
+	Limit int `query:"limit" default:"20" minimum:"1" maximum:"1000"`
+}) (*bodyOf[RunList], error) {
+	out := &bodyOf[RunList]{RunList{Runs: []RunSummary{}}}
+	err := g.Store.WithWorkspace(ctx, workspace(ctx), func(q store.Queries) error {
+		runs, err := q.Runs(ctx, in.Limit)
+		for _, r := range runs {
+			out.Body.Runs = append(out.Body.Runs, RunSummary{Run: r.Ref.Run, Kind: r.Kind, Title: r.Title, Request: r.Key, Generation: r.Generation, Attempt: r.Attempt,
+				Status: r.Status, Outcome: r.Outcome, Reason: r.Reason, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt, Links: g.runLinks(r.Ref.Run, r.WorkflowID)})
+		}
+		return err
+	})
+	return out, err
+}
+
+func (g *Gateway) showRun(ctx context.Context, in *RunPath) (*bodyOf[RunDetail], error) {
+	r, err := g.report(ctx, run.Ref{Workspace: workspace(ctx), Run: in.ID})
+	if err != nil {
+		return nil, err
+	}
+	out := RunDetail{Report: r, ModelCalls: []RunCall{}, Links: g.runLinks(in.ID, r.WorkflowID)}
+	for _, c := range r.Calls {
+		out.ModelCalls = append(out.ModelCalls, RunCall{Step: c.Key.Step, Round: c.Key.Round, State: c.State, Model: c.Model, Requests: c.Attempts, Unknown: c.Unknown,
+			Input: c.Input, Output: c.Output, CostMicros: c.CostMicros, ErrorClass: c.ErrorClass, Error: c.Error})
+	}
+	return &bodyOf[RunDetail]{out}, nil
+}
+
+func (g *Gateway) retryRun(ctx context.Context, in *struct {
+	RunPath
+	Fresh bool `query:"fresh" doc:"A new generation: everything is asked, and paid for, again"`
+	Wait  int  `query:"wait" minimum:"0" maximum:"60" doc:"Seconds to wait for the report"`
+}) (*acceptedOutput, error) {
+	from := asking(ctx)
+	r, err := g.Distill.Retry(ctx, distill.RetryRequest{Ref: run.Ref{Workspace: from.Workspace.ID, Run: in.ID}, WorkspaceKey: from.Workspace.Key, Fresh: in.Fresh, Spec: host.DistillSpec(g.Config, "")})
+	if err != nil {
+		return nil, err
+	}
+	return g.accepted(ctx, r, r.Ref.Run != in.ID, time.Duration(in.Wait)*time.Second)
+}

@@ -1,0 +1,26 @@
+package gateway
+
+import (
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// schemaOf is the schema of a type that no handler's signature names.
+func schemaOf[T any](g *Gateway) *huma.Schema {
+	t := reflect.TypeFor[T]()
+	return g.api.OpenAPI().Components.Schemas.Schema(t, true, t.Name())
+}
+
+// content describes a body of one type.
+func content(mediaType string, s *huma.Schema) map[string]*huma.MediaType {
+	return map[string]*huma.MediaType{mediaType: {Schema: s}}
+}
+
+func text(description string) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Description: description}
+}
+
+func binary(description string) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Format: "binary", Description: description}
+}

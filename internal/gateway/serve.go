@@ -1,0 +1,44 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+const (
+	headerPatience = 10 * time.Second // for a request's header
+	idleConnection = 2 * time.Minute
+	maxHeader      = 64 << 10 // bytes
+)
+
+// Serve answers on l until ctx ends. Then it takes no more connections, ends
+// streams and waits, and lets the requests that are under way finish for the
+// configured time (CAIRN_STOP_TIMEOUT).
+func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{Handler: g, ReadHeaderTimeout: headerPatience, IdleTimeout: idleConnection, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(g.Log.Handler(), slog.LevelDebug)}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		g.stop()
+		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	g.stop()
+	finishing, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.Config.StopTimeout)
+	defer cancel()
+	if err := server.Shutdown(finishing); err != nil {
+		g.Log.Warn("requests under way were cut off", "after", g.Config.StopTimeout, "error", err)
+		return server.Close()
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package gateway_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"cairn/internal/config"
+	"cairn/internal/fault"
+	"cairn/internal/gateway"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/skill"
+	"cairn/internal/store"
+)
+
+// bundle is a gateway over a whole Cairn, with a key that may do everything.
+type bundle struct {
+	*hosttest.Bundle
+	gateway *gateway.Gateway
+	url     string
+	key     string
+}
+
+func setup(t *testing.T, change ...func(*config.Config)) *bundle {
+	t.Helper()
+	b := idle(t, change...)
+	b.Start()
+	b.ScriptR1()
+	return b
+}
+
+// idle is setup without workers: what is accepted stays accepted.
+func idle(t *testing.T, change ...func(*config.Config)) *bundle {
+	t.Helper()
+	b := &bundle{Bundle: hosttest.OpenIdle(t, change...)}
+	b.gateway = gateway.New(b.Host, gateway.NoMeter)
+	server := httptest.NewServer(b.gateway)
+	t.Cleanup(server.Close)
+	b.url = server.URL
+	b.key = b.makeKey(b.Workspace, gateway.Admin)
+	return b
+}
+
+func (b *bundle) makeKey(ws store.Workspace, scopes ...gateway.Scope) string {
+	b.T.Helper()
+	key, _, err := b.gateway.Keys.Create(b.T.Context(), ws.ID, "test", scopes)
+	hosttest.Must(b.T, err)
+	return key
+}
+
+// request is one request; what is left empty is GET, the bundle's key, no body.
+type request struct {
+	method, path, key string
+	body              any // a string or bytes are sent as they are, anything else as JSON
+	header            map[string]string
+}
+
+type response struct {
+	t      testing.TB
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (b *bundle) do(r request) response {
+	b.T.Helper()
+	var body io.Reader
+	switch v := r.body.(type) {
+	case nil:
+	case string:
+		body = strings.NewReader(v)
+	case []byte:
+		body = bytes.NewReader(v)
+	default:
+		raw, err := json.Marshal(v)
+		hosttest.Must(b.T, err)
+		body = bytes.NewReader(raw)
+	}
+	if r.method == "" {
+		r.method = http.MethodGet
+	}
+	req, err := http.NewRequestWithContext(b.T.Context(), r.method, b.url+r.path, body)
+	hosttest.Must(b.T, err)
+	if r.key == "" {
+		r.key = b.key
+	}
+	req.Header.Set("Authorization", "Bearer "+r.key)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(req)
+	hosttest.Must(b.T, err)
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	hosttest.Must(b.T, err)
+	return response{b.T, res.StatusCode, res.Header, raw}
+}
+
+func (b *bundle) get(path string) response { b.T.Helper(); return b.do(request{path: path}) }
+
+func (b *bundle) post(path string, body any) response {
+	b.T.Helper()
+	return b.do(request{method: http.MethodPost, path: path, body: body})
+}
+
+// into decodes an answer that must have the given status.
+func (r response) into(status int, v any) {
+	r.t.Helper()
+	if r.status != status {
+		r.t.Fatalf("status %d, want %d: %s", r.status, status, r.body)
+	}
+	if v != nil {
+		if err := json.Unmarshal(r.body, v); err != nil {
+			r.t.Fatalf("%v in %s", err, r.body)
+		}
+	}
+}
+
+// refused checks that an answer is an error in the one form, with the status of
+// its code.
+func (r response) refused(code fault.Code) gateway.Problem {
+	r.t.Helper()
+	var p gateway.Problem
+	if err := json.Unmarshal(r.body, &p); err != nil || p.Code != code || p.Message == "" || p.Hint == "" {
+		r.t.Errorf("status %d, %v, want %s with message and hint: %s", r.status, err, code, r.body)
+		return p
+	}
+	if row, ok := fault.Table[code]; ok && (row.HTTP != r.status || row.Retryable != p.Retryable) {
+		r.t.Errorf("%s: status %d, retryable %t; the table says %d and %t", code, r.status, p.Retryable, row.HTTP, row.Retryable)
+	}
+	if got := r.header.Get("Content-Type"); got != "application/json" {
+		r.t.Errorf("an error of type %q", got)
+	}
+	return p
+}
+
+// conversation is C1 as a client sends it.
+func conversation() map[string]any {
+	var messages []map[string]any
+	for _, m := range hosttest.C1().Messages {
+		messages = append(messages, map[string]any{"role": m.Role, "content": m.Content})
+	}
+	return map[string]any{"messages": messages}
+}
+
+// distilled distils C1 and returns its skill.
+func (b *bundle) distilled() skill.Head {
+	b.T.Helper()
+	var a gateway.Accepted
+	b.post("/v1/distill?wait=60", conversation()).into(http.StatusOK, &a)
+	if len(a.Report.Tasks) != 1 || a.Report.Tasks[0].SkillID == 0 {
+		b.T.Fatalf("no skill: %+v", a.Report)
+	}
+	var head skill.Head
+	b.get("/v1/skills/"+a.Report.Tasks[0].Skill).into(http.StatusOK, &head)
+	return head
+}

@@ -1,0 +1,150 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"cairn/internal/library"
+	"cairn/internal/skill"
+	"cairn/internal/store"
+)
+
+// SkillSummary is a skill as the list shows it.
+type SkillSummary struct {
+	skill.Head
+	Links SkillLinks `json:"links"`
+}
+
+// SkillLinks are where to look for a skill or one version of it.
+type SkillLinks struct {
+	Self     string `json:"self"`
+	Versions string `json:"versions"`
+	Package  string `json:"package" doc:"A zip that other agents can install"`
+}
+
+// SkillList is a list of skills, the latest change first.
+type SkillList struct {
+	Skills []SkillSummary `json:"skills"`
+}
+
+// SkillDetail is a skill with the version in force.
+type SkillDetail struct {
+	SkillSummary
+	Content
+}
+
+// SkillPath names a skill: by its number, or by its name.
+type SkillPath struct {
+	ID string `path:"id" maxLength:"100" doc:"The skill's number or its name"`
+}
+
+func (g *Gateway) skillRoutes() {
+	handle(g, route{method: http.MethodGet, path: "/v1/skills", id: "listSkills", tag: tagSkills, scope: Read, summary: "List skills, the latest change first",
+		about: "Active and candidate skills, unless a status is named. q keeps those whose name or description holds it; to search by meaning, use /v1/search."}, g.listSkills)
+	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}", id: "showSkill", tag: tagSkills, scope: Read, summary: "Show a skill with its body and files",
+		about: "With view=memory it has the form of a MemOS memory item.",
+		responses: map[string]*huma.Response{"200": {Description: "OK", Content: content("application/json", &huma.Schema{
+			OneOf: []*huma.Schema{schemaOf[SkillDetail](g), schemaOf[skill.MemoryItem](g)}})}},
+	}, g.showSkill)
+}
+
+// mostListed bounds a list that is filtered after it was read.
+const mostListed = 10_000
+
+func (g *Gateway) listSkills(ctx context.Context, in *struct {
+	Status string `query:"status" enum:"candidate,draft,active,stale,archived,quarantined,all"`
+	Q      string `query:"q" maxLength:"200"`
+	Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+}) (*bodyOf[SkillList], error) {
+	read := in.Limit
+	if in.Q != "" || in.Status != "" {
+		read = mostListed
+	}
+	out := &bodyOf[SkillList]{SkillList{Skills: []SkillSummary{}}}
+	err := g.Store.WithWorkspace(ctx, workspace(ctx), func(q store.Queries) error {
+		heads, err := q.Skills(ctx, in.Status != "", read)
+		for _, h := range heads {
+			if len(out.Body.Skills) < in.Limit && (in.Status == "" || in.Status == "all" || string(h.Status) == in.Status) && holds(h, in.Q) {
+				out.Body.Skills = append(out.Body.Skills, g.summary(h))
+			}
+		}
+		return err
+	})
+	return out, err
+}
+
+func holds(h skill.Head, q string) bool {
+	return strings.Contains(strings.ToLower(h.Name+"\n"+h.Description), strings.ToLower(strings.TrimSpace(q)))
+}
+
+func (g *Gateway) summary(h skill.Head) SkillSummary {
+	self := g.link("/v1/skills/%d", h.ID)
+	return SkillSummary{Head: h, Links: SkillLinks{Self: self, Versions: self + "/versions", Package: self + "/package"}}
+}
+
+func (g *Gateway) showSkill(ctx context.Context, in *struct {
+	SkillPath
+	View string `query:"view" enum:"skill,memory"`
+}) (*bodyOf[any], error) {
+	head, v, err := g.version(ctx, in.ID, 0)
+	if err != nil {
+		return nil, err
+	}
+	if in.View == "memory" {
+		item, err := g.memory(ctx, head, v)
+		return &bodyOf[any]{item}, err
+	}
+	return &bodyOf[any]{SkillDetail{g.summary(head), g.contentOf(v)}}, nil
+}
+
+// version reads a skill and one of its versions, 0 for the one in force.
+func (g *Gateway) version(ctx context.Context, ref string, number int) (head skill.Head, v skill.Version, err error) {
+	err = g.Library.Store.WithLibrary(ctx, workspace(ctx), func(tx library.Tx) error {
+		id, _ := strconv.ParseInt(ref, 10, 64) // what is no number is a name
+		if head, err = library.Head(ctx, tx, id, ref); err != nil {
+			return err
+		}
+		if number == 0 {
+			number = head.Version
+		}
+		v, err = tx.Version(ctx, head.ID, number)
+		return err
+	})
+	return head, v, err
+}
+
+// skillNumber finds a skill's number; a number is looked up by whoever uses it.
+func (g *Gateway) skillNumber(ctx context.Context, ref string) (id int64, err error) {
+	if id, err = strconv.ParseInt(ref, 10, 64); err == nil && id > 0 {
+		return id, nil
+	}
+	err = g.Library.Store.WithLibrary(ctx, workspace(ctx), func(tx library.Tx) error {
+		head, err := library.Head(ctx, tx, 0, ref)
+		id = head.ID
+		return err
+	})
+	return id, err
+}
+
+// memory shows a skill as MemOS would.
+func (g *Gateway) memory(ctx context.Context, head skill.Head, v skill.Version) (skill.MemoryItem, error) {
+	p := skill.Projected{ID: fmt.Sprint(head.ID), Archived: head.Status == skill.Archived, Uploaded: head.Origin == "import", Version: v.Number,
+		UserID: asking(ctx).Workspace.Name, URL: g.link("/v1/skills/%d/versions/%d/package", head.ID, v.Number), CreatedAt: head.CreatedAt, UpdatedAt: v.CreatedAt, Embedding: []float32{}}
+	err := g.Store.WithWorkspace(ctx, workspace(ctx), func(q store.Queries) error {
+		for _, s := range v.Sources {
+			c, err := q.Conversation(ctx, s.Conversation, s.From, s.To)
+			if err != nil {
+				return err
+			}
+			p.SessionID = c.ID
+			p.Sources = append(p.Sources, c.Messages...)
+		}
+		return nil
+	})
+	return skill.Project(v.Document(), v.Files, p), err
+}

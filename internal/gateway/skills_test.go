@@ -1,0 +1,184 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cairn/internal/fault"
+	"cairn/internal/gateway"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/library"
+	"cairn/internal/skill"
+)
+
+func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	head := b.distilled()
+
+	var list gateway.SkillList
+	for path, want := range map[string]int{"/v1/skills": 1, "/v1/skills?status=active": 1, "/v1/skills?status=archived": 0, "/v1/skills?q=ROLLBACK": 1, "/v1/skills?q=nothing": 0, "/v1/skills?status=all&limit=1": 1} {
+		b.get(path).into(http.StatusOK, &list)
+		if len(list.Skills) != want {
+			t.Errorf("%s lists %d skills, want %d", path, len(list.Skills), want)
+		}
+	}
+	var found gateway.SearchResults
+	b.get("/v1/search?q=service+deployment+rollback").into(http.StatusOK, &found)
+	if len(found.Results) != 1 || !found.Results[0].Exact {
+		t.Errorf("search finds %+v", found.Results)
+	}
+
+	var detail gateway.SkillDetail
+	b.get(fmt.Sprintf("/v1/skills/%d", head.ID)).into(http.StatusOK, &detail)
+	if detail.Name != "service-deployment-rollback" || !strings.Contains(detail.Body, "Roll back and wait") || !strings.HasPrefix(detail.SkillMD, "---\n") || len(detail.Files) != 2 || len(detail.Sources) == 0 {
+		t.Errorf("skill %+v", detail)
+	}
+	var item skill.MemoryItem
+	b.get("/v1/skills/1?view=memory").into(http.StatusOK, &item)
+	if m := item.Metadata; item.ID != "1" || m.MemoryType != "SkillMemory" || m.Status != "activated" || len(m.Sources) != 14 || m.UserID != "test" || m.URL != "/v1/skills/1/versions/1/package" || len(m.Scripts) != 1 {
+		t.Errorf("memory item %+v", item)
+	}
+
+	var versions gateway.VersionList
+	b.get("/v1/skills/1/versions").into(http.StatusOK, &versions)
+	if len(versions.Versions) != 1 || versions.Versions[0].Number != 1 {
+		t.Errorf("versions %+v", versions.Versions)
+	}
+	var version gateway.VersionDetail
+	b.get("/v1/skills/1/versions/1").into(http.StatusOK, &version)
+	if version.Version != 1 || version.SkillMD != detail.SkillMD {
+		t.Errorf("version %+v", version)
+	}
+	var diff gateway.Diff
+	b.get("/v1/skills/1/diff").into(http.StatusOK, &diff)
+	if !strings.Contains(diff.Diff, "+++ v1/SKILL.md") {
+		t.Errorf("diff %s", diff.Diff)
+	}
+	b.get("/v1/skills/1/versions/9").refused(fault.NotFound)
+	b.get("/v1/skills/no-such-skill").refused(fault.NotFound)
+}
+
+func TestAPackageIsTheStoredFileByteForByte(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	head := b.distilled()
+	stored, err := os.ReadFile(filepath.Join(b.Packages, filepath.FromSlash(head.PackageKey)))
+	hosttest.Must(t, err)
+	sum := fmt.Sprintf("%x", sha256.Sum256(stored))
+	for _, path := range []string{"/v1/skills/1/package", "/v1/skills/service-deployment-rollback/package", "/v1/skills/1/versions/1/package", "/v1/skills/1/package?style=underscore"} {
+		res := b.get(path)
+		res.into(http.StatusOK, nil)
+		if !bytes.Equal(res.body, stored) || res.header.Get("ETag") != `"`+sum+`"` || res.header.Get("Content-Type") != "application/zip" ||
+			res.header.Get("Content-Disposition") != "attachment; filename=service_deployment_rollback.zip" {
+			t.Errorf("%s: %d bytes of %d, header %v", path, len(res.body), len(stored), res.header)
+		}
+	}
+	if res := b.do(request{path: "/v1/skills/1/package", header: map[string]string{"If-None-Match": `"` + sum + `"`}}); res.status != http.StatusNotModified || len(res.body) != 0 {
+		t.Errorf("with the tag: status %d, %d bytes", res.status, len(res.body))
+	}
+	hyphens := b.get("/v1/skills/1/package?style=hyphen")
+	if !strings.Contains(hyphens.header.Get("Content-Disposition"), "service-deployment-rollback.zip") || !bytes.Contains(hyphens.body, []byte("service-deployment-rollback/SKILL.md")) ||
+		hyphens.header.Get("ETag") != fmt.Sprintf(`"%x"`, sha256.Sum256(hyphens.body)) {
+		t.Errorf("in the other style: %v", hyphens.header)
+	}
+	b.get("/v1/skills/1/package?style=camel").refused(fault.InvalidArgument)
+
+	hosttest.Must(t, os.WriteFile(filepath.Join(b.Packages, filepath.FromSlash(head.PackageKey)), []byte("damaged"), 0o644))
+	b.get("/v1/skills/1/package").refused(fault.Internal)
+}
+
+func TestASkillIsChangedThroughTheAPI(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.distilled()
+	var head skill.Head
+	step := func(path string, body any) {
+		t.Helper()
+		b.post("/v1/skills/1/"+path, body).into(http.StatusOK, &head)
+	}
+	if step("archive", nil); head.Status != skill.Archived {
+		t.Errorf("archived: %+v", head)
+	}
+	b.post("/v1/skills/1/approve", nil).refused(fault.VersionConflict) // it is no candidate
+	if step("restore", nil); head.Status != skill.Active {
+		t.Errorf("restored: %+v", head)
+	}
+	if step("pin", map[string]any{"pinned": true}); !head.Pinned {
+		t.Errorf("pinned: %+v", head)
+	}
+	use := map[string]any{"use_id": "u1", "outcome": "pass"}
+	before := head.Eta
+	step("uses", use)
+	if step("uses", use); head.Uses != 1 || head.Eta <= before {
+		t.Errorf("after the same use twice: %d uses, reliability %v from %v", head.Uses, head.Eta, before)
+	}
+	b.post("/v1/skills/9/uses", use).refused(fault.NotFound)
+	b.post("/v1/skills/1/uses", map[string]any{"use_id": "u2", "outcome": "perhaps"}).refused(fault.InvalidArgument)
+
+	for verb, status := range map[string]skill.Status{"approve": skill.Active, "reject": skill.Archived} {
+		b.library(func(ctx context.Context, tx library.Tx) error {
+			return tx.SetStatus(ctx, 1, skill.Active, skill.Candidate)
+		})
+		if step(verb, nil); head.Status != status {
+			t.Errorf("%s: %+v", verb, head)
+		}
+		step("restore", nil)
+	}
+}
+
+func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.distilled()
+	propose := func(base int, description string) {
+		t.Helper()
+		b.library(func(ctx context.Context, tx library.Tx) error {
+			v, err := tx.Version(ctx, 1, base)
+			if err != nil {
+				return err
+			}
+			v.Description, v.ContentSHA[0], v.Run = description, v.ContentSHA[0]+1, 0
+			_, err = tx.PutPending(ctx, library.Pending{Skill: 1, Base: base, Version: v, Reason: "upload", Origin: "import"})
+			return err
+		})
+	}
+	propose(1, "Better said")
+	propose(1, "Worse said")
+	var list gateway.PendingList
+	b.get("/v1/pending").into(http.StatusOK, &list)
+	if len(list.Pending) != 2 || list.Pending[0].Description != "Better said" || list.Pending[0].Base != 1 {
+		t.Fatalf("pending %+v", list.Pending)
+	}
+	var head skill.Head
+	b.post("/v1/pending/1/approve", nil).into(http.StatusOK, &head)
+	if head.Version != 2 || head.Description != "Better said" {
+		t.Errorf("approved: %+v", head)
+	}
+	b.post("/v1/pending/2/approve", nil).refused(fault.VersionConflict) // the head has moved
+	b.post("/v1/pending/2/reject", nil).into(http.StatusNoContent, nil)
+	b.post("/v1/pending/2/reject", nil).refused(fault.NotFound)
+
+	b.post("/v1/skills/1/rollback", map[string]any{"to": 1, "base": 1}).refused(fault.VersionConflict)
+	b.post("/v1/skills/1/rollback", map[string]any{"to": 1, "base": 2}).into(http.StatusOK, &head)
+	if head.Version != 3 {
+		t.Errorf("rolled back: %+v", head)
+	}
+	var diff gateway.Diff
+	b.get("/v1/skills/1/diff?from=1&to=3").into(http.StatusOK, &diff)
+	if diff.Diff != "" {
+		t.Errorf("the rollback differs: %s", diff.Diff)
+	}
+}
+
+func (b *bundle) library(fn func(context.Context, library.Tx) error) {
+	b.T.Helper()
+	hosttest.Must(b.T, b.Library.Store.WithLibrary(b.T.Context(), b.Workspace.ID, func(tx library.Tx) error { return fn(b.T.Context(), tx) }))
+}

@@ -1,0 +1,48 @@
+package guard
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// TestEveryRuleIsMetByAFixture keeps out rules that nobody has seen at work.
+func TestEveryRuleIsMetByAFixture(t *testing.T) {
+	met := map[string]bool{}
+	for _, name := range []string{"testdata/attacks.yaml", "testdata/scripts.yaml", "testdata/secrets.yaml"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cases []struct{ Text, Code string }
+		if err := yaml.Unmarshal(data, &cases); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cases {
+			for _, f := range append(ScanScript("a.py", c.Text+c.Code), Secrets(unsplit(c.Text))...) {
+				met[f.ID] = true
+			}
+		}
+	}
+	ids := map[string]bool{}
+	for _, r := range slices.Concat(textRules(), scriptRules()) {
+		if ids[r.id] {
+			t.Errorf("two rules are called %s", r.id)
+		}
+		if ids[r.id] = true; !met[r.id] {
+			t.Errorf("no fixture meets %s", r.id)
+		}
+	}
+	for _, d := range detectors() {
+		if !d.private && !met["secret."+d.kind] {
+			t.Errorf("no fixture meets the detector of %s", d.kind)
+		}
+	}
+}
+
+// unsplit takes out the marks that keep fixtures from looking real.
+func unsplit(text string) string {
+	return string(slices.DeleteFunc([]byte(text), func(b byte) bool { return b == '|' }))
+}
