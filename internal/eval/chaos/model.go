@@ -1,0 +1,117 @@
+package chaos
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"regexp"
+	"slices"
+	"time"
+
+	"cairn/internal/llm/llmtest"
+	"cairn/internal/prompt"
+	"cairn/internal/skill"
+)
+
+// script makes the server answer every stage of a distillation from nothing but
+// the request's own material.
+func script(server *llmtest.Server, delay time.Duration) {
+	for stage, answer := range map[string]func(prompt.Material) any{
+		"chunk": chunkReply, "rewrite": rewriteReply, "extract": extractReply, "merge": mergeReply, "scripts": scriptsReply, "doc": docReply,
+	} {
+		server.On(llmtest.Rule{Stage: stage, Delay: delay, ReplyFunc: func(call llmtest.Call) string {
+			material, err := prompt.ReadMaterial(call.Last)
+			if err != nil {
+				return "no material: " + err.Error() // leads to a repair, and the run fails: the audit tells
+			}
+			reply, err := json.Marshal(answer(material))
+			if err != nil {
+				return "no reply: " + err.Error()
+			}
+			return string(reply)
+		}})
+	}
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+// chunkReply begins a task at each message that names a theme.
+func chunkReply(m prompt.Material) any {
+	tasks := []object{}
+	for i, message := range m.Messages {
+		if t, named := themeIn(message.Content); named {
+			tasks = append(tasks, object{"task_name": t.title, "message_indices": [][2]int{{message.Index, message.Index}}, "reasoning": "one request"})
+		}
+		if len(tasks) > 0 {
+			last := tasks[len(tasks)-1]["message_indices"].([][2]int)
+			last[0][1] = m.Messages[i].Index
+		}
+	}
+	return object{"tasks": tasks}
+}
+
+func rewriteReply(m prompt.Material) any { return object{"query": m.Task} }
+
+var ticketIn = regexp.MustCompile(`c\d{4}[ab]`)
+
+// extractReply updates the theme's skill when it is shown, as a good model
+// would; now and then it creates it all the same, under its name or a similar
+// one, as models do.
+func extractReply(m prompt.Material) any {
+	t, _ := themeIn(m.Task)
+	ticket := ticketIn.FindString(m.Messages[0].Content)
+	reply := object{"action": skill.Create, "target": nil, "name": t.title, "description": t.description, "trigger": t.trigger, "procedure": t.procedure,
+		"experience": []string{t.lesson(ticket)}, "preference": []string{}, "examples": []string{}, "scripts": []object{}, "tools": []string{}, "others": []object{},
+		"removed": []string{}, "evidence": []int{m.Messages[0].Index, m.Messages[len(m.Messages)-1].Index}, "confidence": 0.9, "reason": "it will come again"}
+	if t.script {
+		reply["scripts"] = []object{{"file": t.scriptFile(), "purpose": "checks " + t.parts[0], "inputs": "none", "outputs": "exit code"}}
+	}
+	if t.document {
+		reply["others"] = []object{{"file": t.documentFile(), "purpose": "a list of " + t.parts[0]}}
+	}
+	if m.Language == "zh" && !t.chinese || ticket == "" {
+		return object{"action": skill.Skip, "reason": "this is not what the request says"}
+	}
+	switch mood := hash(ticket) % 10; mood {
+	case 0:
+		reply["name"] = t.alias
+		return reply
+	case 1, 2:
+		return reply
+	}
+	for _, c := range m.Candidates {
+		if c.Description == t.description {
+			reply["action"], reply["target"] = skill.Update, c.Handle
+			break
+		}
+	}
+	return reply
+}
+
+// mergeReply says the whole of what changes: the lessons of the head in force
+// and the draft's own.
+func mergeReply(m prompt.Material) any {
+	head := m.Candidates[0]
+	return object{"action": skill.Update, "target": head.Handle, "name": "", "description": "", "trigger": []string{}, "procedure": "",
+		"experience": slices.Concat(head.Experience, m.Draft.Experience), "preference": []string{}, "examples": []string{}, "scripts": []object{}, "tools": []string{},
+		"others": []object{}, "removed": []string{}, "evidence": []int{m.Messages[0].Index}, "confidence": 0.9, "reason": "both hold"}
+}
+
+func scriptsReply(m prompt.Material) any {
+	files := []object{}
+	for _, f := range m.Files {
+		files = append(files, object{"file": f.File, "code": fmt.Sprintf("import sys\n\n# %s\nsys.exit(0)\n", f.Purpose)})
+	}
+	return object{"files": files}
+}
+
+func docReply(m prompt.Material) any {
+	return object{"markdown": fmt.Sprintf("# %s\n\n- first\n- second\n", m.Files[0].Purpose)}
+}
+
+func hash(text string) uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(text))
+	return h.Sum32()
+}

@@ -1,0 +1,100 @@
+package chaos
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"cairn/internal/run"
+	"cairn/internal/transcript"
+)
+
+// request is one conversation to distil and what must come of it.
+type request struct {
+	conversation transcript.Conversation // its id is the request's, too
+	driven       bool                    // whether the client starts the workflow, or leaves it to the relay
+	outcome      run.Outcome
+	lessons      []lesson // one for each task
+}
+
+// lesson is a text that the head of a theme's skill must hold at the end.
+type lesson struct {
+	theme theme
+	text  string
+}
+
+// requests draws n conversations over the first skills themes. Each theme comes
+// up equally often, in an order that the seed decides.
+func requests(n, skills int, draw *rand.Rand) []request {
+	out := make([]request, n)
+	order := make([]int, 0, 2*n)
+	for len(order) < 2*n {
+		order = append(order, draw.Perm(skills)...)
+	}
+	next := func() theme {
+		t := themes[order[0]]
+		order = order[1:]
+		return t
+	}
+	for i := range out {
+		r := request{driven: i%undrivenEvery != 1, outcome: run.Completed}
+		var talk talk
+		switch {
+		case i%briefEvery == briefEvery-1:
+			r.outcome = run.Gated
+			talk.say(transcript.User, "Hello %d", i)
+			talk.say(transcript.Assistant, "Hello")
+		case i%smallTalkEvery == smallTalkEvery-1:
+			r.outcome = run.NothingToExtract
+			talk.smallTalk(i)
+		default:
+			tasks := []theme{next()}
+			if i%secondTaskOf == 0 {
+				if second := next(); second.id != tasks[0].id {
+					tasks = append(tasks, second)
+				}
+			}
+			for at, t := range tasks {
+				ticket := fmt.Sprintf("c%04d%c", i, 'a'+at)
+				talk.work(t, ticket, len(tasks) == 1)
+				r.lessons = append(r.lessons, lesson{t, t.lesson(ticket)})
+			}
+		}
+		r.conversation = transcript.Conversation{ID: fmt.Sprintf("chaos-%04d", i), Title: fmt.Sprintf("chaos %d", i), Messages: talk.messages}
+		out[i] = r
+	}
+	return out
+}
+
+// talk is a conversation being written.
+type talk struct{ messages []transcript.Message }
+
+func (t *talk) say(role transcript.Role, format string, args ...any) {
+	t.messages = append(t.messages, transcript.Message{Seq: len(t.messages), Role: role, Content: fmt.Sprintf(format, args...)})
+}
+
+// work is a task from request to thanks: 8 messages, 12 when it is long.
+func (t *talk) work(about theme, ticket string, long bool) {
+	ask, look, found, done, thanks := "Please help. %s. Ticket %s.", "I look at the %s.", "%s: value %d", "All parts are in order now.", "Thank you, and remember: %s."
+	if about.chinese {
+		ask, look, found, done, thanks = "请帮忙%s，工单 %s。", "我先看一下%s。", "%s：数值 %d", "现在一切正常。", "谢谢，请记住：%s。"
+	}
+	t.say(transcript.User, ask, about.title, ticket)
+	parts := about.parts[:2]
+	if long {
+		parts = about.parts
+	}
+	for i, part := range parts {
+		t.say(transcript.Assistant, look, part)
+		t.say(transcript.Tool, found, part, i)
+	}
+	t.say(transcript.Assistant, "%s", done)
+	t.say(transcript.User, thanks, about.lesson(ticket))
+	t.say(transcript.Assistant, "OK")
+}
+
+func (t *talk) smallTalk(i int) {
+	for turn := range 5 {
+		t.say(transcript.User, "It is day %d of the rain, hour %d.", i, turn)
+		t.say(transcript.Assistant, "So it is.")
+	}
+}

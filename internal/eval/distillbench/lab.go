@@ -1,0 +1,152 @@
+package distillbench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"cairn/internal/config"
+	"cairn/internal/devstack"
+	"cairn/internal/distill"
+	"cairn/internal/eval/workerproc"
+	"cairn/internal/fault"
+	"cairn/internal/flow"
+	"cairn/internal/host"
+	"cairn/internal/llm/llmtest"
+	"cairn/internal/run"
+	"cairn/internal/store"
+	"cairn/internal/transcript"
+)
+
+// lab is what all measurements share.
+type lab struct {
+	options  Options
+	folder   string
+	program  string // the worker
+	postgres *devstack.Stack
+	model    *llmtest.Server
+}
+
+func openLab(ctx context.Context, o Options) (*lab, error) {
+	if os.Getenv("DATABASE_URL") != "" || os.Getenv("TEMPORAL_ADDRESS") != "" {
+		return nil, fault.New(fault.Misconfigured, "the environment names servers, and this bench compares servers of its own",
+			"unset DATABASE_URL and TEMPORAL_ADDRESS")
+	}
+	l := &lab{options: o}
+	if err := l.start(ctx); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	return l, nil
+}
+
+func (l *lab) start(ctx context.Context) (err error) {
+	// Short, for sockets; open to the account that runs Postgres for root.
+	if l.folder, err = os.MkdirTemp("/tmp", "cairn-bench-"); err != nil {
+		return fmt.Errorf("make the bench's folder: %w", err)
+	}
+	if err := os.Chmod(l.folder, 0o755); err != nil {
+		return fmt.Errorf("make the bench's folder: %w", err)
+	}
+	if l.program, err = workerproc.Build(ctx, l.folder); err != nil {
+		return err
+	}
+	l.postgres, err = devstack.Start(ctx, devstack.Options{Dir: filepath.Join(l.folder, "pg"), Log: l.options.Log, SkipTemporal: true})
+	if err != nil {
+		return err
+	}
+	if _, err := store.Migrate(ctx, l.postgres.DatabaseURL()); err != nil {
+		return err
+	}
+	l.model, err = llmtest.Start()
+	return err
+}
+
+func (l *lab) close() error {
+	var errs []error
+	if l.model != nil {
+		l.model.Close()
+	}
+	if l.postgres != nil {
+		errs = append(errs, l.postgres.Close())
+	}
+	return errors.Join(append(errs, os.RemoveAll(l.folder))...)
+}
+
+// bench is the lab with one Temporal server and one worker on it.
+type bench struct {
+	*lab
+	temporal *devstack.Stack
+	worker   *workerproc.Process
+	host     *host.Host
+	made     int // conversations so far, for names of their own
+}
+
+// openBench starts a Temporal server with its state in memory or in a file.
+func (l *lab) openBench(ctx context.Context, server string) (*bench, error) {
+	b := &bench{lab: l}
+	if err := b.start(ctx, server); err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	return b, nil
+}
+
+func (b *bench) start(ctx context.Context, server string) (err error) {
+	o := devstack.Options{Log: b.options.Log, SearchAttributes: flow.SearchAttributes(), SkipPostgres: true}
+	if server == InFile {
+		o.Dir = filepath.Join(b.folder, "t")
+	}
+	if b.temporal, err = devstack.Start(ctx, o); err != nil {
+		return err
+	}
+	settings := []string{"DATABASE_URL=" + b.postgres.DatabaseURL(), "TEMPORAL_ADDRESS=" + b.temporal.TemporalAddress(), "TEMPORAL_NAMESPACE=" + b.temporal.TemporalNamespace(),
+		"OPENAI_BASE_URL=" + b.model.URL, "OPENAI_API_KEY=none", "CAIRN_MODEL=scripted", "CAIRN_HOME=" + b.folder, "CAIRN_LOG=error", "CAIRN_STOP_TIMEOUT=2s"}
+	c, err := config.Load(append([]string{"CAIRN_CONFIG=" + os.DevNull}, settings...), nil)
+	if err != nil {
+		return err
+	}
+	if b.host, err = host.Open(ctx, c, slog.New(slog.NewTextHandler(io.Discard, nil))); err != nil {
+		return err
+	}
+	b.worker, err = workerproc.Start(b.program, settings, b.options.Log)
+	return err
+}
+
+func (b *bench) close() error {
+	if b.worker != nil {
+		b.worker.Stop()
+	}
+	if b.host != nil {
+		b.host.Close()
+	}
+	if b.temporal != nil {
+		return b.temporal.Close()
+	}
+	return nil
+}
+
+// distil has one conversation distilled, from acceptance to the workflow's end.
+func (b *bench) distil(ctx context.Context, ws store.Workspace, c transcript.Conversation, tasks int) (run.Run, error) {
+	r, _, err := b.host.Distill.Accept(ctx, distill.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: c, Channel: "chat",
+		Spec: host.DistillSpec(b.host.Config, transcript.ExtractAuto)})
+	if err != nil {
+		return r, err
+	}
+	if err := b.host.Driver.Start(ctx, ws.Key, "chat", r); err != nil {
+		return r, err
+	}
+	var result flow.DistillResult
+	if err := b.host.Temporal.GetWorkflow(ctx, r.WorkflowID, "").Get(ctx, &result); err != nil {
+		return r, fmt.Errorf("distil %s: %w", c.ID, err)
+	}
+	if result.Outcome != string(run.Completed) || result.Created != tasks {
+		return r, fmt.Errorf("distil %s: %+v, want %d skills", c.ID, result, tasks)
+	}
+	return r, nil
+}
+
+// next numbers the conversations.
+func (b *bench) next() int { b.made++; return b.made }

@@ -1,0 +1,68 @@
+package distillbench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"cairn/internal/run"
+)
+
+// Latency is the time of distillations of three tasks, and its ratio to their
+// critical path.
+type Latency struct {
+	Runs     int           `json:"runs"`
+	Critical time.Duration `json:"critical_ns"`
+	Median   time.Duration `json:"median_ns"`
+	Least    time.Duration `json:"least_ns"`
+	Most     time.Duration `json:"most_ns"`
+	Steps    []Step        `json:"steps"`             // of the run at the median
+	Slowest  []Step        `json:"slowest,omitempty"` // of the run that took longest, when it is far off
+}
+
+// Ratio is d beside the critical path.
+func (l Latency) Ratio(d time.Duration) float64 { return float64(d) / float64(l.Critical) }
+
+// farOff is how many times the median a run takes that needs an explanation.
+const farOff = 2
+
+// measured is one distillation.
+type measured struct {
+	run  run.Run
+	took time.Duration
+}
+
+// latency distils one conversation after the other, each in a workspace of its
+// own, so that each creates its skills.
+func (b *bench) latency(ctx context.Context, server string) (Latency, error) {
+	if err := script(b.model, b.options.Call); err != nil {
+		return Latency{}, err
+	}
+	var all []measured
+	for i := range warmUp + b.options.Runs {
+		n := b.next()
+		ws, err := b.host.Store.Workspace(ctx, fmt.Sprintf("latency-%s-%d", server, n), true)
+		if err != nil {
+			return Latency{}, err
+		}
+		c := threeTasks(n)
+		started := time.Now()
+		r, err := b.distil(ctx, ws, c, 3)
+		if err != nil {
+			return Latency{}, err
+		}
+		if i >= warmUp {
+			all = append(all, measured{r, time.Since(started)})
+		}
+	}
+	slices.SortFunc(all, func(a, b measured) int { return int(a.took - b.took) })
+	middle := all[len(all)/2]
+	out := Latency{Runs: len(all), Critical: critical * b.options.Call, Median: middle.took, Least: all[0].took, Most: all[len(all)-1].took}
+	var err error
+	if out.Steps, err = b.steps(ctx, middle.run); err != nil || out.Most < farOff*out.Median {
+		return out, err
+	}
+	out.Slowest, err = b.steps(ctx, all[len(all)-1].run)
+	return out, err
+}

@@ -1,0 +1,117 @@
+package distillbench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/history/v1"
+
+	"cairn/internal/flow"
+	"cairn/internal/run"
+)
+
+// Step is a part of the longest chain of a distillation: an activity, or the
+// beginning or end of a workflow.
+type Step struct {
+	Name   string        `json:"name"`
+	Decide time.Duration `json:"decide_ns"` // from the step before: the workflow's turn
+	Queue  time.Duration `json:"queue_ns"`  // until a worker took it
+	Work   time.Duration `json:"work_ns"`
+	Model  time.Duration `json:"model_ns"` // of Work, what the model's replies took
+}
+
+// Own is what the step took beside the model.
+func (s Step) Own() time.Duration { return s.Decide + s.Queue + s.Work - s.Model }
+
+// stepped is one activity as the history tells it.
+type stepped struct {
+	name                       string
+	scheduled, started, closed time.Time
+}
+
+// story is one workflow's history.
+type story struct {
+	began, closed time.Time
+	activities    []stepped
+	children      []string
+}
+
+// steps reads the longest chain out of the histories of r and its last child.
+func (b *bench) steps(ctx context.Context, r run.Run) ([]Step, error) {
+	parent, err := b.read(ctx, r.WorkflowID)
+	if err != nil {
+		return nil, err
+	}
+	var last story
+	for _, id := range parent.children {
+		child, err := b.read(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if child.closed.After(last.closed) {
+			last = child
+		}
+	}
+	var out []Step
+	at := parent.began
+	add := func(as []stepped) {
+		slices.SortFunc(as, func(a, b stepped) int { return a.closed.Compare(b.closed) })
+		for _, a := range as {
+			if a.scheduled.Before(at) { // beside the chain: the other file
+				out[len(out)-1].Work += a.closed.Sub(at)
+				at = a.closed
+				continue
+			}
+			s := Step{Name: a.name, Decide: a.scheduled.Sub(at), Queue: a.started.Sub(a.scheduled), Work: a.closed.Sub(a.started)}
+			if slices.Contains([]string{flow.Chunk, flow.Recall, flow.Extract, flow.WriteFiles}, a.name) {
+				s.Model = b.options.Call
+			}
+			out = append(out, s)
+			at = a.closed
+		}
+	}
+	closing := slices.IndexFunc(parent.activities, func(a stepped) bool { return a.name == flow.CloseRun })
+	if closing < 0 || len(parent.children) == 0 {
+		return nil, fmt.Errorf("read the history of %s: it has no children or no end", r.WorkflowID)
+	}
+	add(parent.activities[:closing])
+	out = append(out, Step{Name: "child begins", Decide: last.began.Sub(at)})
+	at = last.began
+	add(last.activities)
+	out = append(out, Step{Name: "child ends", Decide: last.closed.Sub(at)})
+	at = last.closed
+	add(parent.activities[closing:])
+	return append(out, Step{Name: "workflow ends", Decide: parent.closed.Sub(at)}), nil
+}
+
+func (b *bench) read(ctx context.Context, id string) (s story, err error) {
+	byEvent := map[int64]*stepped{}
+	events := b.host.Temporal.GetWorkflowHistory(ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			return s, fmt.Errorf("read the history of %s: %w", id, err)
+		}
+		at := event.GetEventTime().AsTime()
+		switch x := event.GetAttributes().(type) {
+		case *history.HistoryEvent_WorkflowExecutionStartedEventAttributes:
+			s.began = at
+		case *history.HistoryEvent_WorkflowExecutionCompletedEventAttributes:
+			s.closed = at
+		case *history.HistoryEvent_ChildWorkflowExecutionStartedEventAttributes:
+			s.children = append(s.children, x.ChildWorkflowExecutionStartedEventAttributes.GetWorkflowExecution().GetWorkflowId())
+		case *history.HistoryEvent_ActivityTaskScheduledEventAttributes:
+			byEvent[event.GetEventId()] = &stepped{name: x.ActivityTaskScheduledEventAttributes.GetActivityType().GetName(), scheduled: at}
+		case *history.HistoryEvent_ActivityTaskStartedEventAttributes:
+			byEvent[x.ActivityTaskStartedEventAttributes.GetScheduledEventId()].started = at
+		case *history.HistoryEvent_ActivityTaskCompletedEventAttributes:
+			a := byEvent[x.ActivityTaskCompletedEventAttributes.GetScheduledEventId()]
+			a.closed = at
+			s.activities = append(s.activities, *a)
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,71 @@
+package distillbench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"cairn/internal/store"
+)
+
+// Throughput is distillations under load, beside empty workflows of their shape.
+type Throughput struct {
+	Distillations int           `json:"distillations"`
+	AtOnce        int           `json:"at_once"`
+	Workspaces    int           `json:"workspaces"`
+	PerSecond     float64       `json:"per_second"`
+	Baseline      float64       `json:"baseline_per_second"` // empty workflows: one child, as many activities
+	WorkerCPU     time.Duration `json:"worker_cpu_ns"`       // for each distillation
+}
+
+// throughput distils many conversations at once and measures the worker.
+func (b *bench) throughput(ctx context.Context, server string) (t Throughput, err error) {
+	o := b.options
+	t = Throughput{Distillations: o.Load, AtOnce: o.AtOnce, Workspaces: o.Workspaces}
+	if err := script(b.model, o.QuickCall); err != nil {
+		return t, err
+	}
+	spaces := make([]store.Workspace, o.Workspaces)
+	for i := range spaces {
+		if spaces[i], err = b.host.Store.Workspace(ctx, fmt.Sprintf("load-%s-%d", server, i), true); err != nil {
+			return t, err
+		}
+	}
+	one := func(ctx context.Context, i int) error {
+		_, err := b.distil(ctx, spaces[i%len(spaces)], oneTask(i), 1)
+		return err
+	}
+	if _, err := together(ctx, 0, o.AtOnce, o.AtOnce, one); err != nil {
+		return t, err
+	}
+	before, err := b.worker.CPU()
+	if err != nil {
+		return t, err
+	}
+	took, err := together(ctx, o.AtOnce, o.Load, o.AtOnce, one)
+	if err != nil {
+		return t, err
+	}
+	after, err := b.worker.CPU()
+	if err != nil {
+		return t, err
+	}
+	t.PerSecond = float64(o.Load) / took.Seconds()
+	t.WorkerCPU = (after - before) / time.Duration(o.Load)
+	t.Baseline, err = b.baseline(ctx)
+	return t, err
+}
+
+// together does n things with numbers from first, at most atOnce at a time.
+func together(ctx context.Context, first, n, atOnce int, one func(context.Context, int) error) (time.Duration, error) {
+	started := time.Now()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := range n {
+		group.Go(func() error { return one(ctx, first+i) })
+	}
+	err := group.Wait()
+	return time.Since(started), err
+}

@@ -1,0 +1,37 @@
+package workerproc
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// clockTick is the unit of times in /proc: USER_HZ is 100 on every Linux that Go runs on.
+const clockTick = 10 * time.Millisecond
+
+// CPU is the processor time, user and system, that the process has used so far.
+// It needs /proc.
+func (p *Process) CPU() (time.Duration, error) {
+	path := fmt.Sprintf("/proc/%d/stat", p.command.Process.Pid)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, fmt.Errorf("read the worker's processor time: %w", err)
+	}
+	// "42 (worker) S 1 …": the name may hold anything, so fields count from its end.
+	const user, system = 11, 12 // proc(5): fields 14 and 15
+	fields := strings.Fields(string(text[strings.LastIndex(string(text), ")")+1:]))
+	if len(fields) <= system {
+		return 0, fmt.Errorf("read the worker's processor time: %s has %d fields", path, len(fields))
+	}
+	var ticks int64
+	for _, field := range []string{fields[user], fields[system]} {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read the worker's processor time: %w", err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * clockTick, nil
+}

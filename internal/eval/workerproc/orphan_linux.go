@@ -1,0 +1,6 @@
+package workerproc
+
+import "syscall"
+
+// dieWithUs makes the kernel kill the worker when we die.
+func dieWithUs() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
