@@ -5,6 +5,8 @@
 SHELL := /bin/sh
 GO ?= go
 FUZZTIME ?= 1m
+# Tests wait for servers more than they compute: more of them at once than cores.
+PARALLEL ?= 4
 BIN := bin
 TOOLS := $(BIN)/tools
 RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
@@ -23,7 +25,7 @@ demo: build ## Distil a real conversation into a skill package, start to finish
 
 .PHONY: test
 test: ## Run all tests on a real Postgres and a real Temporal server
-	$(GO) test ./...
+	$(GO) test -parallel $(PARALLEL) ./...
 
 .PHONY: dev
 dev: build ## Run Postgres, Temporal with its UI and a worker until Ctrl-C
@@ -35,7 +37,7 @@ build: ## Build the command line and the worker into bin/
 
 .PHONY: race
 race: ## Run all tests under the race detector (needs a C compiler)
-	$(GO) test $(RACE) ./...
+	$(GO) test $(RACE) -parallel $(PARALLEL) ./...
 
 .PHONY: chaos
 chaos: ## Kill workers, Postgres and Temporal under 200 distillations, then count

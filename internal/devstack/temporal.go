@@ -175,6 +175,9 @@ func (s *devServer) restart(ctx context.Context, kill bool) error {
 	if s.closed {
 		return errClosed
 	}
+	if lock := portsLock(ctx); lock != nil { // or another stack may choose our ports while nobody listens there
+		defer lock.Close()
+	}
 	if err := s.running.end(ctx, signal); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package distillbench
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -21,25 +22,65 @@ const (
 	emptyStep   = "Empty"
 )
 
-// baseline is how many empty workflows a second the server carries: a parent
-// with three activities and a child with six, two of them at once, as a
-// distillation of one task has.
-func (b *bench) baseline(ctx context.Context) (float64, error) {
+// empty is the shape of an empty distillation.
+type empty struct {
+	Tasks int
+	Call  time.Duration // that the steps wait which call models; the others do nothing
+}
+
+// serveEmpty hosts the empty workflows in this process until stop is called.
+func (b *bench) serveEmpty() (stop func(), err error) {
 	w := worker.New(b.host.Temporal, baselineQueue, worker.Options{})
 	w.RegisterWorkflowWithOptions(emptyDistill, workflow.RegisterOptions{Name: emptyParent})
 	w.RegisterWorkflowWithOptions(emptyDistillTask, workflow.RegisterOptions{Name: emptyChild})
-	w.RegisterActivityWithOptions(func(context.Context) error { return nil }, activity.RegisterOptions{Name: emptyStep})
+	w.RegisterActivityWithOptions(func(_ context.Context, wait time.Duration) error { time.Sleep(wait); return nil }, activity.RegisterOptions{Name: emptyStep})
 	if err := w.Start(); err != nil {
-		return 0, fmt.Errorf("start the baseline's worker: %w", err)
+		return nil, fmt.Errorf("start the baseline's worker: %w", err)
 	}
-	defer w.Stop()
-	session := time.Now().UnixNano()
-	one := func(ctx context.Context, i int) error {
-		r, err := b.host.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: fmt.Sprintf("empty/%d/%d", session, i), TaskQueue: baselineQueue}, emptyParent)
-		if err != nil {
-			return fmt.Errorf("start an empty workflow: %w", err)
+	return w.Stop, nil
+}
+
+// runEmpty carries one empty distillation through.
+func (b *bench) runEmpty(ctx context.Context, id string, in empty) error {
+	r, err := b.host.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: baselineQueue}, emptyParent, in)
+	if err != nil {
+		return fmt.Errorf("start an empty workflow: %w", err)
+	}
+	return r.Get(ctx, nil)
+}
+
+// floor is the median time of empty distillations of three tasks, one after the
+// other, whose steps only wait as long as the model takes: what is above it is
+// ours, what is below it is Temporal's.
+func (b *bench) floor(ctx context.Context) (time.Duration, error) {
+	stop, err := b.serveEmpty()
+	if err != nil {
+		return 0, err
+	}
+	defer stop()
+	var all []time.Duration
+	for i := range warmUp + b.options.Runs {
+		started := time.Now()
+		if err := b.runEmpty(ctx, fmt.Sprintf("floor/%d", i), empty{Tasks: 3, Call: b.options.Call}); err != nil {
+			return 0, err
 		}
-		return r.Get(ctx, nil)
+		if i >= warmUp {
+			all = append(all, time.Since(started))
+		}
+	}
+	slices.Sort(all)
+	return all[len(all)/2], nil
+}
+
+// baseline is how many empty distillations of one task a second the server carries.
+func (b *bench) baseline(ctx context.Context) (float64, error) {
+	stop, err := b.serveEmpty()
+	if err != nil {
+		return 0, err
+	}
+	defer stop()
+	one := func(ctx context.Context, i int) error {
+		return b.runEmpty(ctx, fmt.Sprintf("empty/%d", i), empty{Tasks: 1})
 	}
 	if _, err := together(ctx, 0, b.options.AtOnce, b.options.AtOnce, one); err != nil {
 		return 0, err
@@ -51,37 +92,45 @@ func (b *bench) baseline(ctx context.Context) (float64, error) {
 	return float64(b.options.Load) / took.Seconds(), nil
 }
 
-// emptyDistill is Distill without anything to do: open, divide, a child, close.
-func emptyDistill(ctx workflow.Context) error {
+// emptyDistill is Distill without anything to do: open, divide, a child for each
+// task, close.
+func emptyDistill(ctx workflow.Context, in empty) error {
 	ctx = quick(ctx)
-	for range 2 {
-		if err := workflow.ExecuteActivity(ctx, emptyStep).Get(ctx, nil); err != nil {
+	if err := steps(ctx, 0, in.Call); err != nil {
+		return err
+	}
+	var children []workflow.Future
+	for range in.Tasks {
+		children = append(children, workflow.ExecuteChildWorkflow(ctx, emptyChild, in))
+	}
+	for _, child := range children {
+		if err := child.Get(ctx, nil); err != nil {
 			return err
 		}
 	}
-	if err := workflow.ExecuteChildWorkflow(ctx, emptyChild).Get(ctx, nil); err != nil {
-		return err
-	}
-	return workflow.ExecuteActivity(ctx, emptyStep).Get(ctx, nil)
+	return steps(ctx, 0)
 }
 
 // emptyDistillTask is DistillTask without anything to do: recall, extract, two
 // files at once, package, commit.
-func emptyDistillTask(ctx workflow.Context) error {
+func emptyDistillTask(ctx workflow.Context, in empty) error {
 	ctx = quick(ctx)
-	for range 2 {
-		if err := workflow.ExecuteActivity(ctx, emptyStep).Get(ctx, nil); err != nil {
-			return err
-		}
+	if err := steps(ctx, in.Call, in.Call); err != nil {
+		return err
 	}
-	script, document := workflow.ExecuteActivity(ctx, emptyStep), workflow.ExecuteActivity(ctx, emptyStep)
+	script, document := workflow.ExecuteActivity(ctx, emptyStep, in.Call), workflow.ExecuteActivity(ctx, emptyStep, in.Call)
 	for _, file := range []workflow.Future{script, document} {
 		if err := file.Get(ctx, nil); err != nil {
 			return err
 		}
 	}
-	for range 2 {
-		if err := workflow.ExecuteActivity(ctx, emptyStep).Get(ctx, nil); err != nil {
+	return steps(ctx, 0, 0)
+}
+
+// steps are activities one after the other that wait as told.
+func steps(ctx workflow.Context, waits ...time.Duration) error {
+	for _, wait := range waits {
+		if err := workflow.ExecuteActivity(ctx, emptyStep, wait).Get(ctx, nil); err != nil {
 			return err
 		}
 	}
