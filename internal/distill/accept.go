@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 
 	"cairn/internal/fault"
 	"cairn/internal/flow"
@@ -25,12 +27,18 @@ type Request struct {
 	Fresh        bool // do it again although the request was made before, and pay again
 }
 
+// channels are where conversations come from.
+var channels = []string{"voice", "sms", "chat", "scheduled", "import"}
+
 // Accept makes a request durable and returns its run; made tells whether the run
 // is new. The same request gives the same run.
 func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, made bool, err error) {
 	n := len(r.Conversation.Messages)
 	if n == 0 {
 		return run.Run{}, false, fault.New(fault.InvalidArgument, "the conversation has no messages", "send at least one")
+	}
+	if !slices.Contains(channels, r.Channel) {
+		return run.Run{}, false, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no channel %q", r.Channel), "use one of "+strings.Join(channels, ", "))
 	}
 	spec := r.Spec
 	if r.From < 0 || r.From >= n {

@@ -111,10 +111,28 @@ func (l *Ledger) Call(ctx context.Context, k run.CallKey, req llm.Request, paral
 	}
 	// The reply is paid: it is stored even when the caller has been cancelled. When
 	// another attempt stored one before, both go on with that one.
-	if reply, err = l.Store.EndCall(context.WithoutCancel(ctx), k, reply, cost); err != nil {
-		return llm.Reply{}, fmt.Errorf("store the reply of %s: %w", k.Step, err)
+	return l.keep(ctx, k, reply, cost)
+}
+
+// keepPatience is how long a paid reply is held while the database is away: a
+// restart, not an outage.
+const keepPatience = 20 * time.Second
+
+// keep stores a reply. It is paid, so a database that is away for a moment is
+// waited for.
+func (l *Ledger) keep(ctx context.Context, k run.CallKey, reply llm.Reply, cost *int64) (llm.Reply, error) {
+	ctx = context.WithoutCancel(ctx)
+	const first, most = 50 * time.Millisecond, time.Second
+	for wait, until := first, time.Now().Add(keepPatience); ; wait = min(2*wait, most) {
+		stored, err := l.Store.EndCall(ctx, k, reply, cost)
+		if err == nil {
+			return stored, nil
+		}
+		if !fault.Table[fault.CodeOf(err)].Retryable || time.Now().After(until) {
+			return llm.Reply{}, fmt.Errorf("store the reply of %s: %w", k.Step, err)
+		}
+		time.Sleep(wait)
 	}
-	return reply, nil
 }
 
 // admit asks until a place among the run's calls is free.

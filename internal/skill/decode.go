@@ -35,8 +35,12 @@ func DecodeDraft(raw json.RawMessage, mode string, seqs []int) (Draft, []string,
 	d.Description = f.line("description", MaxDescription, "description")
 	d.Trigger = f.triggers()
 	d.Procedure = f.procedure()
-	d.Experience = f.list("experience", MaxItems, 0, "experience", "experiences")
-	d.Preference = f.list("preference", MaxItems, 0, "preference", "preferences", "user_preferences")
+	most := MaxItems
+	if d.Action == Update { // it repeats what the skill has: cut, the new item at the end would be lost
+		most = MaxUpdateItems
+	}
+	d.Experience = f.list("experience", most, 0, "experience", "experiences")
+	d.Preference = f.list("preference", most, 0, "preference", "preferences", "user_preferences")
 	d.Examples = f.list("examples", MaxExamples, MaxExample, "examples", "example")
 	f.files(&d, mode)
 	f.evidence(&d, seqs)

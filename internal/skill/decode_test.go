@@ -243,3 +243,21 @@ func FuzzDecodeDraft(f *testing.F) {
 		}
 	})
 }
+
+// An update repeats what the skill has, so its own lesson stands at the end: no
+// limit may cut it off.
+func TestDecodeDraftKeepsTheLessonThatAnUpdateAdds(t *testing.T) {
+	t.Parallel()
+	lessons := make([]string, skill.MaxItems+5)
+	for i := range lessons {
+		lessons[i] = fmt.Sprintf("lesson %d", i)
+	}
+	raw, err := json.Marshal(map[string]any{"action": "update", "target": "S1", "experience": lessons})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, _, err := skill.DecodeDraft(raw, skill.Full, []int{0, 1})
+	if err != nil || len(d.Experience) != len(lessons) {
+		t.Errorf("%d of %d lessons, %v", len(d.Experience), len(lessons), err)
+	}
+}

@@ -7,7 +7,8 @@ const (
 	MaxName        = 80
 	MaxDescription = 1024
 	MaxProcedure   = 20_000
-	MaxItems       = 20 // of experience, preference and tools
+	MaxItems       = 20  // of experience, preference and tools
+	MaxUpdateItems = 200 // of experience and preference in an update, the skill's own among them
 	MaxTriggers    = 15
 	MaxTrigger     = 64
 	MaxExamples    = 5
