@@ -1,0 +1,67 @@
+package agent
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// Origin is who writes. The server sets it from what runs, never from an
+// argument of a tool.
+type Origin string
+
+const (
+	OriginUser       Origin = "user"  // a person, by command line or API
+	OriginAgent      Origin = "agent" // the agent that answers a turn
+	OriginNudge      Origin = "nudge"
+	OriginReflection Origin = "reflection"
+	OriginDistill    Origin = "distill"
+	OriginDesigner   Origin = "designer"
+	OriginImport     Origin = "import"
+)
+
+// Autonomous tells that nobody watches: such writers change only what is theirs.
+func (o Origin) Autonomous() bool {
+	switch o {
+	case OriginNudge, OriginReflection, OriginDistill, OriginDesigner:
+		return true
+	}
+	return false
+}
+
+// Actor is on whose behalf a tool runs.
+type Actor struct {
+	Workspace    int64
+	Origin       Origin
+	Run          int64  // the run that calls, 0 outside of one
+	Conversation int64  // that the run is about, 0 when there is none
+	Channel      string // voice, sms, chat, scheduled; empty outside a conversation
+	FromSeq      int    // messages that the run has seen, both ends included: evidence of what it writes
+	ToSeq        int
+	Op           string // operation id of this call: its effect happens once under it
+	Tainted      bool   // untrusted text has entered the run's window
+}
+
+// Class is how a tool is run.
+type Class string
+
+const (
+	Fast    Class = "fast"    // inside the step, in a transaction of its own
+	Slow    Class = "slow"    // an activity of its own
+	Control Class = "control" // steers the run; no effect of its own
+)
+
+// ToolSpec is what is known of a tool without its handler.
+type ToolSpec struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Input       json.RawMessage `json:"input"`  // JSON Schema of the arguments
+	Output      json.RawMessage `json:"output"` // JSON Schema of the result
+	Class       Class           `json:"class"`
+	Origins     []Origin        `json:"origins"` // who may call it
+	ReadOnly    bool            `json:"read_only,omitempty"`
+	Destructive bool            `json:"destructive,omitempty"`
+	Idempotent  bool            `json:"idempotent,omitempty"`
+}
+
+// Allows tells whether o may call the tool.
+func (s ToolSpec) Allows(o Origin) bool { return slices.Contains(s.Origins, o) }

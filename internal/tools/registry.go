@@ -1,0 +1,76 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cairn/internal/agent"
+	"cairn/internal/fault"
+)
+
+// Registry holds tools in the order in which models are told of them. The order
+// is part of a prompt's cached prefix, so it never depends on chance.
+type Registry struct{ tools []Tool }
+
+// NewRegistry takes tools in their order; two of one name are a defect.
+func NewRegistry(tools ...Tool) (*Registry, error) {
+	r := &Registry{}
+	for _, t := range tools {
+		if _, found := r.find(t.Name); found {
+			return nil, fmt.Errorf("two tools are called %q", t.Name)
+		}
+		r.tools = append(r.tools, t)
+	}
+	return r, nil
+}
+
+// Offered lists the tools that o may call, in order. With names it lists those
+// of them that are named.
+func (r *Registry) Offered(o agent.Origin, names ...string) []agent.ToolSpec {
+	var out []agent.ToolSpec
+	for _, t := range r.tools {
+		if t.Allows(o) && (len(names) == 0 || slices.Contains(names, t.Name)) {
+			out = append(out, t.ToolSpec)
+		}
+	}
+	return out
+}
+
+// Call runs a tool. What the caller can act on comes as a result with ok false;
+// an error means that the call is worth trying again.
+func (r *Registry) Call(ctx context.Context, a agent.Actor, name string, arguments json.RawMessage) (Result, error) {
+	t, found := r.find(name)
+	if !found {
+		return Failure(fault.New(fault.UnknownTool, fmt.Sprintf("there is no tool %q", name), "use one of "+strings.Join(r.names(a.Origin), ", "))), nil
+	}
+	if !t.Allows(a.Origin) {
+		return Failure(fault.New(fault.UnknownTool, fmt.Sprintf("%s is not offered here", name), "use one of "+strings.Join(r.names(a.Origin), ", "))), nil
+	}
+	out, err := t.run(ctx, a, arguments)
+	if err == nil {
+		return success(out)
+	}
+	if f := fault.From(err); !fault.Table[f.Code].Retryable && f.Code != fault.Internal {
+		return Failure(f), nil
+	}
+	return Result{}, fmt.Errorf("%s: %w", name, err)
+}
+
+func (r *Registry) find(name string) (Tool, bool) {
+	i := slices.IndexFunc(r.tools, func(t Tool) bool { return t.Name == name })
+	if i < 0 {
+		return Tool{}, false
+	}
+	return r.tools[i], true
+}
+
+func (r *Registry) names(o agent.Origin) []string {
+	var out []string
+	for _, t := range r.Offered(o) {
+		out = append(out, t.Name)
+	}
+	return out
+}

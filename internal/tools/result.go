@@ -1,0 +1,49 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/fault"
+)
+
+// Result is what a model, an MCP client or an HTTP caller gets of a call: the
+// same JSON for all of them, {"ok":true,…} or {"ok":false,"error":{…}}.
+type Result struct {
+	OK   bool
+	Code fault.Code // why not OK
+	JSON json.RawMessage
+}
+
+// success puts ok before the members of out, which must be an object.
+func success(out any) (Result, error) {
+	raw, err := json.Marshal(out)
+	if err != nil {
+		return Result{}, fmt.Errorf("encode a tool's result: %w", err)
+	}
+	if len(raw) < 2 || raw[0] != '{' {
+		return Result{}, fmt.Errorf("a tool's result is no object: %.40s", raw)
+	}
+	joined := `{"ok":true`
+	if string(raw) != "{}" {
+		joined += "," + string(raw[1:len(raw)-1])
+	}
+	return Result{OK: true, JSON: json.RawMessage(joined + "}")}, nil
+}
+
+// Failure is the envelope of an error.
+func Failure(f *fault.Error) Result {
+	envelope := struct {
+		OK    bool `json:"ok"`
+		Error struct {
+			Code      fault.Code `json:"code"`
+			Message   string     `json:"message"`
+			Retryable bool       `json:"retryable"`
+			Hint      string     `json:"hint,omitempty"`
+		} `json:"error"`
+	}{}
+	envelope.Error.Code, envelope.Error.Message, envelope.Error.Hint = f.Code, f.Message, f.Hint
+	envelope.Error.Retryable = fault.Table[f.Code].Retryable
+	raw, _ := json.Marshal(envelope) // strings and booleans
+	return Result{Code: f.Code, JSON: raw}
+}
