@@ -18,6 +18,12 @@ type Conversation struct {
 	Reward      *float64
 	NextSeq     int32
 	CreatedAt   time.Time
+	NextTurn    int32
+	Counters    json.RawMessage
+	Counted     int32
+	Notice      string
+	LastTurnAt  *time.Time
+	ClosedAt    *time.Time
 }
 
 type DistillTask struct {
@@ -74,6 +80,7 @@ type Run struct {
 	CreatedAt      time.Time
 	StartedAt      *time.Time
 	EndedAt        *time.Time
+	SessionID      *int64
 }
 
 type Skill struct {
@@ -91,4 +98,24 @@ type Skill struct {
 	LastUsedAt  *time.Time
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
+}
+
+type Turn struct {
+	WorkspaceID    int64
+	ConversationID int64
+	Number         int32
+	MessageID      string
+	Mode           string
+	Origin         string
+	ArgsSha        []byte
+	RunID          *int64
+	Context        string
+	FirstSeq       int32
+	ReplySeq       *int32
+	Status         string
+	Reason         string
+	Facts          json.RawMessage
+	Tainted        bool
+	AcceptedAt     time.Time
+	EndedAt        *time.Time
 }

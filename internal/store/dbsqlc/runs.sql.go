@@ -12,7 +12,7 @@ import (
 )
 
 const RunByKey = `-- name: RunByKey :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at from runs where workspace_id = $1 and kind = $2 and business_key = $3
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, session_id from runs where workspace_id = $1 and kind = $2 and business_key = $3
 order by generation desc limit 1
 `
 
@@ -43,6 +43,7 @@ func (q *Queries) RunByKey(ctx context.Context, arg RunByKeyParams) (Run, error)
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.EndedAt,
+		&i.SessionID,
 	)
 	return i, err
 }
@@ -75,7 +76,7 @@ func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) (int64, error) {
 }
 
 const RunGet = `-- name: RunGet :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at from runs where workspace_id = $1 and id = $2
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, session_id from runs where workspace_id = $1 and id = $2
 `
 
 type RunGetParams struct {
@@ -104,6 +105,7 @@ func (q *Queries) RunGet(ctx context.Context, arg RunGetParams) (Run, error) {
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.EndedAt,
+		&i.SessionID,
 	)
 	return i, err
 }
@@ -143,7 +145,7 @@ func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (int64, er
 }
 
 const RunLock = `-- name: RunLock :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at from runs where workspace_id = $1 and id = $2 for no key update
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, session_id from runs where workspace_id = $1 and id = $2 for no key update
 `
 
 type RunLockParams struct {
@@ -172,6 +174,7 @@ func (q *Queries) RunLock(ctx context.Context, arg RunLockParams) (Run, error) {
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.EndedAt,
+		&i.SessionID,
 	)
 	return i, err
 }

@@ -52,7 +52,7 @@ func (q *Queries) ConversationChannel(ctx context.Context, arg ConversationChann
 }
 
 const ConversationGet = `-- name: ConversationGet :one
-select workspace_id, id, external_id, channel, title, reward, next_seq, created_at from conversations where workspace_id = $1 and id = $2
+select workspace_id, id, external_id, channel, title, reward, next_seq, created_at, next_turn, counters, counted, notice, last_turn_at, closed_at from conversations where workspace_id = $1 and id = $2
 `
 
 type ConversationGetParams struct {
@@ -72,6 +72,12 @@ func (q *Queries) ConversationGet(ctx context.Context, arg ConversationGetParams
 		&i.Reward,
 		&i.NextSeq,
 		&i.CreatedAt,
+		&i.NextTurn,
+		&i.Counters,
+		&i.Counted,
+		&i.Notice,
+		&i.LastTurnAt,
+		&i.ClosedAt,
 	)
 	return i, err
 }

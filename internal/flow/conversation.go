@@ -1,0 +1,242 @@
+package flow
+
+import (
+	"fmt"
+	"time"
+
+	"cairn/internal/agent"
+	"cairn/internal/nudge"
+)
+
+// Workflows of conversations.
+const (
+	Conversation = "Conversation"
+	Turn         = "Turn"
+	Nudge        = "Nudge"
+)
+
+// Activities of conversations and of the agents that run in them.
+const (
+	Step              = "Step"
+	RunTool           = "RunTool"
+	CloseAgent        = "CloseAgent"
+	OpenNudge         = "OpenNudge"
+	AwaitTurn         = "AwaitTurn"
+	CountTurn         = "CountTurn"
+	ApproveWrite      = "ApproveWrite"
+	CloseConversation = "CloseConversation"
+)
+
+// What is said to a Conversation while it runs.
+const (
+	UpdateTurn         = "turn"            // TurnRef → TurnResult; the update's id is the channel's id of the message
+	UpdateApproveWrite = "approveWrite"    // ApproveWriteInput → ApprovedWrite
+	UpdateEnd          = "endConversation" // → ConversationView
+	SignalNudgeDone    = "nudgeDone"       // NudgeResult
+	SignalCancelTurn   = "cancelTurn"      // CancelTurnInput
+	SignalSettings     = "settingsChanged" // nudge.Settings
+	QueryState         = "state"           // → ConversationView
+)
+
+// RollingOver is the type of the error with which an update is turned away while
+// a Conversation continues as new: send it again, under the same id.
+const RollingOver = "rolling_over"
+
+// Modes of a turn.
+const (
+	Answer  = "answer"  // Cairn answers
+	Observe = "observe" // the gateway has an agent of its own: what was said is recorded and counted
+)
+
+// ConversationInput starts Conversation, and carries it over a continue-as-new.
+type ConversationInput struct {
+	Workspace    int64              `json:"workspace"`
+	WorkspaceKey string             `json:"workspace_key"`
+	Conversation int64              `json:"conversation"`
+	Channel      string             `json:"channel"`
+	Limits       ConversationLimits `json:"limits"`
+	State        ConversationState  `json:"state"`
+}
+
+// ConversationLimits bound one run of a Conversation.
+type ConversationLimits struct {
+	Close time.Duration `json:"close"` // without a turn, after which it ends
+	Turns int           `json:"turns"` // after which it continues as new; the server's own advice comes first
+}
+
+// ConversationState is all that a Conversation knows. The truth of each turn is
+// in Postgres; from there the counters are read again when this was lost.
+type ConversationState struct {
+	Hydrated  bool           `json:"hydrated"` // the counters are known
+	Counters  nudge.Counters `json:"counters"`
+	Settings  nudge.Settings `json:"settings"`
+	Seen      nudge.Seen     `json:"seen"`
+	LastTurn  time.Time      `json:"last_turn"`
+	NudgeFrom time.Time      `json:"nudge_from"` // when the nudge in flight began
+	Pace      Pace           `json:"pace"`       // of the latest turn
+}
+
+// ConversationView is what a query shows.
+type ConversationView struct {
+	Counters nudge.Counters `json:"counters"`
+	Turns    int            `json:"turns"` // of this run of the workflow
+	Busy     int            `json:"busy"`  // updates that wait or are being handled
+	Answers  string         `json:"answers,omitempty"` // the message that is being answered
+	LastTurn time.Time      `json:"last_turn"`
+}
+
+// TurnRef points to one accepted turn. It carries what was pinned for it.
+type TurnRef struct {
+	Number     int            `json:"number"`
+	MessageID  string         `json:"message_id"`
+	Mode       string         `json:"mode"`
+	Run        int64          `json:"run"` // 0 for an observed turn
+	Attempt    int            `json:"attempt"`
+	WorkflowID string         `json:"workflow_id"`
+	Budget     agent.Budget   `json:"budget"`
+	Pace       Pace           `json:"pace"`
+	Settings   nudge.Settings `json:"settings"`
+}
+
+// TurnInput starts Turn.
+type TurnInput struct {
+	RunRef
+	Conversation int64          `json:"conversation"`
+	Number       int            `json:"number"`
+	Channel      string         `json:"channel"`
+	Budget       agent.Budget   `json:"budget"`
+	Pace         Pace           `json:"pace"`
+	Hydrated     bool           `json:"hydrated"` // Counters are those before this turn; else they are read
+	Counters     nudge.Counters `json:"counters"`
+}
+
+// TurnResult is what became of a turn.
+type TurnResult struct {
+	Number   int            `json:"number"`
+	Reason   string         `json:"reason"`    // agent.Reason, or observed
+	ReplySeq int            `json:"reply_seq"` // of the answer, -1 when there is none
+	Steps    int            `json:"steps"`     // model responses
+	Counters nudge.Counters `json:"counters"`  // after the turn
+	MayNudge bool           `json:"may_nudge"` // today's cap leaves room for another
+}
+
+// StepInput asks for one model response.
+type StepInput struct {
+	RunRef
+	agent.Step
+	Hydrated bool           `json:"hydrated"`
+	Counters nudge.Counters `json:"counters"`
+}
+
+// StepResult is what a Step did: what the loop must know, and the result of the
+// run when the step has closed it.
+type StepResult struct {
+	agent.Stepped
+	Turn  *TurnResult  `json:"turn,omitempty"`
+	Nudge *NudgeResult `json:"nudge,omitempty"`
+}
+
+// ToolInput asks for one slow call of a response.
+type ToolInput struct {
+	RunRef
+	Step     int `json:"step"`
+	Position int `json:"position"`
+}
+
+// CloseAgentInput closes a run whose last response never came.
+type CloseAgentInput struct {
+	RunRef
+	Reason   agent.Reason   `json:"reason"`
+	Detail   string         `json:"detail"` // the code of what went wrong
+	Hydrated bool           `json:"hydrated"`
+	Counters nudge.Counters `json:"counters"`
+}
+
+// NudgeInput starts Nudge, the review of what was said since the last one.
+type NudgeInput struct {
+	Workspace    int64          `json:"workspace"`
+	WorkspaceKey string         `json:"workspace_key"`
+	Conversation int64          `json:"conversation"`
+	Channel      string         `json:"channel"`
+	Parent       string         `json:"parent"` // workflow id to report to
+	Turn         int            `json:"turn"`   // the last turn to review
+	Memory       bool           `json:"memory"`
+	Skill        bool           `json:"skill"`
+	Counters     nudge.Counters `json:"counters"` // after the start
+	Pace         Pace           `json:"pace"`
+}
+
+// NudgeOpened is a nudge's run. Ended means that there is nothing to do.
+type NudgeOpened struct {
+	RunRef
+	Ended  bool         `json:"ended"`
+	Budget agent.Budget `json:"budget"`
+	Pace   Pace         `json:"pace"`
+	Result NudgeResult  `json:"result"` // when it has ended
+}
+
+// NudgeResult is what a nudge came to.
+type NudgeResult struct {
+	Turn   int    `json:"turn"`
+	Run    int64  `json:"run"`
+	Status string `json:"status"` // saved nothing budget failed
+	Saved  int    `json:"saved"`  // writes that took effect
+	Steps  int    `json:"steps"`
+}
+
+// CancelTurnInput asks for a turn to be answered with what is there.
+type CancelTurnInput struct {
+	MessageID string `json:"message_id"` // empty for whichever is being answered
+}
+
+// CountInput asks for the counters after an observed turn.
+type CountInput struct {
+	Workspace    int64          `json:"workspace"`
+	Conversation int64          `json:"conversation"`
+	Number       int            `json:"number"`
+	Hydrated     bool           `json:"hydrated"`
+	Counters     nudge.Counters `json:"counters"`
+}
+
+// ApproveWriteInput decides about a change that waits for approval.
+type ApproveWriteInput struct {
+	Workspace int64 `json:"workspace"`
+	Pending   int64 `json:"pending"`
+	Approve   bool  `json:"approve"`
+}
+
+// ApprovedWrite is what became of it.
+type ApprovedWrite struct {
+	Skill   int64 `json:"skill"`
+	Version int   `json:"version"`
+}
+
+// CloseConversationInput writes down where a conversation stands when its
+// workflow ends.
+type CloseConversationInput struct {
+	Workspace    int64          `json:"workspace"`
+	Conversation int64          `json:"conversation"`
+	Ended        bool           `json:"ended"` // by its user, not by silence
+	Counters     nudge.Counters `json:"counters"`
+}
+
+// ConversationID is the workflow id of a conversation. It names the row, never
+// what a gateway calls it: that may be somebody's phone number.
+func ConversationID(workspaceKey string, conversation int64) string {
+	return fmt.Sprintf("conversation/%s/%d", workspaceKey, conversation)
+}
+
+// TurnID is the workflow id of a turn's attempt. Message is the channel's id of
+// the message, as it may be shown.
+func TurnID(workspaceKey string, conversation int64, message string, attempt int) string {
+	id := fmt.Sprintf("turn/%s/%d/%s", workspaceKey, conversation, message)
+	if attempt > 1 {
+		id += fmt.Sprintf("/retry-%d", attempt)
+	}
+	return id
+}
+
+// NudgeID is the workflow id of the nudge after a turn.
+func NudgeID(workspaceKey string, conversation int64, turn int) string {
+	return fmt.Sprintf("nudge/%s/%d/%d", workspaceKey, conversation, turn)
+}

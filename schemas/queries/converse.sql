@@ -1,0 +1,135 @@
+-- name: ConversationOpen :one
+-- Makes or finds a conversation and locks it: turns of one follow each other.
+insert into conversations (workspace_id, external_id, channel, title)
+values (@workspace_id, @external_id, @channel, @title)
+on conflict (workspace_id, external_id) do update set title = conversations.title
+returning id, channel, next_seq, next_turn, counters, counted, notice, last_turn_at, closed_at;
+
+-- name: ConversationSaid :execrows
+update conversations set next_seq = @next_seq, next_turn = @next_turn, last_turn_at = now(), closed_at = null
+where workspace_id = @workspace_id and id = @id;
+
+-- name: ConversationLock :one
+select next_seq, channel, counters, counted, notice, external_id from conversations where workspace_id = @workspace_id and id = @id for no key update;
+
+-- name: ConversationCount :execrows
+update conversations set next_seq = @next_seq, counters = @counters, counted = @counted where workspace_id = @workspace_id and id = @id;
+
+-- name: ConversationNotice :execrows
+update conversations set notice = @notice where workspace_id = @workspace_id and id = @id;
+
+-- name: ConversationClose :execrows
+update conversations set counters = @counters, closed_at = case when @ended::boolean then now() else closed_at end
+where workspace_id = @workspace_id and id = @id;
+
+-- name: ConversationsList :many
+select c.id, c.external_id, c.channel, c.title, c.next_seq, c.next_turn, c.counters, c.created_at, c.last_turn_at, c.closed_at
+from conversations c where c.workspace_id = @workspace_id and (@before::bigint = 0 or c.id < @before::bigint)
+order by c.id desc limit @max_rows;
+
+-- name: ConversationByName :one
+select c.id, c.external_id, c.channel, c.title, c.next_seq, c.next_turn, c.counters, c.created_at, c.last_turn_at, c.closed_at
+from conversations c where c.workspace_id = @workspace_id and c.external_id = @external_id;
+
+-- name: TurnByMessage :one
+select * from turns where workspace_id = @workspace_id and conversation_id = @conversation_id and message_id = @message_id;
+
+-- name: TurnPut :exec
+insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, context, first_seq, reply_seq, status, reason, facts, ended_at)
+values (@workspace_id, @conversation_id, @number, @message_id, @mode, @origin, @args_sha, sqlc.narg('run_id'), @context, @first_seq, sqlc.narg('reply_seq'), @status, @reason, @facts,
+  case when @status::text = 'ended' then now() end);
+
+-- name: TurnGet :one
+select * from turns where workspace_id = @workspace_id and conversation_id = @conversation_id and number = @number;
+
+-- name: TurnByRun :one
+select * from turns where workspace_id = @workspace_id and run_id = @run_id;
+
+-- name: TurnsRange :many
+select * from turns where workspace_id = @workspace_id and conversation_id = @conversation_id and number between @from_number and @to_number order by number;
+
+-- name: TurnsRecent :many
+select * from turns where workspace_id = @workspace_id and conversation_id = @conversation_id and (@before::int = 0 or number < @before::int)
+order by number desc limit @max_rows;
+
+-- name: TurnEnd :execrows
+update turns set status = 'ended', reason = @reason, reply_seq = sqlc.narg('reply_seq'), facts = @facts, tainted = @tainted, ended_at = now()
+where workspace_id = @workspace_id and conversation_id = @conversation_id and number = @number and status = 'accepted';
+
+-- name: TurnMessages :many
+-- Messages of turns up to a turn, the newest turns only, in the order in which they were answered.
+select m.seq, m.turn, m.external_id, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, m.event_time
+from messages m where m.workspace_id = @workspace_id and m.conversation_id = @conversation_id
+  and m.turn > @after_turn::int and m.turn <= @to_turn::int
+order by m.turn, m.seq;
+
+-- name: TurnMessagesPut :execrows
+insert into messages (workspace_id, conversation_id, turn, seq, external_id, role, content, name, tool_calls, tool_call_id)
+select @workspace_id, @conversation_id, @turn::int, unnest(@seqs::int[]), unnest(@external_ids::text[]), unnest(@roles::text[]), unnest(@contents::text[]),
+  unnest(@names::text[]), unnest(@tool_calls::text[])::jsonb, unnest(@tool_call_ids::text[]);
+
+-- name: MessageGet :one
+select seq, role, content from messages where workspace_id = @workspace_id and conversation_id = @conversation_id and seq = @seq;
+
+-- name: SessionLock :exec
+select pg_advisory_xact_lock(6, hashtext(@workspace_id::bigint || '/' || @channel::text));
+
+-- name: SessionLive :one
+select id, rendered, tools, sha256, created_at, expires_at from frozen_sessions
+where workspace_id = @workspace_id and channel = @channel and lang = @lang and revoked_at is null and expires_at > now()
+order by expires_at desc limit 1;
+
+-- name: SessionGet :one
+select id, rendered, tools, sha256, created_at, expires_at from frozen_sessions where workspace_id = @workspace_id and id = @id;
+
+-- name: SessionPut :one
+insert into frozen_sessions (workspace_id, channel, lang, rendered, tools, sha256, expires_at)
+values (@workspace_id, @channel, @lang, @rendered, @tools, @sha256, now() + @lives::interval)
+returning id, created_at, expires_at;
+
+-- name: SessionsRevoke :execrows
+update frozen_sessions set revoked_at = now() where workspace_id = @workspace_id and revoked_at is null and expires_at > now();
+
+-- name: RunSession :one
+-- The session that a run keeps: the first that was set stays.
+update runs set session_id = coalesce(session_id, @session_id), status = 'running', started_at = coalesce(started_at, now())
+where workspace_id = @workspace_id and id = @id and status <> 'ended'
+returning session_id;
+
+-- name: RunSessionGet :one
+select session_id from runs where workspace_id = @workspace_id and id = @id;
+
+-- name: StepPut :execrows
+insert into agent_steps (workspace_id, run_id, step, note, content, finish)
+values (@workspace_id, @run_id, @step, @note, @content, @finish)
+on conflict (workspace_id, run_id, step) do nothing;
+
+-- name: StepsOf :many
+select step, note, content, finish from agent_steps where workspace_id = @workspace_id and run_id = @run_id order by step;
+
+-- name: AgentCallsPut :execrows
+insert into agent_calls (workspace_id, run_id, step, position, call_id, tool, class, arguments)
+select @workspace_id, @run_id, @step, unnest(@positions::int[]), unnest(@call_ids::text[]), unnest(@tools::text[]), unnest(@classes::text[]), unnest(@arguments::text[])
+on conflict do nothing;
+
+-- name: AgentCallsOf :many
+select step, position, call_id, tool, class, arguments, result, code, ended_at from agent_calls
+where workspace_id = @workspace_id and run_id = @run_id order by step, position;
+
+-- name: AgentCallEnd :execrows
+-- What the model is told of a call is set once.
+update agent_calls set result = @result, code = @code, ended_at = now()
+where workspace_id = @workspace_id and run_id = @run_id and step = @step and position = @position and result is null;
+
+-- name: NudgesToday :one
+select count(*) from runs where workspace_id = @workspace_id and kind = 'nudge' and created_at >= date_trunc('day', now());
+
+-- name: NudgesOf :many
+select id, business_key, status, outcome, reason, result, created_at, ended_at from runs
+where workspace_id = @workspace_id and kind = 'nudge' and conversation_id = @conversation_id order by id desc limit @max_rows;
+
+-- name: RunInsertKind :one
+insert into runs (workspace_id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
+values (@workspace_id, @kind, @business_key, 1, @args_sha, @conversation_id, @spec, @workflow_id)
+on conflict (workspace_id, kind, business_key, generation) do update set kind = runs.kind
+returning id, spec, status, outcome, result, attempt;
