@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"cairn/internal/llm"
 )
 
 // stageEmbed is the stage of embedding requests that name none.
@@ -16,16 +18,19 @@ const stageEmbed = "embed"
 
 // Call is one request as it arrived.
 type Call struct {
-	Index   int       `json:"index"` // order of arrival, from 0
-	Path    string    `json:"path"`  // such as /v1/chat/completions
-	Stage   string    `json:"stage,omitempty"`
-	Run     string    `json:"run,omitempty"`
-	Task    string    `json:"task,omitempty"`
-	File    string    `json:"file,omitempty"`
-	Last    string    `json:"last,omitempty"`    // text of the last message
-	Body    []byte    `json:"body"`              // base64 in JSON
-	Time    time.Time `json:"time"`              // of arrival
-	Unknown bool      `json:"unknown,omitempty"` // no rule matched
+	Index    int            `json:"index"` // order of arrival, from 0
+	Path     string         `json:"path"`  // such as /v1/chat/completions
+	Stage    string         `json:"stage,omitempty"`
+	Run      string         `json:"run,omitempty"`
+	Task     string         `json:"task,omitempty"`
+	File     string         `json:"file,omitempty"`
+	Last     string         `json:"last,omitempty"`     // text of the last message
+	Messages []llm.Message  `json:"messages,omitempty"` // of a chat, with the system message as role "system"
+	Tools    []llm.Tool     `json:"tools,omitempty"`    // offered, in order
+	Choice   llm.ToolChoice `json:"choice,omitempty"`   // tool_choice where it is a word
+	Body     []byte         `json:"body"`               // base64 in JSON
+	Time     time.Time      `json:"time"`               // of arrival
+	Unknown  bool           `json:"unknown,omitempty"`  // no rule matched
 }
 
 // Key identifies what was asked and for what: the key of Paid.
@@ -37,6 +42,17 @@ func (c Call) Key() string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
+// Results counts the tool results in the conversation.
+func (c Call) Results() int {
+	n := 0
+	for _, m := range c.Messages {
+		if m.Role == llm.RoleTool {
+			n++
+		}
+	}
+	return n
+}
+
 func (c Call) embedding() bool { return strings.HasSuffix(c.Path, "/embeddings") }
 
 // chatRequest is what the server reads of a chat request.
@@ -44,18 +60,51 @@ type chatRequest struct {
 	Model    string `json:"model"`
 	Stream   bool   `json:"stream"`
 	Messages []struct {
-		Content json.RawMessage `json:"content"`
+		Role       string          `json:"role"`
+		Content    json.RawMessage `json:"content"`
+		ToolCallID string          `json:"tool_call_id"`
+		ToolCalls  []struct {
+			ID       string   `json:"id"`
+			Function function `json:"function"`
+		} `json:"tool_calls"`
 	} `json:"messages"`
+	Tools []struct {
+		Function function `json:"function"`
+	} `json:"tools"`
+	ToolChoice    json.RawMessage `json:"tool_choice"`
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
 }
 
-func (r chatRequest) last() string {
-	if len(r.Messages) == 0 {
-		return ""
+// function is a tool that is offered, or one that was called.
+type function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Arguments   string          `json:"arguments"`
+}
+
+// newChat files a chat request.
+func newChat(r *http.Request, body []byte, request chatRequest) Call {
+	call := newCall(r, body, "")
+	for _, m := range request.Messages {
+		message := llm.Message{Role: m.Role, Content: textOf(m.Content), CallID: m.ToolCallID}
+		for _, made := range m.ToolCalls {
+			message.Calls = append(message.Calls, llm.ToolCall{ID: made.ID, Name: made.Function.Name, Arguments: made.Function.Arguments})
+		}
+		call.Messages = append(call.Messages, message)
+		call.Last = message.Content
 	}
-	content := r.Messages[len(r.Messages)-1].Content
+	for _, offered := range request.Tools {
+		call.Tools = append(call.Tools, llm.Tool{Name: offered.Function.Name, Description: offered.Function.Description, Schema: offered.Function.Parameters})
+	}
+	_ = json.Unmarshal(request.ToolChoice, &call.Choice) // a choice that names a tool is an object
+	return call
+}
+
+// textOf reads content that is a text or a list of parts.
+func textOf(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
 		return text
