@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -64,20 +63,8 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, made bool
 	}
 	return s.Store.Accept(ctx, Accepted{Workspace: r.Workspace, Key: r.ID, ArgsSHA: sha, Spec: raw, Conversation: r.Conversation, Channel: r.Channel, Fresh: r.Fresh,
 		WorkflowID: func(generation, attempt int) string {
-			return flow.DistillID(r.WorkspaceKey, visibleKey(r.ID), generation, attempt)
+			return flow.DistillID(r.WorkspaceKey, flow.VisibleKey(r.ID), generation, attempt)
 		}})
-}
-
-var plainKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
-
-// visibleKey is a request's id as workflow ids may show it: as it is when it is
-// a plain token, else its hash, for ids are never encrypted.
-func visibleKey(id string) string {
-	if plainKey.MatchString(id) {
-		return id
-	}
-	sum := sha256.Sum256([]byte(id))
-	return fmt.Sprintf("%x", sum[:10])
 }
 
 // RetryRequest asks for an ended run to be taken up again.
@@ -98,7 +85,7 @@ func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err e
 		return run.Run{}, fault.New(fault.VersionConflict, fmt.Sprintf("run %d has not ended: it is %s", r.Run, j.run.Status), "it is being driven to its end; `cairn runs show` tells how far it is")
 	}
 	id := func(generation, attempt int) string {
-		return flow.DistillID(r.WorkspaceKey, visibleKey(j.run.Key), generation, attempt)
+		return flow.DistillID(r.WorkspaceKey, flow.VisibleKey(j.run.Key), generation, attempt)
 	}
 	if r.Fresh {
 		var channel string

@@ -42,6 +42,9 @@ const (
 // a Conversation continues as new: send it again, under the same id.
 const RollingOver = "rolling_over"
 
+// Observed is why an observed turn ended: a gateway's own agent has answered it.
+const Observed agent.Reason = "observed"
+
 // Modes of a turn.
 const (
 	Answer  = "answer"  // Cairn answers
@@ -67,7 +70,7 @@ type ConversationLimits struct {
 // ConversationState is all that a Conversation knows. The truth of each turn is
 // in Postgres; from there the counters are read again when this was lost.
 type ConversationState struct {
-	Hydrated  bool           `json:"hydrated"` // the counters are known
+	Known     bool           `json:"known"` // the counters are: else the next turn finds the stored ones
 	Counters  nudge.Counters `json:"counters"`
 	Settings  nudge.Settings `json:"settings"`
 	Seen      nudge.Seen     `json:"seen"`
@@ -79,8 +82,8 @@ type ConversationState struct {
 // ConversationView is what a query shows.
 type ConversationView struct {
 	Counters nudge.Counters `json:"counters"`
-	Turns    int            `json:"turns"` // of this run of the workflow
-	Busy     int            `json:"busy"`  // updates that wait or are being handled
+	Turns    int            `json:"turns"`             // of this run of the workflow
+	Busy     int            `json:"busy"`              // updates that wait or are being handled
 	Answers  string         `json:"answers,omitempty"` // the message that is being answered
 	LastTurn time.Time      `json:"last_turn"`
 }
@@ -98,42 +101,58 @@ type TurnRef struct {
 	Settings   nudge.Settings `json:"settings"`
 }
 
-// TurnInput starts Turn.
-type TurnInput struct {
+// AgentInput starts Turn, and is what the agent loop needs of any run.
+type AgentInput struct {
 	RunRef
-	Conversation int64          `json:"conversation"`
-	Number       int            `json:"number"`
-	Channel      string         `json:"channel"`
-	Budget       agent.Budget   `json:"budget"`
-	Pace         Pace           `json:"pace"`
-	Hydrated     bool           `json:"hydrated"` // Counters are those before this turn; else they are read
-	Counters     nudge.Counters `json:"counters"`
+	Kind         string       `json:"kind"` // turn, nudge: for the lines that Temporal UI shows
+	Conversation int64        `json:"conversation"`
+	Number       int          `json:"number"` // of the turn
+	Budget       agent.Budget `json:"budget"`
+	Pace         Pace         `json:"pace"`
+	Queue        string       `json:"queue"` // where its steps run
+	Base         Base         `json:"base"`
 }
 
-// TurnResult is what became of a turn.
+// TurnResult is what became of a turn. Known means that it had been answered
+// before; then there is nothing else to tell, Postgres has it.
 type TurnResult struct {
-	Number   int            `json:"number"`
-	Reason   string         `json:"reason"`    // agent.Reason, or observed
-	ReplySeq int            `json:"reply_seq"` // of the answer, -1 when there is none
-	Steps    int            `json:"steps"`     // model responses
-	Counters nudge.Counters `json:"counters"`  // after the turn
-	MayNudge bool           `json:"may_nudge"` // today's cap leaves room for another
+	Number   int          `json:"number"`
+	Known    bool         `json:"known,omitempty"`
+	Reason   agent.Reason `json:"reason"`
+	ReplySeq int          `json:"reply_seq"` // -1 without an answer
+	Steps    int          `json:"steps"`
 }
 
 // StepInput asks for one model response.
 type StepInput struct {
 	RunRef
 	agent.Step
-	Hydrated bool           `json:"hydrated"`
+	Base Base `json:"base"`
+}
+
+// Base is where a conversation's counters stand before a turn. Unless they are
+// known, the stored ones are taken.
+type Base struct {
+	Known    bool           `json:"known"`
 	Counters nudge.Counters `json:"counters"`
 }
 
-// StepResult is what a Step did: what the loop must know, and the result of the
-// run when the step has closed it.
+// StepResult is what a Step did: what the loop must know, and what became of
+// the run when the step has closed it.
 type StepResult struct {
 	agent.Stepped
-	Turn  *TurnResult  `json:"turn,omitempty"`
-	Nudge *NudgeResult `json:"nudge,omitempty"`
+	Ended *AgentResult `json:"ended,omitempty"`
+}
+
+// AgentResult is what became of a run of the agent loop.
+type AgentResult struct {
+	Reason   agent.Reason   `json:"reason"`
+	Steps    int            `json:"steps"`            // model responses
+	Saved    int            `json:"saved"`            // writes that took effect
+	ReplySeq int            `json:"reply_seq"`        // of a turn's answer, -1 when there is none
+	Counters nudge.Counters `json:"counters"`         // of the conversation, after a turn
+	MayNudge bool           `json:"may_nudge"`        // after a turn: today's cap leaves room
+	Status   string         `json:"status,omitempty"` // of a nudge: saved nothing budget failed
 }
 
 // ToolInput asks for one slow call of a response.
@@ -146,10 +165,9 @@ type ToolInput struct {
 // CloseAgentInput closes a run whose last response never came.
 type CloseAgentInput struct {
 	RunRef
-	Reason   agent.Reason   `json:"reason"`
-	Detail   string         `json:"detail"` // the code of what went wrong
-	Hydrated bool           `json:"hydrated"`
-	Counters nudge.Counters `json:"counters"`
+	Reason agent.Reason `json:"reason"`
+	Detail string       `json:"detail"` // the code of what went wrong
+	Base   Base         `json:"base"`
 }
 
 // NudgeInput starts Nudge, the review of what was said since the last one.
@@ -166,13 +184,12 @@ type NudgeInput struct {
 	Pace         Pace           `json:"pace"`
 }
 
-// NudgeOpened is a nudge's run. Ended means that there is nothing to do.
+// NudgeOpened is a nudge's run. Ended is set when an earlier attempt finished it.
 type NudgeOpened struct {
 	RunRef
-	Ended  bool         `json:"ended"`
 	Budget agent.Budget `json:"budget"`
 	Pace   Pace         `json:"pace"`
-	Result NudgeResult  `json:"result"` // when it has ended
+	Ended  *AgentResult `json:"ended,omitempty"`
 }
 
 // NudgeResult is what a nudge came to.
@@ -189,13 +206,10 @@ type CancelTurnInput struct {
 	MessageID string `json:"message_id"` // empty for whichever is being answered
 }
 
-// CountInput asks for the counters after an observed turn.
+// CountInput asks for an observed turn to be counted.
 type CountInput struct {
-	Workspace    int64          `json:"workspace"`
-	Conversation int64          `json:"conversation"`
-	Number       int            `json:"number"`
-	Hydrated     bool           `json:"hydrated"`
-	Counters     nudge.Counters `json:"counters"`
+	RunRef
+	Base Base `json:"base"`
 }
 
 // ApproveWriteInput decides about a change that waits for approval.

@@ -6,7 +6,9 @@
 package flow
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"regexp"
 	"time"
 )
 
@@ -182,4 +184,16 @@ func DistillID(workspaceKey, request string, generation, attempt int) string {
 		id += fmt.Sprintf("/retry-%d", attempt)
 	}
 	return id
+}
+
+var plainKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+
+// VisibleKey is a caller's id as workflow ids may show it: as it is when it is a
+// plain token, else its hash, for ids are never encrypted.
+func VisibleKey(id string) string {
+	if plainKey.MatchString(id) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return fmt.Sprintf("%x", sum[:10])
 }

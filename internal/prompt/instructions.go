@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -46,12 +47,9 @@ var templates = map[string]*template.Template{
 // users' language as well. A run pins the result, so that a later build with
 // other templates resends the same bytes.
 func Instructions(stage Stage, lang string) (string, error) {
-	own := "en"
-	if strings.HasPrefix(strings.ToLower(lang), "zh") {
-		own = "zh"
-	}
+	own := language(lang)
 	text := templates[own].Lookup(string(stage) + "." + own + ".md")
-	if text == nil || stage == "frame" { // frame holds the parts that the others share
+	if text == nil || slices.Contains(apart, string(stage)) {
 		return "", fault.Newf(fault.InvalidArgument, "no instructions for stage %q", stage)
 	}
 	var out strings.Builder
@@ -60,6 +58,10 @@ func Instructions(stage Stage, lang string) (string, error) {
 	}
 	return strings.TrimSpace(out.String()), nil
 }
+
+// apart are templates that are no stage of distillation: parts that others share,
+// and what is rendered with data of its own.
+var apart = []string{"frame", "guidance", "session", "nudge"}
 
 // Hash names a system message: the first 16 hexadecimal digits of its SHA-256.
 // Versions record it to say which instructions made them.

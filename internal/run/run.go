@@ -14,7 +14,11 @@ import (
 // Kind is what sort of work a run is.
 type Kind string
 
-const Distill Kind = "distill"
+const (
+	Distill Kind = "distill"
+	Turn    Kind = "turn"  // one message with its answer
+	Nudge   Kind = "nudge" // a review of what was said
+)
 
 // Status is how far a run is. It only moves forward, until a retry reopens it.
 type Status string

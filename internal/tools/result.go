@@ -47,3 +47,18 @@ func Failure(f *fault.Error) Result {
 	raw, _ := json.Marshal(envelope) // strings and booleans
 	return Result{Code: f.Code, JSON: raw}
 }
+
+// Terminal adds to a failure that trying again is no use: it was the third of
+// its kind in a row.
+func Terminal(r Result) Result {
+	var envelope map[string]json.RawMessage
+	if r.OK || json.Unmarshal(r.JSON, &envelope) != nil {
+		return r
+	}
+	envelope["done"] = json.RawMessage("true")
+	envelope["next"] = json.RawMessage(`"stop retrying this and answer the user"`)
+	if raw, err := json.Marshal(envelope); err == nil {
+		r.JSON = raw
+	}
+	return r
+}

@@ -10,7 +10,7 @@ update conversations set next_seq = @next_seq, next_turn = @next_turn, last_turn
 where workspace_id = @workspace_id and id = @id;
 
 -- name: ConversationLock :one
-select next_seq, channel, counters, counted, notice, external_id from conversations where workspace_id = @workspace_id and id = @id for no key update;
+select next_seq, next_turn, channel, counters, counted, notice, external_id from conversations where workspace_id = @workspace_id and id = @id for no key update;
 
 -- name: ConversationCount :execrows
 update conversations set next_seq = @next_seq, counters = @counters, counted = @counted where workspace_id = @workspace_id and id = @id;
@@ -35,9 +35,8 @@ from conversations c where c.workspace_id = @workspace_id and c.external_id = @e
 select * from turns where workspace_id = @workspace_id and conversation_id = @conversation_id and message_id = @message_id;
 
 -- name: TurnPut :exec
-insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, context, first_seq, reply_seq, status, reason, facts, ended_at)
-values (@workspace_id, @conversation_id, @number, @message_id, @mode, @origin, @args_sha, sqlc.narg('run_id'), @context, @first_seq, sqlc.narg('reply_seq'), @status, @reason, @facts,
-  case when @status::text = 'ended' then now() end);
+insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, context, first_seq, reply_seq, facts)
+values (@workspace_id, @conversation_id, @number, @message_id, @mode, @origin, @args_sha, @run_id, @context, @first_seq, sqlc.narg('reply_seq'), @facts);
 
 -- name: TurnGet :one
 select * from turns where workspace_id = @workspace_id and conversation_id = @conversation_id and number = @number;

@@ -220,7 +220,7 @@ func (q *Queries) ConversationCount(ctx context.Context, arg ConversationCountPa
 }
 
 const ConversationLock = `-- name: ConversationLock :one
-select next_seq, channel, counters, counted, notice, external_id from conversations where workspace_id = $1 and id = $2 for no key update
+select next_seq, next_turn, channel, counters, counted, notice, external_id from conversations where workspace_id = $1 and id = $2 for no key update
 `
 
 type ConversationLockParams struct {
@@ -230,6 +230,7 @@ type ConversationLockParams struct {
 
 type ConversationLockRow struct {
 	NextSeq    int32
+	NextTurn   int32
 	Channel    string
 	Counters   json.RawMessage
 	Counted    int32
@@ -242,6 +243,7 @@ func (q *Queries) ConversationLock(ctx context.Context, arg ConversationLockPara
 	var i ConversationLockRow
 	err := row.Scan(
 		&i.NextSeq,
+		&i.NextTurn,
 		&i.Channel,
 		&i.Counters,
 		&i.Counted,
@@ -1005,9 +1007,8 @@ func (q *Queries) TurnMessagesPut(ctx context.Context, arg TurnMessagesPutParams
 }
 
 const TurnPut = `-- name: TurnPut :exec
-insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, context, first_seq, reply_seq, status, reason, facts, ended_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-  case when $12::text = 'ended' then now() end)
+insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, context, first_seq, reply_seq, facts)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 `
 
 type TurnPutParams struct {
@@ -1022,8 +1023,6 @@ type TurnPutParams struct {
 	Context        string
 	FirstSeq       int32
 	ReplySeq       *int32
-	Status         string
-	Reason         string
 	Facts          json.RawMessage
 }
 
@@ -1040,8 +1039,6 @@ func (q *Queries) TurnPut(ctx context.Context, arg TurnPutParams) error {
 		arg.Context,
 		arg.FirstSeq,
 		arg.ReplySeq,
-		arg.Status,
-		arg.Reason,
 		arg.Facts,
 	)
 	return err

@@ -1,0 +1,241 @@
+package converse
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"cairn/internal/agent"
+	"cairn/internal/fault"
+	"cairn/internal/flow"
+	"cairn/internal/lang"
+	"cairn/internal/nudge"
+	"cairn/internal/run"
+	"cairn/internal/transcript"
+)
+
+// Request is one incoming message, or one exchange that a gateway's own agent
+// has had.
+type Request struct {
+	Workspace    int64
+	WorkspaceKey string
+	Conversation string // the gateway's id of the thread
+	Channel      string
+	MessageID    string               // the channel's id of the message: the same message is one turn
+	Origin       string               // user; scheduled, heartbeat and subagent turns advance no counter
+	Text         string               // what was said, in mode answer
+	Messages     []transcript.Message // what was said, in mode observe
+	Mode         string
+	MaxTurns     int  // overrides the channel's budget, 1 to 50; 0 leaves it
+	Spec         Spec // configuration to pin
+}
+
+// Accepted is a turn that is durable.
+type Accepted struct {
+	Run          run.Run
+	Conversation int64
+	Turn         Turn
+	Made         bool // now; else it was accepted before
+}
+
+// Limits of what is taken.
+const (
+	maxName     = 200    // runes of a conversation's or a message's id
+	maxText     = 32_000 // runes of one message
+	maxObserved = 200    // messages of one observed exchange
+)
+
+var (
+	channels = []string{"voice", "sms", "chat", "scheduled"}
+	origins  = []string{"user", "scheduled", "heartbeat", "subagent"}
+)
+
+func (r *Request) check() error {
+	if r.Mode == "" {
+		r.Mode = flow.Answer
+	}
+	if r.Origin == "" {
+		r.Origin = "user"
+	}
+	if r.Channel == "" {
+		r.Channel = "chat"
+	}
+	switch {
+	case r.Conversation == "" || utf8.RuneCountInString(r.Conversation) > maxName:
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("the conversation's id has %d characters", utf8.RuneCountInString(r.Conversation)), fmt.Sprintf("use 1 to %d", maxName))
+	case r.MessageID == "" || utf8.RuneCountInString(r.MessageID) > maxName:
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("the message's id has %d characters", utf8.RuneCountInString(r.MessageID)), fmt.Sprintf("use the channel's id of the message, 1 to %d characters", maxName))
+	case !slices.Contains(channels, r.Channel):
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no channel %q", r.Channel), "use one of "+strings.Join(channels, ", "))
+	case !slices.Contains(origins, r.Origin):
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no origin %q", r.Origin), "use one of "+strings.Join(origins, ", "))
+	case r.Mode != flow.Answer && r.Mode != flow.Observe:
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", r.Mode), "use answer, or observe when an agent of your own has answered")
+	}
+	if r.Mode == flow.Observe {
+		return r.checkObserved()
+	}
+	if len(r.Messages) > 0 {
+		return fault.New(fault.InvalidArgument, "messages are for mode observe", "send the text of one message, or set mode to observe")
+	}
+	return checkText(r.Text)
+}
+
+func (r *Request) checkObserved() error {
+	if r.Text != "" {
+		return fault.New(fault.InvalidArgument, "a text is for mode answer", "send the exchange as messages")
+	}
+	if len(r.Messages) == 0 || len(r.Messages) > maxObserved {
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("an observed exchange has %d messages", len(r.Messages)), fmt.Sprintf("send 1 to %d", maxObserved))
+	}
+	if r.Messages[0].Role != transcript.User {
+		return fault.New(fault.InvalidArgument, "an observed exchange begins with "+string(r.Messages[0].Role), "begin with what the user said")
+	}
+	return nil
+}
+
+func checkText(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return fault.New(fault.InvalidArgument, "the message is empty", "send what was said")
+	}
+	if n := utf8.RuneCountInString(text); n > maxText {
+		return fault.New(fault.TooLarge, fmt.Sprintf("the message has %d characters, at most %d are taken", n, maxText), "send it in parts")
+	}
+	return nil
+}
+
+// Accept makes a message durable, with its turn, its run and the duty to drive
+// it. The same message gives the same turn; another text under its id is
+// OpReused.
+func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err error) {
+	if err := r.check(); err != nil {
+		return out, err
+	}
+	spec := r.Spec
+	spec.Origin, spec.Channel, spec.MessageID, spec.Mode = agent.OriginAgent, r.Channel, r.MessageID, r.Mode
+	if spec.Budget, err = agent.ForChannel(r.Channel).Override(r.MaxTurns); err != nil {
+		return out, err
+	}
+	messages := r.Messages
+	if r.Mode == flow.Answer {
+		messages = []transcript.Message{{Role: transcript.User, Content: r.Text}}
+	}
+	if spec.Lang == "" {
+		spec.Lang = lang.OfMessages(messages)
+	}
+	sha, err := r.sha()
+	if err != nil {
+		return out, err
+	}
+	err = s.Store.WithConversations(ctx, r.Workspace, func(tx Tx) error {
+		c, err := tx.OpenConversation(ctx, r.Conversation, r.Channel, title(messages))
+		if err != nil {
+			return err
+		}
+		if known, found, err := tx.TurnOf(ctx, c.ID, r.MessageID); err != nil || found {
+			out, err = acceptedBefore(ctx, tx, known, sha, err)
+			return err
+		}
+		out, err = accept(ctx, tx, r, c, spec, sha, messages)
+		return err
+	})
+	return out, err
+}
+
+func acceptedBefore(ctx context.Context, tx Tx, t Turn, sha [32]byte, err error) (Accepted, error) {
+	if err != nil {
+		return Accepted{}, err
+	}
+	if t.ArgsSHA != sha {
+		return Accepted{}, fault.New(fault.OpReused, fmt.Sprintf("message %q was accepted before with another text or other options", t.MessageID), "give each message the id that its channel gave it")
+	}
+	r, err := tx.Run(ctx, t.Run)
+	return Accepted{Run: r, Conversation: t.Conversation, Turn: t}, err
+}
+
+func accept(ctx context.Context, tx Tx, r Request, c Conversation, spec Spec, sha [32]byte, messages []transcript.Message) (out Accepted, err error) {
+	spec.Number = c.NextTurn
+	raw, err := spec.encode()
+	if err != nil {
+		return out, err
+	}
+	out = Accepted{Conversation: c.ID, Made: true}
+	out.Run, err = tx.PutRun(ctx, NewRun{Kind: run.Turn, Key: fmt.Sprintf("%d/%s", c.ID, r.MessageID), ArgsSHA: sha, Conversation: c.ID, Spec: raw,
+		WorkflowID: flow.TurnID(r.WorkspaceKey, c.ID, flow.VisibleKey(r.MessageID), 1)})
+	if err != nil {
+		return out, err
+	}
+	out.Turn = Turn{Conversation: c.ID, Number: c.NextTurn, MessageID: r.MessageID, Mode: r.Mode, Origin: r.Origin, ArgsSHA: sha, Run: out.Run.Ref.Run, FirstSeq: c.NextSeq, ReplySeq: -1,
+		Facts: nudge.Turn{Number: c.NextTurn, Origin: agent.Origin(r.Origin), Role: "user"}}
+	if r.Mode == flow.Observe {
+		out.Turn.ReplySeq, out.Turn.Facts = observed(out.Turn, messages)
+	}
+	for i := range messages {
+		messages[i].ID = messageID(r.MessageID, i)
+	}
+	if err := tx.PutTurn(ctx, out.Turn); err != nil {
+		return out, err
+	}
+	if err := tx.PutMessages(ctx, c.ID, c.NextTurn, c.NextSeq, messages); err != nil {
+		return out, err
+	}
+	c.NextSeq, c.NextTurn = c.NextSeq+len(messages), c.NextTurn+1
+	if err := tx.Said(ctx, c); err != nil {
+		return out, err
+	}
+	return out, tx.OweRun(ctx, out.Run.Ref.Run)
+}
+
+// observed tells what a gateway's own agent did: the answer's place, and what
+// the counters follow from.
+func observed(t Turn, messages []transcript.Message) (reply int, facts nudge.Turn) {
+	reply, facts = -1, t.Facts
+	for i, m := range messages {
+		if m.Role != transcript.Assistant {
+			continue
+		}
+		if len(m.ToolCalls) > 0 {
+			facts.ToolIters++
+		}
+		if strings.TrimSpace(m.Content) != "" {
+			reply, facts.Delivered = t.FirstSeq+i, true
+		}
+	}
+	return reply, facts
+}
+
+// messageID names a message inside its conversation: the first of a turn has
+// the channel's id.
+func messageID(of string, i int) string {
+	if i == 0 {
+		return of
+	}
+	return fmt.Sprintf("%s/%d", of, i)
+}
+
+func (r Request) sha() (sum [32]byte, err error) {
+	raw, err := json.Marshal(struct {
+		Mode, Origin, Text string
+		Messages           []transcript.Message
+		MaxTurns           int
+	}{r.Mode, r.Origin, r.Text, r.Messages, r.MaxTurns})
+	if err != nil {
+		return sum, fmt.Errorf("encode the message: %w", err)
+	}
+	return sha256.Sum256(raw), nil
+}
+
+// titleRunes is how much of the first message names a conversation in lists.
+const titleRunes = 60
+
+func title(messages []transcript.Message) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(messages[0].Content), "\n")
+	if runes := []rune(line); len(runes) > titleRunes {
+		return string(runes[:titleRunes-1]) + "…"
+	}
+	return line
+}

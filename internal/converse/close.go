@@ -1,0 +1,232 @@
+package converse
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cairn/internal/agent"
+	"cairn/internal/flow"
+	"cairn/internal/nudge"
+	"cairn/internal/prompt"
+	"cairn/internal/run"
+	"cairn/internal/transcript"
+)
+
+// Ended is what became of a run. It is the run's stored result.
+type Ended struct {
+	Reason   agent.Reason   `json:"reason"`
+	Detail   string         `json:"detail,omitempty"`
+	Steps    int            `json:"steps"`
+	Writes   []Write        `json:"writes,omitempty"` // what took effect
+	ReplySeq int            `json:"reply_seq"`
+	Counters nudge.Counters `json:"counters"`         // of the conversation, after a turn
+	MayNudge bool           `json:"may_nudge"`        // after a turn: today's cap leaves room
+	Status   string         `json:"status,omitempty"` // of a nudge: saved nothing budget failed
+	Number   int            `json:"turn,omitempty"`
+}
+
+// Write is one effect of a tool.
+type Write struct {
+	Tool    string `json:"tool"`
+	Action  string `json:"action"`
+	Name    string `json:"name,omitempty"`
+	Version int    `json:"version,omitempty"`
+}
+
+// ending is how a run is to be closed.
+type ending struct {
+	reason agent.Reason
+	detail string
+	said   *Step  // the response that closes it, not stored yet
+	answer string // empty lets the closing words be found
+}
+
+// Close ends a run whose last response never came: it was cancelled, its time
+// was over, its model did not answer. What was committed stays, and a turn is
+// answered all the same.
+func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base Base) (*Ended, error) {
+	j, err := s.load(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if j.run.Status == run.Ended {
+		return j.ended()
+	}
+	return s.close(ctx, j, base, ending{reason: reason, detail: detail})
+}
+
+// Count ends an observed turn: a gateway's own agent has answered it.
+func (s *Service) Count(ctx context.Context, ref run.Ref, base Base) (*Ended, error) {
+	return s.Close(ctx, ref, flow.Observed, "", base)
+}
+
+// ended reads what became of a run that has ended.
+func (j *job) ended() (*Ended, error) {
+	out := &Ended{}
+	if err := json.Unmarshal(j.run.Result, out); err != nil {
+		return nil, fmt.Errorf("decode the result of run %d: %w", j.run.Ref.Run, err)
+	}
+	return out, nil
+}
+
+func (s *Service) close(ctx context.Context, j *job, base Base, e ending) (out *Ended, err error) {
+	err = s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
+		if e.said != nil {
+			if err := tx.PutStep(ctx, j.run.Ref.Run, *e.said); err != nil {
+				return err
+			}
+		}
+		if j.run.Kind == run.Nudge {
+			out, err = j.closeNudge(ctx, tx, e)
+			return err
+		}
+		out, err = j.closeTurn(ctx, tx, base, e)
+		return err
+	})
+	return out, err
+}
+
+// closeTurn answers, counts and ends a turn, all or nothing.
+func (j *job) closeTurn(ctx context.Context, tx Tx, base Base, e ending) (*Ended, error) {
+	c, err := tx.LockConversation(ctx, j.turn.Conversation)
+	if err != nil {
+		return nil, err
+	}
+	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(j.steps), Writes: j.writes(), ReplySeq: j.turn.ReplySeq, Number: j.turn.Number}
+	t := j.turn
+	if t.Mode != flow.Observe {
+		messages := j.answer(e, c.Notice)
+		if err := tx.PutMessages(ctx, t.Conversation, t.Number, c.NextSeq, messages); err != nil {
+			return nil, err
+		}
+		c.NextSeq += len(messages)
+		out.ReplySeq = c.NextSeq - 1
+		t.Facts = j.facts(e, out.Writes)
+	}
+	counters := c.Counters
+	if base.Known {
+		counters = base.Counters
+	}
+	out.Counters = nudge.After(counters, t.Facts)
+	c.Counters, c.Counts = out.Counters, c.Counts+1
+	if err := tx.Counted(ctx, c); err != nil {
+		return nil, err
+	}
+	if t.Mode != flow.Observe && c.Notice != "" && j.spec.Channel != "voice" {
+		if err := tx.SetNotice(ctx, t.Conversation, ""); err != nil {
+			return nil, err
+		}
+	}
+	t.ReplySeq, t.Reason = out.ReplySeq, string(e.reason)
+	if err := tx.EndTurn(ctx, t); err != nil {
+		return nil, err
+	}
+	today, err := tx.NudgesToday(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out.MayNudge = !j.spec.Settings.Off && today < j.spec.Settings.DailyCap
+	return out, tx.EndRun(ctx, j.run.Ref.Run, outcomeOf(e.reason), e.detail, out)
+}
+
+// answer is everything that the transcript keeps of a turn after what its user
+// said: calls and their results, then the answer.
+func (j *job) answer(e ending, notice string) (out []transcript.Message) {
+	for _, s := range j.steps {
+		if len(s.Calls) == 0 {
+			continue
+		}
+		m := transcript.Message{Role: transcript.Assistant, Content: s.Content}
+		for _, c := range s.Calls {
+			m.ToolCalls = append(m.ToolCalls, transcript.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Arguments})
+		}
+		out = append(out, m)
+		for _, c := range s.Calls {
+			out = append(out, transcript.Message{Role: transcript.Tool, Name: c.Tool, ToolCallID: c.ID, Content: c.result(e.reason.Unrun())})
+		}
+	}
+	text := j.words(e)
+	if notice != "" && j.spec.Channel != "voice" {
+		text += "\n\n" + notice
+	}
+	out = append(out, transcript.Message{Role: transcript.Assistant, Content: text})
+	for i := range out {
+		out[i].ID = messageID(j.turn.MessageID, i+1)
+	}
+	return out
+}
+
+// words are what the person reads: the model's answer, else what it said before
+// it had to stop, else words of our own with what was done. Silence is no answer.
+func (j *job) words(e ending) string {
+	if e.answer != "" {
+		return e.answer
+	}
+	for _, s := range slices.Backward(j.steps) {
+		if s.Content != "" && e.reason != agent.ProviderError {
+			return s.Content
+		}
+	}
+	var done []string
+	for _, w := range j.writes() {
+		done = append(done, strings.TrimSpace(w.Tool+" "+w.Name))
+	}
+	return prompt.Canned(j.spec.Lang, j.spec.Channel, string(e.reason), done)
+}
+
+// facts are what the counters of the nudge follow from.
+func (j *job) facts(e ending, writes []Write) nudge.Turn {
+	f := nudge.Turn{Number: j.turn.Number, Origin: agent.Origin(j.turn.Origin), Role: "user", Delivered: true,
+		Interrupted: e.reason == agent.Interrupted, Failed: e.reason == agent.ProviderError || e.reason == agent.OverBudget}
+	for _, s := range j.steps {
+		if slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Done }) {
+			f.ToolIters++
+		}
+	}
+	for _, w := range writes {
+		f.SavedMemory = f.SavedMemory || strings.HasPrefix(w.Tool, "memory_")
+		f.SavedSkill = f.SavedSkill || w.Tool == "skill_save" || w.Tool == "skill_patch"
+	}
+	return f
+}
+
+// writes are the calls of the run that changed something: a staged, an unchanged
+// and a failed one did not.
+func (j *job) writes() (out []Write) {
+	for _, s := range j.steps {
+		for _, c := range s.Calls {
+			var r struct {
+				OK      bool   `json:"ok"`
+				Action  string `json:"action"`
+				Name    string `json:"name"`
+				Version int    `json:"version"`
+			}
+			if !c.Done || json.Unmarshal([]byte(c.Result), &r) != nil || !r.OK {
+				continue
+			}
+			switch r.Action {
+			case "", "staged", "unchanged", "noop":
+				continue
+			}
+			out = append(out, Write{Tool: c.Tool, Action: r.Action, Name: r.Name, Version: r.Version})
+		}
+	}
+	return out
+}
+
+func outcomeOf(r agent.Reason) run.Outcome {
+	switch r {
+	case agent.OverBudget:
+		return run.OverBudget
+	case agent.Interrupted:
+		return run.CancelledOutcome
+	case agent.ProviderError:
+		return run.Failed
+	case agent.Final, flow.Observed:
+		return run.Completed
+	}
+	return run.CompletedPartial
+}

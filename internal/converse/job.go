@@ -1,0 +1,85 @@
+package converse
+
+import (
+	"context"
+
+	"cairn/internal/agent"
+	"cairn/internal/run"
+)
+
+// job is a run under way: what is pinned for it, and what it has done.
+type job struct {
+	run     run.Run
+	spec    Spec
+	turn    Turn
+	session Session // of a turn
+	steps   []Step
+	earlier []TurnMessage // of the turns before, and of this one what the user said
+}
+
+// load reads a run with all that its next request is made of.
+func (s *Service) load(ctx context.Context, ref run.Ref) (j *job, err error) {
+	j = &job{}
+	kept := false
+	err = s.Store.WithConversations(ctx, ref.Workspace, func(tx Tx) error {
+		if j.run, err = tx.Run(ctx, ref.Run); err != nil {
+			return err
+		}
+		if j.spec, err = SpecOf(j.run); err != nil || j.run.Status == run.Ended {
+			return err
+		}
+		if j.steps, err = tx.Steps(ctx, ref.Run); err != nil {
+			return err
+		}
+		if j.run.Kind != run.Turn {
+			kept = true
+			_, err = tx.StartRun(ctx, ref.Run)
+			return err
+		}
+		if j.turn, err = tx.TurnOfRun(ctx, ref.Run); err != nil {
+			return err
+		}
+		if j.session, kept, err = tx.SessionOf(ctx, ref.Run); err != nil {
+			return err
+		}
+		j.earlier, err = tx.Messages(ctx, j.turn.Conversation, j.turn.Number-1-j.spec.Limits.HistoryTurns, j.turn.Number)
+		return err
+	})
+	if err == nil && !kept && j.run.Status != run.Ended {
+		err = s.keepSession(ctx, j)
+	}
+	return j, err
+}
+
+// step finds a response that is stored.
+func (j *job) step(n int) (Step, bool) {
+	for _, s := range j.steps {
+		if s.N == n {
+			return s, true
+		}
+	}
+	return Step{}, false
+}
+
+// history is every call that has run, in order, as the loop guard looks at it.
+func (j *job) history() []agent.CallRecord {
+	var out []agent.CallRecord
+	for _, s := range j.steps {
+		for _, c := range s.Calls {
+			if c.Done {
+				out = append(out, record(c))
+			}
+		}
+	}
+	return out
+}
+
+// actor is on whose behalf a call of this run acts.
+func (j *job) actor(c Call) agent.Actor {
+	a := agent.Actor{Workspace: j.run.Workspace, Origin: j.spec.Origin, Run: j.run.Ref.Run, Conversation: j.run.Conversation, Channel: j.spec.Channel,
+		FromSeq: j.spec.FromSeq, ToSeq: j.spec.ToSeq, Op: j.run.Op(stepKey(c.Step), c.Position), Tainted: j.spec.Tainted || j.turn.Tainted}
+	if j.run.Kind == run.Turn {
+		a.FromSeq, a.ToSeq = j.turn.FirstSeq, j.turn.FirstSeq
+	}
+	return a
+}

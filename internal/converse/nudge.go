@@ -1,0 +1,184 @@
+package converse
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"cairn/internal/agent"
+	"cairn/internal/flow"
+	"cairn/internal/guard"
+	"cairn/internal/nudge"
+	"cairn/internal/prompt"
+	"cairn/internal/run"
+	"cairn/internal/transcript"
+)
+
+// Review asks for what was said after the last review, up to a turn, to be
+// looked through for what is worth keeping.
+type Review struct {
+	Workspace    int64
+	WorkspaceKey string
+	Conversation int64
+	Turn         int
+	Memory       bool
+	Skill        bool
+	Counters     nudge.Counters // of the conversation, this review started
+	Spec         Spec
+}
+
+// Reviewing is a review's run.
+type Reviewing struct {
+	Run   run.Run
+	Spec  Spec
+	Ended *Ended // it has ended before
+}
+
+// OpenNudge records a review, once for each turn, and pins all that its model
+// will be told.
+func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err error) {
+	spec := r.Spec
+	spec.Origin, spec.Budget, spec.Number = agent.OriginNudge, agent.ForNudge(), r.Turn
+	spec.After = r.Counters.LastReviewed
+	var said []TurnMessage
+	err = s.Store.WithConversations(ctx, r.Workspace, func(tx Tx) error {
+		c, err := tx.LockConversation(ctx, r.Conversation)
+		if err != nil {
+			return err
+		}
+		spec.Channel, c.Counters = c.Channel, r.Counters
+		if err := tx.Counted(ctx, c); err != nil {
+			return err
+		}
+		said, err = tx.Messages(ctx, r.Conversation, spec.After, r.Turn)
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	if err := s.pinReview(ctx, r, &spec, said); err != nil {
+		return out, err
+	}
+	raw, err := spec.encode()
+	if err != nil {
+		return out, err
+	}
+	key := fmt.Sprintf("%d/%d", r.Conversation, r.Turn)
+	err = s.Store.WithConversations(ctx, r.Workspace, func(tx Tx) error {
+		out.Run, err = tx.PutRun(ctx, NewRun{Kind: run.Nudge, Key: key, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: r.Conversation, Spec: raw,
+			WorkflowID: flow.NudgeID(r.WorkspaceKey, r.Conversation, r.Turn)})
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	if out.Spec, err = SpecOf(out.Run); err != nil {
+		return out, err
+	}
+	if out.Run.Status == run.Ended {
+		j := &job{run: out.Run}
+		out.Ended, err = j.ended()
+	}
+	return out, err
+}
+
+// pinReview renders what the reviewer is told: instructions, tools, and the
+// transcript as data, secrets out of it.
+func (s *Service) pinReview(ctx context.Context, r Review, spec *Spec, said []TurnMessage) (err error) {
+	known, err := s.Memory.Remembered(ctx, r.Workspace)
+	if err != nil {
+		return fmt.Errorf("read what is remembered: %w", err)
+	}
+	messages := make([]transcript.Message, 0, len(said))
+	for _, m := range said {
+		// What tools brought in is nobody's word: an instruction in it is an attack.
+		if m.Role == transcript.Tool && len(guard.Scan(m.Content, guard.Context)) > 0 {
+			spec.Tainted = true
+		}
+		messages = append(messages, m.Message)
+		spec.ToSeq = max(spec.ToSeq, m.Seq)
+	}
+	if len(messages) > 0 {
+		spec.FromSeq = messages[0].Seq
+	}
+	messages, _ = guard.NewRedactor(guard.Options{}).Messages(messages)
+	material := prompt.Material{Messages: transcript.Material(messages, spec.Limits.ResultChars), Memories: known.Entries(), Skills: known.SkillLines(), Language: spec.Lang}
+	if older := len(material.Messages) - spec.Limits.NudgeMessages; older > 0 {
+		material.History, material.Messages = clipped(material.Messages[:older]), material.Messages[older:]
+	}
+	if spec.Material, err = prompt.User(material); err != nil {
+		return err
+	}
+	spec.Tools = offered(s.Tools.Offered(agent.OriginNudge))
+	spec.System, err = prompt.Nudge(spec.Lang, r.Memory, r.Skill)
+	return err
+}
+
+// digestChars is what is left of a message that is older than those shown whole.
+const digestChars = 200
+
+func clipped(in []prompt.Message) []prompt.Message {
+	out := make([]prompt.Message, len(in))
+	for i, m := range in {
+		m.Content = transcript.Clip(m.Content, digestChars)
+		out[i] = m
+	}
+	return out
+}
+
+// Statuses of a nudge.
+const (
+	NudgeSaved   = "saved"
+	NudgeNothing = "nothing"
+	NudgeBudget  = "budget"
+	NudgeFailed  = "failed"
+)
+
+// closeNudge ends a review. What it saved is said with the next answer.
+func (j *job) closeNudge(ctx context.Context, tx Tx, e ending) (*Ended, error) {
+	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(j.steps), Writes: j.writes(), ReplySeq: -1, Number: j.spec.Number}
+	switch {
+	case e.reason == agent.Exhausted || e.reason == agent.WallClock:
+		out.Status = NudgeBudget
+	case e.reason == agent.ProviderError || e.reason == agent.Interrupted || e.reason == agent.OverBudget:
+		out.Status = NudgeFailed
+	case len(out.Writes) > 0:
+		out.Status = NudgeSaved
+	default:
+		out.Status = NudgeNothing
+	}
+	c, err := tx.LockConversation(ctx, j.run.Conversation)
+	if err != nil {
+		return nil, err
+	}
+	c.Counters = Reviewed(c.Counters, out)
+	if err := tx.Counted(ctx, c); err != nil {
+		return nil, err
+	}
+	if len(out.Writes) > 0 {
+		if err := tx.SetNotice(ctx, j.run.Conversation, prompt.Notice(j.spec.Lang, saved(out.Writes))); err != nil {
+			return nil, err
+		}
+	}
+	return out, tx.EndRun(ctx, j.run.Ref.Run, outcomeOf(e.reason), out.Status, out)
+}
+
+// Reviewed is the counters after a review: what a failed one should have read
+// stays unread.
+func Reviewed(c nudge.Counters, e *Ended) nudge.Counters {
+	if e.Status == NudgeFailed {
+		return nudge.Lost(c, e.Number)
+	}
+	return nudge.Finished(c, e.Number)
+}
+
+func saved(writes []Write) (out []string) {
+	for _, w := range writes {
+		out = append(out, w.Tool+" "+w.Name)
+	}
+	return out
+}
+
+// LostAfter is how long a review is waited for before another may start.
+const LostAfter = 10 * time.Minute

@@ -1,0 +1,110 @@
+package converse
+
+import (
+	"fmt"
+
+	"cairn/internal/agent"
+	"cairn/internal/llm"
+	"cairn/internal/run"
+	"cairn/internal/transcript"
+)
+
+// request is what the model is asked in a step. The ledger keeps the bytes that
+// were sent first, so a second attempt never asks something else.
+func (j *job) request(step agent.Step, note string, short bool) llm.Request {
+	r := llm.Request{Model: j.spec.Model, MaxTokens: j.spec.Limits.MaxTokens, Label: llm.Label{Stage: string(j.run.Kind), Run: fmt.Sprint(j.run.Ref.Run), Task: fmt.Sprintf("step %d", step.N)}}
+	if j.run.Kind == run.Turn {
+		r.System, r.Tools = j.session.Rendered, j.session.Tools
+		r.Messages = j.conversation(short)
+	} else {
+		r.System, r.Tools = j.spec.System, j.spec.Tools
+		r.Messages = llm.User(j.spec.Material)
+	}
+	r.Messages = append(r.Messages, j.sofar(step.N)...)
+	if note != "" {
+		r.Messages = append(r.Messages, llm.Message{Role: llm.RoleUser, Content: note})
+	}
+	if step.Toolless {
+		r.ToolChoice = llm.ChooseNone
+	}
+	return r
+}
+
+// sofar is what this run has said and done before step n.
+func (j *job) sofar(n int) (out []llm.Message) {
+	for _, s := range j.steps {
+		if s.N >= n || s.Content == "" && len(s.Calls) == 0 { // an empty response is not shown to its model
+			continue
+		}
+		if s.Note != "" {
+			out = append(out, llm.Message{Role: llm.RoleUser, Content: s.Note})
+		}
+		m := llm.Message{Role: llm.RoleAssistant, Content: s.Content}
+		for _, c := range s.Calls {
+			m.Calls = append(m.Calls, llm.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Arguments})
+		}
+		out = append(out, m)
+		for _, c := range s.Calls {
+			out = append(out, llm.Message{Role: llm.RoleTool, CallID: c.ID, Content: transcript.Clip(c.result(agent.UnrunInterrupted), j.spec.Limits.ResultChars)})
+		}
+	}
+	return out
+}
+
+// conversation is the thread up to the message that is being answered: whole
+// turns, the newest that fit.
+func (j *job) conversation(short bool) []llm.Message {
+	left := j.spec.Limits.HistoryTokens
+	if short { // the model said that it was too much
+		left /= 4
+	}
+	var turns [][]llm.Message
+	for i := len(j.earlier); i > 0; {
+		from := i - 1
+		for from > 0 && j.earlier[from-1].Turn == j.earlier[i-1].Turn {
+			from--
+		}
+		turn, tokens := j.thread(j.earlier[from:i])
+		if j.earlier[from].Turn != j.turn.Number {
+			if left -= tokens; left < 0 {
+				break
+			}
+		}
+		turns = append(turns, turn)
+		i = from
+	}
+	var out []llm.Message
+	for i := len(turns) - 1; i >= 0; i-- {
+		out = append(out, turns[i]...)
+	}
+	return out
+}
+
+// thread renders the messages of one turn.
+func (j *job) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
+	asked := map[string]bool{}
+	for _, m := range ms {
+		r := llm.Message{Role: string(m.Role), Content: m.Content, CallID: m.ToolCallID}
+		switch m.Role {
+		case transcript.Tool:
+			r.Content = transcript.Clip(m.Content, j.spec.Limits.ResultChars)
+			if !asked[m.ToolCallID] { // an observed agent's record may be incomplete; a result without its call is refused
+				r.Role, r.CallID = llm.RoleUser, ""
+			}
+		case transcript.User:
+			if m.Turn == j.turn.Number && j.turn.Context != "" {
+				r.Content = j.turn.Context + "\n" + m.Content
+			}
+		case transcript.System:
+			r.Role = llm.RoleUser
+		}
+		for _, c := range m.ToolCalls {
+			r.Calls = append(r.Calls, llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
+			tokens += llm.EstimateTokens(c.Arguments)
+			asked[c.ID] = true
+		}
+		tokens += llm.EstimateTokens(r.Content)
+		out = append(out, r)
+	}
+	return out, tokens
+}

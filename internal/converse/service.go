@@ -1,0 +1,145 @@
+package converse
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"cairn/internal/agent"
+	"cairn/internal/ledger"
+	"cairn/internal/nudge"
+	"cairn/internal/prompt"
+	"cairn/internal/run"
+	"cairn/internal/tools"
+	"cairn/internal/transcript"
+)
+
+// Tx is one workspace's rows in one transaction.
+type Tx interface {
+	Run(ctx context.Context, id int64) (run.Run, error)
+	PutRun(ctx context.Context, r NewRun) (run.Run, error)
+	StartRun(ctx context.Context, id int64) (bool, error)
+	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
+	OweRun(ctx context.Context, id int64) error
+
+	OpenConversation(ctx context.Context, name, channel, title string) (Conversation, error) // made or found, and locked
+	LockConversation(ctx context.Context, id int64) (Conversation, error)
+	Said(ctx context.Context, c Conversation) error
+	Counted(ctx context.Context, c Conversation) error
+	SetNotice(ctx context.Context, conversation int64, notice string) error
+	CloseConversation(ctx context.Context, conversation int64, c nudge.Counters, ended bool) error
+
+	TurnOf(ctx context.Context, conversation int64, message string) (Turn, bool, error)
+	TurnOfRun(ctx context.Context, id int64) (Turn, error)
+	Turns(ctx context.Context, conversation int64, from, to int) ([]Turn, error)
+	PutTurn(ctx context.Context, t Turn) error
+	EndTurn(ctx context.Context, t Turn) error
+	PutMessages(ctx context.Context, conversation int64, turn, seq int, ms []transcript.Message) error
+	Messages(ctx context.Context, conversation int64, after, to int) ([]TurnMessage, error)
+
+	Steps(ctx context.Context, id int64) ([]Step, error)
+	PutStep(ctx context.Context, id int64, s Step) error
+	EndCall(ctx context.Context, id int64, c Call) error
+
+	LiveSession(ctx context.Context, channel, lang string) (Session, bool, error)
+	LockSessions(ctx context.Context, channel string) error
+	PutSession(ctx context.Context, s Session, lives time.Duration) (Session, error)
+	KeepSession(ctx context.Context, id, session int64) (Session, error) // the one that the run keeps: the first that was set
+	SessionOf(ctx context.Context, id int64) (Session, bool, error)
+
+	NudgesToday(ctx context.Context) (int, error)
+}
+
+// Store opens transactions.
+type Store interface {
+	WithConversations(ctx context.Context, ws int64, fn func(Tx) error) error
+}
+
+// Tools are what agents can do.
+type Tools interface {
+	Offered(o agent.Origin, names ...string) []agent.ToolSpec
+	Call(ctx context.Context, a agent.Actor, name string, arguments json.RawMessage) (tools.Result, error)
+}
+
+// Memory is what a session is told of its workspace.
+type Memory interface {
+	Remembered(ctx context.Context, ws int64) (prompt.Remembered, error)
+}
+
+// Service is the use-case.
+type Service struct {
+	Store  Store
+	Ledger *ledger.Ledger
+	Tools  Tools
+	Memory Memory
+}
+
+// Conversation is a row as turns need it.
+type Conversation struct {
+	ID       int64
+	Name     string // the gateway's id of it
+	Channel  string
+	NextSeq  int
+	NextTurn int
+	Counters nudge.Counters // after the turns that were counted
+	Counts   int            // how many those are
+	Notice   string
+}
+
+// Turn is one message with what was done to answer it.
+type Turn struct {
+	Conversation int64
+	Number       int
+	MessageID    string
+	Mode         string
+	Origin       string
+	ArgsSHA      [32]byte
+	Run          int64
+	Context      string
+	FirstSeq     int
+	ReplySeq     int // -1 without an answer
+	Ended        bool
+	Reason       string
+	Facts        nudge.Turn
+	Tainted      bool
+	AcceptedAt   time.Time
+	EndedAt      *time.Time
+}
+
+// TurnMessage is a message with the turn that it belongs to.
+type TurnMessage struct {
+	Turn int
+	transcript.Message
+}
+
+// Step is one model response of a run.
+type Step struct {
+	N       int
+	Note    string // said to the model before it
+	Content string
+	Finish  string
+	Calls   []Call
+}
+
+// Call is one tool call of a response. Result is what the model was told of it.
+type Call struct {
+	Step      int
+	Position  int
+	ID        string
+	Tool      string
+	Class     agent.Class
+	Arguments string
+	Done      bool
+	Result    string
+	Code      string // of a failure
+}
+
+// NewRun is a run to be recorded; one that has its key is returned instead.
+type NewRun struct {
+	Kind         run.Kind
+	Key          string
+	ArgsSHA      [32]byte
+	Conversation int64
+	Spec         json.RawMessage
+	WorkflowID   string
+}

@@ -1,0 +1,92 @@
+package converse
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"cairn/internal/agent"
+	"cairn/internal/llm"
+	"cairn/internal/prompt"
+)
+
+// Session is the exact beginning of every request of a channel for a while:
+// providers keep what they computed of a prompt's beginning, so nothing in it
+// may change from turn to turn.
+type Session struct {
+	ID        int64
+	Channel   string
+	Lang      string
+	Rendered  string
+	Tools     []llm.Tool
+	SHA       [32]byte // of both
+	CreatedAt time.Time
+	ExpiresAt time.Time
+}
+
+// keepSession gives a turn the session that it keeps to its end: the live one of
+// its channel, or a fresh one.
+func (s *Service) keepSession(ctx context.Context, j *job) (err error) {
+	ws, id := j.run.Workspace, j.run.Ref.Run
+	var live Session
+	var found bool
+	err = s.Store.WithConversations(ctx, ws, func(tx Tx) error {
+		if live, found, err = tx.LiveSession(ctx, j.spec.Channel, j.spec.Lang); err != nil || !found {
+			return err
+		}
+		j.session, err = tx.KeepSession(ctx, id, live.ID)
+		return err
+	})
+	if err != nil || found {
+		return err
+	}
+	fresh, err := s.freeze(ctx, ws, j.spec)
+	if err != nil {
+		return err
+	}
+	return s.Store.WithConversations(ctx, ws, func(tx Tx) error {
+		// Whoever froze one while we rendered ours was first.
+		if err := tx.LockSessions(ctx, j.spec.Channel); err != nil {
+			return err
+		}
+		if live, found, err = tx.LiveSession(ctx, j.spec.Channel, j.spec.Lang); err != nil {
+			return err
+		}
+		if !found {
+			if live, err = tx.PutSession(ctx, fresh, j.spec.SessionTTL); err != nil {
+				return err
+			}
+		}
+		j.session, err = tx.KeepSession(ctx, id, live.ID)
+		return err
+	})
+}
+
+// freeze renders a session from what is remembered now.
+func (s *Service) freeze(ctx context.Context, ws int64, spec Spec) (Session, error) {
+	known, err := s.Memory.Remembered(ctx, ws)
+	if err != nil {
+		return Session{}, fmt.Errorf("read what is remembered: %w", err)
+	}
+	out := Session{Channel: spec.Channel, Lang: spec.Lang, Tools: offered(s.Tools.Offered(spec.Origin))}
+	if out.Rendered, err = prompt.Session(spec.Lang, spec.Channel, known); err != nil {
+		return Session{}, err
+	}
+	raw, err := json.Marshal(out.Tools)
+	if err != nil {
+		return Session{}, fmt.Errorf("encode the tools: %w", err)
+	}
+	out.SHA = sha256.Sum256(append([]byte(out.Rendered+"\x00"), raw...))
+	return out, nil
+}
+
+// offered are tools as models are told of them, in their order.
+func offered(specs []agent.ToolSpec) []llm.Tool {
+	out := make([]llm.Tool, len(specs))
+	for i, t := range specs {
+		out[i] = llm.Tool{Name: t.Name, Description: t.Description, Schema: t.Input}
+	}
+	return out
+}

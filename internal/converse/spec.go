@@ -1,0 +1,74 @@
+package converse
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"cairn/internal/agent"
+	"cairn/internal/llm"
+	"cairn/internal/nudge"
+	"cairn/internal/run"
+)
+
+// Limits bound what one request of an agent may hold.
+type Limits struct {
+	HistoryTurns  int `json:"history_turns"`  // earlier turns that are shown
+	HistoryTokens int `json:"history_tokens"` // of these together, the newest first
+	ResultChars   int `json:"result_chars"`   // of one tool result, in prompts; the store keeps all of it
+	MaxTokens     int `json:"max_tokens"`     // of one response
+	NudgeMessages int `json:"nudge_messages"` // of the unreviewed tail, word for word; older ones are clipped
+}
+
+// Timing bounds the activities of a run.
+type Timing struct {
+	Model     time.Duration `json:"model"`     // one step, its tools included
+	Tool      time.Duration `json:"tool"`      // one tool call
+	Heartbeat time.Duration `json:"heartbeat"` // silence after which a worker is taken for dead
+	Database  time.Duration `json:"database"`  // one database step
+	GiveUp    time.Duration `json:"give_up"`   // a step with all its retries; the wall clock of a budget comes first
+}
+
+// Spec is a run's configuration, pinned when the run is made: a deploy changes
+// neither what a run under way is told nor how far it may go.
+type Spec struct {
+	Origin     agent.Origin   `json:"origin"` // agent, nudge
+	Channel    string         `json:"channel"`
+	Lang       string         `json:"lang"`
+	Model      string         `json:"model"`
+	Budget     agent.Budget   `json:"budget"`
+	Settings   nudge.Settings `json:"settings"`
+	Limits     Limits         `json:"limits"`
+	Timing     Timing         `json:"timing"`
+	SessionTTL time.Duration  `json:"session_ttl"` // counted from a session's creation
+
+	// Of a turn.
+	Number    int    `json:"number,omitempty"`
+	MessageID string `json:"message_id,omitempty"`
+	Mode      string `json:"mode,omitempty"`
+
+	// Of a nudge: it has no session, its request is pinned as a whole.
+	System   string     `json:"system,omitempty"`
+	Tools    []llm.Tool `json:"tools,omitempty"`
+	Material string     `json:"material,omitempty"`
+	After    int        `json:"after,omitempty"` // the last turn that was reviewed before
+	FromSeq  int        `json:"from_seq,omitempty"`
+	ToSeq    int        `json:"to_seq,omitempty"`
+	Tainted  bool       `json:"tainted,omitempty"`
+}
+
+func (s Spec) encode() (json.RawMessage, error) {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("encode the configuration: %w", err)
+	}
+	return raw, nil
+}
+
+// SpecOf reads the configuration that r is pinned to.
+func SpecOf(r run.Run) (s Spec, err error) {
+	if err = json.Unmarshal(r.Spec, &s); err != nil {
+		err = fmt.Errorf("decode the configuration of run %d: %w", r.Ref.Run, err)
+	}
+	return s, err
+}

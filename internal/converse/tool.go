@@ -1,0 +1,138 @@
+package converse
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"cairn/internal/agent"
+	"cairn/internal/fault"
+	"cairn/internal/run"
+	"cairn/internal/tools"
+)
+
+// ran is what became of the calls of one response.
+type ran struct {
+	unavailable bool // every one of them: no fault of the task
+	tripped     bool // the loop guard wants an answer now
+}
+
+// runCalls runs the calls of response n that have not run, in their order, each
+// under its own operation id. Slow ones have run by themselves before. With
+// unrun nothing runs, and that is what the model is told.
+func (s *Service) runCalls(ctx context.Context, j *job, n int, unrun agent.Unrun) (out ran, err error) {
+	at := slices.IndexFunc(j.steps, func(s Step) bool { return s.N == n })
+	if at < 0 || len(j.steps[at].Calls) == 0 {
+		return out, nil
+	}
+	out.unavailable = true
+	for i := range j.steps[at].Calls {
+		c := &j.steps[at].Calls[i]
+		if !c.Done {
+			if err := s.runCall(ctx, j, c, unrun); err != nil {
+				return out, err
+			}
+		}
+		out.unavailable = out.unavailable && c.Code == string(fault.Unavailable)
+		out.tripped = out.tripped || c.Code == string(agent.UnrunGuardrail)
+	}
+	return out, nil
+}
+
+// RunTool runs one slow call of a response.
+func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int) error {
+	j, err := s.load(ctx, ref)
+	if err != nil || j.run.Status == run.Ended {
+		return err
+	}
+	step, found := j.step(n)
+	if !found || position >= len(step.Calls) {
+		return fault.Newf(fault.NotFound, "run %d has no call %d in step %d", ref.Run, position, n)
+	}
+	if c := step.Calls[position]; !c.Done {
+		return s.runCall(ctx, j, &c, "")
+	}
+	return nil
+}
+
+// runCall runs one call and stores what the model is told of it.
+func (s *Service) runCall(ctx context.Context, j *job, c *Call, unrun agent.Unrun) (err error) {
+	if unrun == "" {
+		unrun = j.judge(*c)
+	}
+	if unrun == "" {
+		var result tools.Result
+		if result, unrun, err = s.use(ctx, j, *c); err != nil {
+			return err
+		}
+		c.Result, c.Code = string(result.JSON), string(result.Code)
+	}
+	if unrun != "" {
+		c.Result, c.Code = c.result(unrun), string(unrun)
+	}
+	c.Done = true
+	return s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error { return tx.EndCall(ctx, j.run.Ref.Run, *c) })
+}
+
+// judge tells why a call is not to run.
+func (j *job) judge(c Call) agent.Unrun {
+	switch agent.Judge(j.history(), c.Tool, agent.ArgsSHA([]byte(c.Arguments))) {
+	case agent.Repeat:
+		return agent.UnrunRepeated
+	case agent.Trip:
+		return agent.UnrunGuardrail
+	}
+	if strings.TrimSpace(c.Arguments) != "" && !json.Valid([]byte(c.Arguments)) {
+		return agent.UnrunArguments
+	}
+	return ""
+}
+
+// use calls the tool. One that takes too long is not waited for: what it did is
+// under its operation id.
+func (s *Service) use(ctx context.Context, j *job, c Call) (tools.Result, agent.Unrun, error) {
+	limit, cancel := context.WithTimeout(ctx, j.spec.Timing.Tool)
+	defer cancel()
+	result, err := s.Tools.Call(limit, j.actor(c), c.Tool, json.RawMessage(c.Arguments))
+	if err != nil {
+		if ctx.Err() == nil && errors.Is(limit.Err(), context.DeadlineExceeded) {
+			return tools.Result{}, agent.UnrunTimeout, nil
+		}
+		return tools.Result{}, "", err
+	}
+	failing := append(j.history(), agent.CallRecord{Tool: c.Tool, Target: target(c), Failed: true})
+	if !result.OK && agent.Done(failing, c.Tool, target(c)) {
+		result = tools.Terminal(result)
+	}
+	return result, "", nil
+}
+
+// result is what the model is told of a call: every call has one.
+func (c Call) result(unrun agent.Unrun) string {
+	if c.Done {
+		return c.Result
+	}
+	return agent.Answers([]agent.Call{{ID: c.ID, Tool: c.Tool, Arguments: c.Arguments}}, nil, unrun)[0].Content
+}
+
+// target is what a call acts on: the skill or the memory that it names.
+func target(c Call) string {
+	var named struct{ Name, Match, Store string }
+	_ = json.Unmarshal([]byte(c.Arguments), &named) // what names nothing has no target
+	return named.Name + named.Match + named.Store
+}
+
+// record is a call as the guards look at it.
+func record(c Call) agent.CallRecord {
+	r := agent.CallRecord{Tool: c.Tool, ArgsSHA: agent.ArgsSHA([]byte(c.Arguments)), Target: target(c), Failed: c.Code != ""}
+	sum := sha256.Sum256([]byte(c.Result))
+	r.OutcomeSHA = hex.EncodeToString(sum[:])
+	if c.Code == string(agent.UnrunRepeated) || c.Code == string(agent.UnrunGuardrail) {
+		r.OutcomeSHA = agent.Withheld
+	}
+	return r
+}

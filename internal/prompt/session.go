@@ -1,0 +1,137 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cairn/internal/fault"
+)
+
+// Remembered is what a session is told of its workspace, each text made safe to
+// show and in an order that does not depend on chance.
+type Remembered struct {
+	Soul    string
+	Profile []string
+	Core    []string
+	Skills  string // the index, one skill a line
+}
+
+// Entries are all memories of the prompt.
+func (r Remembered) Entries() []string { return slices.Concat(r.Profile, r.Core) }
+
+// SkillLines are the index's lines as candidates that a reviewer may look at.
+func (r Remembered) SkillLines() (out []Candidate) {
+	for line := range strings.Lines(r.Skills) {
+		name, description, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "- "), ": ")
+		if ok && strings.HasPrefix(strings.TrimSpace(line), "- ") {
+			out = append(out, Candidate{Name: name, Description: description})
+		}
+	}
+	return out
+}
+
+// Session is the system message of a channel for as long as a session lives.
+// Nothing in it changes from turn to turn: what does, stands in the turn's own message.
+func Session(lang, channel string, known Remembered) (string, error) {
+	return render(lang, "session", struct {
+		Remembered
+		Channel string
+		Nothing bool
+	}{known, channel, known.Soul == "" && len(known.Profile) == 0 && len(known.Core) == 0 && known.Skills == ""})
+}
+
+// Nudge is the system message of a review of memories, of skills, or of both.
+func Nudge(lang string, memory, skill bool) (string, error) {
+	return render(lang, "nudge", struct{ Memory, Skill bool }{memory, skill})
+}
+
+func render(lang, name string, data any) (string, error) {
+	own := language(lang)
+	var out strings.Builder
+	if err := templates[own].ExecuteTemplate(&out, name+"."+own+".md", data); err != nil {
+		return "", fault.Wrap(err, fault.Internal, "render the prompt "+name, "")
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// language is the one of ours in which somebody is addressed.
+func language(lang string) string {
+	if strings.HasPrefix(strings.ToLower(lang), "zh") {
+		return "zh"
+	}
+	return "en"
+}
+
+// LastCall asks for the answer now: no tool will run any more.
+func LastCall(lang, channel string) string {
+	if language(lang) == "zh" {
+		return "现在请根据已知内容给出最终答复：不会再执行任何工具。说明哪些已完成、哪些还没有。" + pick(channel == "voice", "用一两句口语。", "")
+	}
+	return "Give your final answer now, from what is known: no tool will run any more. Say what is done and what is still open." + pick(channel == "voice", " One or two spoken sentences.", "")
+}
+
+// Canned is what a person reads when no model could be asked: why, what was done,
+// and how to go on. Reason is agent.Reason's spelling.
+func Canned(lang, channel, reason string, done []string) string {
+	words := cannedWords[language(lang)]
+	text := words[reason]
+	if text == "" {
+		text = words["budget"]
+	}
+	if len(done) > 0 && channel != "voice" {
+		text += " " + fmt.Sprintf(words["done"], strings.Join(done, ", "))
+	}
+	if reason != "interrupted" {
+		text += " " + pick(channel == "sms", words["sms"], pick(channel == "voice", words["voice"], words["next"]))
+	}
+	return strings.TrimSpace(text)
+}
+
+var cannedWords = map[string]map[string]string{
+	"en": {
+		"budget":         "I could not finish this within the steps that I have.",
+		"wall_clock":     "I could not finish this in time.",
+		"interrupted":    "I have stopped, as asked.",
+		"provider_error": "I cannot answer just now: the model that I use does not respond.",
+		"guardrail":      "I got no further: the same step kept giving the same result.",
+		"over_budget":    "I cannot answer any more today: this workspace's budget is spent.",
+		"done":           "Done so far: %s.",
+		"sms":            "Reply CONTINUE and I will go on.",
+		"voice":          "Shall I send you the rest as a text message?",
+		"next":           "Write again and I will go on from here.",
+	},
+	"zh": {
+		"budget":         "在允许的步数内我没能完成。",
+		"wall_clock":     "我没能及时完成。",
+		"interrupted":    "已按要求停止。",
+		"provider_error": "我暂时无法答复：所用的模型没有响应。",
+		"guardrail":      "没有进展：同一步骤总是得到同样的结果。",
+		"over_budget":    "今天无法再答复：本工作区的预算已用完。",
+		"done":           "已完成：%s。",
+		"sms":            "回复“继续”，我会接着做。",
+		"voice":          "要我把其余内容用短信发给您吗？",
+		"next":           "再写一条消息，我会从这里接着做。",
+	},
+}
+
+// Notice is one line that tells of what a review has saved.
+func Notice(lang string, saved []string) string {
+	const shown = 3
+	more := ""
+	if len(saved) > shown {
+		more = fmt.Sprintf(" (+%d)", len(saved)-shown)
+		saved = saved[:shown]
+	}
+	if language(lang) == "zh" {
+		return "（已保存：" + strings.Join(saved, "、") + more + "）"
+	}
+	return "(Saved: " + strings.Join(saved, ", ") + more + ")"
+}
+
+func pick(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"cairn/internal/converse"
+	"cairn/internal/fault"
+	"cairn/internal/nudge"
+	"cairn/internal/run"
+	"cairn/internal/store/dbsqlc"
+)
+
+// converseStore is the store as the use-case converse sees it.
+type converseStore struct{ *Store }
+
+// Conversations is the store for the use-case converse.
+func (s *Store) Conversations() converse.Store { return converseStore{s} }
+
+// WithConversations runs fn in a transaction that has entered ws.
+func (s converseStore) WithConversations(ctx context.Context, ws int64, fn func(converse.Tx) error) error {
+	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+}
+
+// PutRun records a run; one that has its key is returned as it is.
+func (q Queries) PutRun(ctx context.Context, n converse.NewRun) (run.Run, error) {
+	r, err := q.q.RunInsertKind(ctx, dbsqlc.RunInsertKindParams{WorkspaceID: q.ws, Kind: string(n.Kind), BusinessKey: storable(n.Key), ArgsSha: n.ArgsSHA[:],
+		ConversationID: &n.Conversation, Spec: n.Spec, WorkflowID: n.WorkflowID})
+	if err != nil {
+		return run.Run{}, classify("record the run", err)
+	}
+	return run.Run{Ref: run.Ref{Workspace: q.ws, Run: r.ID}, Kind: n.Kind, Key: n.Key, Generation: 1, Attempt: int(r.Attempt), ArgsSHA: n.ArgsSHA, Conversation: n.Conversation,
+		Spec: r.Spec, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Result: r.Result, WorkflowID: n.WorkflowID}, nil
+}
+
+// OweRun records the duty to drive a run to its end.
+func (q Queries) OweRun(ctx context.Context, id int64) error {
+	return q.Owe(ctx, DriveRun, fmt.Sprint(id), driveAfter)
+}
+
+// OpenConversation makes or finds a conversation and locks it.
+func (q Queries) OpenConversation(ctx context.Context, name, channel, title string) (converse.Conversation, error) {
+	r, err := q.q.ConversationOpen(ctx, dbsqlc.ConversationOpenParams{WorkspaceID: q.ws, ExternalID: storable(name), Channel: channel, Title: storable(title)})
+	if err != nil {
+		return converse.Conversation{}, classify("open the conversation", err)
+	}
+	if r.Channel != channel {
+		return converse.Conversation{}, fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q is on channel %s, not %s", name, r.Channel, channel), "give a thread on another channel another id")
+	}
+	return conversationOf(r.ID, name, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.Notice)
+}
+
+// LockConversation reads a conversation and holds it to the end of the transaction.
+func (q Queries) LockConversation(ctx context.Context, id int64) (converse.Conversation, error) {
+	r, err := q.q.ConversationLock(ctx, dbsqlc.ConversationLockParams{WorkspaceID: q.ws, ID: id})
+	if isNoRows(err) {
+		return converse.Conversation{}, fault.New(fault.NotFound, fmt.Sprintf("there is no conversation %d", id), "`cairn conversations list` shows them")
+	}
+	if err != nil {
+		return converse.Conversation{}, classify("lock the conversation", err)
+	}
+	return conversationOf(id, r.ExternalID, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.Notice)
+}
+
+func conversationOf(id int64, name, channel string, seq, turn int32, counters json.RawMessage, counted int32, notice string) (converse.Conversation, error) {
+	c := converse.Conversation{ID: id, Name: name, Channel: channel, NextSeq: int(seq), NextTurn: int(turn), Counts: int(counted), Notice: notice}
+	if err := json.Unmarshal(counters, &c.Counters); err != nil {
+		return c, fmt.Errorf("decode the counters of conversation %d: %w", id, err)
+	}
+	return c, nil
+}
+
+// Said writes down how far a conversation is numbered.
+func (q Queries) Said(ctx context.Context, c converse.Conversation) error {
+	n, err := q.q.ConversationSaid(ctx, dbsqlc.ConversationSaidParams{NextSeq: int32(c.NextSeq), NextTurn: int32(c.NextTurn), WorkspaceID: q.ws, ID: c.ID})
+	return oneRow("number the conversation", n, err)
+}
+
+// Counted writes down the counters of a conversation and where its messages end.
+func (q Queries) Counted(ctx context.Context, c converse.Conversation) error {
+	raw, err := encode("the counters", c.Counters)
+	if err != nil {
+		return err
+	}
+	n, err := q.q.ConversationCount(ctx, dbsqlc.ConversationCountParams{NextSeq: int32(c.NextSeq), Counters: raw, Counted: int32(c.Counts), WorkspaceID: q.ws, ID: c.ID})
+	return oneRow("count in the conversation", n, err)
+}
+
+// SetNotice sets the line that the next answer ends with.
+func (q Queries) SetNotice(ctx context.Context, conversation int64, notice string) error {
+	n, err := q.q.ConversationNotice(ctx, dbsqlc.ConversationNoticeParams{Notice: storable(notice), WorkspaceID: q.ws, ID: conversation})
+	return oneRow("set the notice", n, err)
+}
+
+// CloseConversation writes down where a conversation stands when its workflow ends.
+func (q Queries) CloseConversation(ctx context.Context, conversation int64, c nudge.Counters, ended bool) error {
+	raw, err := encode("the counters", c)
+	if err != nil {
+		return err
+	}
+	n, err := q.q.ConversationClose(ctx, dbsqlc.ConversationCloseParams{Counters: raw, Ended: ended, WorkspaceID: q.ws, ID: conversation})
+	return oneRow("close the conversation", n, err)
+}
+
+// NudgesToday counts the reviews that began today, by the database's clock.
+func (q Queries) NudgesToday(ctx context.Context) (int, error) {
+	n, err := q.q.NudgesToday(ctx, q.ws)
+	return int(n), classify("count the nudges", err)
+}
+
+// LiveSession finds the session of a channel that is in force.
+func (q Queries) LiveSession(ctx context.Context, channel, lang string) (converse.Session, bool, error) {
+	r, err := q.q.SessionLive(ctx, dbsqlc.SessionLiveParams{WorkspaceID: q.ws, Channel: channel, Lang: lang})
+	if isNoRows(err) {
+		return converse.Session{}, false, nil
+	}
+	if err != nil {
+		return converse.Session{}, false, classify("find the session", err)
+	}
+	s, err := sessionOf(dbsqlc.SessionGetRow(r))
+	return s, err == nil, err
+}
+
+// LockSessions lets one at a time freeze a session of a channel.
+func (q Queries) LockSessions(ctx context.Context, channel string) error {
+	return classify("lock the sessions", q.q.SessionLock(ctx, dbsqlc.SessionLockParams{WorkspaceID: q.ws, Channel: channel}))
+}
+
+// PutSession stores a frozen session that lives for a while.
+func (q Queries) PutSession(ctx context.Context, s converse.Session, lives time.Duration) (converse.Session, error) {
+	raw, err := encode("the tools", s.Tools)
+	if err != nil {
+		return s, err
+	}
+	r, err := q.q.SessionPut(ctx, dbsqlc.SessionPutParams{WorkspaceID: q.ws, Channel: s.Channel, Lang: s.Lang, Rendered: storable(s.Rendered), Tools: raw, Sha256: s.SHA[:], Lives: lives})
+	s.ID, s.CreatedAt, s.ExpiresAt = r.ID, r.CreatedAt, r.ExpiresAt
+	return s, classify("freeze the session", err)
+}
+
+// KeepSession gives a run its session, unless it has one, and marks it as picked up.
+func (q Queries) KeepSession(ctx context.Context, id, session int64) (converse.Session, error) {
+	kept, err := q.q.RunSession(ctx, dbsqlc.RunSessionParams{SessionID: &session, WorkspaceID: q.ws, ID: id})
+	if err != nil {
+		return converse.Session{}, classify("keep the session", err)
+	}
+	r, err := q.q.SessionGet(ctx, dbsqlc.SessionGetParams{WorkspaceID: q.ws, ID: *kept})
+	if err != nil {
+		return converse.Session{}, classify("read the session", err)
+	}
+	return sessionOf(r)
+}
+
+// SessionOf reads the session that a run keeps.
+func (q Queries) SessionOf(ctx context.Context, id int64) (converse.Session, bool, error) {
+	kept, err := q.q.RunSessionGet(ctx, dbsqlc.RunSessionGetParams{WorkspaceID: q.ws, ID: id})
+	if err != nil || kept == nil {
+		return converse.Session{}, false, classify("read the session", err)
+	}
+	r, err := q.q.SessionGet(ctx, dbsqlc.SessionGetParams{WorkspaceID: q.ws, ID: *kept})
+	if err != nil {
+		return converse.Session{}, false, classify("read the session", err)
+	}
+	s, err := sessionOf(r)
+	return s, err == nil, err
+}
+
+func sessionOf(r dbsqlc.SessionGetRow) (converse.Session, error) {
+	s := converse.Session{ID: r.ID, Rendered: r.Rendered, SHA: [sha256.Size]byte(r.Sha256), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
+	if err := json.Unmarshal(r.Tools, &s.Tools); err != nil {
+		return s, fmt.Errorf("decode the tools of session %d: %w", r.ID, err)
+	}
+	return s, nil
+}

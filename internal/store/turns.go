@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"cairn/internal/agent"
+	"cairn/internal/converse"
+	"cairn/internal/store/dbsqlc"
+	"cairn/internal/transcript"
+)
+
+// TurnOf finds the turn of a channel's message.
+func (q Queries) TurnOf(ctx context.Context, conversation int64, message string) (converse.Turn, bool, error) {
+	r, err := q.q.TurnByMessage(ctx, dbsqlc.TurnByMessageParams{WorkspaceID: q.ws, ConversationID: conversation, MessageID: storable(message)})
+	if isNoRows(err) {
+		return converse.Turn{}, false, nil
+	}
+	if err != nil {
+		return converse.Turn{}, false, classify("look for the message", err)
+	}
+	t, err := turnOf(r)
+	return t, err == nil, err
+}
+
+// TurnOfRun reads the turn that a run answers.
+func (q Queries) TurnOfRun(ctx context.Context, id int64) (converse.Turn, error) {
+	r, err := q.q.TurnByRun(ctx, dbsqlc.TurnByRunParams{WorkspaceID: q.ws, RunID: &id})
+	if err != nil {
+		return converse.Turn{}, classify("read the turn", err)
+	}
+	return turnOf(r)
+}
+
+// Turns reads turns by their numbers, both ends included.
+func (q Queries) Turns(ctx context.Context, conversation int64, from, to int) ([]converse.Turn, error) {
+	rows, err := q.q.TurnsRange(ctx, dbsqlc.TurnsRangeParams{WorkspaceID: q.ws, ConversationID: conversation, FromNumber: int32(from), ToNumber: int32(to)})
+	if err != nil {
+		return nil, classify("read the turns", err)
+	}
+	out := make([]converse.Turn, len(rows))
+	for i, r := range rows {
+		if out[i], err = turnOf(r); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// PutTurn stores an accepted turn.
+func (q Queries) PutTurn(ctx context.Context, t converse.Turn) error {
+	facts, err := encode("the facts of a turn", t.Facts)
+	if err != nil {
+		return err
+	}
+	return classify("store the turn", q.q.TurnPut(ctx, dbsqlc.TurnPutParams{WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number), MessageID: storable(t.MessageID),
+		Mode: t.Mode, Origin: t.Origin, ArgsSha: t.ArgsSHA[:], RunID: &t.Run, Context: storable(t.Context), FirstSeq: int32(t.FirstSeq), ReplySeq: seqOrNull(t.ReplySeq), Facts: facts}))
+}
+
+// EndTurn ends an accepted turn; one that has ended is an error.
+func (q Queries) EndTurn(ctx context.Context, t converse.Turn) error {
+	facts, err := encode("the facts of a turn", t.Facts)
+	if err != nil {
+		return err
+	}
+	n, err := q.q.TurnEnd(ctx, dbsqlc.TurnEndParams{Reason: t.Reason, ReplySeq: seqOrNull(t.ReplySeq), Facts: facts, Tainted: t.Tainted, WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
+	return oneRow("end the turn", n, err)
+}
+
+func seqOrNull(seq int) *int32 {
+	if seq < 0 {
+		return nil
+	}
+	n := int32(seq)
+	return &n
+}
+
+func turnOf(r dbsqlc.Turn) (converse.Turn, error) {
+	t := converse.Turn{Conversation: r.ConversationID, Number: int(r.Number), MessageID: r.MessageID, Mode: r.Mode, Origin: r.Origin, ArgsSHA: [32]byte(r.ArgsSha), Context: r.Context,
+		FirstSeq: int(r.FirstSeq), ReplySeq: -1, Ended: r.Status == "ended", Reason: r.Reason, Tainted: r.Tainted, AcceptedAt: r.AcceptedAt, EndedAt: r.EndedAt}
+	if r.RunID != nil {
+		t.Run = *r.RunID
+	}
+	if r.ReplySeq != nil {
+		t.ReplySeq = int(*r.ReplySeq)
+	}
+	if err := json.Unmarshal(r.Facts, &t.Facts); err != nil {
+		return t, fmt.Errorf("decode the facts of turn %d: %w", r.Number, err)
+	}
+	return t, nil
+}
+
+// PutMessages stores the messages of a turn from seq on.
+func (q Queries) PutMessages(ctx context.Context, conversation int64, turn, seq int, ms []transcript.Message) error {
+	p := dbsqlc.TurnMessagesPutParams{WorkspaceID: q.ws, ConversationID: conversation, Turn: int32(turn)}
+	for i, m := range ms {
+		calls := []byte("[]")
+		if len(m.ToolCalls) > 0 {
+			var err error
+			if calls, err = encode(fmt.Sprintf("the tool calls of message %d", seq+i), m.ToolCalls); err != nil {
+				return err
+			}
+		}
+		p.Seqs = append(p.Seqs, int32(seq+i))
+		p.ExternalIds = append(p.ExternalIds, storable(m.ID))
+		p.Roles = append(p.Roles, string(m.Role))
+		p.Contents = append(p.Contents, storable(m.Content))
+		p.Names = append(p.Names, storable(m.Name))
+		p.ToolCalls = append(p.ToolCalls, string(calls))
+		p.ToolCallIds = append(p.ToolCallIds, storable(m.ToolCallID))
+	}
+	n, err := q.q.TurnMessagesPut(ctx, p)
+	if err == nil && n != int64(len(ms)) {
+		err = fmt.Errorf("%d of %d messages stored", n, len(ms))
+	}
+	return classify("store the messages", err)
+}
+
+// Messages reads the messages of the turns after one, up to another, turn by turn.
+func (q Queries) Messages(ctx context.Context, conversation int64, after, to int) ([]converse.TurnMessage, error) {
+	rows, err := q.q.TurnMessages(ctx, dbsqlc.TurnMessagesParams{WorkspaceID: q.ws, ConversationID: conversation, AfterTurn: int32(after), ToTurn: int32(to)})
+	if err != nil {
+		return nil, classify("read the messages", err)
+	}
+	out := make([]converse.TurnMessage, len(rows))
+	for i, r := range rows {
+		m := transcript.Message{ID: r.ExternalID, Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID}
+		if r.EventTime != nil {
+			m.Time = r.EventTime.In(time.UTC)
+		}
+		if err := json.Unmarshal(r.ToolCalls, &m.ToolCalls); err != nil {
+			return out, fmt.Errorf("decode the tool calls of message %d: %w", r.Seq, err)
+		}
+		out[i] = converse.TurnMessage{Turn: int(*r.Turn), Message: m}
+	}
+	return out, nil
+}
+
+// Steps reads what a run's model has said, with the calls of each response.
+func (q Queries) Steps(ctx context.Context, id int64) ([]converse.Step, error) {
+	rows, err := q.q.StepsOf(ctx, dbsqlc.StepsOfParams{WorkspaceID: q.ws, RunID: id})
+	if err != nil || len(rows) == 0 {
+		return nil, classify("read the steps", err)
+	}
+	calls, err := q.q.AgentCallsOf(ctx, dbsqlc.AgentCallsOfParams{WorkspaceID: q.ws, RunID: id})
+	if err != nil {
+		return nil, classify("read the calls", err)
+	}
+	out := make([]converse.Step, len(rows))
+	for i, r := range rows {
+		out[i] = converse.Step{N: int(r.Step), Note: r.Note, Content: r.Content, Finish: r.Finish}
+		for len(calls) > 0 && calls[0].Step == r.Step {
+			c := calls[0]
+			call := converse.Call{Step: int(c.Step), Position: int(c.Position), ID: c.CallID, Tool: c.Tool, Class: agent.Class(c.Class), Arguments: c.Arguments, Done: c.Result != nil, Code: c.Code}
+			if c.Result != nil {
+				call.Result = *c.Result
+			}
+			out[i].Calls, calls = append(out[i].Calls, call), calls[1:]
+		}
+	}
+	return out, nil
+}
+
+// PutStep stores a response with its calls; one that is stored stays as it is.
+func (q Queries) PutStep(ctx context.Context, id int64, s converse.Step) error {
+	n, err := q.q.StepPut(ctx, dbsqlc.StepPutParams{WorkspaceID: q.ws, RunID: id, Step: int32(s.N), Note: s.Note, Content: storable(s.Content), Finish: s.Finish})
+	if err != nil || n == 0 || len(s.Calls) == 0 {
+		return classify("store the step", err)
+	}
+	p := dbsqlc.AgentCallsPutParams{WorkspaceID: q.ws, RunID: id, Step: int32(s.N)}
+	for _, c := range s.Calls {
+		p.Positions = append(p.Positions, int32(c.Position))
+		p.CallIds = append(p.CallIds, storable(c.ID))
+		p.Tools = append(p.Tools, storable(c.Tool))
+		p.Classes = append(p.Classes, string(c.Class))
+		p.Arguments = append(p.Arguments, storable(c.Arguments))
+	}
+	_, err = q.q.AgentCallsPut(ctx, p)
+	return classify("store the calls", err)
+}
+
+// EndCall stores what a model is told of a call, once and for all.
+func (q Queries) EndCall(ctx context.Context, id int64, c converse.Call) error {
+	result := storable(c.Result)
+	_, err := q.q.AgentCallEnd(ctx, dbsqlc.AgentCallEndParams{Result: &result, Code: c.Code, WorkspaceID: q.ws, RunID: id, Step: int32(c.Step), Position: int32(c.Position)})
+	return classify("store the result of a call", err)
+}
