@@ -10,7 +10,8 @@ import (
 // would drag the adapters into it.
 func TestWorkflowsReachNoAdapter(t *testing.T) {
 	t.Parallel()
-	ours := map[string]bool{"cairn/workflows": true, "cairn/internal/flow": true, "cairn/internal/agent": true}
+	ours := map[string]bool{"cairn/workflows": true, "cairn/internal/flow": true,
+		"cairn/internal/agent": true, "cairn/internal/nudge": true, "cairn/internal/fault": true}
 	forbidden := []string{"github.com/jackc/pgx", "github.com/openai/", "github.com/aliyun/"}
 	for _, dep := range deps(t, "cairn/workflows") {
 		if strings.HasPrefix(dep, "cairn/") && !ours[dep] {
@@ -28,7 +29,7 @@ func TestWorkflowsReachNoAdapter(t *testing.T) {
 // own packages that are looked at.
 func TestWorkflowsImportNeitherNetworkNorProcesses(t *testing.T) {
 	t.Parallel()
-	for _, pkg := range []string{"cairn/workflows", "cairn/internal/flow"} {
+	for _, pkg := range []string{"cairn/workflows", "cairn/internal/flow", "cairn/internal/agent", "cairn/internal/nudge", "cairn/internal/fault"} {
 		for _, imported := range strings.Fields(list(t, "{{join .Imports \"\\n\"}}", pkg)) {
 			switch imported {
 			case "net", "net/http", "os", "os/exec", "math/rand", "math/rand/v2", "database/sql":
@@ -51,7 +52,8 @@ func TestFlowDependsOnTheStandardLibraryOnly(t *testing.T) {
 // Domain packages know no adapter.
 func TestDomainImportsNoAdapter(t *testing.T) {
 	t.Parallel()
-	domain := []string{"cairn/internal/skill", "cairn/internal/transcript", "cairn/internal/lang", "cairn/internal/run", "cairn/internal/fault"}
+	domain := []string{"cairn/internal/skill", "cairn/internal/transcript", "cairn/internal/lang", "cairn/internal/run", "cairn/internal/fault",
+		"cairn/internal/agent", "cairn/internal/nudge"}
 	adapters := []string{"github.com/jackc/pgx", "go.temporal.io/", "github.com/openai/", "net/http", "cairn/internal/store", "cairn/internal/llm", "cairn/internal/embed", "cairn/internal/blob"}
 	for _, pkg := range domain {
 		for _, dep := range deps(t, pkg) {

@@ -1,0 +1,186 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+)
+
+// Stage is what a run waits for.
+type Stage string
+
+const (
+	stageNew   Stage = ""
+	stageStep  Stage = "step"
+	stageTools Stage = "tools"
+	stageEnded Stage = "ended"
+)
+
+// State is all that the loop knows of a run: counts and marks, no content, so
+// that it stays under 2 KB in a workflow's history.
+type State struct {
+	Step     int       `json:"step,omitempty"` // model calls asked for; a refund does not lower it
+	Budget   Budget    `json:"budget"`
+	Deadline time.Time `json:"deadline,omitzero"` // zero is none
+	Stage    Stage     `json:"stage,omitempty"`
+	Ending   Reason    `json:"ending,omitempty"`   // why what is under way is the last of the run
+	Graced   bool      `json:"graced,omitempty"`   // the grace call has been asked for
+	Returned bool      `json:"returned,omitempty"` // the last reply's unit came back already
+	Closed   bool      `json:"closed,omitempty"`
+}
+
+// Next decides what follows from an event. It is a pure function: the same
+// events give the same states. After the end every event gives the end again,
+// since a timer or a cancellation may still be on its way. An event that cannot
+// belong to the stage is a defect of the driver, and panics.
+func Next(s State, event Event) (State, Effect) {
+	if s.Stage == stageEnded {
+		return s, End{Reason: s.Ending, Closed: s.Closed}
+	}
+	switch e := event.(type) {
+	case Begin:
+		s.expect(stageNew, event)
+		s.Budget = e.Budget
+		if e.Budget.Wall > 0 {
+			s.Deadline = e.At.Add(e.Budget.Wall)
+		}
+		return s.askOrEnd("")
+	case Stepped:
+		s.expect(stageStep, event)
+		return s.stepped(e)
+	case ToolsRan:
+		s.expect(stageTools, event)
+		if s.Ending != "" {
+			return s.end(s.Ending)
+		}
+		return s.askOrEnd("")
+	case Failed:
+		switch {
+		case !e.Provider:
+			return s.end(Interrupted)
+		case s.Ending != "":
+			return s.end(s.Ending) // the answer that did not come was a courtesy; what was done stands
+		}
+		return s.end(ProviderError)
+	case DeadlinePassed:
+		return s.end(WallClock)
+	case Cancelled:
+		return s.end(Interrupted)
+	}
+	panic(fmt.Sprintf("agent: unknown event %T", event))
+}
+
+func (s State) expect(stage Stage, event Event) {
+	if s.Stage != stage {
+		panic(fmt.Sprintf("agent: %T in stage %q", event, s.Stage))
+	}
+}
+
+// stepped reads one report of a model call.
+func (s State) stepped(e Stepped) (State, Effect) {
+	if e.OverBudget {
+		return s.end(OverBudget)
+	}
+	if e.Final {
+		s.Closed = true
+		switch {
+		case s.Ending != "":
+			return s.end(s.Ending)
+		case e.Tripped:
+			return s.end(Guardrail)
+		}
+		return s.end(Final)
+	}
+	if len(e.Calls) == 0 {
+		e.Unusable = true
+	}
+	s = s.refund(e)
+	switch {
+	case s.Ending != "" && e.Unusable && s.Returned:
+		return s.askOrEnd("") // the answer was demanded and the endpoint spoilt it
+	case s.Ending != "":
+		return s.end(s.Ending)
+	case e.Tripped && !s.Budget.RunLast:
+		s.Ending = Guardrail
+		return s.askOrEnd(UnrunGuardrail)
+	case e.Tripped && e.Unusable:
+		return s.end(Guardrail)
+	case e.Tripped:
+		return s.runLast(e.Calls, Guardrail)
+	case e.Unusable:
+		return s.askOrEnd("")
+	case s.Budget.Left() > 0:
+		if slow := notFast(e.Calls); len(slow) > 0 {
+			s.Stage = stageTools
+			return s, RunTools{Calls: slow}
+		}
+		return s.askOrEnd("")
+	case s.Budget.RunLast:
+		return s.runLast(e.Calls, Exhausted)
+	}
+	return s.askOrEnd(UnrunBudget)
+}
+
+// refund gives back what a reply cost when the task had nothing from it, once
+// for each reply. Outside the budget there is nothing to give back.
+func (s State) refund(e Stepped) State {
+	if s.Graced {
+		s.Returned = false
+		return s
+	}
+	if e.AllUnavailable && s.Step > 1 && !s.Returned {
+		s.Budget, _ = s.Budget.refund() // of the reply before
+	}
+	s.Returned = false
+	if e.Unusable || e.Cheap && s.Ending == "" {
+		s.Budget, s.Returned = s.Budget.refund()
+	}
+	return s
+}
+
+// askOrEnd asks the model again, from the budget or as the one grace call, or
+// ends the run when neither is there.
+func (s State) askOrEnd(unrun Unrun) (State, Effect) {
+	grace := s.Budget.Left() == 0
+	if grace && (!s.Budget.Grace || s.Graced) {
+		if s.Ending == "" {
+			s.Ending = Exhausted
+		}
+		return s.end(s.Ending)
+	}
+	if grace {
+		s.Graced = true
+	} else {
+		s.Budget.Used++
+	}
+	spent := s.Budget.Left() == 0
+	if s.Ending == "" && (grace || spent && s.Budget.LastToolless) {
+		s.Ending = Exhausted
+	}
+	s.Step++
+	s.Stage = stageStep
+	demanded := s.Ending != ""
+	return s, Step{N: s.Step, Toolless: demanded, Last: demanded || spent && !s.Budget.Grace, Grace: grace, Unrun: unrun}
+}
+
+// runLast runs what was paid for and then stops.
+func (s State) runLast(calls []CallRef, why Reason) (State, Effect) {
+	s.Stage, s.Ending = stageTools, why
+	return s, RunTools{Calls: calls, Last: true}
+}
+
+func (s State) end(why Reason) (State, Effect) {
+	s.Stage, s.Ending = stageEnded, why
+	return s, End{Reason: why, Closed: s.Closed}
+}
+
+// notFast picks the calls that the next step will not run itself. A call to an
+// unknown tool has no class: the step answers it.
+func notFast(calls []CallRef) []CallRef {
+	var picked []CallRef
+	for _, c := range calls {
+		if c.Class == Slow || c.Class == Control {
+			picked = append(picked, c)
+		}
+	}
+	return picked
+}
