@@ -170,7 +170,7 @@ func accept(ctx context.Context, tx Tx, r Request, c Conversation, spec Spec, sh
 		return out, err
 	}
 	out.Turn = Turn{Conversation: c.ID, Number: c.NextTurn, MessageID: r.MessageID, Mode: r.Mode, Origin: r.Origin, ArgsSHA: sha, Run: out.Run.Ref.Run, FirstSeq: c.NextSeq, ReplySeq: -1,
-		Facts: nudge.Turn{Number: c.NextTurn, Origin: agent.Origin(r.Origin), Role: "user"}}
+		Facts: nudge.Turn{Origin: agent.Origin(r.Origin), Role: "user"}}
 	if r.Mode == flow.Observe {
 		out.Turn.ReplySeq, out.Turn.Facts = observed(out.Turn, messages)
 	}

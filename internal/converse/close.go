@@ -179,7 +179,7 @@ func (j *job) words(e ending) string {
 
 // facts are what the counters of the nudge follow from.
 func (j *job) facts(e ending, writes []Write) nudge.Turn {
-	f := nudge.Turn{Number: j.turn.Number, Origin: agent.Origin(j.turn.Origin), Role: "user", Delivered: true,
+	f := nudge.Turn{Origin: agent.Origin(j.turn.Origin), Role: "user", Delivered: true,
 		Interrupted: e.reason == agent.Interrupted, Failed: e.reason == agent.ProviderError || e.reason == agent.OverBudget}
 	for _, s := range j.steps {
 		if slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Done }) {

@@ -21,7 +21,8 @@ type Review struct {
 	Workspace    int64
 	WorkspaceKey string
 	Conversation int64
-	Turn         int
+	Number       int // of the turn among those that count
+	Turn         int // its place in the conversation: the last one to look at
 	Memory       bool
 	Skill        bool
 	Counters     nudge.Counters // of the conversation, this review started
@@ -39,15 +40,15 @@ type Reviewing struct {
 // will be told.
 func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err error) {
 	spec := r.Spec
-	spec.Origin, spec.Budget, spec.Number = agent.OriginNudge, agent.ForNudge(), r.Turn
-	spec.After = r.Counters.LastReviewed
+	spec.Origin, spec.Budget, spec.Number = agent.OriginNudge, agent.ForNudge(), r.Number
 	var said []TurnMessage
 	err = s.Store.WithConversations(ctx, r.Workspace, func(tx Tx) error {
 		c, err := tx.LockConversation(ctx, r.Conversation)
 		if err != nil {
 			return err
 		}
-		spec.Channel, c.Counters = c.Channel, r.Counters
+		spec.Channel, spec.After, spec.Turn = c.Channel, c.Reviewed, r.Turn
+		c.Counters = r.Counters
 		if err := tx.Counted(ctx, c); err != nil {
 			return err
 		}
@@ -64,10 +65,10 @@ func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err e
 	if err != nil {
 		return out, err
 	}
-	key := fmt.Sprintf("%d/%d", r.Conversation, r.Turn)
+	key := fmt.Sprintf("%d/%d", r.Conversation, r.Number)
 	err = s.Store.WithConversations(ctx, r.Workspace, func(tx Tx) error {
 		out.Run, err = tx.PutRun(ctx, NewRun{Kind: run.Nudge, Key: key, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: r.Conversation, Spec: raw,
-			WorkflowID: flow.NudgeID(r.WorkspaceKey, r.Conversation, r.Turn)})
+			WorkflowID: flow.NudgeID(r.WorkspaceKey, r.Conversation, r.Number)})
 		return err
 	})
 	if err != nil {
@@ -153,6 +154,9 @@ func (j *job) closeNudge(ctx context.Context, tx Tx, e ending) (*Ended, error) {
 		return nil, err
 	}
 	c.Counters = Reviewed(c.Counters, out)
+	if out.Status != NudgeFailed {
+		c.Reviewed = max(c.Reviewed, j.spec.Turn)
+	}
 	if err := tx.Counted(ctx, c); err != nil {
 		return nil, err
 	}

@@ -83,6 +83,7 @@ type Conversation struct {
 	NextTurn int
 	Counters nudge.Counters // after the turns that were counted
 	Counts   int            // how many those are
+	Reviewed int            // the last turn that a nudge has read
 	Notice   string
 }
 

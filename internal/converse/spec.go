@@ -43,7 +43,7 @@ type Spec struct {
 	SessionTTL time.Duration  `json:"session_ttl"` // counted from a session's creation
 
 	// Of a turn.
-	Number    int    `json:"number,omitempty"`
+	Number    int    `json:"number,omitempty"` // of a nudge: among the turns that count
 	MessageID string `json:"message_id,omitempty"`
 	Mode      string `json:"mode,omitempty"`
 
@@ -52,6 +52,7 @@ type Spec struct {
 	Tools    []llm.Tool `json:"tools,omitempty"`
 	Material string     `json:"material,omitempty"`
 	After    int        `json:"after,omitempty"` // the last turn that was reviewed before
+	Turn     int        `json:"turn,omitempty"`  // the last turn to review
 	FromSeq  int        `json:"from_seq,omitempty"`
 	ToSeq    int        `json:"to_seq,omitempty"`
 	Tainted  bool       `json:"tainted,omitempty"`

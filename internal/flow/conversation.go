@@ -177,7 +177,8 @@ type NudgeInput struct {
 	Conversation int64          `json:"conversation"`
 	Channel      string         `json:"channel"`
 	Parent       string         `json:"parent"` // workflow id to report to
-	Turn         int            `json:"turn"`   // the last turn to review
+	Number       int            `json:"number"` // of the turn among those that count
+	Turn         int            `json:"turn"`   // its place: the last one to review
 	Memory       bool           `json:"memory"`
 	Skill        bool           `json:"skill"`
 	Counters     nudge.Counters `json:"counters"` // after the start
@@ -194,7 +195,7 @@ type NudgeOpened struct {
 
 // NudgeResult is what a nudge came to.
 type NudgeResult struct {
-	Turn   int    `json:"turn"`
+	Number int    `json:"number"`
 	Run    int64  `json:"run"`
 	Status string `json:"status"` // saved nothing budget failed
 	Saved  int    `json:"saved"`  // writes that took effect
@@ -250,7 +251,8 @@ func TurnID(workspaceKey string, conversation int64, message string, attempt int
 	return id
 }
 
-// NudgeID is the workflow id of the nudge after a turn.
-func NudgeID(workspaceKey string, conversation int64, turn int) string {
-	return fmt.Sprintf("nudge/%s/%d/%d", workspaceKey, conversation, turn)
+// NudgeID is the workflow id of the nudge after the turn of that number among
+// those that count.
+func NudgeID(workspaceKey string, conversation int64, number int) string {
+	return fmt.Sprintf("nudge/%s/%d/%d", workspaceKey, conversation, number)
 }

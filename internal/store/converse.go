@@ -50,7 +50,7 @@ func (q Queries) OpenConversation(ctx context.Context, name, channel, title stri
 	if r.Channel != channel {
 		return converse.Conversation{}, fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q is on channel %s, not %s", name, r.Channel, channel), "give a thread on another channel another id")
 	}
-	return conversationOf(r.ID, name, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.Notice)
+	return conversationOf(r.ID, name, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn, r.Notice)
 }
 
 // LockConversation reads a conversation and holds it to the end of the transaction.
@@ -62,11 +62,11 @@ func (q Queries) LockConversation(ctx context.Context, id int64) (converse.Conve
 	if err != nil {
 		return converse.Conversation{}, classify("lock the conversation", err)
 	}
-	return conversationOf(id, r.ExternalID, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.Notice)
+	return conversationOf(id, r.ExternalID, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn, r.Notice)
 }
 
-func conversationOf(id int64, name, channel string, seq, turn int32, counters json.RawMessage, counted int32, notice string) (converse.Conversation, error) {
-	c := converse.Conversation{ID: id, Name: name, Channel: channel, NextSeq: int(seq), NextTurn: int(turn), Counts: int(counted), Notice: notice}
+func conversationOf(id int64, name, channel string, seq, turn int32, counters json.RawMessage, counted, reviewed int32, notice string) (converse.Conversation, error) {
+	c := converse.Conversation{ID: id, Name: name, Channel: channel, NextSeq: int(seq), NextTurn: int(turn), Counts: int(counted), Reviewed: int(reviewed), Notice: notice}
 	if err := json.Unmarshal(counters, &c.Counters); err != nil {
 		return c, fmt.Errorf("decode the counters of conversation %d: %w", id, err)
 	}
@@ -85,7 +85,7 @@ func (q Queries) Counted(ctx context.Context, c converse.Conversation) error {
 	if err != nil {
 		return err
 	}
-	n, err := q.q.ConversationCount(ctx, dbsqlc.ConversationCountParams{NextSeq: int32(c.NextSeq), Counters: raw, Counted: int32(c.Counts), WorkspaceID: q.ws, ID: c.ID})
+	n, err := q.q.ConversationCount(ctx, dbsqlc.ConversationCountParams{NextSeq: int32(c.NextSeq), Counters: raw, Counted: int32(c.Counts), ReviewedTurn: int32(c.Reviewed), WorkspaceID: q.ws, ID: c.ID})
 	return oneRow("count in the conversation", n, err)
 }
 

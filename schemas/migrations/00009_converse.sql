@@ -5,10 +5,11 @@
 alter table conversations add column next_turn int not null default 1;      -- turns have no gaps: numbered under this row's lock
 alter table conversations add column counters jsonb not null default '{}';  -- of the nudge, after the turn `counted`
 alter table conversations add column counted int not null default 0;        -- turns that have been counted
+alter table conversations add column reviewed_turn int not null default 0;  -- the last turn that a nudge has read
 alter table conversations add column notice text not null default '';       -- one line for the next answer: what a nudge saved
 alter table conversations add column last_turn_at timestamptz;
 alter table conversations add column closed_at timestamptz;                 -- ended by its user; the next message opens it again
-grant update (next_turn, counters, counted, notice, last_turn_at, closed_at) on conversations to cairn_app;
+grant update (next_turn, counters, counted, reviewed_turn, notice, last_turn_at, closed_at) on conversations to cairn_app;
 
 -- A turn owns its messages: while one is answered, the next may have been said.
 alter table messages add column turn int;

@@ -3,17 +3,17 @@
 insert into conversations (workspace_id, external_id, channel, title)
 values (@workspace_id, @external_id, @channel, @title)
 on conflict (workspace_id, external_id) do update set title = conversations.title
-returning id, channel, next_seq, next_turn, counters, counted, notice, last_turn_at, closed_at;
+returning id, channel, next_seq, next_turn, counters, counted, reviewed_turn, notice, last_turn_at, closed_at;
 
 -- name: ConversationSaid :execrows
 update conversations set next_seq = @next_seq, next_turn = @next_turn, last_turn_at = now(), closed_at = null
 where workspace_id = @workspace_id and id = @id;
 
 -- name: ConversationLock :one
-select next_seq, next_turn, channel, counters, counted, notice, external_id from conversations where workspace_id = @workspace_id and id = @id for no key update;
+select next_seq, next_turn, channel, counters, counted, reviewed_turn, notice, external_id from conversations where workspace_id = @workspace_id and id = @id for no key update;
 
 -- name: ConversationCount :execrows
-update conversations set next_seq = @next_seq, counters = @counters, counted = @counted where workspace_id = @workspace_id and id = @id;
+update conversations set next_seq = @next_seq, counters = @counters, counted = @counted, reviewed_turn = @reviewed_turn where workspace_id = @workspace_id and id = @id;
 
 -- name: ConversationNotice :execrows
 update conversations set notice = @notice where workspace_id = @workspace_id and id = @id;

@@ -194,15 +194,16 @@ func (q *Queries) ConversationClose(ctx context.Context, arg ConversationClosePa
 }
 
 const ConversationCount = `-- name: ConversationCount :execrows
-update conversations set next_seq = $1, counters = $2, counted = $3 where workspace_id = $4 and id = $5
+update conversations set next_seq = $1, counters = $2, counted = $3, reviewed_turn = $4 where workspace_id = $5 and id = $6
 `
 
 type ConversationCountParams struct {
-	NextSeq     int32
-	Counters    json.RawMessage
-	Counted     int32
-	WorkspaceID int64
-	ID          int64
+	NextSeq      int32
+	Counters     json.RawMessage
+	Counted      int32
+	ReviewedTurn int32
+	WorkspaceID  int64
+	ID           int64
 }
 
 func (q *Queries) ConversationCount(ctx context.Context, arg ConversationCountParams) (int64, error) {
@@ -210,6 +211,7 @@ func (q *Queries) ConversationCount(ctx context.Context, arg ConversationCountPa
 		arg.NextSeq,
 		arg.Counters,
 		arg.Counted,
+		arg.ReviewedTurn,
 		arg.WorkspaceID,
 		arg.ID,
 	)
@@ -220,7 +222,7 @@ func (q *Queries) ConversationCount(ctx context.Context, arg ConversationCountPa
 }
 
 const ConversationLock = `-- name: ConversationLock :one
-select next_seq, next_turn, channel, counters, counted, notice, external_id from conversations where workspace_id = $1 and id = $2 for no key update
+select next_seq, next_turn, channel, counters, counted, reviewed_turn, notice, external_id from conversations where workspace_id = $1 and id = $2 for no key update
 `
 
 type ConversationLockParams struct {
@@ -229,13 +231,14 @@ type ConversationLockParams struct {
 }
 
 type ConversationLockRow struct {
-	NextSeq    int32
-	NextTurn   int32
-	Channel    string
-	Counters   json.RawMessage
-	Counted    int32
-	Notice     string
-	ExternalID string
+	NextSeq      int32
+	NextTurn     int32
+	Channel      string
+	Counters     json.RawMessage
+	Counted      int32
+	ReviewedTurn int32
+	Notice       string
+	ExternalID   string
 }
 
 func (q *Queries) ConversationLock(ctx context.Context, arg ConversationLockParams) (ConversationLockRow, error) {
@@ -247,6 +250,7 @@ func (q *Queries) ConversationLock(ctx context.Context, arg ConversationLockPara
 		&i.Channel,
 		&i.Counters,
 		&i.Counted,
+		&i.ReviewedTurn,
 		&i.Notice,
 		&i.ExternalID,
 	)
@@ -275,7 +279,7 @@ const ConversationOpen = `-- name: ConversationOpen :one
 insert into conversations (workspace_id, external_id, channel, title)
 values ($1, $2, $3, $4)
 on conflict (workspace_id, external_id) do update set title = conversations.title
-returning id, channel, next_seq, next_turn, counters, counted, notice, last_turn_at, closed_at
+returning id, channel, next_seq, next_turn, counters, counted, reviewed_turn, notice, last_turn_at, closed_at
 `
 
 type ConversationOpenParams struct {
@@ -286,15 +290,16 @@ type ConversationOpenParams struct {
 }
 
 type ConversationOpenRow struct {
-	ID         int64
-	Channel    string
-	NextSeq    int32
-	NextTurn   int32
-	Counters   json.RawMessage
-	Counted    int32
-	Notice     string
-	LastTurnAt *time.Time
-	ClosedAt   *time.Time
+	ID           int64
+	Channel      string
+	NextSeq      int32
+	NextTurn     int32
+	Counters     json.RawMessage
+	Counted      int32
+	ReviewedTurn int32
+	Notice       string
+	LastTurnAt   *time.Time
+	ClosedAt     *time.Time
 }
 
 // Makes or finds a conversation and locks it: turns of one follow each other.
@@ -313,6 +318,7 @@ func (q *Queries) ConversationOpen(ctx context.Context, arg ConversationOpenPara
 		&i.NextTurn,
 		&i.Counters,
 		&i.Counted,
+		&i.ReviewedTurn,
 		&i.Notice,
 		&i.LastTurnAt,
 		&i.ClosedAt,

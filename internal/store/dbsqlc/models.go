@@ -10,20 +10,21 @@ import (
 )
 
 type Conversation struct {
-	WorkspaceID int64
-	ID          int64
-	ExternalID  string
-	Channel     string
-	Title       string
-	Reward      *float64
-	NextSeq     int32
-	CreatedAt   time.Time
-	NextTurn    int32
-	Counters    json.RawMessage
-	Counted     int32
-	Notice      string
-	LastTurnAt  *time.Time
-	ClosedAt    *time.Time
+	WorkspaceID  int64
+	ID           int64
+	ExternalID   string
+	Channel      string
+	Title        string
+	Reward       *float64
+	NextSeq      int32
+	CreatedAt    time.Time
+	NextTurn     int32
+	Counters     json.RawMessage
+	Counted      int32
+	ReviewedTurn int32
+	Notice       string
+	LastTurnAt   *time.Time
+	ClosedAt     *time.Time
 }
 
 type DistillTask struct {
