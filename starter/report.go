@@ -84,7 +84,10 @@ func printReport(w io.Writer, r distill.Report) {
 		}
 		row("outcome", outcome(t))
 		if t.Skill != "" {
-			row("skill", fmt.Sprintf("%s, version %d", t.Skill, t.Version))
+			row("skill", fmt.Sprintf("%s, version %d, %s", t.Skill, t.Version, t.Status))
+			if t.Quality != nil {
+				row("quality", t.Quality.String())
+			}
 			row("package", t.Package)
 			row("SKILL.md", t.SkillMD)
 		}

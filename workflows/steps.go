@@ -56,6 +56,15 @@ func writeFile(ctx workflow.Context, task flow.TaskRef, doc int) error {
 	return workflow.ExecuteActivity(ctx, flow.WriteFiles, flow.WriteInput{TaskRef: task, Doc: doc}).Get(ctx, nil)
 }
 
+// judge waits no longer than one step of a model may take: a skill goes on
+// without a score sooner than that an opinion holds it back for a day.
+func judge(ctx workflow.Context, task flow.TaskRef) error {
+	pace := task.Pace
+	pace.GiveUp = min(pace.GiveUp, pace.Model)
+	ctx = model(ctx, pace, "judge the draft → model")
+	return workflow.ExecuteActivity(ctx, flow.Judge, task).Get(ctx, nil)
+}
+
 func pack(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Packaged, err error) {
 	ctx = workflow.WithTaskQueue(database(ctx, task.Pace, fmt.Sprintf("render, zip and upload, round %d", round)), flow.QueueBatch)
 	err = workflow.ExecuteActivity(ctx, flow.Package, task).Get(ctx, &out)

@@ -13,6 +13,7 @@ type Commit struct {
 	Doc      search.Doc   // what search is to find; its owner is filled in
 	Near     search.Query // finds what is too similar to create beside
 	MergeSim float64      // cosine from which it is
+	Keep     int          // versions of the skill, 0 for all
 }
 
 // Args are a commit's arguments, as the log of operations remembers them.
@@ -57,5 +58,6 @@ func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (Committe
 		Doc:      search.NewDoc(search.KindSkill, 0, string(t.Package.Status()), text),
 		Near:     s.skillQuery(text, vector, j.spec.Limits.RecallTopK+1),
 		MergeSim: j.spec.Limits.MergeSim,
+		Keep:     j.spec.Limits.KeepVersions,
 	})
 }

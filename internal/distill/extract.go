@@ -15,8 +15,9 @@ import (
 
 // Plan counts the files that a draft wants written.
 type Plan struct {
-	Scripts int // one call writes all of them
-	Docs    int // one call each
+	Scripts int  // one call writes all of them
+	Docs    int  // one call each
+	Judge   bool // beside them, whether the draft is any good
 }
 
 // Extract makes a task's draft and returns the plan of its files. Ended is set
@@ -27,7 +28,7 @@ func (s *Service) Extract(ctx context.Context, ref run.Ref, key string) (plan Pl
 		return Plan{}, t.Stage == EndedTask, err
 	}
 	if t.Draft != nil { // an earlier attempt was here
-		return planOf(*t.Draft), false, nil
+		return j.planOf(*t.Draft), false, nil
 	}
 	stage := prompt.Extract
 	if j.spec.Mode == Simple {
@@ -73,7 +74,7 @@ func (s *Service) Extract(ctx context.Context, ref run.Ref, key string) (plan Pl
 		}
 		return tx.SaveBase(ctx, t)
 	})
-	return planOf(draft), false, err
+	return j.planOf(draft), false, err
 }
 
 func (s *Service) extract(ctx context.Context, j job, t Task, stage prompt.Stage) (draft skill.Draft, notes []string, err error) {
@@ -122,8 +123,8 @@ func lessonsOf(d skill.Draft) skill.Draft {
 	return skill.Draft{Action: d.Action, Target: d.Target, Name: d.Name, Experience: d.Experience, Evidence: d.Evidence, Cited: d.Cited, Confidence: d.Confidence, Reason: d.Reason}
 }
 
-func planOf(d skill.Draft) Plan {
-	return Plan{Scripts: len(unwritten(d.Scripts, Scripts)), Docs: len(unwritten(d.Others, Reference))}
+func (j job) planOf(d skill.Draft) Plan {
+	return Plan{Scripts: len(unwritten(d.Scripts, Scripts)), Docs: len(unwritten(d.Others, Reference)), Judge: j.judged()}
 }
 
 // toolsSeen names the tools that were called, once each, in order.

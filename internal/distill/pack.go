@@ -61,6 +61,8 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 	v.Run, v.TaskKey, v.Lang, v.Origin = ref.Run, t.Key, t.Lang, originDistill
 	v.Model, v.PromptSHA = j.spec.Models["extract"], prompt.Hash(j.spec.Instructions[instructionKey(prompt.Extract, t.Lang)])
 	v.Redactions = j.private.redactions
+	v.Quality = t.Quality
+	p.Poor, p.Asks = t.Quality != nil && t.Quality.Score < j.spec.Limits.MinQuality, j.spec.Approval
 	v.Sources = skill.Ranges(j.run.Conversation, t.Draft.Evidence)
 	return false, s.upload(ctx, t, p, j.spec.NameStyle)
 }
@@ -143,7 +145,8 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 	}
 	p = Package{Skill: head.ID, Base: head.Version, Version: versionOf(head.Name, doc, carried, head.Version+1, head.Version, merged.Summary, violations)}
 	p.Version.Risk = riskOf(p.Version, current)
-	p.Staged = len(p.Version.Risk) > 0 && head.Status == skill.Active
+	p.Staged = (len(p.Version.Risk) > 0 || j.spec.Approval) && head.Status == skill.Active
+	p.Version.Extra, p.basePackage = current.Extra, current.PackageKey
 	p.Same = p.Version.ContentSHA == current.ContentSHA
 	if p.Same {
 		p.Version.ChangeSummary = "says nothing that the skill does not say already"
@@ -181,7 +184,7 @@ func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 
 // usable is h when a distillation may change it, else nil.
 func usable(h *skill.Head) *skill.Head {
-	if h.Pinned || h.Status != skill.Active && h.Status != skill.Candidate {
+	if h.Pinned || h.Status != skill.Active && h.Status != skill.Candidate && h.Status != skill.DraftStatus {
 		return nil
 	}
 	return h
@@ -207,10 +210,14 @@ func freeName(ctx context.Context, tx Tx, name string) (string, error) {
 // package is recorded before its bytes are, so that collection waits.
 func (s *Service) upload(ctx context.Context, t Task, p Package, style string) error {
 	v := &p.Version
+	extra, err := s.carry(ctx, &p)
+	if err != nil {
+		return err
+	}
 	options := skill.RenderOptions{NameStyle: style}
 	markdown := skill.Compose(v.Name, v.Description, []byte(v.Body), options)
 	folder := skill.Folder(v.Name, style)
-	archive, err := skill.Zip(folder, markdown, v.Files)
+	archive, err := skill.Zip(folder, markdown, v.Files, extra...)
 	if err != nil {
 		return err
 	}
@@ -229,6 +236,25 @@ func (s *Service) upload(ctx context.Context, t Task, p Package, style string) e
 	}
 	t.Package = &p
 	return s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error { return tx.SavePackage(ctx, t) })
+}
+
+// carry takes what the package of the version before holds beside SKILL.md,
+// scripts and references into this one, and records what had no room.
+func (s *Service) carry(ctx context.Context, p *Package) ([]skill.File, error) {
+	if len(p.Version.Extra) == 0 {
+		return nil, nil
+	}
+	archive, err := s.Blobs.Get(ctx, p.basePackage)
+	if err != nil {
+		return nil, fmt.Errorf("fetch the package of version %d: %w", p.Base, err)
+	}
+	extra, err := skill.ReadExtras(archive)
+	if err != nil {
+		return nil, err
+	}
+	kept, violations := skill.CarryExtras(p.Version.Files, extra)
+	p.Version.Extra, p.Version.Violations = skill.Extras(kept), append(p.Version.Violations, violations...)
+	return kept, nil
 }
 
 // besidePackage is where the SKILL.md of a package is kept for people to open.

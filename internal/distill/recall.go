@@ -93,9 +93,10 @@ func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string,
 	return out, nil
 }
 
-// skillQuery looks for skills in force or waiting for approval.
+// skillQuery looks for skills in force, waiting for approval, or not good enough
+// yet: what is learnt again makes these better.
 func (s *Service) skillQuery(text string, vector []float32, limit int) search.Query {
-	q := search.Query{Kind: search.KindSkill, States: []string{string(skill.Active), string(skill.Candidate)}, Vector: vector, Space: s.Space, Limit: limit}
+	q := search.Query{Kind: search.KindSkill, States: []string{string(skill.Active), string(skill.Candidate), string(skill.DraftStatus)}, Vector: vector, Space: s.Space, Limit: limit}
 	for _, t := range lexical.Terms(text) {
 		q.Terms = append(q.Terms, t.Hash)
 	}
@@ -133,6 +134,9 @@ func (s *Service) readCandidates(ctx context.Context, t Task) ([]prompt.Candidat
 	err := s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error {
 		for _, c := range t.Candidates {
 			v, err := tx.Version(ctx, c.Skill, c.Version)
+			if isNotFound(err) { // pruned between the search and the row that keeps it
+				continue
+			}
 			if err != nil {
 				return err
 			}

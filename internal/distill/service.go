@@ -40,6 +40,7 @@ type Tx interface {
 	SaveBase(ctx context.Context, t Task) error
 	Memo(ctx context.Context, key [32]byte, fresh time.Duration) (Memo, bool, error)
 	PutMemo(ctx context.Context, key [32]byte, m Memo) error
+	SaveQuality(ctx context.Context, t Task, notes []string) error
 	SaveWritten(ctx context.Context, t Task, kind string, files []WrittenFile) error
 	Written(ctx context.Context, t Task) ([]WrittenFile, error)
 	SavePackage(ctx context.Context, t Task) error
@@ -66,6 +67,7 @@ type Embedder interface {
 // Blobs keeps packages under immutable keys.
 type Blobs interface {
 	Put(ctx context.Context, key string, data []byte) error
+	Get(ctx context.Context, key string) ([]byte, error)
 	Locate(key string) string // for people
 }
 

@@ -47,6 +47,7 @@ const (
 	Recall     = "Recall"
 	Extract    = "Extract"
 	WriteFiles = "WriteFiles"
+	Judge      = "Judge"
 	Package    = "Package"
 	Merge      = "Merge"
 	Commit     = "Commit"
@@ -111,6 +112,7 @@ type Extracted struct {
 	Ended   bool `json:"ended"`
 	Scripts int  `json:"scripts"` // how many; one call writes them all
 	Docs    int  `json:"docs"`    // how many; one call each
+	Judge   bool `json:"judge"`   // the draft is to be judged, too
 }
 
 // WriteInput asks for the scripts (Doc -1) or for one document of a task.

@@ -11,10 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/config"
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
+	"cairn/internal/llm/llmtest"
 	"cairn/internal/skill"
 )
 
@@ -181,4 +183,38 @@ func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
 func (b *bundle) library(fn func(context.Context, library.Tx) error) {
 	b.T.Helper()
 	hosttest.Must(b.T, b.Library.Store.WithLibrary(b.T.Context(), b.Workspace.ID, func(tx library.Tx) error { return fn(b.T.Context(), tx) }))
+}
+
+func TestADraftShowsItsScoreAndIsApproved(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *config.Config) { c.Quality = true })
+	b.Model.On(llmtest.Rule{Stage: "judge", Reply: `{"reason":"Nothing is checked.","score":4}`})
+	head := b.distilled()
+	var list gateway.SkillList
+	for path, want := range map[string]int{"/v1/skills": 1, "/v1/skills?status=draft": 1, "/v1/skills?status=active": 0} {
+		b.get(path).into(http.StatusOK, &list)
+		if len(list.Skills) != want {
+			t.Errorf("%s lists %d skills, want %d", path, len(list.Skills), want)
+		}
+	}
+	var found gateway.SearchResults
+	b.get("/v1/search?q=service+deployment+rollback").into(http.StatusOK, &found)
+	if len(found.Results) != 0 {
+		t.Errorf("search finds %+v", found.Results)
+	}
+	want := skill.Quality{Score: 4, Reason: "Nothing is checked."}
+	var detail gateway.SkillDetail
+	b.get(fmt.Sprintf("/v1/skills/%d", head.ID)).into(http.StatusOK, &detail)
+	if detail.Status != skill.DraftStatus || detail.Quality == nil || *detail.Quality != want {
+		t.Errorf("the skill is %s with %+v", detail.Status, detail.Quality)
+	}
+	var versions gateway.VersionList
+	b.get("/v1/skills/1/versions").into(http.StatusOK, &versions)
+	if len(versions.Versions) != 1 || versions.Versions[0].Quality == nil || *versions.Versions[0].Quality != want {
+		t.Errorf("versions %+v", versions.Versions)
+	}
+	b.post("/v1/skills/1/approve", nil).into(http.StatusOK, &head)
+	if head.Status != skill.Active {
+		t.Errorf("approved: %+v", head)
+	}
 }

@@ -23,6 +23,7 @@ type Tx interface {
 	SetPinned(ctx context.Context, id int64, pinned bool) error
 	CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d search.Doc, vector []float32, space int16) (int64, error)
 	AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d search.Doc, vector []float32, space int16) (number int, err error)
+	PruneVersions(ctx context.Context, id int64, keep int) error
 	PutPending(ctx context.Context, p Pending) (int64, error)
 	Pending(ctx context.Context, id int64) (Pending, error)
 	PendingList(ctx context.Context, max int) ([]Pending, error)
@@ -56,23 +57,26 @@ type Library struct {
 	Space     int16
 	Blobs     Blobs
 	NameStyle string // of the packages that it renders
+
+	KeepVersions int // of each skill, beside those still needed; 0 keeps all
 }
 
 // VersionInfo is a version as a history lists it.
 type VersionInfo struct {
-	Number        int       `json:"version"`
-	Base          int       `json:"base_version"`
-	Description   string    `json:"description"`
-	Origin        string    `json:"origin"`
-	ChangeSummary string    `json:"change_summary"`
-	Model         string    `json:"model,omitempty"`
-	Run           int64     `json:"run,omitempty"`
-	Degraded      []string  `json:"degraded,omitempty"`
-	Violations    []string  `json:"violations,omitempty"`
-	Risk          []string  `json:"risk,omitempty"`
-	PackageKey    string    `json:"package_key"`
-	PackageBytes  int       `json:"package_bytes"`
-	CreatedAt     time.Time `json:"created_at"`
+	Number        int            `json:"version"`
+	Base          int            `json:"base_version"`
+	Description   string         `json:"description"`
+	Origin        string         `json:"origin"`
+	ChangeSummary string         `json:"change_summary"`
+	Model         string         `json:"model,omitempty"`
+	Run           int64          `json:"run,omitempty"`
+	Degraded      []string       `json:"degraded,omitempty"`
+	Violations    []string       `json:"violations,omitempty"`
+	Risk          []string       `json:"risk,omitempty"`
+	Quality       *skill.Quality `json:"quality,omitempty"`
+	PackageKey    string         `json:"package_key"`
+	PackageBytes  int            `json:"package_bytes"`
+	CreatedAt     time.Time      `json:"created_at"`
 }
 
 // Pending is a change that waits for approval.

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Status is where a skill stands. Active and candidate skills are listed; only
-// active ones are given to models.
+// Status is where a skill stands. Active, candidate and draft skills are listed;
+// only active ones are found.
 type Status string
 
 const (
 	Candidate   Status = "candidate" // waits for approval
-	DraftStatus Status = "draft"
+	DraftStatus Status = "draft"     // judged not good enough; a better version or an approval activates it
 	Active      Status = "active"
 	Stale       Status = "stale"
 	Archived    Status = "archived" // keeps its name
@@ -78,6 +78,9 @@ type Version struct {
 	Violations    []string
 	Risk          []string // findings of the scan, never their text
 	Redactions    int      // secrets that were kept from the model
+	Quality       *Quality // nil when nobody judged it
+	Extra         []Extra  // what else its package holds
+	Restores      int      // of a rollback: the version that it went back to
 	Sources       []Source
 	CreatedAt     time.Time
 }

@@ -2,7 +2,7 @@ package store_test
 
 // reviewedGrants are all that anybody but the owner may do. Nothing is granted
 // on a partition: a policy on the parent does not protect a child that is read
-// directly. Append-only tables have no update and no delete.
+// directly. Append-only tables have no update and no delete; versions are only pruned, never changed.
 var reviewedGrants = []string{
 	"api_keys cairn_app: insert, select, update(revoked_at)",
 	"conversations cairn_app: insert, select, update(next_seq title)",
@@ -25,10 +25,10 @@ var reviewedGrants = []string{
 	"pending_writes cairn_app: insert, select, update(decided_at state)",
 	"runs cairn_app: insert, select, update",
 	"search_docs cairn_app: delete, insert, select, update",
-	"skill_files cairn_app: insert, select",
-	"skill_sources cairn_app: insert, select",
+	"skill_files cairn_app: delete, insert, select",
+	"skill_sources cairn_app: delete, insert, select",
 	"skill_uses cairn_app: insert, select, update(outcome)",
-	"skill_versions cairn_app: insert, select",
+	"skill_versions cairn_app: delete, insert, select",
 	"skills cairn_app: insert, select, update(eta head_version last_used_at passes pinned status trials updated_at uses)",
 	"tool_op_log cairn_app: insert, select, update",
 	"workspaces cairn_app: select, update(settings time_zone)",

@@ -76,6 +76,15 @@ func (q Queries) SaveBase(ctx context.Context, t distill.Task) error {
 		WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
+// SaveQuality stores what the judge said of a task's draft, or why it did not.
+func (q Queries) SaveQuality(ctx context.Context, t distill.Task, notes []string) error {
+	raw, err := encodeQuality(t.Quality)
+	if err != nil {
+		return err
+	}
+	return classify("store the draft's quality", q.q.TaskJudged(ctx, dbsqlc.TaskJudgedParams{Quality: raw, Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
+}
+
 // SaveWritten stores files as they were written. A file that was written stays.
 func (q Queries) SaveWritten(ctx context.Context, t distill.Task, kind string, files []distill.WrittenFile) error {
 	p := dbsqlc.TaskFilesPutParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Kind: kind}
@@ -133,6 +142,10 @@ func taskOf(r dbsqlc.DistillTask) (distill.Task, error) {
 		if err := json.Unmarshal(r.Draft, t.Draft); err != nil {
 			return t, fmt.Errorf("decode the draft of task %s: %w", r.TaskKey, err)
 		}
+	}
+	var err error
+	if t.Quality, err = decodeQuality(r.Quality); err != nil {
+		return t, err
 	}
 	if len(r.Package) > 0 {
 		t.Package = new(distill.Package)

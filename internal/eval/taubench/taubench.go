@@ -82,7 +82,7 @@ func OpenLab(ctx context.Context, log io.Writer) (lab Lab, close func(), err err
 		return fail(err)
 	}
 	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_CONFIG=" + os.DevNull}, map[string]string{
-		"DATABASE_URL": stack.DatabaseURL(), "TEMPORAL_ADDRESS": stack.TemporalAddress(), "TEMPORAL_NAMESPACE": stack.TemporalNamespace(), "CAIRN_LOG": "error"})
+		"DATABASE_URL": stack.DatabaseURL(), "TEMPORAL_ADDRESS": stack.TemporalAddress(), "TEMPORAL_NAMESPACE": stack.TemporalNamespace(), "CAIRN_LOG": "error", "SKILL_QUALITY": "off"})
 	if err != nil {
 		return fail(err)
 	}

@@ -75,8 +75,7 @@ func (v *view) callsFor(t tool, forced bool) []string {
 }
 
 func questions(v *view) []string {
-	keys := notice.Distinct(notice.Terms(v.material.Question), 8)
-	return notice.Distinct([]string{strings.Join(keys, " ")}, 1)
+	return notice.Distinct([]string{strings.Join(notice.Distinct(notice.Terms(v.material.Question), 8), " ")}, 1)
 }
 
 func methods(v *view) []string {

@@ -75,8 +75,7 @@ func (v *view) code() string {
 	for _, match := range typedName.FindAllStringSubmatch(v.file.Inputs, -1) {
 		fields = append(fields, fmt.Sprintf("    %q: %q,\n", match[1], match[2]))
 	}
-	purpose := strings.Join(strings.Fields(v.file.Purpose), " ")
-	return fmt.Sprintf(checkScript, purpose, path.Base(v.file.File), strings.Join(fields, ""))
+	return fmt.Sprintf(checkScript, strings.Join(strings.Fields(v.file.Purpose), " "), path.Base(v.file.File), strings.Join(fields, ""))
 }
 
 // markdown writes the one planned document from the draft: its steps to tick
@@ -95,6 +94,15 @@ func (v *view) markdown() string {
 	section("watch", "- ", draft.Experience)
 	section("wishes", "- ", draft.Preference)
 	return out
+}
+
+// score gives the draft up to two points each for what it says of itself, its
+// steps, its triggers, its lessons, and for wishes, tools or examples.
+func (v *view) score() float64 {
+	draft := cmp.Or(v.material.Draft, &prompt.Candidate{})
+	points := func(part []string) int { return min(2, len(part)) }
+	rest := slices.Concat(draft.Preference, draft.Tools, draft.Examples)
+	return float64(points(strings.Fields(draft.Description)) + points(notice.Lines(draft.Procedure)) + points(draft.Trigger) + points(draft.Experience) + points(rest))
 }
 
 // skeletons are the last list of labelled values that the assistant gave, its

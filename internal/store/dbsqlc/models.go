@@ -41,6 +41,7 @@ type DistillTask struct {
 	EndedAt        *time.Time
 	BasedOnSkill   int64
 	BasedOnVersion int32
+	Quality        json.RawMessage
 }
 
 type PendingWrite struct {

@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -211,7 +212,7 @@ const SkillsList = `-- name: SkillsList :many
 select s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
 from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
-where s.workspace_id = $1 and ($2::boolean or s.status in ('active', 'candidate')) order by s.updated_at desc, s.id limit $3
+where s.workspace_id = $1 and ($2::boolean or s.status in ('active', 'candidate', 'draft')) order by s.updated_at desc, s.id limit $3
 `
 
 type SkillsListParams struct {
@@ -346,7 +347,7 @@ func (q *Queries) SourcesPut(ctx context.Context, arg SourcesPutParams) error {
 }
 
 const VersionGet = `-- name: VersionGet :one
-select v.workspace_id, v.skill_id, v.version, v.base_version, v.run_id, v.task_key, v.display_name, v.description, v.body, v.lang, v.content_sha256, v.package_sha256, v.origin, v.change_summary, v.model, v.prompt_sha256, v.degraded, v.violations, v.created_at, v.risk, v.redactions, s.name, s.status, s.head_version, s.created_at as skill_created_at, p.key as package_key, p.bytes as package_bytes
+select v.workspace_id, v.skill_id, v.version, v.base_version, v.run_id, v.task_key, v.display_name, v.description, v.body, v.lang, v.content_sha256, v.package_sha256, v.origin, v.change_summary, v.model, v.prompt_sha256, v.degraded, v.violations, v.created_at, v.risk, v.redactions, v.quality, v.extra, v.restores, s.name, s.status, s.head_version, s.created_at as skill_created_at, p.key as package_key, p.bytes as package_bytes
 from skill_versions v join skills s on s.workspace_id = v.workspace_id and s.id = v.skill_id
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
 where v.workspace_id = $1 and v.skill_id = $2 and v.version = $3
@@ -380,6 +381,9 @@ type VersionGetRow struct {
 	CreatedAt      time.Time
 	Risk           []string
 	Redactions     int32
+	Quality        json.RawMessage
+	Extra          json.RawMessage
+	Restores       int32
 	Name           string
 	Status         string
 	HeadVersion    int32
@@ -413,6 +417,9 @@ func (q *Queries) VersionGet(ctx context.Context, arg VersionGetParams) (Version
 		&i.CreatedAt,
 		&i.Risk,
 		&i.Redactions,
+		&i.Quality,
+		&i.Extra,
+		&i.Restores,
 		&i.Name,
 		&i.Status,
 		&i.HeadVersion,
@@ -425,9 +432,9 @@ func (q *Queries) VersionGet(ctx context.Context, arg VersionGetParams) (Version
 
 const VersionInsert = `-- name: VersionInsert :exec
 insert into skill_versions (workspace_id, skill_id, version, base_version, run_id, task_key, display_name, description, body, lang, content_sha256, package_sha256,
-  origin, change_summary, model, prompt_sha256, degraded, violations, risk, redactions)
+  origin, change_summary, model, prompt_sha256, degraded, violations, risk, redactions, quality, extra, restores)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-  $13, $14, $15, $16, $17, $18, $19, $20)
+  $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
 `
 
 type VersionInsertParams struct {
@@ -451,6 +458,9 @@ type VersionInsertParams struct {
 	Violations    []string
 	Risk          []string
 	Redactions    int32
+	Quality       json.RawMessage
+	Extra         json.RawMessage
+	Restores      int32
 }
 
 func (q *Queries) VersionInsert(ctx context.Context, arg VersionInsertParams) error {
@@ -475,6 +485,9 @@ func (q *Queries) VersionInsert(ctx context.Context, arg VersionInsertParams) er
 		arg.Violations,
 		arg.Risk,
 		arg.Redactions,
+		arg.Quality,
+		arg.Extra,
+		arg.Restores,
 	)
 	return err
 }
