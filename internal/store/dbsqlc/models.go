@@ -74,6 +74,7 @@ type Run struct {
 	CreatedAt      time.Time
 	StartedAt      *time.Time
 	EndedAt        *time.Time
+	OpenedAt       time.Time
 }
 
 type Skill struct {
@@ -91,4 +92,5 @@ type Skill struct {
 	LastUsedAt  *time.Time
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
+	Category    string
 }
