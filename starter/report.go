@@ -60,9 +60,9 @@ func failure(reports []distill.Report) error {
 }
 
 func (s *session) linked(r distill.Report) distill.Report {
-	r.Link = s.link(r.WorkflowID)
+	r.Link = s.WorkflowLink(r.WorkflowID)
 	for i := range r.Tasks {
-		r.Tasks[i].Link = s.link(r.Tasks[i].WorkflowID)
+		r.Tasks[i].Link = s.WorkflowLink(r.Tasks[i].WorkflowID)
 	}
 	return r
 }

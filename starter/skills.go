@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/fault"
+	"cairn/internal/library"
 	"cairn/internal/skill"
 	"cairn/internal/store"
 )
@@ -21,7 +22,7 @@ import (
 func (c *cli) skills() *cobra.Command {
 	cmd := &cobra.Command{Use: "skills", Short: "List, view and export skills", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var all bool
-	list := &cobra.Command{Use: "list", Short: "List the skills of the workspace, the latest change first", Example: "  cairn skills list", Args: cobra.NoArgs,
+	list := &cobra.Command{Use: "list", Short: "List the skills of the workspace by category and name", Example: "  cairn skills list", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listSkills(cmd.Context(), all) }}
 	list.Flags().BoolVar(&all, "all", false, "archived, stale and quarantined ones, too")
 	var version int
@@ -47,14 +48,17 @@ func (c *cli) listSkills(ctx context.Context, all bool) error {
 		return err
 	}
 	defer s.close()
-	var heads []skill.Head
-	const most = 1000
-	err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q store.Queries) (err error) {
-		heads, err = q.Skills(ctx, all, most)
-		return err
-	})
-	if err != nil {
-		return err
+	filter := library.Filter{Limit: library.MostListed}
+	if all {
+		filter.Statuses = skill.Statuses()
+	}
+	heads := []skill.Head{}
+	for more := true; more; more = filter.Cursor != "" {
+		page, err := s.Library.List(ctx, s.workspace.ID, filter)
+		if err != nil {
+			return err
+		}
+		heads, filter.Cursor = append(heads, page.Skills...), page.Next
 	}
 	if c.output == "json" {
 		return c.printJSON(map[string]any{"skills": heads})

@@ -32,6 +32,7 @@ type Tx interface {
 	Channel(ctx context.Context, conversation int64) (string, error)
 	PutTasks(ctx context.Context, ts []Task) error
 	Tasks(ctx context.Context, id int64) ([]Task, error)
+	Progress(ctx context.Context, id int64) (Progress, error)
 	Usage(ctx context.Context, id int64) (run.Usage, error)
 	Calls(ctx context.Context, ref run.Ref) ([]run.Call, error)
 	Task(ctx context.Context, id int64, key string) (Task, error)

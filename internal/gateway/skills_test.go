@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,6 +67,36 @@ func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {
 	}
 	b.get("/v1/skills/1/versions/9").refused(fault.NotFound)
 	b.get("/v1/skills/no-such-skill").refused(fault.NotFound)
+}
+
+func TestTheListOfSkillsIsReadInPages(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	for _, name := range []string{"weather", "rollback", "cooking"} {
+		archive, err := skill.Zip(name, []byte("---\nname: "+name+"\ndescription: How to do it\n---\n\n## Procedure\n\n1. Begin with "+name+"\n"), nil)
+		hosttest.Must(t, err)
+		b.do(request{method: http.MethodPost, path: "/v1/skills/upload", body: archive, header: map[string]string{"Content-Type": "application/zip"}}).into(http.StatusAccepted, nil)
+	}
+	b.admin("update cairn.skills set category = 'kitchen' where name = 'cooking'")
+	var names []string
+	path := "/v1/skills?limit=2"
+	for cursor := ""; ; {
+		var list gateway.SkillList
+		b.get(path+cursor).into(http.StatusOK, &list)
+		for _, s := range list.Skills {
+			names = append(names, s.Category+"/"+s.Name)
+		}
+		if len(list.Skills) > 2 || list.NextCursor == "" {
+			break
+		}
+		cursor = "&cursor=" + url.QueryEscape(list.NextCursor)
+	}
+	if got := strings.Join(names, " "); got != "/rollback /weather kitchen/cooking" {
+		t.Errorf("the list is %s", got)
+	}
+	if p := b.get("/v1/skills?cursor=lost").refused(fault.InvalidArgument); !strings.Contains(p.Hint, "next_cursor") {
+		t.Errorf("of a cursor of nobody's: %+v", p)
+	}
 }
 
 func TestAPackageIsTheStoredFileByteForByte(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/distill"
 	"cairn/internal/host/hosttest"
+	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
 	"cairn/internal/skill"
@@ -66,13 +67,10 @@ func TestAPoorDraftIsKeptButNotFoundUntilItIsBetter(t *testing.T) {
 	if found(b) {
 		t.Error("search shows a draft")
 	}
-	b.Within(func(ctx context.Context, q store.Queries) error {
-		heads, err := q.Skills(ctx, false, 10)
-		if len(heads) != 1 {
-			t.Errorf("%d skills are listed, want the draft", len(heads))
-		}
-		return err
-	})
+	listed, err := b.Library.List(t.Context(), b.Workspace.ID, library.Filter{})
+	if err != nil || len(listed.Skills) != 1 {
+		t.Errorf("%d skills are listed (%v), want the draft", len(listed.Skills), err)
+	}
 
 	second := b.Distill(c2("second")).Tasks[0]
 	if second.Outcome != distill.Updated || second.SkillID != first.SkillID || second.Version != 2 {

@@ -17,6 +17,7 @@ type Tx interface {
 	LockSkills(ctx context.Context) error
 	SkillHead(ctx context.Context, id int64) (skill.Head, error)
 	SkillNamed(ctx context.Context, name string) (skill.Head, error)
+	Skills(ctx context.Context, l Listing) ([]skill.Head, error)
 	Version(ctx context.Context, id int64, number int) (skill.Version, error)
 	Versions(ctx context.Context, id int64, max int) ([]VersionInfo, error)
 	SetStatus(ctx context.Context, id int64, was, status skill.Status) error

@@ -21,10 +21,16 @@ const (
 	Quarantined Status = "quarantined"
 )
 
+// Statuses are all of them.
+func Statuses() []Status {
+	return []Status{Candidate, DraftStatus, Active, Stale, Archived, Quarantined}
+}
+
 // Head is a skill as lists show it: its names and the version in force.
 type Head struct {
 	ID          int64     `json:"id"`
-	Name        string    `json:"name"` // canonical
+	Name        string    `json:"name"`               // canonical
+	Category    string    `json:"category,omitempty"` // lists go by it; empty for none
 	Status      Status    `json:"status"`
 	Version     int       `json:"version"`
 	Pinned      bool      `json:"pinned,omitempty"`

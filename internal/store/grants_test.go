@@ -24,6 +24,7 @@ var reviewedGrants = []string{
 	"packages cairn_system: select(sha256 state touched_at workspace_id)",
 	"pending_writes cairn_app: insert, select, update(decided_at state)",
 	"runs cairn_app: insert, select, update",
+	"runs cairn_system: select(kind opened_at status)",
 	"search_docs cairn_app: delete, insert, select, update",
 	"skill_files cairn_app: delete, insert, select",
 	"skill_sources cairn_app: delete, insert, select",

@@ -75,7 +75,7 @@ func (q Queries) accepted(ctx context.Context, a distill.Accepted) (r run.Run, e
 func (q Queries) Run(ctx context.Context, id int64) (run.Run, error) {
 	row, err := q.q.RunGet(ctx, dbsqlc.RunGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
-		return run.Run{}, fault.New(fault.NotFound, fmt.Sprintf("there is no run %d", id), "`cairn runs list` shows them")
+		return run.Run{}, noRun(id)
 	}
 	if err != nil {
 		return run.Run{}, classify("read the run", err)
@@ -137,6 +137,26 @@ func (q Queries) Reopen(ctx context.Context, r run.Run, workflowID string) error
 		return classify("reopen the tasks", err)
 	}
 	return q.Owe(ctx, DriveRun, fmt.Sprint(r.Ref.Run), driveAfter)
+}
+
+// Progress tells how far a run is, in one small statement.
+func (q Queries) Progress(ctx context.Context, id int64) (distill.Progress, error) {
+	r, err := q.q.RunProgress(ctx, dbsqlc.RunProgressParams{WorkspaceID: q.ws, ID: id})
+	if isNoRows(err) {
+		return distill.Progress{}, noRun(id)
+	}
+	if err != nil {
+		return distill.Progress{}, classify("read the run's progress", err)
+	}
+	out := distill.Progress{Run: id, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Attempt: int(r.Attempt), Tasks: make([]distill.TaskProgress, len(r.Keys)), Calls: int(r.Calls), Tokens: r.Tokens}
+	for i := range r.Keys {
+		out.Tasks[i] = distill.TaskProgress{Key: r.Keys[i], Name: r.Names[i], Stage: distill.Stage(r.Stages[i]), Outcome: distill.Outcome(r.Outcomes[i])}
+	}
+	return out, nil
+}
+
+func noRun(id int64) error {
+	return fault.New(fault.NotFound, fmt.Sprintf("there is no run %d", id), "`cairn runs list` shows them")
 }
 
 // Usage adds up a run's model calls.

@@ -14,16 +14,19 @@ import (
 	"cairn/internal/store/dbsqlc"
 )
 
-// Skills lists skills, the latest change first. Without all, only active,
-// candidate and draft ones.
-func (q Queries) Skills(ctx context.Context, all bool, max int) ([]skill.Head, error) {
-	rows, err := q.q.SkillsList(ctx, dbsqlc.SkillsListParams{WorkspaceID: q.ws, AllStates: all, MaxRows: int32(max)})
+// Skills lists a page of skills in the order of their categories and names.
+func (q Queries) Skills(ctx context.Context, l library.Listing) ([]skill.Head, error) {
+	p := dbsqlc.SkillsPageParams{WorkspaceID: q.ws, AfterCategory: l.After.Category, AfterName: l.After.Name, Holds: storable(l.Holds), MaxRows: int32(l.Max)}
+	for _, s := range l.Statuses {
+		p.States = append(p.States, string(s))
+	}
+	rows, err := q.q.SkillsPage(ctx, p)
 	if err != nil {
 		return nil, classify("list the skills", err)
 	}
 	out := make([]skill.Head, len(rows))
 	for i, r := range rows {
-		out[i] = skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin, Description: r.Description,
+		out[i] = skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin, Description: r.Description,
 			Lang: r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	}
 	return out, nil
@@ -44,7 +47,7 @@ func (q Queries) SkillHead(ctx context.Context, id int64) (skill.Head, error) {
 	if isNoRows(err) {
 		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no skill %d", id), "`cairn skills list` shows them")
 	}
-	h := skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin, Description: r.Description,
+	h := skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin, Description: r.Description,
 		Lang: r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	return h, classify("find the skill", err)
 }
@@ -242,6 +245,6 @@ func (q Queries) indexSkill(ctx context.Context, id int64, d search.Doc, vector 
 }
 
 func headOf(r dbsqlc.Skill) skill.Head {
-	return skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin,
+	return skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin,
 		Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 }

@@ -19,6 +19,7 @@ import (
 	"cairn/internal/distill"
 	"cairn/internal/flow"
 	"cairn/internal/host"
+	"cairn/internal/library"
 	"cairn/internal/run"
 	"cairn/internal/skill"
 	"cairn/internal/store"
@@ -173,7 +174,7 @@ func (l Lab) look(ctx context.Context, conversations []transcript.Conversation, 
 	personal := personalOf(conversations)
 	return l.Host.Store.WithWorkspace(ctx, l.Workspace.ID, func(q store.Queries) error {
 		const most = 1000
-		heads, err := q.Skills(ctx, true, most)
+		heads, err := q.Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: most})
 		if err != nil {
 			return err
 		}

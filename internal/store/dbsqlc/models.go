@@ -75,6 +75,7 @@ type Run struct {
 	CreatedAt      time.Time
 	StartedAt      *time.Time
 	EndedAt        *time.Time
+	OpenedAt       time.Time
 }
 
 type Skill struct {
@@ -92,4 +93,5 @@ type Skill struct {
 	LastUsedAt  *time.Time
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
+	Category    string
 }

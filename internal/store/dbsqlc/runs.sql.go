@@ -12,7 +12,7 @@ import (
 )
 
 const RunByKey = `-- name: RunByKey :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at from runs where workspace_id = $1 and kind = $2 and business_key = $3
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, opened_at from runs where workspace_id = $1 and kind = $2 and business_key = $3
 order by generation desc limit 1
 `
 
@@ -43,6 +43,7 @@ func (q *Queries) RunByKey(ctx context.Context, arg RunByKeyParams) (Run, error)
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.EndedAt,
+		&i.OpenedAt,
 	)
 	return i, err
 }
@@ -75,7 +76,7 @@ func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) (int64, error) {
 }
 
 const RunGet = `-- name: RunGet :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at from runs where workspace_id = $1 and id = $2
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, opened_at from runs where workspace_id = $1 and id = $2
 `
 
 type RunGetParams struct {
@@ -104,6 +105,7 @@ func (q *Queries) RunGet(ctx context.Context, arg RunGetParams) (Run, error) {
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.EndedAt,
+		&i.OpenedAt,
 	)
 	return i, err
 }
@@ -143,7 +145,7 @@ func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (int64, er
 }
 
 const RunLock = `-- name: RunLock :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at from runs where workspace_id = $1 and id = $2 for no key update
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, opened_at from runs where workspace_id = $1 and id = $2 for no key update
 `
 
 type RunLockParams struct {
@@ -172,12 +174,62 @@ func (q *Queries) RunLock(ctx context.Context, arg RunLockParams) (Run, error) {
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.EndedAt,
+		&i.OpenedAt,
+	)
+	return i, err
+}
+
+const RunProgress = `-- name: RunProgress :one
+select r.status, r.outcome, r.attempt, t.keys::text[] as keys, t.names::text[] as names, t.stages::text[] as stages, t.outcomes::text[] as outcomes,
+  c.calls::bigint as calls, c.tokens::bigint as tokens
+from runs r, lateral (
+  select coalesce(array_agg(x.task_key order by x.position), '{}') as keys, coalesce(array_agg(x.name order by x.position), '{}') as names,
+    coalesce(array_agg(x.stage order by x.position), '{}') as stages, coalesce(array_agg(x.outcome order by x.position), '{}') as outcomes
+  from distill_tasks x where x.workspace_id = r.workspace_id and x.run_id = r.id
+) t, lateral (
+  select count(*) as calls, coalesce(sum(y.input_tokens + y.output_tokens), 0) as tokens from llm_calls y where y.workspace_id = r.workspace_id and y.run_id = r.id
+) c
+where r.workspace_id = $1 and r.id = $2
+`
+
+type RunProgressParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+type RunProgressRow struct {
+	Status   string
+	Outcome  string
+	Attempt  int32
+	Keys     []string
+	Names    []string
+	Stages   []string
+	Outcomes []string
+	Calls    int64
+	Tokens   int64
+}
+
+// What changes while a run is watched, small enough to be asked several times a
+// second by everybody who watches.
+func (q *Queries) RunProgress(ctx context.Context, arg RunProgressParams) (RunProgressRow, error) {
+	row := q.db.QueryRow(ctx, RunProgress, arg.WorkspaceID, arg.ID)
+	var i RunProgressRow
+	err := row.Scan(
+		&i.Status,
+		&i.Outcome,
+		&i.Attempt,
+		&i.Keys,
+		&i.Names,
+		&i.Stages,
+		&i.Outcomes,
+		&i.Calls,
+		&i.Tokens,
 	)
 	return i, err
 }
 
 const RunReopen = `-- name: RunReopen :execrows
-update runs set status = 'accepted', outcome = '', reason = '', attempt = attempt + 1, workflow_id = $1, ended_at = null
+update runs set status = 'accepted', outcome = '', reason = '', attempt = attempt + 1, workflow_id = $1, opened_at = now(), ended_at = null
 where workspace_id = $2 and id = $3 and status = 'ended' and attempt = $4
 `
 
