@@ -44,7 +44,7 @@ func (s *Service) askRounds(ctx context.Context, j job, q question) error {
 		return fmt.Errorf("render the material of %s: %w", q.step, err)
 	}
 	req := llm.Request{
-		Model: j.spec.Models[q.role], System: j.spec.Instructions[instructionKey(q.stage, q.lang)], User: user,
+		Model: j.spec.Models[q.role], System: j.spec.Instructions[instructionKey(q.stage, q.lang)], Messages: llm.User(user),
 		Schema: &llm.Schema{Name: q.stage.Schema(), JSON: schemas.Model(q.stage.Schema())},
 		Label:  llm.Label{Stage: q.role, Run: fmt.Sprint(j.run.Ref.Run), Task: q.task, File: q.file},
 	}
@@ -63,7 +63,7 @@ func (s *Service) askRounds(ctx context.Context, j job, q question) error {
 		if round == j.spec.Limits.Repairs {
 			return fault.New(fault.ModelInvalid, fmt.Sprintf("%s: no usable answer after %d repairs: %v", q.step, round, problem), "")
 		}
-		req.Turns = append(req.Turns, llm.Repair(q.lang, reply.Text, problem)...)
+		req.Messages = append(req.Messages, llm.Repair(q.lang, reply.Text, problem)...)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestARunHasAtMostSoManyCallsInFlight(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range callers {
 		wait.Go(func() {
-			_, err := b.Call(t.Context(), run.CallKey{Ref: b.run, Step: fmt.Sprint(i)}, llm.Request{Model: "scripted", User: "hi"}, parallel)
+			_, err := b.Call(t.Context(), run.CallKey{Ref: b.run, Step: fmt.Sprint(i)}, llm.Request{Model: "scripted", Messages: llm.User("hi")}, parallel)
 			if err != nil {
 				t.Error(err)
 			}
@@ -74,7 +74,7 @@ func TestOneRunDoesNotWaitForAnothersPlaces(t *testing.T) {
 	var wait sync.WaitGroup
 	for _, ref := range []run.Ref{b.run, second} {
 		wait.Go(func() {
-			if _, err := b.Call(t.Context(), run.CallKey{Ref: ref, Step: "s"}, llm.Request{Model: "scripted", User: "hi"}, 1); err != nil {
+			if _, err := b.Call(t.Context(), run.CallKey{Ref: ref, Step: "s"}, llm.Request{Model: "scripted", Messages: llm.User("hi")}, 1); err != nil {
 				t.Error(err)
 			}
 		})

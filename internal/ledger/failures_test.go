@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/llm"
+	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
 )
 
@@ -99,5 +100,38 @@ func TestTheFallBackIsTakenOnce(t *testing.T) {
 	}
 	if sent := b.model.requests(); len(sent) != 3 || sent[2] != sent[1] {
 		t.Errorf("sent %q, want the stored plain request at once", sent)
+	}
+}
+
+// What an endpoint turns down one after the other is left out one after the other.
+func TestAnEndpointWithoutOptionsIsAskedOnceMoreWithout(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	srv := llmtest.New(t)
+	srv.On(llmtest.Rule{Stage: "test", Nth: 1, Status: 400, Reply: "unknown response_format json_schema"})
+	srv.On(llmtest.Rule{Stage: "test", Nth: 2, Status: 400, Reply: "tool_choice none is not supported"})
+	srv.On(llmtest.Rule{Stage: "test", Calls: []llm.ToolCall{{Name: "look", Arguments: "{}"}}})
+	b.Model = llm.OpenAI(llm.Config{BaseURL: srv.URL})
+	for range 2 {
+		r, err := b.ask(t.Context(), "s", "hi", withSchema, func(r *llm.Request) {
+			r.Tools, r.ToolChoice, r.Temperature = []llm.Tool{{Name: "look"}}, llm.ChooseNone, new(0.0)
+		})
+		if err != nil || len(r.Calls) != 1 || r.Calls[0] != (llm.ToolCall{ID: "call_0", Name: "look", Arguments: "{}"}) {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	calls := srv.Requests()
+	if len(calls) != 3 {
+		t.Fatalf("%d requests, want 3", len(calls))
+	}
+	for i, want := range []string{"response_format tool_choice temperature", "tool_choice temperature", ""} {
+		for _, option := range []string{"response_format", "tool_choice", "temperature"} {
+			if strings.Contains(string(calls[i].Body), `"`+option+`":`) != strings.Contains(want, option) {
+				t.Errorf("request %d: %s, want of the options %q", i, calls[i].Body, want)
+			}
+		}
+	}
+	if n := b.number("select count(*) from llm_calls where request = $1 and tool_calls->0->>'name' = 'look'", string(calls[2].Body)); n != 1 {
+		t.Error("the stored request is not the one that was answered")
 	}
 }

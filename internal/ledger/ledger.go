@@ -152,19 +152,19 @@ func (l *Ledger) admit(ctx context.Context, w Wish) (Ticket, error) {
 }
 
 // send makes the request under a lease that it keeps alive, and writes down a
-// failure. An endpoint that does not know response_format gets the request once
-// more without it.
+// failure. An endpoint that does not know something of the request gets it once
+// more without.
 func (l *Ledger) send(ctx context.Context, w Wish, req llm.Request, p llm.Prepared) (llm.Reply, error) {
 	stop := l.keepLease(ctx, w)
 	defer stop()
 	reply, err := l.Model.Send(ctx, p)
-	var failed *llm.Error
-	if errors.As(err, &failed) && failed.Class == llm.NoSchema {
-		reply, err = l.sendPlain(ctx, w, req)
+	for plainer, ok := llm.Plainer(req, err); ok; plainer, ok = llm.Plainer(plainer, err) {
+		reply, err = l.sendInstead(ctx, w, plainer)
 	}
 	if err == nil {
 		return reply, nil
 	}
+	var failed *llm.Error
 	class, unknown := "", true // a cancelled caller cannot tell what the endpoint did
 	if errors.As(err, &failed) {
 		class, unknown = string(failed.Class), failed.Sent && failed.Status == 0
@@ -175,16 +175,16 @@ func (l *Ledger) send(ctx context.Context, w Wish, req llm.Request, p llm.Prepar
 	return llm.Reply{}, fmt.Errorf("%s: %w", w.Key.Step, err)
 }
 
-// sendPlain stores and sends req with its schema as text.
-func (l *Ledger) sendPlain(ctx context.Context, w Wish, req llm.Request) (llm.Reply, error) {
-	plain, err := l.Model.Prepare(llm.WithoutSchema(req))
+// sendInstead stores and sends a plainer request than the one that was turned down.
+func (l *Ledger) sendInstead(ctx context.Context, w Wish, plainer llm.Request) (llm.Reply, error) {
+	prepared, err := l.Model.Prepare(plainer)
 	if err != nil {
-		return llm.Reply{}, fmt.Errorf("prepare without a schema: %w", err)
+		return llm.Reply{}, fmt.Errorf("prepare a plainer request: %w", err)
 	}
-	if err := l.Store.ReplaceCall(ctx, w.Key, w.Holder, plain, sha256.Sum256(plain.Body)); err != nil {
-		return llm.Reply{}, fmt.Errorf("store the request without a schema: %w", err)
+	if err := l.Store.ReplaceCall(ctx, w.Key, w.Holder, prepared, sha256.Sum256(prepared.Body)); err != nil {
+		return llm.Reply{}, fmt.Errorf("store a plainer request: %w", err)
 	}
-	return l.Model.Send(ctx, plain)
+	return l.Model.Send(ctx, prepared)
 }
 
 // keepLease extends the lease until the returned function is called.

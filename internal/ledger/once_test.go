@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -14,10 +15,13 @@ import (
 func TestASecondCallReturnsTheStoredReply(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	want := llm.Reply{Text: "hello", Refusal: "no", Finish: "stop", Model: "other", Usage: llm.Usage{Input: 7, Output: 3, Estimated: true}}
+	want := llm.Reply{Text: "hello", Refusal: "no", Finish: "tool_calls", Calls: []llm.ToolCall{
+		{ID: "call_0", Name: "memory_save", Arguments: `{ "b" : 1.0, "a":"退款 \u0041" }`},
+		{ID: "x", Name: "memory_save", Arguments: `{"cut`}, {ID: "y", Name: "memory_list"}},
+		Model: "other", Usage: llm.Usage{Input: 7, Output: 3, Estimated: true}}
 	b.model.answers(func(context.Context, int, string) (llm.Reply, error) { return want, nil })
 	for range 3 {
-		if got, err := b.ask(t.Context(), "s", "hi"); err != nil || got != want {
+		if got, err := b.ask(t.Context(), "s", "hi"); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}
@@ -35,7 +39,7 @@ func TestStepsRoundsAndRunsHaveKeysOfTheirOwn(t *testing.T) {
 	second := b.newRun("second")
 	replies := map[string]bool{}
 	for _, k := range []run.CallKey{{Ref: b.run, Step: "a"}, {Ref: b.run, Step: "a", Round: 1}, {Ref: b.run, Step: "b"}, {Ref: second, Step: "a"}} {
-		r, err := b.Call(t.Context(), k, llm.Request{Model: "scripted", User: "the same"}, 0)
+		r, err := b.Call(t.Context(), k, llm.Request{Model: "scripted", Messages: llm.User("the same")}, 0)
 		hosttest.Must(t, err)
 		replies[r.Text] = true
 	}

@@ -67,7 +67,7 @@ func (b *bundle) newRun(key string) run.Ref {
 
 // ask calls step with a request that says what.
 func (b *bundle) ask(ctx context.Context, step, what string, change ...func(*llm.Request)) (llm.Reply, error) {
-	r := llm.Request{Model: "scripted", User: what, MaxTokens: 100, Label: llm.Label{Stage: "test", Task: step}}
+	r := llm.Request{Model: "scripted", Messages: llm.User(what), MaxTokens: 100, Label: llm.Label{Stage: "test", Task: step}}
 	for _, f := range change {
 		f(&r)
 	}
@@ -125,7 +125,7 @@ type model struct {
 }
 
 func (m *model) Prepare(r llm.Request) (llm.Prepared, error) {
-	body, err := json.Marshal(map[string]any{"user": r.User, "schema": r.Schema != nil})
+	body, err := json.Marshal(map[string]any{"user": r.Messages[0].Content, "schema": r.Schema != nil})
 	return llm.Prepared{Model: r.Model, Body: body, Label: r.Label}, err
 }
 

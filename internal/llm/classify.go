@@ -29,6 +29,7 @@ var (
 	tooLong = regexp.MustCompile(`(?i)context.?length|context window|context size|maximum context|too many tokens|` +
 		`prompt is too long|input is too long|input token count|reduce the length|request too large|上下文长度|输入过长`)
 	outOfMoney = regexp.MustCompile(`(?i)insufficient_quota|billing_hard_limit|exceeded your current quota|insufficient (balance|credits?)|余额不足|欠费`)
+	optionTalk = regexp.MustCompile(`(?i)tool_choice|tool choice|temperature`)
 	schemaTalk = regexp.MustCompile(`(?i)response_format|json_schema|json_object|structured output`)
 )
 
@@ -46,7 +47,7 @@ func (e *Endpoint) rejected(answer *http.Response, request []byte) *Error {
 	contents, _ := io.ReadAll(answer.Body)
 	said := readEndpointError(contents)
 	failure := &Error{
-		Class:      classOf(answer.StatusCode, said, structured(request)),
+		Class:      classOf(answer.StatusCode, said, request),
 		Status:     answer.StatusCode,
 		RetryAfter: retryAfter(answer.Header, time.Now()),
 		Sent:       true,
@@ -67,15 +68,15 @@ func (e *Endpoint) rejected(answer *http.Response, request []byte) *Error {
 	return failure
 }
 
-// structured tells whether a request asked for a response_format. Inside a
-// message the quotes would be escaped.
-func structured(request []byte) bool {
-	return bytes.Contains(request, []byte(`"response_format":`))
+// has tells whether a request sets a parameter. Inside a message the quotes
+// would be escaped.
+func has(request []byte, parameter string) bool {
+	return bytes.Contains(request, []byte(`"`+parameter+`":`))
 }
 
-// classOf is the mapping of spec/temporal.md §3. formatted tells whether the
-// request had a response_format that could be to blame.
-func classOf(status int, said endpointError, formatted bool) Class {
+// classOf says what an answer to request means; a parameter can only be to
+// blame when the request has it.
+func classOf(status int, said endpointError, request []byte) Class {
 	words := fmt.Sprint(said.Message, " ", said.Type, " ", said.Code, " ", said.Param)
 	switch {
 	case status == 401 || status == 402 || status == 403:
@@ -84,8 +85,10 @@ func classOf(status int, said endpointError, formatted bool) Class {
 		return Auth
 	case status == 413, (status == 400 || status == 422) && tooLong.MatchString(words):
 		return ContextLength
-	case (status == 400 || status == 422) && formatted && schemaTalk.MatchString(words):
+	case (status == 400 || status == 422) && has(request, "response_format") && schemaTalk.MatchString(words):
 		return NoSchema
+	case (status == 400 || status == 422) && (has(request, "tool_choice") || has(request, "temperature")) && optionTalk.MatchString(words):
+		return NoOption
 	case status == 408 || status == 409 || status == 429:
 		return Retryable
 	case status >= 500 && status != 501:
@@ -139,6 +142,7 @@ func (e *Error) Fault() *fault.Error {
 		Auth:          fault.ModelAuth,
 		ContextLength: fault.ModelContext,
 		NoSchema:      fault.ModelRejected,
+		NoOption:      fault.ModelRejected,
 	}[e.Class]
 	return fault.New(code, e.Message, "")
 }

@@ -13,7 +13,9 @@ func TestStatusesMapToClasses(t *testing.T) {
 		said   string
 		want   Class
 	}{
-		{400, "bad temperature", Fatal},
+		{400, "bad top_p", Fatal},
+		{400, "tool_choice 'none' is not supported", NoOption},
+		{422, "Unsupported value: 'temperature' does not support 0 with this model", NoOption},
 		{400, "This model's maximum context length is 8192 tokens", ContextLength},
 		{400, "prompt is too long: 210000 tokens > 200000 maximum", ContextLength},
 		{400, "Invalid schema for response_format 'task'", NoSchema},
@@ -28,8 +30,18 @@ func TestStatusesMapToClasses(t *testing.T) {
 		{500, "", Retryable}, {502, "", Retryable}, {503, "maximum context", Retryable}, {504, "", Retryable}, {529, "", Retryable},
 		{501, "", Fatal},
 	} {
-		if got := classOf(test.status, endpointError{Message: test.said}, true); got != test.want {
+		if got := classOf(test.status, endpointError{Message: test.said}, []byte(`{"response_format":{},"tool_choice":"none"}`)); got != test.want {
 			t.Errorf("%d %q: got %s, want %s", test.status, test.said, got, test.want)
+		}
+	}
+}
+
+func TestAParameterThatWasNotSentIsNotToBlame(t *testing.T) {
+	t.Parallel()
+	request := []byte(`{"messages":[{"content":"\"response_format\": \"tool_choice\":"}]}`)
+	for _, said := range []string{"response_format is unknown", "tool_choice is unknown", "temperature is unknown"} {
+		if got := classOf(400, endpointError{Message: said}, request); got != Fatal {
+			t.Errorf("%q: got %s", said, got)
 		}
 	}
 }

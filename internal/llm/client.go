@@ -11,7 +11,7 @@ import (
 // Client is a Model behind an OpenAI-compatible endpoint.
 //
 //	model := llm.OpenAI(llm.Config{BaseURL: "http://localhost:11434/v1"})
-//	prepared, err := model.Prepare(llm.Request{Model: "qwen3", System: "Answer in one word.", User: "Is it raining?"})
+//	prepared, err := model.Prepare(llm.Request{Model: "qwen3", System: "Answer in one word.", Messages: llm.User("Is it raining?")})
 //	… store prepared …
 //	reply, err := model.Send(ctx, prepared)
 type Client struct {

@@ -3,8 +3,7 @@ package llm_test
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
-	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -16,8 +15,9 @@ import (
 var (
 	schema  = &llm.Schema{Name: "task", JSON: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}`)}
 	request = llm.Request{
-		Model: "scripted", System: "Name the <task>.", User: "{\"messages\":[\"退款 & \u2028 more\"]}", MaxTokens: 50,
-		Turns:  []llm.Turn{{Role: "assistant", Content: "oops"}, {Role: "user", Content: "again"}},
+		Model: "scripted", System: "Name the <task>.", MaxTokens: 50,
+		Messages: []llm.Message{{Role: llm.RoleUser, Content: "{\"messages\":[\"退款 & \u2028 more\"]}"},
+			{Role: llm.RoleAssistant, Content: "oops"}, {Role: llm.RoleUser, Content: "again"}},
 		Schema: schema, Label: llm.Label{Stage: "extract", Run: "r-1", Task: "退款 task", File: "a.py"},
 	}
 )
@@ -55,7 +55,7 @@ func TestSendPostsThePreparedBytesOnceWithItsLabel(t *testing.T) {
 		t.Fatalf("sent %d requests, the first %s\nwant one, %s", len(calls), calls[0].Body, prepared.Body)
 	}
 	want := llm.Reply{Text: `{"name":"x"}`, Finish: "stop", Model: "scripted", Usage: llm.Usage{Input: 7, Output: 3}}
-	if reply != want {
+	if !reflect.DeepEqual(reply, want) {
 		t.Fatalf("got %+v, want %+v", reply, want)
 	}
 }
@@ -116,7 +116,7 @@ func TestPrepareRefusesWhatCannotBeSent(t *testing.T) {
 		want   fault.Code
 	}{
 		"no model":       {llm.Config{}, func(r *llm.Request) { r.Model = "" }, fault.Misconfigured},
-		"role":           {llm.Config{}, func(r *llm.Request) { r.Turns = []llm.Turn{{Role: "tool"}} }, fault.InvalidArgument},
+		"role":           {llm.Config{}, func(r *llm.Request) { r.Messages = []llm.Message{{Role: "oracle"}} }, fault.InvalidArgument},
 		"no messages":    {llm.Config{}, func(r *llm.Request) { *r = llm.Request{Model: "m"} }, fault.InvalidArgument},
 		"broken schema":  {llm.Config{}, func(r *llm.Request) { r.Schema = &llm.Schema{JSON: json.RawMessage("{")} }, fault.InvalidArgument},
 		"structured":     {llm.Config{Structured: "yaml"}, func(*llm.Request) {}, fault.Misconfigured},
@@ -143,7 +143,7 @@ func TestRefusalsAreReplies(t *testing.T) {
 		"field": "No.", "filter": "the endpoint's content filter stopped the reply",
 		"words": "I'm sorry, but I can't help with that.", "answer": "",
 	} {
-		reply, err := model.Send(t.Context(), prepare(t, model, llm.Request{Model: "m", User: "u", Label: llm.Label{Stage: stage}}))
+		reply, err := model.Send(t.Context(), prepare(t, model, llm.Request{Model: "m", Messages: llm.User("u"), Label: llm.Label{Stage: stage}}))
 		if err != nil || reply.Refusal != want {
 			t.Errorf("%s: got %q, %v, want %q", stage, reply.Refusal, err, want)
 		}
@@ -158,7 +158,7 @@ func TestUsageIsEstimatedWhenTheEndpointDoesNotCount(t *testing.T) {
 	send := func(config llm.Config, stage string) llm.Usage {
 		config.BaseURL = srv.URL
 		model := llm.OpenAI(config)
-		reply, err := model.Send(t.Context(), prepare(t, model, llm.Request{Model: "m", System: "12345678", User: "你好", Label: llm.Label{Stage: stage}}))
+		reply, err := model.Send(t.Context(), prepare(t, model, llm.Request{Model: "m", System: "12345678", Messages: llm.User("你好"), Label: llm.Label{Stage: stage}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,21 +175,12 @@ func TestUsageIsEstimatedWhenTheEndpointDoesNotCount(t *testing.T) {
 	}
 }
 
-// handlerTransport is how the offline model is called: no network.
-type handlerTransport struct{ http.Handler }
-
-func (h handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	recorder := httptest.NewRecorder()
-	h.ServeHTTP(recorder, r)
-	return recorder.Result(), nil
-}
-
 func TestAHandlerInTheProcessCanAnswer(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
 	srv.On(llmtest.Rule{Reply: "in process"})
-	model := llm.OpenAI(llm.Config{BaseURL: "http://offline.invalid/v1", Offline: true, HTTPClient: &http.Client{Transport: handlerTransport{srv}}})
-	reply, err := model.Send(t.Context(), prepare(t, model, llm.Request{Model: "m", User: "u"}))
+	model := llm.OpenAI(llm.Config{BaseURL: "http://offline.invalid/v1", Offline: true, HTTPClient: llm.InProcess(srv)})
+	reply, err := model.Send(t.Context(), prepare(t, model, llm.Request{Model: "m", Messages: llm.User("u")}))
 	if err != nil || reply.Text != "in process" || !model.Offline() {
 		t.Fatalf("got %+v, %v", reply, err)
 	}

@@ -3,6 +3,7 @@ package llm_test
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -87,7 +88,7 @@ func TestRepairShowsTheReplyAndTheProblem(t *testing.T) {
 		"zh": "你的回复不符合要求：name: missing\n请只回复修正后的 JSON。",
 	} {
 		turns := llm.Repair(language, `{"a":1}`, problem)
-		if len(turns) != 2 || turns[0] != (llm.Turn{Role: "assistant", Content: `{"a":1}`}) || turns[1] != (llm.Turn{Role: "user", Content: want}) {
+		if !reflect.DeepEqual(turns, []llm.Message{{Role: llm.RoleAssistant, Content: `{"a":1}`}, {Role: llm.RoleUser, Content: want}}) {
 			t.Errorf("%s: got %+v", language, turns)
 		}
 	}

@@ -49,7 +49,7 @@ func TestFailuresAreClassed(t *testing.T) {
 			}
 			model := llm.OpenAI(llm.Config{BaseURL: srv.URL})
 			// A reused connection is where HTTP clients like to send twice.
-			if _, err := model.Send(t.Context(), prepare(t, model, llm.Request{Model: "m", User: "u", Label: llm.Label{Stage: "warm"}})); err != nil {
+			if _, err := model.Send(t.Context(), prepare(t, model, llm.Request{Model: "m", Messages: llm.User("u"), Label: llm.Label{Stage: "warm"}})); err != nil {
 				t.Fatal(err)
 			}
 			r := request

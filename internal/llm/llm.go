@@ -7,24 +7,21 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
 // Request is what a use-case asks of a model.
 type Request struct {
-	Model     string
-	System    string  // instructions
-	User      string  // the fenced material
-	Turns     []Turn  // what followed, oldest first: earlier replies and the repairs asked for
-	Schema    *Schema // the JSON the reply must be; nil for free text
-	MaxTokens int     // 0 leaves it to the endpoint
-	Label     Label
-}
-
-// Turn is one more message after System and User.
-type Turn struct {
-	Role    string `json:"role"` // assistant or user
-	Content string `json:"content"`
+	Model       string
+	System      string     // instructions
+	Messages    []Message  // what is asked and what followed, oldest first
+	Schema      *Schema    // the JSON the reply must be; nil for free text
+	Tools       []Tool     // what the model may call, sent in this order
+	ToolChoice  ToolChoice // "" leaves it to the model; ignored without Tools
+	MaxTokens   int        // 0 leaves it to the endpoint
+	Temperature *float64   // 0 to 2, nil leaves it to the endpoint
+	Label       Label
 }
 
 // Schema is a JSON Schema with a root object, every property required.
@@ -51,11 +48,17 @@ type Prepared struct {
 
 // Reply is a model's answer.
 type Reply struct {
-	Text    string `json:"text"`
-	Refusal string `json:"refusal,omitempty"` // the endpoint's refusal text, empty when it answered
-	Finish  string `json:"finish"`            // stop, length, tool_calls, content_filter
-	Model   string `json:"model"`             // as the endpoint names it
-	Usage   Usage  `json:"usage"`
+	Text    string     `json:"text"`
+	Calls   []ToolCall `json:"calls,omitempty"`   // in the model's order, each with an id of its own; they may come despite ChooseNone
+	Refusal string     `json:"refusal,omitempty"` // the endpoint's refusal text, empty when it answered
+	Finish  string     `json:"finish"`            // stop, length (calls may be cut off), tool_calls, content_filter
+	Model   string     `json:"model"`             // as the endpoint names it
+	Usage   Usage      `json:"usage"`
+}
+
+// Empty tells that the model said nothing, called nothing and refused nothing.
+func (r Reply) Empty() bool {
+	return strings.TrimSpace(r.Text) == "" && len(r.Calls) == 0 && r.Refusal == ""
 }
 
 // Usage counts a call. Estimated is set when the endpoint did not count.
@@ -82,6 +85,7 @@ const (
 	Auth          Class = "auth"           // 401, 402, 403, insufficient_quota
 	ContextLength Class = "context_length" // shrink and send once more
 	NoSchema      Class = "no_schema"      // the endpoint does not know response_format; send again without
+	NoOption      Class = "no_option"      // the endpoint does not take tool_choice or temperature; send again without
 )
 
 // Error is a failed Send.

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"encoding/json"
+	"errors"
 	"net/url"
 	"slices"
 
@@ -42,6 +43,18 @@ func (c *Client) render(r Request) (openai.ChatCompletionNewParams, error) {
 		return params, err
 	}
 	params.Messages = messages
+	if params.Tools, err = toolsOf(r); err != nil {
+		return params, err
+	}
+	switch {
+	case r.ToolChoice == ChooseNone && len(r.Tools) > 0: // without tools endpoints refuse it
+		params.ToolChoice.OfAuto = param.NewOpt(string(ChooseNone))
+	case r.ToolChoice != ChooseAuto && r.ToolChoice != ChooseNone:
+		return params, fault.New(fault.InvalidArgument, "tool choice "+quote(string(r.ToolChoice))+" of a model request is unknown", "use none, or leave it empty")
+	}
+	if r.Temperature != nil {
+		params.Temperature = param.NewOpt(*r.Temperature)
+	}
 	if r.MaxTokens > 0 {
 		// OpenAI's reasoning models refuse max_tokens; many other servers know nothing else.
 		if base, err := url.Parse(c.config.base()); err == nil && base.Hostname() == "api.openai.com" {
@@ -51,30 +64,6 @@ func (c *Client) render(r Request) (openai.ChatCompletionNewParams, error) {
 		}
 	}
 	return params, nil
-}
-
-func messagesOf(r Request) ([]openai.ChatCompletionMessageParamUnion, error) {
-	var messages []openai.ChatCompletionMessageParamUnion
-	if r.System != "" {
-		messages = append(messages, openai.SystemMessage(r.System))
-	}
-	if r.User != "" {
-		messages = append(messages, openai.UserMessage(r.User))
-	}
-	for _, turn := range r.Turns {
-		switch turn.Role {
-		case "assistant":
-			messages = append(messages, openai.AssistantMessage(turn.Content))
-		case "user":
-			messages = append(messages, openai.UserMessage(turn.Content))
-		default:
-			return nil, fault.New(fault.InvalidArgument, "turn "+quote(turn.Role)+" of a model request has an unknown role", "use assistant or user")
-		}
-	}
-	if len(messages) == 0 {
-		return nil, fault.Newf(fault.InvalidArgument, "the request of stage %q has no messages", r.Label.Stage)
-	}
-	return messages, nil
 }
 
 // WithoutSchema moves r's schema into the system message as text: what an
@@ -123,4 +112,27 @@ func strictNode(node any) bool {
 		}
 	}
 	return true
+}
+
+// WithoutOptions leaves out what only some endpoints take: what to send after a
+// NoOption.
+func WithoutOptions(r Request) Request {
+	r.ToolChoice, r.Temperature = ChooseAuto, nil
+	return r
+}
+
+// Plainer is r without what err says that the endpoint does not know; false
+// when there is nothing to leave out.
+func Plainer(r Request, err error) (Request, bool) {
+	var failed *Error
+	if !errors.As(err, &failed) {
+		return r, false
+	}
+	switch {
+	case failed.Class == NoSchema && r.Schema != nil:
+		return WithoutSchema(r), true
+	case failed.Class == NoOption && (r.ToolChoice != ChooseAuto || r.Temperature != nil):
+		return WithoutOptions(r), true
+	}
+	return r, false
 }

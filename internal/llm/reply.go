@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/openai/openai-go/v3"
 )
@@ -32,6 +33,7 @@ func (e *Endpoint) readReply(answer []byte, p Prepared) (Reply, error) {
 	choice := completion.Choices[0]
 	reply := Reply{
 		Text:   choice.Message.Content,
+		Calls:  callsOf(choice.Message, p.Body),
 		Finish: choice.FinishReason,
 		Model:  completion.Model,
 		Usage:  Usage{Input: int(completion.Usage.PromptTokens), Output: int(completion.Usage.CompletionTokens)},
@@ -40,17 +42,48 @@ func (e *Endpoint) readReply(answer []byte, p Prepared) (Reply, error) {
 		reply.Model = p.Model
 	}
 	if reply.Usage.Input <= 0 {
-		reply.Usage = Usage{Input: estimateRequest(p.Body), Output: EstimateTokens(reply.Text), Estimated: true}
+		reply.Usage = Usage{Input: estimateRequest(p.Body), Output: estimateReply(reply), Estimated: true}
+	}
+	if len(reply.Calls) > 0 && (reply.Finish == "stop" || reply.Finish == "") {
+		reply.Finish = "tool_calls" // some endpoints say stop all the same
 	}
 	switch {
 	case choice.Message.Refusal != "":
 		reply.Refusal = choice.Message.Refusal
 	case choice.FinishReason == "content_filter":
 		reply.Refusal = filtered
-	case LooksRefused(reply.Text):
+	case len(reply.Calls) == 0 && LooksRefused(reply.Text):
 		reply.Refusal = reply.Text
 	}
 	return reply, nil
+}
+
+// callsOf reads the tool calls of a reply to request. Results find their calls
+// by id, so a missing id, and one that this conversation has had before, is
+// replaced by one made from the call's position in the conversation.
+func callsOf(message openai.ChatCompletionMessage, request []byte) []ToolCall {
+	asked, _ := ReadAsked(request) // what cannot be read has no calls
+	earlier := asked.calls()
+	used := map[string]bool{"": true}
+	for _, call := range earlier {
+		used[call.ID] = true
+	}
+	var calls []ToolCall
+	for i, made := range message.ToolCalls {
+		call := ToolCall{ID: made.ID, Name: made.Function.Name, Arguments: made.Function.Arguments}
+		switch raw := made.Function.JSON.Arguments.Raw(); {
+		case made.Type == "custom":
+			call.Name, call.Arguments = made.Custom.Name, made.Custom.Input
+		case strings.HasPrefix(raw, "{"): // an object where the protocol has a text
+			call.Arguments = raw
+		}
+		for n := len(earlier) + i; used[call.ID]; n++ {
+			call.ID = fmt.Sprintf("call_%d", n)
+		}
+		used[call.ID] = true
+		calls = append(calls, call)
+	}
+	return calls
 }
 
 // errorInside reads the error that gateways such as OpenRouter put into a 200.
@@ -60,6 +93,6 @@ func (e *Endpoint) errorInside(answer []byte, p Prepared, broken func(string, ..
 	if !ok || status < 400 {
 		return broken("no choices: %s", said.Message)
 	}
-	return &Error{Class: classOf(int(status), said, structured(p.Body)), Status: int(status), Sent: true,
+	return &Error{Class: classOf(int(status), said, p.Body), Status: int(status), Sent: true,
 		Message: fmt.Sprintf("the model endpoint answered %d inside a 200: %s", int(status), e.masked(said.Message))}
 }

@@ -1,9 +1,6 @@
 package llm
 
-import (
-	"encoding/json"
-	"unicode"
-)
+import "unicode"
 
 // runesPerToken is the usual ratio of alphabetic text; a CJK character is
 // about one token.
@@ -25,17 +22,13 @@ func EstimateTokens(text string) int {
 // estimateRequest counts the words of a request, or the whole of a body that
 // it cannot read.
 func estimateRequest(body []byte) int {
-	var request struct {
-		Messages []struct {
-			Content string `json:"content"`
-		} `json:"messages"`
-	}
-	if json.Unmarshal(body, &request) != nil {
+	request, err := ReadAsked(body)
+	if err != nil {
 		return EstimateTokens(string(body))
 	}
-	tokens := 0
-	for _, message := range request.Messages {
-		tokens += EstimateTokens(message.Content)
-	}
-	return tokens
+	return EstimateTokens(request.words())
+}
+
+func estimateReply(r Reply) int {
+	return EstimateTokens(Asked{Messages: []Message{{Content: r.Text, Calls: r.Calls}}}.words())
 }

@@ -22,16 +22,16 @@ var (
 	}
 )
 
-// Repair renders the turns that ask for a corrected reply: what the model
+// Repair renders the messages that ask for a corrected reply: what the model
 // said, then what was wrong with it. language is "en" or "zh".
-func Repair(language, reply string, problem error) []Turn {
+func Repair(language, reply string, problem error) []Message {
 	words := english
 	if language == "zh" {
 		words = chinese
 	}
-	return []Turn{
-		{Role: "assistant", Content: reply},
-		{Role: "user", Content: fmt.Sprintf(words.repair, problem)},
+	return []Message{
+		{Role: RoleAssistant, Content: reply},
+		{Role: RoleUser, Content: fmt.Sprintf(words.repair, problem)},
 	}
 }
 

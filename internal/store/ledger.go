@@ -29,8 +29,9 @@ func (s *Store) BeginCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, 
 		}
 		switch {
 		case known && row.State == string(run.CallDone):
-			t = ledger.Ticket{Verdict: ledger.Stored, Reply: storedReply(row)}
-			return nil
+			t.Verdict = ledger.Stored
+			t.Reply, err = storedReply(row)
+			return err
 		case known && row.State == string(run.CallStarted) && row.Leased:
 			t = ledger.Ticket{Verdict: ledger.Busy, Wait: time.Duration(row.LeaseSeconds * float64(time.Second))}
 			return nil
@@ -120,8 +121,12 @@ func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p 
 // stored, whoever holds the lease.
 func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (stored llm.Reply, err error) {
 	text := storable(r.Text)
+	calls, err := encode("the tool calls", append([]llm.ToolCall{}, r.Calls...)) // never null
+	if err != nil {
+		return stored, err
+	}
 	err = s.WithWorkspace(ctx, k.Workspace, func(q Queries) error {
-		_, err := q.q.CallDone(ctx, dbsqlc.CallDoneParams{Reply: &text, Refusal: storable(r.Refusal), Finish: storable(r.Finish), ReplyModel: storable(r.Model),
+		_, err := q.q.CallDone(ctx, dbsqlc.CallDoneParams{Reply: &text, ToolCalls: calls, Refusal: storable(r.Refusal), Finish: storable(r.Finish), ReplyModel: storable(r.Model),
 			InputTokens: int64(r.Usage.Input), OutputTokens: int64(r.Usage.Output), Estimated: r.Usage.Estimated, CostMicros: cost,
 			WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)})
 		if err != nil {
@@ -131,8 +136,8 @@ func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *i
 		if err != nil {
 			return fmt.Errorf("read the reply: %w", err)
 		}
-		stored = storedReply(row)
-		return nil
+		stored, err = storedReply(row)
+		return err
 	})
 	return stored, err
 }
@@ -175,7 +180,14 @@ func (s *Store) ExpireCalls(ctx context.Context, grace time.Duration) (n int64, 
 	return n, err
 }
 
-func storedReply(r dbsqlc.CallGetRow) llm.Reply {
-	return llm.Reply{Text: *r.Reply, Refusal: r.Refusal, Finish: r.Finish, Model: r.ReplyModel,
+func storedReply(r dbsqlc.CallGetRow) (llm.Reply, error) {
+	reply := llm.Reply{Text: *r.Reply, Refusal: r.Refusal, Finish: r.Finish, Model: r.ReplyModel,
 		Usage: llm.Usage{Input: int(r.InputTokens), Output: int(r.OutputTokens), Estimated: r.Estimated}}
+	if err := json.Unmarshal(r.ToolCalls, &reply.Calls); err != nil {
+		return reply, fmt.Errorf("decode the tool calls: %w", err)
+	}
+	if len(reply.Calls) == 0 {
+		reply.Calls = nil
+	}
+	return reply, nil
 }

@@ -85,6 +85,7 @@ create table llm_calls (
   reserved      bigint not null default 0,             -- tokens held against the day's budget until the reply settles it
   reserved_micros bigint not null default 0,           -- what they may cost, 0 when the model's price is unknown
   reply         text,
+  tool_calls    jsonb not null default '[]',           -- [{id, name, arguments}] of the reply; arguments are a text, as the model wrote it
   refusal       text not null default '',
   finish        text not null default '',
   reply_model   text not null default '',

@@ -23,7 +23,7 @@ where workspace_id = @workspace_id and run_id = @run_id and step = @step and rou
 
 -- name: CallDone :execrows
 -- The first reply that is stored is the reply, whoever holds the lease.
-update llm_calls set state = 'done', reply = @reply, refusal = @refusal, finish = @finish, reply_model = @reply_model, input_tokens = @input_tokens,
+update llm_calls set state = 'done', reply = @reply, tool_calls = @tool_calls, refusal = @refusal, finish = @finish, reply_model = @reply_model, input_tokens = @input_tokens,
   output_tokens = @output_tokens, estimated = @estimated, cost_micros = @cost_micros, reserved = 0, reserved_micros = 0, finished_at = now()
 where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state <> 'done';
 

@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -17,8 +18,9 @@ const chunkRunes = 24
 type completion struct {
 	call    Call
 	rule    Rule
-	request chatRequest
+	request llm.Asked
 	text    string
+	calls   []llm.ToolCall
 }
 
 // fail answers with the rule's fault that comes before any answer.
@@ -61,7 +63,11 @@ func (c completion) plain() []byte {
 	if c.rule.Refusal != "" {
 		refusal = c.rule.Refusal
 	}
-	answer := c.frame("chat.completion", "message", map[string]any{"role": "assistant", "content": c.text, "refusal": refusal}, c.finish())
+	message := map[string]any{"role": "assistant", "content": c.text, "refusal": refusal}
+	if len(c.calls) > 0 {
+		message["tool_calls"] = c.wireCalls()
+	}
+	answer := c.frame("chat.completion", "message", message, c.finish())
 	if usage := c.usage(); usage != nil {
 		answer["usage"] = usage
 	}
@@ -79,11 +85,14 @@ func (c completion) stream() []byte {
 		event(c.frame(object, field, map[string]any{"content": string(text[:n])}, nil))
 		text = text[n:]
 	}
+	if len(c.calls) > 0 {
+		event(c.frame(object, field, map[string]any{"tool_calls": c.wireCalls()}, nil))
+	}
 	if c.rule.Refusal != "" {
 		event(c.frame(object, field, map[string]any{"refusal": c.rule.Refusal}, nil))
 	}
 	event(c.frame(object, field, map[string]any{}, c.finish()))
-	if usage := c.usage(); c.request.StreamOptions.IncludeUsage && usage != nil {
+	if usage := c.usage(); c.request.IncludeUsage && usage != nil {
 		last := c.frame(object, field, map[string]any{}, nil)
 		last["choices"], last["usage"] = []any{}, usage
 		event(last)
@@ -100,14 +109,28 @@ func (c completion) frame(object, field string, message map[string]any, finish a
 }
 
 func (c completion) finish() string {
-	if c.rule.Finish == "" {
-		return "stop"
+	if c.rule.Finish == "" && len(c.calls) > 0 {
+		return "tool_calls"
 	}
-	return c.rule.Finish
+	return cmp.Or(c.rule.Finish, "stop")
+}
+
+// wireCalls are the tool calls as an endpoint writes them; a call without an id
+// has none.
+func (c completion) wireCalls() []any {
+	var out []any
+	for i, call := range c.calls {
+		made := map[string]any{"index": i, "type": "function", "function": map[string]any{"name": call.Name, "arguments": call.Arguments}}
+		if call.ID != "" {
+			made["id"] = call.ID
+		}
+		out = append(out, made)
+	}
+	return out
 }
 
 func (c completion) usage() map[string]any {
-	usage := llm.Usage{Input: llm.EstimateTokens(string(c.call.Body)), Output: llm.EstimateTokens(c.text)}
+	usage := llm.Usage{Input: llm.EstimateTokens(string(c.call.Body)), Output: llm.EstimateTokens(c.text + calledText(c.calls))}
 	if c.rule.Usage != nil {
 		usage = *c.rule.Usage
 	}
@@ -115,6 +138,14 @@ func (c completion) usage() map[string]any {
 		return nil
 	}
 	return map[string]any{"prompt_tokens": usage.Input, "completion_tokens": usage.Output, "total_tokens": usage.Input + usage.Output}
+}
+
+func calledText(calls []llm.ToolCall) string {
+	var text strings.Builder
+	for _, call := range calls {
+		text.WriteString(call.Name + call.Arguments)
+	}
+	return text.String()
 }
 
 // cut closes the connection under the answer.

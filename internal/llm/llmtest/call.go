@@ -3,12 +3,13 @@ package llmtest
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"mime"
 	"net/http"
 	"strings"
 	"time"
+
+	"cairn/internal/llm"
 )
 
 // stageEmbed is the stage of embedding requests that name none.
@@ -16,16 +17,19 @@ const stageEmbed = "embed"
 
 // Call is one request as it arrived.
 type Call struct {
-	Index   int       `json:"index"` // order of arrival, from 0
-	Path    string    `json:"path"`  // such as /v1/chat/completions
-	Stage   string    `json:"stage,omitempty"`
-	Run     string    `json:"run,omitempty"`
-	Task    string    `json:"task,omitempty"`
-	File    string    `json:"file,omitempty"`
-	Last    string    `json:"last,omitempty"`    // text of the last message
-	Body    []byte    `json:"body"`              // base64 in JSON
-	Time    time.Time `json:"time"`              // of arrival
-	Unknown bool      `json:"unknown,omitempty"` // no rule matched
+	Index    int            `json:"index"` // order of arrival, from 0
+	Path     string         `json:"path"`  // such as /v1/chat/completions
+	Stage    string         `json:"stage,omitempty"`
+	Run      string         `json:"run,omitempty"`
+	Task     string         `json:"task,omitempty"`
+	File     string         `json:"file,omitempty"`
+	Last     string         `json:"last,omitempty"`     // text of the last message
+	Messages []llm.Message  `json:"messages,omitempty"` // of a chat, with the system message as role "system"
+	Tools    []llm.Tool     `json:"tools,omitempty"`    // offered, in order
+	Choice   llm.ToolChoice `json:"choice,omitempty"`   // tool_choice, or the name of the tool that it demands
+	Body     []byte         `json:"body"`               // base64 in JSON
+	Time     time.Time      `json:"time"`               // of arrival
+	Unknown  bool           `json:"unknown,omitempty"`  // no rule matched
 }
 
 // Key identifies what was asked and for what: the key of Paid.
@@ -37,38 +41,27 @@ func (c Call) Key() string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-func (c Call) embedding() bool { return strings.HasSuffix(c.Path, "/embeddings") }
-
-// chatRequest is what the server reads of a chat request.
-type chatRequest struct {
-	Model    string `json:"model"`
-	Stream   bool   `json:"stream"`
-	Messages []struct {
-		Content json.RawMessage `json:"content"`
-	} `json:"messages"`
-	StreamOptions struct {
-		IncludeUsage bool `json:"include_usage"`
-	} `json:"stream_options"`
+// Results counts the tool results in the conversation.
+func (c Call) Results() int {
+	n := 0
+	for _, m := range c.Messages {
+		if m.Role == llm.RoleTool {
+			n++
+		}
+	}
+	return n
 }
 
-func (r chatRequest) last() string {
-	if len(r.Messages) == 0 {
-		return ""
+func (c Call) embedding() bool { return strings.HasSuffix(c.Path, "/embeddings") }
+
+// newChat files a chat request.
+func newChat(r *http.Request, body []byte, asked llm.Asked) Call {
+	call := newCall(r, body, "")
+	call.Messages, call.Tools, call.Choice = asked.Messages, asked.Tools, asked.ToolChoice
+	if n := len(asked.Messages); n > 0 {
+		call.Last = asked.Messages[n-1].Content
 	}
-	content := r.Messages[len(r.Messages)-1].Content
-	var text string
-	if json.Unmarshal(content, &text) == nil {
-		return text
-	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	_ = json.Unmarshal(content, &parts)
-	var joined strings.Builder
-	for _, part := range parts {
-		joined.WriteString(part.Text)
-	}
-	return joined.String()
+	return call
 }
 
 func newCall(r *http.Request, body []byte, last string) Call {

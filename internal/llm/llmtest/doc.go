@@ -8,8 +8,15 @@
 //	…
 //	if srv.Count("extract") != 2 { … }
 //
+// Replies may call tools, and rules may ask how far the conversation has come:
+//
+//	srv.On(llmtest.Rule{Stage: "turn", Results: new(0), Calls: []llm.ToolCall{{Name: "memory_search", Arguments: `{"query":"seat"}`}}})
+//	srv.On(llmtest.Rule{Stage: "turn", Last: llm.RoleTool, Match: "window", Reply: "You like window seats."})
+//	srv.On(llmtest.Rule{Stage: "busy", Choice: llm.ChooseNone, Reply: "That is all I know."})
+//	srv.On(llmtest.Rule{Stage: "busy", CallsFunc: func(c llmtest.Call) []llm.ToolCall { … }}) // never stops
+//
 // Calls are told apart by the X-Skill-* headers that llm.Label becomes, by the
-// text of the last message and by how often they came; never by arrival order,
+// last message, by the tools and by how often they came; never by arrival order,
 // since the real pipeline works in parallel. A request that no rule matches is
 // answered with 599 and fails the test.
 //

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"cairn/internal/llm"
 )
 
 // statusUnmatched answers requests that no rule is for.
@@ -51,12 +53,12 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client is gone
 	}
-	var request chatRequest
-	if err := json.Unmarshal(body, &request); err != nil {
+	request, err := llm.ReadAsked(body)
+	if err != nil {
 		writeError(w, http.StatusBadRequest, "the request is not JSON: "+err.Error())
 		return
 	}
-	call, rule, ok := s.record(newCall(r, body, request.last()))
+	call, rule, ok := s.record(newChat(r, body, request))
 	if !ok {
 		w.Header().Set("X-Should-Retry", "false")
 		writeError(w, statusUnmatched, "llmtest: no rule matches this request")
@@ -69,7 +71,10 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	if rule.ReplyFunc != nil {
 		reply = rule.ReplyFunc(call)
 	}
-	answer := completion{call: call, rule: rule, request: request, text: reply}
+	answer := completion{call: call, rule: rule, request: request, text: reply, calls: rule.Calls}
+	if rule.CallsFunc != nil {
+		answer.calls = rule.CallsFunc(call)
+	}
 	s.pay(call, 1) // before the last byte, so that whoever has the reply finds it paid
 	if !answer.write(w) {
 		s.pay(call, -1)

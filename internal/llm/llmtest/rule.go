@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"cairn/internal/llm"
@@ -15,20 +16,26 @@ import (
 type Rule struct {
 	// For whom. Empty fields match everything, except that embedding requests
 	// are only for rules that name their stage, "embed" unless they say otherwise.
-	Stage string `json:"stage,omitempty"`
-	Run   string `json:"run,omitempty"`
-	Task  string `json:"task,omitempty"`
-	File  string `json:"file,omitempty"`
-	Match string `json:"match,omitempty"` // regular expression over the last message
-	Nth   int    `json:"nth,omitempty"`   // only the n-th request that the fields above match, from 1; 0 is any
-	Times int    `json:"times,omitempty"` // answers at most so many requests, 0 is no limit
+	Stage   string         `json:"stage,omitempty"`
+	Run     string         `json:"run,omitempty"`
+	Task    string         `json:"task,omitempty"`
+	File    string         `json:"file,omitempty"`
+	Match   string         `json:"match,omitempty"`   // regular expression over the last message
+	Last    string         `json:"last,omitempty"`    // role of the last message
+	Offers  []string       `json:"offers,omitempty"`  // tools that are all offered
+	Choice  llm.ToolChoice `json:"choice,omitempty"`  // tool_choice of the request, such as llm.ChooseNone
+	Results *int           `json:"results,omitempty"` // so many tool results in the conversation; new(0) is none
+	Nth     int            `json:"nth,omitempty"`     // only the n-th request that the fields above match, from 1; 0 is any
+	Times   int            `json:"times,omitempty"`   // answers at most so many requests, 0 is no limit
 
 	// What they get: a chat completion with Reply, unless a fault says otherwise.
-	Reply     string            `json:"reply,omitempty"`   // with Status: the error's message, or the whole body when it is JSON
-	ReplyFunc func(Call) string `json:"-"`                 // instead of Reply
-	Refusal   string            `json:"refusal,omitempty"` // the message's refusal
-	Finish    string            `json:"finish,omitempty"`  // finish_reason, "stop" when empty
-	Usage     *llm.Usage        `json:"usage,omitempty"`   // estimated when nil, left out when zero
+	Reply     string                    `json:"reply,omitempty"`   // with Status: the error's message, or the whole body when it is JSON
+	ReplyFunc func(Call) string         `json:"-"`                 // instead of Reply
+	Calls     []llm.ToolCall            `json:"calls,omitempty"`   // tool calls, as they stand: ids may be missing or repeated, arguments broken
+	CallsFunc func(Call) []llm.ToolCall `json:"-"`                 // instead of Calls
+	Refusal   string                    `json:"refusal,omitempty"` // the message's refusal
+	Finish    string                    `json:"finish,omitempty"`  // finish_reason; when empty "stop", or "tool_calls" with calls
+	Usage     *llm.Usage                `json:"usage,omitempty"`   // estimated when nil, left out when zero
 
 	// Faults and timing. Barrier and Delay come first, in this order.
 	Barrier    string        `json:"barrier,omitempty"`     // waits until Release of this name
@@ -60,7 +67,19 @@ func (s *scripted) selects(call Call) bool {
 	same := func(want, got string) bool { return want == "" || want == got }
 	return (!call.embedding() || s.Stage != "") &&
 		same(s.Stage, call.Stage) && same(s.Run, call.Run) && same(s.Task, call.Task) && same(s.File, call.File) &&
-		(s.Match == "" || s.match.MatchString(call.Last))
+		(s.Match == "" || s.match.MatchString(call.Last)) && s.selectsTools(call)
+}
+
+func (s *scripted) selectsTools(call Call) bool {
+	role := ""
+	if n := len(call.Messages); n > 0 {
+		role = call.Messages[n-1].Role
+	}
+	lacks := func(name string) bool {
+		return !slices.ContainsFunc(call.Tools, func(t llm.Tool) bool { return t.Name == name })
+	}
+	return (s.Last == "" || s.Last == role) && (s.Choice == "" || s.Choice == call.Choice) &&
+		(s.Results == nil || *s.Results == call.Results()) && !slices.ContainsFunc(s.Offers, lacks)
 }
 
 // choose counts call against every rule and gives the one that answers it.
@@ -117,7 +136,7 @@ func (r *Rule) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON is the inverse of UnmarshalJSON; ReplyFunc cannot travel.
+// MarshalJSON is the inverse of UnmarshalJSON; functions cannot travel.
 func (r Rule) MarshalJSON() ([]byte, error) {
 	type plain Rule
 	wire := struct {

@@ -100,13 +100,9 @@ func (v *view) reason() string {
 // evidence lists the messages that the fields rest on.
 func (v *view) evidence() []int {
 	s := v.learn()
-	var out []int
-	for _, c := range v.calls {
-		out = append(out, c.Index)
-	}
-	for _, one := range slices.Concat(s.told, s.warnings, s.rules, s.wishes) {
-		out = append(out, one.Index)
-	}
+	said := slices.Concat(s.told, s.warnings, s.rules, s.wishes)
+	out := notice.Each(said, func(one notice.Sentence) int { return one.Index })
+	out = append(out, notice.Each(v.calls, func(c notice.Call) int { return c.Index })...)
 	slices.Sort(out)
 	return slices.Compact(out)
 }

@@ -40,13 +40,14 @@ func (q *Queries) BudgetToday(ctx context.Context, workspaceID int64) (BudgetTod
 }
 
 const CallDone = `-- name: CallDone :execrows
-update llm_calls set state = 'done', reply = $1, refusal = $2, finish = $3, reply_model = $4, input_tokens = $5,
-  output_tokens = $6, estimated = $7, cost_micros = $8, reserved = 0, reserved_micros = 0, finished_at = now()
-where workspace_id = $9 and run_id = $10 and step = $11 and round = $12 and state <> 'done'
+update llm_calls set state = 'done', reply = $1, tool_calls = $2, refusal = $3, finish = $4, reply_model = $5, input_tokens = $6,
+  output_tokens = $7, estimated = $8, cost_micros = $9, reserved = 0, reserved_micros = 0, finished_at = now()
+where workspace_id = $10 and run_id = $11 and step = $12 and round = $13 and state <> 'done'
 `
 
 type CallDoneParams struct {
 	Reply        *string
+	ToolCalls    json.RawMessage
 	Refusal      string
 	Finish       string
 	ReplyModel   string
@@ -64,6 +65,7 @@ type CallDoneParams struct {
 func (q *Queries) CallDone(ctx context.Context, arg CallDoneParams) (int64, error) {
 	result, err := q.db.Exec(ctx, CallDone,
 		arg.Reply,
+		arg.ToolCalls,
 		arg.Refusal,
 		arg.Finish,
 		arg.ReplyModel,
@@ -145,7 +147,7 @@ func (q *Queries) CallFailed(ctx context.Context, arg CallFailedParams) (int64, 
 }
 
 const CallGet = `-- name: CallGet :one
-select workspace_id, run_id, step, round, state, stage, model, label, request, request_sha, holder, lease_until, attempts, unknown, reserved, reserved_micros, reply, refusal, finish, reply_model, input_tokens, output_tokens, estimated, cost_micros, error_class, error, created_at, sent_at, finished_at, (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
+select workspace_id, run_id, step, round, state, stage, model, label, request, request_sha, holder, lease_until, attempts, unknown, reserved, reserved_micros, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, estimated, cost_micros, error_class, error, created_at, sent_at, finished_at, (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
 from llm_calls where workspace_id = $1 and run_id = $2 and step = $3 and round = $4
 `
 
@@ -174,6 +176,7 @@ type CallGetRow struct {
 	Reserved       int64
 	ReservedMicros int64
 	Reply          *string
+	ToolCalls      json.RawMessage
 	Refusal        string
 	Finish         string
 	ReplyModel     string
@@ -216,6 +219,7 @@ func (q *Queries) CallGet(ctx context.Context, arg CallGetParams) (CallGetRow, e
 		&i.Reserved,
 		&i.ReservedMicros,
 		&i.Reply,
+		&i.ToolCalls,
 		&i.Refusal,
 		&i.Finish,
 		&i.ReplyModel,
