@@ -153,19 +153,18 @@ type Queries struct {
 // returns nil and rolls back otherwise. A workspace that is unknown is NotFound,
 // one that is being erased is Erasing.
 func (s *Store) WithWorkspace(ctx context.Context, ws int64, fn func(Queries) error) error {
-	tx, err := s.app.Begin(ctx)
+	conn, err := s.app.Acquire(ctx)
 	if err != nil {
 		return classify("begin", err)
 	}
-	defer tx.Rollback(context.WithoutCancel(ctx)) // after a commit this does nothing
-	q := Queries{ws: ws, q: dbsqlc.New(tx)}
-	if err := q.q.WorkspaceEnter(ctx, ws); err != nil {
-		return classify("enter the workspace", err)
+	defer conn.Release() // one that is still in a transaction is closed by it
+	if err := enter(ctx, conn, ws); err != nil {
+		return classify("enter the workspace", rollback(ctx, conn, err))
 	}
-	if err := fn(q); err != nil {
-		return classify("", err)
+	if err := fn(Queries{ws: ws, q: dbsqlc.New(conn)}); err != nil {
+		return classify("", rollback(ctx, conn, err))
 	}
-	return classify("commit", tx.Commit(ctx))
+	return classify("commit", commit(ctx, conn))
 }
 
 // WithSystem runs fn in a transaction of the system role.
