@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"sync"
 	"time"
 
@@ -172,6 +174,16 @@ func (s *Store) WithSystem(ctx context.Context, fn func(*dbsqlc.Queries) error) 
 	return classify("", pgx.BeginFunc(ctx, s.system, func(tx pgx.Tx) error { return fn(dbsqlc.New(tx)) }))
 }
 
+// isAway tells that a connection could not be made, or broke.
+func isAway(err error) bool {
+	var (
+		connect *pgconn.ConnectError
+		broken  *net.OpError
+	)
+	return errors.As(err, &connect) || errors.As(err, &broken) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		pgconn.SafeToRetry(err) || pgconn.Timeout(err)
+}
+
 // classify gives database trouble its code. Errors that already carry one, and
 // errors that are not the database's, pass through.
 func classify(doing string, err error) error {
@@ -190,8 +202,7 @@ func classify(doing string, err error) error {
 		if errors.Is(err, pgx.ErrNoRows) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
-		var connect *pgconn.ConnectError
-		if errors.As(err, &connect) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) {
+		if isAway(err) {
 			return fault.Wrap(err, fault.Unavailable, "the database does not answer", "")
 		}
 		return err
