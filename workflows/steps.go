@@ -18,13 +18,22 @@ import (
 // numbered from 0.
 const allScripts = -1
 
-// defaultPace is used until OpenRun has told the run's own.
+// defaultPace is used until OpenRun has told the run's own, but for what the
+// workflow was started with.
 var defaultPace = flow.Pace{Database: 15 * time.Second, Heartbeat: 20 * time.Second, Model: 3 * time.Minute, GiveUp: 24 * time.Hour}
 
 var errTooManyConflicts = temporal.NewNonRetryableApplicationError("the skill kept changing under the task", "version_conflict", nil)
 
-func openRun(ctx workflow.Context, ref flow.RunRef) (out flow.Opened, err error) {
-	ctx = database(ctx, defaultPace, "open the run, ask the gate")
+func firstPace(in flow.DistillInput) flow.Pace {
+	pace := defaultPace
+	if in.FirstStep > 0 {
+		pace.Database = in.FirstStep
+	}
+	return pace
+}
+
+func openRun(ctx workflow.Context, ref flow.RunRef, pace flow.Pace) (out flow.Opened, err error) {
+	ctx = database(ctx, pace, "open the run, ask the gate")
 	err = workflow.ExecuteActivity(ctx, flow.OpenRun, ref).Get(ctx, &out)
 	return out, err
 }

@@ -21,20 +21,16 @@ import (
 // nothing done, when the draft's model has not seen that head: it is to be
 // merged first.
 func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen bool, err error) {
-	j, t, err := s.loadTask(ctx, ref, key)
+	var written []WrittenFile
+	j, t, err := s.loadTask(ctx, ref, key, func(tx Tx, _ job, t Task) (err error) {
+		written, err = tx.Written(ctx, t)
+		return err
+	})
 	if err != nil || t.Stage == EndedTask {
 		return false, err
 	}
 	if t.Draft == nil {
 		return false, fmt.Errorf("package task %s: it has no draft", key)
-	}
-	var written []WrittenFile
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		written, err = tx.Written(ctx, t)
-		return err
-	})
-	if err != nil {
-		return false, err
 	}
 	for i, w := range written {
 		written[i].Content = j.private.clean(w.Content)
@@ -42,10 +38,31 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 	files, degraded, violations := attach(*t.Draft, written)
 	fresh := skill.NewDocument(*t.Draft)
 	vector := s.embed(ctx, fresh.SearchText())
-	var p Package
+	var (
+		p    Package
+		made parcel
+	)
 	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		p, unseen, err = s.rebase(ctx, tx, j, t, fresh, files, vector)
-		return err
+		if p, unseen, err = s.rebase(ctx, tx, j, t, fresh, files, vector); err != nil || unseen {
+			return err
+		}
+		v := &p.Version
+		v.Degraded, v.Violations = degraded, append(violations, v.Violations...)
+		v.Run, v.TaskKey, v.Lang, v.Origin = ref.Run, t.Key, t.Lang, originDistill
+		v.Model, v.PromptSHA = j.spec.Models["extract"], prompt.Hash(j.spec.Instructions[instructionKey(prompt.Extract, t.Lang)])
+		v.Redactions = j.private.redactions
+		v.Quality = t.Quality
+		p.Poor, p.Asks = t.Quality != nil && t.Quality.Score < j.spec.Limits.MinQuality, j.spec.Approval
+		v.Sources = skill.Ranges(j.run.Conversation, t.Draft.Evidence)
+		extra, err := s.carry(ctx, &p)
+		if err != nil {
+			return err
+		}
+		if made, err = wrap(ref.Workspace, &p, j.spec.NameStyle, extra); err != nil {
+			return err
+		}
+		// Before its bytes are stored, so that collection waits.
+		return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, p.Bytes)
 	})
 	if errors.Is(err, errNoSkill) {
 		return false, s.endTask(ctx, t, Skipped, "the conversation failed: it may add lessons to a skill, but make none")
@@ -56,15 +73,7 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 	if unseen {
 		return true, nil
 	}
-	v := &p.Version
-	v.Degraded, v.Violations = degraded, append(violations, v.Violations...)
-	v.Run, v.TaskKey, v.Lang, v.Origin = ref.Run, t.Key, t.Lang, originDistill
-	v.Model, v.PromptSHA = j.spec.Models["extract"], prompt.Hash(j.spec.Instructions[instructionKey(prompt.Extract, t.Lang)])
-	v.Redactions = j.private.redactions
-	v.Quality = t.Quality
-	p.Poor, p.Asks = t.Quality != nil && t.Quality.Score < j.spec.Limits.MinQuality, j.spec.Approval
-	v.Sources = skill.Ranges(j.run.Conversation, t.Draft.Evidence)
-	return false, s.upload(ctx, t, p, j.spec.NameStyle)
+	return false, s.upload(ctx, t, p, made)
 }
 
 // errNoSkill says that a draft's lessons belong to no skill that is there.
@@ -206,32 +215,30 @@ func freeName(ctx context.Context, tx Tx, name string) (string, error) {
 	}
 }
 
-// upload renders, zips and stores a package, and keeps it with the task. The
-// package is recorded before its bytes are, so that collection waits.
-func (s *Service) upload(ctx context.Context, t Task, p Package, style string) error {
+// parcel is the bytes of a package.
+type parcel struct{ markdown, archive []byte }
+
+// wrap renders and zips a package, and says in it under which key it belongs.
+func wrap(workspace int64, p *Package, style string, extra []skill.File) (out parcel, err error) {
 	v := &p.Version
-	extra, err := s.carry(ctx, &p)
-	if err != nil {
-		return err
-	}
 	options := skill.RenderOptions{NameStyle: style}
-	markdown := skill.Compose(v.Name, v.Description, []byte(v.Body), options)
+	out.markdown = skill.Compose(v.Name, v.Description, []byte(v.Body), options)
 	folder := skill.Folder(v.Name, style)
-	archive, err := skill.Zip(folder, markdown, v.Files, extra...)
-	if err != nil {
-		return err
+	if out.archive, err = skill.Zip(folder, out.markdown, v.Files, extra...); err != nil {
+		return out, err
 	}
-	v.PackageSHA = sha256.Sum256(archive)
-	v.PackageKey = fmt.Sprintf("%d/%s/%x/%s.zip", t.Ref.Workspace, folder, v.PackageSHA[:6], folder)
-	p.Bytes = len(archive)
-	err = s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error { return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, p.Bytes) })
-	if err != nil {
-		return err
-	}
-	if err := s.Blobs.Put(ctx, besidePackage(v.PackageKey), markdown); err != nil {
+	v.PackageSHA = sha256.Sum256(out.archive)
+	v.PackageKey = fmt.Sprintf("%d/%s/%x/%s.zip", workspace, folder, v.PackageSHA[:6], folder)
+	p.Bytes = len(out.archive)
+	return out, nil
+}
+
+// upload stores a package's bytes and keeps it with the task.
+func (s *Service) upload(ctx context.Context, t Task, p Package, made parcel) error {
+	if err := s.Blobs.Put(ctx, besidePackage(p.Version.PackageKey), made.markdown); err != nil {
 		return fmt.Errorf("store SKILL.md: %w", err)
 	}
-	if err := s.Blobs.Put(ctx, v.PackageKey, archive); err != nil {
+	if err := s.Blobs.Put(ctx, p.Version.PackageKey, made.archive); err != nil {
 		return fmt.Errorf("store the package: %w", err)
 	}
 	t.Package = &p

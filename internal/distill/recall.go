@@ -23,7 +23,7 @@ const fallbackQueryChars = 512
 // Recall finds the skills that a task may belong to and stores them under
 // handles. It returns how many there are, and ended when the task is over.
 func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidates int, ended bool, err error) {
-	j, t, err := s.loadTask(ctx, ref, key)
+	j, t, err := s.loadTask(ctx, ref, key, nil)
 	if err != nil || t.Stage != Chunked {
 		return len(t.Candidates), t.Stage == EndedTask, err
 	}
@@ -129,24 +129,21 @@ func field(text, name string) string {
 }
 
 // readCandidates loads the versions that a task's model is shown.
-func (s *Service) readCandidates(ctx context.Context, t Task) ([]prompt.Candidate, error) {
+func readCandidates(ctx context.Context, tx Tx, t Task) ([]prompt.Candidate, error) {
 	var out []prompt.Candidate
-	err := s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error {
-		for _, c := range t.Candidates {
-			v, err := tx.Version(ctx, c.Skill, c.Version)
-			if isNotFound(err) { // pruned between the search and the row that keeps it
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			shown := showVersion(v)
-			shown.Handle = c.Handle
-			out = append(out, shown)
+	for _, c := range t.Candidates {
+		v, err := tx.Version(ctx, c.Skill, c.Version)
+		if isNotFound(err) { // pruned between the search and the row that keeps it
+			continue
 		}
-		return nil
-	})
-	return out, err
+		if err != nil {
+			return nil, err
+		}
+		shown := showVersion(v)
+		shown.Handle = c.Handle
+		out = append(out, shown)
+	}
+	return out, nil
 }
 
 func isNotFound(err error) bool {

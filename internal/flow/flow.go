@@ -76,7 +76,8 @@ type TaskRef struct {
 // DistillInput starts Distill.
 type DistillInput struct {
 	RunRef
-	WorkflowID string `json:"workflow_id"` // of this workflow: its children's ids begin with it
+	WorkflowID string        `json:"workflow_id"`          // of this workflow: its children's ids begin with it
+	FirstStep  time.Duration `json:"first_step,omitempty"` // bounds OpenRun, which tells the pace of the others; 0 means 15 s
 }
 
 // Opened is what OpenRun decided.

@@ -6,6 +6,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -115,7 +116,7 @@ func (h *Host) dial(ctx context.Context) error {
 	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	options.Logger = temporallog.NewStructuredLogger(h.Log)
 	if h.Temporal, err = client.DialContext(ctx, options); err != nil {
-		return fault.Wrap(err, fault.Unavailable, "Temporal does not answer at "+h.Config.TemporalAddress, "start it, or use the development stack: cairn dev")
+		return h.refused(err, "Temporal does not answer at "+h.Config.TemporalAddress)
 	}
 	h.Driver = drive.Driver{Client: h.Temporal}
 	return nil
@@ -125,6 +126,9 @@ func (h *Host) dial(ctx context.Context) error {
 func (h *Host) Close() {
 	if h.Temporal != nil {
 		h.Temporal.Close()
+	}
+	if folder, ok := h.Blobs.(io.Closer); ok {
+		_ = folder.Close() // only ever read through or written through: nothing is held back
 	}
 	h.Store.Close()
 }

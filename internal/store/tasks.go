@@ -57,13 +57,13 @@ func (q Queries) SaveRecall(ctx context.Context, t distill.Task) error {
 	return classify("store the candidates", q.q.TaskRecalled(ctx, dbsqlc.TaskRecalledParams{Query: storable(t.Query), Candidates: raw, WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
-// SaveDraft stores what was extracted.
+// SaveDraft stores what was extracted, with the version that it was written on.
 func (q Queries) SaveDraft(ctx context.Context, t distill.Task, notes []string) error {
 	raw, err := encode("the draft", t.Draft)
 	if err != nil {
 		return err
 	}
-	return classify("store the draft", q.q.TaskExtracted(ctx, dbsqlc.TaskExtractedParams{Draft: raw, Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
+	return classify("store the draft", q.q.TaskExtracted(ctx, dbsqlc.TaskExtractedParams{Draft: raw, BasedOnSkill: t.Based.Skill, BasedOnVersion: int32(t.Based.Version), Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
 // SaveBase stores a draft with the version that it was written on.

@@ -56,8 +56,11 @@ func (q Queries) Settings(ctx context.Context) (Settings, error) {
 	if err != nil {
 		return Settings{}, classify("read the settings", err)
 	}
-	var out Settings
-	if err := json.Unmarshal(row.Settings, &out); err != nil {
+	return settingsOf(row.Settings)
+}
+
+func settingsOf(raw json.RawMessage) (out Settings, err error) {
+	if err := json.Unmarshal(raw, &out); err != nil {
 		return Settings{}, fmt.Errorf("decode the settings: %w", err)
 	}
 	return out, nil

@@ -11,8 +11,17 @@ order by generation desc limit 1;
 -- name: RunGet :one
 select * from runs where workspace_id = @workspace_id and id = @id;
 
+-- name: RunState :one
+-- Everything but the configuration, which is long and never changes.
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, status, outcome, reason, result, workflow_id,
+  created_at, started_at, ended_at
+from runs where workspace_id = @workspace_id and id = @id;
+
+-- name: RunSpec :one
+select spec from runs where workspace_id = @workspace_id and id = @id;
+
 -- name: RunLock :one
-select * from runs where workspace_id = @workspace_id and id = @id for no key update;
+select id from runs where workspace_id = @workspace_id and id = @id for no key update;
 
 -- name: RunsRecent :many
 select r.id, r.kind, r.business_key, r.generation, r.attempt, r.status, r.outcome, r.reason, r.workflow_id, r.created_at, r.ended_at,

@@ -42,21 +42,25 @@ func (q *Queries) TaskEnd(ctx context.Context, arg TaskEndParams) (int64, error)
 }
 
 const TaskExtracted = `-- name: TaskExtracted :exec
-update distill_tasks set stage = 'extracted', draft = $1, notes = notes || $2::text[]
-where workspace_id = $3 and run_id = $4 and task_key = $5 and stage = 'recalled'
+update distill_tasks set stage = 'extracted', draft = $1, based_on_skill = $2, based_on_version = $3, notes = notes || $4::text[]
+where workspace_id = $5 and run_id = $6 and task_key = $7 and stage = 'recalled'
 `
 
 type TaskExtractedParams struct {
-	Draft       json.RawMessage
-	Notes       []string
-	WorkspaceID int64
-	RunID       int64
-	TaskKey     string
+	Draft          json.RawMessage
+	BasedOnSkill   int64
+	BasedOnVersion int32
+	Notes          []string
+	WorkspaceID    int64
+	RunID          int64
+	TaskKey        string
 }
 
 func (q *Queries) TaskExtracted(ctx context.Context, arg TaskExtractedParams) error {
 	_, err := q.db.Exec(ctx, TaskExtracted,
 		arg.Draft,
+		arg.BasedOnSkill,
+		arg.BasedOnVersion,
 		arg.Notes,
 		arg.WorkspaceID,
 		arg.RunID,

@@ -145,7 +145,7 @@ func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (int64, er
 }
 
 const RunLock = `-- name: RunLock :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, opened_at from runs where workspace_id = $1 and id = $2 for no key update
+select id from runs where workspace_id = $1 and id = $2 for no key update
 `
 
 type RunLockParams struct {
@@ -153,30 +153,11 @@ type RunLockParams struct {
 	ID          int64
 }
 
-func (q *Queries) RunLock(ctx context.Context, arg RunLockParams) (Run, error) {
+func (q *Queries) RunLock(ctx context.Context, arg RunLockParams) (int64, error) {
 	row := q.db.QueryRow(ctx, RunLock, arg.WorkspaceID, arg.ID)
-	var i Run
-	err := row.Scan(
-		&i.WorkspaceID,
-		&i.ID,
-		&i.Kind,
-		&i.BusinessKey,
-		&i.Generation,
-		&i.Attempt,
-		&i.ArgsSha,
-		&i.ConversationID,
-		&i.Spec,
-		&i.Status,
-		&i.Outcome,
-		&i.Reason,
-		&i.Result,
-		&i.WorkflowID,
-		&i.CreatedAt,
-		&i.StartedAt,
-		&i.EndedAt,
-		&i.OpenedAt,
-	)
-	return i, err
+	var id int64
+	err := row.Scan(&id)
+	return id, err
 }
 
 const RunProgress = `-- name: RunProgress :one
@@ -253,6 +234,22 @@ func (q *Queries) RunReopen(ctx context.Context, arg RunReopenParams) (int64, er
 	return result.RowsAffected(), nil
 }
 
+const RunSpec = `-- name: RunSpec :one
+select spec from runs where workspace_id = $1 and id = $2
+`
+
+type RunSpecParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+func (q *Queries) RunSpec(ctx context.Context, arg RunSpecParams) (json.RawMessage, error) {
+	row := q.db.QueryRow(ctx, RunSpec, arg.WorkspaceID, arg.ID)
+	var spec json.RawMessage
+	err := row.Scan(&spec)
+	return spec, err
+}
+
 const RunStart = `-- name: RunStart :execrows
 update runs set status = 'running', started_at = coalesce(started_at, now())
 where workspace_id = $1 and id = $2 and status <> 'ended'
@@ -269,6 +266,61 @@ func (q *Queries) RunStart(ctx context.Context, arg RunStartParams) (int64, erro
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const RunState = `-- name: RunState :one
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, status, outcome, reason, result, workflow_id,
+  created_at, started_at, ended_at
+from runs where workspace_id = $1 and id = $2
+`
+
+type RunStateParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+type RunStateRow struct {
+	WorkspaceID    int64
+	ID             int64
+	Kind           string
+	BusinessKey    string
+	Generation     int32
+	Attempt        int32
+	ArgsSha        []byte
+	ConversationID *int64
+	Status         string
+	Outcome        string
+	Reason         string
+	Result         json.RawMessage
+	WorkflowID     string
+	CreatedAt      time.Time
+	StartedAt      *time.Time
+	EndedAt        *time.Time
+}
+
+// Everything but the configuration, which is long and never changes.
+func (q *Queries) RunState(ctx context.Context, arg RunStateParams) (RunStateRow, error) {
+	row := q.db.QueryRow(ctx, RunState, arg.WorkspaceID, arg.ID)
+	var i RunStateRow
+	err := row.Scan(
+		&i.WorkspaceID,
+		&i.ID,
+		&i.Kind,
+		&i.BusinessKey,
+		&i.Generation,
+		&i.Attempt,
+		&i.ArgsSha,
+		&i.ConversationID,
+		&i.Status,
+		&i.Outcome,
+		&i.Reason,
+		&i.Result,
+		&i.WorkflowID,
+		&i.CreatedAt,
+		&i.StartedAt,
+		&i.EndedAt,
+	)
+	return i, err
 }
 
 const RunUsage = `-- name: RunUsage :one
