@@ -43,8 +43,8 @@ func TestAnIDDependsOnEverythingThatAnEntryIs(t *testing.T) {
 		}
 		seen[id] = true
 	}
-	if NewID(1, Core, "", "x", 0) != NewID(1, Core, "", "x", 0) {
-		t.Error("the same entry has two ids")
+	if got := NewID(1, Core, "", "x", 0); got != "64b77f8461fc27f3" { // stored ids must be found again by every later version
+		t.Errorf("id %s", got)
 	}
 }
 
