@@ -26,6 +26,7 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline"
 	"cairn/internal/relay"
+	"cairn/internal/remember"
 	"cairn/internal/search"
 	"cairn/internal/store"
 )
@@ -40,6 +41,7 @@ type Host struct {
 	Distill  *distill.Service
 	Library  *library.Library
 	Finder   search.Finder
+	Memory   *remember.Keeper
 	Relay    *relay.Relay
 	Driver   drive.Driver
 	Embedder embed.Embedder
@@ -84,6 +86,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 	h.Distill = &distill.Service{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs}
 	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs, NameStyle: c.NameStyle, KeepVersions: c.KeepVersions}
 	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space, MinCosine: c.RecallMinSim}
+	h.Memory = &remember.Keeper{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
 	if c.TemporalAddress != "" {
 		if err := h.dial(ctx); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
 	"cairn/internal/run"
+	"cairn/internal/settings"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -45,7 +46,7 @@ func (s *Store) BeginCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, 
 			t = ledger.Ticket{Verdict: ledger.Full}
 			return nil
 		}
-		limits, err := settingsOf(room.Settings)
+		limits, err := settings.Read(room.Settings)
 		if err != nil {
 			return err
 		}

@@ -227,21 +227,10 @@ func (q Queries) putSources(ctx context.Context, id int64, number int, sources [
 	return nil
 }
 
-// indexSkill makes the new version what search finds. A text without its vector
-// leaves the duty to embed it.
+// indexSkill makes the new version what search finds.
 func (q Queries) indexSkill(ctx context.Context, id int64, d search.Doc, vector []float32, space int16) error {
 	d.Owner = id
-	doc, err := q.Index(ctx, d)
-	if err != nil {
-		return err
-	}
-	if len(vector) > 0 {
-		return q.PutEmbedding(ctx, doc, space, vector)
-	}
-	if err := q.DropEmbedding(ctx, doc, space); err != nil {
-		return err
-	}
-	return q.Owe(ctx, EmbedDoc, fmt.Sprint(doc), 0)
+	return q.indexWithVectors(ctx, []search.Doc{d}, [][]float32{vector}, space)
 }
 
 func headOf(r dbsqlc.Skill) skill.Head {

@@ -56,3 +56,7 @@ join skills s on s.workspace_id = @workspace_id and s.id = coalesce(r.owner_id, 
 join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
 order by named desc, score desc, doc;
+
+-- name: DocDrop :exec
+-- The vector follows by its reference.
+delete from search_docs where workspace_id = @workspace_id and doc = @doc;

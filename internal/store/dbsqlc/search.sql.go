@@ -12,6 +12,21 @@ import (
 	pgvector "github.com/pgvector/pgvector-go"
 )
 
+const DocDrop = `-- name: DocDrop :exec
+delete from search_docs where workspace_id = $1 and doc = $2
+`
+
+type DocDropParams struct {
+	WorkspaceID int64
+	Doc         int64
+}
+
+// The vector follows by its reference.
+func (q *Queries) DocDrop(ctx context.Context, arg DocDropParams) error {
+	_, err := q.db.Exec(ctx, DocDrop, arg.WorkspaceID, arg.Doc)
+	return err
+}
+
 const DocGet = `-- name: DocGet :one
 select doc, terms from search_docs where workspace_id = $1 and kind = $2 and owner_id = $3 for update
 `
