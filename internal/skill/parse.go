@@ -52,43 +52,6 @@ func ParseBody(body string) Document {
 	return d.Normalised()
 }
 
-// absorb puts a section's body, already settled, into the field that its title
-// names, after what is there. It reports false for a section that has no
-// field, or that holds more than its field can.
-func (d *Document) absorb(title, body string) bool {
-	for known, field := range map[string]*string{titleWhenToUse: &d.WhenToUse, titleProcedure: &d.Procedure,
-		titlePitfalls: &d.Pitfalls, titleVerification: &d.Verification} {
-		if strings.EqualFold(title, known) {
-			*field = strings.TrimSpace(*field + "\n\n" + body)
-			return true
-		}
-	}
-	switch {
-	case strings.EqualFold(title, titleTrigger):
-		d.Trigger = settleTriggers(append(d.Trigger, parseTriggers(body)...))
-	case strings.EqualFold(title, titleExperience):
-		d.Experience = numbered.settleItems(append(d.Experience, parseItems(body)...))
-	case strings.EqualFold(title, titlePreference):
-		d.Preference = bulleted.settleItems(append(d.Preference, parseItems(body)...))
-	case strings.EqualFold(title, titleTools):
-		d.Tools = bulleted.settleItems(append(d.Tools, parseItems(body)...))
-	case strings.EqualFold(title, titleExamples):
-		d.Examples = settleExamples(append(d.Examples, parseExamples(body)...))
-	case strings.EqualFold(title, titleScripts):
-		names, ok := parseNames(scriptLine, Scripts, strings.Split(body, "\n"))
-		d.Scripts = settleNames(Scripts, append(d.Scripts, names...))
-		return ok
-	case strings.EqualFold(title, titleOthers):
-		entries, references, ok := parseOthers(body)
-		d.Others = settleEntries(append(d.Others, entries...))
-		d.References = settleNames(Reference, append(d.References, references...))
-		return ok
-	default:
-		return false
-	}
-	return true
-}
-
 func parseTriggers(body string) []string {
 	lines := strings.FieldsFunc(body, func(r rune) bool { return r == '\n' })
 	for _, line := range lines {
@@ -173,14 +136,22 @@ func parseNames(pattern *regexp.Regexp, kind string, lines []string) (names []st
 // parseOthers reads `### key` entries and the list of reference files.
 func parseOthers(body string) (entries []Entry, references []string, ok bool) {
 	lines := strings.Split(body, "\n")
+	var text []string // of the last entry
+	finish := func() {
+		if len(entries) > 0 {
+			entries[len(entries)-1].Text = strings.Join(text, "\n")
+		}
+		text = nil
+	}
 	var code fence.Scanner
 	for i, line := range lines {
 		if code.Line(line) {
 			if len(entries) == 0 {
 				return nil, nil, false
 			}
-		} else if level, text := heading(line); level == 3 {
-			entries = append(entries, Entry{Key: text})
+		} else if level, key := heading(line); level == 3 {
+			finish()
+			entries = append(entries, Entry{Key: key})
 			continue
 		} else if line == seeAlso {
 			references, ok = parseNames(referenceLine, Reference, lines[i+1:])
@@ -189,11 +160,12 @@ func parseOthers(body string) (entries []Entry, references []string, ok bool) {
 			}
 		}
 		if len(entries) > 0 {
-			entries[len(entries)-1].Text += "\n" + line
+			text = append(text, line)
 		} else if line != "" {
 			return nil, nil, false
 		}
 	}
+	finish()
 	empty := slices.ContainsFunc(entries, func(e Entry) bool { return strings.TrimSpace(e.Text) == "" })
 	if empty {
 		return nil, nil, false
