@@ -25,31 +25,36 @@ func ParseDocument(md []byte) (Document, error) {
 
 // ParseBody reads a document without frontmatter, as the store keeps it.
 func ParseBody(body string) Document {
-	var d Document
+	intro, sections := cutSections(strings.ReplaceAll(body, "\r\n", "\n"))
+	return Document{Intro: intro, Sections: sections}.Normalised()
+}
+
+// cutSections cuts a text with LF newlines at its level-2 headings outside
+// fences. Titles and bodies are as they stand, empty ones too.
+func cutSections(body string) (intro string, sections []Section) {
 	var lines []string
-	title, inSection := "", false
 	flush := func() {
 		text := strings.Join(lines, "\n")
 		lines = nil
-		if inSection {
-			d.Sections = append(d.Sections, Section{title, text})
+		if len(sections) == 0 {
+			intro = text
 		} else {
-			d.Intro = text
+			sections[len(sections)-1].Body = text
 		}
 	}
 	var code fence.Scanner
-	for line := range strings.SplitSeq(strings.ReplaceAll(body, "\r\n", "\n"), "\n") {
+	for line := range strings.SplitSeq(body, "\n") {
 		if !code.Line(line) {
-			if level, text := heading(line); level == 2 {
+			if level, title := heading(line); level == 2 {
 				flush()
-				title, inSection = text, true
+				sections = append(sections, Section{Title: title})
 				continue
 			}
 		}
 		lines = append(lines, line)
 	}
 	flush()
-	return d.Normalised()
+	return intro, sections
 }
 
 func parseTriggers(body string) []string {
