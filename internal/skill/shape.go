@@ -25,7 +25,7 @@ func NormalizeContent(content string) (normalised string, warnings []string, err
 		return "", nil, fault.New(fault.InvalidArgument, "the content is no valid UTF-8", "send UTF-8 text")
 	}
 	text := strings.TrimPrefix(norm.NFC.String(content), "\ufeff")
-	text = tidy(strings.ReplaceAll(text, "\r\n", "\n"))
+	text = tidy(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text))
 	bare, err := withoutFrontmatter(text)
 	if err != nil {
 		return "", nil, fault.Wrap(err, fault.InvalidArgument, "the content begins like front matter", "leave front matter out: name and description are arguments of their own")

@@ -19,6 +19,7 @@ func TestContentIsKeptInOneForm(t *testing.T) {
 	}{
 		"as it is":                    {fourHeadings, fourHeadings, 0},
 		"byte order mark and CRLF":    {"\ufeff" + strings.ReplaceAll(fourHeadings, "\n", "\r\n"), fourHeadings, 0},
+		"CR alone":                    {"a\rb\r", "a\nb\n", 0},
 		"decomposed letters":          {"Cafe\u0301", "Café\n", 0},
 		"blanks before line ends":     {"\n\na  \n\t\nb\t\n\n\n", "a\n\nb\n", 0},
 		"code keeps its blanks":       {"a \n```\nx  \n```  \nb ", "a\n```\nx  \n```  \nb\n", 0},
@@ -145,4 +146,26 @@ func TestSkillsThatAreProbablyOne(t *testing.T) {
 			t.Errorf("%s and %s: got %v, want %v", c.a, c.b, got, c.want)
 		}
 	}
+}
+
+// FuzzNormalizeContent: what is normalised stays as it is, keeps its shape, and
+// parses to the same document as before.
+func FuzzNormalizeContent(f *testing.F) {
+	f.Add(fourHeadings)
+	f.Add("\ufeff---\r\nname: x\r\n---\r\n## Procedure \t\r\n```\r\nx \r\n")
+	f.Add("\r")
+	f.Add("---\n---\n\u1100\u1161 \n\ufeff---\n")
+	f.Fuzz(func(t *testing.T, content string) {
+		got, _, err := skill.NormalizeContent(content)
+		if err != nil {
+			return
+		}
+		if again, warnings, err := skill.NormalizeContent(got); err != nil || again != got {
+			t.Fatalf("%q → %q → %q, %q, %v", content, got, again, warnings, err)
+		}
+		warnings, err := skill.CheckShape(got)
+		if document := skill.ParseBody(got); err == nil && document.Procedure == "" {
+			t.Fatalf("%q passes (%q) and has no procedure", got, warnings)
+		}
+	})
 }
