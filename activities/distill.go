@@ -31,6 +31,7 @@ func (a Distill) RegisterLLM(w worker.ActivityRegistry) {
 	register(w, flow.Recall, a.Recall)
 	register(w, flow.Extract, a.Extract)
 	register(w, flow.WriteFiles, a.WriteFiles)
+	register(w, flow.Judge, a.Judge)
 	register(w, flow.Merge, a.Merge)
 }
 
@@ -66,7 +67,7 @@ func (a Distill) Recall(ctx context.Context, in flow.TaskRef) (flow.Recalled, er
 func (a Distill) Extract(ctx context.Context, in flow.TaskRef) (flow.Extracted, error) {
 	defer beat(ctx)()
 	plan, ended, err := a.Service.Extract(ctx, ref(in.RunRef), in.Task)
-	return flow.Extracted{Ended: ended, Scripts: plan.Scripts, Docs: plan.Docs}, temporalError(err)
+	return flow.Extracted{Ended: ended, Scripts: plan.Scripts, Docs: plan.Docs, Judge: plan.Judge}, temporalError(err)
 }
 
 // WriteFiles writes a task's scripts, or one of its documents.
@@ -74,6 +75,12 @@ func (a Distill) WriteFiles(ctx context.Context, in flow.WriteInput) (flow.Writt
 	defer beat(ctx)()
 	degraded, err := a.Service.Write(ctx, ref(in.RunRef), in.Task, in.Doc)
 	return flow.Written{Degraded: degraded}, temporalError(err)
+}
+
+// Judge has a task's draft judged.
+func (a Distill) Judge(ctx context.Context, in flow.TaskRef) error {
+	defer beat(ctx)()
+	return temporalError(a.Service.Judge(ctx, ref(in.RunRef), in.Task))
 }
 
 // Package renders, zips and uploads a task's version.

@@ -12,7 +12,7 @@ import (
 var modelFiles embed.FS
 
 // Model is the JSON Schema of what a model returns for a stage: chunk, rewrite,
-// extract, extract_simple, scripts or doc. Its root is an object, it allows no
+// extract, extract_simple, judge, scripts or doc. Its root is an object, it allows no
 // further properties and requires each that it names; what may be missing is
 // nullable. Model panics on a name that has no schema, since names are
 // constants of the program.

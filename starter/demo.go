@@ -141,7 +141,7 @@ func (c *cli) farewell(ctx context.Context, s *session, ref run.Ref) error {
 	stay := s.stack != nil && s.Config.TemporalUI != "" && ok && term.IsTerminal(int(in.Fd()))
 	switch {
 	case stay:
-		fmt.Fprintf(c.out, "   Temporal UI         %s\n\npress Enter to stop the stack\n", s.link(r.WorkflowID))
+		fmt.Fprintf(c.out, "   Temporal UI         %s\n\npress Enter to stop the stack\n", s.WorkflowLink(r.WorkflowID))
 		enter := make(chan struct{})
 		go func() { _, _ = bufio.NewReader(io.LimitReader(in, 1)).ReadByte(); close(enter) }()
 		select {
@@ -149,9 +149,9 @@ func (c *cli) farewell(ctx context.Context, s *session, ref run.Ref) error {
 		case <-enter:
 		}
 	case s.stack != nil:
-		fmt.Fprintf(c.out, "   Temporal UI         run `make dev`, then open %s\n", s.link(r.WorkflowID))
+		fmt.Fprintf(c.out, "   Temporal UI         run `make dev`, then open %s\n", s.WorkflowLink(r.WorkflowID))
 	default:
-		fmt.Fprintf(c.out, "   Temporal UI         %s\n", s.link(r.WorkflowID))
+		fmt.Fprintf(c.out, "   Temporal UI         %s\n", s.WorkflowLink(r.WorkflowID))
 	}
 	return nil
 }

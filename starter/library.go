@@ -53,7 +53,7 @@ func (c *cli) changes() []*cobra.Command {
 	unpin := state("unpin", "Let a pinned skill change again", func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) {
 		return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Pin(ctx, ws, id, false) }
 	})
-	return []*cobra.Command{history, diff, rollback, archive, restore, pin, unpin, c.pending(), c.decide("approve", "Approve a candidate, or a change that waits"), c.decide("reject", "Reject a candidate, or a change that waits"), c.importSkill()}
+	return []*cobra.Command{history, diff, rollback, archive, restore, pin, unpin, c.pending(), c.decide("approve", "Approve a candidate, a draft, or a change that waits"), c.decide("reject", "Reject a candidate, a draft, or a change that waits"), c.importSkill()}
 }
 
 // change finds a skill, changes it and prints what it is now.
@@ -152,7 +152,7 @@ func (c *cli) pending() *cobra.Command {
 				return c.printJSON(map[string]any{"pending": waiting})
 			}
 			if len(waiting) == 0 {
-				fmt.Fprintln(c.out, "no change waits; candidates are in `cairn skills list`")
+				fmt.Fprintln(c.out, "no change waits; candidates and drafts are in `cairn skills list`")
 				return nil
 			}
 			tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
@@ -171,7 +171,7 @@ func (c *cli) decide(use, short string) *cobra.Command {
 	cmd := &cobra.Command{Use: use + " [SKILL]", Short: short, Example: "  cairn skills " + use + " weather-report\n  cairn skills " + use + " --change 1", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (changeID != 0) == (len(args) == 1) {
-				return usageError{fmt.Errorf("give the name of a candidate, or --change with a number of `cairn skills pending`")}
+				return usageError{fmt.Errorf("give the name of a candidate or a draft, or --change with a number of `cairn skills pending`")}
 			}
 			if len(args) == 1 {
 				return c.change(cmd.Context(), args[0], func(ctx context.Context, s *session, h skill.Head) (skill.Head, error) {

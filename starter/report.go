@@ -60,9 +60,9 @@ func failure(reports []distill.Report) error {
 }
 
 func (s *session) linked(r distill.Report) distill.Report {
-	r.Link = s.link(r.WorkflowID)
+	r.Link = s.WorkflowLink(r.WorkflowID)
 	for i := range r.Tasks {
-		r.Tasks[i].Link = s.link(r.Tasks[i].WorkflowID)
+		r.Tasks[i].Link = s.WorkflowLink(r.Tasks[i].WorkflowID)
 	}
 	return r
 }
@@ -84,7 +84,10 @@ func printReport(w io.Writer, r distill.Report) {
 		}
 		row("outcome", outcome(t))
 		if t.Skill != "" {
-			row("skill", fmt.Sprintf("%s, version %d", t.Skill, t.Version))
+			row("skill", fmt.Sprintf("%s, version %d, %s", t.Skill, t.Version, t.Status))
+			if t.Quality != nil {
+				row("quality", t.Quality.String())
+			}
 			row("package", t.Package)
 			row("SKILL.md", t.SkillMD)
 		}

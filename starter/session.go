@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
-	"net/url"
 	"path/filepath"
 	"sync"
 
@@ -131,14 +129,6 @@ func (s *session) close() {
 	if s.stack != nil {
 		_ = s.stack.Close() // what it could not stop, its watchdog will
 	}
-}
-
-// link is a workflow's page in Temporal UI, empty when nobody knows the UI.
-func (s *session) link(workflowID string) string {
-	if s.Config.TemporalUI == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s/namespaces/%s/workflows/%s", s.Config.TemporalUI, s.Config.TemporalNamespace, url.PathEscape(workflowID))
 }
 
 // models says which models answer, for every command that uses them.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/fault"
+	"cairn/internal/library"
 	"cairn/internal/skill"
 	"cairn/internal/store"
 )
@@ -21,9 +22,9 @@ import (
 func (c *cli) skills() *cobra.Command {
 	cmd := &cobra.Command{Use: "skills", Short: "List, view and export skills", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var all bool
-	list := &cobra.Command{Use: "list", Short: "List the skills of the workspace, the latest change first", Example: "  cairn skills list", Args: cobra.NoArgs,
+	list := &cobra.Command{Use: "list", Short: "List the skills of the workspace by category and name", Example: "  cairn skills list", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listSkills(cmd.Context(), all) }}
-	list.Flags().BoolVar(&all, "all", false, "archived, stale, draft and quarantined ones, too")
+	list.Flags().BoolVar(&all, "all", false, "archived, stale and quarantined ones, too")
 	var version int
 	view := &cobra.Command{Use: "view SKILL", Short: "Print a skill's SKILL.md and what it rests on", Example: "  cairn skills view update-reservation-flights --version 1", Args: exactly(1, "the skill's name or number"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.viewSkill(cmd.Context(), args[0], version) }}
@@ -47,14 +48,17 @@ func (c *cli) listSkills(ctx context.Context, all bool) error {
 		return err
 	}
 	defer s.close()
-	var heads []skill.Head
-	const most = 1000
-	err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q store.Queries) (err error) {
-		heads, err = q.Skills(ctx, all, most)
-		return err
-	})
-	if err != nil {
-		return err
+	filter := library.Filter{Limit: library.MostListed}
+	if all {
+		filter.Statuses = skill.Statuses()
+	}
+	heads := []skill.Head{}
+	for more := true; more; more = filter.Cursor != "" {
+		page, err := s.Library.List(ctx, s.workspace.ID, filter)
+		if err != nil {
+			return err
+		}
+		heads, filter.Cursor = append(heads, page.Skills...), page.Next
 	}
 	if c.output == "json" {
 		return c.printJSON(map[string]any{"skills": heads})
@@ -113,7 +117,7 @@ func (c *cli) viewSkill(ctx context.Context, name string, number int) error {
 	markdown := skill.Compose(v.Name, v.Description, []byte(v.Body), skill.RenderOptions{NameStyle: s.Config.NameStyle})
 	if c.output == "json" {
 		return c.printJSON(map[string]any{"name": v.Name, "version": v.Number, "head_version": head.Version, "status": head.Status, "description": v.Description, "lang": v.Lang,
-			"skill_md": string(markdown), "files": v.Files, "package": s.Blobs.Locate(v.PackageKey), "package_sha256": fmt.Sprintf("%x", v.PackageSHA), "origin": v.Origin,
+			"skill_md": string(markdown), "files": v.Files, "extra": v.Extra, "quality": v.Quality, "risk": v.Risk, "package": s.Blobs.Locate(v.PackageKey), "package_sha256": fmt.Sprintf("%x", v.PackageSHA), "origin": v.Origin,
 			"run": v.Run, "sources": v.Sources, "change_summary": v.ChangeSummary, "model": v.Model, "degraded": v.Degraded, "violations": v.Violations, "created_at": v.CreatedAt})
 	}
 	fmt.Fprintf(c.out, "%s\n", markdown)
@@ -121,6 +125,12 @@ func (c *cli) viewSkill(ctx context.Context, name string, number int) error {
 		return nil
 	}
 	fmt.Fprintf(c.out, "— version %d of %d, %s, %s; model %s\n", v.Number, head.Version, head.Status, fmt.Sprintf("made by run %d", v.Run), v.Model)
+	if v.Quality != nil {
+		fmt.Fprintf(c.out, "— %s\n", v.Quality)
+	}
+	for _, e := range v.Extra {
+		fmt.Fprintf(c.out, "— the package also holds %s, %d bytes\n", e.Path, e.Bytes)
+	}
 	for _, src := range v.Sources {
 		fmt.Fprintf(c.out, "— rests on messages %d to %d of conversation %d\n", src.From, src.To, src.Conversation)
 	}

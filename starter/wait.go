@@ -22,7 +22,7 @@ func (s *session) wait(ctx context.Context, refs []run.Ref, errs io.Writer) erro
 	show := newProgress(errs, len(refs))
 	defer show.finish()
 	for i := 0; i < len(refs); {
-		r, err := s.Distill.Report(ctx, refs[i])
+		r, err := s.Distill.Progress(ctx, refs[i])
 		if err != nil {
 			return err
 		}
@@ -58,13 +58,13 @@ func newProgress(w io.Writer, runs int) *progress {
 	return p
 }
 
-func (p *progress) at(i int, r distill.Report) {
+func (p *progress) at(i int, r distill.Progress) {
 	if p.bar == nil {
 		return
 	}
 	line := string(r.Status)
 	if n := len(r.Tasks); n > 0 {
-		line = fmt.Sprintf("%d tasks, %d model calls", n, r.Usage.Keys)
+		line = fmt.Sprintf("%d tasks, %d model calls", n, r.Calls)
 	}
 	if p.runs > 1 {
 		line = fmt.Sprintf("%d/%d · %s", i+1, p.runs, line)
@@ -74,7 +74,7 @@ func (p *progress) at(i int, r distill.Report) {
 }
 
 // share is how much of a run is done, in steps of the bar.
-func share(r distill.Report) int {
+func share(r distill.Progress) int {
 	if r.Status == run.Ended {
 		return stepsPerRun
 	}

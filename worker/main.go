@@ -33,13 +33,5 @@ func run(ctx context.Context, queues []string) error {
 	if err != nil {
 		return err
 	}
-	h, err := host.Open(ctx, c, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: host.Level(c.LogLevel)})))
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	if h.Temporal == nil {
-		return fault.New(fault.Misconfigured, "there is no Temporal server", "set TEMPORAL_ADDRESS, or start the development stack: cairn dev")
-	}
-	return h.Work(ctx, queues)
+	return host.Serve(ctx, c, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: host.Level(c.LogLevel)})), queues)
 }

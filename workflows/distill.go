@@ -19,9 +19,10 @@ import (
 func Distill(ctx workflow.Context, in flow.DistillInput) (flow.DistillResult, error) {
 	story := newStory(ctx)
 	story.tell("Opening the run and asking the gate")
-	opened, err := openRun(ctx, in.RunRef)
+	pace := firstPace(in)
+	opened, err := openRun(ctx, in.RunRef, pace)
 	if err != nil {
-		return closeRun(ctx, in.RunRef, flow.Pace{}, err)
+		return closeRun(ctx, in.RunRef, pace, err)
 	}
 	if opened.Ended {
 		return closeRun(ctx, in.RunRef, opened.Pace, nil)

@@ -13,8 +13,13 @@ import (
 // through.
 const maxRounds = 40
 
+// judgesDrafts marks the tasks that knew of the judge when they came to it: its
+// activity's answer may be older than the worker that reads it.
+const judgesDrafts = "judge"
+
 // DistillTask makes one task of a conversation into a version of a skill: recall
-// what is known, extract a draft, write its files side by side, package, commit.
+// what is known, extract a draft, write its files side by side and have
+// it judged, package, commit.
 func DistillTask(ctx workflow.Context, task flow.TaskRef) (flow.TaskResult, error) {
 	story := newStory(ctx)
 	story.tell("Recalling skills that this may belong to")
@@ -30,6 +35,7 @@ func DistillTask(ctx workflow.Context, task flow.TaskRef) (flow.TaskResult, erro
 	}
 
 	story.tell(fmt.Sprintf("Writing %d scripts and %d documents", extracted.Scripts, extracted.Docs))
+	extracted.Judge = extracted.Judge && workflow.GetVersion(ctx, judgesDrafts, workflow.DefaultVersion, 1) >= 1
 	if err := writeFiles(ctx, task, extracted); err != nil {
 		return endTask(ctx, task, err)
 	}
@@ -58,8 +64,9 @@ func DistillTask(ctx workflow.Context, task flow.TaskRef) (flow.TaskResult, erro
 }
 
 // writeFiles writes the scripts in one call and each document in one, all at
-// once. A file that cannot be written degrades the skill, so only a cancellation
-// is an error here.
+// once and beside the judge's call. A file that cannot be written degrades the
+// skill, and a judge that fails gives no score, so only a cancellation is an
+// error here.
 func writeFiles(ctx workflow.Context, task flow.TaskRef, plan flow.Extracted) error {
 	group := workflow.NewWaitGroup(ctx)
 	write := func(doc int) {
@@ -74,6 +81,13 @@ func writeFiles(ctx workflow.Context, task flow.TaskRef, plan flow.Extracted) er
 	}
 	for doc := range plan.Docs {
 		write(doc)
+	}
+	if plan.Judge {
+		group.Add(1)
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			defer group.Done()
+			_ = judge(ctx, task)
+		})
 	}
 	group.Wait(ctx)
 	return ctx.Err()

@@ -18,13 +18,22 @@ import (
 // numbered from 0.
 const allScripts = -1
 
-// defaultPace is used until OpenRun has told the run's own.
+// defaultPace is used until OpenRun has told the run's own, but for what the
+// workflow was started with.
 var defaultPace = flow.Pace{Database: 15 * time.Second, Heartbeat: 20 * time.Second, Model: 3 * time.Minute, GiveUp: 24 * time.Hour}
 
 var errTooManyConflicts = temporal.NewNonRetryableApplicationError("the skill kept changing under the task", "version_conflict", nil)
 
-func openRun(ctx workflow.Context, ref flow.RunRef) (out flow.Opened, err error) {
-	ctx = database(ctx, defaultPace, "open the run, ask the gate")
+func firstPace(in flow.DistillInput) flow.Pace {
+	pace := defaultPace
+	if in.FirstStep > 0 {
+		pace.Database = in.FirstStep
+	}
+	return pace
+}
+
+func openRun(ctx workflow.Context, ref flow.RunRef, pace flow.Pace) (out flow.Opened, err error) {
+	ctx = database(ctx, pace, "open the run, ask the gate")
 	err = workflow.ExecuteActivity(ctx, flow.OpenRun, ref).Get(ctx, &out)
 	return out, err
 }
@@ -54,6 +63,15 @@ func writeFile(ctx workflow.Context, task flow.TaskRef, doc int) error {
 	}
 	ctx = model(ctx, task.Pace, summary)
 	return workflow.ExecuteActivity(ctx, flow.WriteFiles, flow.WriteInput{TaskRef: task, Doc: doc}).Get(ctx, nil)
+}
+
+// judge waits no longer than one step of a model may take: a skill goes on
+// without a score sooner than that an opinion holds it back for a day.
+func judge(ctx workflow.Context, task flow.TaskRef) error {
+	pace := task.Pace
+	pace.GiveUp = min(pace.GiveUp, pace.Model)
+	ctx = model(ctx, pace, "judge the draft → model")
+	return workflow.ExecuteActivity(ctx, flow.Judge, task).Get(ctx, nil)
 }
 
 func pack(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Packaged, err error) {

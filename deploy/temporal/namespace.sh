@@ -8,7 +8,7 @@ again() {
   for attempt in 1 2 3 4 5 6 7 8 9 10 11 12; do
     if "$@"; then return 0; fi
     echo "attempt $attempt did not succeed: $*" >&2
-    sleep 5
+    sleep "${PAUSE:-5}"
   done
   return 1
 }

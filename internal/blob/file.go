@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path"
 	"strings"
 	"syscall"
 	"time"
@@ -24,21 +23,12 @@ func (s *LocalStore) writeFile(name string, data []byte) (err error) {
 	return file.Sync()
 }
 
-// syncFolders makes the names on the way to an object survive a power cut.
-func (s *LocalStore) syncFolders(folder string) error {
-	for {
-		opened, err := s.root.Open(folder)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(ignoreUnsupported(opened.Sync()), opened.Close()); err != nil {
-			return err
-		}
-		if folder == "." {
-			return nil
-		}
-		folder = path.Dir(folder)
+func (s *LocalStore) syncFolder(folder string) error {
+	opened, err := s.root.Open(folder)
+	if err != nil {
+		return err
 	}
+	return errors.Join(ignoreUnsupported(opened.Sync()), opened.Close())
 }
 
 // ignoreUnsupported forgives file systems that cannot sync directories.

@@ -28,6 +28,9 @@ const (
 type LocalStore struct {
 	path string // absolute, for people
 	root *os.Root
+
+	sync    func(folder string) error // writes a folder's names through to the disk
+	lasting lasting
 }
 
 var _ Store = (*LocalStore)(nil)
@@ -48,6 +51,7 @@ func Local(root string) (*LocalStore, error) {
 		return nil, trouble("open the object store", root, err)
 	}
 	store := &LocalStore{path: absolute, root: opened}
+	store.sync = store.syncFolder
 	if err := opened.MkdirAll(tempFolder, 0o755); err != nil {
 		return nil, errors.Join(trouble("open the object store", root, err), opened.Close())
 	}
@@ -68,7 +72,7 @@ func (s *LocalStore) Put(ctx context.Context, key string, data []byte) error {
 		return err
 	}
 	folder := path.Dir(key)
-	if err := s.root.MkdirAll(folder, 0o755); err != nil {
+	if err := s.makeFolders(folder); err != nil {
 		return trouble("write object", key, err)
 	}
 	temp := path.Join(tempFolder, tempPrefix+randomName())
@@ -83,7 +87,7 @@ func (s *LocalStore) Put(ctx context.Context, key string, data []byte) error {
 		err = s.same(key, data)
 	}
 	if err == nil {
-		err = s.syncFolders(folder)
+		err = s.keepName(folder)
 	}
 	return trouble("write object", key, err)
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,6 +48,7 @@ type Config struct {
 	SkillsLLMExtract string `env:"SKILLS_LLM_EXTRACT"`
 	SkillsLLMScripts string `env:"SKILLS_LLM_SCRIPTS"`
 	SkillsLLMDocs    string `env:"SKILLS_LLM_DOCS"`
+	SkillsLLMJudge   string `env:"SKILLS_LLM_JUDGE"`
 
 	// Embeddings. Without a model the hashing embedder computes them.
 	EmbeddingModel      string `env:"CAIRN_EMBEDDING_MODEL"`
@@ -66,7 +68,11 @@ type Config struct {
 	Concurrency     int     `env:"SKILL_CONCURRENCY" envDefault:"5"`
 	HistoryMessages int     `env:"SKILL_HISTORY_MESSAGES" envDefault:"20"`
 	HistoryChars    int     `env:"SKILL_HISTORY_CHARS" envDefault:"5000"`
-	Redact          bool    `env:"SKILL_REDACT" envDefault:"true"` // keep secrets from models, and secrets and a case's own values out of skills
+	Redact          bool    `env:"SKILL_REDACT" envDefault:"true"`            // keep secrets from models, and secrets and a case's own values out of skills
+	Quality         bool    `env:"SKILL_QUALITY" envDefault:"true"`           // have a model judge each draft, 0–10: one more call
+	MinQuality      float64 `env:"SKILL_MIN_QUALITY" envDefault:"6"`          // a new skill below it is a draft: kept, not found
+	RequireApproval bool    `env:"SKILL_REQUIRE_APPROVAL" envDefault:"false"` // new skills, and changes of those in force, wait for approval
+	KeepVersions    int     `env:"SKILL_KEEP_VERSIONS" envDefault:"10"`       // of each skill, beside those still needed; 0 keeps all
 	StrictEvidence  bool    `env:"SKILL_STRICT_EVIDENCE" envDefault:"false"`
 	RecallTopK      int     `env:"SKILL_RECALL_TOP_K" envDefault:"5"`
 	RecallMinSim    float64 `env:"SKILL_RECALL_MIN_SIM" envDefault:"0.35"`
@@ -126,10 +132,21 @@ func Load(environ []string, overrides map[string]string) (Config, error) {
 		return Config{}, err
 	}
 	var c Config
-	if err := env.ParseWithOptions(&c, env.Options{Environment: all}); err != nil {
+	if err := env.ParseWithOptions(&c, env.Options{Environment: all, FuncMap: map[reflect.Type]env.ParserFunc{reflect.TypeFor[bool](): parseSwitch}}); err != nil {
 		return Config{}, fault.Wrap(err, fault.Misconfigured, "a setting cannot be read", "`cairn config` lists the settings and their defaults")
 	}
 	return c, c.validate()
+}
+
+// parseSwitch reads on and off beside what Go takes for true and false.
+func parseSwitch(value string) (any, error) {
+	switch strings.ToLower(value) {
+	case "on":
+		return true, nil
+	case "off":
+		return false, nil
+	}
+	return strconv.ParseBool(value)
 }
 
 func readFile(path string) (map[string]string, error) {
@@ -186,6 +203,8 @@ func (c Config) validate() error {
 		between("SKILL_RECALL_MIN_SIM", c.RecallMinSim, 0, 1),
 		between("SKILL_MERGE_SIM", c.MergeSim, 0, 1),
 		between("SKILL_MIN_CONFIDENCE", c.MinConfidence, 0, 1),
+		between("SKILL_MIN_QUALITY", c.MinQuality, 0, 10),
+		between("SKILL_KEEP_VERSIONS", float64(c.KeepVersions), 0, 10_000),
 		between("CAIRN_EMBEDDING_DIMENSIONS", float64(c.EmbeddingDimensions), 8, 4000),
 		between("CAIRN_LLM_LEASE in seconds", c.Lease.Seconds(), 0.2, 3600),
 		between("CAIRN_DATABASE_STEP in seconds", c.DatabaseStep.Seconds(), 1, 600),

@@ -44,6 +44,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 	for setting, part := range map[string]string{
 		"SKILL_MODE=fast": "SKILL_MODE", "SKILL_GATE=maybe": "SKILL_GATE", "SKILL_MAX_TASKS=0": "SKILL_MAX_TASKS", "SKILL_JSON_REPAIRS=9": "SKILL_JSON_REPAIRS",
 		"CAIRN_LLM_LEASE=soon": "cannot be read", "OPENAI_API_KEY=k": "no model", "SKILLS_REPO_BACKEND=s4": "SKILLS_REPO_BACKEND", "complete_skill_memory=maybe": "complete_skill_memory",
+		"SKILL_MIN_QUALITY=11": "SKILL_MIN_QUALITY", "SKILL_KEEP_VERSIONS=-1": "SKILL_KEEP_VERSIONS", "SKILL_QUALITY=perhaps": "cannot be read",
 	} {
 		_, err := Load([]string{setting, "CAIRN_CONFIG=" + write(t, "")}, nil)
 		if fault.CodeOf(err) != fault.Misconfigured || !strings.Contains(err.Error(), part) || fault.From(err).Hint == "" {
@@ -86,5 +87,17 @@ func TestSecretsAreMasked(t *testing.T) {
 	}
 	if seen["DATABASE_URL"] != "postgres://user:xxxxx@host/db" || seen["OPENAI_API_KEY"] != "****" || seen["CAIRN_MODEL"] != "m" {
 		t.Errorf("%v", seen)
+	}
+}
+
+func TestSwitchesAreOnAndOff(t *testing.T) {
+	t.Parallel()
+	if c := load(t, nil, nil); !c.Quality || c.RequireApproval || c.KeepVersions != 10 || c.MinQuality != 6 {
+		t.Errorf("defaults: quality %t from %v, approval %t, versions %d", c.Quality, c.MinQuality, c.RequireApproval, c.KeepVersions)
+	}
+	for value, want := range map[string]bool{"on": true, "OFF": false, "true": true, "0": false} {
+		if c := load(t, []string{"SKILL_QUALITY=" + value, "SKILL_REQUIRE_APPROVAL=" + value}, nil); c.Quality != want || c.RequireApproval != want {
+			t.Errorf("%s: quality %t, approval %t", value, c.Quality, c.RequireApproval)
+		}
 	}
 }

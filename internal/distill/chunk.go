@@ -15,11 +15,11 @@ import (
 // Chunk divides a conversation into tasks and returns their keys in order, none
 // when the run has ended because there is nothing to learn or no usable answer.
 func (s *Service) Chunk(ctx context.Context, ref run.Ref) ([]string, error) {
-	j, err := s.load(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	tasks, err := s.tasks(ctx, ref)
+	var tasks []Task
+	j, err := s.load(ctx, ref, func(tx Tx, _ job) (err error) {
+		tasks, err = tx.Tasks(ctx, ref.Run)
+		return err
+	})
 	if err != nil || len(tasks) > 0 { // an earlier attempt was here
 		return keys(tasks), err
 	}
@@ -102,14 +102,6 @@ func (j job) own(tasks []transcript.Task) []transcript.Task {
 
 // batch is what task keys are made unique by: a run of a request, whatever its generation.
 func (j job) batch() string { return j.run.Key }
-
-func (s *Service) tasks(ctx context.Context, ref run.Ref) (out []Task, err error) {
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		out, err = tx.Tasks(ctx, ref.Run)
-		return err
-	})
-	return out, err
-}
 
 func keys(ts []Task) []string {
 	var out []string

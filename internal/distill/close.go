@@ -27,7 +27,7 @@ type Result struct {
 // a retry has followed has no say any more.
 func (s *Service) EndTask(ctx context.Context, ref run.Ref, attempt int, key, code, reason string) (t Task, err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		r, err := tx.Run(ctx, ref.Run)
+		r, err := tx.RunState(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (s *Service) AwaitTask(ctx context.Context, ref run.Ref, key string) error 
 // them comes to close it.
 func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, reason string) (out Result, err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		r, err := tx.Run(ctx, ref.Run)
+		r, err := tx.RunState(ctx, ref.Run)
 		if err != nil {
 			return err
 		}

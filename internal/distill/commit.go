@@ -13,6 +13,7 @@ type Commit struct {
 	Doc      search.Doc   // what search is to find; its owner is filled in
 	Near     search.Query // finds what is too similar to create beside
 	MergeSim float64      // cosine from which it is
+	Keep     int          // versions of the skill, 0 for all
 }
 
 // Args are a commit's arguments, as the log of operations remembers them.
@@ -41,7 +42,17 @@ type Committed struct {
 
 // Commit makes a task's package the head of its skill, once.
 func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (Committed, error) {
-	j, t, err := s.loadTask(ctx, ref, key)
+	var (
+		t    Task
+		spec Spec
+	)
+	err := s.Store.Within(ctx, ref.Workspace, func(tx Tx) (err error) {
+		if t, err = tx.Task(ctx, ref.Run, key); err != nil {
+			return err
+		}
+		spec, err = s.specs.of(ctx, tx, ref)
+		return err
+	})
 	if err != nil {
 		return Committed{}, err
 	}
@@ -55,7 +66,8 @@ func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (Committe
 	vector := s.embed(ctx, text)
 	return s.Store.CommitVersion(ctx, t, Commit{
 		Doc:      search.NewDoc(search.KindSkill, 0, string(t.Package.Status()), text),
-		Near:     s.skillQuery(text, vector, j.spec.Limits.RecallTopK+1),
-		MergeSim: j.spec.Limits.MergeSim,
+		Near:     s.skillQuery(text, vector, spec.Limits.RecallTopK+1),
+		MergeSim: spec.Limits.MergeSim,
+		Keep:     spec.Limits.KeepVersions,
 	})
 }

@@ -14,7 +14,10 @@ func versionOf(name string, d skill.Document, files []skill.File, number, base i
 
 // showVersion is a version as a model sees it, without its handle.
 func showVersion(v skill.Version) prompt.Candidate {
-	d := v.Document()
+	return showDocument(v.Document())
+}
+
+func showDocument(d skill.Document) prompt.Candidate {
 	return prompt.Candidate{Name: d.Name, Description: d.Description, Trigger: d.Trigger, Procedure: d.Procedure, Experience: d.Experience,
 		Preference: d.Preference, Examples: d.Examples, Scripts: d.Scripts, References: d.References, Tools: d.Tools}
 }

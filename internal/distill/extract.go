@@ -2,6 +2,7 @@ package distill
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,34 +16,45 @@ import (
 
 // Plan counts the files that a draft wants written.
 type Plan struct {
-	Scripts int // one call writes all of them
-	Docs    int // one call each
+	Scripts int  // one call writes all of them
+	Docs    int  // one call each
+	Judge   bool // beside them, whether the draft is any good
 }
 
 // Extract makes a task's draft and returns the plan of its files. Ended is set
 // when the task is over: nothing reusable, or no usable answer.
 func (s *Service) Extract(ctx context.Context, ref run.Ref, key string) (plan Plan, ended bool, err error) {
-	j, t, err := s.loadTask(ctx, ref, key)
+	var (
+		stage      prompt.Stage
+		memo       [sha256.Size]byte
+		failed     Memo
+		failedOnce bool
+		candidates []prompt.Candidate
+	)
+	j, t, err := s.loadTask(ctx, ref, key, func(tx Tx, j job, t Task) (err error) {
+		if t.Draft != nil {
+			return nil
+		}
+		stage = extractStage(j.spec)
+		if memo, err = memoKey(j, t, stage); err != nil {
+			return err
+		}
+		if failed, failedOnce, err = remembered(ctx, tx, j, memo); err != nil || failedOnce {
+			return err
+		}
+		candidates, err = readCandidates(ctx, tx, t)
+		return err
+	})
 	if err != nil || t.Stage == EndedTask {
 		return Plan{}, t.Stage == EndedTask, err
 	}
 	if t.Draft != nil { // an earlier attempt was here
-		return planOf(*t.Draft), false, nil
+		return j.planOf(*t.Draft), false, nil
 	}
-	stage := prompt.Extract
-	if j.spec.Mode == Simple {
-		stage = prompt.ExtractSimple
+	if failedOnce {
+		return Plan{}, true, s.endTask(ctx, t, Failed, fmt.Sprintf("the same messages failed within the last day, and were not asked about again (%s: %s)", failed.Code, failed.Reason))
 	}
-	memo, err := memoKey(j, t, stage)
-	if err != nil {
-		return Plan{}, false, err
-	}
-	if m, found, err := s.remembered(ctx, j, memo); err != nil {
-		return Plan{}, false, err
-	} else if found {
-		return Plan{}, true, s.endTask(ctx, t, Failed, fmt.Sprintf("the same messages failed within the last day, and were not asked about again (%s: %s)", m.Code, m.Reason))
-	}
-	draft, notes, err := s.extract(ctx, j, t, stage)
+	draft, notes, err := s.extract(ctx, j, t, stage, candidates)
 	if err != nil {
 		if f, over := terminal(err); over {
 			return Plan{}, true, s.failTask(ctx, t, memo, f)
@@ -67,20 +79,18 @@ func (s *Service) Extract(ctx context.Context, ref run.Ref, key string) (plan Pl
 			t.Based = Base{Skill: c.Skill, Version: c.Version}
 		}
 	}
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		if err := tx.SaveDraft(ctx, t, notes); err != nil {
-			return err
-		}
-		return tx.SaveBase(ctx, t)
-	})
-	return planOf(draft), false, err
+	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.SaveDraft(ctx, t, notes) })
+	return j.planOf(draft), false, err
 }
 
-func (s *Service) extract(ctx context.Context, j job, t Task, stage prompt.Stage) (draft skill.Draft, notes []string, err error) {
-	candidates, err := s.readCandidates(ctx, t)
-	if err != nil {
-		return draft, nil, err
+func extractStage(s Spec) prompt.Stage {
+	if s.Mode == Simple {
+		return prompt.ExtractSimple
 	}
+	return prompt.Extract
+}
+
+func (s *Service) extract(ctx context.Context, j job, t Task, stage prompt.Stage, candidates []prompt.Candidate) (draft skill.Draft, notes []string, err error) {
 	ms := j.messages(t.Seqs)
 	err = s.ask(ctx, j, question{step: t.Key + "/extract", stage: stage, role: "extract", task: t.Key, lang: t.Lang,
 		material: prompt.Material{Task: t.Name, Question: t.Query, Messages: transcript.Material(ms, j.spec.Limits.ToolOutputChars), History: j.newestHistory(), Candidates: candidates, Tools: toolsSeen(ms), Language: t.Lang},
@@ -122,8 +132,8 @@ func lessonsOf(d skill.Draft) skill.Draft {
 	return skill.Draft{Action: d.Action, Target: d.Target, Name: d.Name, Experience: d.Experience, Evidence: d.Evidence, Cited: d.Cited, Confidence: d.Confidence, Reason: d.Reason}
 }
 
-func planOf(d skill.Draft) Plan {
-	return Plan{Scripts: len(unwritten(d.Scripts, Scripts)), Docs: len(unwritten(d.Others, Reference))}
+func (j job) planOf(d skill.Draft) Plan {
+	return Plan{Scripts: len(unwritten(d.Scripts, Scripts)), Docs: len(unwritten(d.Others, Reference)), Judge: j.judged()}
 }
 
 // toolsSeen names the tools that were called, once each, in order.

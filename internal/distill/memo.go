@@ -37,15 +37,11 @@ func memoKey(j job, t Task, stage prompt.Stage) ([sha256.Size]byte, error) {
 }
 
 // remembered looks for a memo. A deliberate redo does not ask for it.
-func (s *Service) remembered(ctx context.Context, j job, key [sha256.Size]byte) (m Memo, found bool, err error) {
+func remembered(ctx context.Context, tx Tx, j job, key [sha256.Size]byte) (m Memo, found bool, err error) {
 	if j.run.Generation > 1 {
 		return m, false, nil
 	}
-	err = s.Store.Within(ctx, j.run.Ref.Workspace, func(tx Tx) error {
-		m, found, err = tx.Memo(ctx, key, memoFresh)
-		return err
-	})
-	return m, found, err
+	return tx.Memo(ctx, key, memoFresh)
 }
 
 // failTask ends a task that no model could do, and remembers what the model did

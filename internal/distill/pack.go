@@ -21,20 +21,16 @@ import (
 // nothing done, when the draft's model has not seen that head: it is to be
 // merged first.
 func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen bool, err error) {
-	j, t, err := s.loadTask(ctx, ref, key)
+	var written []WrittenFile
+	j, t, err := s.loadTask(ctx, ref, key, func(tx Tx, _ job, t Task) (err error) {
+		written, err = tx.Written(ctx, t)
+		return err
+	})
 	if err != nil || t.Stage == EndedTask {
 		return false, err
 	}
 	if t.Draft == nil {
 		return false, fmt.Errorf("package task %s: it has no draft", key)
-	}
-	var written []WrittenFile
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		written, err = tx.Written(ctx, t)
-		return err
-	})
-	if err != nil {
-		return false, err
 	}
 	for i, w := range written {
 		written[i].Content = j.private.clean(w.Content)
@@ -42,10 +38,31 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 	files, degraded, violations := attach(*t.Draft, written)
 	fresh := skill.NewDocument(*t.Draft)
 	vector := s.embed(ctx, fresh.SearchText())
-	var p Package
+	var (
+		p    Package
+		made parcel
+	)
 	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		p, unseen, err = s.rebase(ctx, tx, j, t, fresh, files, vector)
-		return err
+		if p, unseen, err = s.rebase(ctx, tx, j, t, fresh, files, vector); err != nil || unseen {
+			return err
+		}
+		v := &p.Version
+		v.Degraded, v.Violations = degraded, append(violations, v.Violations...)
+		v.Run, v.TaskKey, v.Lang, v.Origin = ref.Run, t.Key, t.Lang, originDistill
+		v.Model, v.PromptSHA = j.spec.Models["extract"], prompt.Hash(j.spec.Instructions[instructionKey(prompt.Extract, t.Lang)])
+		v.Redactions = j.private.redactions
+		v.Quality = t.Quality
+		p.Poor, p.Asks = t.Quality != nil && t.Quality.Score < j.spec.Limits.MinQuality, j.spec.Approval
+		v.Sources = skill.Ranges(j.run.Conversation, t.Draft.Evidence)
+		extra, err := s.carry(ctx, &p)
+		if err != nil {
+			return err
+		}
+		if made, err = wrap(ref.Workspace, &p, j.spec.NameStyle, extra); err != nil {
+			return err
+		}
+		// Before its bytes are stored, so that collection waits.
+		return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, p.Bytes)
 	})
 	if errors.Is(err, errNoSkill) {
 		return false, s.endTask(ctx, t, Skipped, "the conversation failed: it may add lessons to a skill, but make none")
@@ -56,13 +73,7 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 	if unseen {
 		return true, nil
 	}
-	v := &p.Version
-	v.Degraded, v.Violations = degraded, append(violations, v.Violations...)
-	v.Run, v.TaskKey, v.Lang, v.Origin = ref.Run, t.Key, t.Lang, originDistill
-	v.Model, v.PromptSHA = j.spec.Models["extract"], prompt.Hash(j.spec.Instructions[instructionKey(prompt.Extract, t.Lang)])
-	v.Redactions = j.private.redactions
-	v.Sources = skill.Ranges(j.run.Conversation, t.Draft.Evidence)
-	return false, s.upload(ctx, t, p, j.spec.NameStyle)
+	return false, s.upload(ctx, t, p, made)
 }
 
 // errNoSkill says that a draft's lessons belong to no skill that is there.
@@ -143,7 +154,8 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 	}
 	p = Package{Skill: head.ID, Base: head.Version, Version: versionOf(head.Name, doc, carried, head.Version+1, head.Version, merged.Summary, violations)}
 	p.Version.Risk = riskOf(p.Version, current)
-	p.Staged = len(p.Version.Risk) > 0 && head.Status == skill.Active
+	p.Staged = (len(p.Version.Risk) > 0 || j.spec.Approval) && head.Status == skill.Active
+	p.Version.Extra, p.basePackage = current.Extra, current.PackageKey
 	p.Same = p.Version.ContentSHA == current.ContentSHA
 	if p.Same {
 		p.Version.ChangeSummary = "says nothing that the skill does not say already"
@@ -181,7 +193,7 @@ func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 
 // usable is h when a distillation may change it, else nil.
 func usable(h *skill.Head) *skill.Head {
-	if h.Pinned || h.Status != skill.Active && h.Status != skill.Candidate {
+	if h.Pinned || h.Status != skill.Active && h.Status != skill.Candidate && h.Status != skill.DraftStatus {
 		return nil
 	}
 	return h
@@ -203,32 +215,53 @@ func freeName(ctx context.Context, tx Tx, name string) (string, error) {
 	}
 }
 
-// upload renders, zips and stores a package, and keeps it with the task. The
-// package is recorded before its bytes are, so that collection waits.
-func (s *Service) upload(ctx context.Context, t Task, p Package, style string) error {
+// parcel is the bytes of a package.
+type parcel struct{ markdown, archive []byte }
+
+// wrap renders and zips a package, and says in it under which key it belongs.
+func wrap(workspace int64, p *Package, style string, extra []skill.File) (out parcel, err error) {
 	v := &p.Version
 	options := skill.RenderOptions{NameStyle: style}
-	markdown := skill.Compose(v.Name, v.Description, []byte(v.Body), options)
+	out.markdown = skill.Compose(v.Name, v.Description, []byte(v.Body), options)
 	folder := skill.Folder(v.Name, style)
-	archive, err := skill.Zip(folder, markdown, v.Files)
-	if err != nil {
-		return err
+	if out.archive, err = skill.Zip(folder, out.markdown, v.Files, extra...); err != nil {
+		return out, err
 	}
-	v.PackageSHA = sha256.Sum256(archive)
-	v.PackageKey = fmt.Sprintf("%d/%s/%x/%s.zip", t.Ref.Workspace, folder, v.PackageSHA[:6], folder)
-	p.Bytes = len(archive)
-	err = s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error { return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, p.Bytes) })
-	if err != nil {
-		return err
-	}
-	if err := s.Blobs.Put(ctx, besidePackage(v.PackageKey), markdown); err != nil {
+	v.PackageSHA = sha256.Sum256(out.archive)
+	v.PackageKey = fmt.Sprintf("%d/%s/%x/%s.zip", workspace, folder, v.PackageSHA[:6], folder)
+	p.Bytes = len(out.archive)
+	return out, nil
+}
+
+// upload stores a package's bytes and keeps it with the task.
+func (s *Service) upload(ctx context.Context, t Task, p Package, made parcel) error {
+	if err := s.Blobs.Put(ctx, besidePackage(p.Version.PackageKey), made.markdown); err != nil {
 		return fmt.Errorf("store SKILL.md: %w", err)
 	}
-	if err := s.Blobs.Put(ctx, v.PackageKey, archive); err != nil {
+	if err := s.Blobs.Put(ctx, p.Version.PackageKey, made.archive); err != nil {
 		return fmt.Errorf("store the package: %w", err)
 	}
 	t.Package = &p
 	return s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error { return tx.SavePackage(ctx, t) })
+}
+
+// carry takes what the package of the version before holds beside SKILL.md,
+// scripts and references into this one, and records what had no room.
+func (s *Service) carry(ctx context.Context, p *Package) ([]skill.File, error) {
+	if len(p.Version.Extra) == 0 {
+		return nil, nil
+	}
+	archive, err := s.Blobs.Get(ctx, p.basePackage)
+	if err != nil {
+		return nil, fmt.Errorf("fetch the package of version %d: %w", p.Base, err)
+	}
+	extra, err := skill.ReadExtras(archive)
+	if err != nil {
+		return nil, err
+	}
+	kept, violations := skill.CarryExtras(p.Version.Files, extra)
+	p.Version.Extra, p.Version.Violations = skill.Extras(kept), append(p.Version.Violations, violations...)
+	return kept, nil
 }
 
 // besidePackage is where the SKILL.md of a package is kept for people to open.

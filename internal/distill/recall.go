@@ -23,7 +23,7 @@ const fallbackQueryChars = 512
 // Recall finds the skills that a task may belong to and stores them under
 // handles. It returns how many there are, and ended when the task is over.
 func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidates int, ended bool, err error) {
-	j, t, err := s.loadTask(ctx, ref, key)
+	j, t, err := s.loadTask(ctx, ref, key, nil)
 	if err != nil || t.Stage != Chunked {
 		return len(t.Candidates), t.Stage == EndedTask, err
 	}
@@ -93,9 +93,10 @@ func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string,
 	return out, nil
 }
 
-// skillQuery looks for skills in force or waiting for approval.
+// skillQuery looks for skills in force, waiting for approval, or not good enough
+// yet: what is learnt again makes these better.
 func (s *Service) skillQuery(text string, vector []float32, limit int) search.Query {
-	q := search.Query{Kind: search.KindSkill, States: []string{string(skill.Active), string(skill.Candidate)}, Vector: vector, Space: s.Space, Limit: limit}
+	q := search.Query{Kind: search.KindSkill, States: []string{string(skill.Active), string(skill.Candidate), string(skill.DraftStatus)}, Vector: vector, Space: s.Space, Limit: limit}
 	for _, t := range lexical.Terms(text) {
 		q.Terms = append(q.Terms, t.Hash)
 	}
@@ -128,21 +129,21 @@ func field(text, name string) string {
 }
 
 // readCandidates loads the versions that a task's model is shown.
-func (s *Service) readCandidates(ctx context.Context, t Task) ([]prompt.Candidate, error) {
+func readCandidates(ctx context.Context, tx Tx, t Task) ([]prompt.Candidate, error) {
 	var out []prompt.Candidate
-	err := s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error {
-		for _, c := range t.Candidates {
-			v, err := tx.Version(ctx, c.Skill, c.Version)
-			if err != nil {
-				return err
-			}
-			shown := showVersion(v)
-			shown.Handle = c.Handle
-			out = append(out, shown)
+	for _, c := range t.Candidates {
+		v, err := tx.Version(ctx, c.Skill, c.Version)
+		if isNotFound(err) { // pruned between the search and the row that keeps it
+			continue
 		}
-		return nil
-	})
-	return out, err
+		if err != nil {
+			return nil, err
+		}
+		shown := showVersion(v)
+		shown.Handle = c.Handle
+		out = append(out, shown)
+	}
+	return out, nil
 }
 
 func isNotFound(err error) bool {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/internal/run"
+	"cairn/internal/skill"
 )
 
 // Report is a run as people and programs are told of it.
@@ -31,31 +32,33 @@ type Report struct {
 
 // TaskReport is one task of a Report.
 type TaskReport struct {
-	Key         string   `json:"key"`
-	Name        string   `json:"task"`
-	Stage       Stage    `json:"stage"`
-	Outcome     Outcome  `json:"outcome,omitempty"`
-	Reason      string   `json:"reason,omitempty"`
-	Messages    int      `json:"messages"`
-	Lang        string   `json:"lang"`
-	Skill       string   `json:"skill,omitempty"` // canonical name
-	SkillID     int64    `json:"skill_id,omitempty"`
-	Version     int      `json:"version,omitempty"`
-	Description string   `json:"description,omitempty"`
-	Package     string   `json:"package,omitempty"`  // of the zip
-	SkillMD     string   `json:"skill_md,omitempty"` // of its SKILL.md
-	Degraded    []string `json:"degraded,omitempty"`
-	Violations  []string `json:"violations,omitempty"`
-	Notes       []string `json:"notes,omitempty"`
-	Calls       int      `json:"model_calls"`
-	Tokens      int64    `json:"tokens"`
-	WorkflowID  string   `json:"workflow_id"`
-	Link        string   `json:"link,omitempty"`
+	Key         string         `json:"key"`
+	Name        string         `json:"task"`
+	Stage       Stage          `json:"stage"`
+	Outcome     Outcome        `json:"outcome,omitempty"`
+	Reason      string         `json:"reason,omitempty"`
+	Messages    int            `json:"messages"`
+	Lang        string         `json:"lang"`
+	Skill       string         `json:"skill,omitempty"` // canonical name
+	SkillID     int64          `json:"skill_id,omitempty"`
+	Version     int            `json:"version,omitempty"`
+	Status      skill.Status   `json:"status,omitempty"` // of the skill now
+	Quality     *skill.Quality `json:"quality,omitempty"`
+	Description string         `json:"description,omitempty"`
+	Package     string         `json:"package,omitempty"`  // of the zip
+	SkillMD     string         `json:"skill_md,omitempty"` // of its SKILL.md
+	Degraded    []string       `json:"degraded,omitempty"`
+	Violations  []string       `json:"violations,omitempty"`
+	Notes       []string       `json:"notes,omitempty"`
+	Calls       int            `json:"model_calls"`
+	Tokens      int64          `json:"tokens"`
+	WorkflowID  string         `json:"workflow_id"`
+	Link        string         `json:"link,omitempty"`
 }
 
 // Report tells how a run stands.
 func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err error) {
-	j, err := s.load(ctx, ref)
+	j, err := s.load(ctx, ref, nil)
 	if err != nil {
 		return Report{}, err
 	}
@@ -94,7 +97,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 }
 
 func (s *Service) reportTask(ctx context.Context, tx Tx, t Task, calls []run.Call) (TaskReport, error) {
-	r := TaskReport{Key: t.Key, Name: t.Name, Stage: t.Stage, Outcome: t.Outcome, Reason: t.Reason, Messages: len(t.Seqs), Lang: t.Lang, Notes: t.Notes}
+	r := TaskReport{Key: t.Key, Name: t.Name, Stage: t.Stage, Outcome: t.Outcome, Reason: t.Reason, Messages: len(t.Seqs), Lang: t.Lang, Notes: t.Notes, Quality: t.Quality}
 	for _, c := range calls {
 		if strings.HasPrefix(c.Key.Step, t.Key+"/") {
 			r.Calls++
@@ -104,11 +107,19 @@ func (s *Service) reportTask(ctx context.Context, tx Tx, t Task, calls []run.Cal
 	if t.Skill == 0 {
 		return r, nil
 	}
-	v, err := tx.Version(ctx, t.Skill, t.Version)
+	head, err := tx.SkillHead(ctx, t.Skill)
 	if err != nil {
 		return r, err
 	}
-	r.Skill, r.SkillID, r.Version, r.Description, r.Degraded, r.Violations = v.Name, t.Skill, t.Version, v.Description, v.Degraded, v.Violations
+	r.Skill, r.SkillID, r.Version, r.Status = head.Name, t.Skill, t.Version, head.Status
+	v, err := tx.Version(ctx, t.Skill, t.Version)
+	if isNotFound(err) { // pruned since
+		return r, nil
+	}
+	if err != nil {
+		return r, err
+	}
+	r.Description, r.Degraded, r.Violations = v.Description, v.Degraded, v.Violations
 	r.Package, r.SkillMD = s.Blobs.Locate(v.PackageKey), s.Blobs.Locate(besidePackage(v.PackageKey))
 	return r, nil
 }

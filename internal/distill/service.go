@@ -9,7 +9,6 @@ package distill
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -25,6 +24,8 @@ import (
 // Tx is one workspace's rows in one transaction.
 type Tx interface {
 	Run(ctx context.Context, id int64) (run.Run, error)
+	RunState(ctx context.Context, id int64) (run.Run, error) // without the configuration
+	RunSpec(ctx context.Context, id int64) (json.RawMessage, error)
 	StartRun(ctx context.Context, id int64) (bool, error)
 	Reopen(ctx context.Context, r run.Run, workflowID string) error
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
@@ -32,6 +33,7 @@ type Tx interface {
 	Channel(ctx context.Context, conversation int64) (string, error)
 	PutTasks(ctx context.Context, ts []Task) error
 	Tasks(ctx context.Context, id int64) ([]Task, error)
+	Progress(ctx context.Context, id int64) (Progress, error)
 	Usage(ctx context.Context, id int64) (run.Usage, error)
 	Calls(ctx context.Context, ref run.Ref) ([]run.Call, error)
 	Task(ctx context.Context, id int64, key string) (Task, error)
@@ -40,6 +42,7 @@ type Tx interface {
 	SaveBase(ctx context.Context, t Task) error
 	Memo(ctx context.Context, key [32]byte, fresh time.Duration) (Memo, bool, error)
 	PutMemo(ctx context.Context, key [32]byte, m Memo) error
+	SaveQuality(ctx context.Context, t Task, notes []string) error
 	SaveWritten(ctx context.Context, t Task, kind string, files []WrittenFile) error
 	Written(ctx context.Context, t Task) ([]WrittenFile, error)
 	SavePackage(ctx context.Context, t Task) error
@@ -66,6 +69,7 @@ type Embedder interface {
 // Blobs keeps packages under immutable keys.
 type Blobs interface {
 	Put(ctx context.Context, key string, data []byte) error
+	Get(ctx context.Context, key string) ([]byte, error)
 	Locate(key string) string // for people
 }
 
@@ -76,6 +80,8 @@ type Service struct {
 	Embedder Embedder
 	Space    int16 // of the embedder's vectors
 	Blobs    Blobs
+
+	specs specs // of the runs that were worked on last
 }
 
 // job is a run with its pinned configuration and its transcript.
@@ -87,24 +93,35 @@ type job struct {
 	private private
 }
 
-// load reads a run, its configuration and its messages.
-func (s *Service) load(ctx context.Context, ref run.Ref) (j job, err error) {
+// load reads a run, its configuration and its messages. What also reads is read
+// in the same transaction.
+func (s *Service) load(ctx context.Context, ref run.Ref, also func(tx Tx, j job) error) (j job, err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		if j.run, err = tx.Run(ctx, ref.Run); err != nil {
+		if j, err = s.read(ctx, tx, ref); err != nil || also == nil {
 			return err
 		}
-		if err := json.Unmarshal(j.run.Spec, &j.spec); err != nil {
-			return fmt.Errorf("decode the configuration of run %d: %w", ref.Run, err)
-		}
-		j.conv, err = tx.Conversation(ctx, j.run.Conversation, max(0, j.spec.From-j.spec.Limits.HistoryMessages), j.spec.To)
-		return err
+		return also(tx, j)
 	})
+	return j, err
+}
+
+func (s *Service) read(ctx context.Context, tx Tx, ref run.Ref) (j job, err error) {
+	if j.run, err = tx.RunState(ctx, ref.Run); err != nil {
+		return j, err
+	}
+	if j.spec, err = s.specs.of(ctx, tx, ref); err != nil {
+		return j, err
+	}
+	j.conv, err = tx.Conversation(ctx, j.run.Conversation, max(0, j.spec.From-j.spec.Limits.HistoryMessages), j.spec.To)
+	if err != nil {
+		return j, err
+	}
 	first := slices.IndexFunc(j.conv.Messages, func(m transcript.Message) bool { return m.Seq >= j.spec.From })
-	if err == nil && first > 0 {
+	if first > 0 {
 		j.history, j.conv.Messages = j.conv.Messages[:first], j.conv.Messages[first:]
 	}
 	j.protect()
-	return j, err
+	return j, nil
 }
 
 // newestHistory is the end of the history that fits, whole messages only.
@@ -123,14 +140,14 @@ func (j job) newestHistory() []prompt.Message {
 // procedure, but what went wrong is worth remembering.
 func (j job) lessonsOnly() bool { return j.conv.Reward != nil && *j.conv.Reward <= 0 }
 
-// loadTask is load with one of the run's tasks.
-func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string) (j job, t Task, err error) {
-	if j, err = s.load(ctx, ref); err != nil {
-		return j, t, err
-	}
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		t, err = tx.Task(ctx, ref.Run, key)
-		return err
+// loadTask is load with one of the run's tasks. What also reads is left out when
+// the task has ended.
+func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string, also func(tx Tx, j job, t Task) error) (j job, t Task, err error) {
+	j, err = s.load(ctx, ref, func(tx Tx, j job) error {
+		if t, err = tx.Task(ctx, ref.Run, key); err != nil || t.Stage == EndedTask || also == nil {
+			return err
+		}
+		return also(tx, j, t)
 	})
 	return j, t, err
 }

@@ -36,6 +36,8 @@ type Limits struct {
 	StrictEvidence  bool    `json:"strict_evidence"`  // a draft must cite the messages that it rests on
 	Repairs         int     `json:"repairs"`          // more rounds after an answer that does not fit
 	Parallel        int     `json:"parallel"`         // model calls of the run at once
+	MinQuality      float64 `json:"min_quality"`      // 0–10; a new skill below it is a draft
+	KeepVersions    int     `json:"keep_versions"`    // of each skill; 0 keeps all
 }
 
 // Timing bounds the activities of a run.
@@ -54,6 +56,8 @@ type Spec struct {
 	To           int               `json:"to"`   // last message, included
 	Gate         transcript.Gate   `json:"gate"`
 	Redact       bool              `json:"redact"`       // keep secrets from models, and secrets and the case's own values out of skills
+	Quality      bool              `json:"quality"`      // have a model judge each draft
+	Approval     bool              `json:"approval"`     // new skills, and changes of those in force, wait for approval
 	NameStyle    string            `json:"name_style"`   // hyphen or underscore: the package's folder
 	Models       map[string]string `json:"models"`       // by stage
 	Instructions map[string]string `json:"instructions"` // rendered system messages by stage and language: chunk.en
@@ -63,7 +67,7 @@ type Spec struct {
 
 var languages = []string{"en", "zh"}
 
-var stages = []prompt.Stage{prompt.Chunk, prompt.Rewrite, prompt.Extract, prompt.ExtractSimple, prompt.Merge, prompt.Scripts, prompt.Doc}
+var stages = []prompt.Stage{prompt.Chunk, prompt.Rewrite, prompt.Extract, prompt.ExtractSimple, prompt.Merge, prompt.Scripts, prompt.Doc, prompt.Judge}
 
 // pin renders what models will be told and encodes the configuration with it.
 func (s Spec) pin() (json.RawMessage, error) {

@@ -2,6 +2,7 @@ package distill
 
 import (
 	"encoding/json"
+	"strings"
 
 	"cairn/internal/run"
 	"cairn/internal/skill"
@@ -26,7 +27,7 @@ const (
 	Created   Outcome = "created"
 	Updated   Outcome = "updated"
 	Unchanged Outcome = "unchanged" // the skill says all of it already; its evidence grew
-	Staged    Outcome = "staged"    // a risky change, which waits for approval
+	Staged    Outcome = "staged"    // a change that waits for approval
 	Skipped   Outcome = "skipped"   // nothing reusable
 	Failed    Outcome = "failed"
 )
@@ -45,7 +46,8 @@ type Task struct {
 	Query      string
 	Candidates []Candidate
 	Draft      *skill.Draft
-	Based      Base // the version that the draft was written on, zero for none
+	Based      Base           // the version that the draft was written on, zero for none
+	Quality    *skill.Quality // what the judge thinks of the draft, nil when it was not asked or said nothing
 	Package    *Package
 	Skill      int64
 	Version    int
@@ -75,15 +77,42 @@ type Package struct {
 	Version skill.Version `json:"version"`
 	Bytes   int           `json:"bytes"`
 	Same    bool          `json:"same"`   // equal to the head: nothing to commit but evidence
-	Staged  bool          `json:"staged"` // a risky change of a skill in force: it waits for approval
+	Staged  bool          `json:"staged"` // a change of a skill in force that waits for approval: it is risky, or all do
+	Poor    bool          `json:"poor"`   // judged below what a skill needs
+	Asks    bool          `json:"asks"`   // approval is asked for, whatever it says
+
+	basePackage string // key of the package of Base, for what goes on from it
 }
 
 // Status is the state in which a package makes a skill.
 func (p Package) Status() skill.Status {
-	if len(p.Version.Risk) > 0 {
+	switch {
+	case len(p.Version.Risk) > 0:
+		return skill.Candidate
+	case p.Poor:
+		return skill.DraftStatus
+	case p.Asks:
 		return skill.Candidate
 	}
 	return skill.Active
+}
+
+// StatusAfter is the state of a skill once a package has updated it. A draft
+// leaves that state when the judge finds it better now; a risky one waits for
+// approval, since nobody has looked at it yet.
+func (p Package) StatusAfter(was skill.Status) skill.Status {
+	if was == skill.DraftStatus && (p.Version.Quality != nil || len(p.Version.Risk) > 0) {
+		return p.Status()
+	}
+	return was
+}
+
+// WaitsFor says why a change waits for approval.
+func (p Package) WaitsFor() string {
+	if len(p.Version.Risk) > 0 {
+		return "risk: " + strings.Join(p.Version.Risk, "; ")
+	}
+	return "every change waits for approval"
 }
 
 // Accepted is a conversation with its request, as it is made durable.

@@ -25,7 +25,7 @@ const (
 // Write writes a task's scripts, or one of its documents. A file that no model
 // can write degrades the skill: the reason is stored in its place.
 func (s *Service) Write(ctx context.Context, ref run.Ref, key string, doc int) (degraded bool, err error) {
-	j, t, err := s.loadTask(ctx, ref, key)
+	j, t, err := s.loadTask(ctx, ref, key, nil)
 	if err != nil || t.Stage == EndedTask {
 		return false, err
 	}

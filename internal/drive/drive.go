@@ -5,14 +5,17 @@ package drive
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"cairn/internal/distill"
 	"cairn/internal/fault"
 	"cairn/internal/flow"
 	"cairn/internal/run"
@@ -38,7 +41,8 @@ func (d Driver) Start(ctx context.Context, workspaceKey, channel string, r run.R
 			temporal.NewSearchAttributeKeyKeyword(flow.AttributeChannel).ValueSet(channel),
 			temporal.NewSearchAttributeKeyKeyword(flow.AttributeConversation).ValueSet(fmt.Sprint(r.Conversation))),
 	}
-	in := flow.DistillInput{WorkflowID: r.WorkflowID, RunRef: flow.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}}
+	in := flow.DistillInput{WorkflowID: r.WorkflowID, FirstStep: firstStep(r),
+		RunRef: flow.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}}
 	_, err := d.Client.ExecuteWorkflow(ctx, options, flow.Distill, in)
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &started) { // it has run, and did not fail
@@ -48,4 +52,16 @@ func (d Driver) Start(ctx context.Context, workspaceKey, channel string, r run.R
 		return fault.Wrap(err, fault.Unavailable, "the workflow could not be started", "the run is stored and will be started when Temporal answers; `cairn doctor` tells what is missing")
 	}
 	return nil
+}
+
+// firstStep is the time that the run's configuration gives to a database step.
+// The workflow learns the rest of it from its first step, which is one.
+func firstStep(r run.Run) time.Duration {
+	var spec struct {
+		Timing distill.Timing `json:"timing"`
+	}
+	if json.Unmarshal(r.Spec, &spec) != nil {
+		return 0 // the step itself will tell what is wrong with it
+	}
+	return spec.Timing.Database
 }

@@ -31,6 +31,9 @@ const (
 	ModelInvalid     Code = "model_invalid"
 	ModelContext     Code = "model_context_length"
 	Cancelled        Code = "cancelled"
+	Unauthenticated  Code = "unauthenticated"
+	MethodNotAllowed Code = "method_not_allowed"
+	RateLimited      Code = "rate_limited"
 	Internal         Code = "internal"
 )
 
@@ -70,5 +73,8 @@ var Table = map[Code]Row{
 	ModelInvalid:     {502, 9, false, "the model's answer did not fit the schema after the repairs; try a stronger model"},
 	ModelContext:     {413, 9, false, "shorten the input, or use a model with a longer context"},
 	Cancelled:        {409, 10, false, "start it again when it is wanted: cairn runs retry"},
+	Unauthenticated:  {401, 6, false, "send `Authorization: Bearer cairn_…` with a key that `cairn keys create` made"},
+	MethodNotAllowed: {405, 2, false, "use a method of the Allow header; /openapi.json describes the routes"},
+	RateLimited:      {429, 5, true, "wait for the seconds that Retry-After tells, then send it again"},
 	Internal:         {500, 1, false, "run `cairn doctor`; if it finds nothing, this is a defect worth reporting"},
 }

@@ -49,6 +49,7 @@ const (
 	Recall     = "Recall"
 	Extract    = "Extract"
 	WriteFiles = "WriteFiles"
+	Judge      = "Judge"
 	Package    = "Package"
 	Merge      = "Merge"
 	Commit     = "Commit"
@@ -77,7 +78,8 @@ type TaskRef struct {
 // DistillInput starts Distill.
 type DistillInput struct {
 	RunRef
-	WorkflowID string `json:"workflow_id"` // of this workflow: its children's ids begin with it
+	WorkflowID string        `json:"workflow_id"`          // of this workflow: its children's ids begin with it
+	FirstStep  time.Duration `json:"first_step,omitempty"` // bounds OpenRun, which tells the pace of the others; 0 means 15 s
 }
 
 // Opened is what OpenRun decided.
@@ -113,6 +115,7 @@ type Extracted struct {
 	Ended   bool `json:"ended"`
 	Scripts int  `json:"scripts"` // how many; one call writes them all
 	Docs    int  `json:"docs"`    // how many; one call each
+	Judge   bool `json:"judge"`   // the draft is to be judged, too
 }
 
 // WriteInput asks for the scripts (Doc -1) or for one document of a task.

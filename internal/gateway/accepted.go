@@ -4,20 +4,18 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"cairn/internal/distill"
 	"cairn/internal/run"
-	"cairn/internal/store"
 )
 
 const (
 	// startPatience bounds how long an accepted run's caller waits for Temporal;
 	// the relay starts what could not be started.
 	startPatience = 2 * time.Second
-	// lookEvery is how often a waiting request looks at its run's row.
+	// lookEvery is how often a waiting request looks how far its run is.
 	lookEvery = 100 * time.Millisecond
 )
 
@@ -30,20 +28,12 @@ type RunLinks struct {
 
 func (g *Gateway) runLinks(id int64, workflowID string) RunLinks {
 	self := g.link("/v1/runs/%d", id)
-	return RunLinks{Self: self, Events: self + "/events", Temporal: g.workflowLink(workflowID)}
+	return RunLinks{Self: self, Events: self + "/events", Temporal: g.WorkflowLink(workflowID)}
 }
 
 // link is the address of a path, relative without PUBLIC_BASE_URL.
 func (g *Gateway) link(format string, args ...any) string {
 	return strings.TrimRight(g.Config.PublicBaseURL, "/") + fmt.Sprintf(format, args...)
-}
-
-// workflowLink is a workflow's page in Temporal UI, empty when nobody knows the UI.
-func (g *Gateway) workflowLink(id string) string {
-	if g.Config.TemporalUI == "" || id == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s/namespaces/%s/workflows/%s", g.Config.TemporalUI, g.Config.TemporalNamespace, url.PathEscape(id))
 }
 
 // accepted starts the workflow of a durable run, and waits for its end as long
@@ -57,12 +47,12 @@ func (g *Gateway) accepted(ctx context.Context, r run.Run, made bool, wait time.
 	if wait == 0 {
 		return out, nil
 	}
-	r, err := g.await(ctx, r, wait)
+	status, err := g.await(ctx, r, wait)
 	if err != nil {
 		return nil, err
 	}
-	out.Body.Status = r.Status
-	if r.Status != run.Ended {
+	out.Body.Status = status
+	if status != run.Ended {
 		return out, nil
 	}
 	report, err := g.report(ctx, r.Ref)
@@ -85,32 +75,31 @@ func (g *Gateway) start(ctx context.Context, r run.Run) {
 	}
 }
 
-// await returns the run when it has ended, when the caller's patience has, or
-// when the gateway stops.
-func (g *Gateway) await(ctx context.Context, r run.Run, patience time.Duration) (run.Run, error) {
+// await returns the run's status when it has ended, when the caller's patience
+// has, or when the gateway stops.
+func (g *Gateway) await(ctx context.Context, r run.Run, patience time.Duration) (run.Status, error) {
 	enough := time.NewTimer(patience)
 	defer enough.Stop()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	for r.Status != run.Ended {
+	status := r.Status
+	for status != run.Ended {
 		select {
 		case <-ctx.Done():
-			return r, ctx.Err()
+			return status, ctx.Err()
 		case <-enough.C:
-			return r, nil
+			return status, nil
 		case <-g.closing.Done():
-			return r, nil
+			return status, nil
 		case <-look.C:
 		}
-		err := g.Store.WithWorkspace(ctx, r.Ref.Workspace, func(q store.Queries) (err error) {
-			r, err = q.Run(ctx, r.Ref.Run)
-			return err
-		})
+		p, err := g.Distill.Progress(ctx, r.Ref)
 		if err != nil {
-			return r, err
+			return status, err
 		}
+		status = p.Status
 	}
-	return r, nil
+	return status, nil
 }
 
 // report is a run's report with addresses where the command line has paths.
@@ -119,10 +108,10 @@ func (g *Gateway) report(ctx context.Context, ref run.Ref) (distill.Report, erro
 	if err != nil {
 		return r, err
 	}
-	r.Link = g.workflowLink(r.WorkflowID)
+	r.Link = g.WorkflowLink(r.WorkflowID)
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
-		t.Link = g.workflowLink(t.WorkflowID)
+		t.Link = g.WorkflowLink(t.WorkflowID)
 		if t.SkillID != 0 {
 			t.SkillMD = g.link("/v1/skills/%d/versions/%d", t.SkillID, t.Version)
 			t.Package = t.SkillMD + "/package"

@@ -70,11 +70,10 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 func TestOnlyAGoodKeyIsLetIn(t *testing.T) {
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.RateLimit = 0 })
-	const unauthenticated fault.Code = "unauthenticated"
 	for name, header := range map[string]string{"none": "", "another scheme": "Basic Y2Fpcm46Y2Fpcm4=", "no key": "Bearer ", "no key of ours": "Bearer sk-1234",
 		"an unknown key": "Bearer cairn_" + strings.Repeat("A", 43), "a longer key": "Bearer " + b.key + "A"} {
 		res := b.do(request{path: "/v1/runs", header: map[string]string{"Authorization": header}})
-		if res.refused(unauthenticated); res.status != http.StatusUnauthorized || res.header.Get("WWW-Authenticate") == "" {
+		if res.refused(fault.Unauthenticated); res.status != http.StatusUnauthorized || res.header.Get("WWW-Authenticate") == "" {
 			t.Errorf("%s: status %d, %v", name, res.status, res.header)
 		}
 	}
@@ -99,7 +98,7 @@ func TestOnlyAGoodKeyIsLetIn(t *testing.T) {
 			t.Fatal("a revoked key is still good")
 		}
 	}
-	b.get("/v1/runs").refused(unauthenticated)
+	b.get("/v1/runs").refused(fault.Unauthenticated)
 }
 
 func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
@@ -146,7 +145,7 @@ func TestAKeyThatAsksTooOftenWaits(t *testing.T) {
 	other := b.makeKey(b.Workspace, gateway.Read)
 	b.get("/v1/runs").into(http.StatusOK, nil)
 	res := b.get("/v1/runs")
-	if p := res.refused("rate_limited"); res.status != http.StatusTooManyRequests || !p.Retryable || res.header.Get("Retry-After") != "2" {
+	if p := res.refused(fault.RateLimited); res.status != http.StatusTooManyRequests || !p.Retryable || res.header.Get("Retry-After") != "2" {
 		t.Errorf("status %d, Retry-After %q", res.status, res.header.Get("Retry-After"))
 	}
 	b.do(request{path: "/v1/runs", key: other}).into(http.StatusOK, nil)

@@ -47,7 +47,7 @@ func (g *Gateway) authorize(r *http.Request, scope Scope) (store.Holder, *Proble
 	}
 	if wait := g.rates.take(h); wait > 0 {
 		seconds := int(math.Ceil(wait.Seconds()))
-		return h, problem(rateLimited, fmt.Sprintf("this key may send %v requests a second", g.Config.RateLimit), "").with("Retry-After", strconv.Itoa(seconds))
+		return h, problem(fault.RateLimited, fmt.Sprintf("this key may send %v requests a second", g.Config.RateLimit), "").with("Retry-After", strconv.Itoa(seconds))
 	}
 	if !scope.allows(h.Scopes) {
 		return h, problem(fault.OutOfScope, fmt.Sprintf("this needs the scope %s; the key has %s", scope, strings.Join(h.Scopes, ", ")), "")
@@ -62,11 +62,11 @@ func (g *Gateway) authenticate(r *http.Request) (store.Holder, *Problem) {
 	key = strings.TrimSpace(key)
 	const challenge = "WWW-Authenticate"
 	if key == "" || !strings.EqualFold(scheme, "Bearer") {
-		return store.Holder{}, problem(unauthenticated, "the request has no key", "").with(challenge, `Bearer realm="cairn"`)
+		return store.Holder{}, problem(fault.Unauthenticated, "the request has no key", "").with(challenge, `Bearer realm="cairn"`)
 	}
 	h, err := g.Keys.Holder(r.Context(), key)
 	if fault.CodeOf(err) == fault.NotFound {
-		return h, problem(unauthenticated, "the key is not good", "it may have been revoked; `cairn keys list` shows the keys of a workspace").with(challenge, `Bearer realm="cairn", error="invalid_token"`)
+		return h, problem(fault.Unauthenticated, "the key is not good", "it may have been revoked; `cairn keys list` shows the keys of a workspace").with(challenge, `Bearer realm="cairn", error="invalid_token"`)
 	}
 	if err != nil {
 		return h, g.told(r.Context(), "authenticate", err)

@@ -20,8 +20,8 @@ func (g *Gateway) changeRoutes() {
 	}{
 		{"archive", "archiveSkill", tagSkills, "Take a skill out of use; it keeps its name and its history", Write, (*library.Library).Archive},
 		{"restore", "restoreSkill", tagSkills, "Put an archived skill back into use", Write, (*library.Library).Restore},
-		{"approve", "approveSkill", tagApproval, "Make a candidate active", Admin, (*library.Library).Approve},
-		{"reject", "rejectSkill", tagApproval, "Archive a candidate", Admin, (*library.Library).Reject},
+		{"approve", "approveSkill", tagApproval, "Make a candidate or a draft active", Admin, (*library.Library).Approve},
+		{"reject", "rejectSkill", tagApproval, "Archive a candidate or a draft", Admin, (*library.Library).Reject},
 	} {
 		handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/" + c.verb, id: c.id, tag: c.tag, scope: c.scope, summary: c.summary},
 			func(ctx context.Context, in *SkillPath) (*bodyOf[SkillSummary], error) {

@@ -28,6 +28,6 @@
 // POST /v1/distill answers when the request is durable, with 202 and the run's
 // number; from then on it is driven to its end, whatever happens to the caller.
 // The same Idempotency-Key is the same run. ?wait=30 waits that long for the
-// report; GET /v1/runs/{id}/events streams it as it fills, and goes on where a
-// broken stream stopped (Last-Event-ID).
+// report; GET /v1/runs/{id}/events streams how far the run is, and at its end the
+// report, and goes on where a broken stream stopped (Last-Event-ID).
 package gateway

@@ -43,7 +43,7 @@ func TestEveryErrorHasTheOneForm(t *testing.T) {
 		}
 	}
 	res := b.do(request{method: http.MethodDelete, path: "/v1/runs"})
-	if res.refused("method_not_allowed"); res.status != http.StatusMethodNotAllowed || !strings.Contains(res.header.Get("Allow"), "GET") {
+	if res.refused(fault.MethodNotAllowed); res.status != http.StatusMethodNotAllowed || !strings.Contains(res.header.Get("Allow"), "GET") {
 		t.Errorf("status %d, Allow %q", res.status, res.header.Get("Allow"))
 	}
 	b.get("/openapi.json").into(http.StatusOK, nil)

@@ -32,11 +32,12 @@ type eventsInput struct {
 func (g *Gateway) eventRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}/events", id: "runEvents", tag: tagRuns, scope: Read,
 		summary: "Watch a run until it has ended",
-		about: "Server-sent events, each with the run's report: `progress` whenever it has changed, `end` when the run has ended, after which the stream closes. " +
+		about: "Server-sent events: `progress`, with the stages of its tasks, whenever they have changed; `end`, with the run's report, when the run has ended, after which the stream closes. " +
 			"An event's id stands for what it tells, so a stream that was cut goes on where it stopped; one whose `end` was seen is answered with 204, at which a browser's EventSource stops. " +
 			"`stopping` says that the gateway stops and the run goes on: ask again.",
 		responses: map[string]*huma.Response{
-			"200": {Description: "The events; the data of each is a report", Content: content("text/event-stream", schemaOf[distill.Report](g))},
+			"200": {Description: "The events; the data of each is how far the run is, of the last one its report", Content: content("text/event-stream", &huma.Schema{
+				OneOf: []*huma.Schema{schemaOf[distill.Progress](g), schemaOf[distill.Report](g)}})},
 			"204": {Description: "The end was seen before"}},
 	}, g.runEvents)
 }
@@ -64,7 +65,7 @@ func (g *Gateway) runEvents(ctx context.Context, in *eventsInput) (*eventsOutput
 	}}, nil
 }
 
-// event is what a run says at one moment. Its id is of what it says.
+// event is how far a run is at one moment. Its id is of what it says.
 type event struct {
 	id    string
 	data  []byte
@@ -72,16 +73,28 @@ type event struct {
 }
 
 func (g *Gateway) event(ctx context.Context, ref run.Ref) (event, error) {
-	r, err := g.report(ctx, ref)
+	p, err := g.Distill.Progress(ctx, ref)
 	if err != nil {
 		return event{}, err
 	}
-	data, err := json.Marshal(r)
+	data, err := json.Marshal(p)
 	if err != nil {
-		return event{}, fmt.Errorf("encode the report of run %d: %w", ref.Run, err)
+		return event{}, fmt.Errorf("encode the progress of run %d: %w", ref.Run, err)
 	}
 	sum := sha256.Sum256(data)
-	return event{id: fmt.Sprintf("%x", sum[:8]), data: data, ended: r.Status == run.Ended}, nil
+	return event{id: fmt.Sprintf("%x", sum[:8]), data: data, ended: p.Status == run.Ended}, nil
+}
+
+// whole is the last event: it carries the report, which is read this once.
+func (g *Gateway) whole(ctx context.Context, ref run.Ref, e event) (event, error) {
+	r, err := g.report(ctx, ref)
+	if err != nil {
+		return e, err
+	}
+	if e.data, err = json.Marshal(r); err != nil {
+		return e, fmt.Errorf("encode the report of run %d: %w", ref.Run, err)
+	}
+	return e, nil
 }
 
 // follow sends what is new until the run has ended or the gateway stops.
@@ -95,6 +108,10 @@ func (g *Gateway) follow(ctx context.Context, s *stream, ref run.Ref, e event) e
 	defer beat.Stop()
 	for {
 		if e.ended {
+			e, err := g.whole(ctx, ref, e)
+			if err != nil {
+				return err
+			}
 			return s.send("end", e)
 		}
 		if e.id != s.seen {

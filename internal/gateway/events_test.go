@@ -18,7 +18,9 @@ import (
 
 type sent struct {
 	id, name string
-	report   distill.Report
+	data     string
+	progress distill.Progress // of any but the last
+	report   distill.Report   // of the last
 }
 
 // watch reads a run's events until the stream closes; each is told to see.
@@ -42,7 +44,12 @@ func (b *bundle) watch(path, last string, see func(sent)) (status int) {
 		case "event":
 			e.name = value
 		case "data":
-			hosttest.Must(b.T, json.Unmarshal([]byte(value), &e.report))
+			e.data = value
+			if e.name == "end" {
+				hosttest.Must(b.T, json.Unmarshal([]byte(value), &e.report))
+			} else {
+				hosttest.Must(b.T, json.Unmarshal([]byte(value), &e.progress))
+			}
 			see(e)
 			e = sent{}
 		}
@@ -62,7 +69,7 @@ func TestARunIsWatchedUntilItsEnd(t *testing.T) {
 	var events []sent
 	status := b.watch("/v1/runs/1/events", "", func(e sent) {
 		events = append(events, e)
-		if len(e.report.Tasks) == 1 { // the run stands at its extraction until this was seen
+		if len(e.progress.Tasks) == 1 { // the run stands at its extraction until this was seen
 			b.Model.Release("hold")
 		}
 	})
@@ -71,9 +78,12 @@ func TestARunIsWatchedUntilItsEnd(t *testing.T) {
 		t.Fatalf("status %d, %d events, the last %+v", status, len(events), end)
 	}
 	for i, e := range events[:len(events)-1] {
-		if e.name != "progress" || e.id == "" || e.id == events[i+1].id {
-			t.Errorf("event %d is %q, id %q", i, e.name, e.id)
+		if e.name != "progress" || e.id == "" || e.id == events[i+1].id || e.data == events[i+1].data || e.progress.Run != 1 || strings.Contains(e.data, "messages") {
+			t.Errorf("event %d is %q, id %q: %s", i, e.name, e.id, e.data)
 		}
+	}
+	if p := events[len(events)-2].progress; len(p.Tasks) != 1 || p.Tasks[0].Key != end.report.Tasks[0].Key || p.Tasks[0].Name == "" || p.Tasks[0].Stage == "" || p.Calls == 0 {
+		t.Errorf("before the end: %+v", p)
 	}
 	// After a cut the stream goes on, and after the end there is nothing to go on with.
 	var rest []sent

@@ -25,13 +25,14 @@ type Health struct {
 
 // Readiness is whether requests can be served, and if not, what is missing.
 type Readiness struct {
-	Ready  bool    `json:"ready"`
-	Checks []Check `json:"checks"`
+	Ready  bool          `json:"ready"`
+	Checks []Check       `json:"checks"`
+	Schema *store.Schema `json:"schema,omitempty" doc:"Which version the database's schema has; absent when nobody could tell"`
 }
 
-// Check is one server that the gateway needs.
+// Check is one thing that the gateway needs.
 type Check struct {
-	Name    string   `json:"name" enum:"database,temporal"`
+	Name    string   `json:"name" enum:"database,temporal,schema"`
 	Ready   bool     `json:"ready"`
 	Millis  int64    `json:"milliseconds" doc:"That the answer took"`
 	Problem *Problem `json:"problem,omitempty"`
@@ -51,14 +52,18 @@ func (g *Gateway) ready(ctx context.Context, _ *struct{}) (*struct {
 	Status int
 	Body   Readiness
 }, error) {
-	checks := []struct {
-		name string
-		ask  func(context.Context) error
-	}{{"database", g.askDatabase}, {"temporal", g.askTemporal}}
 	out := &struct {
 		Status int
 		Body   Readiness
-	}{http.StatusOK, Readiness{Ready: true, Checks: make([]Check, len(checks))}}
+	}{http.StatusOK, Readiness{Ready: true}}
+	checks := []struct {
+		name string
+		ask  func(context.Context) error
+	}{{"database", g.askDatabase}, {"temporal", g.askTemporal}, {"schema", func(ctx context.Context) (err error) {
+		out.Body.Schema, err = g.askSchema(ctx)
+		return err
+	}}}
+	out.Body.Checks = make([]Check, len(checks))
 	var asking sync.WaitGroup
 	for i, c := range checks {
 		asking.Go(func() {
@@ -92,6 +97,15 @@ func (g *Gateway) askDatabase(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// askSchema compares the database's schema with what this program was built for.
+func (g *Gateway) askSchema(ctx context.Context) (*store.Schema, error) {
+	v, err := g.Store.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &v, v.Check()
 }
 
 func (g *Gateway) askTemporal(ctx context.Context) error {

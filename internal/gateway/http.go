@@ -54,7 +54,7 @@ func unrouted(refuse http.Handler, r *http.Request) *Problem {
 	was := &refusal{header: http.Header{}}
 	refuse.ServeHTTP(was, r)
 	if was.status == http.StatusMethodNotAllowed {
-		return problem(methodNotAllowed, fmt.Sprintf("%s does not take %s", r.URL.Path, r.Method), "").with("Allow", was.header.Get("Allow"))
+		return problem(fault.MethodNotAllowed, fmt.Sprintf("%s does not take %s", r.URL.Path, r.Method), "").with("Allow", was.header.Get("Allow"))
 	}
 	return problem(fault.NotFound, fmt.Sprintf("there is no route %s %s", r.Method, r.URL.Path), "/openapi.json describes the routes")
 }

@@ -24,25 +24,8 @@ type Problem struct {
 	header http.Header
 }
 
-// Codes that only HTTP has: without a key, a method or a moment of patience
-// nobody gets as far as fault.Table.
-const (
-	unauthenticated  fault.Code = "unauthenticated"
-	methodNotAllowed fault.Code = "method_not_allowed"
-	rateLimited      fault.Code = "rate_limited"
-)
-
-var httpOnly = map[fault.Code]fault.Row{
-	unauthenticated:  {HTTP: http.StatusUnauthorized, Hint: "send `Authorization: Bearer cairn_…` with a key that `cairn keys create` made"},
-	methodNotAllowed: {HTTP: http.StatusMethodNotAllowed, Hint: "use a method of the Allow header; /openapi.json describes the routes"},
-	rateLimited:      {HTTP: http.StatusTooManyRequests, Retryable: true, Hint: "wait for the seconds that Retry-After tells, then send it again"},
-}
-
 func problem(code fault.Code, message, hint string) *Problem {
-	row, known := httpOnly[code]
-	if !known {
-		row = fault.Table[code]
-	}
+	row := fault.Table[code]
 	if hint == "" {
 		hint = row.Hint
 	}

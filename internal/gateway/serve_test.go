@@ -3,9 +3,11 @@ package gateway_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httptrace"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
+	"cairn/internal/gateway/metrics"
 	"cairn/internal/host/hosttest"
 )
 
@@ -86,14 +89,14 @@ func TestAGatewayIsReadyWhenItsServersAnswer(t *testing.T) {
 	b.do(request{path: "/healthz", key: "none"}).into(http.StatusOK, nil)
 	var ready gateway.Readiness
 	b.do(request{path: "/readyz", key: "none"}).into(http.StatusOK, &ready)
-	if !ready.Ready || len(ready.Checks) != 2 {
+	if !ready.Ready || len(ready.Checks) != 3 || ready.Schema == nil || ready.Schema.Version != ready.Schema.Program {
 		t.Errorf("%+v", ready)
 	}
 
 	temporal.Cut()
 	b.get("/healthz").into(http.StatusOK, nil)
 	b.get("/readyz").into(http.StatusServiceUnavailable, &ready)
-	if ready.Ready || !ready.Checks[0].Ready || ready.Checks[1].Ready || ready.Checks[1].Problem.Code != fault.Unavailable {
+	if ready.Ready || !ready.Checks[0].Ready || !ready.Checks[2].Ready || ready.Checks[1].Ready || ready.Checks[1].Problem.Code != fault.Unavailable {
 		t.Errorf("without Temporal: %+v", ready)
 	}
 	// What is accepted meanwhile is kept: the relay starts it later.
@@ -101,5 +104,68 @@ func TestAGatewayIsReadyWhenItsServersAnswer(t *testing.T) {
 	b.post("/v1/distill", conversation()).into(http.StatusAccepted, &a)
 	if !a.New {
 		t.Errorf("%+v", a)
+	}
+}
+
+func TestAGatewayIsNotReadyOnASchemaThatItWasNotBuiltFor(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	ask := func(status int) (r gateway.Readiness) {
+		t.Helper()
+		b.do(request{path: "/readyz", key: "none"}).into(status, &r)
+		if r.Ready != (status == http.StatusOK) || len(r.Checks) != 3 || r.Checks[2].Name != "schema" || r.Checks[2].Ready != r.Ready {
+			t.Errorf("status %d: %+v", status, r)
+		}
+		return r
+	}
+	built := ask(http.StatusOK).Schema.Program
+	b.admin("insert into cairn.goose_db_version (version_id, is_applied) values ($1, true)", built+2)
+	if r := ask(http.StatusOK); r.Schema.Version != built+2 { // a newer program has expanded it
+		t.Errorf("ahead: %+v", r.Schema)
+	}
+	b.admin(fmt.Sprintf("create or replace function cairn.schema_version() returns table (version bigint, oldest bigint) language sql as 'select %d::bigint, %d::bigint'", built+2, built+1))
+	says := func(r gateway.Readiness, wants ...string) {
+		t.Helper()
+		p := r.Checks[2].Problem
+		for _, want := range wants {
+			if p == nil || p.Code != fault.Misconfigured || !strings.Contains(p.Message+" "+p.Hint, want) {
+				t.Errorf("says %+v, not %q", p, want)
+			}
+		}
+	}
+	says(ask(http.StatusServiceUnavailable), fmt.Sprintf("version %d", built+2), fmt.Sprintf("less than %d", built+1), fmt.Sprintf("built for %d", built), "deploy")
+	b.admin(fmt.Sprintf("create or replace function cairn.schema_version() returns table (version bigint, oldest bigint) language sql as 'select %d::bigint, 1::bigint'", built-1))
+	says(ask(http.StatusServiceUnavailable), fmt.Sprintf("version %d", built-1), fmt.Sprintf("needs %d", built), "cairn migrate")
+	b.admin("drop function cairn.schema_version()")
+	if r := ask(http.StatusServiceUnavailable); r.Schema != nil {
+		t.Errorf("nobody could tell: %+v", r.Schema)
+	} else {
+		says(r, "older than this program", "cairn migrate")
+	}
+}
+
+// A database that does not answer costs a scrape its patience, and no more.
+func TestAScrapeIsBoundedByItsPatience(t *testing.T) {
+	t.Parallel()
+	b := idle(t, func(c *config.Config) { c.Metrics = "open" })
+	g := gateway.New(b.Host, metrics.New(b.Store))
+	scrape := func() string {
+		w := httptest.NewRecorder()
+		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		return w.Body.String()
+	}
+	b.post("/v1/distill", conversation()).into(http.StatusAccepted, nil)
+	if shown := scrape(); !strings.Contains(shown, "cairn_database_up 1") || !strings.Contains(shown, `cairn_runs_open{kind="distill"} 1`) || !strings.Contains(shown, `cairn_outbox_rows{kind="drive"} 1`) {
+		t.Errorf("shown: %s", shown)
+	}
+	conn := b.connect()
+	tx, err := conn.Begin(t.Context())
+	hosttest.Must(t, err)
+	defer tx.Rollback(context.Background())
+	_, err = tx.Exec(t.Context(), "lock table cairn.outbox in access exclusive mode")
+	hosttest.Must(t, err)
+	began := time.Now()
+	if shown := scrape(); !strings.Contains(shown, "cairn_database_up 0") || !strings.Contains(shown, "go_goroutines") || time.Since(began) > 10*time.Second {
+		t.Errorf("after %s: %s", time.Since(began), shown)
 	}
 }

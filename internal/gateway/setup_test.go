@@ -2,12 +2,15 @@ package gateway_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/config"
 	"cairn/internal/fault"
@@ -50,6 +53,22 @@ func (b *bundle) makeKey(ws store.Workspace, scopes ...gateway.Scope) string {
 	key, _, err := b.gateway.Keys.Create(b.T.Context(), ws.ID, "test", scopes)
 	hosttest.Must(b.T, err)
 	return key
+}
+
+// connect is a superuser's connection to the database.
+func (b *bundle) connect() *pgx.Conn {
+	b.T.Helper()
+	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
+	hosttest.Must(b.T, err)
+	b.T.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
+}
+
+// admin runs a statement as the superuser.
+func (b *bundle) admin(sql string, args ...any) {
+	b.T.Helper()
+	_, err := b.connect().Exec(b.T.Context(), sql, args...)
+	hosttest.Must(b.T, err)
 }
 
 // request is one request; what is left empty is GET, the bundle's key, no body.
@@ -132,7 +151,7 @@ func (r response) refused(code fault.Code) gateway.Problem {
 		r.t.Errorf("status %d, %v, want %s with message and hint: %s", r.status, err, code, r.body)
 		return p
 	}
-	if row, ok := fault.Table[code]; ok && (row.HTTP != r.status || row.Retryable != p.Retryable) {
+	if row := fault.Table[code]; row.HTTP != r.status || row.Retryable != p.Retryable {
 		r.t.Errorf("%s: status %d, retryable %t; the table says %d and %t", code, r.status, p.Retryable, row.HTTP, row.Retryable)
 	}
 	if got := r.header.Get("Content-Type"); got != "application/json" {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -27,9 +26,10 @@ type SkillLinks struct {
 	Package  string `json:"package" doc:"A zip that other agents can install"`
 }
 
-// SkillList is a list of skills, the latest change first.
+// SkillList is a page of skills, by category and then by name.
 type SkillList struct {
-	Skills []SkillSummary `json:"skills"`
+	Skills     []SkillSummary `json:"skills"`
+	NextCursor string         `json:"next_cursor,omitempty" doc:"Send it as cursor for the next page; without it there is none"`
 }
 
 // SkillDetail is a skill with the version in force.
@@ -44,8 +44,8 @@ type SkillPath struct {
 }
 
 func (g *Gateway) skillRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/skills", id: "listSkills", tag: tagSkills, scope: Read, summary: "List skills, the latest change first",
-		about: "Active and candidate skills, unless a status is named. q keeps those whose name or description holds it; to search by meaning, use /v1/search."}, g.listSkills)
+	handle(g, route{method: http.MethodGet, path: "/v1/skills", id: "listSkills", tag: tagSkills, scope: Read, summary: "List skills by category and name, in pages",
+		about: "Active, candidate and draft skills, unless a status is named. q keeps those whose name or description holds it; to search by meaning, use /v1/search."}, g.listSkills)
 	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}", id: "showSkill", tag: tagSkills, scope: Read, summary: "Show a skill with its body and files",
 		about: "With view=memory it has the form of a MemOS memory item.",
 		responses: map[string]*huma.Response{"200": {Description: "OK", Content: content("application/json", &huma.Schema{
@@ -53,33 +53,29 @@ func (g *Gateway) skillRoutes() {
 	}, g.showSkill)
 }
 
-// mostListed bounds a list that is filtered after it was read.
-const mostListed = 10_000
-
 func (g *Gateway) listSkills(ctx context.Context, in *struct {
 	Status string `query:"status" enum:"candidate,draft,active,stale,archived,quarantined,all"`
 	Q      string `query:"q" maxLength:"200"`
-	Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+	Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"200"`
+	Cursor string `query:"cursor" maxLength:"1000" doc:"next_cursor of the page before"`
 }) (*bodyOf[SkillList], error) {
-	read := in.Limit
-	if in.Q != "" || in.Status != "" {
-		read = mostListed
+	filter := library.Filter{Holds: in.Q, Limit: in.Limit, Cursor: in.Cursor}
+	switch in.Status {
+	case "":
+	case "all":
+		filter.Statuses = skill.Statuses()
+	default:
+		filter.Statuses = []skill.Status{skill.Status(in.Status)}
 	}
-	out := &bodyOf[SkillList]{SkillList{Skills: []SkillSummary{}}}
-	err := g.Store.WithWorkspace(ctx, workspace(ctx), func(q store.Queries) error {
-		heads, err := q.Skills(ctx, in.Status != "", read)
-		for _, h := range heads {
-			if len(out.Body.Skills) < in.Limit && (in.Status == "" || in.Status == "all" || string(h.Status) == in.Status) && holds(h, in.Q) {
-				out.Body.Skills = append(out.Body.Skills, g.summary(h))
-			}
-		}
-		return err
-	})
-	return out, err
-}
-
-func holds(h skill.Head, q string) bool {
-	return strings.Contains(strings.ToLower(h.Name+"\n"+h.Description), strings.ToLower(strings.TrimSpace(q)))
+	page, err := g.Library.List(ctx, workspace(ctx), filter)
+	if err != nil {
+		return nil, err
+	}
+	out := SkillList{Skills: make([]SkillSummary, len(page.Skills)), NextCursor: page.Next}
+	for i, h := range page.Skills {
+		out.Skills[i] = g.summary(h)
+	}
+	return &bodyOf[SkillList]{out}, nil
 }
 
 func (g *Gateway) summary(h skill.Head) SkillSummary {

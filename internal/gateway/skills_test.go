@@ -6,15 +6,18 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"cairn/internal/config"
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
+	"cairn/internal/llm/llmtest"
 	"cairn/internal/skill"
 )
 
@@ -64,6 +67,36 @@ func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {
 	}
 	b.get("/v1/skills/1/versions/9").refused(fault.NotFound)
 	b.get("/v1/skills/no-such-skill").refused(fault.NotFound)
+}
+
+func TestTheListOfSkillsIsReadInPages(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	for _, name := range []string{"weather", "rollback", "cooking"} {
+		archive, err := skill.Zip(name, []byte("---\nname: "+name+"\ndescription: How to do it\n---\n\n## Procedure\n\n1. Begin with "+name+"\n"), nil)
+		hosttest.Must(t, err)
+		b.do(request{method: http.MethodPost, path: "/v1/skills/upload", body: archive, header: map[string]string{"Content-Type": "application/zip"}}).into(http.StatusAccepted, nil)
+	}
+	b.admin("update cairn.skills set category = 'kitchen' where name = 'cooking'")
+	var names []string
+	path := "/v1/skills?limit=2"
+	for cursor := ""; ; {
+		var list gateway.SkillList
+		b.get(path+cursor).into(http.StatusOK, &list)
+		for _, s := range list.Skills {
+			names = append(names, s.Category+"/"+s.Name)
+		}
+		if len(list.Skills) > 2 || list.NextCursor == "" {
+			break
+		}
+		cursor = "&cursor=" + url.QueryEscape(list.NextCursor)
+	}
+	if got := strings.Join(names, " "); got != "/rollback /weather kitchen/cooking" {
+		t.Errorf("the list is %s", got)
+	}
+	if p := b.get("/v1/skills?cursor=lost").refused(fault.InvalidArgument); !strings.Contains(p.Hint, "next_cursor") {
+		t.Errorf("of a cursor of nobody's: %+v", p)
+	}
 }
 
 func TestAPackageIsTheStoredFileByteForByte(t *testing.T) {
@@ -181,4 +214,38 @@ func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
 func (b *bundle) library(fn func(context.Context, library.Tx) error) {
 	b.T.Helper()
 	hosttest.Must(b.T, b.Library.Store.WithLibrary(b.T.Context(), b.Workspace.ID, func(tx library.Tx) error { return fn(b.T.Context(), tx) }))
+}
+
+func TestADraftShowsItsScoreAndIsApproved(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *config.Config) { c.Quality = true })
+	b.Model.On(llmtest.Rule{Stage: "judge", Reply: `{"reason":"Nothing is checked.","score":4}`})
+	head := b.distilled()
+	var list gateway.SkillList
+	for path, want := range map[string]int{"/v1/skills": 1, "/v1/skills?status=draft": 1, "/v1/skills?status=active": 0} {
+		b.get(path).into(http.StatusOK, &list)
+		if len(list.Skills) != want {
+			t.Errorf("%s lists %d skills, want %d", path, len(list.Skills), want)
+		}
+	}
+	var found gateway.SearchResults
+	b.get("/v1/search?q=service+deployment+rollback").into(http.StatusOK, &found)
+	if len(found.Results) != 0 {
+		t.Errorf("search finds %+v", found.Results)
+	}
+	want := skill.Quality{Score: 4, Reason: "Nothing is checked."}
+	var detail gateway.SkillDetail
+	b.get(fmt.Sprintf("/v1/skills/%d", head.ID)).into(http.StatusOK, &detail)
+	if detail.Status != skill.DraftStatus || detail.Quality == nil || *detail.Quality != want {
+		t.Errorf("the skill is %s with %+v", detail.Status, detail.Quality)
+	}
+	var versions gateway.VersionList
+	b.get("/v1/skills/1/versions").into(http.StatusOK, &versions)
+	if len(versions.Versions) != 1 || versions.Versions[0].Quality == nil || *versions.Versions[0].Quality != want {
+		t.Errorf("versions %+v", versions.Versions)
+	}
+	b.post("/v1/skills/1/approve", nil).into(http.StatusOK, &head)
+	if head.Status != skill.Active {
+		t.Errorf("approved: %+v", head)
+	}
 }

@@ -22,6 +22,8 @@ type Content struct {
 	ChangeSummary string         `json:"change_summary"`
 	Violations    []string       `json:"violations,omitempty"`
 	Risk          []string       `json:"risk,omitempty" doc:"Findings of the scan"`
+	Quality       *skill.Quality `json:"quality" doc:"A model's score from 0 to 10 with its reason; null when none was given"`
+	Extra         []skill.Extra  `json:"extra,omitempty" doc:"What else the package holds"`
 	Redactions    int            `json:"redactions,omitempty" doc:"Secrets that were kept from the model"`
 	PackageSHA256 string         `json:"package_sha256"`
 }
@@ -73,7 +75,7 @@ func (g *Gateway) versionRoutes() {
 func (g *Gateway) contentOf(v skill.Version) Content {
 	c := Content{DisplayName: v.DisplayName, Body: v.Body, SkillMD: string(skill.Compose(v.Name, v.Description, []byte(v.Body), skill.RenderOptions{NameStyle: g.Config.NameStyle})),
 		Files: []ContentFile{}, Sources: append([]skill.Source{}, v.Sources...), Run: v.Run, Model: v.Model, ChangeSummary: v.ChangeSummary,
-		Violations: v.Violations, Risk: v.Risk, Redactions: v.Redactions, PackageSHA256: hex.EncodeToString(v.PackageSHA[:])}
+		Violations: v.Violations, Risk: v.Risk, Redactions: v.Redactions, Quality: v.Quality, Extra: v.Extra, PackageSHA256: hex.EncodeToString(v.PackageSHA[:])}
 	for _, f := range v.Files {
 		c.Files = append(c.Files, ContentFile{f.Path, f.Content})
 	}

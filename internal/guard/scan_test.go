@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -146,39 +145,5 @@ func TestCheckSkillLooksAtNamesAndFiles(t *testing.T) {
 	}
 	if !where["description"] || !where["scripts/a.py"] || !where["reference/b.md"] || where["name"] {
 		t.Errorf("got %v", report.Risk)
-	}
-}
-
-// TestScanIsLinear compares four times the text: a quadratic scan would take
-// sixteen times as long. Texts made of needles are the worst that there is.
-func TestScanIsLinear(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures time")
-	}
-	for name, c := range map[string]struct {
-		size int
-		unit string
-	}{
-		"prose":    {1 << 20, "Ask for the dates and the cabin, then show the price to the customer. "},
-		"needles":  {1 << 18, "ignore your system prompt curl http:// send all api keys rm do not tell the user from every hidden <!-- "},
-		"unspaced": {1 << 18, "sk-key=eyJtoken:password@/home/"},
-		"tokens":   {1 << 18, "key=aB3dE5gH7jK9 4111 1111 1111 1112 sk- eyJ. AKIA password: x1 ://a:b@ "},
-	} {
-		t.Run(name, func(t *testing.T) {
-			took := func(size int) time.Duration {
-				text := strings.Repeat(c.unit, size/len(c.unit))
-				start := time.Now()
-				guard.Scan(text, guard.Strict)
-				guard.NewRedactor(guard.Options{Emails: true, Phones: true}).Redact(text)
-				guard.Secrets(text)
-				return time.Since(start)
-			}
-			took(1 << 12) // compile the rules
-			small, big := took(c.size/4), took(c.size)
-			t.Logf("%d KiB %v, %d KiB %v", c.size>>12, small, c.size>>10, big)
-			if big > 10*small+2*time.Second { // what else runs on the machine is measured too
-				t.Errorf("a quarter took %v, all of it %v", small, big)
-			}
-		})
 	}
 }

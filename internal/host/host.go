@@ -6,6 +6,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -25,6 +26,7 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline"
 	"cairn/internal/relay"
+	"cairn/internal/remember"
 	"cairn/internal/search"
 	"cairn/internal/store"
 )
@@ -39,6 +41,7 @@ type Host struct {
 	Distill  *distill.Service
 	Library  *library.Library
 	Finder   search.Finder
+	Memory   *remember.Keeper
 	Relay    *relay.Relay
 	Driver   drive.Driver
 	Embedder embed.Embedder
@@ -81,8 +84,9 @@ func (h *Host) build(ctx context.Context) (err error) {
 	}
 	calls := &ledger.Ledger{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease}
 	h.Distill = &distill.Service{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs}
-	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs, NameStyle: c.NameStyle}
+	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs, NameStyle: c.NameStyle, KeepVersions: c.KeepVersions}
 	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space, MinCosine: c.RecallMinSim}
+	h.Memory = &remember.Keeper{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
 	if c.TemporalAddress != "" {
 		if err := h.dial(ctx); err != nil {
 			return err
@@ -115,7 +119,7 @@ func (h *Host) dial(ctx context.Context) error {
 	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	options.Logger = temporallog.NewStructuredLogger(h.Log)
 	if h.Temporal, err = client.DialContext(ctx, options); err != nil {
-		return fault.Wrap(err, fault.Unavailable, "Temporal does not answer at "+h.Config.TemporalAddress, "start it, or use the development stack: cairn dev")
+		return h.refused(err, "Temporal does not answer at "+h.Config.TemporalAddress)
 	}
 	h.Driver = drive.Driver{Client: h.Temporal}
 	return nil
@@ -125,6 +129,9 @@ func (h *Host) dial(ctx context.Context) error {
 func (h *Host) Close() {
 	if h.Temporal != nil {
 		h.Temporal.Close()
+	}
+	if folder, ok := h.Blobs.(io.Closer); ok {
+		_ = folder.Close() // only ever read through or written through: nothing is held back
 	}
 	h.Store.Close()
 }

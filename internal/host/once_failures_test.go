@@ -198,10 +198,9 @@ func TestAPromptThatDriftsIsNotSent(t *testing.T) {
 	p.ScriptR1()
 	r := p.begin(hosttest.C1())
 	p.atBarrier("extract", 1)
-	p.exec(`update runs set spec = regexp_replace(spec::text, '("extract[^"]*": )"', '\1"DRIFTED ', 'g')::jsonb where id = $1`, r.Ref.Run)
-	if n := p.number("select count(*) from runs where spec::text like '%DRIFTED %'"); n != 1 {
-		t.Fatal("the prompt did not drift")
-	}
+	// The configuration is pinned and held by the worker; the messages are read
+	// again by each attempt, so changing them changes what it would send.
+	p.exec(`update messages set content = 'DRIFTED ' || content`)
 	p.Model.Release("extract")
 	p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
 	if bodies := p.bodies("extract"); len(bodies) != 2 || bodies[0] != bodies[1] || strings.Contains(bodies[1], "DRIFTED") {

@@ -10,8 +10,10 @@ import (
 
 	"cairn/internal/distill"
 	"cairn/internal/host/hosttest"
+	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
+	"cairn/internal/skill"
 	"cairn/internal/store"
 	"cairn/internal/transcript"
 )
@@ -33,7 +35,7 @@ func TestGateSaysWhyNothingIsDistilled(t *testing.T) {
 		t.Errorf("ended as %q (%s) after %d requests", r.Outcome, r.Reason, len(b.Model.Requests()))
 	}
 	b.Within(func(ctx context.Context, q store.Queries) error {
-		heads, err := q.Skills(ctx, true, 10)
+		heads, err := q.Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: 10})
 		if len(heads) != 0 {
 			t.Errorf("skills %+v", heads)
 		}

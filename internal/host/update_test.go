@@ -10,6 +10,7 @@ import (
 	"cairn/internal/distill"
 	"cairn/internal/fault"
 	"cairn/internal/host/hosttest"
+	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
 	"cairn/internal/skill"
@@ -121,7 +122,7 @@ func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
 	}
 	b.Workspace = other
 	b.Within(func(ctx context.Context, q store.Queries) error {
-		heads, err := q.Skills(ctx, true, 10)
+		heads, err := q.Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: 10})
 		if len(heads) != 1 || heads[0].Version != 1 {
 			t.Errorf("the other workspace has %+v", heads)
 		}

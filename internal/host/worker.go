@@ -2,12 +2,14 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/worker"
 
 	"cairn/activities"
@@ -25,14 +27,16 @@ func Queues() []string { return []string{flow.QueueMain, flow.QueueLLM, flow.Que
 
 // Work hosts workflows and activities of the named queues until ctx ends, then
 // lets what is under way finish for the configured time. The relay runs beside
-// the main queue.
+// the main queue. It fails when a queue cannot be started, or is turned down by
+// the server for longer than the SDK bears it.
 func (h *Host) Work(ctx context.Context, queues []string) error {
 	var workers []worker.Worker
+	failed := make(chan error, len(queues)) // one each: the SDK tells of the first only
 	for _, q := range queues {
 		if !slices.Contains(Queues(), q) {
 			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no queue %q", q), "use "+strings.Join(Queues(), ", "))
 		}
-		workers = append(workers, h.worker(q))
+		workers = append(workers, h.worker(q, failed))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -42,17 +46,42 @@ func (h *Host) Work(ctx context.Context, queues []string) error {
 	}
 	for i, w := range workers {
 		if err := w.Start(); err != nil {
-			return fault.Wrap(err, fault.Unavailable, "the worker cannot start on queue "+queues[i], "")
+			return h.refused(err, "the worker cannot start on queue "+queues[i])
 		}
 		defer w.Stop()
 	}
-	<-ctx.Done()
-	return nil
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-failed:
+		return h.refused(err, "Temporal gives the worker no more tasks")
+	}
 }
 
-func (h *Host) worker(queue string) worker.Worker {
+// refused classes an error of Temporal's: what only an operator can mend, and
+// what passes. A namespace that is not there may be on its way: a server that is
+// set up registers it after it has begun to answer.
+func (h *Host) refused(err error, message string) error {
+	var (
+		missing *serviceerror.NamespaceNotFound
+		denied  *serviceerror.PermissionDenied
+		old     *serviceerror.ClientVersionNotSupported
+	)
+	switch {
+	case errors.As(err, &missing):
+		return fault.Wrap(err, fault.Unavailable, message, "register the namespace "+h.Config.TemporalNamespace+", or correct TEMPORAL_NAMESPACE")
+	case errors.As(err, &denied):
+		return fault.Wrap(err, fault.Misconfigured, message, "check TEMPORAL_API_KEY or the client certificate, and their rights in the namespace "+h.Config.TemporalNamespace)
+	case errors.As(err, &old):
+		return fault.Wrap(err, fault.Misconfigured, message, "the server and this program do not fit together: update the older one")
+	}
+	return fault.Wrap(err, fault.Unavailable, message, "start it, or use the development stack: cairn dev")
+}
+
+func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	tasks := activities.Distill{Service: h.Distill}
-	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout, MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns)}
+	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout, MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
+		OnFatalError: func(err error) { failed <- err }}
 	switch queue {
 	case flow.QueueLLM: // waits for endpoints, costs next to nothing
 		options.MaxConcurrentActivityExecutionSize = h.Config.LLMSlots

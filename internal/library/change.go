@@ -3,6 +3,7 @@ package library
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"cairn/internal/fault"
 	"cairn/internal/search"
@@ -24,12 +25,12 @@ func (l *Library) Rollback(ctx context.Context, ws, id int64, to, base int) (ski
 		if err != nil {
 			return head, err
 		}
-		if old.ContentSHA == current.ContentSHA {
+		if old.ContentSHA == current.ContentSHA && slices.Equal(old.Extra, current.Extra) {
 			return head, nil // it says that already
 		}
 		next := old
 		next.ChangeSummary, next.Origin = fmt.Sprintf("rolled back to version %d", to), "user"
-		next.Run, next.TaskKey = 0, ""
+		next.Run, next.TaskKey, next.Restores = 0, "", to
 		return l.advance(ctx, tx, head, next)
 	})
 }
@@ -44,14 +45,14 @@ func (l *Library) Restore(ctx context.Context, ws, id int64) (skill.Head, error)
 	return l.setStatus(ctx, ws, id, skill.Active, skill.Archived, skill.Stale)
 }
 
-// Approve makes a candidate active.
+// Approve makes a candidate or a draft active.
 func (l *Library) Approve(ctx context.Context, ws, id int64) (skill.Head, error) {
-	return l.setStatus(ctx, ws, id, skill.Active, skill.Candidate)
+	return l.setStatus(ctx, ws, id, skill.Active, skill.Candidate, skill.DraftStatus)
 }
 
-// Reject archives a candidate.
+// Reject archives a candidate or a draft.
 func (l *Library) Reject(ctx context.Context, ws, id int64) (skill.Head, error) {
-	return l.setStatus(ctx, ws, id, skill.Archived, skill.Candidate)
+	return l.setStatus(ctx, ws, id, skill.Archived, skill.Candidate, skill.DraftStatus)
 }
 
 // Pin freezes a skill against every change that no person makes.
@@ -150,7 +151,7 @@ func (l *Library) advance(ctx context.Context, tx Tx, head skill.Head, v skill.V
 		return head, err
 	}
 	head.Version, head.Description = number, v.Description
-	return head, nil
+	return head, tx.PruneVersions(ctx, head.ID, l.KeepVersions)
 }
 
 func moved(head skill.Head, base int) error {

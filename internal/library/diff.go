@@ -53,6 +53,9 @@ func (l *Library) texts(v skill.Version) map[string]string {
 	for _, f := range v.Files {
 		out[f.Path] = f.Content
 	}
+	for _, e := range v.Extra { // may be pictures: that they changed is all that can be shown
+		out[e.Path] = fmt.Sprintf("%d bytes, SHA-256 %x\n", e.Bytes, e.SHA)
+	}
 	return out
 }
 

@@ -31,7 +31,7 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 	}
 	v := skill.Version{Name: skill.Canonical(u.Document.Name), DisplayName: u.Document.Name, Description: u.Document.Description, Body: string(skill.RenderBody(u.Document)), Lang: lang.Detect(u.Markdown),
 		Files: u.Files, ContentSHA: skill.ContentHash(u.Document, u.Files), PackageSHA: sha256.Sum256(archive), Origin: origin, ChangeSummary: "imported", Violations: u.Notes}
-	v.Risk = riskOf(u)
+	v.Risk, v.Extra = riskOf(u), skill.Extras(u.Carried())
 	v.PackageKey = fmt.Sprintf("%d/%s/%x/%s.zip", ws, skill.Folder(v.Name, l.NameStyle), v.PackageSHA[:6], skill.Folder(v.Name, l.NameStyle))
 	if err := l.upload(ctx, ws, v, archive, []byte(u.Markdown)); err != nil {
 		return out, err
@@ -85,7 +85,7 @@ func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Versi
 	if err != nil {
 		return err
 	}
-	if current.ContentSHA == v.ContentSHA {
+	if current.ContentSHA == v.ContentSHA && slices.Equal(current.Extra, v.Extra) {
 		out.Same = true
 		return nil
 	}

@@ -17,12 +17,14 @@ type Tx interface {
 	LockSkills(ctx context.Context) error
 	SkillHead(ctx context.Context, id int64) (skill.Head, error)
 	SkillNamed(ctx context.Context, name string) (skill.Head, error)
+	Skills(ctx context.Context, l Listing) ([]skill.Head, error)
 	Version(ctx context.Context, id int64, number int) (skill.Version, error)
 	Versions(ctx context.Context, id int64, max int) ([]VersionInfo, error)
 	SetStatus(ctx context.Context, id int64, was, status skill.Status) error
 	SetPinned(ctx context.Context, id int64, pinned bool) error
 	CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d search.Doc, vector []float32, space int16) (int64, error)
 	AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d search.Doc, vector []float32, space int16) (number int, err error)
+	PruneVersions(ctx context.Context, id int64, keep int) error
 	PutPending(ctx context.Context, p Pending) (int64, error)
 	Pending(ctx context.Context, id int64) (Pending, error)
 	PendingList(ctx context.Context, max int) ([]Pending, error)
@@ -56,23 +58,26 @@ type Library struct {
 	Space     int16
 	Blobs     Blobs
 	NameStyle string // of the packages that it renders
+
+	KeepVersions int // of each skill, beside those still needed; 0 keeps all
 }
 
 // VersionInfo is a version as a history lists it.
 type VersionInfo struct {
-	Number        int       `json:"version"`
-	Base          int       `json:"base_version"`
-	Description   string    `json:"description"`
-	Origin        string    `json:"origin"`
-	ChangeSummary string    `json:"change_summary"`
-	Model         string    `json:"model,omitempty"`
-	Run           int64     `json:"run,omitempty"`
-	Degraded      []string  `json:"degraded,omitempty"`
-	Violations    []string  `json:"violations,omitempty"`
-	Risk          []string  `json:"risk,omitempty"`
-	PackageKey    string    `json:"package_key"`
-	PackageBytes  int       `json:"package_bytes"`
-	CreatedAt     time.Time `json:"created_at"`
+	Number        int            `json:"version"`
+	Base          int            `json:"base_version"`
+	Description   string         `json:"description"`
+	Origin        string         `json:"origin"`
+	ChangeSummary string         `json:"change_summary"`
+	Model         string         `json:"model,omitempty"`
+	Run           int64          `json:"run,omitempty"`
+	Degraded      []string       `json:"degraded,omitempty"`
+	Violations    []string       `json:"violations,omitempty"`
+	Risk          []string       `json:"risk,omitempty"`
+	Quality       *skill.Quality `json:"quality,omitempty"`
+	PackageKey    string         `json:"package_key"`
+	PackageBytes  int            `json:"package_bytes"`
+	CreatedAt     time.Time      `json:"created_at"`
 }
 
 // Pending is a change that waits for approval.

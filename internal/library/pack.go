@@ -25,11 +25,20 @@ func (l *Library) Package(ctx context.Context, ws, id int64, number int, style s
 		return "", nil, v, err
 	}
 	folder := skill.Folder(v.Name, style)
-	if style == "" || path.Base(v.PackageKey) == folder+".zip" {
+	asMade := style == "" || path.Base(v.PackageKey) == folder+".zip"
+	if asMade || len(v.Extra) > 0 {
 		archive, err = l.Blobs.Get(ctx, v.PackageKey)
+	}
+	if err != nil || asMade {
 		return path.Base(v.PackageKey), archive, v, err
 	}
+	var extra []skill.File
+	if len(v.Extra) > 0 {
+		if extra, err = skill.ReadExtras(archive); err != nil {
+			return "", nil, v, err
+		}
+	}
 	markdown := skill.Compose(v.Name, v.Description, []byte(v.Body), skill.RenderOptions{NameStyle: style})
-	archive, err = skill.Zip(folder, markdown, v.Files)
+	archive, err = skill.Zip(folder, markdown, v.Files, extra...)
 	return folder + ".zip", archive, v, err
 }

@@ -3,8 +3,6 @@ package llm_test
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
@@ -177,20 +175,11 @@ func TestUsageIsEstimatedWhenTheEndpointDoesNotCount(t *testing.T) {
 	}
 }
 
-// handlerTransport is how the offline model is called: no network.
-type handlerTransport struct{ http.Handler }
-
-func (h handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	recorder := httptest.NewRecorder()
-	h.ServeHTTP(recorder, r)
-	return recorder.Result(), nil
-}
-
 func TestAHandlerInTheProcessCanAnswer(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
 	srv.On(llmtest.Rule{Reply: "in process"})
-	model := llm.OpenAI(llm.Config{BaseURL: "http://offline.invalid/v1", Offline: true, HTTPClient: &http.Client{Transport: handlerTransport{srv}}})
+	model := llm.OpenAI(llm.Config{BaseURL: "http://offline.invalid/v1", Offline: true, HTTPClient: llm.InProcess(srv)})
 	reply, err := model.Send(t.Context(), prepare(t, model, llm.Request{Model: "m", Messages: llm.User("u")}))
 	if err != nil || reply.Text != "in process" || !model.Offline() {
 		t.Fatalf("got %+v, %v", reply, err)

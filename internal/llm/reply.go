@@ -62,7 +62,8 @@ func (e *Endpoint) readReply(answer []byte, p Prepared) (Reply, error) {
 // by id, so a missing id, and one that this conversation has had before, is
 // replaced by one made from the call's position in the conversation.
 func callsOf(message openai.ChatCompletionMessage, request []byte) []ToolCall {
-	earlier := sentCalls(request)
+	asked, _ := ReadAsked(request) // what cannot be read has no calls
+	earlier := asked.calls()
 	used := map[string]bool{"": true}
 	for _, call := range earlier {
 		used[call.ID] = true

@@ -32,6 +32,7 @@ const (
 	Merge         Stage = "merge"          // draft and a head that has moved → skill draft
 	Scripts       Stage = "scripts"        // draft and plans → code
 	Doc           Stage = "doc"            // draft and one plan → Markdown
+	Judge         Stage = "judge"          // draft and task → score
 )
 
 //go:embed templates/*.md

@@ -17,7 +17,7 @@ type Material struct {
 	Memories   []string        `json:"memories,omitempty"`
 	Skills     []Candidate     `json:"skills,omitempty"`   // skills in force
 	Cases      json.RawMessage `json:"cases,omitempty"`    // hard cases, for the designer
-	Draft      *Candidate      `json:"draft,omitempty"`    // the skill that files are being written for
+	Draft      *Candidate      `json:"draft,omitempty"`    // the skill that files are being written for, or that is judged
 	Files      []FilePlan      `json:"files,omitempty"`    // the files to write, exactly these names
 	Tools      []string        `json:"tools,omitempty"`    // names of the tools seen in the transcript
 	Limits     map[string]int  `json:"limits,omitempty"`   // for example max_tasks, max_files

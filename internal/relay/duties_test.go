@@ -133,9 +133,9 @@ func TestADocumentGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 	if why := scan[string](t, b.admin, "select last_error from outbox where attempts = 3"); !strings.Contains(why, "the embedder is down") {
 		t.Errorf("noted %q", why)
 	}
-	rows, oldest, err := b.Store.Backlog(t.Context())
-	if err != nil || rows != 1 || oldest <= 0 {
-		t.Errorf("backlog %d, %s, %v", rows, oldest, err)
+	waits, err := b.Store.Attention(t.Context())
+	if owed := waits.Duties[store.EmbedDoc]; err != nil || owed.Count != 1 || owed.Oldest <= 0 {
+		t.Errorf("embeddings that are owed: %+v, %v", owed, err)
 	}
 	b.embedder.set(false)
 	b.pass()

@@ -6,8 +6,11 @@ import (
 	"cairn/internal/search/lexical"
 )
 
-// KindSkill is the kind of document that a skill's head version is.
-const KindSkill = "skill"
+// Kinds of documents.
+const (
+	KindSkill  = "skill"  // a skill's head version
+	KindMemory = "memory" // a remembered statement
+)
 
 // Doc is a document ready to be indexed.
 type Doc struct {
@@ -17,6 +20,7 @@ type Doc struct {
 	Text    string
 	Terms   []int32   // hashes, ascending: every writer takes rows in one order
 	Weights []float32 // BM25 term-frequency halves, one a term
+	Gone    bool      // the owner is not to be found any more; only Kind and Owner count
 }
 
 // NewDoc tokenises text.

@@ -3,7 +3,7 @@ package search
 import (
 	"context"
 
-	"cairn/internal/search/lexical"
+	"cairn/internal/memory"
 	"cairn/internal/skill"
 )
 
@@ -12,6 +12,9 @@ type Index interface {
 	// FindSkills ranks skills, the best first; the one whose canonical name is
 	// name comes before all, ranked or not.
 	FindSkills(ctx context.Context, ws int64, q Query, name string) ([]SkillHit, error)
+	// FindMemories ranks memories of some types, the best first; the one whose id
+	// is id comes before all, ranked or not.
+	FindMemories(ctx context.Context, ws int64, q Query, types []memory.Type, id string) ([]MemoryHit, error)
 }
 
 // SkillHit is a ranked skill.
@@ -45,13 +48,8 @@ type Found struct {
 // Skills finds the active skills that answer text, the best first. The skill whose name is the query comes before all; what is below the
 // relevance floor is left out. Without an embedder words alone decide.
 func (f Finder) Skills(ctx context.Context, ws int64, text string, limit int) ([]Found, error) {
-	q := Query{Kind: KindSkill, States: []string{string(skill.Active)}, Space: f.Space, Limit: 4 * limit}
-	for _, t := range lexical.Terms(text) {
-		q.Terms = append(q.Terms, t.Hash)
-	}
-	if vs, err := f.Embedder.Embed(ctx, []string{text}); err == nil && len(vs) == 1 {
-		q.Vector = vs[0]
-	}
+	q := Query{Kind: KindSkill, States: []string{string(skill.Active)}, Limit: 4 * limit}
+	f.fill(ctx, &q, text)
 	hits, err := f.Index.FindSkills(ctx, ws, q, skill.Canonical(text))
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/flate"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -23,28 +24,31 @@ const (
 // epoch is the first day that a zip can name.
 var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Zip packs a skill: folder/SKILL.md first, then the files in byte order. The
-// same skill gives the same bytes, whenever and wherever it is packed with one
+// Zip packs a skill: folder/SKILL.md first, then the files in byte order, extra
+// ones among them. The same skill gives the same bytes, whenever and wherever it is packed with one
 // version of Go. It refuses what a consumer could trip over: names that leave
 // the folder, and sizes above the limits.
-func Zip(folder string, skillMD []byte, files []File) ([]byte, error) {
+func Zip(folder string, skillMD []byte, files []File, extra ...File) ([]byte, error) {
 	if !filepath.IsLocal(folder) || strings.ContainsAny(folder, `/\`) || folder == "." {
 		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%q cannot be the folder of a package", folder), "")
 	}
 	if err := checkPackage(skillMD, files); err != nil {
 		return nil, err
 	}
+	if err := checkExtras(files, extra); err != nil {
+		return nil, err
+	}
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
 	w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) { return flate.NewWriter(out, level) })
-	members := slices.SortedFunc(slices.Values(files), func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	members := slices.SortedFunc(slices.Values(slices.Concat(files, extra)), func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	members = slices.Insert(members, 0, File{Path: "SKILL.md", Content: string(skillMD)})
 	for _, member := range members {
 		name := folder + "/" + member.Path
 		if !filepath.IsLocal(name) {
 			return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%q leaves its package", name), "")
 		}
-		header := &zip.FileHeader{Name: name, Method: zip.Deflate, Flags: utf8Flag, Modified: epoch}
+		header := &zip.FileHeader{Name: name, Method: method(member.Content), Flags: utf8Flag, Modified: epoch}
 		header.SetMode(0o644)
 		out, err := w.CreateHeader(header)
 		if err != nil {
@@ -58,6 +62,24 @@ func Zip(folder string, skillMD []byte, files []File) ([]byte, error) {
 		return nil, fmt.Errorf("pack %s: %w", folder, err)
 	}
 	return archive.Bytes(), nil
+}
+
+// method is deflate but for what shrinks so far that Unpack would take it for a
+// bomb: what was packed here can be uploaded again.
+func method(content string) uint16 {
+	if len(content) <= ratioMatters {
+		return zip.Deflate
+	}
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, level)
+	if err != nil {
+		return zip.Deflate // whose writer will say it again
+	}
+	_, err = io.WriteString(w, content)
+	if errors.Join(err, w.Close()) == nil && len(content)/max(1, packed.Len()) > maxRatio {
+		return zip.Store
+	}
+	return zip.Deflate
 }
 
 func checkPackage(skillMD []byte, files []File) error {

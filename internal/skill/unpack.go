@@ -18,7 +18,7 @@ type Unpacked struct {
 	Folder   string   // the top folder; empty when SKILL.md is at the root
 	Document Document // names the files that the package has, and only these
 	Files    []File   // scripts/… and reference/…, by path
-	Extra    []File   // what else the archive holds, by path: assets, licences, nested folders, shadow files
+	Extra    []File   // what else the archive holds, by path: assets, licences, nested folders, shadow files (see Carried)
 	Markdown string   // SKILL.md as it came, with what Document leaves out, such as HTML comments
 	Notes    []string // what was read otherwise than it was written
 }
@@ -37,6 +37,15 @@ var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 // TooLarge for a size and InvalidArgument else. It needs memory for three
 // times MaxPackage at most, whatever the archive claims.
 func Unpack(archive []byte) (Unpacked, error) {
+	u, err := sortOut(archive)
+	if err != nil {
+		return u, err
+	}
+	return u, u.read()
+}
+
+// sortOut tells what each member of an archive is.
+func sortOut(archive []byte) (Unpacked, error) {
 	members, err := readMembers(archive)
 	if err != nil {
 		return Unpacked{}, err
@@ -74,7 +83,7 @@ func Unpack(archive []byte) (Unpacked, error) {
 	}
 	u.Files = files.List()
 	slices.SortFunc(u.Extra, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return u, u.read()
+	return u, nil
 }
 
 // read makes the document of Markdown.

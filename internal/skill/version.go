@@ -8,23 +8,29 @@ import (
 	"time"
 )
 
-// Status is where a skill stands. Active and candidate skills are listed; only
-// active ones are given to models.
+// Status is where a skill stands. Active, candidate and draft skills are listed;
+// only active ones are found.
 type Status string
 
 const (
 	Candidate   Status = "candidate" // waits for approval
-	DraftStatus Status = "draft"
+	DraftStatus Status = "draft"     // judged not good enough; a better version or an approval activates it
 	Active      Status = "active"
 	Stale       Status = "stale"
 	Archived    Status = "archived" // keeps its name
 	Quarantined Status = "quarantined"
 )
 
+// Statuses are all of them.
+func Statuses() []Status {
+	return []Status{Candidate, DraftStatus, Active, Stale, Archived, Quarantined}
+}
+
 // Head is a skill as lists show it: its names and the version in force.
 type Head struct {
 	ID          int64     `json:"id"`
-	Name        string    `json:"name"` // canonical
+	Name        string    `json:"name"`               // canonical
+	Category    string    `json:"category,omitempty"` // lists go by it; empty for none
 	Status      Status    `json:"status"`
 	Version     int       `json:"version"`
 	Pinned      bool      `json:"pinned,omitempty"`
@@ -78,6 +84,9 @@ type Version struct {
 	Violations    []string
 	Risk          []string // findings of the scan, never their text
 	Redactions    int      // secrets that were kept from the model
+	Quality       *Quality // nil when nobody judged it
+	Extra         []Extra  // what else its package holds
+	Restores      int      // of a rollback: the version that it went back to
 	Sources       []Source
 	CreatedAt     time.Time
 }

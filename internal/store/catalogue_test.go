@@ -27,6 +27,7 @@ var reviewedPolicies = []string{
 	"llm_calls.llm_calls_system_expire {cairn_system} w (state = 'started'::text) (state = 'unknown'::text)",
 	"outbox.outbox_system {cairn_system} * true -",
 	"packages.packages_system {cairn_system} r (state <> 'live'::text) -",
+	"runs.runs_system {cairn_system} r (status <> 'ended'::text) -",
 	"workspaces.workspaces_definer {cairn_owner} * true true", // open_workspace: a name is all that is known
 	"workspaces.workspaces_system {cairn_system} r true -",
 }
@@ -38,6 +39,7 @@ var reviewedFunctions = []string{
 	"open_workspace definer search_path=cairn, pg_catalog, pg_temp",
 	"rank_docs invoker -", // its body is bound when it is made
 	"resolve_key definer search_path=cairn, pg_catalog, pg_temp",
+	"schema_version definer search_path=cairn, pg_catalog, pg_temp",
 	"session_roles invoker -",
 }
 
@@ -161,7 +163,8 @@ func TestTheSystemRoleReadsNoTexts(t *testing.T) {
 		"select content from messages", "select title from conversations", "select request from llm_calls", "select reply from llm_calls", "select tool_calls from llm_calls", "select label from llm_calls",
 		"select error from llm_calls", "select body from skill_versions", "select description from skill_versions", "select content from skill_files", "select content from distill_files",
 		"select name from distill_tasks", "select draft from distill_tasks", "select text from search_docs", "select v from embeddings", "select v from embeddings_space_1",
-		"select version from pending_writes", "select reason from failure_memos", "select hash from api_keys", "select cairn.resolve_key('x')", "select spec from runs", "select result from tool_op_log", "select settings from workspaces", "select key from packages", "select * from llm_calls",
+		"select content from memories", "select content from memory_revisions", "select operations from pending_memories", "select content from soul_versions",
+		"select version from pending_writes", "select reason from failure_memos", "select hash from api_keys", "select cairn.resolve_key('x')", "select spec from runs", "select id from runs", "select workspace_id from runs", "select reason from runs", "select result from tool_op_log", "select settings from workspaces", "select key from packages", "select * from llm_calls",
 		"update llm_calls set reply = 'x'", "update outbox set key = '7'", "insert into outbox (workspace_id, kind, key) values (1, 'drive', '1')", "select cairn.open_workspace('a', true)"} {
 		system.refuses("42501", read)
 	}

@@ -2,7 +2,7 @@ package store_test
 
 // reviewedGrants are all that anybody but the owner may do. Nothing is granted
 // on a partition: a policy on the parent does not protect a child that is read
-// directly. Append-only tables have no update and no delete.
+// directly. Append-only tables have no update and no delete; versions are only pruned, never changed.
 var reviewedGrants = []string{
 	"api_keys cairn_app: insert, select, update(revoked_at)",
 	"conversations cairn_app: insert, select, update(next_seq title)",
@@ -17,20 +17,25 @@ var reviewedGrants = []string{
 	"lex_terms cairn_app: delete, insert, select, update",
 	"llm_calls cairn_app: insert, select, update",
 	"llm_calls cairn_system: select(lease_until round run_id state step unknown workspace_id), update(state unknown)",
+	"memories cairn_app: insert, select, update(content content_sha256 event_time op_id status tainted updated_at version)",
+	"memory_revisions cairn_app: insert, select",
 	"messages cairn_app: insert, select",
 	"outbox cairn_app: delete, insert, select, update",
 	"outbox cairn_system: delete, select, update(attempts due_at last_error)",
 	"packages cairn_app: delete, insert, select, update(state touched_at)",
 	"packages cairn_system: select(sha256 state touched_at workspace_id)",
+	"pending_memories cairn_app: insert, select, update(decided_at state)",
 	"pending_writes cairn_app: insert, select, update(decided_at state)",
 	"runs cairn_app: insert, select, update",
+	"runs cairn_system: select(kind opened_at status)",
 	"search_docs cairn_app: delete, insert, select, update",
-	"skill_files cairn_app: insert, select",
-	"skill_sources cairn_app: insert, select",
+	"skill_files cairn_app: delete, insert, select",
+	"skill_sources cairn_app: delete, insert, select",
 	"skill_uses cairn_app: insert, select, update(outcome)",
-	"skill_versions cairn_app: insert, select",
+	"skill_versions cairn_app: delete, insert, select",
 	"skills cairn_app: insert, select, update(eta head_version last_used_at passes pinned status trials updated_at uses)",
+	"soul_versions cairn_app: insert, select",
 	"tool_op_log cairn_app: insert, select, update",
-	"workspaces cairn_app: select, update(settings time_zone)",
+	"workspaces cairn_app: select, update(settings soul_version time_zone)",
 	"workspaces cairn_system: select(external_id id key state time_zone)",
 }

@@ -114,3 +114,50 @@ func TestIndexingInOppositeDirectionsDoesNotDeadlock(t *testing.T) {
 	wait.Wait()
 	b.counts()
 }
+
+// A batch of memories goes down one list of terms while skills go down another:
+// taken document by document, the rows would come in crossing orders.
+func TestABatchOfDocumentsDoesNotDeadlockWithSingleOnes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	left, right := strings.Join(vocabulary[:7], " "), strings.Join(vocabulary[7:], " ")
+	const rounds = 40
+	var wait sync.WaitGroup
+	index := func(what string, docs func(round int) []search.Doc) {
+		wait.Go(func() {
+			for round := range rounds {
+				err := b.WithWorkspace(t.Context(), b.a.ID, func(q store.Queries) error {
+					_, err := q.IndexAll(t.Context(), docs(round))
+					return err
+				})
+				if err != nil {
+					t.Error(fmt.Errorf("%s, round %d: %w", what, round, err))
+					return
+				}
+			}
+		})
+	}
+	index("batch", func(round int) []search.Doc {
+		texts := []string{left, right, left + " " + right}
+		var docs []search.Doc
+		for i := range texts {
+			d := search.NewDoc(search.KindMemory, int64(i), "active", texts[(i+round)%len(texts)])
+			if round%5 == 4 && i == 1 {
+				d = search.Doc{Kind: search.KindMemory, Owner: 1, Gone: true}
+			}
+			docs = append(docs, d)
+		}
+		return docs
+	})
+	for owner, text := range []string{left, right, right + " " + left} {
+		index(text, func(round int) []search.Doc {
+			now := text
+			if round%2 == 1 {
+				now = vocabulary[round%len(vocabulary)]
+			}
+			return []search.Doc{search.NewDoc(search.KindSkill, int64(owner), "active", now)}
+		})
+	}
+	wait.Wait()
+	b.counts()
+}

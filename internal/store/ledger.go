@@ -10,6 +10,7 @@ import (
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
 	"cairn/internal/run"
+	"cairn/internal/settings"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -30,17 +31,26 @@ func (s *Store) BeginCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, 
 		switch {
 		case known && row.State == string(run.CallDone):
 			t.Verdict = ledger.Stored
-			t.Reply, err = storedReply(row)
+			t.Reply, err = storedReply(dbsqlc.CallReplyRow{Reply: row.Reply, ToolCalls: row.ToolCalls, Refusal: row.Refusal, Finish: row.Finish, ReplyModel: row.ReplyModel,
+				InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, Estimated: row.Estimated})
 			return err
 		case known && row.State == string(run.CallStarted) && row.Leased:
 			t = ledger.Ticket{Verdict: ledger.Busy, Wait: time.Duration(row.LeaseSeconds * float64(time.Second))}
 			return nil
 		}
-		if full, err := q.isFull(ctx, w); err != nil || full {
+		room, err := q.q.CallRoom(ctx, dbsqlc.CallRoomParams{WorkspaceID: q.ws, RunID: w.Key.Run})
+		if err != nil {
+			return fmt.Errorf("read the limits: %w", err)
+		}
+		if w.Parallel > 0 && room.InFlight >= int64(w.Parallel) {
 			t = ledger.Ticket{Verdict: ledger.Full}
+			return nil
+		}
+		limits, err := settings.Read(room.Settings)
+		if err != nil {
 			return err
 		}
-		if reason, err := q.overBudget(ctx, w); err != nil || reason != "" {
+		if reason, err := q.overBudget(ctx, w, limits); err != nil || reason != "" {
 			t = ledger.Ticket{Verdict: ledger.OverBudget, Reason: reason}
 			return err
 		}
@@ -60,19 +70,10 @@ func (s *Store) BeginCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, 
 	return t, err
 }
 
-func (q Queries) isFull(ctx context.Context, w ledger.Wish) (bool, error) {
-	if w.Parallel == 0 {
-		return false, nil
-	}
-	n, err := q.q.CallsInFlight(ctx, dbsqlc.CallsInFlightParams{WorkspaceID: q.ws, RunID: w.Key.Run})
-	return n >= int64(w.Parallel), err
-}
-
 // overBudget says why what w may need does not fit into the workspace's day.
-func (q Queries) overBudget(ctx context.Context, w ledger.Wish) (string, error) {
-	limits, err := q.Settings(ctx)
-	if err != nil || limits.TokensPerDay == 0 && limits.MicrosPerDay == 0 {
-		return "", err
+func (q Queries) overBudget(ctx context.Context, w ledger.Wish, limits Settings) (string, error) {
+	if limits == (Settings{}) {
+		return "", nil
 	}
 	if err := q.q.BudgetLock(ctx, q.ws); err != nil {
 		return "", fmt.Errorf("lock the budget: %w", err)
@@ -120,19 +121,22 @@ func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p 
 // EndCall stores a reply and returns the one that counts: the first that was
 // stored, whoever holds the lease.
 func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (stored llm.Reply, err error) {
-	text := storable(r.Text)
+	stored = llm.Reply{Text: storable(r.Text), Refusal: storable(r.Refusal), Finish: storable(r.Finish), Model: storable(r.Model), Usage: r.Usage}
 	calls, err := encode("the tool calls", append([]llm.ToolCall{}, r.Calls...)) // never null
 	if err != nil {
 		return stored, err
 	}
+	if stored.Calls, err = callsOf(calls); err != nil {
+		return stored, err
+	}
 	err = s.WithWorkspace(ctx, k.Workspace, func(q Queries) error {
-		_, err := q.q.CallDone(ctx, dbsqlc.CallDoneParams{Reply: &text, ToolCalls: calls, Refusal: storable(r.Refusal), Finish: storable(r.Finish), ReplyModel: storable(r.Model),
+		n, err := q.q.CallDone(ctx, dbsqlc.CallDoneParams{Reply: &stored.Text, ToolCalls: calls, Refusal: stored.Refusal, Finish: stored.Finish, ReplyModel: stored.Model,
 			InputTokens: int64(r.Usage.Input), OutputTokens: int64(r.Usage.Output), Estimated: r.Usage.Estimated, CostMicros: cost,
 			WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)})
-		if err != nil {
+		if err != nil || n == 1 {
 			return err
 		}
-		row, err := q.q.CallGet(ctx, dbsqlc.CallGetParams{WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)})
+		row, err := q.q.CallReply(ctx, dbsqlc.CallReplyParams{WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)})
 		if err != nil {
 			return fmt.Errorf("read the reply: %w", err)
 		}
@@ -180,14 +184,19 @@ func (s *Store) ExpireCalls(ctx context.Context, grace time.Duration) (n int64, 
 	return n, err
 }
 
-func storedReply(r dbsqlc.CallGetRow) (llm.Reply, error) {
-	reply := llm.Reply{Text: *r.Reply, Refusal: r.Refusal, Finish: r.Finish, Model: r.ReplyModel,
+func storedReply(r dbsqlc.CallReplyRow) (reply llm.Reply, err error) {
+	reply = llm.Reply{Text: *r.Reply, Refusal: r.Refusal, Finish: r.Finish, Model: r.ReplyModel,
 		Usage: llm.Usage{Input: int(r.InputTokens), Output: int(r.OutputTokens), Estimated: r.Estimated}}
-	if err := json.Unmarshal(r.ToolCalls, &reply.Calls); err != nil {
-		return reply, fmt.Errorf("decode the tool calls: %w", err)
+	reply.Calls, err = callsOf(r.ToolCalls)
+	return reply, err
+}
+
+func callsOf(raw []byte) (calls []llm.ToolCall, err error) {
+	if err := json.Unmarshal(raw, &calls); err != nil {
+		return nil, fmt.Errorf("decode the tool calls: %w", err)
 	}
-	if len(reply.Calls) == 0 {
-		reply.Calls = nil
+	if len(calls) == 0 {
+		return nil, nil
 	}
-	return reply, nil
+	return calls, nil
 }

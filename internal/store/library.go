@@ -42,6 +42,9 @@ func (q Queries) Versions(ctx context.Context, id int64, max int) ([]library.Ver
 		if r.RunID != nil {
 			out[i].Run = *r.RunID
 		}
+		if out[i].Quality, err = decodeQuality(r.Quality); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }
@@ -104,6 +107,20 @@ func (q Queries) AdvanceSkill(ctx context.Context, id int64, base int, v skill.V
 		return 0, err
 	}
 	return number, q.indexSkill(ctx, id, d, vector, space)
+}
+
+// PruneVersions drops all but the newest keep versions of a skill, and but those
+// that somebody still needs. Packages that no version has any more are left to
+// the collector. Keep 0 drops nothing.
+func (q Queries) PruneVersions(ctx context.Context, id int64, keep int) error {
+	if keep == 0 {
+		return nil
+	}
+	gone, err := q.q.VersionsPrune(ctx, dbsqlc.VersionsPruneParams{WorkspaceID: q.ws, SkillID: id, Keep: int32(keep)})
+	if err != nil || len(gone) == 0 {
+		return classify("prune the versions", err)
+	}
+	return classify("release the packages", q.q.PackagesRelease(ctx, dbsqlc.PackagesReleaseParams{WorkspaceID: q.ws, Sha256s: gone}))
 }
 
 // PutPending stores a change that waits for approval.

@@ -55,13 +55,3 @@ func (s *Store) NoteDuty(ctx context.Context, d Duty, why string) error {
 		return q.OutboxNote(ctx, dbsqlc.OutboxNoteParams{LastError: storable(why), ID: d.ID})
 	})
 }
-
-// Backlog counts the duties and gives the age of the oldest.
-func (s *Store) Backlog(ctx context.Context) (rows int64, oldest time.Duration, err error) {
-	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
-		r, err := q.OutboxAge(ctx)
-		rows, oldest = r.Rows, time.Duration(r.OldestSeconds*float64(time.Second))
-		return err
-	})
-	return rows, oldest, err
-}

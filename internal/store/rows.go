@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"cairn/internal/skill"
 )
 
 // storable replaces what a text column cannot hold: bytes that are no UTF-8, and
@@ -56,4 +58,22 @@ func oneRow(doing string, n int64, err error) error {
 		return fmt.Errorf("%s: %d rows changed, not 1", doing, n)
 	}
 	return nil
+}
+
+func encodeQuality(quality *skill.Quality) ([]byte, error) {
+	if quality == nil {
+		return nil, nil
+	}
+	return encode("the quality", quality)
+}
+
+func decodeQuality(raw []byte) (*skill.Quality, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	out := new(skill.Quality)
+	if err := json.Unmarshal(raw, out); err != nil {
+		return nil, fmt.Errorf("decode the quality: %w", err)
+	}
+	return out, nil
 }

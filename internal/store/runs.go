@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -74,13 +75,35 @@ func (q Queries) accepted(ctx context.Context, a distill.Accepted) (r run.Run, e
 // Run reads one run.
 func (q Queries) Run(ctx context.Context, id int64) (run.Run, error) {
 	row, err := q.q.RunGet(ctx, dbsqlc.RunGetParams{WorkspaceID: q.ws, ID: id})
-	if isNoRows(err) {
-		return run.Run{}, fault.New(fault.NotFound, fmt.Sprintf("there is no run %d", id), "`cairn runs list` shows them")
-	}
 	if err != nil {
-		return run.Run{}, classify("read the run", err)
+		return run.Run{}, noRun(id, err)
 	}
 	return runOf(row), nil
+}
+
+// RunState reads one run without its configuration.
+func (q Queries) RunState(ctx context.Context, id int64) (run.Run, error) {
+	r, err := q.q.RunState(ctx, dbsqlc.RunStateParams{WorkspaceID: q.ws, ID: id})
+	if err != nil {
+		return run.Run{}, noRun(id, err)
+	}
+	return runOf(dbsqlc.Run{WorkspaceID: r.WorkspaceID, ID: r.ID, Kind: r.Kind, BusinessKey: r.BusinessKey, Generation: r.Generation, Attempt: r.Attempt,
+		ArgsSha: r.ArgsSha, ConversationID: r.ConversationID, Status: r.Status, Outcome: r.Outcome, Reason: r.Reason, Result: r.Result,
+		WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt}), nil
+}
+
+// RunSpec reads the configuration that a run was pinned to.
+func (q Queries) RunSpec(ctx context.Context, id int64) (json.RawMessage, error) {
+	raw, err := q.q.RunSpec(ctx, dbsqlc.RunSpecParams{WorkspaceID: q.ws, ID: id})
+	return raw, noRun(id, err)
+}
+
+// noRun is the error of a run that could not be read, nil for nil.
+func noRun(id int64, err error) error {
+	if isNoRows(err) {
+		return fault.New(fault.NotFound, fmt.Sprintf("there is no run %d", id), "`cairn runs list` shows them")
+	}
+	return classify("read the run", err)
 }
 
 // Runs lists the latest runs, newest first.
@@ -137,6 +160,19 @@ func (q Queries) Reopen(ctx context.Context, r run.Run, workflowID string) error
 		return classify("reopen the tasks", err)
 	}
 	return q.Owe(ctx, DriveRun, fmt.Sprint(r.Ref.Run), driveAfter)
+}
+
+// Progress tells how far a run is, in one small statement.
+func (q Queries) Progress(ctx context.Context, id int64) (distill.Progress, error) {
+	r, err := q.q.RunProgress(ctx, dbsqlc.RunProgressParams{WorkspaceID: q.ws, ID: id})
+	if err != nil {
+		return distill.Progress{}, noRun(id, err)
+	}
+	out := distill.Progress{Run: id, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Attempt: int(r.Attempt), Tasks: make([]distill.TaskProgress, len(r.Keys)), Calls: int(r.Calls), Tokens: r.Tokens}
+	for i := range r.Keys {
+		out.Tasks[i] = distill.TaskProgress{Key: r.Keys[i], Name: r.Names[i], Stage: distill.Stage(r.Stages[i]), Outcome: distill.Outcome(r.Outcomes[i])}
+	}
+	return out, nil
 }
 
 // Usage adds up a run's model calls.

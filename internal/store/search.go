@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	pgvector "github.com/pgvector/pgvector-go"
@@ -14,49 +15,121 @@ import (
 // Index puts d in place of what was indexed for the same owner, and returns the
 // document's id.
 func (q Queries) Index(ctx context.Context, d search.Doc) (int64, error) {
-	fresh, err := q.q.DocOpen(ctx, dbsqlc.DocOpenParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner, Status: d.Status})
+	ids, err := q.IndexAll(ctx, []search.Doc{d})
 	if err != nil {
-		return 0, classify("open the indexed document", err)
-	}
-	old, err := q.q.DocGet(ctx, dbsqlc.DocGetParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner})
-	if err != nil {
-		return 0, classify("read the indexed document", err)
-	}
-	err = q.q.DocPut(ctx, dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Terms: terms(d.Terms), WorkspaceID: q.ws, Doc: old.Doc})
-	if err != nil {
-		return 0, classify("index the document", err)
-	}
-	if fresh == 1 {
-		if err := q.q.StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: 1}); err != nil {
-			return 0, classify("count the document", err)
-		}
-	}
-	if err := q.moveTerms(ctx, old.Doc, difference(old.Terms, d.Terms), difference(d.Terms, old.Terms)); err != nil {
 		return 0, err
 	}
-	err = q.q.PostingsPut(ctx, dbsqlc.PostingsPutParams{WorkspaceID: q.ws, Terms: terms(d.Terms), Doc: old.Doc, Weights: d.Weights})
-	return old.Doc, classify("write the postings", err)
+	return ids[0], nil
+}
+
+// IndexAll is Index for documents that change together, once in a transaction:
+// the counts that writers share are moved in one statement each, the workspace's
+// before the terms', so that no two writers wait for each other. The documents
+// have different owners. One that is Gone is taken out; its id is 0.
+func (q Queries) IndexAll(ctx context.Context, docs []search.Doc) ([]int64, error) {
+	ids, moves, count := make([]int64, len(docs)), map[int32]int32{}, int32(0)
+	for i, d := range docs {
+		var by int32
+		var err error
+		if ids[i], by, err = q.putDoc(ctx, d, moves); err != nil {
+			return nil, err
+		}
+		count += by
+	}
+	if count != 0 {
+		if err := q.q.StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: count}); err != nil {
+			return nil, classify("count the documents", err)
+		}
+	}
+	if err := q.moveTerms(ctx, moves); err != nil {
+		return nil, err
+	}
+	for i, d := range docs {
+		if d.Gone {
+			continue
+		}
+		if err := q.q.PostingsPut(ctx, dbsqlc.PostingsPutParams{WorkspaceID: q.ws, Terms: terms(d.Terms), Doc: ids[i], Weights: d.Weights}); err != nil {
+			return nil, classify("write the postings", err)
+		}
+	}
+	return ids, nil
+}
+
+// putDoc writes or drops the row of a document and adds to moves what that does
+// to the terms' document frequencies; by is what it does to the count of documents.
+func (q Queries) putDoc(ctx context.Context, d search.Doc, moves map[int32]int32) (id int64, by int32, err error) {
+	if !d.Gone {
+		fresh, err := q.q.DocOpen(ctx, dbsqlc.DocOpenParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner, Status: d.Status})
+		if err != nil {
+			return 0, 0, classify("open the indexed document", err)
+		}
+		by = int32(fresh)
+	}
+	old, err := q.q.DocGet(ctx, dbsqlc.DocGetParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner})
+	if d.Gone && isNoRows(err) {
+		return 0, 0, nil
+	}
+	if err != nil {
+		return 0, 0, classify("read the indexed document", err)
+	}
+	gone := difference(old.Terms, d.Terms)
+	for _, t := range gone {
+		moves[t]--
+	}
+	for _, t := range difference(d.Terms, old.Terms) {
+		moves[t]++
+	}
+	if len(gone) > 0 {
+		if err := q.q.PostingsDrop(ctx, dbsqlc.PostingsDropParams{WorkspaceID: q.ws, Doc: old.Doc, Terms: gone}); err != nil {
+			return 0, 0, classify("drop the postings", err)
+		}
+	}
+	if d.Gone {
+		if err := q.q.DocDrop(ctx, dbsqlc.DocDropParams{WorkspaceID: q.ws, Doc: old.Doc}); err != nil {
+			return 0, 0, classify("drop the indexed document", err)
+		}
+		return 0, -1, q.Settle(ctx, EmbedDoc, fmt.Sprint(old.Doc)) // there is nothing left to embed
+	}
+	err = q.q.DocPut(ctx, dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Terms: terms(d.Terms), WorkspaceID: q.ws, Doc: old.Doc})
+	return old.Doc, by, classify("index the document", err)
 }
 
 // moveTerms keeps document frequencies right.
-func (q Queries) moveTerms(ctx context.Context, doc int64, gone, added []int32) error {
-	if len(gone) > 0 {
-		if err := q.q.PostingsDrop(ctx, dbsqlc.PostingsDropParams{WorkspaceID: q.ws, Doc: doc, Terms: gone}); err != nil {
-			return classify("drop the postings", err)
+func (q Queries) moveTerms(ctx context.Context, moves map[int32]int32) error {
+	p := dbsqlc.TermsMoveParams{WorkspaceID: q.ws}
+	for term, by := range moves {
+		if by != 0 {
+			p.Terms, p.Moves = append(p.Terms, term), append(p.Moves, by)
 		}
 	}
-	p := dbsqlc.TermsMoveParams{WorkspaceID: q.ws, Terms: slices.Concat(gone, added)}
 	if len(p.Terms) == 0 {
 		return nil
 	}
-	for i := range p.Terms {
-		by := int32(1)
-		if i < len(gone) {
-			by = -1
-		}
-		p.Moves = append(p.Moves, by)
-	}
 	return classify("count the terms", q.q.TermsMove(ctx, p))
+}
+
+// indexWithVectors makes documents what search finds. A text without its vector,
+// nil in vectors, leaves the duty to embed it.
+func (q Queries) indexWithVectors(ctx context.Context, docs []search.Doc, vectors [][]float32, space int16) error {
+	ids, err := q.IndexAll(ctx, docs)
+	if err != nil {
+		return err
+	}
+	for i, doc := range ids {
+		switch {
+		case docs[i].Gone:
+		case len(vectors[i]) > 0:
+			err = q.PutEmbedding(ctx, doc, space, vectors[i])
+		default:
+			if err = q.DropEmbedding(ctx, doc, space); err == nil {
+				err = q.Owe(ctx, EmbedDoc, fmt.Sprint(doc), 0)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // PutEmbedding stores a document's vector.
@@ -133,7 +206,7 @@ func (s searchIndex) FindSkills(ctx context.Context, ws int64, in search.Query, 
 		for _, r := range rows {
 			out = append(out, search.SkillHit{Named: r.Named,
 				Hit: search.Hit{Doc: r.Doc, Owner: r.ID, Score: r.Score, Lexical: r.Lexical, Hits: int(r.Hits), Terms: int(r.Terms), Cosine: r.Cosine},
-				Head: skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin, Description: r.Description,
+				Head: skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin, Description: r.Description,
 					Lang: r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}})
 		}
 		return classify("search the skills", err)

@@ -12,8 +12,8 @@ import (
 	"cairn/internal/store"
 )
 
-// library is a workspace with skills, and a finder over them.
-type library struct {
+// stacks is a workspace with skills, and a finder over them.
+type stacks struct {
 	*bundle
 	embedder embed.Embedder
 	finder   search.Finder
@@ -28,9 +28,9 @@ var shelf = []struct{ name, text string }{
 	{"客户退款", "处理客户退款：核对订单，确认退货期限，原路退回款项"},
 }
 
-func openLibrary(t *testing.T) *library {
+func openLibrary(t *testing.T) *stacks {
 	t.Helper()
-	l := &library{bundle: setup(t), embedder: embed.Hashing(embed.DefaultDims), ids: map[string]int64{}}
+	l := &stacks{bundle: setup(t), embedder: embed.Hashing(embed.DefaultDims), ids: map[string]int64{}}
 	space, err := l.Space(t.Context(), l.embedder.Model(), l.embedder.Dims())
 	hosttest.Must(t, err)
 	l.finder = search.Finder{Index: l.SearchIndex(), Embedder: l.embedder, Space: space, MinCosine: 0.35}
@@ -41,7 +41,7 @@ func openLibrary(t *testing.T) *library {
 }
 
 // put makes an active skill with one version, indexed by words and vector.
-func (l *library) put(ws store.Workspace, name, text string) (id int64) {
+func (l *stacks) put(ws store.Workspace, name, text string) (id int64) {
 	l.t.Helper()
 	vs, err := l.embedder.Embed(l.t.Context(), []string{text})
 	hosttest.Must(l.t, err)
@@ -60,12 +60,12 @@ select $1, id, 1, 0, $2, $3, $3, 'en', sha256('x'), sha256($2::text::bytea), 'di
 }
 
 // finds returns the names found in the first workspace.
-func (l *library) finds(f search.Finder, query string) []string {
+func (l *stacks) finds(f search.Finder, query string) []string {
 	l.t.Helper()
 	return l.findsIn(f, l.a, query)
 }
 
-func (l *library) findsIn(f search.Finder, ws store.Workspace, query string) []string {
+func (l *stacks) findsIn(f search.Finder, ws store.Workspace, query string) []string {
 	l.t.Helper()
 	found, err := f.Skills(l.t.Context(), ws.ID, query, 5)
 	hosttest.Must(l.t, err)
@@ -183,7 +183,7 @@ func TestAnotherWorkspacesDocumentsNeverAppear(t *testing.T) {
 }
 
 // index1 indexes words of a skill that search does not offer.
-func (l *library) index1(ws store.Workspace, text string) {
+func (l *stacks) index1(ws store.Workspace, text string) {
 	l.t.Helper()
 	l.in(ws, func(ctx context.Context, q store.Queries) error {
 		owner := int64(1000 + l.number("select count(*) from search_docs"))

@@ -51,6 +51,15 @@ with conversation as (
   insert into failure_memos (workspace_id, key, code, reason) values ($1, 'x', 'model_refused', $3)
 ), key as (
   insert into api_keys (workspace_id, name, hash, hint, scopes) values ($1, $3, sha256($1::text::bytea), 'ck', '{}')
+), memory as (
+  insert into memories (workspace_id, external_id, type, content, content_sha256, origin, op_id) values ($1, '00112233445566ff', 'core', $3, sha256('x'), 'user', 'op') returning id
+), revision as (
+  insert into memory_revisions (workspace_id, memory_id, version, action, content, origin, tainted, op_id) select $1, id, 1, 'add', $3, 'user', false, 'op' from memory
+), staged as (
+  insert into pending_memories (workspace_id, type, operations, base, adds, gist, reason, origin, tainted, op_id)
+  values ($1, 'core', to_jsonb($3::text), '{}', 1, $3, 'approval', 'nudge', false, 'op')
+), soul as (
+  insert into soul_versions (workspace_id, version, content, action, origin, op_id) values ($1, 1, $3, 'replace', 'user', 'op')
 ), doc as (
   insert into search_docs (workspace_id, kind, owner_id, status, text, terms) select $1, 'skill', id, 'active', $3, '{7}' from skill returning doc
 ), stats as (

@@ -2,9 +2,9 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"cairn/internal/distill"
 	"cairn/internal/fault"
@@ -14,16 +14,19 @@ import (
 	"cairn/internal/store/dbsqlc"
 )
 
-// Skills lists skills, the latest change first. Without all, only active and
-// candidate ones.
-func (q Queries) Skills(ctx context.Context, all bool, max int) ([]skill.Head, error) {
-	rows, err := q.q.SkillsList(ctx, dbsqlc.SkillsListParams{WorkspaceID: q.ws, AllStates: all, MaxRows: int32(max)})
+// Skills lists a page of skills in the order of their categories and names.
+func (q Queries) Skills(ctx context.Context, l library.Listing) ([]skill.Head, error) {
+	p := dbsqlc.SkillsPageParams{WorkspaceID: q.ws, AfterCategory: l.After.Category, AfterName: l.After.Name, Holds: storable(l.Holds), MaxRows: int32(l.Max)}
+	for _, s := range l.Statuses {
+		p.States = append(p.States, string(s))
+	}
+	rows, err := q.q.SkillsPage(ctx, p)
 	if err != nil {
 		return nil, classify("list the skills", err)
 	}
 	out := make([]skill.Head, len(rows))
 	for i, r := range rows {
-		out[i] = skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin, Description: r.Description,
+		out[i] = skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin, Description: r.Description,
 			Lang: r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	}
 	return out, nil
@@ -44,7 +47,7 @@ func (q Queries) SkillHead(ctx context.Context, id int64) (skill.Head, error) {
 	if isNoRows(err) {
 		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no skill %d", id), "`cairn skills list` shows them")
 	}
-	h := skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin, Description: r.Description,
+	h := skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin, Description: r.Description,
 		Lang: r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	return h, classify("find the skill", err)
 }
@@ -53,14 +56,20 @@ func (q Queries) SkillHead(ctx context.Context, id int64) (skill.Head, error) {
 func (q Queries) Version(ctx context.Context, id int64, number int) (skill.Version, error) {
 	r, err := q.q.VersionGet(ctx, dbsqlc.VersionGetParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)})
 	if isNoRows(err) {
-		return skill.Version{}, fault.New(fault.NotFound, fmt.Sprintf("skill %d has no version %d", id, number), "`cairn skills view` shows the version in force")
+		return skill.Version{}, fault.New(fault.NotFound, fmt.Sprintf("skill %d has no version %d", id, number), "`cairn skills history` lists the versions that are kept")
 	}
 	if err != nil {
 		return skill.Version{}, classify("read the version", err)
 	}
 	v := skill.Version{SkillID: id, Name: r.Name, Number: number, Base: int(r.BaseVersion), DisplayName: r.DisplayName, Description: r.Description, Body: r.Body, Lang: r.Lang,
 		ContentSHA: [32]byte(r.ContentSha256), PackageSHA: [32]byte(r.PackageSha256), PackageKey: r.PackageKey, Origin: r.Origin, ChangeSummary: r.ChangeSummary,
-		Model: r.Model, PromptSHA: r.PromptSha256, Degraded: r.Degraded, Violations: r.Violations, Risk: r.Risk, Redactions: int(r.Redactions), CreatedAt: r.CreatedAt}
+		Model: r.Model, PromptSHA: r.PromptSha256, Degraded: r.Degraded, Violations: r.Violations, Risk: r.Risk, Redactions: int(r.Redactions), Restores: int(r.Restores), CreatedAt: r.CreatedAt}
+	if v.Quality, err = decodeQuality(r.Quality); err != nil {
+		return v, err
+	}
+	if err := json.Unmarshal(r.Extra, &v.Extra); err != nil {
+		return v, fmt.Errorf("decode the extra files: %w", err)
+	}
 	if r.RunID != nil {
 		v.Run, v.TaskKey = *r.RunID, *r.TaskKey
 	}
@@ -119,7 +128,7 @@ func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Co
 	case p.Staged:
 		out.Version, out.Outcome = p.Base, distill.Staged
 		var id int64
-		id, err = q.PutPending(ctx, library.Pending{Skill: p.Skill, Base: p.Base, Version: p.Version, Reason: "risk: " + strings.Join(p.Version.Risk, "; "), Origin: p.Version.Origin})
+		id, err = q.PutPending(ctx, library.Pending{Skill: p.Skill, Base: p.Base, Version: p.Version, Reason: p.WaitsFor(), Origin: p.Version.Origin})
 		p.Version.ChangeSummary = fmt.Sprintf("waits for approval as change %d", id)
 	default:
 		err = q.advanceHead(ctx, p, c)
@@ -128,7 +137,10 @@ func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Co
 		return out, err
 	}
 	t.Outcome, t.Skill, t.Version, t.Reason = out.Outcome, out.Skill, out.Version, p.Version.ChangeSummary
-	return out, q.EndTask(ctx, t)
+	if err := q.EndTask(ctx, t); err != nil {
+		return out, err
+	}
+	return out, q.PruneVersions(ctx, out.Skill, c.Keep) // what the task was shown is not needed any more
 }
 
 // advanceHead moves the head that a package was made on; one that has moved is
@@ -141,7 +153,13 @@ func (q Queries) advanceHead(ctx context.Context, p *distill.Package, c distill.
 	if head.Version != p.Base {
 		return errConflict
 	}
-	c.Doc.Status = string(head.Status)
+	status := p.StatusAfter(head.Status)
+	if status != head.Status {
+		if err := q.SetStatus(ctx, head.ID, head.Status, status); err != nil {
+			return err
+		}
+	}
+	c.Doc.Status = string(status)
 	_, err = q.AdvanceSkill(ctx, p.Skill, p.Base, p.Version, c.Doc, c.Near.Vector, c.Near.Space)
 	return err
 }
@@ -177,7 +195,14 @@ func (q Queries) putVersion(ctx context.Context, id int64, number int, v skill.V
 	p := dbsqlc.VersionInsertParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number), BaseVersion: int32(number - 1),
 		DisplayName: v.DisplayName, Description: v.Description, Body: v.Body, Lang: v.Lang, ContentSha256: v.ContentSHA[:],
 		PackageSha256: v.PackageSHA[:], Origin: v.Origin, ChangeSummary: storable(v.ChangeSummary), Model: v.Model, PromptSha256: v.PromptSHA,
-		Degraded: texts(v.Degraded), Violations: texts(v.Violations), Risk: texts(v.Risk), Redactions: int32(v.Redactions)}
+		Degraded: texts(v.Degraded), Violations: texts(v.Violations), Risk: texts(v.Risk), Redactions: int32(v.Redactions), Restores: int32(v.Restores)}
+	var err error
+	if p.Quality, err = encodeQuality(v.Quality); err != nil {
+		return err
+	}
+	if p.Extra, err = encode("the extra files", append([]skill.Extra{}, v.Extra...)); err != nil {
+		return err
+	}
 	if v.Run != 0 {
 		p.RunID, p.TaskKey = &v.Run, &v.TaskKey
 	}
@@ -202,24 +227,13 @@ func (q Queries) putSources(ctx context.Context, id int64, number int, sources [
 	return nil
 }
 
-// indexSkill makes the new version what search finds. A text without its vector
-// leaves the duty to embed it.
+// indexSkill makes the new version what search finds.
 func (q Queries) indexSkill(ctx context.Context, id int64, d search.Doc, vector []float32, space int16) error {
 	d.Owner = id
-	doc, err := q.Index(ctx, d)
-	if err != nil {
-		return err
-	}
-	if len(vector) > 0 {
-		return q.PutEmbedding(ctx, doc, space, vector)
-	}
-	if err := q.DropEmbedding(ctx, doc, space); err != nil {
-		return err
-	}
-	return q.Owe(ctx, EmbedDoc, fmt.Sprint(doc), 0)
+	return q.indexWithVectors(ctx, []search.Doc{d}, [][]float32{vector}, space)
 }
 
 func headOf(r dbsqlc.Skill) skill.Head {
-	return skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin,
+	return skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin,
 		Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 }

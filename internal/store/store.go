@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"sync"
 	"time"
 
@@ -153,24 +155,33 @@ type Queries struct {
 // returns nil and rolls back otherwise. A workspace that is unknown is NotFound,
 // one that is being erased is Erasing.
 func (s *Store) WithWorkspace(ctx context.Context, ws int64, fn func(Queries) error) error {
-	tx, err := s.app.Begin(ctx)
+	conn, err := s.app.Acquire(ctx)
 	if err != nil {
 		return classify("begin", err)
 	}
-	defer tx.Rollback(context.WithoutCancel(ctx)) // after a commit this does nothing
-	q := Queries{ws: ws, q: dbsqlc.New(tx)}
-	if err := q.q.WorkspaceEnter(ctx, ws); err != nil {
-		return classify("enter the workspace", err)
+	defer conn.Release() // one that is still in a transaction is closed by it
+	if err := enter(ctx, conn, ws); err != nil {
+		return classify("enter the workspace", rollback(ctx, conn, err))
 	}
-	if err := fn(q); err != nil {
-		return classify("", err)
+	if err := fn(Queries{ws: ws, q: dbsqlc.New(conn)}); err != nil {
+		return classify("", rollback(ctx, conn, err))
 	}
-	return classify("commit", tx.Commit(ctx))
+	return classify("commit", commit(ctx, conn))
 }
 
 // WithSystem runs fn in a transaction of the system role.
 func (s *Store) WithSystem(ctx context.Context, fn func(*dbsqlc.Queries) error) error {
 	return classify("", pgx.BeginFunc(ctx, s.system, func(tx pgx.Tx) error { return fn(dbsqlc.New(tx)) }))
+}
+
+// isAway tells that a connection could not be made, or broke.
+func isAway(err error) bool {
+	var (
+		connect *pgconn.ConnectError
+		broken  *net.OpError
+	)
+	return errors.As(err, &connect) || errors.As(err, &broken) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		pgconn.SafeToRetry(err) || pgconn.Timeout(err)
 }
 
 // classify gives database trouble its code. Errors that already carry one, and
@@ -191,8 +202,7 @@ func classify(doing string, err error) error {
 		if errors.Is(err, pgx.ErrNoRows) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
-		var connect *pgconn.ConnectError
-		if errors.As(err, &connect) || pgconn.SafeToRetry(err) || pgconn.Timeout(err) {
+		if isAway(err) {
 			return fault.Wrap(err, fault.Unavailable, "the database does not answer", "")
 		}
 		return err

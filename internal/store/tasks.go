@@ -57,13 +57,13 @@ func (q Queries) SaveRecall(ctx context.Context, t distill.Task) error {
 	return classify("store the candidates", q.q.TaskRecalled(ctx, dbsqlc.TaskRecalledParams{Query: storable(t.Query), Candidates: raw, WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
-// SaveDraft stores what was extracted.
+// SaveDraft stores what was extracted, with the version that it was written on.
 func (q Queries) SaveDraft(ctx context.Context, t distill.Task, notes []string) error {
 	raw, err := encode("the draft", t.Draft)
 	if err != nil {
 		return err
 	}
-	return classify("store the draft", q.q.TaskExtracted(ctx, dbsqlc.TaskExtractedParams{Draft: raw, Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
+	return classify("store the draft", q.q.TaskExtracted(ctx, dbsqlc.TaskExtractedParams{Draft: raw, BasedOnSkill: t.Based.Skill, BasedOnVersion: int32(t.Based.Version), Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
 // SaveBase stores a draft with the version that it was written on.
@@ -74,6 +74,15 @@ func (q Queries) SaveBase(ctx context.Context, t distill.Task) error {
 	}
 	return classify("store the draft's base", q.q.TaskBased(ctx, dbsqlc.TaskBasedParams{BasedOnSkill: t.Based.Skill, BasedOnVersion: int32(t.Based.Version), Draft: raw,
 		WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
+}
+
+// SaveQuality stores what the judge said of a task's draft, or why it did not.
+func (q Queries) SaveQuality(ctx context.Context, t distill.Task, notes []string) error {
+	raw, err := encodeQuality(t.Quality)
+	if err != nil {
+		return err
+	}
+	return classify("store the draft's quality", q.q.TaskJudged(ctx, dbsqlc.TaskJudgedParams{Quality: raw, Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
 // SaveWritten stores files as they were written. A file that was written stays.
@@ -133,6 +142,10 @@ func taskOf(r dbsqlc.DistillTask) (distill.Task, error) {
 		if err := json.Unmarshal(r.Draft, t.Draft); err != nil {
 			return t, fmt.Errorf("decode the draft of task %s: %w", r.TaskKey, err)
 		}
+	}
+	var err error
+	if t.Quality, err = decodeQuality(r.Quality); err != nil {
+		return t, err
 	}
 	if len(r.Package) > 0 {
 		t.Package = new(distill.Package)

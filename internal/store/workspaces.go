@@ -2,10 +2,10 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"cairn/internal/fault"
+	"cairn/internal/settings"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -17,11 +17,8 @@ type Workspace struct {
 	Key  string
 }
 
-// Settings are a workspace's own limits. Zero means no limit.
-type Settings struct {
-	TokensPerDay int64 `json:"tokens_per_day,omitempty"`
-	MicrosPerDay int64 `json:"micros_per_day,omitempty"` // micro-dollars
-}
+// Settings are what a workspace chose for itself.
+type Settings = settings.Settings
 
 // Workspace finds a workspace by the caller's name for it, and makes it when
 // make is set.
@@ -50,27 +47,29 @@ func (q Queries) Self(ctx context.Context) (Workspace, error) {
 	return Workspace{ID: q.ws, Name: row.ExternalID, Key: row.Key}, classify("read the workspace", err)
 }
 
-// Settings reads the workspace's limits.
+// Settings reads what the workspace chose, with the defaults of what it did not.
 func (q Queries) Settings(ctx context.Context) (Settings, error) {
 	row, err := q.q.WorkspaceSettings(ctx, q.ws)
 	if err != nil {
 		return Settings{}, classify("read the settings", err)
 	}
-	var out Settings
-	if err := json.Unmarshal(row.Settings, &out); err != nil {
-		return Settings{}, fmt.Errorf("decode the settings: %w", err)
-	}
-	return out, nil
+	out, err := settings.Read(row.Settings)
+	out.TimeZone = row.TimeZone
+	return out, err
 }
 
-// SetSettings replaces the workspace's limits.
+// SetSettings replaces what the workspace chose. An empty time zone leaves the
+// one it has.
 func (q Queries) SetSettings(ctx context.Context, v Settings) error {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("encode the settings: %w", err)
+	if err := v.Validate(); err != nil {
+		return err
 	}
-	_, err = q.q.WorkspaceSettingsSet(ctx, dbsqlc.WorkspaceSettingsSetParams{WorkspaceID: q.ws, Settings: raw})
-	return classify("write the settings", err)
+	raw, err := settings.Write(v)
+	if err != nil {
+		return err
+	}
+	n, err := q.q.WorkspaceSettingsSet(ctx, dbsqlc.WorkspaceSettingsSetParams{WorkspaceID: q.ws, Settings: raw, TimeZone: v.TimeZone})
+	return oneRow("write the settings", n, classify("write the settings", err))
 }
 
 // Space finds or makes the embedding space of a model.

@@ -8,6 +8,17 @@ alter table distill_tasks add column based_on_version int not null default 0;
 
 alter table skill_versions add column risk text[] not null default '{}';       -- findings of the scan, never their text
 alter table skill_versions add column redactions int not null default 0;       -- secrets that were kept from the model
+alter table skill_versions add column quality jsonb;                           -- a model's score of 0–10 with its reason; null when none was given
+alter table skill_versions add column extra jsonb not null default '[]';       -- what the package holds beside SKILL.md, scripts and references: path, size, hash
+alter table skill_versions add column restores int not null default 0;         -- of a rollback: the version that it went back to
+
+-- A draft is judged beside the writing of its files.
+alter table distill_tasks add column quality jsonb;
+-- What tasks under way were shown is not pruned under them.
+create index distill_tasks_open on distill_tasks (workspace_id) where stage <> 'ended';
+
+-- Versions are never changed; old ones may be pruned.
+grant delete on skill_versions, skill_files, skill_sources to cairn_app;
 
 -- A change that waits for approval. The head does not move until then.
 create table pending_writes (

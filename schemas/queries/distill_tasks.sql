@@ -14,7 +14,7 @@ update distill_tasks set stage = 'recalled', query = @query, candidates = @candi
 where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key and stage = 'chunked';
 
 -- name: TaskExtracted :exec
-update distill_tasks set stage = 'extracted', draft = @draft, notes = notes || @notes::text[]
+update distill_tasks set stage = 'extracted', draft = @draft, based_on_skill = @based_on_skill, based_on_version = @based_on_version, notes = notes || @notes::text[]
 where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key and stage = 'recalled';
 
 -- name: TaskPackaged :exec
@@ -43,3 +43,7 @@ on conflict (workspace_id, run_id, task_key, kind, name) do update set content =
 
 -- name: TaskFilesGet :many
 select kind, name, content, reason from distill_files where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key order by kind, name;
+
+-- name: TaskJudged :exec
+update distill_tasks set quality = @quality, notes = notes || @notes::text[]
+where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key and stage <> 'ended';

@@ -1,5 +1,5 @@
 -- name: VersionsList :many
-select v.version, v.base_version, v.description, v.origin, v.change_summary, v.model, v.run_id, v.degraded, v.violations, v.risk, v.content_sha256, v.created_at,
+select v.version, v.base_version, v.description, v.origin, v.change_summary, v.model, v.run_id, v.degraded, v.violations, v.risk, v.quality, v.content_sha256, v.created_at,
   p.key as package_key, p.bytes as package_bytes
 from skill_versions v join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
 where v.workspace_id = @workspace_id and v.skill_id = @skill_id order by v.version desc limit @max_rows;
@@ -72,3 +72,30 @@ update packages p set state = 'pending', touched_at = now()
 where p.workspace_id = @workspace_id
   and p.sha256 = (select decode(w.version ->> 'PackageSHA', 'hex') from pending_writes w where w.workspace_id = @workspace_id and w.id = @id and w.state = 'rejected')
   and not exists (select from skill_versions v where v.workspace_id = p.workspace_id and v.package_sha256 = p.sha256);
+
+-- name: VersionsPrune :many
+-- All but the newest, and but what somebody still needs: what was used, what a
+-- rollback went back to or came from, what an open change or task was made on.
+with gone as (
+  select v.skill_id, v.version from skill_versions v
+  join skills s on s.workspace_id = v.workspace_id and s.id = v.skill_id
+  where v.workspace_id = @workspace_id and v.skill_id = @skill_id and v.version <= s.head_version - @keep::int and v.restores = 0
+    and not exists (select from skill_versions w where w.workspace_id = v.workspace_id and w.skill_id = v.skill_id and w.restores > 0 and v.version in (w.restores, w.base_version))
+    and not exists (select from skill_uses u where u.workspace_id = v.workspace_id and u.skill_id = v.skill_id and u.version = v.version)
+    and not exists (select from pending_writes p where p.workspace_id = v.workspace_id and p.skill_id = v.skill_id and p.base_version = v.version and p.state = 'pending')
+    and not exists (select from distill_tasks t where t.workspace_id = v.workspace_id and t.stage <> 'ended'
+      and (t.based_on_skill = v.skill_id and t.based_on_version = v.version or t.candidates @> jsonb_build_array(jsonb_build_object('skill', v.skill_id, 'version', v.version))))
+), files as (
+  delete from skill_files f using gone g where f.workspace_id = @workspace_id and f.skill_id = g.skill_id and f.version = g.version
+), sources as (
+  delete from skill_sources o using gone g where o.workspace_id = @workspace_id and o.skill_id = g.skill_id and o.version = g.version
+)
+delete from skill_versions v using gone g where v.workspace_id = @workspace_id and v.skill_id = g.skill_id and v.version = g.version
+returning v.package_sha256;
+
+-- name: PackagesRelease :exec
+-- From here the collector waits, then takes them.
+update packages p set state = 'pending', touched_at = now()
+where p.workspace_id = @workspace_id and p.sha256 = any(@sha256s::bytea[]) and p.state = 'live'
+  and not exists (select from skill_versions v where v.workspace_id = p.workspace_id and v.package_sha256 = p.sha256)
+  and not exists (select from pending_writes w where w.workspace_id = p.workspace_id and w.state = 'pending' and decode(w.version ->> 'PackageSHA', 'hex') = p.sha256);

@@ -4,8 +4,13 @@ values (@workspace_id, @run_id, @step, @round, 'started', @stage, @model, @label
   now() + @lease::interval, @reserved, @reserved_micros);
 
 -- name: CallGet :one
-select *, (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
+select state, model, label, request, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, estimated,
+  (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
 from llm_calls where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round;
+
+-- name: CallReply :one
+select reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, estimated
+from llm_calls where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state = 'done';
 
 -- name: CallTakeOver :execrows
 update llm_calls set state = 'started', holder = @holder, lease_until = now() + @lease::interval, attempts = attempts + 1,
@@ -31,8 +36,11 @@ where workspace_id = @workspace_id and run_id = @run_id and step = @step and rou
 update llm_calls set state = 'failed', error_class = @error_class, error = @error, unknown = unknown + @unknown, reserved = 0, reserved_micros = 0, finished_at = now()
 where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state = 'started' and holder = @holder;
 
--- name: CallsInFlight :one
-select count(*) from llm_calls where workspace_id = @workspace_id and run_id = @run_id and state = 'started' and lease_until > now();
+-- name: CallRoom :one
+-- What bounds another call: the workspace's limits, and the run's calls in flight.
+select settings, (select count(*) from llm_calls c
+  where c.workspace_id = w.id and c.run_id = @run_id and c.state = 'started' and c.lease_until > now()) as in_flight
+from workspaces w where w.id = @workspace_id;
 
 -- name: CallsOfRun :many
 select step, round, state, stage, model, attempts, unknown, input_tokens, output_tokens, estimated, cost_micros, error_class, error, created_at, finished_at

@@ -16,6 +16,3 @@ returning o.workspace_id, o.id, o.kind, o.key, o.attempts, extract(epoch from o.
 
 -- name: OutboxNote :exec
 update outbox set last_error = @last_error where id = @id;
-
--- name: OutboxAge :one
-select count(*) as rows, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest_seconds from outbox;

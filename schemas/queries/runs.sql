@@ -11,8 +11,17 @@ order by generation desc limit 1;
 -- name: RunGet :one
 select * from runs where workspace_id = @workspace_id and id = @id;
 
+-- name: RunState :one
+-- Everything but the configuration, which is long and never changes.
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, status, outcome, reason, result, workflow_id,
+  created_at, started_at, ended_at
+from runs where workspace_id = @workspace_id and id = @id;
+
+-- name: RunSpec :one
+select spec from runs where workspace_id = @workspace_id and id = @id;
+
 -- name: RunLock :one
-select * from runs where workspace_id = @workspace_id and id = @id for no key update;
+select id from runs where workspace_id = @workspace_id and id = @id for no key update;
 
 -- name: RunsRecent :many
 select r.id, r.kind, r.business_key, r.generation, r.attempt, r.status, r.outcome, r.reason, r.workflow_id, r.created_at, r.ended_at,
@@ -29,7 +38,7 @@ update runs set status = 'ended', outcome = @outcome, reason = @reason, result =
 where workspace_id = @workspace_id and id = @id and status <> 'ended';
 
 -- name: RunReopen :execrows
-update runs set status = 'accepted', outcome = '', reason = '', attempt = attempt + 1, workflow_id = @workflow_id, ended_at = null
+update runs set status = 'accepted', outcome = '', reason = '', attempt = attempt + 1, workflow_id = @workflow_id, opened_at = now(), ended_at = null
 where workspace_id = @workspace_id and id = @id and status = 'ended' and attempt = @attempt;
 
 -- name: RunUsage :one
@@ -37,3 +46,17 @@ select count(*) as keys, coalesce(sum(attempts), 0)::bigint as attempts, coalesc
   coalesce(sum(input_tokens), 0)::bigint as input_tokens, coalesce(sum(output_tokens), 0)::bigint as output_tokens,
   coalesce(sum(cost_micros), 0)::bigint as cost_micros, coalesce(bool_or(cost_micros is not null), false)::boolean as priced, coalesce(bool_or(estimated), false)::boolean as estimated
 from llm_calls where workspace_id = @workspace_id and run_id = @run_id;
+
+-- name: RunProgress :one
+-- What changes while a run is watched, small enough to be asked several times a
+-- second by everybody who watches.
+select r.status, r.outcome, r.attempt, t.keys::text[] as keys, t.names::text[] as names, t.stages::text[] as stages, t.outcomes::text[] as outcomes,
+  c.calls::bigint as calls, c.tokens::bigint as tokens
+from runs r, lateral (
+  select coalesce(array_agg(x.task_key order by x.position), '{}') as keys, coalesce(array_agg(x.name order by x.position), '{}') as names,
+    coalesce(array_agg(x.stage order by x.position), '{}') as stages, coalesce(array_agg(x.outcome order by x.position), '{}') as outcomes
+  from distill_tasks x where x.workspace_id = r.workspace_id and x.run_id = r.id
+) t, lateral (
+  select count(*) as calls, coalesce(sum(y.input_tokens + y.output_tokens), 0) as tokens from llm_calls y where y.workspace_id = r.workspace_id and y.run_id = r.id
+) c
+where r.workspace_id = @workspace_id and r.id = @id;

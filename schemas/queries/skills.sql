@@ -17,17 +17,20 @@ insert into skills (workspace_id, name, status, head_version, origin) values (@w
 update skills set head_version = @version, updated_at = now()
 where workspace_id = @workspace_id and id = @id and head_version = @base_version;
 
--- name: SkillsList :many
-select s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
+-- name: SkillsPage :many
+-- A page of the list, after the place where the page before it ended.
+select s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
 from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
-where s.workspace_id = @workspace_id and (@all_states::boolean or s.status in ('active', 'candidate')) order by s.updated_at desc, s.id limit @max_rows;
+where s.workspace_id = @workspace_id and s.status = any(@states::text[]) and (s.category, s.name) > (@after_category::text, @after_name::text)
+  and (@holds::text = '' or position(lower(@holds::text) in lower(s.name || chr(10) || v.description)) > 0)
+order by s.category, s.name limit @max_rows;
 
 -- name: VersionInsert :exec
 insert into skill_versions (workspace_id, skill_id, version, base_version, run_id, task_key, display_name, description, body, lang, content_sha256, package_sha256,
-  origin, change_summary, model, prompt_sha256, degraded, violations, risk, redactions)
+  origin, change_summary, model, prompt_sha256, degraded, violations, risk, redactions, quality, extra, restores)
 values (@workspace_id, @skill_id, @version, @base_version, @run_id, @task_key, @display_name, @description, @body, @lang, @content_sha256, @package_sha256,
-  @origin, @change_summary, @model, @prompt_sha256, @degraded, @violations, @risk, @redactions);
+  @origin, @change_summary, @model, @prompt_sha256, @degraded, @violations, @risk, @redactions, @quality, @extra, @restores);
 
 -- name: VersionGet :one
 select v.*, s.name, s.status, s.head_version, s.created_at as skill_created_at, p.key as package_key, p.bytes as package_bytes

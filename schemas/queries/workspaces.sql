@@ -8,7 +8,7 @@ select cairn.enter(@workspace_id::bigint);
 select settings, time_zone from workspaces where id = @workspace_id;
 
 -- name: WorkspaceSettingsSet :execrows
-update workspaces set settings = @settings where id = @workspace_id;
+update workspaces set settings = @settings, time_zone = coalesce(nullif(@time_zone::text, ''), time_zone) where id = @workspace_id;
 
 -- name: SessionRoles :one
 select login::text, role::text, super::boolean, bypass::boolean, owns::boolean, login_super::boolean from cairn.session_roles();

@@ -19,6 +19,7 @@ import (
 	"cairn/internal/distill"
 	"cairn/internal/flow"
 	"cairn/internal/host"
+	"cairn/internal/library"
 	"cairn/internal/run"
 	"cairn/internal/skill"
 	"cairn/internal/store"
@@ -82,7 +83,7 @@ func OpenLab(ctx context.Context, log io.Writer) (lab Lab, close func(), err err
 		return fail(err)
 	}
 	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_CONFIG=" + os.DevNull}, map[string]string{
-		"DATABASE_URL": stack.DatabaseURL(), "TEMPORAL_ADDRESS": stack.TemporalAddress(), "TEMPORAL_NAMESPACE": stack.TemporalNamespace(), "CAIRN_LOG": "error"})
+		"DATABASE_URL": stack.DatabaseURL(), "TEMPORAL_ADDRESS": stack.TemporalAddress(), "TEMPORAL_NAMESPACE": stack.TemporalNamespace(), "CAIRN_LOG": "error", "SKILL_QUALITY": "off"})
 	if err != nil {
 		return fail(err)
 	}
@@ -173,7 +174,7 @@ func (l Lab) look(ctx context.Context, conversations []transcript.Conversation, 
 	personal := personalOf(conversations)
 	return l.Host.Store.WithWorkspace(ctx, l.Workspace.ID, func(q store.Queries) error {
 		const most = 1000
-		heads, err := q.Skills(ctx, true, most)
+		heads, err := q.Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: most})
 		if err != nil {
 			return err
 		}

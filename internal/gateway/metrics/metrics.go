@@ -12,14 +12,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"cairn/internal/store"
 )
 
 // Meter is a gateway.Meter. Its series:
 //
 //	cairn_http_requests_total{route,status}   answered requests; route "none" is what no route takes
 //	cairn_http_request_seconds{route}         how long they took; streams and waits last as long as they are meant to
-//	cairn_outbox_rows, cairn_outbox_oldest_seconds
-//	                                          accepted and not done: if the age grows, no worker runs
+//	cairn_runs_open{kind}, cairn_runs_open_oldest_seconds{kind}
+//	                                          not ended: an age beyond what a run takes is a run that is stuck
+//	cairn_outbox_rows{kind}, cairn_outbox_oldest_seconds{kind}
+//	                                          accepted and not done: if the age of kind "drive" grows, no worker runs;
+//	                                          kind "embed" are texts that wait for their vector
+//	cairn_model_calls_unknown                 in flight at a crash and not sent again: perhaps paid
 //	cairn_database_up                         whether the database answered this scrape
 type Meter struct {
 	registry *prometheus.Registry
@@ -27,20 +33,20 @@ type Meter struct {
 	seconds  *prometheus.HistogramVec
 }
 
-// Backlog is where the outbox is counted; *store.Store is one.
-type Backlog interface {
-	Backlog(ctx context.Context) (rows int64, oldest time.Duration, err error)
+// Lookout is where what needs a look is counted; *store.Store is one.
+type Lookout interface {
+	Attention(ctx context.Context) (store.Attention, error)
 }
 
-// New makes a meter that also shows b.
-func New(b Backlog) *Meter {
+// New makes a meter that also shows what l sees.
+func New(l Lookout) *Meter {
 	m := &Meter{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "cairn_http_requests_total", Help: "Answered requests."}, []string{"route", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "cairn_http_request_seconds", Help: "How long requests took.",
 			Buckets: []float64{.005, .02, .1, .5, 2, 10, 60}}, []string{"route"}),
 	}
-	m.registry.MustRegister(m.requests, m.seconds, backlog{b}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.requests, m.seconds, lookout{l}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -51,38 +57,10 @@ func (m *Meter) Request(route string, status int, took time.Duration) {
 	m.seconds.WithLabelValues(route).Observe(took.Seconds())
 }
 
+// mostScrapes is how many may ask at once: the relay needs the same connections.
+const mostScrapes = 2
+
 // Handler shows the counts.
 func (m *Meter) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
-}
-
-var (
-	rowsOwed   = prometheus.NewDesc("cairn_outbox_rows", "What was accepted and is not done yet.", nil, nil)
-	oldestOwed = prometheus.NewDesc("cairn_outbox_oldest_seconds", "Age of the oldest row of the outbox.", nil, nil)
-	databaseUp = prometheus.NewDesc("cairn_database_up", "Whether the database answered this scrape.", nil, nil)
-)
-
-// scrapePatience is how long a scrape waits for the database.
-const scrapePatience = 2 * time.Second
-
-// backlog asks when it is scraped.
-type backlog struct{ Backlog }
-
-func (b backlog) Describe(out chan<- *prometheus.Desc) {
-	out <- rowsOwed
-	out <- oldestOwed
-	out <- databaseUp
-}
-
-func (b backlog) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
-	defer cancel()
-	rows, oldest, err := b.Backlog.Backlog(ctx)
-	up := 0.0
-	if err == nil {
-		up = 1
-		out <- prometheus.MustNewConstMetric(rowsOwed, prometheus.GaugeValue, float64(rows))
-		out <- prometheus.MustNewConstMetric(oldestOwed, prometheus.GaugeValue, oldest.Seconds())
-	}
-	out <- prometheus.MustNewConstMetric(databaseUp, prometheus.GaugeValue, up)
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: mostScrapes})
 }

@@ -14,12 +14,17 @@ import (
 	"cairn/internal/gateway"
 	"cairn/internal/gateway/metrics"
 	"cairn/internal/host"
+	"cairn/internal/run"
+	"cairn/internal/store"
 )
 
-// owed is a backlog of 3 rows, or a database that does not answer.
-type owed struct{ err error }
+// seen is what needs a look, or a database that does not answer.
+type seen struct{ err error }
 
-func (o owed) Backlog(context.Context) (int64, time.Duration, error) { return 3, time.Minute, o.err }
+func (s seen) Attention(context.Context) (store.Attention, error) {
+	return store.Attention{Runs: map[run.Kind]store.Waiting{run.Distill: {Count: 4, Oldest: time.Hour}},
+		Duties: map[string]store.Waiting{store.DriveRun: {Count: 3, Oldest: time.Minute}, store.EmbedDoc: {}}, UnknownCalls: 5}, s.err
+}
 
 func scrape(t *testing.T, m gateway.Meter, requests ...string) string {
 	t.Helper()
@@ -41,10 +46,21 @@ func scrape(t *testing.T, m gateway.Meter, requests ...string) string {
 
 func TestRequestsAreCountedByRouteNeverByPath(t *testing.T) {
 	t.Parallel()
-	shown := scrape(t, metrics.New(owed{}), "/healthz", "/healthz", "/v1/runs/1", "/v1/runs/2", "/nothing/1", "/nothing/2")
+	shown := scrape(t, metrics.New(seen{}), "/healthz", "/healthz", "/v1/runs/1", "/v1/runs/2", "/nothing/1", "/nothing/2")
 	for _, want := range []string{`cairn_http_requests_total{route="GET /healthz",status="200"} 2`, `cairn_http_requests_total{route="GET /v1/runs/{id}",status="401"} 2`,
-		`cairn_http_requests_total{route="none",status="404"} 2`, `cairn_http_request_seconds_count{route="GET /healthz"} 2`, "cairn_outbox_rows 3", "cairn_outbox_oldest_seconds 60", "cairn_database_up 1", "go_goroutines"} {
+		`cairn_http_requests_total{route="none",status="404"} 2`, `cairn_http_request_seconds_count{route="GET /healthz"} 2`, "cairn_database_up 1", "go_goroutines"} {
 		if !strings.Contains(shown, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+}
+
+func TestWhatNeedsALookIsShownByKind(t *testing.T) {
+	t.Parallel()
+	shown := scrape(t, metrics.New(seen{}))
+	for _, want := range []string{`cairn_runs_open{kind="distill"} 4`, `cairn_runs_open_oldest_seconds{kind="distill"} 3600`, `cairn_outbox_rows{kind="drive"} 3`, `cairn_outbox_oldest_seconds{kind="drive"} 60`,
+		`cairn_outbox_rows{kind="embed"} 0`, "cairn_model_calls_unknown 5"} {
+		if !strings.Contains(shown, want+"\n") {
 			t.Errorf("no %s", want)
 		}
 	}
@@ -52,8 +68,8 @@ func TestRequestsAreCountedByRouteNeverByPath(t *testing.T) {
 
 func TestTheCountsAreShownWithoutADatabase(t *testing.T) {
 	t.Parallel()
-	shown := scrape(t, metrics.New(owed{errors.New("gone")}), "/healthz")
-	if !strings.Contains(shown, "cairn_database_up 0") || strings.Contains(shown, "cairn_outbox_rows 3") || !strings.Contains(shown, "cairn_http_requests_total") {
+	shown := scrape(t, metrics.New(seen{errors.New("gone")}), "/healthz")
+	if !strings.Contains(shown, "cairn_database_up 0") || strings.Contains(shown, "cairn_outbox_rows{") || !strings.Contains(shown, "cairn_http_requests_total") {
 		t.Error(shown)
 	}
 }

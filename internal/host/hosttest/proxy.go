@@ -15,9 +15,10 @@ type Proxy struct {
 	listener net.Listener
 	dial     func() (net.Conn, error)
 
-	mu    sync.Mutex
-	down  bool
-	conns map[net.Conn]bool
+	mu     sync.Mutex
+	down   bool
+	turned int // away, while it was down
+	conns  map[net.Conn]bool
 }
 
 // NewProxy forwards a loopback port to network and address.
@@ -45,6 +46,13 @@ func (p *Proxy) Cut() {
 	for c := range p.conns {
 		c.Close()
 	}
+}
+
+// Refused counts the connections that were turned away.
+func (p *Proxy) Refused() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.turned
 }
 
 // Restore lets connections through again.
@@ -92,6 +100,7 @@ func (p *Proxy) keep(in, out net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.down {
+		p.turned++
 		return false
 	}
 	p.conns[in], p.conns[out] = true, true

@@ -18,7 +18,7 @@ const chunkRunes = 24
 type completion struct {
 	call    Call
 	rule    Rule
-	request chatRequest
+	request llm.Asked
 	text    string
 	calls   []llm.ToolCall
 }
@@ -92,7 +92,7 @@ func (c completion) stream() []byte {
 		event(c.frame(object, field, map[string]any{"refusal": c.rule.Refusal}, nil))
 	}
 	event(c.frame(object, field, map[string]any{}, c.finish()))
-	if usage := c.usage(); c.request.StreamOptions.IncludeUsage && usage != nil {
+	if usage := c.usage(); c.request.IncludeUsage && usage != nil {
 		last := c.frame(object, field, map[string]any{}, nil)
 		last["choices"], last["usage"] = []any{}, usage
 		event(last)

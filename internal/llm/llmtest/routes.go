@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"cairn/internal/llm"
 )
 
 // statusUnmatched answers requests that no rule is for.
@@ -51,8 +53,8 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client is gone
 	}
-	var request chatRequest
-	if err := json.Unmarshal(body, &request); err != nil {
+	request, err := llm.ReadAsked(body)
+	if err != nil {
 		writeError(w, http.StatusBadRequest, "the request is not JSON: "+err.Error())
 		return
 	}

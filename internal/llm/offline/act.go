@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -8,12 +9,20 @@ import (
 	"strings"
 
 	"cairn/internal/llm/offline/notice"
+	"cairn/internal/prompt"
 )
 
-// mostCalls is how many calls one reply may make.
-const mostCalls = 4
+const mostCalls, maxFacts = 4, 3 // in one reply, of one material
 
-var firstPerson = regexp.MustCompile(`(?i)\b(?:i|i'm|i've|my|we|our)\b|我`)
+var (
+	needsMore = notice.Words("needs more") // verbs of tools that need what a material does not show, such as what to replace
+
+	firstPerson = regexp.MustCompile(`(?i)\b(?:i|i'm|i've|my|we|our)\b|我`)
+	passing     = regexp.MustCompile(`(?i)\b(?:` + strings.Join(slices.Sorted(maps.Keys(notice.Words("passing"))), "|") + `|i (?:want|need|think|see|guess|get|got|tried|can't|cannot)|i'd like|i'll)\b|今天|明天|昨天|现在|刚才|目前|我想|我要|我需要`)
+	asking      = regexp.MustCompile(`(?i)^(?:what|where|which|who|whose|when|why|how|do you|tell me|remind me)\b|什么|哪|谁|多少|怎么|如何|告诉我`)
+	toRemember  = regexp.MustCompile(`(?i)^(?:(?:and|also|ok|okay|please|kindly|can you|could you|would you),? )*(?:(?:remember|memori[sz]e|keep in mind|don't forget)(?: that\b|[:,])?|(?:note|save|store|write)(?: down)?(?: that\b|:)) *` +
+		`|^(?:请|麻烦|帮我|你|一定|要)*(?:记住|记下来?|记得|记一下|牢记|别忘了)[，,：:]?`)
+)
 
 // reply is the assistant message for a request, and why it ends there.
 func reply(req request) (message map[string]any, finish string) {
@@ -44,26 +53,38 @@ func (v *view) act() []any {
 	var out []any
 	for _, t := range v.tools {
 		for _, arguments := range v.callsFor(t, v.must && len(out) == 0) {
-			id := identify("call_", fmt.Appendf(nil, "%d %d %s", len(v.sent), len(out), arguments))
+			id := identify("call_", fmt.Appendf(nil, "%d %s", len(v.sent), arguments))
+			v.sent = append(v.sent, notice.Call{Tool: t.Name, Arguments: arguments})
 			out = append(out, map[string]any{"id": id, "type": "function", "function": map[string]any{"name": t.Name, "arguments": arguments}})
 		}
 	}
 	return out[:min(len(out), mostCalls)]
 }
 
-// callsFor renders the arguments of the calls to a tool that were not made yet,
-// for the first of its parameters, by name, that has a policy.
+// callsFor renders the arguments of the calls to a tool that hold what no call
+// held yet, for the first of its parameters, by name, that has a policy. What
+// may be left out is left out when nothing is known for it; when that must not
+// be left out, there is no call.
 func (v *view) callsFor(t tool, forced bool) []string {
 	arguments, _ := fill(t.Parameters, v).(map[string]any)
+	required := func(name string) bool { return slices.Contains(t.Parameters.Required, name) }
+	maps.DeleteFunc(arguments, func(name string, value any) bool {
+		return !required(name) && policies[name] == nil && (answerers[name] == nil || value == nil || value == "")
+	})
 	var out []string
 	parameters := slices.Sorted(maps.Keys(arguments))
-	if at := slices.IndexFunc(parameters, func(name string) bool { return policies[name] != nil }); at >= 0 {
-		for _, value := range policies[parameters[at]](v) {
-			carries := func(c notice.Call) bool {
-				return c.Tool == t.Name && strings.Contains(c.Arguments, string(encode(value)))
-			}
-			if !slices.ContainsFunc(v.sent, carries) {
-				arguments[parameters[at]] = value
+	at := slices.IndexFunc(parameters, func(name string) bool { return policies[name] != nil })
+	if at >= 0 && !slices.ContainsFunc(notice.Call{Tool: t.Name}.Words(), func(w string) bool { return needsMore[w] }) {
+		name := parameters[at]
+		values := policies[name]
+		if arguments["name"] != nil && t.Parameters.Properties["description"] != nil {
+			values = documents // what has a name and a description is one
+		}
+		for _, value := range values(v) {
+			arguments[name] = t.Parameters.Properties[name].shape(t.Parameters, v, value, maxDepth)
+			carries := func(c notice.Call) bool { return strings.Contains(c.Arguments, string(encode(arguments[name]))) }
+			lacks := func(name string) bool { return required(name) && arguments[name] == "" }
+			if !slices.ContainsFunc(v.sent, carries) && !slices.ContainsFunc(parameters, lacks) {
 				out = append(out, string(encode(arguments)))
 			}
 		}
@@ -75,8 +96,16 @@ func (v *view) callsFor(t tool, forced bool) []string {
 }
 
 func questions(v *view) []string {
-	keys := notice.Distinct(notice.Terms(v.material.Question), 8)
-	return notice.Distinct([]string{strings.Join(keys, " ")}, 1)
+	return notice.Distinct([]string{strings.Join(notice.KeyWords(v.material.Question, 8, false), " ")}, 1)
+}
+
+// asked are the questions and orders in what is being answered.
+func (v *view) asked() string {
+	wanted := v.pick(func(s notice.Sentence) bool {
+		asks := s.Question || s.Imperative || asking.MatchString(s.Raw)
+		return asks && s.Role == "user" && s.Index > v.from && !toRemember.MatchString(s.Raw)
+	})
+	return strings.Join(notice.Each(wanted, func(s notice.Sentence) string { return s.Raw }), "\n")
 }
 
 func methods(v *view) []string {
@@ -86,35 +115,71 @@ func methods(v *view) []string {
 	return nil
 }
 
-// facts are the statements that users make about themselves, as they said them.
-func facts(v *view) []string {
-	var out []string
-	for _, s := range v.sentences {
-		told := s.Role == "user" && !s.Question && !s.Imperative && !s.Greeting
-		if told && firstPerson.MatchString(s.Raw) && len(notice.Asks([]notice.Sentence{s})) == 0 {
-			out = append(out, s.Raw)
-		}
+// documents are the one method that a transcript shows with its tools, unless
+// there is a skill for it. While a conversation goes on its method is not over.
+func documents(v *view) []string {
+	s := v.learn()
+	if len(methods(v)) == 0 || len(v.calls) == 0 || v.live || s.match.Handle != "" {
+		return nil
 	}
-	return notice.Distinct(out, len(out))
+	return []string{strings.TrimSpace(section("When to Use", "", []string{v.description()}) + section("Procedure", "", methods(v)) +
+		section("Pitfalls", "- ", append(v.lessons(), v.say("outlook"))) + section("Verification", "- ", []string{v.say("verify", v.main.Tool)}))}
 }
 
-// answer is the part of the material that says most of what is asked.
+// facts are what users say of themselves that will still hold tomorrow, as they
+// said it: first what they ask to remember, then what they always want.
+func facts(v *view) []string {
+	var out, wished, told []string
+	for _, s := range v.sentences {
+		statement := toRemember.ReplaceAllString(s.Raw, "")
+		switch {
+		case s.Role != "user" || s.Index <= v.from || s.Greeting:
+		case statement != s.Raw:
+			out = append(out, notice.Capital(strings.TrimRight(statement, "?？ ")))
+		case s.Question || asking.MatchString(s.Raw):
+		case s.Wish:
+			wished = append(wished, s.Raw)
+		case !s.Imperative && firstPerson.MatchString(s.Raw) && !passing.MatchString(s.Raw) && len(notice.Asks([]notice.Sentence{s})) == 0:
+			told = append(told, s.Raw)
+		}
+	}
+	return notice.Distinct(slices.Concat(out, wished, told), maxFacts)
+}
+
+// answer is the part of the material that says most of what is asked and adds
+// something to it; instructions have to say half of it.
 func (v *view) answer() string {
 	asked := v.material.Question
 	if asked == "" {
-		return v.say("nothing")
+		return v.closing()
 	}
-	texts := slices.Clone(v.material.Memories)
-	for _, s := range v.sentences {
-		if !s.Question && !s.Greeting && !strings.Contains(asked, s.Raw) {
-			texts = append(texts, s.Raw)
-		}
+	var known []notice.Sentence
+	for _, text := range append(notice.Each(v.results, func(m prompt.Message) string { return m.Content }), v.material.Memories...) {
+		known = append(known, notice.Each(notice.Texts(text), func(line string) notice.Sentence { return notice.Sentence{Raw: line} })...)
 	}
 	best, most := v.say("unknown"), 0.0
-	for _, text := range texts {
-		if said := notice.Share(notice.Terms(asked), notice.Terms(text)); said > most {
-			best, most = text, said
+	adds := func(w string) bool { return !strings.Contains(strings.ToLower(asked), w) }
+	for _, s := range append(known, v.sentences...) {
+		said := notice.Share(notice.Terms(asked), notice.Terms(s.Raw))
+		fits := !s.Question && !s.Greeting && (s.Role != "system" || said >= 0.5)
+		if fits && said > most && slices.ContainsFunc(strings.Fields(strings.ToLower(s.Raw)), adds) {
+			best, most = s.Raw, said
 		}
 	}
 	return strings.TrimSpace(best)
+}
+
+// closing says what came of the calls when nothing was asked.
+func (v *view) closing() string {
+	done := slices.DeleteFunc(slices.Clone(v.results), func(m prompt.Message) bool { return m.Index <= v.from })
+	failed := slices.IndexFunc(done, func(m prompt.Message) bool { return notice.Fails(m.Content) })
+	switch {
+	case failed >= 0:
+		return v.say("failed", strings.Join(notice.Texts(done[failed].Content), " "))
+	case len(done) > 0:
+		return cmp.Or(v.list("noted", facts(v)), v.say("done"))
+	case v.live:
+		return v.say("ready")
+	}
+	return v.say("nothing")
 }

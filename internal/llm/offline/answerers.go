@@ -41,6 +41,7 @@ var answerers = map[string]answerer{
 	"purpose":    func(v *view) any { return v.file.Purpose },
 	"inputs":     func(v *view) any { return v.file.Inputs },
 	"outputs":    func(v *view) any { return v.file.Outputs },
+	"score":      func(v *view) any { return v.score() },
 	"code":       func(v *view) any { return v.code() },
 	"markdown":   func(v *view) any { return v.markdown() },
 	"answer":     func(v *view) any { return v.answer() },
@@ -67,8 +68,7 @@ func (v *view) action() string {
 }
 
 func (v *view) name() string {
-	words := slices.DeleteFunc(strings.Fields(v.learn().theme), notice.Joins)
-	return cmp.Or(v.learn().match.Name, strings.ToLower(strings.Join(words, "-")))
+	return cmp.Or(v.learn().match.Name, strings.ToLower(strings.Join(slices.DeleteFunc(strings.Fields(v.learn().theme), notice.Joins), "-")))
 }
 
 // description is empty, unchanged, when the candidate to update has one.
@@ -85,8 +85,7 @@ func (v *view) description() string {
 func (v *view) about() string { return v.list("about", v.keyWords(4)) }
 
 func (v *view) query() string {
-	asked := strings.Join(questions(v), "")
-	return cmp.Or(asked, v.say("wants", v.learn().theme)+v.about()+v.say("stop"))
+	return cmp.Or(strings.Join(questions(v), ""), v.say("wants", v.learn().theme)+v.about()+v.say("stop"))
 }
 
 func (v *view) reason() string {
@@ -101,13 +100,9 @@ func (v *view) reason() string {
 // evidence lists the messages that the fields rest on.
 func (v *view) evidence() []int {
 	s := v.learn()
-	var out []int
-	for _, c := range v.calls {
-		out = append(out, c.Index)
-	}
-	for _, one := range slices.Concat(s.told, s.warnings, s.rules, s.wishes) {
-		out = append(out, one.Index)
-	}
+	said := slices.Concat(s.told, s.warnings, s.rules, s.wishes)
+	out := notice.Each(said, func(one notice.Sentence) int { return one.Index })
+	out = append(out, notice.Each(v.calls, func(c notice.Call) int { return c.Index })...)
 	slices.Sort(out)
 	return slices.Compact(out)
 }

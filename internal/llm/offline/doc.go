@@ -5,14 +5,17 @@
 //
 // It knows nothing of stages, headers, schema names or skills. A request has
 // one shape for every model (package prompt): instructions, one fenced JSON
-// material, and a JSON Schema or tools. Four steps answer it:
+// material, and a JSON Schema or tools. Without a material the conversation is
+// it, and what came after the last answer is being answered. Four steps do so:
 //
 //	read    takes material, schema, tools and earlier calls out of the request
 //	look    masks what is private and marks sentences and calls, once
 //	        (package notice), and sees what may be learnt from them
 //	fill    walks the schema; one answerer for each property name, else empty
 //	act     without a schema: calls a tool when the material holds something
-//	        for it that was not sent yet, else answers in text
+//	        for it that was not sent yet, else answers in text; a policy for
+//	        each parameter name says what to send (facts for content, key words
+//	        for query, a document where there is a name and a description too)
 //
 // An answerer says what the material shows and nothing else: with other names,
 // numbers or topics the answer follows. Its wording is no promise; tests assert

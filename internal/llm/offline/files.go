@@ -28,10 +28,7 @@ var (
 // scriptPlans plans at most one script: a check of the arguments of the main
 // tool, when something had to be calculated or checked.
 func (v *view) scriptPlans() []prompt.FilePlan {
-	var inputs []string
-	for _, a := range v.main.List() {
-		inputs = append(inputs, a.Name+" ("+a.Kind+")")
-	}
+	inputs := notice.Each(v.main.List(), func(a notice.Argument) string { return a.Name + " (" + a.Kind + ")" })
 	if len(inputs) == 0 || !slices.ContainsFunc(v.calls, notice.Call.Checks) {
 		return nil
 	}
@@ -71,10 +68,8 @@ func (v *view) code() string {
 	if path.Ext(v.file.File) != ".py" {
 		return ""
 	}
-	var fields []string
-	for _, match := range typedName.FindAllStringSubmatch(v.file.Inputs, -1) {
-		fields = append(fields, fmt.Sprintf("    %q: %q,\n", match[1], match[2]))
-	}
+	field := func(match []string) string { return fmt.Sprintf("    %q: %q,\n", match[1], match[2]) }
+	fields := notice.Each(typedName.FindAllStringSubmatch(v.file.Inputs, -1), field)
 	purpose := strings.Join(strings.Fields(v.file.Purpose), " ")
 	return fmt.Sprintf(checkScript, purpose, path.Base(v.file.File), strings.Join(fields, ""))
 }
@@ -85,16 +80,25 @@ func (v *view) markdown() string {
 	draft := cmp.Or(v.material.Draft, &prompt.Candidate{})
 	plan := append(v.material.Files, prompt.FilePlan{})[0] // without a plan the name is the heading
 	out := "# " + cmp.Or(plan.Purpose, draft.Name) + "\n"
-	section := func(key, mark string, lines []string) {
-		if lines = notice.Distinct(lines, len(lines)); len(lines) > 0 {
-			out += "\n## " + v.say(key) + "\n\n" + mark + strings.Join(lines, "\n"+mark) + "\n"
-		}
+	return out + section(v.say("when"), "", []string{draft.Description}) + section(v.say("steps"), "- [ ] ", notice.Lines(draft.Procedure)) +
+		section(v.say("watch"), "- ", draft.Experience) + section(v.say("wishes"), "- ", draft.Preference)
+}
+
+// section is a section of Markdown, nothing when it has no lines.
+func section(heading, mark string, lines []string) string {
+	if lines = notice.Distinct(lines, len(lines)); len(lines) == 0 {
+		return ""
 	}
-	section("when", "", []string{draft.Description})
-	section("steps", "- [ ] ", notice.Lines(draft.Procedure))
-	section("watch", "- ", draft.Experience)
-	section("wishes", "- ", draft.Preference)
-	return out
+	return "\n## " + heading + "\n\n" + mark + strings.Join(lines, "\n"+mark) + "\n"
+}
+
+// score gives the draft up to two points each for what it says of itself, its
+// steps, its triggers, its lessons, and for wishes, tools or examples.
+func (v *view) score() float64 {
+	draft := cmp.Or(v.material.Draft, &prompt.Candidate{})
+	points := func(part []string) int { return min(2, len(part)) }
+	rest := slices.Concat(draft.Preference, draft.Tools, draft.Examples)
+	return float64(points(strings.Fields(draft.Description)) + points(notice.Lines(draft.Procedure)) + points(draft.Trigger) + points(draft.Experience) + points(rest))
 }
 
 // skeletons are the last list of labelled values that the assistant gave, its

@@ -1,8 +1,10 @@
 package offline
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -19,6 +21,9 @@ type schema struct {
 	AnyOf      []*schema          `json:"anyOf"`
 	Ref        string             `json:"$ref"`
 	Defs       map[string]*schema `json:"$defs"`
+	Required   []string           `json:"required"`
+	MaxLength  int                `json:"maxLength"`
+	Pattern    string             `json:"pattern"`
 }
 
 // empty values of the scalar types.
@@ -68,6 +73,13 @@ func (s *schema) shape(root *schema, v *view, found any, depth int) any {
 	}
 	if zero := empty[kind]; zero != nil && reflect.TypeOf(found) != reflect.TypeOf(zero) {
 		return zero
+	}
+	if text, ok := found.(string); ok {
+		if fits, err := regexp.MatchString(s.Pattern, text); err == nil && !fits {
+			text = strings.Join(v.main.Words(), "-") // a name in Latin letters
+		}
+		runes := []rune(text)
+		found = string(runes[:min(len(runes), cmp.Or(s.MaxLength, len(runes)))])
 	}
 	return found
 }

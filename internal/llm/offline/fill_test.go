@@ -118,3 +118,32 @@ func typeOf(value any) string {
 	}
 	return "object"
 }
+
+// A judge's score follows the draft: what is taken out of it costs points.
+func TestTheScoreFollowsTheDraft(t *testing.T) {
+	t.Parallel()
+	whole := renewing()
+	whole.Trigger, whole.Experience, whole.Tools = []string{"renew a loan", "extend a loan"}, []string{"Check the limit first.", "Ask for the card."}, []string{"find_member", "renew_loan"}
+	whole.Procedure = "1. Look up the member.\n2. Renew the loan."
+	score := func(change func(*prompt.Candidate)) float64 {
+		draft := whole
+		change(&draft)
+		return ask(t, prompt.Judge, prompt.Material{Messages: loanDesk(ada), Draft: &draft})["score"].(float64)
+	}
+	all := score(func(*prompt.Candidate) {})
+	if all < 6 || all > 10 {
+		t.Fatalf("a draft with everything scores %v", all)
+	}
+	for name, change := range map[string]func(*prompt.Candidate){
+		"steps":    func(d *prompt.Candidate) { d.Procedure = "" },
+		"triggers": func(d *prompt.Candidate) { d.Trigger = nil },
+		"lessons":  func(d *prompt.Candidate) { d.Experience = d.Experience[:1] },
+	} {
+		if got := score(change); got >= all {
+			t.Errorf("without %s it scores %v, whole %v", name, got, all)
+		}
+	}
+	if got := score(func(d *prompt.Candidate) { *d = prompt.Candidate{Name: "small talk"} }); got >= 6 {
+		t.Errorf("an empty draft scores %v", got)
+	}
+}

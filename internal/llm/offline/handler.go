@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 
 	"cairn/internal/llm"
 )
@@ -22,9 +21,8 @@ func Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", complete)
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
-		send(w, http.StatusOK, map[string]any{"object": "list", "data": []any{
-			map[string]any{"id": ModelName, "object": "model", "created": 0, "owned_by": "cairn"},
-		}})
+		model := map[string]any{"id": ModelName, "object": "model", "created": 0, "owned_by": "cairn"}
+		send(w, http.StatusOK, map[string]any{"object": "list", "data": []any{model}})
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "the offline model does not serve "+r.Method+" "+r.URL.Path)
@@ -32,26 +30,8 @@ func Handler() http.Handler {
 	return mux
 }
 
-// Client calls Handler in this process, without a socket; any host will do.
-func Client() *http.Client { return &http.Client{Transport: transport{Handler()}} }
-
-type transport struct{ handler http.Handler }
-
-func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
-	served := r.Clone(r.Context()) // a transport must not change its request
-	if served.Body == nil {
-		served.Body = http.NoBody
-	}
-	defer served.Body.Close()
-	reply := httptest.NewRecorder()
-	t.handler.ServeHTTP(reply, served)
-	response := reply.Result()
-	response.Request = r
-	return response, nil
-}
+// Client calls Handler in this process.
+func Client() *http.Client { return llm.InProcess(Handler()) }
 
 func complete(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
@@ -90,9 +70,6 @@ func send(w http.ResponseWriter, status int, body any) {
 }
 
 func encode(value any) []byte {
-	data, err := json.Marshal(value)
-	if err != nil {
-		panic("offline: a reply holds only plain values: " + err.Error())
-	}
+	data, _ := json.Marshal(value) // a reply holds only plain values: they always marshal
 	return data
 }

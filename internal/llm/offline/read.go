@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"cairn/internal/llm"
 	"cairn/internal/llm/offline/notice"
 	"cairn/internal/prompt"
 )
@@ -13,10 +14,13 @@ import (
 // request is what the rules may look at, and all they may look at.
 type request struct {
 	material prompt.Material
-	schema   *schema       // nil when text or a tool call is wanted
-	tools    []tool        // those that may be called
-	must     bool          // one of the tools has to be called
-	sent     []notice.Call // tool calls of earlier rounds of this request
+	live     bool             // there is none: the conversation itself is the material
+	from     int              // live: the last final answer, all after it is being answered; else -1
+	schema   *schema          // nil when text or a tool call is wanted
+	tools    []tool           // those that may be called
+	must     bool             // one of the tools has to be called
+	sent     []notice.Call    // tool calls of earlier rounds
+	results  []prompt.Message // what they brought
 }
 
 type tool struct {
@@ -24,74 +28,47 @@ type tool struct {
 	Parameters *schema
 }
 
-// wire is the part of a chat completion request that is read.
-type wire struct {
-	Messages []struct {
-		Role      string
-		Content   json.RawMessage
-		ToolCalls []struct {
-			Function struct{ Name, Arguments string }
-		} `json:"tool_calls"`
-	}
-	Stream         bool
-	Tools          []struct{ Function tool }
-	ToolChoice     json.RawMessage `json:"tool_choice"`
-	ResponseFormat struct {
-		JSONSchema struct{ Schema *schema } `json:"json_schema"`
-	} `json:"response_format"`
-}
-
 func read(body []byte) (request, error) {
-	var in wire
-	if err := json.Unmarshal(body, &in); err != nil {
+	asked, err := llm.ReadAsked(body)
+	switch {
+	case err != nil:
 		return request{}, fmt.Errorf("decode the request: %w", err)
-	}
-	if in.Stream {
+	case asked.Stream:
 		return request{}, fmt.Errorf("the offline model does not stream; send stream: false")
-	}
-	if len(in.Messages) == 0 {
+	case len(asked.Messages) == 0:
 		return request{}, fmt.Errorf("the request has no messages")
 	}
-	choice, named := textOr[struct{ Function struct{ Name string } }](in.ToolChoice)
-	choice = cmp.Or(choice, named.Function.Name, "auto")
-	req := request{schema: in.ResponseFormat.JSONSchema.Schema, must: choice != "auto"}
-	for _, offered := range in.Tools {
-		if t := offered.Function; t.Parameters != nil && (choice == "auto" || choice == "required" || choice == t.Name) {
-			req.tools = append(req.tools, t)
+	choice := string(cmp.Or(asked.ToolChoice, "auto"))
+	req := request{schema: parse(asked.Schema), must: choice != "auto", live: true, from: -1}
+	for _, t := range asked.Tools {
+		if parameters := parse(t.Schema); parameters != nil && (choice == "auto" || choice == "required" || choice == t.Name) {
+			req.tools = append(req.tools, tool{t.Name, parameters})
 		}
 	}
-	found := false
-	for i, message := range in.Messages {
-		text, parts := textOr[[]struct{ Text string }](message.Content)
-		for _, part := range parts {
-			text += part.Text
+	tools, before := map[string]string{}, "" // by the ids of their calls; role of the message before
+	for i, message := range asked.Messages {
+		said := prompt.Message{Index: i, Role: message.Role, Name: tools[message.CallID], Content: message.Content}
+		for _, made := range message.Calls {
+			tools[made.ID] = made.Name
+			req.sent = append(req.sent, notice.Call{Tool: made.Name, Arguments: made.Arguments})
+			said.ToolCalls = append(said.ToolCalls, made.Name+"("+made.Arguments+")")
 		}
-		for _, made := range message.ToolCalls {
-			req.sent = append(req.sent, notice.Call{Tool: made.Function.Name, Arguments: made.Function.Arguments})
-		}
-		switch m, err := prompt.ReadMaterial(text); {
+		switch m, err := prompt.ReadMaterial(message.Content); {
 		case message.Role == "system" && req.schema == nil:
-			req.schema = fencedSchema(text)
-		case message.Role == "user" && err == nil && !found:
-			req.material, found = m, true
-		case !found && message.Role != "system" && text != "": // a plain chat is a transcript
-			req.material.Messages = append(req.material.Messages, prompt.Message{Index: i, Role: message.Role, Content: text})
-			if message.Role == "user" {
-				req.material.Question = text
-			}
-		case found && message.Role == "tool":
-			req.material.Memories = append(req.material.Memories, text)
+			req.schema = fencedSchema(message.Content)
+		case message.Role == "tool":
+			req.results = append(req.results, said)
+		case message.Role == "user" && err == nil && req.live:
+			req.material, req.live, req.from = m, false, -1
+		case message.Role == "assistant" && len(said.ToolCalls) == 0 && req.live:
+			req.from = i
 		}
+		if req.live && (message.Role != "user" || before != "tool") { // right after results speaks the caller's loop, not a user
+			req.material.Messages = append(req.material.Messages, said)
+		}
+		before = message.Role
 	}
 	return req, nil
-}
-
-// textOr reads what may be a string or something else.
-func textOr[T any](raw json.RawMessage) (text string, other T) {
-	if json.Unmarshal(raw, &text) != nil {
-		_ = json.Unmarshal(raw, &other) // neither is nothing
-	}
-	return text, other
 }
 
 var fenced = regexp.MustCompile("(?s)```\\w*\\s*\\n(.*?)\\n```")
@@ -100,10 +77,17 @@ var fenced = regexp.MustCompile("(?s)```\\w*\\s*\\n(.*?)\\n```")
 // an endpoint without response_format.
 func fencedSchema(system string) *schema {
 	for _, match := range fenced.FindAllStringSubmatch(system, -1) {
-		var s schema
-		if json.Unmarshal([]byte(match[1]), &s) == nil && len(s.Properties) > 0 {
-			return &s
+		if s := parse([]byte(match[1])); s != nil && len(s.Properties) > 0 {
+			return s
 		}
 	}
 	return nil
+}
+
+// parse reads a schema, nil when there is none.
+func parse(text []byte) (s *schema) {
+	if json.Unmarshal(text, &s) != nil {
+		return nil
+	}
+	return s
 }

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"slices"
+	"strings"
 
 	"cairn/internal/llm/offline/notice"
 	"cairn/internal/prompt"
@@ -54,13 +55,10 @@ func (v *view) topics() []*view {
 	if most := v.material.Limits["max_tasks"]; most > 0 {
 		large = large[:min(most, len(large))]
 	}
-	out := []*view{}
-	for _, t := range topics {
-		if slices.Contains(large, t) {
-			out = append(out, v.over(v.only(func(m prompt.Message) bool { return m.Role == "system" || slices.Contains(t.indices, m.Index) })))
-		}
-	}
-	return out
+	topics = slices.DeleteFunc(topics, func(t *topic) bool { return !slices.Contains(large, t) })
+	return notice.Each(topics, func(t *topic) *view {
+		return v.over(v.only(func(m prompt.Message) bool { return m.Role == "system" || slices.Contains(t.indices, m.Index) }))
+	})
 }
 
 func (v *view) only(fits func(prompt.Message) bool) []prompt.Message {
@@ -78,12 +76,8 @@ func (v *view) unit() *topic {
 			talk, t.work = true, t.work || s.Imperative || s.Ordered
 		}
 	}
-	for _, c := range v.calls {
-		t.terms = append(t.terms, notice.Terms(c.Tool)...)
-	}
-	for _, m := range v.messages {
-		t.indices = append(t.indices, m.Index)
-	}
+	t.terms = append(t.terms, notice.Terms(strings.Join(toolNames(v.calls), " "))...)
+	t.indices = notice.Each(v.messages, func(m prompt.Message) int { return m.Index })
 	if !talk {
 		return nil
 	}

@@ -2,6 +2,8 @@ package offline
 
 import (
 	"cmp"
+	_ "embed"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -33,6 +35,9 @@ func look(req request) *view {
 	}
 	said := texts(v.pick(func(s notice.Sentence) bool { return s.Role == "user" }))
 	v.chinese = cmp.Or(req.material.Language, lang.Detect(strings.Join(said, " "))) == lang.Chinese
+	if v.live {
+		v.material.Question = v.asked()
+	}
 	return v.over(req.material.Messages)
 }
 
@@ -70,4 +75,30 @@ func mainCall(calls []notice.Call) (main notice.Call) {
 		}
 	}
 	return main
+}
+
+//go:embed phrases.json
+var phrasesFile []byte
+
+// phrases join what the material gives, in English and Chinese.
+var phrases = notice.Load[map[string][2]string](phrasesFile)
+
+// say renders a phrase in the language of the view.
+func (v *view) say(key string, values ...any) string {
+	form := phrases[key][0]
+	if v.chinese {
+		form = phrases[key][1]
+	}
+	return fmt.Sprintf(form, values...)
+}
+
+// list renders a phrase about words, nothing when there are none.
+func (v *view) list(key string, words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	if last := len(words) - 1; last > 0 {
+		words = []string{strings.Join(words[:last], v.say("comma")), words[last]}
+	}
+	return v.say(key, strings.Join(words, v.say("and")))
 }

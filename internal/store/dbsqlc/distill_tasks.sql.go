@@ -42,21 +42,25 @@ func (q *Queries) TaskEnd(ctx context.Context, arg TaskEndParams) (int64, error)
 }
 
 const TaskExtracted = `-- name: TaskExtracted :exec
-update distill_tasks set stage = 'extracted', draft = $1, notes = notes || $2::text[]
-where workspace_id = $3 and run_id = $4 and task_key = $5 and stage = 'recalled'
+update distill_tasks set stage = 'extracted', draft = $1, based_on_skill = $2, based_on_version = $3, notes = notes || $4::text[]
+where workspace_id = $5 and run_id = $6 and task_key = $7 and stage = 'recalled'
 `
 
 type TaskExtractedParams struct {
-	Draft       json.RawMessage
-	Notes       []string
-	WorkspaceID int64
-	RunID       int64
-	TaskKey     string
+	Draft          json.RawMessage
+	BasedOnSkill   int64
+	BasedOnVersion int32
+	Notes          []string
+	WorkspaceID    int64
+	RunID          int64
+	TaskKey        string
 }
 
 func (q *Queries) TaskExtracted(ctx context.Context, arg TaskExtractedParams) error {
 	_, err := q.db.Exec(ctx, TaskExtracted,
 		arg.Draft,
+		arg.BasedOnSkill,
+		arg.BasedOnVersion,
 		arg.Notes,
 		arg.WorkspaceID,
 		arg.RunID,
@@ -137,7 +141,7 @@ func (q *Queries) TaskFilesPut(ctx context.Context, arg TaskFilesPutParams) erro
 }
 
 const TaskGet = `-- name: TaskGet :one
-select workspace_id, run_id, task_key, position, name, seqs, lang, stage, outcome, reason, query, candidates, draft, package, skill_id, version, notes, ended_at, based_on_skill, based_on_version from distill_tasks where workspace_id = $1 and run_id = $2 and task_key = $3
+select workspace_id, run_id, task_key, position, name, seqs, lang, stage, outcome, reason, query, candidates, draft, package, skill_id, version, notes, ended_at, based_on_skill, based_on_version, quality from distill_tasks where workspace_id = $1 and run_id = $2 and task_key = $3
 `
 
 type TaskGetParams struct {
@@ -170,6 +174,7 @@ func (q *Queries) TaskGet(ctx context.Context, arg TaskGetParams) (DistillTask, 
 		&i.EndedAt,
 		&i.BasedOnSkill,
 		&i.BasedOnVersion,
+		&i.Quality,
 	)
 	return i, err
 }
@@ -199,6 +204,30 @@ func (q *Queries) TaskInsert(ctx context.Context, arg TaskInsertParams) error {
 		arg.Name,
 		arg.Seqs,
 		arg.Lang,
+	)
+	return err
+}
+
+const TaskJudged = `-- name: TaskJudged :exec
+update distill_tasks set quality = $1, notes = notes || $2::text[]
+where workspace_id = $3 and run_id = $4 and task_key = $5 and stage <> 'ended'
+`
+
+type TaskJudgedParams struct {
+	Quality     json.RawMessage
+	Notes       []string
+	WorkspaceID int64
+	RunID       int64
+	TaskKey     string
+}
+
+func (q *Queries) TaskJudged(ctx context.Context, arg TaskJudgedParams) error {
+	_, err := q.db.Exec(ctx, TaskJudged,
+		arg.Quality,
+		arg.Notes,
+		arg.WorkspaceID,
+		arg.RunID,
+		arg.TaskKey,
 	)
 	return err
 }
@@ -268,7 +297,7 @@ func (q *Queries) TasksEndOpen(ctx context.Context, arg TasksEndOpenParams) erro
 }
 
 const TasksOfRun = `-- name: TasksOfRun :many
-select workspace_id, run_id, task_key, position, name, seqs, lang, stage, outcome, reason, query, candidates, draft, package, skill_id, version, notes, ended_at, based_on_skill, based_on_version from distill_tasks where workspace_id = $1 and run_id = $2 order by position
+select workspace_id, run_id, task_key, position, name, seqs, lang, stage, outcome, reason, query, candidates, draft, package, skill_id, version, notes, ended_at, based_on_skill, based_on_version, quality from distill_tasks where workspace_id = $1 and run_id = $2 order by position
 `
 
 type TasksOfRunParams struct {
@@ -306,6 +335,7 @@ func (q *Queries) TasksOfRun(ctx context.Context, arg TasksOfRunParams) ([]Disti
 			&i.EndedAt,
 			&i.BasedOnSkill,
 			&i.BasedOnVersion,
+			&i.Quality,
 		); err != nil {
 			return nil, err
 		}

@@ -207,6 +207,24 @@ func (q *Queries) PackageKeyGet(ctx context.Context, arg PackageKeyGetParams) (s
 	return key, err
 }
 
+const PackagesRelease = `-- name: PackagesRelease :exec
+update packages p set state = 'pending', touched_at = now()
+where p.workspace_id = $1 and p.sha256 = any($2::bytea[]) and p.state = 'live'
+  and not exists (select from skill_versions v where v.workspace_id = p.workspace_id and v.package_sha256 = p.sha256)
+  and not exists (select from pending_writes w where w.workspace_id = p.workspace_id and w.state = 'pending' and decode(w.version ->> 'PackageSHA', 'hex') = p.sha256)
+`
+
+type PackagesReleaseParams struct {
+	WorkspaceID int64
+	Sha256s     [][]byte
+}
+
+// From here the collector waits, then takes them.
+func (q *Queries) PackagesRelease(ctx context.Context, arg PackagesReleaseParams) error {
+	_, err := q.db.Exec(ctx, PackagesRelease, arg.WorkspaceID, arg.Sha256s)
+	return err
+}
+
 const PendingDecide = `-- name: PendingDecide :execrows
 update pending_writes set state = $1, decided_at = now() where workspace_id = $2 and id = $3 and state = 'pending'
 `
@@ -494,7 +512,7 @@ func (q *Queries) UseOutcome(ctx context.Context, arg UseOutcomeParams) (int64, 
 }
 
 const VersionsList = `-- name: VersionsList :many
-select v.version, v.base_version, v.description, v.origin, v.change_summary, v.model, v.run_id, v.degraded, v.violations, v.risk, v.content_sha256, v.created_at,
+select v.version, v.base_version, v.description, v.origin, v.change_summary, v.model, v.run_id, v.degraded, v.violations, v.risk, v.quality, v.content_sha256, v.created_at,
   p.key as package_key, p.bytes as package_bytes
 from skill_versions v join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
 where v.workspace_id = $1 and v.skill_id = $2 order by v.version desc limit $3
@@ -517,6 +535,7 @@ type VersionsListRow struct {
 	Degraded      []string
 	Violations    []string
 	Risk          []string
+	Quality       json.RawMessage
 	ContentSha256 []byte
 	CreatedAt     time.Time
 	PackageKey    string
@@ -543,6 +562,7 @@ func (q *Queries) VersionsList(ctx context.Context, arg VersionsListParams) ([]V
 			&i.Degraded,
 			&i.Violations,
 			&i.Risk,
+			&i.Quality,
 			&i.ContentSha256,
 			&i.CreatedAt,
 			&i.PackageKey,
@@ -551,6 +571,53 @@ func (q *Queries) VersionsList(ctx context.Context, arg VersionsListParams) ([]V
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const VersionsPrune = `-- name: VersionsPrune :many
+with gone as (
+  select v.skill_id, v.version from skill_versions v
+  join skills s on s.workspace_id = v.workspace_id and s.id = v.skill_id
+  where v.workspace_id = $1 and v.skill_id = $2 and v.version <= s.head_version - $3::int and v.restores = 0
+    and not exists (select from skill_versions w where w.workspace_id = v.workspace_id and w.skill_id = v.skill_id and w.restores > 0 and v.version in (w.restores, w.base_version))
+    and not exists (select from skill_uses u where u.workspace_id = v.workspace_id and u.skill_id = v.skill_id and u.version = v.version)
+    and not exists (select from pending_writes p where p.workspace_id = v.workspace_id and p.skill_id = v.skill_id and p.base_version = v.version and p.state = 'pending')
+    and not exists (select from distill_tasks t where t.workspace_id = v.workspace_id and t.stage <> 'ended'
+      and (t.based_on_skill = v.skill_id and t.based_on_version = v.version or t.candidates @> jsonb_build_array(jsonb_build_object('skill', v.skill_id, 'version', v.version))))
+), files as (
+  delete from skill_files f using gone g where f.workspace_id = $1 and f.skill_id = g.skill_id and f.version = g.version
+), sources as (
+  delete from skill_sources o using gone g where o.workspace_id = $1 and o.skill_id = g.skill_id and o.version = g.version
+)
+delete from skill_versions v using gone g where v.workspace_id = $1 and v.skill_id = g.skill_id and v.version = g.version
+returning v.package_sha256
+`
+
+type VersionsPruneParams struct {
+	WorkspaceID int64
+	SkillID     int64
+	Keep        int32
+}
+
+// All but the newest, and but what somebody still needs: what was used, what a
+// rollback went back to or came from, what an open change or task was made on.
+func (q *Queries) VersionsPrune(ctx context.Context, arg VersionsPruneParams) ([][]byte, error) {
+	rows, err := q.db.Query(ctx, VersionsPrune, arg.WorkspaceID, arg.SkillID, arg.Keep)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items [][]byte
+	for rows.Next() {
+		var package_sha256 []byte
+		if err := rows.Scan(&package_sha256); err != nil {
+			return nil, err
+		}
+		items = append(items, package_sha256)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -147,7 +147,8 @@ func (q *Queries) CallFailed(ctx context.Context, arg CallFailedParams) (int64, 
 }
 
 const CallGet = `-- name: CallGet :one
-select workspace_id, run_id, step, round, state, stage, model, label, request, request_sha, holder, lease_until, attempts, unknown, reserved, reserved_micros, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, estimated, cost_micros, error_class, error, created_at, sent_at, finished_at, (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
+select state, model, label, request, reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, estimated,
+  (lease_until > now())::boolean as leased, greatest(0, extract(epoch from lease_until - now()))::float8 as lease_seconds
 from llm_calls where workspace_id = $1 and run_id = $2 and step = $3 and round = $4
 `
 
@@ -159,38 +160,20 @@ type CallGetParams struct {
 }
 
 type CallGetRow struct {
-	WorkspaceID    int64
-	RunID          int64
-	Step           string
-	Round          int32
-	State          string
-	Stage          string
-	Model          string
-	Label          json.RawMessage
-	Request        string
-	RequestSha     []byte
-	Holder         uuid.UUID
-	LeaseUntil     time.Time
-	Attempts       int32
-	Unknown        int32
-	Reserved       int64
-	ReservedMicros int64
-	Reply          *string
-	ToolCalls      json.RawMessage
-	Refusal        string
-	Finish         string
-	ReplyModel     string
-	InputTokens    int64
-	OutputTokens   int64
-	Estimated      bool
-	CostMicros     *int64
-	ErrorClass     string
-	Error          string
-	CreatedAt      time.Time
-	SentAt         time.Time
-	FinishedAt     *time.Time
-	Leased         bool
-	LeaseSeconds   float64
+	State        string
+	Model        string
+	Label        json.RawMessage
+	Request      string
+	Reply        *string
+	ToolCalls    json.RawMessage
+	Refusal      string
+	Finish       string
+	ReplyModel   string
+	InputTokens  int64
+	OutputTokens int64
+	Estimated    bool
+	Leased       bool
+	LeaseSeconds float64
 }
 
 func (q *Queries) CallGet(ctx context.Context, arg CallGetParams) (CallGetRow, error) {
@@ -202,22 +185,10 @@ func (q *Queries) CallGet(ctx context.Context, arg CallGetParams) (CallGetRow, e
 	)
 	var i CallGetRow
 	err := row.Scan(
-		&i.WorkspaceID,
-		&i.RunID,
-		&i.Step,
-		&i.Round,
 		&i.State,
-		&i.Stage,
 		&i.Model,
 		&i.Label,
 		&i.Request,
-		&i.RequestSha,
-		&i.Holder,
-		&i.LeaseUntil,
-		&i.Attempts,
-		&i.Unknown,
-		&i.Reserved,
-		&i.ReservedMicros,
 		&i.Reply,
 		&i.ToolCalls,
 		&i.Refusal,
@@ -226,12 +197,6 @@ func (q *Queries) CallGet(ctx context.Context, arg CallGetParams) (CallGetRow, e
 		&i.InputTokens,
 		&i.OutputTokens,
 		&i.Estimated,
-		&i.CostMicros,
-		&i.ErrorClass,
-		&i.Error,
-		&i.CreatedAt,
-		&i.SentAt,
-		&i.FinishedAt,
 		&i.Leased,
 		&i.LeaseSeconds,
 	)
@@ -310,6 +275,74 @@ func (q *Queries) CallReplaceRequest(ctx context.Context, arg CallReplaceRequest
 	return result.RowsAffected(), nil
 }
 
+const CallReply = `-- name: CallReply :one
+select reply, tool_calls, refusal, finish, reply_model, input_tokens, output_tokens, estimated
+from llm_calls where workspace_id = $1 and run_id = $2 and step = $3 and round = $4 and state = 'done'
+`
+
+type CallReplyParams struct {
+	WorkspaceID int64
+	RunID       int64
+	Step        string
+	Round       int32
+}
+
+type CallReplyRow struct {
+	Reply        *string
+	ToolCalls    json.RawMessage
+	Refusal      string
+	Finish       string
+	ReplyModel   string
+	InputTokens  int64
+	OutputTokens int64
+	Estimated    bool
+}
+
+func (q *Queries) CallReply(ctx context.Context, arg CallReplyParams) (CallReplyRow, error) {
+	row := q.db.QueryRow(ctx, CallReply,
+		arg.WorkspaceID,
+		arg.RunID,
+		arg.Step,
+		arg.Round,
+	)
+	var i CallReplyRow
+	err := row.Scan(
+		&i.Reply,
+		&i.ToolCalls,
+		&i.Refusal,
+		&i.Finish,
+		&i.ReplyModel,
+		&i.InputTokens,
+		&i.OutputTokens,
+		&i.Estimated,
+	)
+	return i, err
+}
+
+const CallRoom = `-- name: CallRoom :one
+select settings, (select count(*) from llm_calls c
+  where c.workspace_id = w.id and c.run_id = $1 and c.state = 'started' and c.lease_until > now()) as in_flight
+from workspaces w where w.id = $2
+`
+
+type CallRoomParams struct {
+	RunID       int64
+	WorkspaceID int64
+}
+
+type CallRoomRow struct {
+	Settings json.RawMessage
+	InFlight int64
+}
+
+// What bounds another call: the workspace's limits, and the run's calls in flight.
+func (q *Queries) CallRoom(ctx context.Context, arg CallRoomParams) (CallRoomRow, error) {
+	row := q.db.QueryRow(ctx, CallRoom, arg.RunID, arg.WorkspaceID)
+	var i CallRoomRow
+	err := row.Scan(&i.Settings, &i.InFlight)
+	return i, err
+}
+
 const CallTakeOver = `-- name: CallTakeOver :execrows
 update llm_calls set state = 'started', holder = $1, lease_until = now() + $2::interval, attempts = attempts + 1,
   unknown = unknown + (state = 'started')::int, error_class = '', error = '', sent_at = now(), reserved = $3, reserved_micros = $4
@@ -356,22 +389,6 @@ func (q *Queries) CallsExpire(ctx context.Context, grace time.Duration) (int64, 
 		return 0, err
 	}
 	return result.RowsAffected(), nil
-}
-
-const CallsInFlight = `-- name: CallsInFlight :one
-select count(*) from llm_calls where workspace_id = $1 and run_id = $2 and state = 'started' and lease_until > now()
-`
-
-type CallsInFlightParams struct {
-	WorkspaceID int64
-	RunID       int64
-}
-
-func (q *Queries) CallsInFlight(ctx context.Context, arg CallsInFlightParams) (int64, error) {
-	row := q.db.QueryRow(ctx, CallsInFlight, arg.WorkspaceID, arg.RunID)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
 }
 
 const CallsOfRun = `-- name: CallsOfRun :many

@@ -48,6 +48,68 @@ type DistillTask struct {
 	EndedAt        *time.Time
 	BasedOnSkill   int64
 	BasedOnVersion int32
+	Quality        json.RawMessage
+}
+
+type Memory struct {
+	WorkspaceID    int64
+	ID             int64
+	ExternalID     string
+	Type           string
+	Target         string
+	Content        string
+	ContentSha256  []byte
+	Version        int32
+	Status         string
+	Origin         string
+	Tainted        bool
+	RunID          *int64
+	OpID           string
+	ConversationID *int64
+	FromSeq        *int32
+	ToSeq          *int32
+	EventTime      *time.Time
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+}
+
+type MemoryRevision struct {
+	WorkspaceID    int64
+	MemoryID       int64
+	Version        int32
+	Action         string
+	Content        string
+	Origin         string
+	Tainted        bool
+	RunID          *int64
+	OpID           string
+	ConversationID *int64
+	FromSeq        *int32
+	ToSeq          *int32
+	CreatedAt      time.Time
+}
+
+type PendingMemory struct {
+	WorkspaceID    int64
+	ID             int64
+	Type           string
+	Operations     json.RawMessage
+	Base           json.RawMessage
+	Adds           int32
+	Gist           string
+	Risk           []string
+	Reason         string
+	Origin         string
+	Tainted        bool
+	RunID          *int64
+	OpID           string
+	ConversationID *int64
+	FromSeq        *int32
+	ToSeq          *int32
+	State          string
+	CreatedAt      time.Time
+	ExpiresAt      time.Time
+	DecidedAt      *time.Time
 }
 
 type PendingWrite struct {
@@ -81,6 +143,7 @@ type Run struct {
 	CreatedAt      time.Time
 	StartedAt      *time.Time
 	EndedAt        *time.Time
+	OpenedAt       time.Time
 	SessionID      *int64
 }
 
@@ -99,6 +162,21 @@ type Skill struct {
 	LastUsedAt  *time.Time
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
+	Category    string
+}
+
+type SoulVersion struct {
+	WorkspaceID    int64
+	Version        int32
+	Content        string
+	Action         string
+	Origin         string
+	RunID          *int64
+	OpID           string
+	ConversationID *int64
+	FromSeq        *int32
+	ToSeq          *int32
+	CreatedAt      time.Time
 }
 
 type Turn struct {

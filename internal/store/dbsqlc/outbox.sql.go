@@ -11,22 +11,6 @@ import (
 	"time"
 )
 
-const OutboxAge = `-- name: OutboxAge :one
-select count(*) as rows, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest_seconds from outbox
-`
-
-type OutboxAgeRow struct {
-	Rows          int64
-	OldestSeconds float64
-}
-
-func (q *Queries) OutboxAge(ctx context.Context) (OutboxAgeRow, error) {
-	row := q.db.QueryRow(ctx, OutboxAge)
-	var i OutboxAgeRow
-	err := row.Scan(&i.Rows, &i.OldestSeconds)
-	return i, err
-}
-
 const OutboxClaim = `-- name: OutboxClaim :many
 with due as (
   select id from outbox where due_at <= now() order by due_at limit $1 for update skip locked

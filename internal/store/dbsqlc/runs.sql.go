@@ -12,7 +12,7 @@ import (
 )
 
 const RunByKey = `-- name: RunByKey :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, session_id from runs where workspace_id = $1 and kind = $2 and business_key = $3
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, opened_at, session_id from runs where workspace_id = $1 and kind = $2 and business_key = $3
 order by generation desc limit 1
 `
 
@@ -43,6 +43,7 @@ func (q *Queries) RunByKey(ctx context.Context, arg RunByKeyParams) (Run, error)
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.EndedAt,
+		&i.OpenedAt,
 		&i.SessionID,
 	)
 	return i, err
@@ -76,7 +77,7 @@ func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) (int64, error) {
 }
 
 const RunGet = `-- name: RunGet :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, session_id from runs where workspace_id = $1 and id = $2
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, opened_at, session_id from runs where workspace_id = $1 and id = $2
 `
 
 type RunGetParams struct {
@@ -105,6 +106,7 @@ func (q *Queries) RunGet(ctx context.Context, arg RunGetParams) (Run, error) {
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.EndedAt,
+		&i.OpenedAt,
 		&i.SessionID,
 	)
 	return i, err
@@ -145,7 +147,7 @@ func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (int64, er
 }
 
 const RunLock = `-- name: RunLock :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, session_id from runs where workspace_id = $1 and id = $2 for no key update
+select id from runs where workspace_id = $1 and id = $2 for no key update
 `
 
 type RunLockParams struct {
@@ -153,34 +155,64 @@ type RunLockParams struct {
 	ID          int64
 }
 
-func (q *Queries) RunLock(ctx context.Context, arg RunLockParams) (Run, error) {
+func (q *Queries) RunLock(ctx context.Context, arg RunLockParams) (int64, error) {
 	row := q.db.QueryRow(ctx, RunLock, arg.WorkspaceID, arg.ID)
-	var i Run
+	var id int64
+	err := row.Scan(&id)
+	return id, err
+}
+
+const RunProgress = `-- name: RunProgress :one
+select r.status, r.outcome, r.attempt, t.keys::text[] as keys, t.names::text[] as names, t.stages::text[] as stages, t.outcomes::text[] as outcomes,
+  c.calls::bigint as calls, c.tokens::bigint as tokens
+from runs r, lateral (
+  select coalesce(array_agg(x.task_key order by x.position), '{}') as keys, coalesce(array_agg(x.name order by x.position), '{}') as names,
+    coalesce(array_agg(x.stage order by x.position), '{}') as stages, coalesce(array_agg(x.outcome order by x.position), '{}') as outcomes
+  from distill_tasks x where x.workspace_id = r.workspace_id and x.run_id = r.id
+) t, lateral (
+  select count(*) as calls, coalesce(sum(y.input_tokens + y.output_tokens), 0) as tokens from llm_calls y where y.workspace_id = r.workspace_id and y.run_id = r.id
+) c
+where r.workspace_id = $1 and r.id = $2
+`
+
+type RunProgressParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+type RunProgressRow struct {
+	Status   string
+	Outcome  string
+	Attempt  int32
+	Keys     []string
+	Names    []string
+	Stages   []string
+	Outcomes []string
+	Calls    int64
+	Tokens   int64
+}
+
+// What changes while a run is watched, small enough to be asked several times a
+// second by everybody who watches.
+func (q *Queries) RunProgress(ctx context.Context, arg RunProgressParams) (RunProgressRow, error) {
+	row := q.db.QueryRow(ctx, RunProgress, arg.WorkspaceID, arg.ID)
+	var i RunProgressRow
 	err := row.Scan(
-		&i.WorkspaceID,
-		&i.ID,
-		&i.Kind,
-		&i.BusinessKey,
-		&i.Generation,
-		&i.Attempt,
-		&i.ArgsSha,
-		&i.ConversationID,
-		&i.Spec,
 		&i.Status,
 		&i.Outcome,
-		&i.Reason,
-		&i.Result,
-		&i.WorkflowID,
-		&i.CreatedAt,
-		&i.StartedAt,
-		&i.EndedAt,
-		&i.SessionID,
+		&i.Attempt,
+		&i.Keys,
+		&i.Names,
+		&i.Stages,
+		&i.Outcomes,
+		&i.Calls,
+		&i.Tokens,
 	)
 	return i, err
 }
 
 const RunReopen = `-- name: RunReopen :execrows
-update runs set status = 'accepted', outcome = '', reason = '', attempt = attempt + 1, workflow_id = $1, ended_at = null
+update runs set status = 'accepted', outcome = '', reason = '', attempt = attempt + 1, workflow_id = $1, opened_at = now(), ended_at = null
 where workspace_id = $2 and id = $3 and status = 'ended' and attempt = $4
 `
 
@@ -204,6 +236,22 @@ func (q *Queries) RunReopen(ctx context.Context, arg RunReopenParams) (int64, er
 	return result.RowsAffected(), nil
 }
 
+const RunSpec = `-- name: RunSpec :one
+select spec from runs where workspace_id = $1 and id = $2
+`
+
+type RunSpecParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+func (q *Queries) RunSpec(ctx context.Context, arg RunSpecParams) (json.RawMessage, error) {
+	row := q.db.QueryRow(ctx, RunSpec, arg.WorkspaceID, arg.ID)
+	var spec json.RawMessage
+	err := row.Scan(&spec)
+	return spec, err
+}
+
 const RunStart = `-- name: RunStart :execrows
 update runs set status = 'running', started_at = coalesce(started_at, now())
 where workspace_id = $1 and id = $2 and status <> 'ended'
@@ -220,6 +268,61 @@ func (q *Queries) RunStart(ctx context.Context, arg RunStartParams) (int64, erro
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const RunState = `-- name: RunState :one
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, status, outcome, reason, result, workflow_id,
+  created_at, started_at, ended_at
+from runs where workspace_id = $1 and id = $2
+`
+
+type RunStateParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+type RunStateRow struct {
+	WorkspaceID    int64
+	ID             int64
+	Kind           string
+	BusinessKey    string
+	Generation     int32
+	Attempt        int32
+	ArgsSha        []byte
+	ConversationID *int64
+	Status         string
+	Outcome        string
+	Reason         string
+	Result         json.RawMessage
+	WorkflowID     string
+	CreatedAt      time.Time
+	StartedAt      *time.Time
+	EndedAt        *time.Time
+}
+
+// Everything but the configuration, which is long and never changes.
+func (q *Queries) RunState(ctx context.Context, arg RunStateParams) (RunStateRow, error) {
+	row := q.db.QueryRow(ctx, RunState, arg.WorkspaceID, arg.ID)
+	var i RunStateRow
+	err := row.Scan(
+		&i.WorkspaceID,
+		&i.ID,
+		&i.Kind,
+		&i.BusinessKey,
+		&i.Generation,
+		&i.Attempt,
+		&i.ArgsSha,
+		&i.ConversationID,
+		&i.Status,
+		&i.Outcome,
+		&i.Reason,
+		&i.Result,
+		&i.WorkflowID,
+		&i.CreatedAt,
+		&i.StartedAt,
+		&i.EndedAt,
+	)
+	return i, err
 }
 
 const RunUsage = `-- name: RunUsage :one

@@ -12,6 +12,21 @@ import (
 	pgvector "github.com/pgvector/pgvector-go"
 )
 
+const DocDrop = `-- name: DocDrop :exec
+delete from search_docs where workspace_id = $1 and doc = $2
+`
+
+type DocDropParams struct {
+	WorkspaceID int64
+	Doc         int64
+}
+
+// The vector follows by its reference.
+func (q *Queries) DocDrop(ctx context.Context, arg DocDropParams) error {
+	_, err := q.db.Exec(ctx, DocDrop, arg.WorkspaceID, arg.Doc)
+	return err
+}
+
 const DocGet = `-- name: DocGet :one
 select doc, terms from search_docs where workspace_id = $1 and kind = $2 and owner_id = $3 for update
 `
@@ -240,7 +255,7 @@ func (q *Queries) SearchRanked(ctx context.Context, arg SearchRankedParams) ([]S
 const SearchSkills = `-- name: SearchSkills :many
 select coalesce(r.doc, 0)::bigint as doc, coalesce(r.lexical, 0)::float8 as lexical, coalesce(r.hits, 0)::int as hits, coalesce(r.terms, 0)::int as terms,
   coalesce(r.cosine, 0)::float8 as cosine, coalesce(r.score, 0)::float8 as score, (s.name = $1::text)::boolean as named,
-  s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
+  s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
 from cairn.rank_docs($2::bigint, 'skill', $3::text[], $4::int[], $5::halfvec, $6::smallint, $7::int) r
 full join (select n.id from skills n where n.workspace_id = $2 and n.name = $1::text and n.status = any($3::text[])) exact on exact.id = r.owner_id
 join skills s on s.workspace_id = $2 and s.id = coalesce(r.owner_id, exact.id)
@@ -269,6 +284,7 @@ type SearchSkillsRow struct {
 	Named       bool
 	ID          int64
 	Name        string
+	Category    string
 	Status      string
 	HeadVersion int32
 	Pinned      bool
@@ -312,6 +328,7 @@ func (q *Queries) SearchSkills(ctx context.Context, arg SearchSkillsParams) ([]S
 			&i.Named,
 			&i.ID,
 			&i.Name,
+			&i.Category,
 			&i.Status,
 			&i.HeadVersion,
 			&i.Pinned,

@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -95,7 +96,7 @@ func (q *Queries) SkillAdvance(ctx context.Context, arg SkillAdvanceParams) (int
 }
 
 const SkillByName = `-- name: SkillByName :one
-select workspace_id, id, name, status, head_version, pinned, origin, eta, trials, passes, uses, last_used_at, created_at, updated_at from skills where workspace_id = $1 and name = $2
+select workspace_id, id, name, status, head_version, pinned, origin, eta, trials, passes, uses, last_used_at, created_at, updated_at, category from skills where workspace_id = $1 and name = $2
 `
 
 type SkillByNameParams struct {
@@ -121,12 +122,13 @@ func (q *Queries) SkillByName(ctx context.Context, arg SkillByNameParams) (Skill
 		&i.LastUsedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Category,
 	)
 	return i, err
 }
 
 const SkillGet = `-- name: SkillGet :one
-select s.workspace_id, s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.trials, s.passes, s.uses, s.last_used_at, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
+select s.workspace_id, s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.trials, s.passes, s.uses, s.last_used_at, s.created_at, s.updated_at, s.category, v.description, v.lang, v.degraded, p.key as package_key
 from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
 where s.workspace_id = $1 and s.id = $2
@@ -152,6 +154,7 @@ type SkillGetRow struct {
 	LastUsedAt  *time.Time
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
+	Category    string
 	Description string
 	Lang        string
 	Degraded    []string
@@ -176,6 +179,7 @@ func (q *Queries) SkillGet(ctx context.Context, arg SkillGetParams) (SkillGetRow
 		&i.LastUsedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Category,
 		&i.Description,
 		&i.Lang,
 		&i.Degraded,
@@ -207,22 +211,37 @@ func (q *Queries) SkillInsert(ctx context.Context, arg SkillInsertParams) (int64
 	return id, err
 }
 
-const SkillsList = `-- name: SkillsList :many
-select s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
-from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
-join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
-where s.workspace_id = $1 and ($2::boolean or s.status in ('active', 'candidate')) order by s.updated_at desc, s.id limit $3
+const SkillsLock = `-- name: SkillsLock :exec
+select pg_advisory_xact_lock(4, hashint8($1::bigint))
 `
 
-type SkillsListParams struct {
-	WorkspaceID int64
-	AllStates   bool
-	MaxRows     int32
+func (q *Queries) SkillsLock(ctx context.Context, workspaceID int64) error {
+	_, err := q.db.Exec(ctx, SkillsLock, workspaceID)
+	return err
 }
 
-type SkillsListRow struct {
+const SkillsPage = `-- name: SkillsPage :many
+select s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
+from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
+join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
+where s.workspace_id = $1 and s.status = any($2::text[]) and (s.category, s.name) > ($3::text, $4::text)
+  and ($5::text = '' or position(lower($5::text) in lower(s.name || chr(10) || v.description)) > 0)
+order by s.category, s.name limit $6
+`
+
+type SkillsPageParams struct {
+	WorkspaceID   int64
+	States        []string
+	AfterCategory string
+	AfterName     string
+	Holds         string
+	MaxRows       int32
+}
+
+type SkillsPageRow struct {
 	ID          int64
 	Name        string
+	Category    string
 	Status      string
 	HeadVersion int32
 	Pinned      bool
@@ -237,18 +256,27 @@ type SkillsListRow struct {
 	PackageKey  string
 }
 
-func (q *Queries) SkillsList(ctx context.Context, arg SkillsListParams) ([]SkillsListRow, error) {
-	rows, err := q.db.Query(ctx, SkillsList, arg.WorkspaceID, arg.AllStates, arg.MaxRows)
+// A page of the list, after the place where the page before it ended.
+func (q *Queries) SkillsPage(ctx context.Context, arg SkillsPageParams) ([]SkillsPageRow, error) {
+	rows, err := q.db.Query(ctx, SkillsPage,
+		arg.WorkspaceID,
+		arg.States,
+		arg.AfterCategory,
+		arg.AfterName,
+		arg.Holds,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []SkillsListRow
+	var items []SkillsPageRow
 	for rows.Next() {
-		var i SkillsListRow
+		var i SkillsPageRow
 		if err := rows.Scan(
 			&i.ID,
 			&i.Name,
+			&i.Category,
 			&i.Status,
 			&i.HeadVersion,
 			&i.Pinned,
@@ -270,15 +298,6 @@ func (q *Queries) SkillsList(ctx context.Context, arg SkillsListParams) ([]Skill
 		return nil, err
 	}
 	return items, nil
-}
-
-const SkillsLock = `-- name: SkillsLock :exec
-select pg_advisory_xact_lock(4, hashint8($1::bigint))
-`
-
-func (q *Queries) SkillsLock(ctx context.Context, workspaceID int64) error {
-	_, err := q.db.Exec(ctx, SkillsLock, workspaceID)
-	return err
 }
 
 const SourcesGet = `-- name: SourcesGet :many
@@ -346,7 +365,7 @@ func (q *Queries) SourcesPut(ctx context.Context, arg SourcesPutParams) error {
 }
 
 const VersionGet = `-- name: VersionGet :one
-select v.workspace_id, v.skill_id, v.version, v.base_version, v.run_id, v.task_key, v.display_name, v.description, v.body, v.lang, v.content_sha256, v.package_sha256, v.origin, v.change_summary, v.model, v.prompt_sha256, v.degraded, v.violations, v.created_at, v.risk, v.redactions, s.name, s.status, s.head_version, s.created_at as skill_created_at, p.key as package_key, p.bytes as package_bytes
+select v.workspace_id, v.skill_id, v.version, v.base_version, v.run_id, v.task_key, v.display_name, v.description, v.body, v.lang, v.content_sha256, v.package_sha256, v.origin, v.change_summary, v.model, v.prompt_sha256, v.degraded, v.violations, v.created_at, v.risk, v.redactions, v.quality, v.extra, v.restores, s.name, s.status, s.head_version, s.created_at as skill_created_at, p.key as package_key, p.bytes as package_bytes
 from skill_versions v join skills s on s.workspace_id = v.workspace_id and s.id = v.skill_id
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
 where v.workspace_id = $1 and v.skill_id = $2 and v.version = $3
@@ -380,6 +399,9 @@ type VersionGetRow struct {
 	CreatedAt      time.Time
 	Risk           []string
 	Redactions     int32
+	Quality        json.RawMessage
+	Extra          json.RawMessage
+	Restores       int32
 	Name           string
 	Status         string
 	HeadVersion    int32
@@ -413,6 +435,9 @@ func (q *Queries) VersionGet(ctx context.Context, arg VersionGetParams) (Version
 		&i.CreatedAt,
 		&i.Risk,
 		&i.Redactions,
+		&i.Quality,
+		&i.Extra,
+		&i.Restores,
 		&i.Name,
 		&i.Status,
 		&i.HeadVersion,
@@ -425,9 +450,9 @@ func (q *Queries) VersionGet(ctx context.Context, arg VersionGetParams) (Version
 
 const VersionInsert = `-- name: VersionInsert :exec
 insert into skill_versions (workspace_id, skill_id, version, base_version, run_id, task_key, display_name, description, body, lang, content_sha256, package_sha256,
-  origin, change_summary, model, prompt_sha256, degraded, violations, risk, redactions)
+  origin, change_summary, model, prompt_sha256, degraded, violations, risk, redactions, quality, extra, restores)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-  $13, $14, $15, $16, $17, $18, $19, $20)
+  $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
 `
 
 type VersionInsertParams struct {
@@ -451,6 +476,9 @@ type VersionInsertParams struct {
 	Violations    []string
 	Risk          []string
 	Redactions    int32
+	Quality       json.RawMessage
+	Extra         json.RawMessage
+	Restores      int32
 }
 
 func (q *Queries) VersionInsert(ctx context.Context, arg VersionInsertParams) error {
@@ -475,6 +503,9 @@ func (q *Queries) VersionInsert(ctx context.Context, arg VersionInsertParams) er
 		arg.Violations,
 		arg.Risk,
 		arg.Redactions,
+		arg.Quality,
+		arg.Extra,
+		arg.Restores,
 	)
 	return err
 }

@@ -117,16 +117,17 @@ func (q *Queries) WorkspaceSettings(ctx context.Context, workspaceID int64) (Wor
 }
 
 const WorkspaceSettingsSet = `-- name: WorkspaceSettingsSet :execrows
-update workspaces set settings = $1 where id = $2
+update workspaces set settings = $1, time_zone = coalesce(nullif($2::text, ''), time_zone) where id = $3
 `
 
 type WorkspaceSettingsSetParams struct {
 	Settings    json.RawMessage
+	TimeZone    string
 	WorkspaceID int64
 }
 
 func (q *Queries) WorkspaceSettingsSet(ctx context.Context, arg WorkspaceSettingsSetParams) (int64, error) {
-	result, err := q.db.Exec(ctx, WorkspaceSettingsSet, arg.Settings, arg.WorkspaceID)
+	result, err := q.db.Exec(ctx, WorkspaceSettingsSet, arg.Settings, arg.TimeZone, arg.WorkspaceID)
 	if err != nil {
 		return 0, err
 	}

@@ -32,7 +32,7 @@ type Argument struct {
 var (
 	readers, checkers = Words("readers"), Words("checkers")
 
-	failure = regexp.MustCompile(`(?i)^\W*(?:error|exception|traceback|failed|failure|fatal|错误|失败|出错|异常)|^\s*\{\s*"(?:error|exception)"\s*:\s*["{]`)
+	failure = regexp.MustCompile(`(?i)^\W*(?:error|exception|traceback|failed|failure|fatal|错误|失败|出错|异常)|^\s*\{\s*"(?:error|exception)"\s*:\s*["{]|^\s*\{[^{}]*"ok"\s*:\s*false`)
 	agreed  = regexp.MustCompile(`(?i)^\W*(?:yes|yep|yeah|sure|ok|okay|confirm|i confirm|correct|go ahead|please (?:proceed|go|do)|that (?:works|sounds|looks)|sounds good|absolutely|对|好|是的|确认|可以|同意|没问题|行)`)
 	owner   = regexp.MustCompile(`^.*(?:[./:]|__)`)
 	humps   = regexp.MustCompile(`(\p{Ll})(\p{Lu})|[_-]`)
@@ -56,7 +56,7 @@ func Calls(messages []prompt.Message) []Call {
 		open := slices.IndexFunc(calls, func(c Call) bool { return !c.Answered && (m.Name == "" || c.Tool == m.Name) })
 		if m.Role == "tool" && open >= 0 {
 			c := &calls[open]
-			c.Result, c.Answered, c.Failed = m.Content, true, failure.MatchString(m.Content)
+			c.Result, c.Answered, c.Failed = m.Content, true, Fails(m.Content)
 		}
 	}
 	// A thought has no effect and no answer: it is no step of a method.
@@ -97,22 +97,37 @@ func (c Call) List() []Argument {
 		if top {
 			a.Kind = cmp.Or(kinds[raw[0]], "number")
 		}
-		for _, found := range value.FindAllStringSubmatch(string(raw), -1) {
-			if found[2] == "" {
-				a.Leaves = append(a.Leaves, unquote(found[0]))
-			}
-		}
+		a.Leaves = leaves(string(raw))
 		out = append(out, a)
 	}
 	return out
 }
 
+// leaves are the scalar values of a JSON text.
+func leaves(text string) (out []string) {
+	for _, found := range value.FindAllStringSubmatch(text, -1) {
+		if found[2] == "" {
+			out = append(out, unquote(found[0]))
+		}
+	}
+	return out
+}
+
+// Texts are the lines of a tool's result, of JSON those of its values.
+func Texts(result string) []string {
+	if json.Valid([]byte(result)) {
+		result = strings.Join(leaves(result), "\n")
+	}
+	return Lines(result)
+}
+
+// Fails reports whether a tool's result says that the call failed.
+func Fails(result string) bool { return failure.MatchString(result) }
+
 // unquote reads a scalar of JSON text as text.
 func unquote(scalar string) string {
-	var text string
-	if json.Unmarshal([]byte(scalar), &text) != nil {
-		return scalar // a number or a boolean
-	}
+	text := scalar
+	_ = json.Unmarshal([]byte(scalar), &text) // a number or a boolean stays as it is
 	return text
 }
 

@@ -70,10 +70,13 @@ func terms(text string) []term {
 }
 
 // Terms are the stems of a text's content words.
-func Terms(text string) []string {
-	var out []string
-	for _, t := range terms(text) {
-		out = append(out, t.stem)
+func Terms(text string) []string { return Each(terms(text), func(t term) string { return t.stem }) }
+
+// Each gives what f makes of each item.
+func Each[T, R any](items []T, f func(T) R) []R {
+	var out []R
+	for _, item := range items {
+		out = append(out, f(item))
 	}
 	return out
 }

@@ -1,0 +1,67 @@
+package deploy_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"cairn/internal/devstack"
+	"cairn/internal/devstack/devtest"
+	"cairn/internal/flow"
+)
+
+// temporalTool is the folder of the program `temporal`, as admin-tools has it.
+func temporalTool(t *testing.T) string {
+	t.Helper()
+	if path, err := exec.LookPath("temporal"); err == nil {
+		return filepath.Dir(path)
+	}
+	cache, err := devstack.Cache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, _ := filepath.Glob(filepath.Join(cache, "temporal-v*", "temporal"))
+	if len(found) == 0 {
+		t.Skip("namespace.sh was NOT run: there is no program temporal here")
+	}
+	return filepath.Dir(found[len(found)-1])
+}
+
+// The job runs at every start, and makes what is missing.
+func TestTheNamespaceJobMakesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	address := devtest.Stack(t).TemporalAddress
+	namespace := fmt.Sprintf("deploy-%x", time.Now().UnixNano())
+	tool := temporalTool(t)
+	for range 2 {
+		c := exec.CommandContext(t.Context(), "sh", "temporal/namespace.sh")
+		c.Env = []string{"PATH=" + tool + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TEMPORAL_ADDRESS=" + address, "TEMPORAL_NAMESPACE=" + namespace, "PAUSE=1"}
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		} else if strings.Contains(string(out), "did not succeed") {
+			t.Logf("%s", out)
+		}
+	}
+	server, err := client.Dial(client.Options{HostPort: address, Namespace: namespace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	made, err := server.OperatorService().ListSearchAttributes(t.Context(), &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range flow.SearchAttributes() {
+		if made.CustomAttributes[name] != enums.INDEXED_VALUE_TYPE_KEYWORD {
+			t.Errorf("%s is %v", name, made.CustomAttributes[name])
+		}
+	}
+}

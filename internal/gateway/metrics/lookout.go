@@ -1,0 +1,60 @@
+package metrics
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"cairn/internal/store"
+)
+
+var (
+	runsOpen     = ofKind("cairn_runs_open", "Runs that have not ended.")
+	runsOldest   = ofKind("cairn_runs_open_oldest_seconds", "For how long the oldest open run has been open.")
+	rowsOwed     = ofKind("cairn_outbox_rows", "What was accepted and is not done yet.")
+	oldestOwed   = ofKind("cairn_outbox_oldest_seconds", "Age of the oldest row of the outbox.")
+	callsUnknown = prometheus.NewDesc("cairn_model_calls_unknown", "Model calls in flight at a crash and not sent again: perhaps paid.", nil, nil)
+	databaseUp   = prometheus.NewDesc("cairn_database_up", "Whether the database answered this scrape.", nil, nil)
+)
+
+func ofKind(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, []string{"kind"}, nil)
+}
+
+// scrapePatience is how long a scrape waits for the database.
+const scrapePatience = 2 * time.Second
+
+// lookout asks when it is scraped, one statement.
+type lookout struct{ Lookout }
+
+func (l lookout) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{runsOpen, runsOldest, rowsOwed, oldestOwed, callsUnknown, databaseUp} {
+		out <- d
+	}
+}
+
+func (l lookout) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
+	defer cancel()
+	show := func(d *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	seen, err := l.Attention(ctx)
+	if err != nil { // old numbers would look like new ones
+		show(databaseUp, 0)
+		return
+	}
+	waiting := func(count, oldest *prometheus.Desc, kind string, w store.Waiting) {
+		show(count, float64(w.Count), kind)
+		show(oldest, w.Oldest.Seconds(), kind)
+	}
+	for kind, w := range seen.Runs {
+		waiting(runsOpen, runsOldest, string(kind), w)
+	}
+	for kind, w := range seen.Duties {
+		waiting(rowsOwed, oldestOwed, kind, w)
+	}
+	show(callsUnknown, float64(seen.UnknownCalls))
+	show(databaseUp, 1)
+}

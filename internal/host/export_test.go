@@ -1,0 +1,4 @@
+package host
+
+// Waiting is what the log says while Serve waits.
+const Waiting = waiting

@@ -1,0 +1,181 @@
+package remember
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"cairn/internal/agent"
+	"cairn/internal/fault"
+	"cairn/internal/memory"
+)
+
+// ListArgs choose what is listed.
+type ListArgs struct {
+	Store string `json:"store,omitempty"` // core or profile; empty for both
+	All   bool   `json:"all,omitempty"`   // removed and quarantined ones, too
+	Limit int    `json:"limit,omitempty"` // 0 means 1,000
+}
+
+// Listing is what is remembered, in the order of its making.
+type Listing struct {
+	Entries []memory.Entry      `json:"entries"`
+	Usage   map[memory.Type]int `json:"usage_percent"` // of the prompt memories that were listed
+}
+
+const listLimit = 1000
+
+// List lists the prompt memories. A person sees what is stored; anybody else
+// what a prompt would show.
+func (k *Keeper) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing, error) {
+	types := memory.PromptTypes
+	if in.Store != "" {
+		t, err := storeOf(in.Store)
+		if err != nil {
+			return Listing{}, err
+		}
+		types = []memory.Type{t}
+	}
+	if in.Limit < 0 {
+		return Listing{}, fault.Newf(fault.InvalidArgument, "limit is %d, and cannot be below 0", in.Limit)
+	}
+	if in.Limit == 0 {
+		in.Limit = listLimit
+	}
+	out := Listing{Usage: map[memory.Type]int{}}
+	err := k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
+		chosen, err := tx.Settings(ctx)
+		if err != nil {
+			return err
+		}
+		for _, t := range types {
+			active, err := tx.Memories(ctx, []memory.Type{t}, false, maxEntries)
+			if err != nil {
+				return err
+			}
+			runes := 0
+			for _, e := range active {
+				runes += utf8.RuneCountInString(e.Content)
+			}
+			out.Usage[t] = memory.Usage(runes, budget(chosen, t))
+		}
+		out.Entries, err = tx.Memories(ctx, types, in.All, in.Limit)
+		return err
+	})
+	for i := range out.Entries {
+		show(a, &out.Entries[i])
+	}
+	return out, err
+}
+
+// Get reads one entry, whatever its status.
+func (k *Keeper) Get(ctx context.Context, a agent.Actor, id string) (e memory.Entry, err error) {
+	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
+		e, err = tx.Memory(ctx, id)
+		return err
+	})
+	show(a, &e)
+	return e, err
+}
+
+// History lists what an entry has said, the latest first.
+func (k *Keeper) History(ctx context.Context, a agent.Actor, id string, max int) (out []memory.Revision, err error) {
+	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
+		if _, err := tx.Memory(ctx, id); err != nil {
+			return err
+		}
+		out, err = tx.MemoryHistory(ctx, id, max)
+		return err
+	})
+	if a.Origin != agent.OriginUser {
+		for i := range out {
+			out[i].Content = sanitise("memory", id, out[i].Content)
+		}
+	}
+	return out, err
+}
+
+func show(a agent.Actor, e *memory.Entry) {
+	if a.Origin != agent.OriginUser {
+		e.Content = sanitise(string(e.Type), e.ID, e.Content)
+	}
+}
+
+// SearchArgs look something up.
+type SearchArgs struct {
+	Query   string   `json:"query" jsonschema:"what is looked for, in a few words, or the id of a memory"`
+	K       int      `json:"k,omitempty" jsonschema:"how many at most"`
+	Sources []string `json:"sources,omitempty" jsonschema:"memory for lasting facts, notes for what happened on a day; both when left out"`
+}
+
+// SearchResult has the best first. It is empty when nothing is near enough.
+type SearchResult struct {
+	Results []Remembered `json:"results"`
+}
+
+// Remembered is a memory that answers a query.
+type Remembered struct {
+	ID        string      `json:"id"`
+	Type      memory.Type `json:"type"`
+	Content   string      `json:"content"`
+	Score     float64     `json:"score"`
+	Source    *Source     `json:"source,omitempty" jsonschema:"messages that it comes from"`
+	UpdatedAt time.Time   `json:"updated_at"`
+}
+
+// Source is a range of messages, both ends included.
+type Source struct {
+	Conversation string `json:"conversation"`
+	FromSeq      int    `json:"from_seq"`
+	ToSeq        int    `json:"to_seq"`
+}
+
+const (
+	usualResults = 6
+	// MostResults and QueryRunes bound a search.
+	MostResults = 50
+	QueryRunes  = 1000
+)
+
+// sources are the types of memories that each source has.
+var sources = map[string][]memory.Type{"memory": memory.PromptTypes, "notes": {memory.Note}}
+
+// Search finds memories by words and meaning. What has little to do with the
+// query is left out.
+func (k *Keeper) Search(ctx context.Context, a agent.Actor, in SearchArgs) (SearchResult, error) {
+	out := SearchResult{Results: []Remembered{}}
+	if n := utf8.RuneCountInString(in.Query); strings.TrimSpace(in.Query) == "" || n > QueryRunes {
+		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", QueryRunes, n), "look for a few words")
+	}
+	if in.K == 0 {
+		in.K = usualResults
+	}
+	if in.K < 1 || in.K > MostResults {
+		return out, fault.Newf(fault.InvalidArgument, "k is %d, and must be 1 to %d", in.K, MostResults)
+	}
+	if len(in.Sources) == 0 {
+		in.Sources = []string{"memory", "notes"}
+	}
+	var types []memory.Type
+	for _, s := range in.Sources {
+		if len(sources[s]) == 0 {
+			return out, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no source %q", s), "use memory or notes")
+		}
+		types = append(types, sources[s]...)
+	}
+	found, err := k.Finder.Memories(ctx, a.Workspace, in.Query, types, in.K)
+	if err != nil {
+		return out, fmt.Errorf("memory_search: %w", err)
+	}
+	for _, f := range found {
+		show(a, &f.Entry)
+		r := Remembered{ID: f.Entry.ID, Type: f.Entry.Type, Content: f.Entry.Content, Score: f.Score, UpdatedAt: f.Entry.UpdatedAt}
+		if e := f.Entry.Evidence; e != nil {
+			r.Source = &Source{Conversation: f.Conversation, FromSeq: e.FromSeq, ToSeq: e.ToSeq}
+		}
+		out.Results = append(out.Results, r)
+	}
+	return out, nil
+}

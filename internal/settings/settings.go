@@ -1,0 +1,151 @@
+// Package settings is what a workspace may choose for itself: one JSON document
+// in its row, of which it holds only what differs from the defaults.
+//
+//	s, err := settings.Read(row)      // absent members have their defaults
+//	s.Limits.CoreRunes = 4000
+//	row, err = settings.Write(s)      // {"limits":{"core_runes":4000}}
+package settings
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+	_ "time/tzdata" // a machine without zone files knows the same zones
+
+	"cairn/internal/fault"
+	"cairn/internal/nudge"
+)
+
+// Settings of a workspace.
+type Settings struct {
+	TokensPerDay  int64         `json:"tokens_per_day"` // 0 means no limit
+	MicrosPerDay  int64         `json:"micros_per_day"` // micro-dollars, 0 means no limit
+	WriteApproval WriteApproval `json:"write_approval"`
+	Nudge         Nudge         `json:"nudge"`
+	Limits        Limits        `json:"limits"`
+	QuietHours    QuietHours    `json:"quiet_hours"`
+	TimeZone      string        `json:"-"` // IANA name; a column of its own
+}
+
+// WriteApproval says whose writes wait for a person.
+type WriteApproval struct {
+	Memory Gate `json:"memory"`
+	Skills Gate `json:"skills"` // autonomous is about changes of existing skills: making one waits only with all
+}
+
+// Nudge is when a conversation is reviewed in the background.
+type Nudge = nudge.Settings
+
+// Limits bound what a workspace keeps and how fast it is written.
+type Limits struct {
+	ActiveSkills              int `json:"active_skills"`
+	SkillWritesHour           int `json:"skill_writes_hour"`
+	AutonomousSkillWritesHour int `json:"autonomous_skill_writes_hour"`
+	CoreRunes                 int `json:"core_runes"`
+	ProfileRunes              int `json:"profile_runes"`
+}
+
+// QuietHours are a time of day, in the workspace's time zone, in which nothing
+// starts by itself. Empty for none; From after To goes over midnight.
+type QuietHours struct {
+	From string `json:"from"` // 15:04
+	To   string `json:"to"`
+}
+
+// Default is what a workspace has that chose nothing.
+func Default() Settings {
+	return Settings{
+		WriteApproval: WriteApproval{Memory: GateOff, Skills: GateAutonomous},
+		Nudge:         nudge.Default(),
+		Limits:        Limits{ActiveSkills: 300, SkillWritesHour: 30, AutonomousSkillWritesHour: 6, CoreRunes: 2200, ProfileRunes: 1375},
+		TimeZone:      "UTC",
+	}
+}
+
+// Read decodes a stored document. Members that are absent have their defaults;
+// members that this program does not know are left out.
+func Read(raw json.RawMessage) (Settings, error) {
+	s := Default()
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return s, nil
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return Settings{}, fmt.Errorf("decode the settings: %w", err)
+	}
+	return s, nil
+}
+
+// Write encodes what differs from the defaults, so that a default that changes
+// later changes for everybody who did not choose.
+func Write(s Settings) (json.RawMessage, error) {
+	chosen, err := document(s)
+	if err != nil {
+		return nil, err
+	}
+	usual, err := document(Default())
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(difference(chosen, usual))
+}
+
+func document(s Settings) (out map[string]any, err error) {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("encode the settings: %w", err)
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber() // a limit is a whole number of any size
+	err = d.Decode(&out)
+	return out, err
+}
+
+// difference is the members of chosen that usual does not have alike.
+func difference(chosen, usual map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, v := range chosen {
+		inner, nested := v.(map[string]any)
+		if !nested {
+			if !reflect.DeepEqual(v, usual[name]) {
+				out[name] = v
+			}
+			continue
+		}
+		usualInner, _ := usual[name].(map[string]any)
+		if d := difference(inner, usualInner); len(d) > 0 {
+			out[name] = d
+		}
+	}
+	return out
+}
+
+// Validate names the member that cannot be meant.
+func (s Settings) Validate() error {
+	for name, n := range map[string]int64{"tokens_per_day": s.TokensPerDay, "micros_per_day": s.MicrosPerDay, "nudge.every": int64(s.Nudge.Every), "nudge.tool_iters": int64(s.Nudge.ToolIters),
+		"nudge.daily_cap": int64(s.Nudge.DailyCap), "limits.active_skills": int64(s.Limits.ActiveSkills), "limits.skill_writes_hour": int64(s.Limits.SkillWritesHour),
+		"limits.autonomous_skill_writes_hour": int64(s.Limits.AutonomousSkillWritesHour), "limits.core_runes": int64(s.Limits.CoreRunes), "limits.profile_runes": int64(s.Limits.ProfileRunes)} {
+		if n < 0 {
+			return fault.Newf(fault.InvalidArgument, "%s is %d, and cannot be below 0", name, n)
+		}
+	}
+	for name, g := range map[string]Gate{"memory": s.WriteApproval.Memory, "skills": s.WriteApproval.Skills} {
+		if !g.known() {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("write_approval.%s is %q", name, g), "use off, autonomous or all")
+		}
+	}
+	if (s.QuietHours.From == "") != (s.QuietHours.To == "") {
+		return fault.New(fault.InvalidArgument, "quiet_hours has one end only", "give from and to, or neither")
+	}
+	for _, clock := range []string{s.QuietHours.From, s.QuietHours.To} {
+		if _, err := time.Parse("15:04", clock); clock != "" && err != nil {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("quiet_hours has %q", clock), "write a time of day as 22:00")
+		}
+	}
+	if _, err := time.LoadLocation(s.TimeZone); err != nil || strings.EqualFold(s.TimeZone, "local") {
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no time zone %q", s.TimeZone), "use a name such as Asia/Shanghai")
+	}
+	return nil
+}

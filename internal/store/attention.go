@@ -1,0 +1,46 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cairn/internal/run"
+	"cairn/internal/store/dbsqlc"
+)
+
+// Attention is what needs a look, counted across workspaces.
+type Attention struct {
+	Runs         map[run.Kind]Waiting // open ones; each kind has an entry
+	Duties       map[string]Waiting   // rows of the outbox; each kind has an entry
+	UnknownCalls int64                // in flight at a crash and not sent again: perhaps paid
+}
+
+// Waiting is how much waits, and for how long the oldest of it has.
+type Waiting struct {
+	Count  int64
+	Oldest time.Duration // 0 when nothing waits
+}
+
+// Attention asks one statement, outside of a transaction.
+func (s *Store) Attention(ctx context.Context) (Attention, error) {
+	out := Attention{Runs: map[run.Kind]Waiting{run.Distill: {}}, Duties: map[string]Waiting{DriveRun: {}, EmbedDoc: {}}}
+	rows, err := dbsqlc.New(s.system).Attention(ctx)
+	if err != nil {
+		return out, classify("count what needs a look", err)
+	}
+	for _, r := range rows {
+		w := Waiting{Count: r.Rows, Oldest: time.Duration(r.OldestSeconds * float64(time.Second))}
+		switch r.What {
+		case "run":
+			out.Runs[run.Kind(r.Kind)] = w
+		case "duty":
+			out.Duties[r.Kind] = w
+		case "unknown call":
+			out.UnknownCalls = w.Count
+		default:
+			return out, fmt.Errorf("count what needs a look: %q is nothing we know", r.What)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,69 @@
+-- name: MemoryLock :exec
+-- Writers of one workspace follow each other: budgets, duplicates and quotas are
+-- decided on rows that stand still.
+select pg_advisory_xact_lock(6, hashint8(@workspace_id::bigint));
+
+-- name: MemoriesList :many
+select * from memories
+where workspace_id = @workspace_id and type = any(@types::text[]) and (@every_status::boolean or status = 'active')
+order by id limit @max_rows;
+
+-- name: MemoryGet :one
+select * from memories where workspace_id = @workspace_id and external_id = @external_id;
+
+-- name: MemoryInsert :one
+-- No row when the external id is taken: it is salted then.
+insert into memories (workspace_id, external_id, type, target, content, content_sha256, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time)
+values (@workspace_id, @external_id, @type, @target, @content, @content_sha256, @origin, @tainted, @run_id, @op_id, @conversation_id, @from_seq, @to_seq, sqlc.narg(event_time))
+on conflict (workspace_id, external_id) do nothing
+returning *;
+
+-- name: MemoryChange :execrows
+update memories set content = @content, content_sha256 = @content_sha256, status = @status, tainted = @tainted, op_id = @op_id, version = version + 1, updated_at = now()
+where workspace_id = @workspace_id and id = @id and version = @version and status = 'active';
+
+-- name: MemoryRevisionInsert :exec
+insert into memory_revisions (workspace_id, memory_id, version, action, content, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq)
+values (@workspace_id, @memory_id, @version, @action, @content, @origin, @tainted, @run_id, @op_id, @conversation_id, @from_seq, @to_seq);
+
+-- name: MemoryRevisions :many
+select r.* from memory_revisions r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
+where r.workspace_id = @workspace_id and m.external_id = @external_id order by r.version desc limit @max_rows;
+
+-- name: MemoryAddedByRun :one
+-- What waits for approval counts as added.
+select (
+  (select count(*) from memory_revisions r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
+    where r.workspace_id = @workspace_id and r.run_id = @run_id and r.action = 'add' and m.type = any(@types::text[]))
+  + (select coalesce(sum(p.adds), 0) from pending_memories p
+    where p.workspace_id = @workspace_id and p.run_id = @run_id and p.state = 'pending' and p.expires_at > now() and p.type = any(@types::text[]))
+)::bigint;
+
+-- name: PendingMemoryInsert :one
+insert into pending_memories (workspace_id, type, operations, base, adds, gist, risk, reason, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq)
+values (@workspace_id, @type, @operations, @base, @adds, @gist, @risk, @reason, @origin, @tainted, @run_id, @op_id, @conversation_id, @from_seq, @to_seq)
+returning id;
+
+-- name: PendingMemoryGet :one
+select * from pending_memories where workspace_id = @workspace_id and id = @id and state = 'pending' and expires_at > now() for update;
+
+-- name: PendingMemoryList :many
+select * from pending_memories where workspace_id = @workspace_id and state = 'pending' and expires_at > now() order by id limit @max_rows;
+
+-- name: PendingMemoryCount :one
+select count(*) from pending_memories where workspace_id = @workspace_id and state = 'pending' and expires_at > now();
+
+-- name: PendingMemoryDecide :execrows
+update pending_memories set state = @state, decided_at = now() where workspace_id = @workspace_id and id = @id and state = 'pending';
+
+-- name: SearchMemories :many
+-- The ranked memories, and the one whose id is the query.
+select coalesce(r.doc, 0)::bigint as doc, coalesce(r.lexical, 0)::float8 as lexical, coalesce(r.hits, 0)::int as hits, coalesce(r.terms, 0)::int as terms,
+  coalesce(r.cosine, 0)::float8 as cosine, coalesce(r.score, 0)::float8 as score, (m.external_id = @name::text)::boolean as named, sqlc.embed(m),
+  coalesce(c.external_id, '')::text as conversation
+from cairn.rank_docs(@workspace_id::bigint, 'memory', array['active'], @terms::int[], @query::halfvec, @space::smallint, @max_rows::int) r
+full join (select n.id from memories n where n.workspace_id = @workspace_id and n.external_id = @name::text and n.status = 'active') exact on exact.id = r.owner_id
+join memories m on m.workspace_id = @workspace_id and m.id = coalesce(r.owner_id, exact.id)
+left join conversations c on c.workspace_id = m.workspace_id and c.id = m.conversation_id
+where m.type = any(@types::text[])
+order by named desc, score desc, m.id;
