@@ -11,4 +11,7 @@ import (
 func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Distill, workflow.RegisterOptions{Name: flow.Distill})
 	w.RegisterWorkflowWithOptions(DistillTask, workflow.RegisterOptions{Name: flow.DistillTask})
+	w.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{Name: flow.Conversation})
+	w.RegisterWorkflowWithOptions(Turn, workflow.RegisterOptions{Name: flow.Turn})
+	w.RegisterWorkflowWithOptions(Nudge, workflow.RegisterOptions{Name: flow.Nudge})
 }

@@ -42,6 +42,8 @@ type Config struct {
 	Timeout    time.Duration `env:"CAIRN_LLM_TIMEOUT" envDefault:"120s"`       // of one request
 	Heartbeat  time.Duration `env:"CAIRN_HEARTBEAT" envDefault:"20s"`          // a worker that is silent for longer is taken for dead
 
+	ModelNudge string `env:"CAIRN_MODEL_NUDGE"` // of reviews; CAIRN_MODEL when empty
+
 	SkillsLLM        string `env:"SKILLS_LLM"` // all stages of distillation
 	SkillsLLMChunk   string `env:"SKILLS_LLM_CHUNK"`
 	SkillsLLMRewrite string `env:"SKILLS_LLM_REWRITE"`
@@ -94,6 +96,16 @@ type Config struct {
 
 	// Packages that no version came to use are deleted after twice this.
 	PackageGrace time.Duration `env:"SKILL_ARTIFACT_GC_GRACE" envDefault:"168h"`
+
+	// Conversations.
+	SessionTTL        time.Duration `env:"CAIRN_SESSION_TTL" envDefault:"30m"`          // of a frozen prompt, counted from its creation
+	ConversationClose time.Duration `env:"CAIRN_CONVERSATION_CLOSE" envDefault:"24h"`   // without a turn, after which its workflow ends
+	ConversationTurns int           `env:"CAIRN_CONVERSATION_TURNS" envDefault:"500"`   // after which its workflow continues as new, at the latest
+	TurnHistory       int           `env:"CAIRN_TURN_HISTORY" envDefault:"20"`          // earlier turns that a model is shown
+	TurnHistoryTokens int           `env:"CAIRN_TURN_HISTORY_TOKENS" envDefault:"8000"` // of these together, the newest first
+	ToolResultChars   int           `env:"CAIRN_TOOL_RESULT_CHARS" envDefault:"8000"`   // of one tool result, in prompts
+	ReplyTokens       int           `env:"CAIRN_REPLY_TOKENS" envDefault:"2000"`        // of one model response in a conversation
+	ToolTimeout       time.Duration `env:"CAIRN_TOOL_TIMEOUT" envDefault:"20s"`         // of one tool call
 
 	// Gateway.
 	Listen        string  `env:"CAIRN_LISTEN" envDefault:"127.0.0.1:8080"`  // host:port; port 0 takes a free one
@@ -208,6 +220,14 @@ func (c Config) validate() error {
 		between("CAIRN_EMBEDDING_DIMENSIONS", float64(c.EmbeddingDimensions), 8, 4000),
 		between("CAIRN_LLM_LEASE in seconds", c.Lease.Seconds(), 0.2, 3600),
 		between("CAIRN_DATABASE_STEP in seconds", c.DatabaseStep.Seconds(), 1, 600),
+		between("CAIRN_SESSION_TTL in minutes", c.SessionTTL.Minutes(), 0.01, 24*60),
+		between("CAIRN_CONVERSATION_CLOSE in hours", c.ConversationClose.Hours(), 0.0001, 24*90),
+		between("CAIRN_CONVERSATION_TURNS", float64(c.ConversationTurns), 1, 1000),
+		between("CAIRN_TURN_HISTORY", float64(c.TurnHistory), 0, 200),
+		between("CAIRN_TURN_HISTORY_TOKENS", float64(c.TurnHistoryTokens), 0, 1e6),
+		between("CAIRN_TOOL_RESULT_CHARS", float64(c.ToolResultChars), 100, 1e6),
+		between("CAIRN_REPLY_TOKENS", float64(c.ReplyTokens), 16, 1e6),
+		between("CAIRN_TOOL_TIMEOUT in seconds", c.ToolTimeout.Seconds(), 0.1, 600),
 		between("CAIRN_HEARTBEAT in seconds", c.Heartbeat.Seconds(), 1, 600),
 	} {
 		if err != nil {

@@ -158,7 +158,11 @@ func acceptedBefore(ctx context.Context, tx Tx, t Turn, sha [32]byte, err error)
 }
 
 func accept(ctx context.Context, tx Tx, r Request, c Conversation, spec Spec, sha [32]byte, messages []transcript.Message) (out Accepted, err error) {
-	spec.Number = c.NextTurn
+	chosen, err := tx.Settings(ctx)
+	if err != nil {
+		return out, err
+	}
+	spec.Number, spec.Settings = c.NextTurn, chosen.Nudge
 	raw, err := spec.encode()
 	if err != nil {
 		return out, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cairn/internal/agent"
+	"cairn/internal/fault"
 	"cairn/internal/flow"
 	"cairn/internal/nudge"
 	"cairn/internal/prompt"
@@ -58,9 +59,23 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, d
 	return s.close(ctx, j, base, ending{reason: reason, detail: detail})
 }
 
-// Count ends an observed turn: a gateway's own agent has answered it.
-func (s *Service) Count(ctx context.Context, ref run.Ref, base Base) (*Ended, error) {
-	return s.Close(ctx, ref, flow.Observed, "", base)
+// Await returns what became of a run once it has ended; before that it is
+// Unavailable, to be asked again.
+func (s *Service) Await(ctx context.Context, ref run.Ref) (*Ended, error) {
+	j, err := s.load(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if j.run.Status != run.Ended {
+		return nil, fault.New(fault.Unavailable, fmt.Sprintf("run %d has not ended yet", ref.Run), "")
+	}
+	return j.ended()
+}
+
+// CloseConversation writes down where a conversation stands when its workflow
+// ends.
+func (s *Service) CloseConversation(ctx context.Context, ws, conversation int64, c nudge.Counters, byUser bool) error {
+	return s.Store.WithConversations(ctx, ws, func(tx Tx) error { return tx.CloseConversation(ctx, conversation, c, byUser) })
 }
 
 // ended reads what became of a run that has ended.

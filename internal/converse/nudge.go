@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"time"
 
 	"cairn/internal/agent"
 	"cairn/internal/flow"
 	"cairn/internal/guard"
+	"cairn/internal/lang"
 	"cairn/internal/nudge"
 	"cairn/internal/prompt"
 	"cairn/internal/run"
@@ -36,41 +36,34 @@ type Reviewing struct {
 	Ended *Ended // it has ended before
 }
 
-// OpenNudge records a review, once for each turn, and pins all that its model
-// will be told.
+// OpenNudge records a review, once for each turn, with the duty to drive it, and
+// pins all that its model will be told.
 func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err error) {
-	spec := r.Spec
-	spec.Origin, spec.Budget, spec.Number = agent.OriginNudge, agent.ForNudge(), r.Number
-	var said []TurnMessage
+	var (
+		key   = fmt.Sprintf("%d/%d", r.Conversation, r.Number)
+		spec  = r.Spec
+		said  []TurnMessage
+		found bool
+	)
+	spec.Origin, spec.Budget, spec.Number, spec.Turn = agent.OriginNudge, agent.ForNudge(), r.Number, r.Turn
 	err = s.Store.WithConversations(ctx, r.Workspace, func(tx Tx) error {
+		if out.Run, found, err = tx.RunOf(ctx, run.Nudge, key); err != nil || found {
+			return err
+		}
 		c, err := tx.LockConversation(ctx, r.Conversation)
 		if err != nil {
 			return err
 		}
-		spec.Channel, spec.After, spec.Turn = c.Channel, c.Reviewed, r.Turn
-		c.Counters = r.Counters
+		spec.Channel, spec.After, c.Counters = c.Channel, c.Reviewed, r.Counters
 		if err := tx.Counted(ctx, c); err != nil {
 			return err
 		}
 		said, err = tx.Messages(ctx, r.Conversation, spec.After, r.Turn)
 		return err
 	})
-	if err != nil {
-		return out, err
+	if err == nil && !found {
+		out.Run, err = s.recordReview(ctx, r, key, spec, said)
 	}
-	if err := s.pinReview(ctx, r, &spec, said); err != nil {
-		return out, err
-	}
-	raw, err := spec.encode()
-	if err != nil {
-		return out, err
-	}
-	key := fmt.Sprintf("%d/%d", r.Conversation, r.Number)
-	err = s.Store.WithConversations(ctx, r.Workspace, func(tx Tx) error {
-		out.Run, err = tx.PutRun(ctx, NewRun{Kind: run.Nudge, Key: key, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: r.Conversation, Spec: raw,
-			WorkflowID: flow.NudgeID(r.WorkspaceKey, r.Conversation, r.Number)})
-		return err
-	})
 	if err != nil {
 		return out, err
 	}
@@ -82,6 +75,25 @@ func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err e
 		out.Ended, err = j.ended()
 	}
 	return out, err
+}
+
+func (s *Service) recordReview(ctx context.Context, r Review, key string, spec Spec, said []TurnMessage) (made run.Run, err error) {
+	if err := s.pinReview(ctx, r, &spec, said); err != nil {
+		return made, err
+	}
+	raw, err := spec.encode()
+	if err != nil {
+		return made, err
+	}
+	err = s.Store.WithConversations(ctx, r.Workspace, func(tx Tx) error {
+		made, err = tx.PutRun(ctx, NewRun{Kind: run.Nudge, Key: key, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: r.Conversation, Spec: raw,
+			WorkflowID: flow.NudgeID(r.WorkspaceKey, r.Conversation, r.Number)})
+		if err != nil || made.Status == run.Ended {
+			return err
+		}
+		return tx.OweRun(ctx, made.Ref.Run)
+	})
+	return made, err
 }
 
 // pinReview renders what the reviewer is told: instructions, tools, and the
@@ -103,6 +115,7 @@ func (s *Service) pinReview(ctx context.Context, r Review, spec *Spec, said []Tu
 	if len(messages) > 0 {
 		spec.FromSeq = messages[0].Seq
 	}
+	spec.Lang = lang.OfMessages(messages)
 	messages, _ = guard.NewRedactor(guard.Options{}).Messages(messages)
 	material := prompt.Material{Messages: transcript.Material(messages, spec.Limits.ResultChars), Memories: known.Entries(), Skills: known.SkillLines(), Language: spec.Lang}
 	if older := len(material.Messages) - spec.Limits.NudgeMessages; older > 0 {
@@ -183,6 +196,3 @@ func saved(writes []Write) (out []string) {
 	}
 	return out
 }
-
-// LostAfter is how long a review is waited for before another may start.
-const LostAfter = 10 * time.Minute

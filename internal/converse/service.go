@@ -10,6 +10,7 @@ import (
 	"cairn/internal/nudge"
 	"cairn/internal/prompt"
 	"cairn/internal/run"
+	"cairn/internal/settings"
 	"cairn/internal/tools"
 	"cairn/internal/transcript"
 )
@@ -18,6 +19,8 @@ import (
 type Tx interface {
 	Run(ctx context.Context, id int64) (run.Run, error)
 	PutRun(ctx context.Context, r NewRun) (run.Run, error)
+	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
+	Settings(ctx context.Context) (settings.Settings, error)
 	StartRun(ctx context.Context, id int64) (bool, error)
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 	OweRun(ctx context.Context, id int64) error

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/agent"
+	"cairn/internal/flow"
 	"cairn/internal/llm"
 	"cairn/internal/nudge"
 	"cairn/internal/run"
@@ -56,6 +57,12 @@ type Spec struct {
 	FromSeq  int        `json:"from_seq,omitempty"`
 	ToSeq    int        `json:"to_seq,omitempty"`
 	Tainted  bool       `json:"tainted,omitempty"`
+}
+
+// Pace bounds the activities of a run, as workflows see it.
+func (s Spec) Pace() flow.Pace {
+	t := s.Timing
+	return flow.Pace{Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
 }
 
 func (s Spec) encode() (json.RawMessage, error) {

@@ -22,36 +22,63 @@ import (
 )
 
 // Driver starts workflows through a Temporal client.
-type Driver struct{ Client client.Client }
+type Driver struct {
+	Client client.Client
+	Limits flow.ConversationLimits // of a conversation that begins
+}
 
 // Start makes sure that r's workflow runs, or has run.
 func (d Driver) Start(ctx context.Context, workspaceKey, channel string, r run.Run) error {
-	if r.Kind != run.Distill {
-		return fmt.Errorf("start run %d: unknown kind %q", r.Ref.Run, r.Kind)
+	switch r.Kind {
+	case run.Distill:
+		return d.distill(ctx, workspaceKey, channel, r)
+	case run.Turn:
+		return d.resume(ctx, workspaceKey, r)
+	case run.Nudge:
+		return d.review(ctx, workspaceKey, r)
 	}
-	options := client.StartWorkflowOptions{
-		ID: r.WorkflowID, TaskQueue: flow.QueueMain,
+	return fmt.Errorf("start run %d: unknown kind %q", r.Ref.Run, r.Kind)
+}
+
+// options are how the workflow of a run starts.
+func options(workspaceKey, channel, kind, id string, conversation int64, summary string) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID: id, TaskQueue: flow.QueueMain,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary:            fmt.Sprintf("distil a conversation · run %d", r.Ref.Run),
-		StaticDetails:            fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run),
+		StaticSummary:            summary,
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			temporal.NewSearchAttributeKeyKeyword(flow.AttributeWorkspace).ValueSet(workspaceKey),
-			temporal.NewSearchAttributeKeyKeyword(flow.AttributeKind).ValueSet(string(r.Kind)),
+			temporal.NewSearchAttributeKeyKeyword(flow.AttributeKind).ValueSet(kind),
 			temporal.NewSearchAttributeKeyKeyword(flow.AttributeChannel).ValueSet(channel),
-			temporal.NewSearchAttributeKeyKeyword(flow.AttributeConversation).ValueSet(fmt.Sprint(r.Conversation))),
+			temporal.NewSearchAttributeKeyKeyword(flow.AttributeConversation).ValueSet(fmt.Sprint(conversation))),
 	}
+}
+
+func (d Driver) distill(ctx context.Context, workspaceKey, channel string, r run.Run) error {
+	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("distil a conversation · run %d", r.Ref.Run))
+	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run)
 	in := flow.DistillInput{WorkflowID: r.WorkflowID, FirstStep: firstStep(r),
 		RunRef: flow.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}}
-	_, err := d.Client.ExecuteWorkflow(ctx, options, flow.Distill, in)
+	return d.begin(ctx, o, flow.Distill, in)
+}
+
+// begin starts a workflow, unless it runs or has run without failing.
+func (d Driver) begin(ctx context.Context, o client.StartWorkflowOptions, workflow string, in any) error {
+	_, err := d.Client.ExecuteWorkflow(ctx, o, workflow, in)
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
-	if errors.As(err, &started) { // it has run, and did not fail
+	if errors.As(err, &started) {
 		return nil
 	}
 	if err != nil {
-		return fault.Wrap(err, fault.Unavailable, "the workflow could not be started", "the run is stored and will be started when Temporal answers; `cairn doctor` tells what is missing")
+		return away(err)
 	}
 	return nil
+}
+
+// away is trouble with Temporal: what is stored will be driven by the relay.
+func away(err error) error {
+	return fault.Wrap(err, fault.Unavailable, "the workflow could not be started", "the run is stored and will be started when Temporal answers; `cairn doctor` tells what is missing")
 }
 
 // firstStep is the time that the run's configuration gives to a database step.

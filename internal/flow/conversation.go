@@ -70,13 +70,14 @@ type ConversationLimits struct {
 // ConversationState is all that a Conversation knows. The truth of each turn is
 // in Postgres; from there the counters are read again when this was lost.
 type ConversationState struct {
-	Known     bool           `json:"known"` // the counters are: else the next turn finds the stored ones
-	Counters  nudge.Counters `json:"counters"`
-	Settings  nudge.Settings `json:"settings"`
-	Seen      nudge.Seen     `json:"seen"`
-	LastTurn  time.Time      `json:"last_turn"`
-	NudgeFrom time.Time      `json:"nudge_from"` // when the nudge in flight began
-	Pace      Pace           `json:"pace"`       // of the latest turn
+	Known      bool           `json:"known"` // the counters are: else the next turn finds the stored ones
+	Counters   nudge.Counters `json:"counters"`
+	Settings   nudge.Settings `json:"settings"`
+	Seen       nudge.Seen     `json:"seen"`
+	LastTurn   time.Time      `json:"last_turn"`
+	LastNumber int            `json:"last_number"` // of the latest turn
+	NudgeFrom  time.Time      `json:"nudge_from"`  // when the nudge in flight began
+	Pace       Pace           `json:"pace"`        // of the latest turn
 }
 
 // ConversationView is what a query shows.
@@ -166,7 +167,7 @@ type ToolInput struct {
 type CloseAgentInput struct {
 	RunRef
 	Reason agent.Reason `json:"reason"`
-	Detail string       `json:"detail"` // the code of what went wrong
+	Detail string       `json:"detail,omitempty"` // the code of what went wrong
 	Base   Base         `json:"base"`
 }
 

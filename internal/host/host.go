@@ -17,6 +17,7 @@ import (
 
 	"cairn/internal/blob"
 	"cairn/internal/config"
+	"cairn/internal/converse"
 	"cairn/internal/distill"
 	"cairn/internal/drive"
 	"cairn/internal/embed"
@@ -29,6 +30,7 @@ import (
 	"cairn/internal/remember"
 	"cairn/internal/search"
 	"cairn/internal/store"
+	"cairn/internal/tools"
 )
 
 // Host is an open set of adapters with the use-cases over them.
@@ -42,6 +44,8 @@ type Host struct {
 	Library  *library.Library
 	Finder   search.Finder
 	Memory   *remember.Keeper
+	Tools    *tools.Registry
+	Converse *converse.Service
 	Relay    *relay.Relay
 	Driver   drive.Driver
 	Embedder embed.Embedder
@@ -87,6 +91,10 @@ func (h *Host) build(ctx context.Context) (err error) {
 	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs, NameStyle: c.NameStyle, KeepVersions: c.KeepVersions}
 	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space, MinCosine: c.RecallMinSim}
 	h.Memory = &remember.Keeper{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
+	if h.Tools, err = h.registry(); err != nil {
+		return err
+	}
+	h.Converse = &converse.Service{Store: h.Store.Conversations(), Ledger: calls, Tools: h.Tools, Memory: known{h.Memory}}
 	if c.TemporalAddress != "" {
 		if err := h.dial(ctx); err != nil {
 			return err
@@ -121,7 +129,7 @@ func (h *Host) dial(ctx context.Context) error {
 	if h.Temporal, err = client.DialContext(ctx, options); err != nil {
 		return h.refused(err, "Temporal does not answer at "+h.Config.TemporalAddress)
 	}
-	h.Driver = drive.Driver{Client: h.Temporal}
+	h.Driver = drive.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config)}
 	return nil
 }
 

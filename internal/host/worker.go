@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/activities"
+	"cairn/internal/converse"
 	"cairn/internal/fault"
 	"cairn/internal/flow"
 	"cairn/workflows"
@@ -80,6 +81,7 @@ func (h *Host) refused(err error, message string) error {
 
 func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	tasks := activities.Distill{Service: h.Distill}
+	talks := activities.Converse{Service: h.Converse, Approver: approver{h}, Spec: func() converse.Spec { return NudgeSpec(h.Config) }}
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout, MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
 		OnFatalError: func(err error) { failed <- err }}
 	switch queue {
@@ -94,10 +96,13 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	case flow.QueueMain:
 		workflows.Register(w)
 		tasks.RegisterMain(w)
+		talks.RegisterMain(w)
 	case flow.QueueLLM:
 		tasks.RegisterLLM(w)
+		talks.RegisterLLM(w)
 	case flow.QueueBatch:
 		tasks.RegisterBatch(w)
+		talks.RegisterBatch(w)
 	}
 	return w
 }

@@ -36,6 +36,18 @@ func (q Queries) PutRun(ctx context.Context, n converse.NewRun) (run.Run, error)
 		Spec: r.Spec, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Result: r.Result, WorkflowID: n.WorkflowID}, nil
 }
 
+// RunOf finds the latest run of a key.
+func (q Queries) RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error) {
+	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(kind), BusinessKey: storable(key)})
+	if isNoRows(err) {
+		return run.Run{}, false, nil
+	}
+	if err != nil {
+		return run.Run{}, false, classify("look for the run", err)
+	}
+	return runOf(row), true, nil
+}
+
 // OweRun records the duty to drive a run to its end.
 func (q Queries) OweRun(ctx context.Context, id int64) error {
 	return q.Owe(ctx, DriveRun, fmt.Sprint(id), driveAfter)

@@ -1,0 +1,90 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"cairn/internal/agent"
+	"cairn/internal/config"
+	"cairn/internal/converse"
+	"cairn/internal/flow"
+	"cairn/internal/prompt"
+	"cairn/internal/remember"
+	"cairn/internal/tools"
+)
+
+// TurnSpec is the configuration that a new turn is pinned to.
+func TurnSpec(c config.Config) converse.Spec {
+	return converse.Spec{
+		Model:  cmp.Or(c.Model, offlineModel),
+		Limits: agentLimits(c),
+		Timing: converse.Timing{Model: c.Timeout + time.Minute, Tool: c.ToolTimeout, Heartbeat: c.Heartbeat, Database: c.DatabaseStep, GiveUp: giveUp},
+
+		SessionTTL: c.SessionTTL,
+	}
+}
+
+// NudgeSpec is the configuration that a new review is pinned to.
+func NudgeSpec(c config.Config) converse.Spec {
+	s := TurnSpec(c)
+	s.Model = cmp.Or(c.ModelNudge, s.Model)
+	return s
+}
+
+func agentLimits(c config.Config) converse.Limits {
+	return converse.Limits{HistoryTurns: c.TurnHistory, HistoryTokens: c.TurnHistoryTokens, ResultChars: c.ToolResultChars, MaxTokens: c.ReplyTokens, NudgeMessages: nudgeMessages}
+}
+
+// nudgeMessages are shown to a review word for word; older ones in short.
+const nudgeMessages = 24
+
+// conversationLimits bound one run of a Conversation.
+func conversationLimits(c config.Config) flow.ConversationLimits {
+	return flow.ConversationLimits{Close: c.ConversationClose, Turns: c.ConversationTurns}
+}
+
+// known is what a session is told of its workspace.
+type known struct{ memory *remember.Keeper }
+
+// Remembered reads the soul, the prompt memories and the index of skills.
+func (k known) Remembered(ctx context.Context, ws int64) (out prompt.Remembered, err error) {
+	m, err := k.memory.Prompt(ctx, ws)
+	if err != nil {
+		return out, err
+	}
+	out.Soul = m.Soul
+	for _, line := range m.Profile {
+		out.Profile = append(out.Profile, line.Text)
+	}
+	for _, line := range m.Core {
+		out.Core = append(out.Core, line.Text)
+	}
+	return out, nil
+}
+
+// registry is every tool, in the order in which models are told of them.
+func (h *Host) registry() (*tools.Registry, error) {
+	memory, err := tools.Memory(h.Memory)
+	if err != nil {
+		return nil, err
+	}
+	soul, err := tools.Soul(h.Memory)
+	if err != nil {
+		return nil, err
+	}
+	return tools.NewRegistry(append(soul, memory...)...)
+}
+
+// approver decides about changes of skills that wait.
+type approver struct{ h *Host }
+
+func (a approver) Decide(ctx context.Context, ws, pending int64, approve bool) (skill int64, version int, err error) {
+	if !approve {
+		return 0, 0, a.h.Library.RejectChange(ctx, ws, pending)
+	}
+	head, err := a.h.Library.ApproveChange(ctx, ws, pending)
+	return head.ID, head.Version, err
+}
+
+var _ converse.Tools = (*tools.Registry)(nil)

@@ -1,0 +1,17 @@
+package workflows
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"cairn/internal/flow"
+)
+
+// Turn answers one message under its channel's budget. It never fails for what
+// happened in it: a turn whose model is away, whose time is over or who was
+// cancelled is answered all the same.
+func Turn(ctx workflow.Context, in flow.AgentInput) (flow.AgentResult, error) {
+	newStory(ctx).tell(fmt.Sprintf("Answering turn %d within %d model calls", in.Number, in.Budget.Max))
+	return runAgent(ctx, in)
+}
