@@ -32,6 +32,10 @@ type Tx interface {
 	SetNotice(ctx context.Context, conversation int64, notice string) error
 	CloseConversation(ctx context.Context, conversation int64, c nudge.Counters, ended bool) error
 
+	ConversationView(ctx context.Context, name string) (View, error)
+	Conversations(ctx context.Context, before int64, max int) ([]View, error)
+	Reviews(ctx context.Context, conversation int64, max int) ([]ReviewView, error)
+	MessageText(ctx context.Context, conversation int64, seq int) (string, error)
 	TurnOf(ctx context.Context, conversation int64, message string) (Turn, bool, error)
 	TurnOfRun(ctx context.Context, id int64) (Turn, error)
 	Turns(ctx context.Context, conversation int64, from, to int) ([]Turn, error)

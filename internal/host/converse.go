@@ -5,7 +5,6 @@ import (
 	"context"
 	"time"
 
-	"cairn/internal/agent"
 	"cairn/internal/config"
 	"cairn/internal/converse"
 	"cairn/internal/flow"
@@ -88,3 +87,21 @@ func (a approver) Decide(ctx context.Context, ws, pending int64, approve bool) (
 }
 
 var _ converse.Tools = (*tools.Registry)(nil)
+
+// Say makes a message durable, brings it to its conversation and waits for the
+// answer until ctx ends. A message that is stored and not answered yet is no
+// error: its status tells, and it will be.
+func (h *Host) Say(ctx context.Context, r converse.Request) (out converse.Answered, err error) {
+	accepted, err := h.Converse.Accept(ctx, r)
+	if err != nil {
+		return out, err
+	}
+	if !accepted.Turn.Ended && h.Temporal != nil {
+		if _, err := h.Driver.Answer(ctx, r.WorkspaceKey, accepted.Run); err != nil && ctx.Err() == nil {
+			h.Log.Warn("a turn is stored and not answered yet; the relay will bring it to its conversation", "run", accepted.Run.Ref.Run, "error", err)
+		}
+	}
+	read, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.Config.DatabaseStep)
+	defer cancel()
+	return h.Converse.Answer(read, r.Workspace, r.Conversation, r.MessageID)
+}

@@ -1,0 +1,74 @@
+package converse
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cairn/internal/fault"
+	"cairn/internal/nudge"
+)
+
+// Answered is a turn as its gateway sees it.
+type Answered struct {
+	Conversation string `json:"conversation"`
+	MessageID    string `json:"message_id"`
+	Turn         int    `json:"turn"`
+	Run          int64  `json:"run"`
+	Status       string `json:"status"`           // accepted, ended
+	Reason       string `json:"reason,omitempty"` // why it ended: final, budget, wall_clock, interrupted, provider_error, guardrail, over_budget, observed
+	Reply        string `json:"reply,omitempty"`
+	ReplySeq     int    `json:"reply_seq"` // of the answer in the transcript, -1 while there is none
+}
+
+// View is a conversation as lists show it.
+type View struct {
+	ID         int64          `json:"-"`
+	Name       string         `json:"conversation"`
+	Channel    string         `json:"channel"`
+	Title      string         `json:"title"`
+	Messages   int            `json:"messages"`
+	Turns      int            `json:"turns"`
+	Counters   nudge.Counters `json:"counters"`
+	CreatedAt  time.Time      `json:"created_at"`
+	LastTurnAt *time.Time     `json:"last_turn_at,omitempty"`
+	ClosedAt   *time.Time     `json:"closed_at,omitempty"`
+}
+
+// ReviewView is a nudge as lists show it.
+type ReviewView struct {
+	Run       int64      `json:"run"`
+	Status    string     `json:"status"` // open, saved, nothing, budget, failed
+	Turn      int        `json:"turn"`   // its number among the turns that count
+	Writes    []Write    `json:"writes,omitempty"`
+	Steps     int        `json:"steps"`
+	CreatedAt time.Time  `json:"created_at"`
+	EndedAt   *time.Time `json:"ended_at,omitempty"`
+}
+
+// Answer reads what became of a message.
+func (s *Service) Answer(ctx context.Context, ws int64, conversation, message string) (out Answered, err error) {
+	err = s.Store.WithConversations(ctx, ws, func(tx Tx) error {
+		v, err := tx.ConversationView(ctx, conversation)
+		if err != nil {
+			return err
+		}
+		t, found, err := tx.TurnOf(ctx, v.ID, message)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fault.New(fault.NotFound, fmt.Sprintf("conversation %q has no message %q", conversation, message), "send it first")
+		}
+		out = Answered{Conversation: conversation, MessageID: message, Turn: t.Number, Run: t.Run, Status: "accepted", ReplySeq: -1}
+		if !t.Ended {
+			return nil
+		}
+		out.Status, out.Reason, out.ReplySeq = "ended", t.Reason, t.ReplySeq
+		if t.ReplySeq >= 0 {
+			out.Reply, err = tx.MessageText(ctx, v.ID, t.ReplySeq)
+		}
+		return err
+	})
+	return out, err
+}

@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/converse"
+	"cairn/internal/fault"
+	"cairn/internal/run"
+	"cairn/internal/store/dbsqlc"
+)
+
+// ConversationView finds a conversation by the gateway's id of it.
+func (q Queries) ConversationView(ctx context.Context, name string) (converse.View, error) {
+	r, err := q.q.ConversationByName(ctx, dbsqlc.ConversationByNameParams{WorkspaceID: q.ws, ExternalID: storable(name)})
+	if isNoRows(err) {
+		return converse.View{}, fault.New(fault.NotFound, fmt.Sprintf("there is no conversation %q", name), "`cairn conversations list` shows them")
+	}
+	if err != nil {
+		return converse.View{}, classify("find the conversation", err)
+	}
+	return viewOf(r)
+}
+
+// Conversations lists conversations, the latest first, before one of them.
+func (q Queries) Conversations(ctx context.Context, before int64, max int) ([]converse.View, error) {
+	rows, err := q.q.ConversationsList(ctx, dbsqlc.ConversationsListParams{WorkspaceID: q.ws, Before: before, MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("list the conversations", err)
+	}
+	out := make([]converse.View, len(rows))
+	for i, r := range rows {
+		if out[i], err = viewOf(dbsqlc.ConversationByNameRow(r)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func viewOf(r dbsqlc.ConversationByNameRow) (converse.View, error) {
+	v := converse.View{ID: r.ID, Name: r.ExternalID, Channel: r.Channel, Title: r.Title, Messages: int(r.NextSeq), Turns: int(r.NextTurn) - 1, CreatedAt: r.CreatedAt, LastTurnAt: r.LastTurnAt, ClosedAt: r.ClosedAt}
+	if err := json.Unmarshal(r.Counters, &v.Counters); err != nil {
+		return v, fmt.Errorf("decode the counters of conversation %d: %w", r.ID, err)
+	}
+	return v, nil
+}
+
+// Reviews lists the nudges of a conversation, the latest first.
+func (q Queries) Reviews(ctx context.Context, conversation int64, max int) ([]converse.ReviewView, error) {
+	rows, err := q.q.NudgesOf(ctx, dbsqlc.NudgesOfParams{WorkspaceID: q.ws, ConversationID: &conversation, MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("list the nudges", err)
+	}
+	out := make([]converse.ReviewView, len(rows))
+	for i, r := range rows {
+		out[i] = converse.ReviewView{Run: r.ID, Status: "open", CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
+		if run.Status(r.Status) != run.Ended {
+			continue
+		}
+		var e converse.Ended
+		if err := json.Unmarshal(r.Result, &e); err != nil {
+			return nil, fmt.Errorf("decode the result of run %d: %w", r.ID, err)
+		}
+		out[i].Status, out[i].Turn, out[i].Writes, out[i].Steps = e.Status, e.Number, e.Writes, e.Steps
+	}
+	return out, nil
+}
+
+// MessageText reads one message.
+func (q Queries) MessageText(ctx context.Context, conversation int64, seq int) (string, error) {
+	r, err := q.q.MessageGet(ctx, dbsqlc.MessageGetParams{WorkspaceID: q.ws, ConversationID: conversation, Seq: int32(seq)})
+	return r.Content, classify("read the message", err)
+}
