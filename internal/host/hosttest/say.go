@@ -1,0 +1,31 @@
+package hosttest
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/converse"
+	"cairn/internal/host"
+)
+
+// Message is one incoming message of the test's workspace.
+func (b *Bundle) Message(conversation, id, text string) converse.Request {
+	return converse.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: conversation, Channel: "chat", MessageID: id, Text: text, Spec: host.TurnSpec(b.Config)}
+}
+
+// Say sends a message and waits for its answer.
+func (b *Bundle) Say(conversation string, n int, text string, change ...func(*converse.Request)) converse.Answered {
+	b.T.Helper()
+	r := b.Message(conversation, fmt.Sprintf("m%d", n), text)
+	for _, f := range change {
+		f(&r)
+	}
+	ctx, cancel := context.WithTimeout(b.T.Context(), patience)
+	defer cancel()
+	out, err := b.Host.Say(ctx, r)
+	Must(b.T, err)
+	if out.Status != "ended" {
+		b.T.Fatalf("message %s of %s is %s after %s", r.MessageID, conversation, out.Status, patience)
+	}
+	return out
+}
