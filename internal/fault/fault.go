@@ -17,7 +17,10 @@ type Error struct {
 	Code    Code   // a row of Table
 	Message string // what happened, with the position or the name it happened to
 	Hint    string // one concrete next step
-	cause   error
+	// Extra is what a program needs for that step, by the names under which it
+	// is answered: the closest lines, the current version. Never a secret.
+	Extra map[string]any
+	cause error
 }
 
 // New makes an Error. An empty hint takes the hint of the code's table row.
@@ -37,6 +40,15 @@ func Newf(code Code, format string, args ...any) *Error {
 func Wrap(cause error, code Code, message, hint string) *Error {
 	e := New(code, message, hint)
 	e.cause = cause
+	return e
+}
+
+// With adds a part to Extra and returns e.
+func (e *Error) With(name string, value any) *Error {
+	if e.Extra == nil {
+		e.Extra = map[string]any{}
+	}
+	e.Extra[name] = value
 	return e
 }
 

@@ -20,8 +20,15 @@
 //	}
 //	if len(guard.Secrets(text)) > 0 { … } // secret_detected
 //
-// CheckSkill does all of it for the texts and files of a skill. A Finding names
-// the rule and the line, never the text, so it may be logged and shown.
+// CheckSkill does all of it for the texts and files of a skill, and the report's
+// Refusal is the error to answer with. A Finding names the rule and the line,
+// never the text, so it may be logged and shown.
+//
+// What is kept is scanned again when it is loaded into a prompt, for there are
+// other ways into a table than the tools:
+//
+//	line, finding := guard.Sanitize("skills", id, text)
+//	// the text, or "[blocked: skills entry 1f3a9c02, override.previous]"
 //
 // A skill also has to outlive the case it was learnt from. Values collects what
 // belongs to one case from the JSON of tool calls and results; the set then

@@ -10,7 +10,7 @@ import (
 
 // folded is text in the form in which rules are written: compatibility forms
 // resolved, accents and invisible characters gone, look-alike letters of other
-// scripts turned into Latin ones, lower case, each run of white space a single
+// scripts turned into Latin ones, traditional characters into simplified ones, lower case, each run of white space a single
 // blank or line feed. It begins and ends with a line feed, so a rule can say
 // "at the start of a line".
 type folded struct {
@@ -48,6 +48,8 @@ func fold(raw string) folded {
 		blank, feed = false, false
 		if latin, known := lookalikes[r]; known {
 			r = latin
+		} else if known := simplified[r]; known != 0 {
+			r = known
 		}
 		b.WriteRune(unicode.ToLower(r))
 	}
@@ -83,6 +85,15 @@ var lookalikes = pairs(
 	"ΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXαaβbγyεeηnιiκkνvοoρpτtυuχxωwσoϲcϳj",
 	// Armenian, IPA and small capitals
 	"օoսuոnհhցgյjɡgɑaıiɩiʀrɴnʟlᴀaʙbᴄcᴅdᴇeꜰfɢgʜhɪiᴊjᴋkᴍmᴏoᴘpꜱsᴛtᴜuᴠvᴡwʏyᴢzłløođd",
+)
+
+// simplified maps the traditional characters of the rules' words, which are
+// written in simplified ones.
+var simplified = pairs(
+	"請请無无視视執执後后刪删紀纪錄录訴诉這这個个進进開开發发現现設设規规則则統统詞词號号碼码對对話话傳传給给會会審审絕绝聽听須须務务實实",
+	"戶户輸输讀读寫写鑰钥憑凭證证環环變变遠远據据並并復复洩泄檔档權权許许動动運运載载隱隐瞞瞒還还擊击檢检啟启數数庫库單单經经問问員员過过",
+	"時时間间認认確确蓋盖優优級级於于帳账備备從从當当說说內内蹤踪處处繞绕違违約约關关閉闭點点擁拥將将來来轉转郵邮銀银業业資资訊讯簡简應应",
+	"棄弃終终條条項项連连殼壳層层類类電电腦脑軟软體体網网頁页絡络鏈链導导師师議议論论語语誰谁謊谎護护讓让貼贴賬账",
 )
 
 // pairs reads strings of a letter followed by what it looks like.

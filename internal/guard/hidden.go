@@ -10,7 +10,7 @@ var addressed = regexp.MustCompile(`\b(?:you must|you should|you are (?:now|an?)
 
 // concealed is an element that a page does not show, with the text in it.
 var concealed = pattern{needles: []string{"display:", "visibility:", "font-size:", "opacity:", "color:", "hidden"}, reach: 400,
-	expression: regexp.MustCompile(`<\w+[^<>\n]{0,120}(?:style\s?=\s?["'][^"'<>]{0,120}(?:display\s?:\s?none|visibility\s?:\s?hidden|font-size\s?:\s?0|opacity\s?:\s?0(?:\.0+)?\s?[;"']|color\s?:\s?(?:white|transparent|#fff(?:fff)?\b))|\shidden\b)[^<>]{0,120}>([^<]{0,300})`)}
+	expression: regexp.MustCompile(`<\w+[^<>\n]{0,120}(?:style\s?=\s?["'][^"'<>]{0,120}(?:display\s?:\s?none|visibility\s?:\s?hidden|font-size\s?:\s?0|opacity\s?:\s?0(?:\.0+)?\s?[;"']|color\s?:\s?(?:white|transparent|#fff(?:fff)?\b))|\shidden\b)[^<>]{0,120}>(?:\s?</?(?:summary|div|span|p|b|i|br)\b[^<>]{0,60}>){0,4}([^<]{0,300})`)}
 
 // remarks are the ways to write a comment in Markdown: HTML's, and a reference
 // link that nothing refers to.

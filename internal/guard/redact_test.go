@@ -153,18 +153,3 @@ func FuzzRedact(f *testing.F) {
 	}
 	f.Fuzz(checkRedaction)
 }
-
-func FuzzScan(f *testing.F) {
-	for _, a := range fixture[[]attack](f, "attacks.yaml") {
-		f.Add(a.Text)
-	}
-	f.Add("\xff\x00\n\u202e")
-	f.Fuzz(func(t *testing.T, text string) {
-		lines := strings.Count(text, "\n") + 1
-		for _, finding := range guard.ScanScript("a.py", text) {
-			if finding.Line < 1 || finding.Line > lines || finding.ID == "" || finding.Family == "" {
-				t.Errorf("%+v in a text of %d lines", finding, lines)
-			}
-		}
-	})
-}

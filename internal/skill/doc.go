@@ -24,4 +24,11 @@
 //	archive, err := skill.Zip(skill.Canonical(document.Name), md, files)
 //
 // ParseDocument reads a SKILL.md back, ours or anybody's.
+//
+// A skill that a tool saves is a text with four headings. It is normalised and
+// checked before it is kept, and changed by quoting what is to go:
+//
+//	content, warnings, err := skill.NormalizeContent(content)
+//	more, err := skill.CheckShape(content)
+//	patched, warnings, err := skill.PatchContent(content, old, new, false)
 package skill

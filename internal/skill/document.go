@@ -69,33 +69,34 @@ func (d Document) WithFiles(files []File) Document {
 // fences closed, lists without empty or repeated items, triggers split at
 // commas, file names checked and sorted. It cuts nothing to a length.
 func (d Document) Normalised() Document {
-	n := Document{
-		Name:         headingText(d.Name),
-		Description:  collapse(clean(d.Description)),
-		Intro:        introText.settle(d.Intro),
-		WhenToUse:    sectionText.settle(d.WhenToUse),
-		Trigger:      settleTriggers(d.Trigger),
-		Procedure:    sectionText.settle(d.Procedure),
-		Pitfalls:     sectionText.settle(d.Pitfalls),
-		Verification: sectionText.settle(d.Verification),
-		Experience:   numbered.settleItems(d.Experience),
-		Preference:   bulleted.settleItems(d.Preference),
-		Examples:     settleExamples(d.Examples),
-		Scripts:      settleNames(Scripts, d.Scripts),
-		Tools:        bulleted.settleItems(d.Tools),
-		Others:       settleEntries(d.Others),
-		References:   settleNames(Reference, d.References),
-	}
+	g := gather(d)
 	for _, s := range d.Sections {
 		title, body := headingText(s.Title), sectionText.settle(s.Body)
 		if title == "" {
 			title = "Notes"
 		}
-		if body != "" && !n.absorb(title, body) {
-			n.Sections = append(n.Sections, Section{title, body})
+		if body != "" && !g.absorb(title, body) {
+			g.rest = append(g.rest, Section{title, body})
 		}
 	}
-	return n
+	return Document{
+		Name:         headingText(d.Name),
+		Description:  collapse(clean(d.Description)),
+		Intro:        introText.settle(d.Intro),
+		WhenToUse:    paragraphs(g.whenToUse),
+		Trigger:      settleTriggers(g.trigger),
+		Procedure:    paragraphs(g.procedure),
+		Pitfalls:     paragraphs(g.pitfalls),
+		Verification: paragraphs(g.verification),
+		Experience:   numbered.settleItems(g.experience),
+		Preference:   bulleted.settleItems(g.preference),
+		Examples:     settleExamples(g.examples),
+		Scripts:      settleNames(Scripts, g.scripts),
+		Tools:        bulleted.settleItems(g.tools),
+		Sections:     g.rest,
+		Others:       settleEntries(g.others),
+		References:   settleNames(Reference, g.references),
+	}
 }
 
 // Check refuses a document that cannot be stored or packaged.

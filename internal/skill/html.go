@@ -25,7 +25,7 @@ func withoutHTML(text string) string {
 		return text
 	}
 	var b strings.Builder
-	ends := elementEnds{text, strings.LastIndex(text, commentClosing), activeClosing.FindAllStringIndex(text, -1)}
+	ends := elementEnds{text, strings.LastIndex(text, commentClosing), activeClosing.FindAllStringIndex(text, -1), -1}
 	for at := 0; at < len(text); {
 		rest := text[at:]
 		switch {
@@ -68,10 +68,12 @@ type elementEnds struct {
 	text        string
 	lastComment int     // where the last comment ends, -1 without any
 	closings    [][]int // closing tags, in order
+	tag         int     // the > found last: every opening before it is closed by it
 }
 
 // of is where the comment or element that begins at ends, 0 when it does not.
-func (e elementEnds) of(at int) int {
+// It is asked in the order of the text.
+func (e *elementEnds) of(at int) int {
 	if strings.HasPrefix(e.text[at:], commentOpening) {
 		from := at + len(commentOpening)
 		if e.lastComment < from {
@@ -79,11 +81,17 @@ func (e elementEnds) of(at int) int {
 		}
 		return from + strings.Index(e.text[from:], commentClosing) + len(commentClosing)
 	}
-	tag := strings.IndexByte(e.text[at:], '>')
-	if tag < 0 || e.text[at+1] == '/' {
+	if e.tag < at {
+		if n := strings.IndexByte(e.text[at:], '>'); n >= 0 {
+			e.tag = at + n
+		} else {
+			e.tag = len(e.text)
+		}
+	}
+	if e.tag == len(e.text) || e.text[at+1] == '/' {
 		return 0
 	}
-	i, _ := slices.BinarySearchFunc(e.closings, at+tag+1, func(closing []int, from int) int { return closing[0] - from })
+	i, _ := slices.BinarySearchFunc(e.closings, e.tag+1, func(closing []int, from int) int { return closing[0] - from })
 	if i == len(e.closings) {
 		return 0
 	}

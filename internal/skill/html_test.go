@@ -15,6 +15,8 @@ func TestWithoutHTML(t *testing.T) {
 		"<script src=x":                     "&lt;script src=x",
 		"<!-- open":                         "&lt;!-- open",
 		"</script>":                         "&lt;/script>",
+		"<script </script>":                 "&lt;script &lt;/script>",
+		"<script <b></script> <script":      "  &lt;script",
 		"`<!--` and `<script>`":             "`<!--` and `<script>`",
 		"a ` b <!-- c -->":                  "a ` b  ",
 		"<!<!-- -->-- x -->":                "<! -- x -->",

@@ -16,6 +16,16 @@ const (
 	MaxPlanned     = 8 // scripts, and as many documents
 )
 
+// Limits of a content that a tool saves (spec/procedural-memory.md §1.1), in
+// runes unless a unit is named.
+const (
+	MaxContent           = 100_000
+	MaxContentBytes      = 256 << 10
+	MaxAutonomousContent = 40_000 // of a run that no person started
+	LongContent          = 12_000 // from which on there is a warning
+	MaxPatch             = 20_000 // of the old and of the new text
+)
+
 // Limits of a package (§1.10), in bytes; they equal what MemOS' hub enforces.
 const (
 	MaxSkillMD  = 100 << 10

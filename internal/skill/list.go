@@ -46,6 +46,13 @@ func (l layout) render(items []string) string {
 // its own, one a paragraph.
 func parseItems(body string) []string {
 	var items []string
+	var lines []string // of the last item
+	begin := func(line string) {
+		if lines != nil {
+			items = append(items, strings.Join(lines, "\n"))
+		}
+		lines = []string{line}
+	}
 	var code fence.Scanner
 	indent, blank := 0, true
 	for line := range strings.SplitSeq(body, "\n") {
@@ -59,16 +66,19 @@ func parseItems(body string) []string {
 			if m[1] != "" {
 				indent = len(bulleted.rest)
 			}
-			items = append(items, m[2])
+			begin(m[2])
 		case !open && blank && !indented && strings.TrimSpace(line) != "":
 			indent = 0
-			items = append(items, line)
-		case len(items) > 0:
-			items[len(items)-1] += "\n" + outdent(line, indent)
+			begin(line)
+		case lines != nil:
+			lines = append(lines, outdent(line, indent))
 		}
 		blank = strings.TrimSpace(line) == ""
 	}
-	return items
+	if lines == nil {
+		return nil
+	}
+	return append(items, strings.Join(lines, "\n"))
 }
 
 func outdent(line string, columns int) string {

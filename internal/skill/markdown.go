@@ -110,10 +110,22 @@ func heading(line string) (level int, text string) {
 // trailing #.
 func headingText(text string) string {
 	for {
-		_, next := heading("# " + collapse(withoutHTML(clean(text))))
+		_, next := heading("# " + withoutClosing(collapse(withoutHTML(clean(text)))))
 		if next == text {
 			return text
 		}
 		text = next
+	}
+}
+
+// withoutClosing takes all closing sequences of # off a line, which heading
+// would take off one by one.
+func withoutClosing(line string) string {
+	for {
+		rest := strings.TrimRight(line, "#")
+		if rest == line || rest != "" && !strings.HasSuffix(rest, " ") {
+			return line
+		}
+		line = strings.TrimRight(rest, " ")
 	}
 }

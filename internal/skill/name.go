@@ -1,12 +1,15 @@
 package skill
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"cairn/internal/fault"
 )
 
 // Styles of a package's folder and of `name:` in its SKILL.md.
@@ -34,6 +37,17 @@ func Canonical(name string) string {
 		slug += "-skill"
 	}
 	return slug
+}
+
+// CheckName refuses a name that is not its own canonical name, and suggests one
+// that is, in the hint and as Extra `suggestion`.
+func CheckName(name string) error {
+	suggestion := Canonical(name)
+	if name == suggestion {
+		return nil
+	}
+	message := fmt.Sprintf("%q is no name of a skill: names are lower-case letters and digits, words joined by single hyphens, 1–%d characters", head(name, 2*maxCanonical), maxCanonical)
+	return fault.New(fault.InvalidArgument, message, fmt.Sprintf("use %q", suggestion)).With("suggestion", suggestion)
 }
 
 // Numbered is the n-th name to try when a canonical name is taken, from 2.

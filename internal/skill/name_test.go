@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"cairn/internal/fault"
 	"cairn/internal/skill"
 )
 
@@ -38,6 +39,25 @@ func TestCanonical(t *testing.T) {
 	}
 	if got := skill.Folder(skill.Canonical(".."), skill.Underscore); got != "unnamed_skill" {
 		t.Errorf("underscore form of no name: %q", got)
+	}
+}
+
+func TestCheckNameSuggestsAName(t *testing.T) {
+	for _, name := range []string{"deploy-web", "a", "7-zip", "旅行-规划", strings.Repeat("é", 64)} {
+		if err := skill.CheckName(name); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for name, want := range map[string]string{
+		"Deploy": "deploy", "a_b": "a-b", "-a": "a", "a--b": "a-b", strings.Repeat("a", 65): strings.Repeat("a", 64), "../x": "x",
+		"": "unnamed-skill", "con": "con-skill", "Über Web": "über-web", "a b\n": "a-b", "旅行 规划": "旅行-规划", "a-": "a",
+	} {
+		f := fault.From(skill.CheckName(name))
+		if f == nil || f.Code != fault.InvalidArgument || f.Extra["suggestion"] != want || !strings.Contains(f.Hint, want) {
+			t.Errorf("%q: got %+v", name, f)
+		} else if err := skill.CheckName(want); err != nil {
+			t.Errorf("the suggestion for %q: %v", name, err)
+		}
 	}
 }
 

@@ -25,68 +25,36 @@ func ParseDocument(md []byte) (Document, error) {
 
 // ParseBody reads a document without frontmatter, as the store keeps it.
 func ParseBody(body string) Document {
-	var d Document
+	intro, sections := cutSections(strings.ReplaceAll(body, "\r\n", "\n"))
+	return Document{Intro: intro, Sections: sections}.Normalised()
+}
+
+// cutSections cuts a text with LF newlines at its level-2 headings outside
+// fences. Titles and bodies are as they stand, empty ones too.
+func cutSections(body string) (intro string, sections []Section) {
 	var lines []string
-	title, inSection := "", false
 	flush := func() {
 		text := strings.Join(lines, "\n")
 		lines = nil
-		if inSection {
-			d.Sections = append(d.Sections, Section{title, text})
+		if len(sections) == 0 {
+			intro = text
 		} else {
-			d.Intro = text
+			sections[len(sections)-1].Body = text
 		}
 	}
 	var code fence.Scanner
-	for line := range strings.SplitSeq(strings.ReplaceAll(body, "\r\n", "\n"), "\n") {
+	for line := range strings.SplitSeq(body, "\n") {
 		if !code.Line(line) {
-			if level, text := heading(line); level == 2 {
+			if level, title := heading(line); level == 2 {
 				flush()
-				title, inSection = text, true
+				sections = append(sections, Section{Title: title})
 				continue
 			}
 		}
 		lines = append(lines, line)
 	}
 	flush()
-	return d.Normalised()
-}
-
-// absorb puts a section's body, already settled, into the field that its title
-// names, after what is there. It reports false for a section that has no
-// field, or that holds more than its field can.
-func (d *Document) absorb(title, body string) bool {
-	for known, field := range map[string]*string{titleWhenToUse: &d.WhenToUse, titleProcedure: &d.Procedure,
-		titlePitfalls: &d.Pitfalls, titleVerification: &d.Verification} {
-		if strings.EqualFold(title, known) {
-			*field = strings.TrimSpace(*field + "\n\n" + body)
-			return true
-		}
-	}
-	switch {
-	case strings.EqualFold(title, titleTrigger):
-		d.Trigger = settleTriggers(append(d.Trigger, parseTriggers(body)...))
-	case strings.EqualFold(title, titleExperience):
-		d.Experience = numbered.settleItems(append(d.Experience, parseItems(body)...))
-	case strings.EqualFold(title, titlePreference):
-		d.Preference = bulleted.settleItems(append(d.Preference, parseItems(body)...))
-	case strings.EqualFold(title, titleTools):
-		d.Tools = bulleted.settleItems(append(d.Tools, parseItems(body)...))
-	case strings.EqualFold(title, titleExamples):
-		d.Examples = settleExamples(append(d.Examples, parseExamples(body)...))
-	case strings.EqualFold(title, titleScripts):
-		names, ok := parseNames(scriptLine, Scripts, strings.Split(body, "\n"))
-		d.Scripts = settleNames(Scripts, append(d.Scripts, names...))
-		return ok
-	case strings.EqualFold(title, titleOthers):
-		entries, references, ok := parseOthers(body)
-		d.Others = settleEntries(append(d.Others, entries...))
-		d.References = settleNames(Reference, append(d.References, references...))
-		return ok
-	default:
-		return false
-	}
-	return true
+	return intro, sections
 }
 
 func parseTriggers(body string) []string {
@@ -173,14 +141,22 @@ func parseNames(pattern *regexp.Regexp, kind string, lines []string) (names []st
 // parseOthers reads `### key` entries and the list of reference files.
 func parseOthers(body string) (entries []Entry, references []string, ok bool) {
 	lines := strings.Split(body, "\n")
+	var text []string // of the last entry
+	finish := func() {
+		if len(entries) > 0 {
+			entries[len(entries)-1].Text = strings.Join(text, "\n")
+		}
+		text = nil
+	}
 	var code fence.Scanner
 	for i, line := range lines {
 		if code.Line(line) {
 			if len(entries) == 0 {
 				return nil, nil, false
 			}
-		} else if level, text := heading(line); level == 3 {
-			entries = append(entries, Entry{Key: text})
+		} else if level, key := heading(line); level == 3 {
+			finish()
+			entries = append(entries, Entry{Key: key})
 			continue
 		} else if line == seeAlso {
 			references, ok = parseNames(referenceLine, Reference, lines[i+1:])
@@ -189,11 +165,12 @@ func parseOthers(body string) (entries []Entry, references []string, ok bool) {
 			}
 		}
 		if len(entries) > 0 {
-			entries[len(entries)-1].Text += "\n" + line
+			text = append(text, line)
 		} else if line != "" {
 			return nil, nil, false
 		}
 	}
+	finish()
 	empty := slices.ContainsFunc(entries, func(e Entry) bool { return strings.TrimSpace(e.Text) == "" })
 	if empty {
 		return nil, nil, false

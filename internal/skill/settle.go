@@ -15,7 +15,7 @@ func settleTriggers(triggers []string) []string {
 		trigger = strings.ReplaceAll(clean(trigger), "`", "") // code marks would pair up across keywords
 		for word := range strings.SplitSeq(trigger, ",") {
 			for {
-				next := triggerMarks.ReplaceAllString(collapse(withoutHTML(clean(word))), "")
+				next := withoutMarks(collapse(withoutHTML(clean(word))))
 				if next == word {
 					break
 				}
@@ -25,6 +25,17 @@ func settleTriggers(triggers []string) []string {
 		}
 	}
 	return distinct(settled)
+}
+
+// withoutMarks takes all marks off at once: a keyword of nothing else has many.
+func withoutMarks(word string) string {
+	for {
+		mark := triggerMarks.FindString(word)
+		if mark == "" {
+			return word
+		}
+		word = word[len(mark):]
+	}
 }
 
 func settleExamples(examples []string) []string {
@@ -50,6 +61,7 @@ func settleNames(kind string, names []string) []string {
 // settleEntries sorts entries by key; entries of one key become one.
 func settleEntries(entries []Entry) []Entry {
 	var settled []Entry
+	var texts [][]string // of each entry
 	byKey := map[string]int{}
 	for _, e := range entries {
 		e = Entry{headingText(e.Key), settleEntryText(e.Text)}
@@ -60,11 +72,14 @@ func settleEntries(entries []Entry) []Entry {
 			continue
 		}
 		if at, known := byKey[fold(e.Key)]; known {
-			settled[at].Text += "\n\n" + e.Text
+			texts[at] = append(texts[at], e.Text)
 			continue
 		}
 		byKey[fold(e.Key)] = len(settled)
-		settled = append(settled, e)
+		settled, texts = append(settled, e), append(texts, []string{e.Text})
+	}
+	for i := range settled {
+		settled[i].Text = paragraphs(texts[i])
 	}
 	slices.SortFunc(settled, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
 	return settled
