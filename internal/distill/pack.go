@@ -2,7 +2,6 @@ package distill
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path"
@@ -142,6 +141,7 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 		return Package{}, false, err
 	}
 	p = Package{Skill: head.ID, Base: head.Version, Version: versionOf(head.Name, doc, carried, head.Version+1, head.Version, merged.Summary, violations)}
+	p.Version.Category = current.Category
 	p.Version.Risk = riskOf(p.Version, current)
 	p.Staged = len(p.Version.Risk) > 0 && head.Status == skill.Active
 	p.Same = p.Version.ContentSHA == current.ContentSHA
@@ -156,8 +156,7 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 // of the same name, or the one that is nearly the same. Nil means to create.
 func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document, vector []float32) (*skill.Head, error) {
 	if t.Based.Skill != 0 {
-		head, err := tx.SkillHead(ctx, t.Based.Skill)
-		return usable(&head), err
+		return usableHead(ctx, tx, t.Based.Skill)
 	}
 	head, err := tx.SkillNamed(ctx, skill.Canonical(fresh.Name))
 	if err == nil && usable(&head) != nil {
@@ -172,11 +171,20 @@ func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 	}
 	for _, h := range hits {
 		if h.Cosine >= j.spec.Limits.MergeSim {
-			head, err := tx.SkillHead(ctx, h.Owner)
-			return usable(&head), err
+			return usableHead(ctx, tx, h.Owner)
 		}
 	}
 	return nil, nil
+}
+
+// usableHead is the skill of an id when a distillation may change it, nil when
+// not, or when it was deleted meanwhile.
+func usableHead(ctx context.Context, tx Tx, id int64) (*skill.Head, error) {
+	head, err := tx.SkillHead(ctx, id)
+	if isNotFound(err) {
+		return nil, nil
+	}
+	return usable(&head), err
 }
 
 // usable is h when a distillation may change it, else nil.
@@ -207,15 +215,10 @@ func freeName(ctx context.Context, tx Tx, name string) (string, error) {
 // package is recorded before its bytes are, so that collection waits.
 func (s *Service) upload(ctx context.Context, t Task, p Package, style string) error {
 	v := &p.Version
-	options := skill.RenderOptions{NameStyle: style}
-	markdown := skill.Compose(v.Name, v.Description, []byte(v.Body), options)
-	folder := skill.Folder(v.Name, style)
-	archive, err := skill.Zip(folder, markdown, v.Files)
+	archive, markdown, err := v.Pack(t.Ref.Workspace, style)
 	if err != nil {
 		return err
 	}
-	v.PackageSHA = sha256.Sum256(archive)
-	v.PackageKey = fmt.Sprintf("%d/%s/%x/%s.zip", t.Ref.Workspace, folder, v.PackageSHA[:6], folder)
 	p.Bytes = len(archive)
 	err = s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error { return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, p.Bytes) })
 	if err != nil {

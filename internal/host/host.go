@@ -81,8 +81,8 @@ func (h *Host) build(ctx context.Context) (err error) {
 	}
 	calls := &ledger.Ledger{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease}
 	h.Distill = &distill.Service{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs}
-	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs, NameStyle: c.NameStyle}
 	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space, MinCosine: c.RecallMinSim}
+	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder}
 	if c.TemporalAddress != "" {
 		if err := h.dial(ctx); err != nil {
 			return err

@@ -6,6 +6,7 @@ package library
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"cairn/internal/search"
@@ -30,6 +31,24 @@ type Tx interface {
 	TouchPackage(ctx context.Context, sha [32]byte, key string, bytes int) error
 	PublishPackage(ctx context.Context, sha [32]byte) error
 	Use(ctx context.Context, u Use) error
+
+	Once(ctx context.Context, op string, args any, effect func() (json.RawMessage, error)) (json.RawMessage, error)
+	Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool, err error)
+	Skills(ctx context.Context, all bool, max int) ([]skill.Head, error)
+	SkillNames(ctx context.Context) ([]skill.Head, error)
+	SkillsOfBody(ctx context.Context, sha [32]byte) ([]string, error)
+	SkillCount(ctx context.Context) (int, error)
+	Search(ctx context.Context, q search.Query) ([]search.Hit, error)
+	Offered(ctx context.Context) ([]Offered, error)
+	RecentWrites(ctx context.Context, tools, autonomous []string) (Writes, error)
+	PutView(ctx context.Context, run, skill int64, version int) error
+	LastView(ctx context.Context, run, skill int64) (version int, err error)
+	SetManaged(ctx context.Context, id int64, managed bool) error
+	SetTainted(ctx context.Context, id int64, tainted bool) error
+	SetAbsorbed(ctx context.Context, id, into int64) error
+	DeleteSkill(ctx context.Context, id, absorbedInto int64, window time.Duration) (undoUntil time.Time, err error)
+	Deleted(ctx context.Context, id int64, name string, window time.Duration) (skill.Head, error)
+	Undelete(ctx context.Context, id int64, status skill.Status) error
 }
 
 // Store opens transactions.
@@ -56,6 +75,14 @@ type Library struct {
 	Space     int16
 	Blobs     Blobs
 	NameStyle string // of the packages that it renders
+	Finder    Finder // answers lists that ask for something
+	// Settings are a workspace's; nil means DefaultSettings for all.
+	Settings func(ctx context.Context, ws int64) (Settings, error)
+}
+
+// Finder finds the active skills that answer a text, the best first.
+type Finder interface {
+	Skills(ctx context.Context, ws int64, text string, limit int) ([]search.Found, error)
 }
 
 // VersionInfo is a version as a history lists it.
@@ -63,7 +90,9 @@ type VersionInfo struct {
 	Number        int       `json:"version"`
 	Base          int       `json:"base_version"`
 	Description   string    `json:"description"`
+	Category      string    `json:"category,omitempty"`
 	Origin        string    `json:"origin"`
+	Op            string    `json:"op"`
 	ChangeSummary string    `json:"change_summary"`
 	Model         string    `json:"model,omitempty"`
 	Run           int64     `json:"run,omitempty"`
@@ -75,16 +104,25 @@ type VersionInfo struct {
 	CreatedAt     time.Time `json:"created_at"`
 }
 
+// What a pending change would do beside making a version.
+const (
+	OpArchive = "archive"
+	OpDelete  = "delete"
+)
+
 // Pending is a change that waits for approval.
 type Pending struct {
-	ID        int64         `json:"id"`
-	Skill     int64         `json:"skill_id"`
-	Name      string        `json:"name"`
-	Base      int           `json:"base_version"`
-	Version   skill.Version `json:"version"`
-	Reason    string        `json:"reason"`
-	Origin    string        `json:"origin"`
-	CreatedAt time.Time     `json:"created_at"`
+	ID           int64         `json:"id"`
+	Skill        int64         `json:"skill_id"`
+	Name         string        `json:"name"`
+	Base         int           `json:"base_version"`
+	Version      skill.Version `json:"version"`
+	Op           string        `json:"op"`   // how the version came about, or OpArchive, OpDelete
+	Gist         string        `json:"gist"` // one line
+	Reason       string        `json:"reason"`
+	Origin       string        `json:"origin"`
+	AbsorbedInto int64         `json:"absorbed_into,omitempty"` // of OpArchive and OpDelete
+	CreatedAt    time.Time     `json:"created_at"`
 }
 
 // Use is one use of a skill. ID is the caller's: the same use counts once.

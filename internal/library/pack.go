@@ -33,3 +33,12 @@ func (l *Library) Package(ctx context.Context, ws, id int64, number int, style s
 	archive, err = skill.Zip(folder, markdown, v.Files)
 	return folder + ".zip", archive, v, err
 }
+
+// pack makes a version's package and uploads it: the commit then only refers to it.
+func (l *Library) pack(ctx context.Context, ws int64, v *skill.Version) error {
+	archive, markdown, err := v.Pack(ws, l.NameStyle)
+	if err != nil {
+		return err
+	}
+	return l.upload(ctx, ws, *v, archive, markdown)
+}

@@ -43,6 +43,8 @@ with conversation as (
 ), source as (
   insert into skill_sources (workspace_id, skill_id, version, conversation_id, from_seq, to_seq)
   select $1, skill.id, 1, conversation.id, 0, 0 from skill, conversation
+), view as (
+  insert into skill_views (workspace_id, run_id, skill_id, version) select $1, run.id, skill.id, 1 from run, skill
 ), pending as (
   insert into pending_writes (workspace_id, skill_id, base_version, version, reason, origin) select $1, id, 1, to_jsonb($3::text), $3, 'distill' from skill
 ), use as (

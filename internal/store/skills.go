@@ -23,7 +23,8 @@ func (q Queries) Skills(ctx context.Context, all bool, max int) ([]skill.Head, e
 	}
 	out := make([]skill.Head, len(rows))
 	for i, r := range rows {
-		out[i] = skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin, Description: r.Description,
+		out[i] = skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin,
+			Description: r.Description, Category: deref(r.Category),
 			Lang: r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	}
 	return out, nil
@@ -44,7 +45,8 @@ func (q Queries) SkillHead(ctx context.Context, id int64) (skill.Head, error) {
 	if isNoRows(err) {
 		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no skill %d", id), "`cairn skills list` shows them")
 	}
-	h := skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin, Description: r.Description,
+	h := skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin,
+		Description: r.Description, Category: deref(r.Category),
 		Lang: r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	return h, classify("find the skill", err)
 }
@@ -59,10 +61,10 @@ func (q Queries) Version(ctx context.Context, id int64, number int) (skill.Versi
 		return skill.Version{}, classify("read the version", err)
 	}
 	v := skill.Version{SkillID: id, Name: r.Name, Number: number, Base: int(r.BaseVersion), DisplayName: r.DisplayName, Description: r.Description, Body: r.Body, Lang: r.Lang,
-		ContentSHA: [32]byte(r.ContentSha256), PackageSHA: [32]byte(r.PackageSha256), PackageKey: r.PackageKey, Origin: r.Origin, ChangeSummary: r.ChangeSummary,
-		Model: r.Model, PromptSHA: r.PromptSha256, Degraded: r.Degraded, Violations: r.Violations, Risk: r.Risk, Redactions: int(r.Redactions), CreatedAt: r.CreatedAt}
+		ContentSHA: [32]byte(r.ContentSha256), PackageSHA: [32]byte(r.PackageSha256), PackageKey: r.PackageKey, Origin: r.Origin, Op: r.Op, ChangeSummary: r.ChangeSummary,
+		Category: deref(r.Category), Model: r.Model, PromptSHA: r.PromptSha256, Degraded: r.Degraded, Violations: r.Violations, Risk: r.Risk, Redactions: int(r.Redactions), CreatedAt: r.CreatedAt}
 	if r.RunID != nil {
-		v.Run, v.TaskKey = *r.RunID, *r.TaskKey
+		v.Run, v.TaskKey = *r.RunID, deref(r.TaskKey)
 	}
 	files, err := q.q.FilesGet(ctx, dbsqlc.FilesGetParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)})
 	if err != nil {
@@ -135,6 +137,9 @@ func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Co
 // a conflict.
 func (q Queries) advanceHead(ctx context.Context, p *distill.Package, c distill.Commit) error {
 	head, err := q.SkillHead(ctx, p.Skill)
+	if fault.CodeOf(err) == fault.NotFound { // deleted meanwhile
+		return errConflict
+	}
 	if err != nil {
 		return err
 	}
@@ -174,13 +179,12 @@ func (q Queries) createFound(ctx context.Context, p *distill.Package, c distill.
 
 // putVersion writes v as a version of a skill, made on the one before it.
 func (q Queries) putVersion(ctx context.Context, id int64, number int, v skill.Version) error {
+	body := skill.BodyHash(v.Body)
 	p := dbsqlc.VersionInsertParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number), BaseVersion: int32(number - 1),
 		DisplayName: v.DisplayName, Description: v.Description, Body: v.Body, Lang: v.Lang, ContentSha256: v.ContentSHA[:],
 		PackageSha256: v.PackageSHA[:], Origin: v.Origin, ChangeSummary: storable(v.ChangeSummary), Model: v.Model, PromptSha256: v.PromptSHA,
-		Degraded: texts(v.Degraded), Violations: texts(v.Violations), Risk: texts(v.Risk), Redactions: int32(v.Redactions)}
-	if v.Run != 0 {
-		p.RunID, p.TaskKey = &v.Run, &v.TaskKey
-	}
+		Degraded: texts(v.Degraded), Violations: texts(v.Violations), Risk: texts(v.Risk), Redactions: int32(v.Redactions),
+		RunID: orNil(v.Run), TaskKey: orNil(v.TaskKey), Category: orNil(v.Category), Op: v.Op, BodySha256: body[:]}
 	if err := q.q.VersionInsert(ctx, p); err != nil {
 		return classify("write the version", err)
 	}
@@ -220,6 +224,6 @@ func (q Queries) indexSkill(ctx context.Context, id int64, d search.Doc, vector 
 }
 
 func headOf(r dbsqlc.Skill) skill.Head {
-	return skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin,
+	return skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin,
 		Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 }

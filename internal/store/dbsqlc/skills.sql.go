@@ -70,12 +70,13 @@ func (q *Queries) FilesPut(ctx context.Context, arg FilesPutParams) error {
 }
 
 const SkillAdvance = `-- name: SkillAdvance :execrows
-update skills set head_version = $1, updated_at = now()
-where workspace_id = $2 and id = $3 and head_version = $4
+update skills set head_version = $1, tainted = tainted or $2::boolean, updated_at = now()
+where workspace_id = $3 and id = $4 and head_version = $5
 `
 
 type SkillAdvanceParams struct {
 	Version     int32
+	Tainted     bool
 	WorkspaceID int64
 	ID          int64
 	BaseVersion int32
@@ -84,6 +85,7 @@ type SkillAdvanceParams struct {
 func (q *Queries) SkillAdvance(ctx context.Context, arg SkillAdvanceParams) (int64, error) {
 	result, err := q.db.Exec(ctx, SkillAdvance,
 		arg.Version,
+		arg.Tainted,
 		arg.WorkspaceID,
 		arg.ID,
 		arg.BaseVersion,
@@ -95,7 +97,7 @@ func (q *Queries) SkillAdvance(ctx context.Context, arg SkillAdvanceParams) (int
 }
 
 const SkillByName = `-- name: SkillByName :one
-select workspace_id, id, name, status, head_version, pinned, origin, eta, trials, passes, uses, last_used_at, created_at, updated_at from skills where workspace_id = $1 and name = $2
+select workspace_id, id, name, status, head_version, pinned, origin, eta, trials, passes, uses, last_used_at, created_at, updated_at, managed, tainted, deleted_at, absorbed_into from skills where workspace_id = $1 and name = $2 and deleted_at is null
 `
 
 type SkillByNameParams struct {
@@ -121,15 +123,19 @@ func (q *Queries) SkillByName(ctx context.Context, arg SkillByNameParams) (Skill
 		&i.LastUsedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Managed,
+		&i.Tainted,
+		&i.DeletedAt,
+		&i.AbsorbedInto,
 	)
 	return i, err
 }
 
 const SkillGet = `-- name: SkillGet :one
-select s.workspace_id, s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.trials, s.passes, s.uses, s.last_used_at, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
+select s.workspace_id, s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.trials, s.passes, s.uses, s.last_used_at, s.created_at, s.updated_at, s.managed, s.tainted, s.deleted_at, s.absorbed_into, v.description, v.category, v.lang, v.degraded, p.key as package_key
 from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
-where s.workspace_id = $1 and s.id = $2
+where s.workspace_id = $1 and s.id = $2 and s.deleted_at is null
 `
 
 type SkillGetParams struct {
@@ -138,24 +144,29 @@ type SkillGetParams struct {
 }
 
 type SkillGetRow struct {
-	WorkspaceID int64
-	ID          int64
-	Name        string
-	Status      string
-	HeadVersion int32
-	Pinned      bool
-	Origin      string
-	Eta         float32
-	Trials      int32
-	Passes      int32
-	Uses        int64
-	LastUsedAt  *time.Time
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
-	Description string
-	Lang        string
-	Degraded    []string
-	PackageKey  string
+	WorkspaceID  int64
+	ID           int64
+	Name         string
+	Status       string
+	HeadVersion  int32
+	Pinned       bool
+	Origin       string
+	Eta          float32
+	Trials       int32
+	Passes       int32
+	Uses         int64
+	LastUsedAt   *time.Time
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	Managed      bool
+	Tainted      bool
+	DeletedAt    *time.Time
+	AbsorbedInto *int64
+	Description  string
+	Category     *string
+	Lang         string
+	Degraded     []string
+	PackageKey   string
 }
 
 func (q *Queries) SkillGet(ctx context.Context, arg SkillGetParams) (SkillGetRow, error) {
@@ -176,7 +187,12 @@ func (q *Queries) SkillGet(ctx context.Context, arg SkillGetParams) (SkillGetRow
 		&i.LastUsedAt,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.Managed,
+		&i.Tainted,
+		&i.DeletedAt,
+		&i.AbsorbedInto,
 		&i.Description,
+		&i.Category,
 		&i.Lang,
 		&i.Degraded,
 		&i.PackageKey,
@@ -185,7 +201,7 @@ func (q *Queries) SkillGet(ctx context.Context, arg SkillGetParams) (SkillGetRow
 }
 
 const SkillInsert = `-- name: SkillInsert :one
-insert into skills (workspace_id, name, status, head_version, origin) values ($1, $2, $3, 1, $4) returning id
+insert into skills (workspace_id, name, status, head_version, origin, managed, tainted) values ($1, $2, $3, 1, $4, $5, $6) returning id
 `
 
 type SkillInsertParams struct {
@@ -193,6 +209,8 @@ type SkillInsertParams struct {
 	Name        string
 	Status      string
 	Origin      string
+	Managed     bool
+	Tainted     bool
 }
 
 func (q *Queries) SkillInsert(ctx context.Context, arg SkillInsertParams) (int64, error) {
@@ -201,6 +219,8 @@ func (q *Queries) SkillInsert(ctx context.Context, arg SkillInsertParams) (int64
 		arg.Name,
 		arg.Status,
 		arg.Origin,
+		arg.Managed,
+		arg.Tainted,
 	)
 	var id int64
 	err := row.Scan(&id)
@@ -208,10 +228,10 @@ func (q *Queries) SkillInsert(ctx context.Context, arg SkillInsertParams) (int64
 }
 
 const SkillsList = `-- name: SkillsList :many
-select s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
+select s.id, s.name, s.status, s.head_version, s.pinned, s.managed, s.tainted, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.category, v.lang, v.degraded, p.key as package_key
 from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
-where s.workspace_id = $1 and ($2::boolean or s.status in ('active', 'candidate')) order by s.updated_at desc, s.id limit $3
+where s.workspace_id = $1 and s.deleted_at is null and ($2::boolean or s.status in ('active', 'candidate')) order by s.updated_at desc, s.id limit $3
 `
 
 type SkillsListParams struct {
@@ -226,12 +246,15 @@ type SkillsListRow struct {
 	Status      string
 	HeadVersion int32
 	Pinned      bool
+	Managed     bool
+	Tainted     bool
 	Origin      string
 	Eta         float32
 	Uses        int64
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Description string
+	Category    *string
 	Lang        string
 	Degraded    []string
 	PackageKey  string
@@ -252,12 +275,15 @@ func (q *Queries) SkillsList(ctx context.Context, arg SkillsListParams) ([]Skill
 			&i.Status,
 			&i.HeadVersion,
 			&i.Pinned,
+			&i.Managed,
+			&i.Tainted,
 			&i.Origin,
 			&i.Eta,
 			&i.Uses,
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.Description,
+			&i.Category,
 			&i.Lang,
 			&i.Degraded,
 			&i.PackageKey,
@@ -346,7 +372,7 @@ func (q *Queries) SourcesPut(ctx context.Context, arg SourcesPutParams) error {
 }
 
 const VersionGet = `-- name: VersionGet :one
-select v.workspace_id, v.skill_id, v.version, v.base_version, v.run_id, v.task_key, v.display_name, v.description, v.body, v.lang, v.content_sha256, v.package_sha256, v.origin, v.change_summary, v.model, v.prompt_sha256, v.degraded, v.violations, v.created_at, v.risk, v.redactions, s.name, s.status, s.head_version, s.created_at as skill_created_at, p.key as package_key, p.bytes as package_bytes
+select v.workspace_id, v.skill_id, v.version, v.base_version, v.run_id, v.task_key, v.display_name, v.description, v.body, v.lang, v.content_sha256, v.package_sha256, v.origin, v.change_summary, v.model, v.prompt_sha256, v.degraded, v.violations, v.created_at, v.risk, v.redactions, v.category, v.op, v.body_sha256, s.name, s.status, s.head_version, s.created_at as skill_created_at, p.key as package_key, p.bytes as package_bytes
 from skill_versions v join skills s on s.workspace_id = v.workspace_id and s.id = v.skill_id
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
 where v.workspace_id = $1 and v.skill_id = $2 and v.version = $3
@@ -380,6 +406,9 @@ type VersionGetRow struct {
 	CreatedAt      time.Time
 	Risk           []string
 	Redactions     int32
+	Category       *string
+	Op             string
+	BodySha256     []byte
 	Name           string
 	Status         string
 	HeadVersion    int32
@@ -413,6 +442,9 @@ func (q *Queries) VersionGet(ctx context.Context, arg VersionGetParams) (Version
 		&i.CreatedAt,
 		&i.Risk,
 		&i.Redactions,
+		&i.Category,
+		&i.Op,
+		&i.BodySha256,
 		&i.Name,
 		&i.Status,
 		&i.HeadVersion,
@@ -425,9 +457,9 @@ func (q *Queries) VersionGet(ctx context.Context, arg VersionGetParams) (Version
 
 const VersionInsert = `-- name: VersionInsert :exec
 insert into skill_versions (workspace_id, skill_id, version, base_version, run_id, task_key, display_name, description, body, lang, content_sha256, package_sha256,
-  origin, change_summary, model, prompt_sha256, degraded, violations, risk, redactions)
+  origin, change_summary, model, prompt_sha256, degraded, violations, risk, redactions, category, op, body_sha256)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-  $13, $14, $15, $16, $17, $18, $19, $20)
+  $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
 `
 
 type VersionInsertParams struct {
@@ -451,6 +483,9 @@ type VersionInsertParams struct {
 	Violations    []string
 	Risk          []string
 	Redactions    int32
+	Category      *string
+	Op            string
+	BodySha256    []byte
 }
 
 func (q *Queries) VersionInsert(ctx context.Context, arg VersionInsertParams) error {
@@ -475,6 +510,9 @@ func (q *Queries) VersionInsert(ctx context.Context, arg VersionInsertParams) er
 		arg.Violations,
 		arg.Risk,
 		arg.Redactions,
+		arg.Category,
+		arg.Op,
+		arg.BodySha256,
 	)
 	return err
 }
