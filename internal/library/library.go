@@ -2,6 +2,15 @@
 // differences, rollback, archive, approval, import, use. Heads move by
 // compare-and-swap only; what arrives from outside, or looks risky, waits for
 // approval and changes nothing until then.
+//
+// Save, List, View, Patch and Delete are what agents do with skills, each for an
+// actor whose origin decides what it may:
+//
+//	saved, err := l.Save(ctx, actor, library.SaveArgs{Name: "deploy-web", …})
+//	// {Action: "created", Version: 1}, or "staged" when a person is to decide
+//	out, err := l.Patch(ctx, actor, library.PatchArgs{Name: "deploy-web", OldString: "r41", NewString: "r42"})
+//
+// Index is the list of skills that a prompt carries.
 package library
 
 import (
