@@ -46,14 +46,22 @@ func (c *cli) changes() []*cobra.Command {
 			}}
 	}
 	archive := state("archive", "Take a skill out of use; it keeps its name and its history", func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) { return l.Archive })
-	restore := state("restore", "Put an archived skill back into use", func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) { return l.Restore })
+	restore := &cobra.Command{Use: "restore SKILL", Short: "Put a skill back into use that was archived, quarantined or deleted", Example: "  cairn skills restore " + sample, Args: exactly(1, "the skill's name or number"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.restore(cmd.Context(), args[0]) }}
+	adopt := state("adopt", "Let autonomous writers change a skill", func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) {
+		return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Manage(ctx, ws, id, true) }
+	})
+	release := state("release", "Take a skill from the autonomous writers", func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) {
+		return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Manage(ctx, ws, id, false) }
+	})
+	trust := state("trust", "Say that untrusted text in a skill has been looked at", func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) { return l.Trust })
 	pin := state("pin", "Freeze a skill against every change that no person makes", func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) {
 		return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Pin(ctx, ws, id, true) }
 	})
 	unpin := state("unpin", "Let a pinned skill change again", func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) {
 		return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Pin(ctx, ws, id, false) }
 	})
-	return []*cobra.Command{history, diff, rollback, archive, restore, pin, unpin, c.pending(), c.decide("approve", "Approve a candidate, a draft, or a change that waits"), c.decide("reject", "Reject a candidate, a draft, or a change that waits"), c.importSkill()}
+	return []*cobra.Command{history, diff, rollback, archive, restore, pin, unpin, adopt, release, trust, c.pending(), c.decide("approve", "Approve a candidate, a draft, or a change that waits"), c.decide("reject", "Reject a candidate, a draft, or a change that waits"), c.importSkill()}
 }
 
 // change finds a skill, changes it and prints what it is now.
@@ -68,6 +76,20 @@ func (c *cli) change(ctx context.Context, name string, fn func(context.Context, 
 		return err
 	}
 	if head, err = fn(ctx, s, head); err != nil {
+		return err
+	}
+	return c.printHead(head)
+}
+
+// restore finds what no list shows any more, too.
+func (c *cli) restore(ctx context.Context, name string) error {
+	s, err := c.open(ctx, needs{})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	head, err := s.Library.RestoreNamed(ctx, s.workspace.ID, name)
+	if err != nil {
 		return err
 	}
 	return c.printHead(head)

@@ -2,7 +2,6 @@ package distill
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path"
@@ -58,9 +57,10 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 		if err != nil {
 			return err
 		}
-		if made, err = wrap(ref.Workspace, &p, j.spec.NameStyle, extra); err != nil {
+		if made.archive, made.markdown, err = v.Pack(ref.Workspace, j.spec.NameStyle, extra...); err != nil {
 			return err
 		}
+		p.Bytes = len(made.archive)
 		// Before its bytes are stored, so that collection waits.
 		return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, p.Bytes)
 	})
@@ -153,6 +153,7 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 		return Package{}, false, err
 	}
 	p = Package{Skill: head.ID, Base: head.Version, Version: versionOf(head.Name, doc, carried, head.Version+1, head.Version, merged.Summary, violations)}
+	p.Version.Category = current.Category
 	p.Version.Risk = riskOf(p.Version, current)
 	p.Staged = (len(p.Version.Risk) > 0 || j.spec.Approval) && head.Status == skill.Active
 	p.Version.Extra, p.basePackage = current.Extra, current.PackageKey
@@ -168,8 +169,7 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 // of the same name, or the one that is nearly the same. Nil means to create.
 func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document, vector []float32) (*skill.Head, error) {
 	if t.Based.Skill != 0 {
-		head, err := tx.SkillHead(ctx, t.Based.Skill)
-		return usable(&head), err
+		return usableHead(ctx, tx, t.Based.Skill)
 	}
 	head, err := tx.SkillNamed(ctx, skill.Canonical(fresh.Name))
 	if err == nil && usable(&head) != nil {
@@ -184,11 +184,20 @@ func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 	}
 	for _, h := range hits {
 		if h.Cosine >= j.spec.Limits.MergeSim {
-			head, err := tx.SkillHead(ctx, h.Owner)
-			return usable(&head), err
+			return usableHead(ctx, tx, h.Owner)
 		}
 	}
 	return nil, nil
+}
+
+// usableHead is the skill of an id when a distillation may change it, nil when
+// not, or when it was deleted meanwhile.
+func usableHead(ctx context.Context, tx Tx, id int64) (*skill.Head, error) {
+	head, err := tx.SkillHead(ctx, id)
+	if isNotFound(err) {
+		return nil, nil
+	}
+	return usable(&head), err
 }
 
 // usable is h when a distillation may change it, else nil.
@@ -216,22 +225,7 @@ func freeName(ctx context.Context, tx Tx, name string) (string, error) {
 }
 
 // parcel is the bytes of a package.
-type parcel struct{ markdown, archive []byte }
-
-// wrap renders and zips a package, and says in it under which key it belongs.
-func wrap(workspace int64, p *Package, style string, extra []skill.File) (out parcel, err error) {
-	v := &p.Version
-	options := skill.RenderOptions{NameStyle: style}
-	out.markdown = skill.Compose(v.Name, v.Description, []byte(v.Body), options)
-	folder := skill.Folder(v.Name, style)
-	if out.archive, err = skill.Zip(folder, out.markdown, v.Files, extra...); err != nil {
-		return out, err
-	}
-	v.PackageSHA = sha256.Sum256(out.archive)
-	v.PackageKey = fmt.Sprintf("%d/%s/%x/%s.zip", workspace, folder, v.PackageSHA[:6], folder)
-	p.Bytes = len(out.archive)
-	return out, nil
-}
+type parcel struct{ archive, markdown []byte }
 
 // upload stores a package's bytes and keeps it with the task.
 func (s *Service) upload(ctx context.Context, t Task, p Package, made parcel) error {

@@ -82,6 +82,9 @@ func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string,
 			continue
 		}
 		head, err := tx.SkillHead(ctx, h.Owner)
+		if isNotFound(err) { // deleted since it was found
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

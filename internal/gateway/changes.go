@@ -13,13 +13,21 @@ func (g *Gateway) changeRoutes() {
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/pin", id: "pinSkill", tag: tagSkills, scope: Write, summary: "Freeze a skill against every change that no person makes, or let it go"}, g.pin)
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/uses", id: "useSkill", tag: tagSkills, scope: Write, summary: "Record that a skill was used, and how it went",
 		about: "The same use_id counts once, so a retry does no harm; the outcome may follow in a later call and moves the skill's reliability."}, g.use)
+	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/restore", id: "restoreSkill", tag: tagSkills, scope: Write, summary: "Put a skill back into use that was archived, quarantined or deleted",
+		about: "A delete can be taken back for seven days, by the number or the name that the skill had."}, g.restore)
 	for _, c := range []struct {
 		verb, id, tag, summary string
 		scope                  Scope
 		do                     func(l *library.Library, ctx context.Context, ws, id int64) (skill.Head, error)
 	}{
 		{"archive", "archiveSkill", tagSkills, "Take a skill out of use; it keeps its name and its history", Write, (*library.Library).Archive},
-		{"restore", "restoreSkill", tagSkills, "Put an archived skill back into use", Write, (*library.Library).Restore},
+		{"adopt", "adoptSkill", tagSkills, "Let autonomous writers change a skill", Write, func(l *library.Library, ctx context.Context, ws, id int64) (skill.Head, error) {
+			return l.Manage(ctx, ws, id, true)
+		}},
+		{"release", "releaseSkill", tagSkills, "Take a skill from the autonomous writers", Write, func(l *library.Library, ctx context.Context, ws, id int64) (skill.Head, error) {
+			return l.Manage(ctx, ws, id, false)
+		}},
+		{"trust", "trustSkill", tagApproval, "Say that untrusted text in a skill has been looked at", Admin, (*library.Library).Trust},
 		{"approve", "approveSkill", tagApproval, "Make a candidate or a draft active", Admin, (*library.Library).Approve},
 		{"reject", "rejectSkill", tagApproval, "Archive a candidate or a draft", Admin, (*library.Library).Reject},
 	} {
@@ -37,6 +45,11 @@ func (g *Gateway) changed(ctx context.Context, ref string, change func(ws, id in
 		return nil, err
 	}
 	head, err := change(workspace(ctx), id)
+	return &bodyOf[SkillSummary]{g.summary(head)}, err
+}
+
+func (g *Gateway) restore(ctx context.Context, in *SkillPath) (*bodyOf[SkillSummary], error) {
+	head, err := g.Library.RestoreNamed(ctx, workspace(ctx), in.ID)
 	return &bodyOf[SkillSummary]{g.summary(head)}, err
 }
 

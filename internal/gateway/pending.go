@@ -16,6 +16,8 @@ type PendingChange struct {
 	Skill       string    `json:"skill"`
 	Base        int       `json:"base_version" doc:"The version that it was made on"`
 	Description string    `json:"description"`
+	Op          string    `json:"op" doc:"What it would do: update, patch, rename, archive or delete"`
+	Gist        string    `json:"gist" doc:"The change in one line"`
 	Reason      string    `json:"reason" doc:"Why it waits"`
 	Origin      string    `json:"origin"`
 	CreatedAt   time.Time `json:"created_at"`
@@ -50,7 +52,7 @@ func (g *Gateway) listPending(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) pendingChange(p library.Pending) PendingChange {
-	return PendingChange{ID: p.ID, SkillID: p.Skill, Skill: p.Name, Base: p.Base, Description: p.Version.Description, Reason: p.Reason, Origin: p.Origin, CreatedAt: p.CreatedAt,
+	return PendingChange{ID: p.ID, SkillID: p.Skill, Skill: p.Name, Base: p.Base, Description: p.Version.Description, Op: p.Op, Gist: p.Gist, Reason: p.Reason, Origin: p.Origin, CreatedAt: p.CreatedAt,
 		Content: g.contentOf(p.Version)}
 }
 

@@ -3,13 +3,17 @@ package host
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"cairn/internal/config"
 	"cairn/internal/converse"
 	"cairn/internal/flow"
+	"cairn/internal/library"
 	"cairn/internal/prompt"
 	"cairn/internal/remember"
+	"cairn/internal/settings"
+	"cairn/internal/store"
 	"cairn/internal/tools"
 )
 
@@ -44,7 +48,10 @@ func conversationLimits(c config.Config) flow.ConversationLimits {
 }
 
 // known is what a session is told of its workspace.
-type known struct{ memory *remember.Keeper }
+type known struct {
+	memory *remember.Keeper
+	skills *library.Library
+}
 
 // Remembered reads the soul, the prompt memories and the index of skills.
 func (k known) Remembered(ctx context.Context, ws int64) (out prompt.Remembered, err error) {
@@ -59,11 +66,35 @@ func (k known) Remembered(ctx context.Context, ws int64) (out prompt.Remembered,
 	for _, line := range m.Core {
 		out.Core = append(out.Core, line.Text)
 	}
-	return out, nil
+	index, err := k.skills.Index(ctx, ws)
+	out.Skills = index.Text()
+	return out, err
+}
+
+// skillSettings are what a workspace decides about changes of its skills. A gate
+// that is not known holds everything back.
+func (h *Host) skillSettings(ctx context.Context, ws int64) (out library.Settings, err error) {
+	var s settings.Settings
+	err = h.Store.WithWorkspace(ctx, ws, func(q store.Queries) error {
+		s, err = q.Settings(ctx)
+		return err
+	})
+	out = library.Settings{Approval: library.ApproveAll, MaxSkills: s.Limits.ActiveSkills, WritesPerHour: s.Limits.SkillWritesHour, AutonomousPerHour: s.Limits.AutonomousSkillWritesHour}
+	switch s.WriteApproval.Skills {
+	case settings.GateOff, "":
+		out.Approval = library.ApproveNone
+	case settings.GateAutonomous:
+		out.Approval = library.ApproveForeign
+	}
+	return out, err
 }
 
 // registry is every tool, in the order in which models are told of them.
 func (h *Host) registry() (*tools.Registry, error) {
+	skills, err := tools.Skills(h.Library)
+	if err != nil {
+		return nil, err
+	}
 	memory, err := tools.Memory(h.Memory)
 	if err != nil {
 		return nil, err
@@ -72,7 +103,7 @@ func (h *Host) registry() (*tools.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tools.NewRegistry(append(soul, memory...)...)
+	return tools.NewRegistry(slices.Concat(skills, soul, memory)...)
 }
 
 // approver decides about changes of skills that wait.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"cairn/internal/fault"
 	"cairn/internal/search"
@@ -25,12 +26,13 @@ func (l *Library) Rollback(ctx context.Context, ws, id int64, to, base int) (ski
 		if err != nil {
 			return head, err
 		}
-		if old.ContentSHA == current.ContentSHA && slices.Equal(old.Extra, current.Extra) {
+		if old.ContentSHA == current.ContentSHA && old.Category == current.Category && slices.Equal(old.Extra, current.Extra) {
 			return head, nil // it says that already
 		}
 		next := old
 		next.ChangeSummary, next.Origin = fmt.Sprintf("rolled back to version %d", to), "user"
-		next.Run, next.TaskKey, next.Restores = 0, "", to
+		next.Op, next.Restores = skill.OpRollback, to
+		next.Run, next.TaskKey = 0, ""
 		return l.advance(ctx, tx, head, next)
 	})
 }
@@ -40,9 +42,26 @@ func (l *Library) Archive(ctx context.Context, ws, id int64) (skill.Head, error)
 	return l.setStatus(ctx, ws, id, skill.Archived, skill.Active, skill.Candidate, skill.Stale, skill.DraftStatus, skill.Quarantined)
 }
 
-// Restore puts an archived skill back into use.
+// Restore puts an archived or quarantined skill back into use.
 func (l *Library) Restore(ctx context.Context, ws, id int64) (skill.Head, error) {
-	return l.setStatus(ctx, ws, id, skill.Active, skill.Archived, skill.Stale)
+	return l.setStatus(ctx, ws, id, skill.Active, skill.Archived, skill.Stale, skill.Quarantined)
+}
+
+// RestoreNamed is Restore of a skill by its number or name; it also takes a
+// delete back.
+func (l *Library) RestoreNamed(ctx context.Context, ws int64, ref string) (head skill.Head, err error) {
+	id, _ := strconv.ParseInt(ref, 10, 64) // what is no number is a name
+	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+		head, err = Head(ctx, tx, id, ref)
+		return err
+	})
+	switch {
+	case fault.CodeOf(err) == fault.NotFound:
+		return l.undelete(ctx, ws, id, ref)
+	case err != nil:
+		return head, err
+	}
+	return l.Restore(ctx, ws, head.ID)
 }
 
 // Approve makes a candidate or a draft active.
@@ -63,47 +82,19 @@ func (l *Library) Pin(ctx context.Context, ws, id int64, pinned bool) (skill.Hea
 	})
 }
 
-// PendingList lists the changes that wait for approval.
-func (l *Library) PendingList(ctx context.Context, ws int64, max int) (out []Pending, err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
-		out, err = tx.PendingList(ctx, max)
-		return err
+// Manage gives a skill to the autonomous writers, or takes it from them.
+func (l *Library) Manage(ctx context.Context, ws, id int64, managed bool) (skill.Head, error) {
+	return l.change(ctx, ws, id, func(tx Tx, head skill.Head) (skill.Head, error) {
+		head.Managed = managed
+		return head, tx.SetManaged(ctx, id, managed)
 	})
-	return out, err
 }
 
-// ApproveChange makes a pending change the head of its skill. The head must be
-// the one that the change was made on.
-func (l *Library) ApproveChange(ctx context.Context, ws, pending int64) (head skill.Head, err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
-		if err := tx.LockSkills(ctx); err != nil {
-			return err
-		}
-		p, err := tx.Pending(ctx, pending)
-		if err != nil {
-			return err
-		}
-		if head, err = tx.SkillHead(ctx, p.Skill); err != nil {
-			return err
-		}
-		if head.Version != p.Base {
-			return moved(head, p.Base)
-		}
-		if head, err = l.advance(ctx, tx, head, p.Version); err != nil {
-			return err
-		}
-		return tx.Decide(ctx, pending, "approved")
-	})
-	return head, err
-}
-
-// RejectChange drops a pending change.
-func (l *Library) RejectChange(ctx context.Context, ws, pending int64) error {
-	return l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
-		if _, err := tx.Pending(ctx, pending); err != nil {
-			return err
-		}
-		return tx.Decide(ctx, pending, "rejected")
+// Trust says that a person has read a skill into which untrusted text went.
+func (l *Library) Trust(ctx context.Context, ws, id int64) (skill.Head, error) {
+	return l.change(ctx, ws, id, func(tx Tx, head skill.Head) (skill.Head, error) {
+		head.Tainted = false
+		return head, tx.SetTainted(ctx, id, false)
 	})
 }
 
@@ -142,18 +133,24 @@ func (l *Library) change(ctx context.Context, ws, id int64, fn func(Tx, skill.He
 // advance commits v as the version after head's. Its package is published: it
 // was uploaded before.
 func (l *Library) advance(ctx context.Context, tx Tx, head skill.Head, v skill.Version) (skill.Head, error) {
+	text := v.SearchText()
+	return l.advanceWith(ctx, tx, head, v, text, l.embed(ctx, text))
+}
+
+// advanceWith is advance with what search will know of the version.
+func (l *Library) advanceWith(ctx context.Context, tx Tx, head skill.Head, v skill.Version, text string, vector []float32) (skill.Head, error) {
 	if err := tx.PublishPackage(ctx, v.PackageSHA); err != nil {
 		return head, err
 	}
-	text := v.SearchText()
-	number, err := tx.AdvanceSkill(ctx, head.ID, head.Version, v, search.NewDoc(search.KindSkill, head.ID, string(head.Status), text), l.embed(ctx, text), l.Space)
+	number, err := tx.AdvanceSkill(ctx, head.ID, head.Version, v, search.NewDoc(search.KindSkill, head.ID, string(head.Status), text), vector, l.Space)
 	if err != nil {
 		return head, err
 	}
-	head.Version, head.Description = number, v.Description
+	head.Version, head.Description, head.Category = number, v.Description, v.Category
 	return head, tx.PruneVersions(ctx, head.ID, l.KeepVersions)
 }
 
 func moved(head skill.Head, base int) error {
-	return fault.New(fault.VersionConflict, fmt.Sprintf("skill %q is at version %d, not %d", head.Name, head.Version, base), "look at the version in force, then decide again")
+	return fault.New(fault.VersionConflict, fmt.Sprintf("skill %q is at version %d, not %d", head.Name, head.Version, base), "look at the version in force, then decide again").
+		With("current_version", head.Version)
 }

@@ -2,7 +2,6 @@ package library
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"path"
 	"slices"
@@ -30,9 +29,9 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 		return out, err
 	}
 	v := skill.Version{Name: skill.Canonical(u.Document.Name), DisplayName: u.Document.Name, Description: u.Document.Description, Body: string(skill.RenderBody(u.Document)), Lang: lang.Detect(u.Markdown),
-		Files: u.Files, ContentSHA: skill.ContentHash(u.Document, u.Files), PackageSHA: sha256.Sum256(archive), Origin: origin, ChangeSummary: "imported", Violations: u.Notes}
+		Files: u.Files, Op: skill.OpUpdate, ContentSHA: skill.ContentHash(u.Document, u.Files), Origin: origin, ChangeSummary: "imported", Violations: u.Notes}
 	v.Risk, v.Extra = riskOf(u), skill.Extras(u.Carried())
-	v.PackageKey = fmt.Sprintf("%d/%s/%x/%s.zip", ws, skill.Folder(v.Name, l.NameStyle), v.PackageSHA[:6], skill.Folder(v.Name, l.NameStyle))
+	v.Packed(ws, archive, l.NameStyle)
 	if err := l.upload(ctx, ws, v, archive, []byte(u.Markdown)); err != nil {
 		return out, err
 	}
@@ -89,6 +88,7 @@ func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Versi
 		out.Same = true
 		return nil
 	}
+	v.Category = current.Category
 	if trusted {
 		out.Head, err = l.advance(ctx, tx, out.Head, v)
 		return err
@@ -96,7 +96,7 @@ func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Versi
 	if err := tx.PublishPackage(ctx, v.PackageSHA); err != nil { // collection must not take what waits
 		return err
 	}
-	out.Pending, err = tx.PutPending(ctx, Pending{Skill: id, Base: out.Head.Version, Version: v, Reason: "upload", Origin: v.Origin})
+	out.Pending, err = tx.PutPending(ctx, Pending{Skill: id, Base: out.Head.Version, Version: v, Reason: "upload", Origin: v.Origin, Gist: l.gist(current, v)})
 	return err
 }
 

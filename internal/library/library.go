@@ -2,10 +2,20 @@
 // differences, rollback, archive, approval, import, use. Heads move by
 // compare-and-swap only; what arrives from outside, or looks risky, waits for
 // approval and changes nothing until then.
+//
+// Save, Browse, View, Patch and Delete are what agents do with skills, each for an
+// actor whose origin decides what it may:
+//
+//	saved, err := l.Save(ctx, actor, library.SaveArgs{Name: "deploy-web", …})
+//	// {Action: "created", Version: 1}, or "staged" when a person is to decide
+//	out, err := l.Patch(ctx, actor, library.PatchArgs{Name: "deploy-web", OldString: "r41", NewString: "r42"})
+//
+// Index is the list of skills that a prompt carries.
 package library
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"cairn/internal/search"
@@ -18,6 +28,7 @@ type Tx interface {
 	SkillHead(ctx context.Context, id int64) (skill.Head, error)
 	SkillNamed(ctx context.Context, name string) (skill.Head, error)
 	Skills(ctx context.Context, l Listing) ([]skill.Head, error)
+	Categories(ctx context.Context, statuses []skill.Status) ([]CategoryCount, error)
 	Version(ctx context.Context, id int64, number int) (skill.Version, error)
 	Versions(ctx context.Context, id int64, max int) ([]VersionInfo, error)
 	SetStatus(ctx context.Context, id int64, was, status skill.Status) error
@@ -32,6 +43,23 @@ type Tx interface {
 	TouchPackage(ctx context.Context, sha [32]byte, key string, bytes int) error
 	PublishPackage(ctx context.Context, sha [32]byte) error
 	Use(ctx context.Context, u Use) error
+
+	Once(ctx context.Context, op string, args any, effect func() (json.RawMessage, error)) (json.RawMessage, error)
+	Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool, err error)
+	SkillNames(ctx context.Context) ([]skill.Head, error)
+	SkillsOfBody(ctx context.Context, sha [32]byte) ([]string, error)
+	SkillCount(ctx context.Context) (int, error)
+	Search(ctx context.Context, q search.Query) ([]search.Hit, error)
+	Offered(ctx context.Context) ([]Offered, error)
+	RecentWrites(ctx context.Context, tools, autonomous []string) (Writes, error)
+	PutView(ctx context.Context, run, skill int64, version int) error
+	LastView(ctx context.Context, run, skill int64) (version int, err error)
+	SetManaged(ctx context.Context, id int64, managed bool) error
+	SetTainted(ctx context.Context, id int64, tainted bool) error
+	SetAbsorbed(ctx context.Context, id, into int64) error
+	DeleteSkill(ctx context.Context, id, absorbedInto int64, window time.Duration) (undoUntil time.Time, err error)
+	Deleted(ctx context.Context, id int64, name string, window time.Duration) (skill.Head, error)
+	Undelete(ctx context.Context, id int64, status skill.Status) error
 }
 
 // Store opens transactions.
@@ -58,8 +86,16 @@ type Library struct {
 	Space     int16
 	Blobs     Blobs
 	NameStyle string // of the packages that it renders
+	Finder    Finder // answers lists that ask for something
 
 	KeepVersions int // of each skill, beside those still needed; 0 keeps all
+	// Settings are a workspace's; nil means DefaultSettings for all.
+	Settings func(ctx context.Context, ws int64) (Settings, error)
+}
+
+// Finder finds the active skills that answer a text, the best first.
+type Finder interface {
+	Skills(ctx context.Context, ws int64, text string, limit int) ([]search.Found, error)
 }
 
 // VersionInfo is a version as a history lists it.
@@ -67,7 +103,9 @@ type VersionInfo struct {
 	Number        int            `json:"version"`
 	Base          int            `json:"base_version"`
 	Description   string         `json:"description"`
+	Category      string         `json:"category,omitempty"`
 	Origin        string         `json:"origin"`
+	Op            string         `json:"op"`
 	ChangeSummary string         `json:"change_summary"`
 	Model         string         `json:"model,omitempty"`
 	Run           int64          `json:"run,omitempty"`
@@ -80,16 +118,25 @@ type VersionInfo struct {
 	CreatedAt     time.Time      `json:"created_at"`
 }
 
+// What a pending change would do beside making a version.
+const (
+	OpArchive = "archive"
+	OpDelete  = "delete"
+)
+
 // Pending is a change that waits for approval.
 type Pending struct {
-	ID        int64         `json:"id"`
-	Skill     int64         `json:"skill_id"`
-	Name      string        `json:"name"`
-	Base      int           `json:"base_version"`
-	Version   skill.Version `json:"version"`
-	Reason    string        `json:"reason"`
-	Origin    string        `json:"origin"`
-	CreatedAt time.Time     `json:"created_at"`
+	ID           int64         `json:"id"`
+	Skill        int64         `json:"skill_id"`
+	Name         string        `json:"name"`
+	Base         int           `json:"base_version"`
+	Version      skill.Version `json:"version"`
+	Op           string        `json:"op"`   // how the version came about, or OpArchive, OpDelete
+	Gist         string        `json:"gist"` // one line
+	Reason       string        `json:"reason"`
+	Origin       string        `json:"origin"`
+	AbsorbedInto int64         `json:"absorbed_into,omitempty"` // of OpArchive and OpDelete
+	CreatedAt    time.Time     `json:"created_at"`
 }
 
 // Use is one use of a skill. ID is the caller's: the same use counts once.

@@ -21,6 +21,7 @@ const (
 // Filter says which skills a list shows, and which page of it.
 type Filter struct {
 	Statuses []skill.Status // none for those that are in use or wait: active, candidate and draft
+	Category string         // none for all
 	Holds    string         // in the name or the description, in any case
 	Limit    int            // 1–MostListed; 0 for ListedAtOnce
 	Cursor   string         // of the page before; empty for the first
@@ -36,6 +37,7 @@ type Page struct {
 // Listing is a page as the store reads it: Max skills after a place.
 type Listing struct {
 	Statuses []skill.Status
+	Category string
 	Holds    string
 	After    Place
 	Max      int
@@ -57,7 +59,7 @@ func (l *Library) List(ctx context.Context, ws int64, f Filter) (out Page, err e
 	if limit < 1 || limit > MostListed {
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("a page has 1 to %d skills, not %d", MostListed, f.Limit), "ask for less, and go on with the cursor")
 	}
-	listing := Listing{Statuses: f.Statuses, Holds: strings.TrimSpace(f.Holds), Max: limit + 1} // one more tells whether there is another page
+	listing := Listing{Statuses: f.Statuses, Category: f.Category, Holds: strings.TrimSpace(f.Holds), Max: limit + 1} // one more tells whether there is another page
 	if len(listing.Statuses) == 0 {
 		listing.Statuses = []skill.Status{skill.Active, skill.Candidate, skill.DraftStatus}
 	}

@@ -2,6 +2,7 @@ package library
 
 import (
 	"context"
+	"fmt"
 	"path"
 
 	"cairn/internal/skill"
@@ -41,4 +42,24 @@ func (l *Library) Package(ctx context.Context, ws, id int64, number int, style s
 	markdown := skill.Compose(v.Name, v.Description, []byte(v.Body), skill.RenderOptions{NameStyle: style})
 	archive, err = skill.Zip(folder, markdown, v.Files, extra...)
 	return folder + ".zip", archive, v, err
+}
+
+// pack makes a version's package and uploads it: the commit then only refers to
+// it. What else the package of the version before holds goes on into it.
+func (l *Library) pack(ctx context.Context, ws int64, v *skill.Version, before string) error {
+	var extra []skill.File
+	if len(v.Extra) > 0 {
+		archive, err := l.Blobs.Get(ctx, before)
+		if err != nil {
+			return fmt.Errorf("fetch the package of version %d: %w", v.Base, err)
+		}
+		if extra, err = skill.ReadExtras(archive); err != nil {
+			return err
+		}
+	}
+	archive, markdown, err := v.Pack(ws, l.NameStyle, extra...)
+	if err != nil {
+		return err
+	}
+	return l.upload(ctx, ws, *v, archive, markdown)
 }

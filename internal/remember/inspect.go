@@ -37,19 +37,12 @@ func named(findings []guard.Finding) string {
 const shortID = 8
 
 // sanitise stands between a row and a prompt: a row may have got its text by
-// other ways than the ones that scan. What is dangerous is replaced, the row is
-// left for whoever looks into it. To be replaced by guard.Sanitize.
+// other ways than the ones that scan. What is secret or dangerous is replaced,
+// the row is left for whoever looks into it.
 func sanitise(store, id, text string) string {
-	blocked := func(f guard.Finding) string {
-		return fmt.Sprintf("[blocked: %s entry %s, %s]", store, id[:min(len(id), shortID)], f.ID)
-	}
 	if found := guard.Secrets(text); len(found) > 0 {
-		return blocked(found[0])
+		return fmt.Sprintf("[blocked: %s entry %s, %s]", store, id[:min(len(id), shortID)], found[0].ID)
 	}
-	for _, f := range guard.Scan(text, guard.Strict) {
-		if f.Severity == guard.Dangerous {
-			return blocked(f)
-		}
-	}
-	return text
+	safe, _ := guard.Sanitize(store, id, text)
+	return safe
 }

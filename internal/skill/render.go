@@ -75,12 +75,17 @@ func RenderBody(d Document) []byte {
 	return []byte(b.String())
 }
 
+// Fence puts a text between more backticks than it contains; info says what it is.
+func Fence(info, text string) string {
+	marks := strings.Repeat("`", max(3, longestRun(text, '`')+1))
+	return marks + info + "\n" + text + "\n" + marks
+}
+
 // renderExamples fences each example with more backticks than it contains.
 func renderExamples(examples []string) string {
 	var b strings.Builder
 	for i, example := range examples {
-		marks := strings.Repeat("`", max(3, longestRun(example, '`')+1))
-		fmt.Fprintf(&b, "\n### Example %d\n%smarkdown\n%s\n%s\n", i+1, marks, example, marks)
+		fmt.Fprintf(&b, "\n### Example %d\n%s\n", i+1, Fence("markdown", example))
 	}
 	return b.String()
 }

@@ -34,6 +34,8 @@ type Head struct {
 	Status      Status    `json:"status"`
 	Version     int       `json:"version"`
 	Pinned      bool      `json:"pinned,omitempty"`
+	Managed     bool      `json:"managed,omitempty"` // autonomous writers may change it
+	Tainted     bool      `json:"tainted,omitempty"` // untrusted text went into it
 	Origin      string    `json:"origin"`
 	Description string    `json:"description"`
 	Lang        string    `json:"lang"`
@@ -60,6 +62,15 @@ func (h *SHA) UnmarshalText(text []byte) error {
 	return err
 }
 
+// How a version came about.
+const (
+	OpCreate   = "create"
+	OpUpdate   = "update"
+	OpPatch    = "patch"
+	OpRename   = "rename" // the body is as it was
+	OpRollback = "rollback"
+)
+
 // Version is one full, immutable state of a skill.
 type Version struct {
 	SkillID       int64
@@ -68,6 +79,7 @@ type Version struct {
 	Base          int    // the version it was made from, 0 for a creation
 	DisplayName   string
 	Description   string
+	Category      string // empty for none
 	Body          string // Markdown after the front matter
 	Lang          string
 	Files         []File
@@ -77,6 +89,8 @@ type Version struct {
 	Run           int64 // 0 when no run made it
 	TaskKey       string
 	Origin        string
+	Op            string // how it came about: OpCreate … OpRollback
+	Tainted       bool   // untrusted text went into it
 	ChangeSummary string
 	Model         string
 	PromptSHA     string
@@ -98,16 +112,37 @@ func (v Version) Document() Document {
 	return d
 }
 
+// Pack renders and zips the version, with what else its package holds, and notes
+// the package's hash and key. The same content gives the same package, whatever
+// its number.
+func (v *Version) Pack(workspace int64, style string, extra ...File) (archive, markdown []byte, err error) {
+	markdown = Compose(v.Name, v.Description, []byte(v.Body), RenderOptions{NameStyle: style})
+	if archive, err = Zip(Folder(v.Name, style), markdown, v.Files, extra...); err != nil {
+		return nil, nil, err
+	}
+	v.Packed(workspace, archive, style)
+	return archive, markdown, nil
+}
+
+// Packed notes the hash and the key of a package that is the version's.
+func (v *Version) Packed(workspace int64, archive []byte, style string) {
+	v.PackageSHA = sha256.Sum256(archive)
+	folder := Folder(v.Name, style)
+	v.PackageKey = fmt.Sprintf("%d/%s/%x/%s.zip", workspace, folder, v.PackageSHA[:6], folder)
+}
+
 // SearchText is what the version is found and embedded by.
 func (v Version) SearchText() string { return v.Document().SearchText() }
 
 // firstSteps is how many lines of the procedure say what a skill is about.
 const firstSteps = 5
 
-// SearchText is name, description, triggers and the first lines of the procedure.
+// SearchText is name, description, when to use it, and the first lines of the
+// procedure.
 func (d Document) SearchText() string {
 	steps := strings.SplitN(d.Procedure, "\n", firstSteps+1)
-	return strings.Join([]string{d.Name, d.Description, strings.Join(d.Trigger, ", "), strings.Join(steps[:min(len(steps), firstSteps)], "\n")}, "\n")
+	when := strings.TrimSpace(strings.Join(d.Trigger, ", ") + "\n" + d.WhenToUse)
+	return strings.Join([]string{d.Name, d.Description, when, strings.Join(steps[:min(len(steps), firstSteps)], "\n")}, "\n")
 }
 
 // Source is a range of messages that a version rests on, both ends included.

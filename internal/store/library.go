@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"cairn/internal/agent"
 	"cairn/internal/fault"
 	"cairn/internal/library"
 	"cairn/internal/search"
@@ -37,7 +38,7 @@ func (q Queries) Versions(ctx context.Context, id int64, max int) ([]library.Ver
 	}
 	out := make([]library.VersionInfo, len(rows))
 	for i, r := range rows {
-		out[i] = library.VersionInfo{Number: int(r.Version), Base: int(r.BaseVersion), Description: r.Description, Origin: r.Origin, ChangeSummary: r.ChangeSummary, Model: r.Model,
+		out[i] = library.VersionInfo{Number: int(r.Version), Base: int(r.BaseVersion), Description: r.Description, Origin: r.Origin, Op: r.Op, Category: r.Category, ChangeSummary: r.ChangeSummary, Model: r.Model,
 			Degraded: r.Degraded, Violations: r.Violations, Risk: r.Risk, PackageKey: r.PackageKey, PackageBytes: int(r.PackageBytes), CreatedAt: r.CreatedAt}
 		if r.RunID != nil {
 			out[i].Run = *r.RunID
@@ -55,8 +56,7 @@ func (q Queries) SetStatus(ctx context.Context, id int64, was, status skill.Stat
 	if err := oneRow("set the status", n, err); err != nil {
 		return err
 	}
-	n, err = q.q.DocStatusSet(ctx, dbsqlc.DocStatusSetParams{Status: string(status), WorkspaceID: q.ws, Kind: search.KindSkill, OwnerID: id})
-	return oneRow("set the status in search", n, err)
+	return q.setDocStatus(ctx, id, string(status))
 }
 
 // SetPinned freezes a skill, or lets it go.
@@ -77,10 +77,12 @@ func (q Queries) PublishPackage(ctx context.Context, sha [32]byte) error {
 
 // CreateSkill makes a skill with its first version and returns its id.
 func (q Queries) CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d search.Doc, vector []float32, space int16) (int64, error) {
-	id, err := q.q.SkillInsert(ctx, dbsqlc.SkillInsertParams{WorkspaceID: q.ws, Name: v.Name, Status: string(status), Origin: v.Origin})
+	id, err := q.q.SkillInsert(ctx, dbsqlc.SkillInsertParams{WorkspaceID: q.ws, Name: v.Name, Category: v.Category, Status: string(status), Origin: v.Origin,
+		Managed: agent.Origin(v.Origin).Autonomous(), Tainted: v.Tainted})
 	if err != nil {
 		return 0, classify("create the skill", err)
 	}
+	v.Op = skill.OpCreate
 	if err := q.putVersion(ctx, id, 1, v); err != nil {
 		return 0, err
 	}
@@ -93,13 +95,14 @@ func (q Queries) CreateSkill(ctx context.Context, v skill.Version, status skill.
 // AdvanceSkill makes v the version after base, which must be the head.
 func (q Queries) AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d search.Doc, vector []float32, space int16) (int, error) {
 	number := base + 1
-	n, err := q.q.SkillAdvance(ctx, dbsqlc.SkillAdvanceParams{Version: int32(number), WorkspaceID: q.ws, ID: id, BaseVersion: int32(base)})
+	n, err := q.q.SkillAdvance(ctx, dbsqlc.SkillAdvanceParams{Version: int32(number), Category: v.Category, Tainted: v.Tainted, WorkspaceID: q.ws, ID: id, BaseVersion: int32(base)})
 	if err == nil && n != 1 {
 		return 0, fault.New(fault.VersionConflict, fmt.Sprintf("skill %d has moved on from version %d", id, base), "")
 	}
 	if err != nil {
 		return 0, classify("move the head", err)
 	}
+	v.Op = changeOp(v)
 	if err := q.putVersion(ctx, id, number, v); err != nil {
 		return 0, err
 	}
@@ -116,7 +119,7 @@ func (q Queries) PruneVersions(ctx context.Context, id int64, keep int) error {
 	if keep == 0 {
 		return nil
 	}
-	gone, err := q.q.VersionsPrune(ctx, dbsqlc.VersionsPruneParams{WorkspaceID: q.ws, SkillID: id, Keep: int32(keep)})
+	gone, err := q.q.VersionsPrune(ctx, dbsqlc.VersionsPruneParams{WorkspaceID: q.ws, SkillID: id, Keep: int32(keep), Counted: library.CountedOrigins()})
 	if err != nil || len(gone) == 0 {
 		return classify("prune the versions", err)
 	}
@@ -129,20 +132,35 @@ func (q Queries) PutPending(ctx context.Context, p library.Pending) (int64, erro
 	if err != nil {
 		return 0, err
 	}
-	id, err := q.q.PendingPut(ctx, dbsqlc.PendingPutParams{WorkspaceID: q.ws, SkillID: p.Skill, BaseVersion: int32(p.Base), Version: raw, Reason: storable(p.Reason), Origin: p.Origin})
+	op := p.Op
+	if op == "" {
+		op = changeOp(p.Version)
+	}
+	id, err := q.q.PendingPut(ctx, dbsqlc.PendingPutParams{WorkspaceID: q.ws, SkillID: p.Skill, BaseVersion: int32(p.Base), Version: raw, Reason: storable(p.Reason), Origin: p.Origin,
+		Op: op, Gist: storable(p.Gist), AbsorbedInto: orNil(p.AbsorbedInto), RunID: orNil(p.Version.Run)})
 	return id, classify("store the pending change", err)
 }
 
-// Pending reads and locks a change that waits for approval.
+// changeOp is how a version of a skill that is there came about.
+func changeOp(v skill.Version) string {
+	if v.Op == "" || v.Op == skill.OpCreate {
+		return skill.OpUpdate
+	}
+	return v.Op
+}
+
+// Pending reads and locks a change that waits for approval, or that could not be
+// approved any more.
 func (q Queries) Pending(ctx context.Context, id int64) (library.Pending, error) {
 	r, err := q.q.PendingGet(ctx, dbsqlc.PendingGetParams{WorkspaceID: q.ws, ID: id})
-	if isNoRows(err) || err == nil && r.State != "pending" {
+	if isNoRows(err) || err == nil && (r.State != "pending" && r.State != "failed" || r.Expired) {
 		return library.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("no change %d waits for approval", id), "`cairn skills pending` lists those that do")
 	}
 	if err != nil {
 		return library.Pending{}, classify("read the pending change", err)
 	}
-	return pendingOf(dbsqlc.PendingListRow{ID: r.ID, SkillID: r.SkillID, BaseVersion: r.BaseVersion, Version: r.Version, Reason: r.Reason, Origin: r.Origin, CreatedAt: r.CreatedAt})
+	return pendingOf(dbsqlc.PendingListRow{ID: r.ID, SkillID: r.SkillID, BaseVersion: r.BaseVersion, Version: r.Version, Reason: r.Reason, Origin: r.Origin,
+		Op: r.Op, Gist: r.Gist, AbsorbedInto: r.AbsorbedInto, CreatedAt: r.CreatedAt})
 }
 
 // PendingList lists the changes that wait for approval, the oldest first.
@@ -161,7 +179,10 @@ func (q Queries) PendingList(ctx context.Context, max int) ([]library.Pending, e
 }
 
 func pendingOf(r dbsqlc.PendingListRow) (library.Pending, error) {
-	p := library.Pending{ID: r.ID, Skill: r.SkillID, Name: r.Name, Base: int(r.BaseVersion), Reason: r.Reason, Origin: r.Origin, CreatedAt: r.CreatedAt}
+	p := library.Pending{ID: r.ID, Skill: r.SkillID, Name: r.Name, Base: int(r.BaseVersion), Reason: r.Reason, Origin: r.Origin, Op: r.Op, Gist: r.Gist, CreatedAt: r.CreatedAt}
+	if r.AbsorbedInto != nil {
+		p.AbsorbedInto = *r.AbsorbedInto
+	}
 	if err := json.Unmarshal(r.Version, &p.Version); err != nil {
 		return p, fmt.Errorf("decode pending change %d: %w", r.ID, err)
 	}

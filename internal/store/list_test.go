@@ -79,11 +79,11 @@ func TestAListIsFilteredBeforeItIsCut(t *testing.T) {
 		filter library.Filter
 		want   string
 	}{
-		{library.Filter{Limit: 4}, "[[0-candidate-0 0-candidate-1 0-candidate-2 2-active-0] [2-active-1 2-active-2]]"},
+		{library.Filter{Limit: 4}, "[[0-candidate-0 0-candidate-1 0-candidate-2 1-draft-0] [1-draft-1 1-draft-2 2-active-0 2-active-1] [2-active-2]]"},
 		{library.Filter{Limit: 2, Statuses: []skill.Status{skill.Archived}}, "[[4-archived-0 4-archived-1] [4-archived-2]]"},
 		{library.Filter{Limit: 2, Holds: " ACTIVE "}, "[[2-active-0 2-active-1] [2-active-2]]"},
-		{library.Filter{Limit: 1, Holds: "über 2"}, "[[0-candidate-2] [2-active-2]]"},
-		{library.Filter{Holds: "%"}, "[[0-candidate-0 0-candidate-1 0-candidate-2 2-active-0 2-active-1 2-active-2]]"}, // a character like any other
+		{library.Filter{Limit: 1, Holds: "über 2"}, "[[0-candidate-2] [1-draft-2] [2-active-2]]"},
+		{library.Filter{Holds: "%"}, "[[0-candidate-0 0-candidate-1 0-candidate-2 1-draft-0 1-draft-1 1-draft-2 2-active-0 2-active-1 2-active-2]]"}, // a character like any other
 		{library.Filter{Holds: "_"}, "[[]]"},
 		{library.Filter{Holds: "\x00"}, "[[]]"},
 	} {

@@ -17,24 +17,20 @@ import (
 // arguments is OpReused.
 func Once[T any](ctx context.Context, q Queries, op string, args any, effect func() (T, error)) (T, error) {
 	var result T
-	raw, err := json.Marshal(args)
+	sha, err := argsSHA(op, args)
 	if err != nil {
-		return result, fmt.Errorf("encode the arguments of %s: %w", op, err)
+		return result, err
 	}
-	sha := sha256.Sum256(raw)
 	n, err := q.q.OpBegin(ctx, dbsqlc.OpBeginParams{WorkspaceID: q.ws, OpID: op, ArgsSha: sha[:]})
 	if err != nil {
 		return result, classify("begin "+op, err)
 	}
 	if n == 0 {
-		row, err := q.q.OpGet(ctx, dbsqlc.OpGetParams{WorkspaceID: q.ws, OpID: op})
+		raw, _, err := q.logged(ctx, op, sha)
 		if err != nil {
-			return result, classify("read "+op, err)
+			return result, err
 		}
-		if !bytes.Equal(row.ArgsSha, sha[:]) {
-			return result, fault.New(fault.OpReused, fmt.Sprintf("operation %s was done before with other arguments", op), "")
-		}
-		if err := json.Unmarshal(row.Result, &result); err != nil {
+		if err := json.Unmarshal(raw, &result); err != nil {
 			return result, fmt.Errorf("decode the result of %s: %w", op, err)
 		}
 		return result, nil
@@ -42,9 +38,42 @@ func Once[T any](ctx context.Context, q Queries, op string, args any, effect fun
 	if result, err = effect(); err != nil {
 		return result, err
 	}
-	if raw, err = encode("the result of "+op, result); err != nil {
+	raw, err := encode("the result of "+op, result)
+	if err != nil {
 		return result, err
 	}
 	n, err = q.q.OpEnd(ctx, dbsqlc.OpEndParams{Result: raw, WorkspaceID: q.ws, OpID: op})
 	return result, oneRow("end "+op, n, err)
+}
+
+// Logged is the result of an operation that was done before. What an attempt
+// prepares may no longer fit what it has done itself, so it asks first.
+func (q Queries) Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool, err error) {
+	sha, err := argsSHA(op, args)
+	if err != nil {
+		return nil, false, err
+	}
+	return q.logged(ctx, op, sha)
+}
+
+func (q Queries) logged(ctx context.Context, op string, sha [sha256.Size]byte) (json.RawMessage, bool, error) {
+	row, err := q.q.OpGet(ctx, dbsqlc.OpGetParams{WorkspaceID: q.ws, OpID: op})
+	if isNoRows(err) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, classify("read "+op, err)
+	}
+	if !bytes.Equal(row.ArgsSha, sha[:]) {
+		return nil, false, fault.New(fault.OpReused, fmt.Sprintf("operation %s was done before with other arguments", op), "")
+	}
+	return row.Result, true, nil
+}
+
+func argsSHA(op string, args any) ([sha256.Size]byte, error) {
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return [sha256.Size]byte{}, fmt.Errorf("encode the arguments of %s: %w", op, err)
+	}
+	return sha256.Sum256(raw), nil
 }

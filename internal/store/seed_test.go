@@ -27,6 +27,15 @@ with conversation as (
 ), call as (
   insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, request_sha, holder, lease_until)
   select $1, id, 'chunk', 0, 'started', 'chunk', 'm', '{}', $3, sha256('x'), gen_random_uuid(), now() - interval '1 hour' from run
+), session as (
+  insert into frozen_sessions (workspace_id, channel, lang, rendered, tools, sha256, expires_at) values ($1, 'cli', 'en', $3, '[]', sha256('x'), now() + interval '1 hour')
+), turn as (
+  insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, context, first_seq)
+  select $1, conversation.id, 1, '0', 'answer', 'user', sha256('x'), run.id, $3, 0 from conversation, run
+), step as (
+  insert into agent_steps (workspace_id, run_id, step, content) select $1, id, 1, $3 from run
+), tool_call as (
+  insert into agent_calls (workspace_id, run_id, step, position, call_id, tool, class, arguments) select $1, id, 1, 0, 'c', 'memory_save', 'fast', $3 from run
 ), op as (
   insert into tool_op_log (workspace_id, op_id, args_sha, result) values ($1, 'op', sha256('x'), to_jsonb($3::text))
 ), duty as (
@@ -43,6 +52,8 @@ with conversation as (
 ), source as (
   insert into skill_sources (workspace_id, skill_id, version, conversation_id, from_seq, to_seq)
   select $1, skill.id, 1, conversation.id, 0, 0 from skill, conversation
+), view as (
+  insert into skill_views (workspace_id, run_id, skill_id, version) select $1, run.id, skill.id, 1 from run, skill
 ), pending as (
   insert into pending_writes (workspace_id, skill_id, base_version, version, reason, origin) select $1, id, 1, to_jsonb($3::text), $3, 'distill' from skill
 ), use as (

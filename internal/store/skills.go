@@ -16,20 +16,25 @@ import (
 
 // Skills lists a page of skills in the order of their categories and names.
 func (q Queries) Skills(ctx context.Context, l library.Listing) ([]skill.Head, error) {
-	p := dbsqlc.SkillsPageParams{WorkspaceID: q.ws, AfterCategory: l.After.Category, AfterName: l.After.Name, Holds: storable(l.Holds), MaxRows: int32(l.Max)}
-	for _, s := range l.Statuses {
-		p.States = append(p.States, string(s))
-	}
-	rows, err := q.q.SkillsPage(ctx, p)
+	rows, err := q.q.SkillsPage(ctx, dbsqlc.SkillsPageParams{WorkspaceID: q.ws, States: statusNames(l.Statuses), Category: storable(l.Category), Holds: storable(l.Holds),
+		AfterCategory: l.After.Category, AfterName: l.After.Name, MaxRows: int32(l.Max)})
 	if err != nil {
 		return nil, classify("list the skills", err)
 	}
 	out := make([]skill.Head, len(rows))
 	for i, r := range rows {
-		out[i] = skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin, Description: r.Description,
+		out[i] = skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin, Description: r.Description,
 			Lang: r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	}
 	return out, nil
+}
+
+func statusNames(statuses []skill.Status) []string {
+	out := make([]string, len(statuses))
+	for i, s := range statuses {
+		out[i] = string(s)
+	}
+	return out
 }
 
 // SkillNamed finds a skill by its canonical name.
@@ -47,7 +52,7 @@ func (q Queries) SkillHead(ctx context.Context, id int64) (skill.Head, error) {
 	if isNoRows(err) {
 		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no skill %d", id), "`cairn skills list` shows them")
 	}
-	h := skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin, Description: r.Description,
+	h := skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin, Description: r.Description,
 		Lang: r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	return h, classify("find the skill", err)
 }
@@ -62,7 +67,7 @@ func (q Queries) Version(ctx context.Context, id int64, number int) (skill.Versi
 		return skill.Version{}, classify("read the version", err)
 	}
 	v := skill.Version{SkillID: id, Name: r.Name, Number: number, Base: int(r.BaseVersion), DisplayName: r.DisplayName, Description: r.Description, Body: r.Body, Lang: r.Lang,
-		ContentSHA: [32]byte(r.ContentSha256), PackageSHA: [32]byte(r.PackageSha256), PackageKey: r.PackageKey, Origin: r.Origin, ChangeSummary: r.ChangeSummary,
+		ContentSHA: [32]byte(r.ContentSha256), PackageSHA: [32]byte(r.PackageSha256), PackageKey: r.PackageKey, Origin: r.Origin, Op: r.Op, ChangeSummary: r.ChangeSummary, Category: r.Category,
 		Model: r.Model, PromptSHA: r.PromptSha256, Degraded: r.Degraded, Violations: r.Violations, Risk: r.Risk, Redactions: int(r.Redactions), Restores: int(r.Restores), CreatedAt: r.CreatedAt}
 	if v.Quality, err = decodeQuality(r.Quality); err != nil {
 		return v, err
@@ -71,7 +76,7 @@ func (q Queries) Version(ctx context.Context, id int64, number int) (skill.Versi
 		return v, fmt.Errorf("decode the extra files: %w", err)
 	}
 	if r.RunID != nil {
-		v.Run, v.TaskKey = *r.RunID, *r.TaskKey
+		v.Run, v.TaskKey = *r.RunID, deref(r.TaskKey)
 	}
 	files, err := q.q.FilesGet(ctx, dbsqlc.FilesGetParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)})
 	if err != nil {
@@ -147,6 +152,9 @@ func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Co
 // a conflict.
 func (q Queries) advanceHead(ctx context.Context, p *distill.Package, c distill.Commit) error {
 	head, err := q.SkillHead(ctx, p.Skill)
+	if fault.CodeOf(err) == fault.NotFound { // deleted meanwhile
+		return errConflict
+	}
 	if err != nil {
 		return err
 	}
@@ -192,19 +200,18 @@ func (q Queries) createFound(ctx context.Context, p *distill.Package, c distill.
 
 // putVersion writes v as a version of a skill, made on the one before it.
 func (q Queries) putVersion(ctx context.Context, id int64, number int, v skill.Version) error {
+	body := skill.BodyHash(v.Body)
 	p := dbsqlc.VersionInsertParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number), BaseVersion: int32(number - 1),
 		DisplayName: v.DisplayName, Description: v.Description, Body: v.Body, Lang: v.Lang, ContentSha256: v.ContentSHA[:],
 		PackageSha256: v.PackageSHA[:], Origin: v.Origin, ChangeSummary: storable(v.ChangeSummary), Model: v.Model, PromptSha256: v.PromptSHA,
-		Degraded: texts(v.Degraded), Violations: texts(v.Violations), Risk: texts(v.Risk), Redactions: int32(v.Redactions), Restores: int32(v.Restores)}
+		Degraded: texts(v.Degraded), Violations: texts(v.Violations), Risk: texts(v.Risk), Redactions: int32(v.Redactions), Restores: int32(v.Restores),
+		RunID: orNil(v.Run), TaskKey: orNil(v.TaskKey), Category: v.Category, Op: v.Op, BodySha256: body[:]}
 	var err error
 	if p.Quality, err = encodeQuality(v.Quality); err != nil {
 		return err
 	}
 	if p.Extra, err = encode("the extra files", append([]skill.Extra{}, v.Extra...)); err != nil {
 		return err
-	}
-	if v.Run != 0 {
-		p.RunID, p.TaskKey = &v.Run, &v.TaskKey
 	}
 	if err := q.q.VersionInsert(ctx, p); err != nil {
 		return classify("write the version", err)
@@ -234,6 +241,6 @@ func (q Queries) indexSkill(ctx context.Context, id int64, d search.Doc, vector 
 }
 
 func headOf(r dbsqlc.Skill) skill.Head {
-	return skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Origin: r.Origin,
+	return skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin,
 		Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 }

@@ -3,6 +3,7 @@ package tools
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"cairn/internal/fault"
 )
@@ -31,20 +32,19 @@ func success(out any) (Result, error) {
 	return Result{OK: true, JSON: json.RawMessage(joined + "}")}, nil
 }
 
-// Failure is the envelope of an error.
+// Failure is the envelope of an error. What a program needs for the next step
+// stands beside code and message.
 func Failure(f *fault.Error) Result {
-	envelope := struct {
-		OK    bool `json:"ok"`
-		Error struct {
-			Code      fault.Code `json:"code"`
-			Message   string     `json:"message"`
-			Retryable bool       `json:"retryable"`
-			Hint      string     `json:"hint,omitempty"`
-		} `json:"error"`
-	}{}
-	envelope.Error.Code, envelope.Error.Message, envelope.Error.Hint = f.Code, f.Message, f.Hint
-	envelope.Error.Retryable = fault.Table[f.Code].Retryable
-	raw, _ := json.Marshal(envelope) // strings and booleans
+	problem := map[string]any{}
+	maps.Copy(problem, f.Extra)
+	problem["code"], problem["message"], problem["retryable"] = f.Code, f.Message, fault.Table[f.Code].Retryable
+	if f.Hint != "" {
+		problem["hint"] = f.Hint
+	}
+	raw, err := json.Marshal(map[string]any{"ok": false, "error": problem})
+	if err != nil { // an Extra that is no JSON is a defect; the rest is still an answer
+		return Failure(fault.New(f.Code, f.Message, f.Hint))
+	}
 	return Result{Code: f.Code, JSON: raw}
 }
 

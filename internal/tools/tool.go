@@ -90,7 +90,7 @@ func decode(check *jsonschema.Resolved, arguments json.RawMessage, into any) err
 		return fault.New(fault.InvalidArgument, "the arguments are not JSON: "+err.Error(), "send one JSON object that fits the tool's schema")
 	}
 	if err := check.Validate(loose); err != nil {
-		return fault.New(fault.InvalidArgument, "the arguments do not fit: "+err.Error(), "send the call again with this put right")
+		return fault.New(fault.InvalidArgument, "the arguments do not fit: "+clip(err.Error()), "send the call again with this put right")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(arguments))
 	decoder.DisallowUnknownFields()
@@ -98,4 +98,15 @@ func decode(check *jsonschema.Resolved, arguments json.RawMessage, into any) err
 		return fault.New(fault.InvalidArgument, "the arguments do not fit: "+err.Error(), "send the call again with this put right")
 	}
 	return nil
+}
+
+// maxComplaint bounds what is said of wrong arguments, in runes: a validator
+// repeats the value that it refuses.
+const maxComplaint = 400
+
+func clip(text string) string {
+	if r := []rune(text); len(r) > maxComplaint {
+		return string(r[:maxComplaint]) + "…"
+	}
+	return text
 }

@@ -1,5 +1,5 @@
 -- name: VersionsList :many
-select v.version, v.base_version, v.description, v.origin, v.change_summary, v.model, v.run_id, v.degraded, v.violations, v.risk, v.quality, v.content_sha256, v.created_at,
+select v.version, v.base_version, v.description, v.origin, v.change_summary, v.model, v.run_id, v.degraded, v.violations, v.risk, v.quality, v.content_sha256, v.category, v.op, v.created_at,
   p.key as package_key, p.bytes as package_bytes
 from skill_versions v join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
 where v.workspace_id = @workspace_id and v.skill_id = @skill_id order by v.version desc limit @max_rows;
@@ -17,19 +17,20 @@ update search_docs set status = @status where workspace_id = @workspace_id and k
 select key from packages where workspace_id = @workspace_id and sha256 = @sha256 and state = 'live';
 
 -- name: PendingPut :one
-insert into pending_writes (workspace_id, skill_id, base_version, version, reason, origin)
-values (@workspace_id, @skill_id, @base_version, @version, @reason, @origin) returning id;
+insert into pending_writes (workspace_id, skill_id, base_version, version, reason, origin, op, gist, absorbed_into, run_id)
+values (@workspace_id, @skill_id, @base_version, @version, @reason, @origin, @op, @gist, @absorbed_into, @run_id) returning id;
 
 -- name: PendingGet :one
-select * from pending_writes where workspace_id = @workspace_id and id = @id for update;
+-- Nothing is approved by waiting: what nobody has decided for thirty days is over.
+select p.*, (p.created_at < now() - interval '30 days')::boolean as expired from pending_writes p where p.workspace_id = @workspace_id and p.id = @id for update;
 
 -- name: PendingList :many
-select p.id, p.skill_id, s.name, p.base_version, p.version, p.reason, p.origin, p.created_at
+select p.id, p.skill_id, s.name, p.base_version, p.version, p.reason, p.origin, p.op, p.gist, p.absorbed_into, p.created_at
 from pending_writes p join skills s on s.workspace_id = p.workspace_id and s.id = p.skill_id
-where p.workspace_id = @workspace_id and p.state = 'pending' order by p.id limit @max_rows;
+where p.workspace_id = @workspace_id and p.state = 'pending' and s.deleted_at is null and p.created_at > now() - interval '30 days' order by p.id limit @max_rows;
 
 -- name: PendingDecide :execrows
-update pending_writes set state = @state, decided_at = now() where workspace_id = @workspace_id and id = @id and state = 'pending';
+update pending_writes set state = @state, decided_at = now() where workspace_id = @workspace_id and id = @id and state in ('pending', 'failed');
 
 -- name: UseInsert :execrows
 insert into skill_uses (workspace_id, skill_id, use_id, version, outcome) values (@workspace_id, @skill_id, @use_id, @version, @outcome)
@@ -70,12 +71,13 @@ where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key
 -- name: PendingRelease :exec
 update packages p set state = 'pending', touched_at = now()
 where p.workspace_id = @workspace_id
-  and p.sha256 = (select decode(w.version ->> 'PackageSHA', 'hex') from pending_writes w where w.workspace_id = @workspace_id and w.id = @id and w.state = 'rejected')
+  and p.sha256 = (select decode(w.version ->> 'PackageSHA', 'hex') from pending_writes w where w.workspace_id = @workspace_id and w.id = @id and w.state in ('rejected', 'failed'))
   and not exists (select from skill_versions v where v.workspace_id = p.workspace_id and v.package_sha256 = p.sha256);
 
 -- name: VersionsPrune :many
 -- All but the newest, and but what somebody still needs: what was used, what a
--- rollback went back to or came from, what an open change or task was made on.
+-- rollback went back to or came from, what an open change or task was made on,
+-- what an open run has read. Within the hour, what the limits on writers count.
 with gone as (
   select v.skill_id, v.version from skill_versions v
   join skills s on s.workspace_id = v.workspace_id and s.id = v.skill_id
@@ -85,6 +87,11 @@ with gone as (
     and not exists (select from pending_writes p where p.workspace_id = v.workspace_id and p.skill_id = v.skill_id and p.base_version = v.version and p.state = 'pending')
     and not exists (select from distill_tasks t where t.workspace_id = v.workspace_id and t.stage <> 'ended'
       and (t.based_on_skill = v.skill_id and t.based_on_version = v.version or t.candidates @> jsonb_build_array(jsonb_build_object('skill', v.skill_id, 'version', v.version))))
+    and not exists (select from skill_views w join runs r on r.workspace_id = w.workspace_id and r.id = w.run_id and r.status <> 'ended'
+      where w.workspace_id = v.workspace_id and w.skill_id = v.skill_id and w.version = v.version)
+    and (v.created_at < now() - interval '1 hour' or v.origin <> all(@counted::text[]))
+), views as (
+  delete from skill_views w using gone g where w.workspace_id = @workspace_id and w.skill_id = g.skill_id and w.version = g.version
 ), files as (
   delete from skill_files f using gone g where f.workspace_id = @workspace_id and f.skill_id = g.skill_id and f.version = g.version
 ), sources as (

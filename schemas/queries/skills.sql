@@ -2,35 +2,41 @@
 select pg_advisory_xact_lock(4, hashint8(@workspace_id::bigint));
 
 -- name: SkillByName :one
-select * from skills where workspace_id = @workspace_id and name = @name;
+select * from skills where workspace_id = @workspace_id and name = @name and deleted_at is null;
 
 -- name: SkillGet :one
 select s.*, v.description, v.lang, v.degraded, p.key as package_key
 from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
-where s.workspace_id = @workspace_id and s.id = @id;
+where s.workspace_id = @workspace_id and s.id = @id and s.deleted_at is null;
 
 -- name: SkillInsert :one
-insert into skills (workspace_id, name, status, head_version, origin) values (@workspace_id, @name, @status, 1, @origin) returning id;
+insert into skills (workspace_id, name, category, status, head_version, origin, managed, tainted) values (@workspace_id, @name, @category, @status, 1, @origin, @managed, @tainted) returning id;
 
 -- name: SkillAdvance :execrows
-update skills set head_version = @version, updated_at = now()
+update skills set head_version = @version, category = @category, tainted = tainted or @tainted::boolean, updated_at = now()
 where workspace_id = @workspace_id and id = @id and head_version = @base_version;
 
 -- name: SkillsPage :many
 -- A page of the list, after the place where the page before it ended.
-select s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
+select s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.managed, s.tainted, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
 from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
-where s.workspace_id = @workspace_id and s.status = any(@states::text[]) and (s.category, s.name) > (@after_category::text, @after_name::text)
+where s.workspace_id = @workspace_id and s.deleted_at is null and s.status = any(@states::text[]) and (s.category, s.name) > (@after_category::text, @after_name::text)
+  and (@category::text = '' or s.category = @category::text)
   and (@holds::text = '' or position(lower(@holds::text) in lower(s.name || chr(10) || v.description)) > 0)
 order by s.category, s.name limit @max_rows;
 
+-- name: SkillCategories :many
+-- How many skills each category has; those without one are counted under ''.
+select category, count(*)::int as skills from skills
+where workspace_id = @workspace_id and deleted_at is null and status = any(@states::text[]) group by category order by category;
+
 -- name: VersionInsert :exec
 insert into skill_versions (workspace_id, skill_id, version, base_version, run_id, task_key, display_name, description, body, lang, content_sha256, package_sha256,
-  origin, change_summary, model, prompt_sha256, degraded, violations, risk, redactions, quality, extra, restores)
+  origin, change_summary, model, prompt_sha256, degraded, violations, risk, redactions, quality, extra, restores, category, op, body_sha256)
 values (@workspace_id, @skill_id, @version, @base_version, @run_id, @task_key, @display_name, @description, @body, @lang, @content_sha256, @package_sha256,
-  @origin, @change_summary, @model, @prompt_sha256, @degraded, @violations, @risk, @redactions, @quality, @extra, @restores);
+  @origin, @change_summary, @model, @prompt_sha256, @degraded, @violations, @risk, @redactions, @quality, @extra, @restores, @category, @op, @body_sha256);
 
 -- name: VersionGet :one
 select v.*, s.name, s.status, s.head_version, s.created_at as skill_created_at, p.key as package_key, p.bytes as package_bytes

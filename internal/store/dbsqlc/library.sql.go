@@ -226,7 +226,7 @@ func (q *Queries) PackagesRelease(ctx context.Context, arg PackagesReleaseParams
 }
 
 const PendingDecide = `-- name: PendingDecide :execrows
-update pending_writes set state = $1, decided_at = now() where workspace_id = $2 and id = $3 and state = 'pending'
+update pending_writes set state = $1, decided_at = now() where workspace_id = $2 and id = $3 and state in ('pending', 'failed')
 `
 
 type PendingDecideParams struct {
@@ -244,7 +244,7 @@ func (q *Queries) PendingDecide(ctx context.Context, arg PendingDecideParams) (i
 }
 
 const PendingGet = `-- name: PendingGet :one
-select workspace_id, id, skill_id, base_version, version, reason, origin, state, created_at, decided_at from pending_writes where workspace_id = $1 and id = $2 for update
+select p.workspace_id, p.id, p.skill_id, p.base_version, p.version, p.reason, p.origin, p.state, p.created_at, p.decided_at, p.op, p.gist, p.absorbed_into, p.run_id, (p.created_at < now() - interval '30 days')::boolean as expired from pending_writes p where p.workspace_id = $1 and p.id = $2 for update
 `
 
 type PendingGetParams struct {
@@ -252,9 +252,28 @@ type PendingGetParams struct {
 	ID          int64
 }
 
-func (q *Queries) PendingGet(ctx context.Context, arg PendingGetParams) (PendingWrite, error) {
+type PendingGetRow struct {
+	WorkspaceID  int64
+	ID           int64
+	SkillID      int64
+	BaseVersion  int32
+	Version      json.RawMessage
+	Reason       string
+	Origin       string
+	State        string
+	CreatedAt    time.Time
+	DecidedAt    *time.Time
+	Op           string
+	Gist         string
+	AbsorbedInto *int64
+	RunID        *int64
+	Expired      bool
+}
+
+// Nothing is approved by waiting: what nobody has decided for thirty days is over.
+func (q *Queries) PendingGet(ctx context.Context, arg PendingGetParams) (PendingGetRow, error) {
 	row := q.db.QueryRow(ctx, PendingGet, arg.WorkspaceID, arg.ID)
-	var i PendingWrite
+	var i PendingGetRow
 	err := row.Scan(
 		&i.WorkspaceID,
 		&i.ID,
@@ -266,14 +285,19 @@ func (q *Queries) PendingGet(ctx context.Context, arg PendingGetParams) (Pending
 		&i.State,
 		&i.CreatedAt,
 		&i.DecidedAt,
+		&i.Op,
+		&i.Gist,
+		&i.AbsorbedInto,
+		&i.RunID,
+		&i.Expired,
 	)
 	return i, err
 }
 
 const PendingList = `-- name: PendingList :many
-select p.id, p.skill_id, s.name, p.base_version, p.version, p.reason, p.origin, p.created_at
+select p.id, p.skill_id, s.name, p.base_version, p.version, p.reason, p.origin, p.op, p.gist, p.absorbed_into, p.created_at
 from pending_writes p join skills s on s.workspace_id = p.workspace_id and s.id = p.skill_id
-where p.workspace_id = $1 and p.state = 'pending' order by p.id limit $2
+where p.workspace_id = $1 and p.state = 'pending' and s.deleted_at is null and p.created_at > now() - interval '30 days' order by p.id limit $2
 `
 
 type PendingListParams struct {
@@ -282,14 +306,17 @@ type PendingListParams struct {
 }
 
 type PendingListRow struct {
-	ID          int64
-	SkillID     int64
-	Name        string
-	BaseVersion int32
-	Version     json.RawMessage
-	Reason      string
-	Origin      string
-	CreatedAt   time.Time
+	ID           int64
+	SkillID      int64
+	Name         string
+	BaseVersion  int32
+	Version      json.RawMessage
+	Reason       string
+	Origin       string
+	Op           string
+	Gist         string
+	AbsorbedInto *int64
+	CreatedAt    time.Time
 }
 
 func (q *Queries) PendingList(ctx context.Context, arg PendingListParams) ([]PendingListRow, error) {
@@ -309,6 +336,9 @@ func (q *Queries) PendingList(ctx context.Context, arg PendingListParams) ([]Pen
 			&i.Version,
 			&i.Reason,
 			&i.Origin,
+			&i.Op,
+			&i.Gist,
+			&i.AbsorbedInto,
 			&i.CreatedAt,
 		); err != nil {
 			return nil, err
@@ -322,17 +352,21 @@ func (q *Queries) PendingList(ctx context.Context, arg PendingListParams) ([]Pen
 }
 
 const PendingPut = `-- name: PendingPut :one
-insert into pending_writes (workspace_id, skill_id, base_version, version, reason, origin)
-values ($1, $2, $3, $4, $5, $6) returning id
+insert into pending_writes (workspace_id, skill_id, base_version, version, reason, origin, op, gist, absorbed_into, run_id)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning id
 `
 
 type PendingPutParams struct {
-	WorkspaceID int64
-	SkillID     int64
-	BaseVersion int32
-	Version     json.RawMessage
-	Reason      string
-	Origin      string
+	WorkspaceID  int64
+	SkillID      int64
+	BaseVersion  int32
+	Version      json.RawMessage
+	Reason       string
+	Origin       string
+	Op           string
+	Gist         string
+	AbsorbedInto *int64
+	RunID        *int64
 }
 
 func (q *Queries) PendingPut(ctx context.Context, arg PendingPutParams) (int64, error) {
@@ -343,6 +377,10 @@ func (q *Queries) PendingPut(ctx context.Context, arg PendingPutParams) (int64, 
 		arg.Version,
 		arg.Reason,
 		arg.Origin,
+		arg.Op,
+		arg.Gist,
+		arg.AbsorbedInto,
+		arg.RunID,
 	)
 	var id int64
 	err := row.Scan(&id)
@@ -352,7 +390,7 @@ func (q *Queries) PendingPut(ctx context.Context, arg PendingPutParams) (int64, 
 const PendingRelease = `-- name: PendingRelease :exec
 update packages p set state = 'pending', touched_at = now()
 where p.workspace_id = $1
-  and p.sha256 = (select decode(w.version ->> 'PackageSHA', 'hex') from pending_writes w where w.workspace_id = $1 and w.id = $2 and w.state = 'rejected')
+  and p.sha256 = (select decode(w.version ->> 'PackageSHA', 'hex') from pending_writes w where w.workspace_id = $1 and w.id = $2 and w.state in ('rejected', 'failed'))
   and not exists (select from skill_versions v where v.workspace_id = p.workspace_id and v.package_sha256 = p.sha256)
 `
 
@@ -512,7 +550,7 @@ func (q *Queries) UseOutcome(ctx context.Context, arg UseOutcomeParams) (int64, 
 }
 
 const VersionsList = `-- name: VersionsList :many
-select v.version, v.base_version, v.description, v.origin, v.change_summary, v.model, v.run_id, v.degraded, v.violations, v.risk, v.quality, v.content_sha256, v.created_at,
+select v.version, v.base_version, v.description, v.origin, v.change_summary, v.model, v.run_id, v.degraded, v.violations, v.risk, v.quality, v.content_sha256, v.category, v.op, v.created_at,
   p.key as package_key, p.bytes as package_bytes
 from skill_versions v join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
 where v.workspace_id = $1 and v.skill_id = $2 order by v.version desc limit $3
@@ -537,6 +575,8 @@ type VersionsListRow struct {
 	Risk          []string
 	Quality       json.RawMessage
 	ContentSha256 []byte
+	Category      string
+	Op            string
 	CreatedAt     time.Time
 	PackageKey    string
 	PackageBytes  int32
@@ -564,6 +604,8 @@ func (q *Queries) VersionsList(ctx context.Context, arg VersionsListParams) ([]V
 			&i.Risk,
 			&i.Quality,
 			&i.ContentSha256,
+			&i.Category,
+			&i.Op,
 			&i.CreatedAt,
 			&i.PackageKey,
 			&i.PackageBytes,
@@ -588,6 +630,11 @@ with gone as (
     and not exists (select from pending_writes p where p.workspace_id = v.workspace_id and p.skill_id = v.skill_id and p.base_version = v.version and p.state = 'pending')
     and not exists (select from distill_tasks t where t.workspace_id = v.workspace_id and t.stage <> 'ended'
       and (t.based_on_skill = v.skill_id and t.based_on_version = v.version or t.candidates @> jsonb_build_array(jsonb_build_object('skill', v.skill_id, 'version', v.version))))
+    and not exists (select from skill_views w join runs r on r.workspace_id = w.workspace_id and r.id = w.run_id and r.status <> 'ended'
+      where w.workspace_id = v.workspace_id and w.skill_id = v.skill_id and w.version = v.version)
+    and (v.created_at < now() - interval '1 hour' or v.origin <> all($4::text[]))
+), views as (
+  delete from skill_views w using gone g where w.workspace_id = $1 and w.skill_id = g.skill_id and w.version = g.version
 ), files as (
   delete from skill_files f using gone g where f.workspace_id = $1 and f.skill_id = g.skill_id and f.version = g.version
 ), sources as (
@@ -601,12 +648,19 @@ type VersionsPruneParams struct {
 	WorkspaceID int64
 	SkillID     int64
 	Keep        int32
+	Counted     []string
 }
 
 // All but the newest, and but what somebody still needs: what was used, what a
-// rollback went back to or came from, what an open change or task was made on.
+// rollback went back to or came from, what an open change or task was made on,
+// what an open run has read. Within the hour, what the limits on writers count.
 func (q *Queries) VersionsPrune(ctx context.Context, arg VersionsPruneParams) ([][]byte, error) {
-	rows, err := q.db.Query(ctx, VersionsPrune, arg.WorkspaceID, arg.SkillID, arg.Keep)
+	rows, err := q.db.Query(ctx, VersionsPrune,
+		arg.WorkspaceID,
+		arg.SkillID,
+		arg.Keep,
+		arg.Counted,
+	)
 	if err != nil {
 		return nil, err
 	}

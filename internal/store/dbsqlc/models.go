@@ -112,19 +112,6 @@ type PendingMemory struct {
 	DecidedAt      *time.Time
 }
 
-type PendingWrite struct {
-	WorkspaceID int64
-	ID          int64
-	SkillID     int64
-	BaseVersion int32
-	Version     json.RawMessage
-	Reason      string
-	Origin      string
-	State       string
-	CreatedAt   time.Time
-	DecidedAt   *time.Time
-}
-
 type Run struct {
 	WorkspaceID    int64
 	ID             int64
@@ -148,21 +135,25 @@ type Run struct {
 }
 
 type Skill struct {
-	WorkspaceID int64
-	ID          int64
-	Name        string
-	Status      string
-	HeadVersion int32
-	Pinned      bool
-	Origin      string
-	Eta         float32
-	Trials      int32
-	Passes      int32
-	Uses        int64
-	LastUsedAt  *time.Time
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
-	Category    string
+	WorkspaceID  int64
+	ID           int64
+	Name         string
+	Status       string
+	HeadVersion  int32
+	Pinned       bool
+	Origin       string
+	Eta          float32
+	Trials       int32
+	Passes       int32
+	Uses         int64
+	LastUsedAt   *time.Time
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	Category     string
+	Managed      bool
+	Tainted      bool
+	DeletedAt    *time.Time
+	AbsorbedInto *int64
 }
 
 type SoulVersion struct {

@@ -71,12 +71,14 @@ func (q *Queries) FilesPut(ctx context.Context, arg FilesPutParams) error {
 }
 
 const SkillAdvance = `-- name: SkillAdvance :execrows
-update skills set head_version = $1, updated_at = now()
-where workspace_id = $2 and id = $3 and head_version = $4
+update skills set head_version = $1, category = $2, tainted = tainted or $3::boolean, updated_at = now()
+where workspace_id = $4 and id = $5 and head_version = $6
 `
 
 type SkillAdvanceParams struct {
 	Version     int32
+	Category    string
+	Tainted     bool
 	WorkspaceID int64
 	ID          int64
 	BaseVersion int32
@@ -85,6 +87,8 @@ type SkillAdvanceParams struct {
 func (q *Queries) SkillAdvance(ctx context.Context, arg SkillAdvanceParams) (int64, error) {
 	result, err := q.db.Exec(ctx, SkillAdvance,
 		arg.Version,
+		arg.Category,
+		arg.Tainted,
 		arg.WorkspaceID,
 		arg.ID,
 		arg.BaseVersion,
@@ -96,7 +100,7 @@ func (q *Queries) SkillAdvance(ctx context.Context, arg SkillAdvanceParams) (int
 }
 
 const SkillByName = `-- name: SkillByName :one
-select workspace_id, id, name, status, head_version, pinned, origin, eta, trials, passes, uses, last_used_at, created_at, updated_at, category from skills where workspace_id = $1 and name = $2
+select workspace_id, id, name, status, head_version, pinned, origin, eta, trials, passes, uses, last_used_at, created_at, updated_at, category, managed, tainted, deleted_at, absorbed_into from skills where workspace_id = $1 and name = $2 and deleted_at is null
 `
 
 type SkillByNameParams struct {
@@ -123,15 +127,55 @@ func (q *Queries) SkillByName(ctx context.Context, arg SkillByNameParams) (Skill
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Category,
+		&i.Managed,
+		&i.Tainted,
+		&i.DeletedAt,
+		&i.AbsorbedInto,
 	)
 	return i, err
 }
 
+const SkillCategories = `-- name: SkillCategories :many
+select category, count(*)::int as skills from skills
+where workspace_id = $1 and deleted_at is null and status = any($2::text[]) group by category order by category
+`
+
+type SkillCategoriesParams struct {
+	WorkspaceID int64
+	States      []string
+}
+
+type SkillCategoriesRow struct {
+	Category string
+	Skills   int32
+}
+
+// How many skills each category has; those without one are counted under ”.
+func (q *Queries) SkillCategories(ctx context.Context, arg SkillCategoriesParams) ([]SkillCategoriesRow, error) {
+	rows, err := q.db.Query(ctx, SkillCategories, arg.WorkspaceID, arg.States)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SkillCategoriesRow
+	for rows.Next() {
+		var i SkillCategoriesRow
+		if err := rows.Scan(&i.Category, &i.Skills); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const SkillGet = `-- name: SkillGet :one
-select s.workspace_id, s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.trials, s.passes, s.uses, s.last_used_at, s.created_at, s.updated_at, s.category, v.description, v.lang, v.degraded, p.key as package_key
+select s.workspace_id, s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.trials, s.passes, s.uses, s.last_used_at, s.created_at, s.updated_at, s.category, s.managed, s.tainted, s.deleted_at, s.absorbed_into, v.description, v.lang, v.degraded, p.key as package_key
 from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
-where s.workspace_id = $1 and s.id = $2
+where s.workspace_id = $1 and s.id = $2 and s.deleted_at is null
 `
 
 type SkillGetParams struct {
@@ -140,25 +184,29 @@ type SkillGetParams struct {
 }
 
 type SkillGetRow struct {
-	WorkspaceID int64
-	ID          int64
-	Name        string
-	Status      string
-	HeadVersion int32
-	Pinned      bool
-	Origin      string
-	Eta         float32
-	Trials      int32
-	Passes      int32
-	Uses        int64
-	LastUsedAt  *time.Time
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
-	Category    string
-	Description string
-	Lang        string
-	Degraded    []string
-	PackageKey  string
+	WorkspaceID  int64
+	ID           int64
+	Name         string
+	Status       string
+	HeadVersion  int32
+	Pinned       bool
+	Origin       string
+	Eta          float32
+	Trials       int32
+	Passes       int32
+	Uses         int64
+	LastUsedAt   *time.Time
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	Category     string
+	Managed      bool
+	Tainted      bool
+	DeletedAt    *time.Time
+	AbsorbedInto *int64
+	Description  string
+	Lang         string
+	Degraded     []string
+	PackageKey   string
 }
 
 func (q *Queries) SkillGet(ctx context.Context, arg SkillGetParams) (SkillGetRow, error) {
@@ -180,6 +228,10 @@ func (q *Queries) SkillGet(ctx context.Context, arg SkillGetParams) (SkillGetRow
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Category,
+		&i.Managed,
+		&i.Tainted,
+		&i.DeletedAt,
+		&i.AbsorbedInto,
 		&i.Description,
 		&i.Lang,
 		&i.Degraded,
@@ -189,22 +241,28 @@ func (q *Queries) SkillGet(ctx context.Context, arg SkillGetParams) (SkillGetRow
 }
 
 const SkillInsert = `-- name: SkillInsert :one
-insert into skills (workspace_id, name, status, head_version, origin) values ($1, $2, $3, 1, $4) returning id
+insert into skills (workspace_id, name, category, status, head_version, origin, managed, tainted) values ($1, $2, $3, $4, 1, $5, $6, $7) returning id
 `
 
 type SkillInsertParams struct {
 	WorkspaceID int64
 	Name        string
+	Category    string
 	Status      string
 	Origin      string
+	Managed     bool
+	Tainted     bool
 }
 
 func (q *Queries) SkillInsert(ctx context.Context, arg SkillInsertParams) (int64, error) {
 	row := q.db.QueryRow(ctx, SkillInsert,
 		arg.WorkspaceID,
 		arg.Name,
+		arg.Category,
 		arg.Status,
 		arg.Origin,
+		arg.Managed,
+		arg.Tainted,
 	)
 	var id int64
 	err := row.Scan(&id)
@@ -221,12 +279,13 @@ func (q *Queries) SkillsLock(ctx context.Context, workspaceID int64) error {
 }
 
 const SkillsPage = `-- name: SkillsPage :many
-select s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
+select s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.managed, s.tainted, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
 from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
-where s.workspace_id = $1 and s.status = any($2::text[]) and (s.category, s.name) > ($3::text, $4::text)
-  and ($5::text = '' or position(lower($5::text) in lower(s.name || chr(10) || v.description)) > 0)
-order by s.category, s.name limit $6
+where s.workspace_id = $1 and s.deleted_at is null and s.status = any($2::text[]) and (s.category, s.name) > ($3::text, $4::text)
+  and ($5::text = '' or s.category = $5::text)
+  and ($6::text = '' or position(lower($6::text) in lower(s.name || chr(10) || v.description)) > 0)
+order by s.category, s.name limit $7
 `
 
 type SkillsPageParams struct {
@@ -234,6 +293,7 @@ type SkillsPageParams struct {
 	States        []string
 	AfterCategory string
 	AfterName     string
+	Category      string
 	Holds         string
 	MaxRows       int32
 }
@@ -245,6 +305,8 @@ type SkillsPageRow struct {
 	Status      string
 	HeadVersion int32
 	Pinned      bool
+	Managed     bool
+	Tainted     bool
 	Origin      string
 	Eta         float32
 	Uses        int64
@@ -263,6 +325,7 @@ func (q *Queries) SkillsPage(ctx context.Context, arg SkillsPageParams) ([]Skill
 		arg.States,
 		arg.AfterCategory,
 		arg.AfterName,
+		arg.Category,
 		arg.Holds,
 		arg.MaxRows,
 	)
@@ -280,6 +343,8 @@ func (q *Queries) SkillsPage(ctx context.Context, arg SkillsPageParams) ([]Skill
 			&i.Status,
 			&i.HeadVersion,
 			&i.Pinned,
+			&i.Managed,
+			&i.Tainted,
 			&i.Origin,
 			&i.Eta,
 			&i.Uses,
@@ -365,7 +430,7 @@ func (q *Queries) SourcesPut(ctx context.Context, arg SourcesPutParams) error {
 }
 
 const VersionGet = `-- name: VersionGet :one
-select v.workspace_id, v.skill_id, v.version, v.base_version, v.run_id, v.task_key, v.display_name, v.description, v.body, v.lang, v.content_sha256, v.package_sha256, v.origin, v.change_summary, v.model, v.prompt_sha256, v.degraded, v.violations, v.created_at, v.risk, v.redactions, v.quality, v.extra, v.restores, s.name, s.status, s.head_version, s.created_at as skill_created_at, p.key as package_key, p.bytes as package_bytes
+select v.workspace_id, v.skill_id, v.version, v.base_version, v.run_id, v.task_key, v.display_name, v.description, v.body, v.lang, v.content_sha256, v.package_sha256, v.origin, v.change_summary, v.model, v.prompt_sha256, v.degraded, v.violations, v.created_at, v.risk, v.redactions, v.quality, v.extra, v.restores, v.category, v.op, v.body_sha256, s.name, s.status, s.head_version, s.created_at as skill_created_at, p.key as package_key, p.bytes as package_bytes
 from skill_versions v join skills s on s.workspace_id = v.workspace_id and s.id = v.skill_id
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
 where v.workspace_id = $1 and v.skill_id = $2 and v.version = $3
@@ -402,6 +467,9 @@ type VersionGetRow struct {
 	Quality        json.RawMessage
 	Extra          json.RawMessage
 	Restores       int32
+	Category       string
+	Op             string
+	BodySha256     []byte
 	Name           string
 	Status         string
 	HeadVersion    int32
@@ -438,6 +506,9 @@ func (q *Queries) VersionGet(ctx context.Context, arg VersionGetParams) (Version
 		&i.Quality,
 		&i.Extra,
 		&i.Restores,
+		&i.Category,
+		&i.Op,
+		&i.BodySha256,
 		&i.Name,
 		&i.Status,
 		&i.HeadVersion,
@@ -450,9 +521,9 @@ func (q *Queries) VersionGet(ctx context.Context, arg VersionGetParams) (Version
 
 const VersionInsert = `-- name: VersionInsert :exec
 insert into skill_versions (workspace_id, skill_id, version, base_version, run_id, task_key, display_name, description, body, lang, content_sha256, package_sha256,
-  origin, change_summary, model, prompt_sha256, degraded, violations, risk, redactions, quality, extra, restores)
+  origin, change_summary, model, prompt_sha256, degraded, violations, risk, redactions, quality, extra, restores, category, op, body_sha256)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-  $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
+  $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
 `
 
 type VersionInsertParams struct {
@@ -479,6 +550,9 @@ type VersionInsertParams struct {
 	Quality       json.RawMessage
 	Extra         json.RawMessage
 	Restores      int32
+	Category      string
+	Op            string
+	BodySha256    []byte
 }
 
 func (q *Queries) VersionInsert(ctx context.Context, arg VersionInsertParams) error {
@@ -506,6 +580,9 @@ func (q *Queries) VersionInsert(ctx context.Context, arg VersionInsertParams) er
 		arg.Quality,
 		arg.Extra,
 		arg.Restores,
+		arg.Category,
+		arg.Op,
+		arg.BodySha256,
 	)
 	return err
 }

@@ -1,0 +1,179 @@
+package library
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"cairn/internal/agent"
+	"cairn/internal/fault"
+	"cairn/internal/skill"
+)
+
+// Actions of a write's result.
+const (
+	Created   = "created"
+	Updated   = "updated"
+	Patched   = "patched"
+	Unchanged = "unchanged"
+	Noop      = "noop" // the patch has been applied before
+	Staged    = "staged"
+	Removed   = "deleted"
+	Shelved   = "archived"
+)
+
+// Written is what became of a save or a patch.
+type Written struct {
+	Action  string
+	Name    string
+	Version int
+	Pending int64 // the change that waits for approval, when there is one
+	Notes   []string
+	Edit    Edit // of a patch
+}
+
+// Edit is how a patch changed a text.
+type Edit struct {
+	Replacements int
+	Strategy     string // the form in which the old text was found
+	Lines        []int
+}
+
+// facts are what a write is decided on. The write commits only while they hold.
+type facts struct {
+	found   bool
+	head    skill.Head
+	current skill.Version
+	viewed  int // the latest version that the run has seen
+}
+
+// plan is what a writer wants, checked for what the text itself decides.
+type plan struct {
+	version  skill.Version
+	action   string // Created, Updated, Patched; Unchanged and Noop write nothing
+	notes    []string
+	caution  bool // the scan asks for a second look
+	similar  bool // near duplicates are wanted
+	edit     Edit
+	expected int
+}
+
+// intent is one call of a writing tool.
+type intent struct {
+	name string
+	args any // what the log of operations knows the call by
+	plan func(facts) (plan, error)
+}
+
+// errMoved says that the facts did not hold until the commit.
+var errMoved = errors.New("the skill has changed meanwhile")
+
+// maxRounds bounds how often a write is prepared anew because others came first.
+const maxRounds = 50
+
+// write prepares a version outside of any transaction and commits it when what
+// it was decided on still holds; otherwise it begins again.
+func (l *Library) write(ctx context.Context, a agent.Actor, in intent) (Written, error) {
+	s, err := l.settings(ctx, a.Workspace)
+	if err != nil {
+		return Written{}, err
+	}
+	for range maxRounds {
+		out, err := l.round(ctx, a, s, in)
+		if !errors.Is(err, errMoved) {
+			return out, err
+		}
+	}
+	return Written{}, fault.New(fault.Unavailable, fmt.Sprintf("skill %q is being changed by many at once", in.name), "send the change again")
+}
+
+func (l *Library) round(ctx context.Context, a agent.Actor, s Settings, in intent) (out Written, err error) {
+	f, logged, err := l.facts(ctx, a, in)
+	if err != nil {
+		return out, err
+	}
+	if logged != nil {
+		return out, decodeLogged(a.Op, logged, &out)
+	}
+	p, err := in.plan(f)
+	if err != nil {
+		return out, err
+	}
+	if p.action == Unchanged || p.action == Noop {
+		return l.logOnly(ctx, a, in, Written{Action: p.action, Name: f.head.Name, Version: f.head.Version, Notes: p.notes, Edit: p.edit})
+	}
+	d, err := decide(a, s, f, p)
+	if err != nil {
+		return out, err
+	}
+	v := &p.version
+	if err := l.pack(ctx, a.Workspace, v, f.current.PackageKey); err != nil {
+		return out, err
+	}
+	text := v.SearchText()
+	vector := l.embed(ctx, text)
+	var meant []Similar
+	if !f.found && !p.similar {
+		if meant, err = l.meant(ctx, a.Workspace, *v, vector); err != nil {
+			return out, err
+		}
+	}
+	err = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
+		if err := tx.LockSkills(ctx); err != nil {
+			return err
+		}
+		return once(ctx, tx, a.Op, in.args, &out, func() (Written, error) {
+			return l.settle(ctx, tx, a, s, f, p, d, indexed{text, vector, meant})
+		})
+	})
+	return out, err
+}
+
+// logOnly keeps the result of a call that changed nothing: asked again after
+// others have written, it is still this call.
+func (l *Library) logOnly(ctx context.Context, a agent.Actor, in intent, result Written) (out Written, err error) {
+	if a.Op == "" {
+		return result, nil
+	}
+	err = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
+		return once(ctx, tx, a.Op, in.args, &out, func() (Written, error) { return result, nil })
+	})
+	return out, err
+}
+
+// facts reads what a call is decided on, or the result that it had before.
+func (l *Library) facts(ctx context.Context, a agent.Actor, in intent) (f facts, logged json.RawMessage, err error) {
+	err = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
+		if a.Op != "" {
+			if logged, _, err = tx.Logged(ctx, a.Op, in.args); err != nil || logged != nil {
+				return err
+			}
+		}
+		f, err = readFacts(ctx, tx, a, in.name)
+		return err
+	})
+	return f, logged, err
+}
+
+func readFacts(ctx context.Context, tx Tx, a agent.Actor, name string) (f facts, err error) {
+	f.head, err = Head(ctx, tx, 0, name)
+	if fault.CodeOf(err) == fault.NotFound {
+		return facts{}, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	f.found = true
+	if f.current, err = tx.Version(ctx, f.head.ID, f.head.Version); err != nil || a.Run == 0 {
+		return f, err
+	}
+	f.viewed, err = tx.LastView(ctx, a.Run, f.head.ID)
+	return f, err
+}
+
+// hold tells whether what a write was decided on is still so.
+func (f facts) hold(now facts) bool {
+	a, b := f.head, now.head
+	return f.found == now.found && a.ID == b.ID && a.Version == b.Version && a.Status == b.Status && a.Pinned == b.Pinned && a.Managed == b.Managed
+}
