@@ -62,11 +62,17 @@ func (s Schedule) meet(at, wall time.Time) (Meeting, []string) {
 	}
 }
 
+// maxChanges of the clock are told one by one.
+const maxChanges = 3
+
 // changes tells the changes of the clock in the window (last, at].
 func (s Schedule) changes(last, at time.Time) (out []string) {
 	for {
 		change, there := s.clock.nextChange(last, at)
 		if !there {
+			if more := len(out) - maxChanges; more > 0 { // a window of years
+				out = append(out[:maxChanges], fmt.Sprintf("%d more changes of the clock", more))
+			}
 			return out
 		}
 		before, after := change.at.Add(change.before), change.at.Add(change.after) // both in UTC, as walls

@@ -206,6 +206,10 @@ func TestAPreviewMarksWhatTheClockDoes(t *testing.T) {
 	if len(hourly) != 2 || hourly[0].Meeting != Doubled || hourly[1].Meeting != Doubled || !strings.Contains(hourly[1].Note, "again") || hourly[0].Offset != 2*time.Hour || hourly[1].Offset != time.Hour {
 		t.Errorf("%+v", hourly)
 	}
+	rare := parse(t, "0 0 29 2 *", "Europe/Berlin").Preview(instant(t, "2028-03-01T00:00:00Z"), instant(t, "2033-01-01T00:00:00Z"), 9)
+	if len(rare) != 1 || strings.Count(rare[0].Note, "; ") != 3 || !strings.HasSuffix(rare[0].Note, "5 more changes of the clock") {
+		t.Errorf("%+v", rare)
+	}
 	if n := len(parse(t, "* * * * *", "UTC").Preview(first, end, 7)); n != 7 {
 		t.Errorf("%d firings, 7 at most", n)
 	}
