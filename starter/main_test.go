@@ -196,6 +196,18 @@ func TestEveryExampleWorks(t *testing.T) {
 	visit((&cli{}).root())
 }
 
+// words splits a line as a shell would that knows double quotes only.
+func words(line string) (out []string) {
+	for i, part := range strings.Split(line, `"`) {
+		if i%2 == 1 {
+			out = append(out, part)
+		} else {
+			out = append(out, strings.Fields(part)...)
+		}
+	}
+	return out
+}
+
 func (w *world) example(t *testing.T, line, workflowID string) {
 	t.Helper()
 	in := ""
@@ -204,7 +216,7 @@ func (w *world) example(t *testing.T, line, workflowID string) {
 		hosttest.Must(t, err)
 		in, line = string(raw), command
 	}
-	args := w.prepared(t, strings.Fields(line)[1:])
+	args := w.prepared(t, words(line)[1:])
 	for i, a := range args {
 		switch {
 		case strings.HasPrefix(a, "distill/"):

@@ -1,0 +1,32 @@
+//go:build ignore
+
+// Command zones_generate writes zones.txt: the names in the zone file of the Go
+// release that runs it, which is what time/tzdata embeds.
+package main
+
+import (
+	"archive/zip"
+	"log"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	file, err := zip.OpenReader(filepath.Join(os.Getenv("GOROOT"), "lib", "time", "zoneinfo.zip")) // `go run` sets it
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer file.Close()
+	var names []string
+	for _, f := range file.File {
+		if f.Name != "Factory" && !strings.HasSuffix(f.Name, "/") { // Factory stands for a machine nobody has set up
+			names = append(names, f.Name)
+		}
+	}
+	slices.Sort(names)
+	if err := os.WriteFile("zones.txt", []byte(strings.Join(names, "\n")+"\n"), 0o644); err != nil {
+		log.Fatal(err)
+	}
+}
