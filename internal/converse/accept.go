@@ -32,7 +32,7 @@ type Request struct {
 	Messages     []transcript.Message // what was said, in mode observe
 	Mode         string
 	MaxTurns     int  // overrides the channel's budget, 1 to 50; 0 leaves it
-	Spec         Spec // configuration to pin
+	Spec         Spec // configuration to pin; of its budget the wall clock, unless 0, replaces the channel's
 }
 
 // Accepted is a turn that is durable.
@@ -137,6 +137,9 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 	spec.Origin, spec.Channel, spec.MessageID, spec.Mode = agent.OriginAgent, r.Channel, r.MessageID, r.Mode
 	if spec.Budget, err = agent.ForChannel(r.Channel).Override(r.MaxTurns); err != nil {
 		return out, err
+	}
+	if r.Spec.Budget.Wall > 0 {
+		spec.Budget.Wall = r.Spec.Budget.Wall
 	}
 	messages := r.Messages
 	if r.Mode == flow.Answer {

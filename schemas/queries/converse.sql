@@ -71,7 +71,7 @@ select @workspace_id, @conversation_id, @turn::int, unnest(@seqs::int[]), unnest
 select seq, role, content from messages where workspace_id = @workspace_id and conversation_id = @conversation_id and seq = @seq;
 
 -- name: SessionLock :exec
-select pg_advisory_xact_lock(6, hashtext(@workspace_id::bigint || '/' || @channel::text));
+select pg_advisory_xact_lock(8, hashtext(@workspace_id::bigint || '/' || @channel::text));
 
 -- name: SessionLive :one
 select id, rendered, tools, sha256, created_at, expires_at from frozen_sessions

@@ -686,7 +686,7 @@ func (q *Queries) SessionLive(ctx context.Context, arg SessionLiveParams) (Sessi
 }
 
 const SessionLock = `-- name: SessionLock :exec
-select pg_advisory_xact_lock(6, hashtext($1::bigint || '/' || $2::text))
+select pg_advisory_xact_lock(8, hashtext($1::bigint || '/' || $2::text))
 `
 
 type SessionLockParams struct {
