@@ -194,7 +194,7 @@ func (c *conversation) answer(ctx workflow.Context, t flow.TurnRef, wanted bool)
 		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
 		WaitForCancellation:   true,
 		StaticSummary:         fmt.Sprintf("turn %d", t.Number),
-		TypedSearchAttributes: workflow.GetTypedSearchAttributes(ctx),
+		TypedSearchAttributes: attributes(ctx, "turn"),
 	})
 	err = workflow.ExecuteChildWorkflow(child, flow.Turn, in).Get(child, &out)
 	switch {
@@ -204,6 +204,11 @@ func (c *conversation) answer(ctx workflow.Context, t flow.TurnRef, wanted bool)
 		return closeAgent(ctx, in, agent.Interrupted, err)
 	}
 	return out, err
+}
+
+// attributes are a child's: its conversation's, but for the kind.
+func attributes(ctx workflow.Context, kind string) temporal.SearchAttributes {
+	return temporal.NewSearchAttributes(workflow.GetTypedSearchAttributes(ctx).Copy(), temporal.NewSearchAttributeKeyKeyword(flow.AttributeKind).ValueSet(kind))
 }
 
 // awaitMargin is how long after its wall clock a turn may still be closing.
@@ -251,7 +256,7 @@ func (c *conversation) startNudge(ctx workflow.Context, turn int, memory, skill 
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
 		StaticSummary:         fmt.Sprintf("review after turn %d", turn),
-		TypedSearchAttributes: workflow.GetTypedSearchAttributes(ctx),
+		TypedSearchAttributes: attributes(ctx, "nudge"),
 	})
 	child := workflow.ExecuteChildWorkflow(ctx, flow.Nudge, flow.NudgeInput{Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Conversation: c.in.Conversation, Channel: c.in.Channel,
 		Parent: workflow.GetInfo(ctx).WorkflowExecution.ID, Number: number, Turn: turn, Memory: memory, Skill: skill, Counters: started, Pace: c.pace()})
