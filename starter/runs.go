@@ -59,6 +59,7 @@ func (c *cli) listRuns(ctx context.Context, max int) error {
 	if c.output == "json" {
 		type row struct {
 			Run        int64       `json:"run"`
+			Kind       run.Kind    `json:"kind"`
 			Title      string      `json:"conversation"`
 			Request    string      `json:"request"`
 			Generation int         `json:"generation"`
@@ -71,7 +72,7 @@ func (c *cli) listRuns(ctx context.Context, max int) error {
 		}
 		rows := make([]row, len(runs))
 		for i, r := range runs {
-			rows[i] = row{r.Ref.Run, r.Title, r.Key, r.Generation, r.Attempt, r.Status, r.Outcome, r.Reason, r.WorkflowID, r.CreatedAt}
+			rows[i] = row{r.Ref.Run, r.Kind, r.Title, r.Key, r.Generation, r.Attempt, r.Status, r.Outcome, r.Reason, r.WorkflowID, r.CreatedAt}
 		}
 		return c.printJSON(map[string]any{"runs": rows})
 	}

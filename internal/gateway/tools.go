@@ -12,6 +12,7 @@ import (
 
 	"cairn/internal/agent"
 	"cairn/internal/fault"
+	"cairn/internal/gateway/toolserver"
 	"cairn/internal/tools"
 )
 
@@ -57,6 +58,9 @@ func (g *Gateway) callTool(ctx context.Context, in *struct {
 	RawBody []byte
 }) (*toolOutput, error) {
 	if err := mayCall(asking(ctx).Scopes, g.Tools.Offered(agent.OriginUser, in.Name)); err != nil {
+		return nil, err
+	}
+	if err := toolserver.Shallow(in.RawBody); err != nil {
 		return nil, err
 	}
 	r, err := g.Tools.Call(ctx, person(ctx, in.OnceKey), in.Name, in.RawBody)

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"cairn/internal/agent"
@@ -34,6 +35,7 @@ func TestAToolIsCalledOnceAsTheUser(t *testing.T) {
 	b.do(call).refused(fault.OpReused)
 	b.post("/v1/tools/memory_save", map[string]any{"text": "Lives in Osaka."}).refused(fault.InvalidArgument)
 	b.post("/v1/tools/memory_save", `{"content":`).refused(fault.InvalidArgument)
+	b.post("/v1/tools/memory_save", strings.Repeat(`{"content":`, 40)).refused(fault.InvalidArgument)
 	b.post("/v1/tools/launch", map[string]any{}).refused(fault.UnknownTool)
 
 	look := b.makeKey(b.Workspace, gateway.Read)

@@ -99,6 +99,9 @@ func envelope(schema json.RawMessage) (json.RawMessage, error) {
 func (o Options) caller(name string) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		op, err := operation(req.Params.Meta)
+		if err == nil {
+			err = Shallow(req.Params.Arguments)
+		}
 		if err != nil {
 			return result(tools.Failure(fault.From(err))), nil
 		}
