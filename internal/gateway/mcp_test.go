@@ -110,7 +110,12 @@ var worked = map[string]any{
 	"memory_remove":  map[string]any{"store": "core", "match": "Kyoto"},
 	"memory_batch":   map[string]any{"store": "core", "operations": []any{map[string]any{"op": "add", "content": "Works at night."}}},
 	"memory_search":  map[string]any{"query": "night"},
-	"skill_list":     map[string]any{},
+	"skill_save": map[string]any{"name": "brew-tea", "description": "Brews a pot of tea",
+		"content": "## When to Use\nSomebody wants tea.\n\n## Procedure\n1. Boil water.\n2. Pour it over the leaves.\n\n## Pitfalls\nCold water.\n\n## Verification\nIt smells of tea.\n"},
+	"skill_list":   map[string]any{},
+	"skill_view":   map[string]any{"name": "brew-tea"},
+	"skill_patch":  map[string]any{"name": "brew-tea", "old_string": "Boil water.", "new_string": "Boil fresh water."},
+	"skill_delete": map[string]any{"name": "brew-tea"},
 }
 
 func TestTheDefaultProfileIsTheDesignsList(t *testing.T) {
@@ -200,4 +205,5 @@ func TestOverMCPAKeySpeaksForItsWorkspaceOnly(t *testing.T) {
 		t.Errorf("a wrong key: %v", err)
 	}
 	b.do(request{method: http.MethodPost, path: "/mcp", header: map[string]string{"Authorization": ""}, body: `{}`}).refused(fault.Unauthenticated)
+	b.get("/mcp").refused(fault.MethodNotAllowed) // there are no sessions, and so no stream to open
 }

@@ -90,6 +90,33 @@ func TestATurnThatNobodyWaitsForIsAnswered(t *testing.T) {
 	}
 }
 
+// A wait is no reason for a gateway to stay: what was accepted is answered by
+// workers, and found by asking again.
+func TestAWaitForAnAnswerEndsWhenTheGatewayStops(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	b.Start()
+	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Hello, Ada.", Barrier: "thinking"})
+	ctx, stop := context.WithCancel(t.Context())
+	served := b.serve(ctx)
+	answered := make(chan response, 1)
+	go func() { answered <- b.post("/v1/turns", message("c", 1, "Hello, I am Ada.")) }()
+	waiting, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	hosttest.Must(t, b.Model.AwaitBarrier(waiting, "thinking", 1))
+	stop()
+	var a gateway.TurnAnswer
+	(<-answered).into(http.StatusAccepted, &a)
+	hosttest.Must(t, <-served)
+	b.Model.Release("thinking")
+	if said := b.Say("c", 1, "Hello, I am Ada."); said.Reply != "Hello, Ada." || said.Run != a.Run {
+		t.Errorf("answered %+v", said)
+	}
+	if n := len(b.Model.Requests()); n != 1 {
+		t.Errorf("%d requests for one message", n)
+	}
+}
+
 func TestAConversationIsReadInPages(t *testing.T) {
 	t.Parallel()
 	b := talking(t)
