@@ -25,7 +25,7 @@ func (c *cli) memories() *cobra.Command {
 	get := &cobra.Command{Use: "get MEMORY", Short: "Show a memory with where it comes from", Example: "  cairn memories get " + sample, Args: exactly(1, "the memory's id"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.getMemory(cmd.Context(), args[0]) }}
 	var store string
-	add := &cobra.Command{Use: "add WORDS", Short: "Remember a fact (- for standard input)", Example: "  cairn memories add Lives in Osaka --store profile\n  cat fact.txt | cairn memories add -", Args: words("a fact in one sentence"),
+	add := &cobra.Command{Use: "add WORDS", Short: "Remember a fact (- for standard input)", Example: "  cairn memories add Lives in Osaka --store profile\n  cat fact.txt | cairn memories add -", Args: someText("a fact in one sentence"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.writeMemory(cmd.Context(), args, func(ctx context.Context, s *session, text string) (remember.Written, error) {
 				return s.Memory.Save(ctx, s.person(), remember.SaveArgs{Content: text, Store: store})
@@ -64,7 +64,7 @@ func idAndWords(cmd *cobra.Command, args []string) error {
 	if len(args) < 2 {
 		return usageError{fmt.Errorf("give the memory's id and what it says from now on")}
 	}
-	return words("what it says from now on")(cmd, args[1:])
+	return someText("what it says from now on")(cmd, args[1:])
 }
 
 func (c *cli) listMemories(ctx context.Context, in remember.ListArgs) error {

@@ -16,8 +16,8 @@ import (
 // mostText is read of a text at most, in bytes: more than any command takes.
 const mostText = 1 << 20
 
-// words wants some text: words, or - for standard input.
-func words(what string) cobra.PositionalArgs {
+// someText wants some text: words, or - for standard input.
+func someText(what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if strings.TrimSpace(strings.Join(args, " ")) == "" {
 			return usageError{fmt.Errorf("give %s, or - for standard input", what)}

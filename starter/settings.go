@@ -22,7 +22,7 @@ func (c *cli) settings() *cobra.Command {
 		}}
 	set := &cobra.Command{Use: "set NAME=VALUE...", Short: "Change settings of the workspace; the value default gives one its default back",
 		Long:    "Change settings of the workspace. `cairn settings show` has their names. With - instead of names, standard input holds\na JSON merge patch.",
-		Example: "  cairn settings set time_zone=Asia/Shanghai nudge.every=5\n  cairn settings set nudge.every=default\n  cat settings.json | cairn settings set -", Args: words("NAME=VALUE"),
+		Example: "  cairn settings set time_zone=Asia/Shanghai nudge.every=5\n  cairn settings set nudge.every=default\n  cat settings.json | cairn settings set -", Args: someText("NAME=VALUE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			patch, err := c.patch(args)
 			if err != nil {

@@ -18,7 +18,7 @@ func (c *cli) soul() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.showSoul(cmd.Context()) }}
 	var add bool
 	var expect int
-	set := &cobra.Command{Use: "set WORDS", Short: "Say how the user wants to be answered (- for standard input)", Example: "  cairn soul set Answer briefly, without emoji\n  cat soul.txt | cairn soul set - --append", Args: words("tone, style, language, form of address"),
+	set := &cobra.Command{Use: "set WORDS", Short: "Say how the user wants to be answered (- for standard input)", Example: "  cairn soul set Answer briefly, without emoji\n  cat soul.txt | cairn soul set - --append", Args: someText("tone, style, language, form of address"),
 		Long: "Say how the user wants to be answered. It takes effect in the next session, half an hour later at most, and never\noverrides the rules above it. Earlier versions are kept.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := c.text(args)

@@ -36,7 +36,7 @@ func (c *cli) turn() *cobra.Command {
 		Use: "turn WORDS", Short: "Send one message of a conversation (- for standard input) and print the answer",
 		Long:    "Send one message of a conversation and print the answer. A message is answered once: the same --message-id gives\nthe same answer at any time. What is accepted is answered, also when nobody waits for it.",
 		Example: "  cairn turn I always sit in an aisle seat\n  cairn turn Where do I sit? --conversation trip --message-id 17 -o json\n  cat message.txt | cairn turn -",
-		Args:    words("what to say"),
+		Args:    someText("what to say"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.runTurn(cmd.Context(), args, f) },
 	}
 	f.add(cmd, "terminal", "id of the thread; the first message makes it")
