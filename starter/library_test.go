@@ -20,7 +20,7 @@ import (
 func (w *world) prepared(t *testing.T, args []string) []string {
 	t.Helper()
 	if args[0] != "skills" {
-		return args
+		return w.known(t, args)
 	}
 	switch args[1] {
 	case "approve", "reject":

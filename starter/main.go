@@ -1,5 +1,5 @@
-// Command cairn is the command line: the development stack, distillation, and
-// a look at skills and runs.
+// Command cairn is the command line: the development stack, conversations and
+// what is remembered of them, distillation, skills and runs, and the gateway.
 package main
 
 import (
@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"strings"
@@ -56,7 +57,10 @@ func asFault(err error) *fault.Error {
 
 func (c *cli) printFault(f *fault.Error) {
 	if c.output == "json" {
-		line, _ := json.Marshal(map[string]any{"error": map[string]any{"code": f.Code, "message": f.Error(), "hint": f.Hint, "retryable": fault.Table[f.Code].Retryable}})
+		problem := map[string]any{}
+		maps.Copy(problem, f.Extra)
+		problem["code"], problem["message"], problem["hint"], problem["retryable"] = f.Code, f.Error(), f.Hint, fault.Table[f.Code].Retryable
+		line, _ := json.Marshal(map[string]any{"error": problem})
 		fmt.Fprintln(c.errs, string(line))
 		return
 	}
@@ -77,7 +81,7 @@ func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "cairn",
 		Short:         "A durable memory and skill engine for AI agents",
-		Long:          "Cairn distils conversations into versioned skills. Every step is a retryable Temporal activity,\nevery effect happens once, and everything is stored in one Postgres.",
+		Long:          "Cairn answers conversations, remembers what they say of their user, and distils them into versioned skills. Every step is a retryable Temporal activity,\nevery effect happens once, and everything is stored in one Postgres.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -95,7 +99,8 @@ func (c *cli) root() *cobra.Command {
 		return nil
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(c.demo(), c.dev(), c.distill(), c.skills(), c.search(), c.runs(), c.reflect(), c.serve(), c.keys(), c.replay(), c.migrate(), c.doctor(), c.config())
+	root.AddCommand(c.demo(), c.dev(), c.turn(), c.chat(), c.conversations(), c.memories(), c.soul(), c.settings(), c.mcp(), c.distill(), c.skills(), c.search(), c.runs(), c.reflect(), c.serve(), c.keys(),
+		c.replay(), c.migrate(), c.doctor(), c.config())
 	return root
 }
 

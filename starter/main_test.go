@@ -40,6 +40,11 @@ func open(t *testing.T) *world {
 	w.write("conversation.json", string(samples.Airline))
 	w.write("airline.json", `[{"messages":[{"role":"user","content":"hello"}]},`+string(samples.Airline)+`]`)
 	w.write("weather-report.zip", string(weather(t, "weather-report", "Look at the sky")))
+	w.write("message.txt", "I always want short answers.\n")
+	w.write("fact.txt", "Works at night.\n")
+	w.write("soul.txt", "Say du, not Sie.\n")
+	w.write("settings.json", `{"nudge":{"daily_cap":20}}`)
+	w.write("chat-lines.txt", "Hello, I am Ada.\n\nI always cook with olive oil.\n/quit\nThis is not said.\n")
 	w.write("chat.txt", "user: How do I roll back?\nassistant: First probe the service.\nuser: And then?\nassistant: Roll back to the last good release.\nuser: Good, always probe twice.\nassistant: Understood.\n")
 	return w
 }

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/agent"
 	"cairn/internal/gateway"
 	"cairn/internal/host/hosttest"
+	"cairn/internal/memory"
 	"cairn/internal/run"
 	"cairn/internal/store"
 )
@@ -34,15 +36,48 @@ func readme(t *testing.T, heading string) (blocks []string) {
 	return blocks
 }
 
-// What README.md tells to type is typed, to the letter. Only where the gateway
-// listens differs: curl is told to connect to a free port in place of 8080.
-func TestWhatTheReadmeSaysOfHTTPWorks(t *testing.T) {
-	t.Parallel()
-	for _, program := range []string{"bash", "curl"} {
+// wants skips the test aloud when a program is missing.
+func wants(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("the lines of README.md were NOT run: there is no %s here", program)
 		}
 	}
+}
+
+// typed runs lines of README.md with bash beside a gateway, and returns what
+// they print. The folder has what the repository's would: bin/cairn, docs, go.mod.
+func (w *world) typed(t *testing.T, lines string) string {
+	t.Helper()
+	cairn := filepath.Join(w.folder, "bin", "cairn")
+	if out, err := exec.Command("go", "build", "-o", cairn, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build cairn: %v\n%s", err, out)
+	}
+	environ := append(slices.Clone(w.environ), "PATH="+os.Getenv("PATH"), "CURL_HOME="+w.folder)
+	w.environ = append(w.environ, "CAIRN_LISTEN=127.0.0.1:0")
+	printed := ""
+	w.untilReady(t, []string{"serve"}, func(ready string) {
+		address, _, _ := strings.Cut(strings.TrimPrefix(ready, "ready: http://"), " ")
+		w.write(".curlrc", "silent\nshow-error\nfail-with-body\nconnect-to = \"127.0.0.1:8080:"+address+"\"\n")
+		c := exec.CommandContext(t.Context(), "bash", "-eu", "-c", lines)
+		c.Dir, c.Env = w.folder, append(environ, "CAIRN_URL=http://"+address)
+		out, err := c.CombinedOutput()
+		if printed = string(out); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	if t.Failed() {
+		t.FailNow()
+	}
+	return printed
+}
+
+// What README.md tells to type is typed, to the letter. Only where the gateway
+// listens differs: curl is told to connect to a free port in place of 8080.
+func TestWhatTheReadmeSaysOfHTTPWorks(t *testing.T) {
+	t.Parallel()
+	wants(t, "bash", "curl")
 	blocks := readme(t, "Over HTTP")
 	if len(blocks) != 2 {
 		t.Fatalf("the section has %d blocks, not the gateway's and its client's", len(blocks))
@@ -52,26 +87,7 @@ func TestWhatTheReadmeSaysOfHTTPWorks(t *testing.T) {
 		t.Fatalf("the section tells to run %q, then %q", serve, blocks[1])
 	}
 	w := open(t)
-	cairn := filepath.Join(w.folder, "bin", "cairn")
-	if out, err := exec.Command("go", "build", "-o", cairn, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build cairn: %v\n%s", err, out)
-	}
-	environ := append(slices.Clone(w.environ), "PATH="+os.Getenv("PATH"), "CURL_HOME="+w.folder)
-	w.environ = append(w.environ, "CAIRN_LISTEN=127.0.0.1:0")
-	printed := ""
-	w.untilReady(t, strings.Fields(serve)[1:], func(ready string) {
-		address, _, _ := strings.Cut(strings.TrimPrefix(ready, "ready: http://"), " ")
-		w.write(".curlrc", "silent\nshow-error\nfail-with-body\nconnect-to = \"127.0.0.1:8080:"+address+"\"\n")
-		c := exec.CommandContext(t.Context(), "bash", "-eu", "-c", blocks[1])
-		c.Dir, c.Env = w.folder, environ
-		out, err := c.CombinedOutput()
-		if printed = string(out); err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
-	})
-	if t.Failed() {
-		return
-	}
+	printed := w.typed(t, blocks[1])
 	for _, want := range []string{`"outcome":"completed"`, "event: end", `"name":"update-reservation-flights"`} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("no %s in\n%s", want, printed)
@@ -96,5 +112,70 @@ func TestWhatTheReadmeSaysOfHTTPWorks(t *testing.T) {
 	defer archive.Close()
 	if !slices.ContainsFunc(archive.File, func(f *zip.File) bool { return f.Name == "update-reservation-flights/SKILL.md" }) {
 		t.Error("the package has no SKILL.md")
+	}
+}
+
+func TestWhatTheReadmeSaysOfAConversationWorks(t *testing.T) {
+	t.Parallel()
+	wants(t, "bash", "curl")
+	blocks := readme(t, "A conversation over HTTP")
+	if len(blocks) != 1 || strings.Count(blocks[0], "\nsay ")+strings.Count(blocks[0], "\nheard ") != 11 {
+		t.Fatalf("the section has %d blocks", len(blocks))
+	}
+	w := open(t)
+	printed := w.typed(t, blocks[0])
+	for _, want := range []string{`"reason":"final"`, `"reason":"observed"`, `"status":"saved"`, `"tool":"memory_save"`, `"content":"I am allergic to walnuts."`, `"reply":"I am allergic to walnuts.`, `"next_cursor":"3"`} {
+		if !strings.Contains(printed, want) {
+			t.Errorf("no %s in\n%s", want, printed)
+		}
+	}
+	w.reviewed(t, "kitchen", 11)
+	w.Within(func(ctx context.Context, q store.Queries) error {
+		all, err := q.Memories(ctx, memory.PromptTypes, false, 100)
+		if len(all) != 1 || all[0].Origin != string(agent.OriginNudge) {
+			t.Errorf("remembered %+v", all)
+		}
+		return err
+	})
+}
+
+func TestTheGatewayOfTheReadmeWorks(t *testing.T) {
+	t.Parallel()
+	wants(t, "bash")
+	blocks := readme(t, "A gateway in Go")
+	if len(blocks) != 1 || !strings.Contains(blocks[0], "go run ./docs/examples/gateway") {
+		t.Fatalf("the section tells to run %q", blocks)
+	}
+	w := open(t)
+	hosttest.Must(t, os.CopyFS(filepath.Join(w.folder, "docs", "examples"), os.DirFS("../docs/examples")))
+	for _, name := range []string{"go.mod", "go.sum"} {
+		raw, err := os.ReadFile("../" + name)
+		hosttest.Must(t, err)
+		w.write(name, string(raw))
+	}
+	known, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPROXY").Output()
+	hosttest.Must(t, err)
+	for i, value := range strings.Split(strings.TrimSpace(string(known)), "\n") { // the folder is the home of nobody: it has no cache
+		w.environ = append(w.environ, []string{"GOCACHE", "GOMODCACHE", "GOPROXY"}[i]+"="+value)
+	}
+	printed := w.typed(t, blocks[0])
+	for _, want := range []string{"you:   Hello, I am Ada.\ncairn: ", "nudge after turn 10: ", "memory (core, by agent): I always sit in an aisle seat."} {
+		if !strings.Contains(printed, want) {
+			t.Errorf("no %q in\n%s", want, printed)
+		}
+	}
+	if n := strings.Count(printed, "you:   "); n != 10 {
+		t.Errorf("%d messages were sent", n)
+	}
+	w.reviewed(t, "trip", 10)
+}
+
+// reviewed checks that the tenth turn of a conversation was followed by a review.
+func (w *world) reviewed(t *testing.T, conversation string, turns int) {
+	t.Helper()
+	detail, err := w.ShowConversation(t.Context(), w.Workspace, conversation)
+	hosttest.Must(t, err)
+	if detail.Turns != turns || len(detail.Nudges) != 1 || detail.Nudges[0].Turn != 10 || detail.Nudges[0].EndedAt == nil || detail.Counters.Total != turns {
+		t.Errorf("conversation %+v", detail)
 	}
 }

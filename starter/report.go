@@ -10,6 +10,7 @@ import (
 
 	"cairn/internal/distill"
 	"cairn/internal/fault"
+	"cairn/internal/host"
 	"cairn/internal/run"
 )
 
@@ -99,6 +100,28 @@ func printReport(w io.Writer, r distill.Report) {
 		row("Temporal UI", t.Link)
 		tw.Flush()
 	}
+	printEnd(w, r)
+}
+
+// printAgent prints what an agent did in a turn or a review.
+func printAgent(w io.Writer, r host.RunReport) {
+	a := r.Agent
+	fmt.Fprintf(w, "run %d · %s of %s\n", r.Run, r.Kind, a.Conversation)
+	status := string(r.Status)
+	if r.Outcome != "" {
+		status = string(r.Outcome)
+	}
+	fmt.Fprintf(w, "  %s%s\n  %d steps\n", status, because(strings.TrimSpace(a.Reason+" "+a.Result)), a.Steps)
+	for _, t := range a.Tools {
+		fmt.Fprintf(w, "  step %d: %s%s\n", t.Step, t.Tool, because(t.Code))
+	}
+	if a.Reply != "" {
+		fmt.Fprintf(w, "\n  %s\n", strings.ReplaceAll(a.Reply, "\n", "\n  "))
+	}
+	printEnd(w, r.Report)
+}
+
+func printEnd(w io.Writer, r distill.Report) {
 	fmt.Fprintf(w, "\n  in all: %s\n  workflow: %s\n", usage(r.Usage), r.WorkflowID)
 	if r.Link != "" {
 		fmt.Fprintf(w, "  Temporal UI: %s\n", r.Link)

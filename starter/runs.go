@@ -22,7 +22,7 @@ func (c *cli) runs() *cobra.Command {
 	list := &cobra.Command{Use: "list", Short: "List the latest runs, newest first", Example: "  cairn runs list --max 5", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listRuns(cmd.Context(), max) }}
 	list.Flags().IntVar(&max, "max", 20, "how many")
-	show := &cobra.Command{Use: "show RUN", Short: "Show one run with its tasks and every model call", Example: "  cairn runs show 1", Args: exactly(1, "the run's number"),
+	show := &cobra.Command{Use: "show RUN", Short: "Show one run with its tasks, or what its agent did, and every model call", Example: "  cairn runs show 1", Args: exactly(1, "the run's number"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.showRun(cmd.Context(), args[0]) }}
 	var fresh bool
 	retry := &cobra.Command{Use: "retry RUN", Short: "Go on with an ended run from its stored replies, or do it again with --fresh",
@@ -59,6 +59,7 @@ func (c *cli) listRuns(ctx context.Context, max int) error {
 	if c.output == "json" {
 		type row struct {
 			Run        int64       `json:"run"`
+			Kind       run.Kind    `json:"kind"`
 			Title      string      `json:"conversation"`
 			Request    string      `json:"request"`
 			Generation int         `json:"generation"`
@@ -71,7 +72,7 @@ func (c *cli) listRuns(ctx context.Context, max int) error {
 		}
 		rows := make([]row, len(runs))
 		for i, r := range runs {
-			rows[i] = row{r.Ref.Run, r.Title, r.Key, r.Generation, r.Attempt, r.Status, r.Outcome, r.Reason, r.WorkflowID, r.CreatedAt}
+			rows[i] = row{r.Ref.Run, r.Kind, r.Title, r.Key, r.Generation, r.Attempt, r.Status, r.Outcome, r.Reason, r.WorkflowID, r.CreatedAt}
 		}
 		return c.printJSON(map[string]any{"runs": rows})
 	}
@@ -97,15 +98,20 @@ func (c *cli) showRun(ctx context.Context, number string) error {
 		return err
 	}
 	defer s.close()
-	r, err := s.Distill.Report(ctx, run.Ref{Workspace: s.workspace.ID, Run: id})
+	whole, err := s.RunReport(ctx, run.Ref{Workspace: s.workspace.ID, Run: id})
 	if err != nil {
 		return err
 	}
-	r = s.linked(r)
+	whole.Report = s.linked(whole.Report)
+	r := whole.Report
 	if c.output == "json" {
-		return c.printJSON(map[string]any{"run": r, "calls": callRows(r)})
+		return c.printJSON(map[string]any{"run": whole, "calls": callRows(r)})
 	}
-	printReport(c.out, r)
+	if whole.Agent != nil {
+		printAgent(c.out, whole)
+	} else {
+		printReport(c.out, r)
+	}
 	if len(r.Calls) == 0 {
 		return nil
 	}
@@ -144,6 +150,9 @@ func (c *cli) retryRun(ctx context.Context, number string, fresh bool) error {
 		return err
 	}
 	defer s.close()
+	if err := s.Retriable(ctx, run.Ref{Workspace: s.workspace.ID, Run: id}); err != nil {
+		return err
+	}
 	r, err := s.Distill.Retry(ctx, distill.RetryRequest{Ref: run.Ref{Workspace: s.workspace.ID, Run: id}, WorkspaceKey: s.workspace.Key, Fresh: fresh, Spec: host.DistillSpec(s.Config, "")})
 	if err != nil {
 		return err

@@ -112,6 +112,7 @@ type Config struct {
 	PublicBaseURL string  `env:"PUBLIC_BASE_URL"`                           // before the paths of links, such as https://cairn.example; empty leaves them relative
 	RequestBytes  int64   `env:"CAIRN_REQUEST_BYTES" envDefault:"16777216"` // of one request's body
 	RateLimit     float64 `env:"CAIRN_RATE_LIMIT" envDefault:"50"`          // requests a second for each key in one gateway, twice as many at once; 0 means no limit
+	MCPName       string  `env:"CAIRN_MCP_NAME" envDefault:"cairn"`         // of the MCP server
 	Metrics       string  `env:"CAIRN_METRICS" envDefault:"open"`           // open to everybody who reaches the address, key (with scope admin), or off
 
 	// Processes.

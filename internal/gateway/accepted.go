@@ -108,6 +108,10 @@ func (g *Gateway) report(ctx context.Context, ref run.Ref) (distill.Report, erro
 	if err != nil {
 		return r, err
 	}
+	return g.linked(r), nil
+}
+
+func (g *Gateway) linked(r distill.Report) distill.Report {
 	r.Link = g.WorkflowLink(r.WorkflowID)
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
@@ -117,5 +121,5 @@ func (g *Gateway) report(ctx context.Context, ref run.Ref) (distill.Report, erro
 			t.Package = t.SkillMD + "/package"
 		}
 	}
-	return r, nil
+	return r
 }

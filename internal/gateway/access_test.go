@@ -12,18 +12,23 @@ import (
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
 	"cairn/internal/host/hosttest"
+	"cairn/internal/llm/llmtest"
 	"cairn/internal/store"
 )
 
 // bodies are what routes that want a body are sent.
-var bodies = map[string]any{"rollback": map[string]any{"to": 1}, "pin": map[string]any{"pinned": true}, "uses": map[string]any{"use_id": "u"}}
+var bodies = map[string]any{"rollback": map[string]any{"to": 1}, "pin": map[string]any{"pinned": true}, "uses": map[string]any{"use_id": "u"}, "{id}": map[string]any{"content": "c"}}
 
 // Every route that names a thing, asked with another workspace's key and every
 // right, answers as if the thing were not there; lists are empty.
 func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, func(c *config.Config) { c.RateLimit = 0 })
 	b.distilled()
+	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Hello."})
+	b.post("/v1/turns", message("1", 1, "Hello.")).into(http.StatusOK, nil)
+	b.post("/v1/memories", map[string]any{"content": "Lives in Osaka."}).into(http.StatusCreated, nil)
+	b.waiting("Works at night.")
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	hosttest.Must(t, err)
 	key := b.makeKey(other, gateway.Admin)
@@ -45,16 +50,16 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 				if id != "1" && !strings.HasPrefix(path, "/v1/skills/") {
 					continue
 				}
-				at := strings.NewReplacer("{id}", id, "{n}", "1").Replace(path)
+				at := strings.NewReplacer("{id}", id, "{n}", "1", "{message_id}", "m1").Replace(path)
 				b.do(request{method: strings.ToUpper(method), path: at, key: key, body: bodies[verb]}).refused(fault.NotFound)
 			}
 		}
 	}
-	if asked < 15 {
+	if asked < 25 {
 		t.Errorf("only %d routes were asked", asked)
 	}
-	for _, list := range []string{"/v1/skills?status=all", "/v1/runs", "/v1/pending", "/v1/search?q=service+deployment+rollback"} {
-		if res := b.do(request{path: list, key: key}); res.status != http.StatusOK || strings.Contains(string(res.body), `"id":`) || strings.Contains(string(res.body), `"run":`) {
+	for _, list := range []string{"/v1/skills?status=all", "/v1/runs", "/v1/pending", "/v1/search?q=service+deployment+rollback", "/v1/conversations", "/v1/memories?all=true", "/v1/memories/pending", "/v1/soul/history"} {
+		if res := b.do(request{path: list, key: key}); res.status != http.StatusOK || strings.Contains(string(res.body), `"id":`) || strings.Contains(string(res.body), `"run":`) || strings.Contains(string(res.body), `"conversation":`) {
 			t.Errorf("%s: %d: %s", list, res.status, res.body)
 		}
 	}

@@ -1,5 +1,6 @@
-// Package gateway is Cairn over HTTP: conversations go in, runs are watched,
-// skills are read, changed, approved and carried away. The routes are declared
+// Package gateway is Cairn over HTTP: messages are answered, memories are kept,
+// conversations go in, runs are watched, skills are read, changed, approved and
+// carried away; package toolserver offers the tools over MCP, here at /mcp. The routes are declared
 // with huma, so the OpenAPI document (schemas/openapi.json) is what the handlers
 // do, and cannot drift from it.
 //
@@ -20,10 +21,21 @@
 //
 //	{"code": "not_found", "message": "…", "hint": "…", "retryable": false}
 //
+// beside which stands what a program needs for the next step (fault.Error.Extra),
 // with the status that fault.Table gives its code. What fails inside is logged
 // and not told.
 //
+// # Who writes
+//
+// Whoever holds a key writes as the user, through the routes and /v1/tools alike;
+// whoever calls a tool over MCP is an agent. No argument says otherwise. A change
+// under an Idempotency-Key is done once.
+//
 // # What takes long
+//
+// POST /v1/turns makes a message durable, brings it to its conversation and waits
+// for the answer, 60 seconds unless the body says otherwise; 202 says that it will
+// be answered, and where to look. The same message_id is the same answer.
 //
 // POST /v1/distill answers when the request is durable, with 202 and the run's
 // number; from then on it is driven to its end, whatever happens to the caller.

@@ -51,6 +51,14 @@ func New(h *host.Host, m Meter) *Gateway {
 	g := &Gateway{Host: h, Keys: &Keys{Store: h.Store}, Fetch: fetchPackage, mux: http.NewServeMux(), meter: m, rates: newRates(h.Config.RateLimit)}
 	g.closing, g.stop = context.WithCancel(context.Background())
 	g.api = humago.New(g.mux, description())
+	g.turnRoutes()
+	g.conversationRoutes()
+	g.memoryRoutes()
+	g.pendingMemoryRoutes()
+	g.soulRoutes()
+	g.settingsRoutes()
+	g.toolRoutes()
+	g.mcpRoute()
 	g.distillRoutes()
 	g.runRoutes()
 	g.eventRoutes()
@@ -70,7 +78,8 @@ func description() huma.Config {
 	c.Info.Description = "A durable memory and skill engine for AI agents. The workspace comes from the key."
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		bearer: {Type: "http", Scheme: "bearer", Description: "A key that `cairn keys create` made, with the scopes read, write or admin."}}
-	c.Tags = []*huma.Tag{{Name: tagDistill, Description: "Conversations become skills"}, {Name: tagRuns, Description: "What became of a request"},
+	c.Tags = []*huma.Tag{{Name: tagTurns, Description: "Messages are answered, and what was said is reviewed"}, {Name: tagMemory, Description: "What is known of the user, in every prompt"},
+		{Name: tagSettings, Description: "What the workspace chose for itself"}, {Name: tagTools, Description: "What agents can do, for programs"}, {Name: tagDistill, Description: "Conversations become skills"}, {Name: tagRuns, Description: "What became of a request"},
 		{Name: tagSkills, Description: "Skills, their versions and packages"}, {Name: tagApproval, Description: "Changes that wait for a person"}, {Name: tagHealth, Description: "For those who run the gateway"}}
 	c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", nil // no page from foreign servers, no $schema in every answer
 	return c
@@ -78,6 +87,10 @@ func description() huma.Config {
 
 // Tags group the routes in the description.
 const (
+	tagTurns    = "conversations"
+	tagMemory   = "memory"
+	tagSettings = "settings"
+	tagTools    = "tools"
 	tagDistill  = "distill"
 	tagRuns     = "runs"
 	tagSkills   = "skills"

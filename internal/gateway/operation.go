@@ -16,15 +16,23 @@ type route struct {
 	tag          string
 	scope        Scope // that a key needs; empty is open to everybody
 	status       int   // of success; 0 is 200
+	bytes        int64 // of the body at most; 0 is what every request may have
 	body         *huma.RequestBody
 	responses    map[string]*huma.Response // where the types do not tell
 }
 
+// smallBody bounds what is said to an agent or written by one, in bytes.
+const smallBody = 512 << 10
+
 // handle adds a route to the gateway. An error of fn becomes a Problem; what is
 // ours to mend is logged.
 func handle[I, O any](g *Gateway, r route, fn func(context.Context, *I) (*O, error)) {
+	limit := g.Config.RequestBytes
+	if r.bytes > 0 {
+		limit = min(limit, r.bytes)
+	}
 	op := huma.Operation{OperationID: r.id, Method: r.method, Path: r.path, Summary: r.summary, Description: r.about, Tags: []string{r.tag},
-		DefaultStatus: r.status, MaxBodyBytes: g.Config.RequestBytes + 1, RequestBody: r.body, Responses: r.responses, SkipValidateBody: r.body != nil}
+		DefaultStatus: r.status, MaxBodyBytes: limit + 1, RequestBody: r.body, Responses: r.responses, SkipValidateBody: r.body != nil}
 	if op.DefaultStatus == 0 {
 		op.DefaultStatus = http.StatusOK
 	}

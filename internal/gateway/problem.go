@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -19,9 +20,21 @@ type Problem struct {
 	Message   string     `json:"message" doc:"What happened, and to what"`
 	Hint      string     `json:"hint" doc:"One concrete next step"`
 	Retryable bool       `json:"retryable" doc:"Whether the same request can succeed later"`
+	// Extra stands beside the other members: what a program needs for the next
+	// step, such as the version in force or the closest lines.
+	Extra map[string]any `json:"-"`
+	_     struct{}       `additionalProperties:"true"`
 
 	status int
 	header http.Header
+}
+
+// MarshalJSON puts the extras beside the members that every problem has.
+func (p *Problem) MarshalJSON() ([]byte, error) {
+	out := map[string]any{}
+	maps.Copy(out, p.Extra)
+	out["code"], out["message"], out["hint"], out["retryable"] = p.Code, p.Message, p.Hint, p.Retryable
+	return json.Marshal(out)
 }
 
 func problem(code fault.Code, message, hint string) *Problem {
@@ -73,7 +86,7 @@ func problemOf(err error) *Problem {
 	}
 	f := fault.From(err)
 	if p = problem(f.Code, f.Message, f.Hint); p.status < http.StatusInternalServerError {
-		p.Message = f.Error()
+		p.Message, p.Extra = f.Error(), f.Extra
 	}
 	return p
 }

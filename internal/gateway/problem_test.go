@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"cairn/internal/fault"
+	"cairn/internal/tools"
 )
 
 func TestEveryCodeIsAnsweredAsTheTableSays(t *testing.T) {
@@ -29,5 +31,28 @@ func TestEveryCodeIsAnsweredAsTheTableSays(t *testing.T) {
 		if row, known := fault.Table[p.Code]; !known || p.GetStatus() != row.HTTP {
 			t.Errorf("huma's %d became %+v with status %d", status, p, p.GetStatus())
 		}
+	}
+}
+
+// What a program needs for the next step stands beside code and message, and
+// never in their place.
+func TestTheExtrasOfAnErrorAreAnswered(t *testing.T) {
+	t.Parallel()
+	err := fault.New(fault.VersionConflict, "it has moved on", "").With("current_version", 7).With("code", "mine")
+	failure := tools.Result{Code: fault.VersionConflict, JSON: []byte(`{"ok":false,"error":{"code":"version_conflict","message":"it has moved on","retryable":false,"current_version":7}}`)}
+	for what, err := range map[string]error{"an error": fmt.Errorf("do something: %w", err), "a tool's failure": failed(failure)} {
+		w := httptest.NewRecorder()
+		problemOf(err).write(w)
+		var got map[string]any
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got["current_version"] != 7.0 || got["code"] != "version_conflict" || got["message"] != "it has moved on" || got["hint"] == "" || got["retryable"] != false {
+			t.Errorf("%s: %s", what, w.Body)
+		}
+	}
+	// Of trouble inside nothing is told.
+	if raw, _ := json.Marshal(problemOf(fault.New(fault.Misconfigured, "x", "").With("host", "db.internal"))); strings.Contains(string(raw), "db.internal") {
+		t.Errorf("told: %s", raw)
 	}
 }

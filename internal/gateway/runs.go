@@ -29,9 +29,10 @@ type RunSummary struct {
 	Links      RunLinks    `json:"links"`
 }
 
-// RunDetail is a run's report with every model call.
+// RunDetail is a run's report with every model call. A turn or a review has no
+// tasks; what its agent did is in agent.
 type RunDetail struct {
-	distill.Report
+	host.RunReport
 	ModelCalls []RunCall `json:"calls"`
 	Links      RunLinks  `json:"links"`
 }
@@ -67,7 +68,7 @@ type RunList struct {
 
 func (g *Gateway) runRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/runs", id: "listRuns", tag: tagRuns, scope: Read, summary: "List the latest runs, newest first"}, g.listRuns)
-	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}", id: "showRun", tag: tagRuns, scope: Read, summary: "Show a run with its tasks and every model call"}, g.showRun)
+	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}", id: "showRun", tag: tagRuns, scope: Read, summary: "Show a run with its tasks, or what its agent did, and every model call"}, g.showRun)
 	accepted := content("application/json", schemaOf[Accepted](g))
 	handle(g, route{method: http.MethodPost, path: "/v1/runs/{id}/retry", id: "retryRun", tag: tagRuns, scope: Write, status: http.StatusAccepted,
 		responses: map[string]*huma.Response{"200": {Description: "The run has ended; its report", Content: accepted}, "202": {Description: "Accepted", Content: accepted}},
@@ -91,11 +92,12 @@ func (g *Gateway) listRuns(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) showRun(ctx context.Context, in *RunPath) (*bodyOf[RunDetail], error) {
-	r, err := g.report(ctx, run.Ref{Workspace: workspace(ctx), Run: in.ID})
+	r, err := g.RunReport(ctx, run.Ref{Workspace: workspace(ctx), Run: in.ID})
 	if err != nil {
 		return nil, err
 	}
-	out := RunDetail{Report: r, ModelCalls: []RunCall{}, Links: g.runLinks(in.ID, r.WorkflowID)}
+	r.Report = g.linked(r.Report)
+	out := RunDetail{RunReport: r, ModelCalls: []RunCall{}, Links: g.runLinks(in.ID, r.WorkflowID)}
 	for _, c := range r.Calls {
 		out.ModelCalls = append(out.ModelCalls, RunCall{Step: c.Key.Step, Round: c.Key.Round, State: c.State, Model: c.Model, Requests: c.Attempts, Unknown: c.Unknown,
 			Input: c.Input, Output: c.Output, CostMicros: c.CostMicros, ErrorClass: c.ErrorClass, Error: c.Error})
@@ -109,6 +111,9 @@ func (g *Gateway) retryRun(ctx context.Context, in *struct {
 	Wait  int  `query:"wait" minimum:"0" maximum:"60" doc:"Seconds to wait for the report"`
 }) (*acceptedOutput, error) {
 	from := asking(ctx)
+	if err := g.Retriable(ctx, run.Ref{Workspace: from.Workspace.ID, Run: in.ID}); err != nil {
+		return nil, err
+	}
 	r, err := g.Distill.Retry(ctx, distill.RetryRequest{Ref: run.Ref{Workspace: from.Workspace.ID, Run: in.ID}, WorkspaceKey: from.Workspace.Key, Fresh: in.Fresh, Spec: host.DistillSpec(g.Config, "")})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,43 @@
+package converse
+
+import (
+	"time"
+
+	"cairn/internal/run"
+	"cairn/internal/transcript"
+)
+
+// Line is a message as a transcript shows it.
+type Line struct {
+	Seq        int                   `json:"seq"`
+	Turn       int                   `json:"turn,omitempty"` // 0 for one that was handed in with a whole conversation
+	ID         string                `json:"message_id"`
+	Role       transcript.Role       `json:"role"`
+	Content    string                `json:"content"`
+	Name       string                `json:"name,omitempty"` // the tool of a result, or the speaker
+	ToolCalls  []transcript.ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string                `json:"tool_call_id,omitempty"`
+	CreatedAt  time.Time             `json:"created_at"`
+}
+
+// Progress is how far a run of the agent loop is. Of its tool calls it tells
+// which, not what they were given or gave.
+type Progress struct {
+	Run     int64          `json:"run"`
+	Kind    run.Kind       `json:"kind"`
+	Status  run.Status     `json:"status"`
+	Outcome run.Outcome    `json:"outcome,omitempty"`
+	Attempt int            `json:"attempt"`
+	Steps   int            `json:"steps"` // model responses
+	Tools   []ToolProgress `json:"tool_calls"`
+	Calls   int            `json:"model_calls"`
+	Tokens  int64          `json:"tokens"`
+}
+
+// ToolProgress is one tool call of a run.
+type ToolProgress struct {
+	Step int    `json:"step"`
+	Tool string `json:"tool"`
+	Done bool   `json:"done"`
+	Code string `json:"code,omitempty"` // of a failure
+}

@@ -1,0 +1,120 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"cairn/internal/converse"
+	"cairn/internal/fault"
+	"cairn/internal/host"
+	"cairn/internal/store"
+)
+
+// ConversationPath names a conversation.
+type ConversationPath struct {
+	ID string `path:"id" maxLength:"200" doc:"The caller's id of the thread"`
+}
+
+// ConversationList is a page of conversations, the latest first.
+type ConversationList struct {
+	Conversations []converse.View `json:"conversations"`
+	NextCursor    string          `json:"next_cursor,omitempty" doc:"Send it as cursor for the next page; absent on the last one"`
+}
+
+// MessageList is a page of a transcript, in the order in which it was said.
+type MessageList struct {
+	Messages   []converse.Line `json:"messages"`
+	NextCursor string          `json:"next_cursor,omitempty" doc:"Send it as cursor for the next page; absent on the last one"`
+}
+
+// Cancelled tells whether there was anything to cancel.
+type Cancelled struct {
+	Cancelled bool `json:"cancelled" doc:"False when no turn, or another one, is being answered"`
+}
+
+func (g *Gateway) conversationRoutes() {
+	const path = "/v1/conversations/{id}"
+	handle(g, route{method: http.MethodGet, path: "/v1/conversations", id: "listConversations", tag: tagTurns, scope: Read, summary: "List the conversations, the latest first"}, g.listConversations)
+	handle(g, route{method: http.MethodGet, path: path, id: "showConversation", tag: tagTurns, scope: Read, summary: "Show a conversation with its counters and reviews",
+		about: "Of each nudge, the review in the background, with what it wrote. While the conversation runs, live is what its workflow knows."}, g.showConversation)
+	handle(g, route{method: http.MethodGet, path: path + "/messages", id: "listMessages", tag: tagTurns, scope: Read, summary: "List the messages of a conversation in the order in which they were said"}, g.listMessages)
+	handle(g, route{method: http.MethodPost, path: path + "/cancel", id: "cancelTurn", tag: tagTurns, scope: Write, status: http.StatusAccepted, summary: "Stop the turn that is being answered",
+		about: "It is answered with what is there. What it has written stays."}, g.cancelTurn)
+	handle(g, route{method: http.MethodPost, path: path + "/end", id: "endConversation", tag: tagTurns, scope: Write, summary: "End a conversation",
+		about: "What was not reviewed yet is, when it is worth it. The next message begins the conversation again, with its history."}, g.endConversation)
+}
+
+func (g *Gateway) listConversations(ctx context.Context, in *struct {
+	Limit  int    `query:"limit" default:"20" minimum:"1" maximum:"200"`
+	Cursor string `query:"cursor" doc:"next_cursor of the page before"`
+}) (*bodyOf[ConversationList], error) {
+	before, err := cursor(in.Cursor, 0)
+	if err != nil {
+		return nil, err
+	}
+	out := &bodyOf[ConversationList]{}
+	err = g.Store.WithWorkspace(ctx, workspace(ctx), func(q store.Queries) (err error) {
+		out.Body.Conversations, err = q.Conversations(ctx, before, in.Limit+1)
+		return err
+	})
+	if all := out.Body.Conversations; len(all) > in.Limit {
+		out.Body.Conversations, out.Body.NextCursor = all[:in.Limit], fmt.Sprint(all[in.Limit-1].ID)
+	}
+	return out, err
+}
+
+func (g *Gateway) showConversation(ctx context.Context, in *ConversationPath) (*bodyOf[host.ConversationDetail], error) {
+	out, err := g.ShowConversation(ctx, asking(ctx).Workspace, in.ID)
+	return &bodyOf[host.ConversationDetail]{out}, err
+}
+
+func (g *Gateway) listMessages(ctx context.Context, in *struct {
+	ConversationPath
+	Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"500"`
+	Cursor string `query:"cursor" doc:"next_cursor of the page before, or the seq of the last message that was seen"`
+}) (*bodyOf[MessageList], error) {
+	after, err := cursor(in.Cursor, -1)
+	if err != nil {
+		return nil, err
+	}
+	out := &bodyOf[MessageList]{}
+	err = g.Store.WithWorkspace(ctx, workspace(ctx), func(q store.Queries) error {
+		v, err := q.ConversationView(ctx, in.ID)
+		if err != nil {
+			return err
+		}
+		out.Body.Messages, err = q.Lines(ctx, v.ID, int(after), in.Limit+1)
+		return err
+	})
+	if all := out.Body.Messages; len(all) > in.Limit {
+		out.Body.Messages, out.Body.NextCursor = all[:in.Limit], fmt.Sprint(all[in.Limit-1].Seq)
+	}
+	return out, err
+}
+
+func (g *Gateway) cancelTurn(ctx context.Context, in *struct {
+	ConversationPath
+	MessageID string `query:"message_id" maxLength:"200" doc:"Only when this message is being answered"`
+}) (*bodyOf[Cancelled], error) {
+	asked, err := g.CancelTurn(ctx, asking(ctx).Workspace, in.ID, in.MessageID)
+	return &bodyOf[Cancelled]{Cancelled{asked}}, err
+}
+
+func (g *Gateway) endConversation(ctx context.Context, in *ConversationPath) (*bodyOf[host.ConversationDetail], error) {
+	out, err := g.EndConversation(ctx, asking(ctx).Workspace, in.ID)
+	return &bodyOf[host.ConversationDetail]{out}, err
+}
+
+// cursor reads a place in a list; the empty one is where the list begins.
+func cursor(text string, start int64) (int64, error) {
+	if text == "" {
+		return start, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n < 0 {
+		return 0, fault.New(fault.InvalidArgument, fmt.Sprintf("query.cursor is %q", text), "send the next_cursor of the page before, or none")
+	}
+	return n, nil
+}

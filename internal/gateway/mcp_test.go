@@ -1,0 +1,209 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"cairn/internal/agent"
+	"cairn/internal/fault"
+	"cairn/internal/gateway"
+	"cairn/internal/gateway/toolserver"
+	"cairn/internal/host/hosttest"
+)
+
+// keyed adds a key to every request.
+type keyed string
+
+func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(k))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// speak opens a session of the protocol's own client.
+func (b *bundle) speak(key, profile string) (*mcp.ClientSession, error) {
+	b.T.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	s, err := client.Connect(b.T.Context(), &mcp.StreamableClientTransport{Endpoint: b.url + "/mcp?profile=" + profile, HTTPClient: &http.Client{Transport: keyed(key)}, MaxRetries: -1, DisableStandaloneSSE: true}, nil)
+	if err == nil {
+		b.T.Cleanup(func() { s.Close() })
+	}
+	return s, err
+}
+
+func (b *bundle) call(s *mcp.ClientSession, name string, arguments any, meta mcp.Meta) *mcp.CallToolResult {
+	b.T.Helper()
+	r, err := s.CallTool(b.T.Context(), &mcp.CallToolParams{Meta: meta, Name: name, Arguments: arguments})
+	hosttest.Must(b.T, err)
+	text, ok := r.Content[0].(*mcp.TextContent)
+	structured, _ := json.Marshal(r.StructuredContent)
+	if !ok || len(r.Content) != 1 || !sameJSON(b.T, structured, []byte(text.Text)) {
+		b.T.Errorf("%s: structured %s, text %+v", name, structured, r.Content)
+	}
+	if content, ok := r.StructuredContent.(map[string]any); !ok || content["ok"] == r.IsError {
+		b.T.Errorf("%s: isError %t with %s", name, r.IsError, structured)
+	}
+	return r
+}
+
+func sameJSON(t testing.TB, a, b []byte) bool {
+	var x, y any
+	hosttest.Must(t, json.Unmarshal(a, &x))
+	hosttest.Must(t, json.Unmarshal(b, &y))
+	return fmt.Sprint(x) == fmt.Sprint(y)
+}
+
+func TestEveryToolIsListedAndCalledOverMCP(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	s, err := b.speak(b.key, toolserver.All)
+	hosttest.Must(t, err)
+	if got := s.InitializeResult(); got.ServerInfo.Name != "cairn" {
+		t.Errorf("the server says that it is %+v", got.ServerInfo)
+	}
+	listed, err := s.ListTools(t.Context(), nil)
+	hosttest.Must(t, err)
+	offered := b.Tools.Offered(agent.OriginAgent)
+	if len(listed.Tools) != len(offered) || len(offered) < 6 {
+		t.Fatalf("%d tools listed, %d there are", len(listed.Tools), len(offered))
+	}
+	for i, tool := range listed.Tools {
+		spec := offered[i]
+		a := tool.Annotations
+		if tool.Name != spec.Name || tool.Description == "" || a.ReadOnlyHint != spec.ReadOnly || a.DestructiveHint == nil || *a.DestructiveHint != spec.Destructive ||
+			a.IdempotentHint && !spec.ReadOnly || a.OpenWorldHint == nil || *a.OpenWorldHint {
+			t.Errorf("%d: %+v, annotations %+v", i, tool, a)
+		}
+		raw, err := json.Marshal(tool.OutputSchema)
+		hosttest.Must(t, err)
+		var schema jsonschema.Schema
+		hosttest.Must(t, json.Unmarshal(raw, &schema))
+		check, err := schema.Resolve(nil)
+		hosttest.Must(t, err)
+		for _, arguments := range []any{worked[tool.Name], map[string]any{"no_such_argument": 1}} {
+			if arguments == nil {
+				continue // of a tool that this test does not know how to call: the failure is checked all the same
+			}
+			r := b.call(s, tool.Name, arguments, nil)
+			if _, wrong := arguments.(map[string]any)["no_such_argument"]; r.IsError != wrong {
+				t.Errorf("%s: %+v", tool.Name, r.StructuredContent)
+			}
+			if err := check.Validate(r.StructuredContent); err != nil {
+				t.Errorf("%s: its result does not fit its schema: %v", tool.Name, err)
+			}
+		}
+	}
+}
+
+// worked are arguments with which tools succeed, in the order of the registry:
+// a tool without any here is only called wrongly.
+var worked = map[string]any{
+	"soul_update":    map[string]any{"content": "Answer briefly."},
+	"memory_save":    map[string]any{"content": "Lives in Osaka."},
+	"memory_replace": map[string]any{"store": "core", "match": "Osaka", "content": "Lives in Kyoto."},
+	"memory_remove":  map[string]any{"store": "core", "match": "Kyoto"},
+	"memory_batch":   map[string]any{"store": "core", "operations": []any{map[string]any{"op": "add", "content": "Works at night."}}},
+	"memory_search":  map[string]any{"query": "night"},
+	"skill_save": map[string]any{"name": "brew-tea", "description": "Brews a pot of tea",
+		"content": "## When to Use\nSomebody wants tea.\n\n## Procedure\n1. Boil water.\n2. Pour it over the leaves.\n\n## Pitfalls\nCold water.\n\n## Verification\nIt smells of tea.\n"},
+	"skill_list":   map[string]any{},
+	"skill_view":   map[string]any{"name": "brew-tea"},
+	"skill_patch":  map[string]any{"name": "brew-tea", "old_string": "Boil water.", "new_string": "Boil fresh water."},
+	"skill_delete": map[string]any{"name": "brew-tea"},
+}
+
+func TestTheDefaultProfileIsTheDesignsList(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	names := func(key, profile string) (out []string) {
+		s, err := b.speak(key, profile)
+		hosttest.Must(t, err)
+		listed, err := s.ListTools(t.Context(), nil)
+		hosttest.Must(t, err)
+		for _, tool := range listed.Tools {
+			out = append(out, tool.Name)
+		}
+		return out
+	}
+	all := strings.Join(names(b.key, ""), " ")
+	for _, wanted := range []string{"soul_update", "memory_save", "memory_search"} {
+		if !strings.Contains(all, wanted) {
+			t.Errorf("no %s among %s", wanted, all)
+		}
+	}
+	for _, other := range []string{"memory_replace", "memory_batch"} {
+		if strings.Contains(all, other) {
+			t.Errorf("%s is offered by default", other)
+		}
+	}
+	for _, name := range names(b.makeKey(b.Workspace, gateway.Read), toolserver.All) {
+		if !b.Tools.Offered(agent.OriginAgent, name)[0].ReadOnly {
+			t.Errorf("a key that only looks is offered %s", name)
+		}
+	}
+	for _, name := range names(b.key, toolserver.Retrieval) {
+		if !strings.HasPrefix(name, "read_") && !strings.HasPrefix(name, "vector_") {
+			t.Errorf("retrieval offers %s", name)
+		}
+	}
+	b.do(request{method: http.MethodPost, path: "/mcp?profile=most", body: `{}`}).refused(fault.InvalidArgument)
+}
+
+func TestACallOverMCPIsDoneOnceAsAnAgent(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	s, err := b.speak(b.key, "")
+	hosttest.Must(t, err)
+	meta := mcp.Meta{toolserver.OnceKey: "call-1"}
+	first := b.call(s, "memory_save", map[string]any{"content": "Lives in Osaka."}, meta)
+	if again := b.call(s, "memory_save", map[string]any{"content": "Lives in Osaka."}, meta); fmt.Sprint(again.StructuredContent) != fmt.Sprint(first.StructuredContent) {
+		t.Errorf("again: %+v", again.StructuredContent)
+	}
+	if fresh := b.call(s, "memory_save", map[string]any{"content": "Lives in Osaka."}, nil); !strings.Contains(fmt.Sprint(fresh.StructuredContent), "unchanged") {
+		t.Errorf("under an id of its own: %+v", fresh.StructuredContent)
+	}
+	if other := b.call(s, "memory_save", map[string]any{"content": "Lives in Kyoto."}, meta); !other.IsError || !strings.Contains(fmt.Sprint(other.StructuredContent), string(fault.OpReused)) {
+		t.Errorf("another call under the same key: %+v", other.StructuredContent)
+	}
+	if bad := b.call(s, "memory_save", map[string]any{"content": "x"}, mcp.Meta{toolserver.OnceKey: 7}); !bad.IsError {
+		t.Errorf("under a number: %+v", bad.StructuredContent)
+	}
+	var list gateway.MemoryList
+	if b.get("/v1/memories").into(http.StatusOK, &list); len(list.Memories) != 1 || list.Memories[0].Origin != string(agent.OriginAgent) {
+		t.Errorf("kept %+v", list.Memories)
+	}
+}
+
+func TestOverMCPAKeySpeaksForItsWorkspaceOnly(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	other, err := b.Store.Workspace(t.Context(), "other", true)
+	hosttest.Must(t, err)
+	ours, err := b.speak(b.key, "")
+	hosttest.Must(t, err)
+	theirs, err := b.speak(b.makeKey(other, gateway.Write), "")
+	hosttest.Must(t, err)
+	b.call(ours, "memory_save", map[string]any{"content": "The cat is called Miso."}, mcp.Meta{toolserver.OnceKey: "k"})
+	look := map[string]any{"query": "What is the cat called?"}
+	if found := b.call(ours, "memory_search", look, nil); !strings.Contains(fmt.Sprint(found.StructuredContent), "Miso") {
+		t.Errorf("ours finds %+v", found.StructuredContent)
+	}
+	if found := b.call(theirs, "memory_search", look, nil); strings.Contains(fmt.Sprint(found.StructuredContent), "Miso") {
+		t.Errorf("theirs finds %+v", found.StructuredContent)
+	}
+	// The same key of a call means another call in another workspace.
+	if saved := b.call(theirs, "memory_save", map[string]any{"content": "The dog is called Natto."}, mcp.Meta{toolserver.OnceKey: "k"}); saved.IsError {
+		t.Errorf("theirs saves %+v", saved.StructuredContent)
+	}
+	if _, err := b.speak("cairn_"+strings.Repeat("A", 43), ""); err == nil || !strings.Contains(err.Error(), "Unauthorized") {
+		t.Errorf("a wrong key: %v", err)
+	}
+	b.do(request{method: http.MethodPost, path: "/mcp", header: map[string]string{"Authorization": ""}, body: `{}`}).refused(fault.Unauthenticated)
+	b.get("/mcp").refused(fault.MethodNotAllowed) // there are no sessions, and so no stream to open
+}

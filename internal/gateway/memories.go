@@ -1,0 +1,131 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"cairn/internal/memory"
+	"cairn/internal/remember"
+)
+
+// The forms in which memories travel: those of the use-case.
+type (
+	Memory         memory.Entry
+	MemoryRevision memory.Revision
+	MemoryWritten  remember.Written
+)
+
+// MemoryList is what is remembered, in the order of its making.
+type MemoryList struct {
+	Memories []Memory            `json:"memories"`
+	Usage    map[memory.Type]int `json:"usage_percent" doc:"How full each store is"`
+}
+
+// MemoryHistory is what a memory has said, the latest first.
+type MemoryHistory struct {
+	ID        string           `json:"id"`
+	Revisions []MemoryRevision `json:"revisions"`
+}
+
+// NewMemory is a fact to remember.
+type NewMemory struct {
+	Content string `json:"content" minLength:"1" doc:"One fact in one sentence, as a statement and not as an order"`
+	Store   string `json:"store,omitempty" enum:"core,profile" doc:"profile for who the user is, core for what is true; core when left out"`
+}
+
+// MemoryPath names a memory.
+type MemoryPath struct {
+	ID string `path:"id" maxLength:"100" doc:"The memory's id"`
+}
+
+func (g *Gateway) memoryRoutes() {
+	const path = "/v1/memories/{id}"
+	written := content("application/json", schemaOf[MemoryWritten](g))
+	handle(g, route{method: http.MethodGet, path: "/v1/memories", id: "listMemories", tag: tagMemory, scope: Read, summary: "List the memories that stand in every prompt, and how full their stores are"}, g.listMemories)
+	handle(g, route{method: http.MethodPost, path: "/v1/memories", id: "addMemory", tag: tagMemory, scope: Write, status: http.StatusCreated, bytes: smallBody, summary: "Remember a fact",
+		about:     "A fact that is known already changes nothing. A secret, or a text that reads like an attack, is refused.",
+		responses: map[string]*huma.Response{"200": {Description: "It was known already", Content: written}, "201": {Description: "It is remembered", Content: written}}}, g.addMemory)
+	handle(g, route{method: http.MethodGet, path: path, id: "showMemory", tag: tagMemory, scope: Read, summary: "Show a memory, whatever its status"}, g.showMemory)
+	handle(g, route{method: http.MethodPut, path: path, id: "updateMemory", tag: tagMemory, scope: Write, bytes: smallBody, summary: "Change what a memory says"}, g.updateMemory)
+	handle(g, route{method: http.MethodDelete, path: path, id: "deleteMemory", tag: tagMemory, scope: Write, summary: "Forget a memory; its history stays"}, g.deleteMemory)
+	handle(g, route{method: http.MethodGet, path: path + "/history", id: "memoryHistory", tag: tagMemory, scope: Read, summary: "Show what a memory has said, the latest first"}, g.memoryHistory)
+}
+
+func (g *Gateway) listMemories(ctx context.Context, in *struct {
+	Store string `query:"store" enum:"core,profile" doc:"Only this one"`
+	All   bool   `query:"all" doc:"Removed and quarantined ones, too"`
+	Limit int    `query:"limit" default:"1000" minimum:"1" maximum:"1000"`
+}) (*bodyOf[MemoryList], error) {
+	listing, err := g.Memory.List(ctx, person(ctx, OnceKey{}), remember.ListArgs{Store: in.Store, All: in.All, Limit: in.Limit})
+	out := &bodyOf[MemoryList]{MemoryList{Memories: []Memory{}, Usage: listing.Usage}}
+	for _, e := range listing.Entries {
+		out.Body.Memories = append(out.Body.Memories, Memory(e))
+	}
+	return out, err
+}
+
+func (g *Gateway) addMemory(ctx context.Context, in *struct {
+	OnceKey
+	Body NewMemory
+}) (*struct {
+	Status int
+	Body   MemoryWritten
+}, error) {
+	w, err := g.Memory.Save(ctx, person(ctx, in.OnceKey), remember.SaveArgs{Content: in.Body.Content, Store: in.Body.Store})
+	out := &struct {
+		Status int
+		Body   MemoryWritten
+	}{http.StatusOK, MemoryWritten(w)}
+	if w.Action == remember.Added {
+		out.Status = http.StatusCreated
+	}
+	return out, err
+}
+
+func (g *Gateway) showMemory(ctx context.Context, in *MemoryPath) (*bodyOf[Memory], error) {
+	e, err := g.Memory.Get(ctx, person(ctx, OnceKey{}), in.ID)
+	return &bodyOf[Memory]{Memory(e)}, err
+}
+
+func (g *Gateway) updateMemory(ctx context.Context, in *struct {
+	MemoryPath
+	OnceKey
+	Body struct {
+		Content string `json:"content" minLength:"1" doc:"All of what it says from now on"`
+	}
+}) (*bodyOf[MemoryWritten], error) {
+	who := person(ctx, in.OnceKey)
+	e, err := g.Memory.Get(ctx, who, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	w, err := g.Memory.Replace(ctx, who, remember.ReplaceArgs{Store: string(e.Type), Match: in.ID, Content: in.Body.Content})
+	return &bodyOf[MemoryWritten]{MemoryWritten(w)}, err
+}
+
+func (g *Gateway) deleteMemory(ctx context.Context, in *struct {
+	MemoryPath
+	OnceKey
+}) (*bodyOf[MemoryWritten], error) {
+	who := person(ctx, in.OnceKey)
+	e, err := g.Memory.Get(ctx, who, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	w, err := g.Memory.Remove(ctx, who, remember.RemoveArgs{Store: string(e.Type), Match: in.ID})
+	return &bodyOf[MemoryWritten]{MemoryWritten(w)}, err
+}
+
+func (g *Gateway) memoryHistory(ctx context.Context, in *struct {
+	MemoryPath
+	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+}) (*bodyOf[MemoryHistory], error) {
+	revisions, err := g.Memory.History(ctx, person(ctx, OnceKey{}), in.ID, in.Limit)
+	out := &bodyOf[MemoryHistory]{MemoryHistory{ID: in.ID, Revisions: []MemoryRevision{}}}
+	for _, r := range revisions {
+		out.Body.Revisions = append(out.Body.Revisions, MemoryRevision(r))
+	}
+	return out, err
+}

@@ -1,0 +1,62 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+
+	"cairn/internal/agent"
+	"cairn/internal/remember"
+)
+
+// The forms in which writes that wait travel.
+type (
+	PendingMemory  remember.Pending
+	DecidedPending remember.Decided
+)
+
+// PendingMemories are the writes that wait for a person, the oldest first.
+type PendingMemories struct {
+	Pending []PendingMemory `json:"pending"`
+}
+
+type pendingMemoryInput struct {
+	PendingMemoryPath
+	OnceKey
+}
+
+// PendingMemoryPath names a write that waits.
+type PendingMemoryPath struct {
+	ID int64 `path:"id" minimum:"1" doc:"The write's number"`
+}
+
+func (g *Gateway) pendingMemoryRoutes() {
+	const path = "/v1/memories/pending"
+	handle(g, route{method: http.MethodGet, path: path, id: "listPendingMemories", tag: tagApproval, scope: Read, summary: "List the memory writes that wait for approval, the oldest first"}, g.listPendingMemories)
+	handle(g, route{method: http.MethodPost, path: path + "/{id}/approve", id: "approveMemory", tag: tagApproval, scope: Admin, summary: "Do what a memory write that waits wanted",
+		about: "It is a conflict, and the write is dropped, when an entry that it changes has moved on since."}, g.approveMemory)
+	handle(g, route{method: http.MethodPost, path: path + "/{id}/reject", id: "rejectMemory", tag: tagApproval, scope: Admin, summary: "Drop a memory write that waits"}, g.rejectMemory)
+}
+
+func (g *Gateway) listPendingMemories(ctx context.Context, in *struct {
+	Limit int `query:"limit" default:"200" minimum:"1" maximum:"1000"`
+}) (*bodyOf[PendingMemories], error) {
+	waiting, err := g.Memory.PendingList(ctx, person(ctx, OnceKey{}), in.Limit)
+	out := &bodyOf[PendingMemories]{PendingMemories{[]PendingMemory{}}}
+	for _, p := range waiting {
+		out.Body.Pending = append(out.Body.Pending, PendingMemory(p))
+	}
+	return out, err
+}
+
+func (g *Gateway) approveMemory(ctx context.Context, in *pendingMemoryInput) (*bodyOf[DecidedPending], error) {
+	return decided(g.Memory.Approve, ctx, in)
+}
+
+func (g *Gateway) rejectMemory(ctx context.Context, in *pendingMemoryInput) (*bodyOf[DecidedPending], error) {
+	return decided(g.Memory.Reject, ctx, in)
+}
+
+func decided(decide func(context.Context, agent.Actor, int64) (remember.Decided, error), ctx context.Context, in *pendingMemoryInput) (*bodyOf[DecidedPending], error) {
+	d, err := decide(ctx, person(ctx, in.OnceKey), in.ID)
+	return &bodyOf[DecidedPending]{DecidedPending(d)}, err
+}

@@ -1,0 +1,130 @@
+package gateway_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"cairn/internal/agent"
+	"cairn/internal/fault"
+	"cairn/internal/gateway"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/memory"
+	"cairn/internal/remember"
+	"cairn/internal/settings"
+)
+
+// waiting has an agent write a memory while the workspace wants to see such
+// writes first, and returns the number of what waits.
+func (b *bundle) waiting(content string) int64 {
+	b.T.Helper()
+	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: map[string]any{"write_approval": map[string]any{"memory": "all"}}}).into(http.StatusOK, nil)
+	w, err := b.Memory.Save(b.T.Context(), agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent, Op: "test/" + content}, remember.SaveArgs{Content: content})
+	hosttest.Must(b.T, err)
+	if w.Action != remember.Staged {
+		b.T.Fatalf("written as %+v", w)
+	}
+	return w.Pending
+}
+
+func TestMemoriesAreKeptOverHTTP(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	add := request{method: http.MethodPost, path: "/v1/memories", body: map[string]any{"content": "Lives in Osaka.", "store": "profile"}, header: map[string]string{"Idempotency-Key": "k1"}}
+	var w, again gateway.MemoryWritten
+	b.do(add).into(http.StatusCreated, &w)
+	b.do(add).into(http.StatusCreated, &again)
+	if len(w.IDs) != 1 || fmt.Sprint(w) != fmt.Sprint(again) {
+		t.Fatalf("written %+v, then %+v", w, again)
+	}
+	add.body = map[string]any{"content": "Lives in Kyoto."}
+	b.do(add).refused(fault.OpReused)
+	b.post("/v1/memories", map[string]any{"content": "Lives in Osaka.", "store": "profile"}).into(http.StatusOK, &again)
+	if again.Action != remember.Unchanged {
+		t.Errorf("what is known was %s", again.Action)
+	}
+	b.post("/v1/memories", map[string]any{"content": "The password is hunter2-Zq81Kd02, AKIAIOSFODNN7EXAMPLE."}).refused(fault.SecretDetected)
+
+	path := "/v1/memories/" + w.IDs[0]
+	b.do(request{method: http.MethodPut, path: path, body: map[string]any{"content": "Lives in Kyoto."}}).into(http.StatusOK, &again)
+	var e gateway.Memory
+	if b.get(path).into(http.StatusOK, &e); e.Content != "Lives in Kyoto." || e.Version != 2 || e.Origin != string(agent.OriginUser) || e.Type != memory.Profile {
+		t.Errorf("shown as %+v", e)
+	}
+	b.do(request{method: http.MethodDelete, path: path}).into(http.StatusOK, &again)
+	var list gateway.MemoryList
+	if b.get("/v1/memories").into(http.StatusOK, &list); len(list.Memories) != 0 || len(list.Usage) != 2 {
+		t.Errorf("listed %+v", list)
+	}
+	if b.get("/v1/memories?all=true&store=profile").into(http.StatusOK, &list); len(list.Memories) != 1 || list.Memories[0].Status != memory.Removed {
+		t.Errorf("listed %+v", list)
+	}
+	var h gateway.MemoryHistory
+	if b.get(path+"/history").into(http.StatusOK, &h); len(h.Revisions) != 3 || h.Revisions[1].Content != "Lives in Kyoto." || h.Revisions[2].Content != "Lives in Osaka." {
+		t.Errorf("history %+v", h)
+	}
+	b.get("/v1/memories/none").refused(fault.NotFound)
+}
+
+func TestAMemoryWriteWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	yes, no := b.waiting("Works at night."), b.waiting("Likes surprises.")
+	var list gateway.PendingMemories
+	if b.get("/v1/memories/pending").into(http.StatusOK, &list); len(list.Pending) != 2 || list.Pending[0].ID != yes || list.Pending[0].Gist == "" || list.Pending[0].Origin != "agent" {
+		t.Fatalf("pending %+v", list)
+	}
+	b.do(request{method: http.MethodPost, path: fmt.Sprintf("/v1/memories/pending/%d/approve", yes), key: b.makeKey(b.Workspace, gateway.Write)}).refused(fault.OutOfScope)
+	var d gateway.DecidedPending
+	if b.post(fmt.Sprintf("/v1/memories/pending/%d/approve", yes), nil).into(http.StatusOK, &d); d.State != "approved" {
+		t.Errorf("approved: %+v", d)
+	}
+	if b.post(fmt.Sprintf("/v1/memories/pending/%d/reject", no), nil).into(http.StatusOK, &d); d.State != "rejected" {
+		t.Errorf("rejected: %+v", d)
+	}
+	b.post(fmt.Sprintf("/v1/memories/pending/%d/reject", no), nil).refused(fault.NotFound)
+	var kept gateway.MemoryList
+	if b.get("/v1/memories").into(http.StatusOK, &kept); len(kept.Memories) != 1 || kept.Memories[0].Content != "Works at night." {
+		t.Errorf("kept %+v", kept)
+	}
+}
+
+func TestTheSoulIsChangedAndRolledBackOverHTTP(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	put := func(body map[string]any) response {
+		return b.do(request{method: http.MethodPut, path: "/v1/soul", body: body})
+	}
+	var w gateway.SoulWritten
+	put(map[string]any{"content": "Answer briefly."}).into(http.StatusOK, &w)
+	put(map[string]any{"content": "No emoji.", "mode": "append", "expected_version": 1}).into(http.StatusOK, &w)
+	put(map[string]any{"content": "Shout.", "expected_version": 1}).refused(fault.VersionConflict)
+	b.post("/v1/soul/rollback", map[string]any{"version": 1}).into(http.StatusOK, &w)
+	var s gateway.Soul
+	if b.get("/v1/soul").into(http.StatusOK, &s); s.Content != "Answer briefly." || s.Version != 3 {
+		t.Errorf("soul %+v", s)
+	}
+	var h gateway.SoulHistory
+	if b.get("/v1/soul/history").into(http.StatusOK, &h); len(h.Versions) != 3 || h.Versions[1].Content != "Answer briefly.\nNo emoji." {
+		t.Errorf("history %+v", h)
+	}
+}
+
+func TestSettingsAreChangedByWhatIsNamed(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	patch := func(body string) response {
+		return b.do(request{method: http.MethodPatch, path: "/v1/settings", body: body})
+	}
+	var s settings.Document
+	patch(`{"time_zone":"Asia/Shanghai","nudge":{"every":5},"tokens_per_day":1000}`).into(http.StatusOK, nil)
+	patch(`{"nudge":{"daily_cap":3},"tokens_per_day":null}`).into(http.StatusOK, nil)
+	if b.get("/v1/settings").into(http.StatusOK, &s); s.TimeZone != "Asia/Shanghai" || s.Nudge.Every != 5 || s.Nudge.DailyCap != 3 || s.TokensPerDay != 0 || s.Limits.CoreRunes != 2200 {
+		t.Errorf("settings %+v", s)
+	}
+	if p := patch(`{"nudge":{"each":5}}`).refused(fault.InvalidArgument); !strings.Contains(p.Message, "each") {
+		t.Errorf("says %q", p.Message)
+	}
+	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: `{}`, key: b.makeKey(b.Workspace, gateway.Write)}).refused(fault.OutOfScope)
+}

@@ -1,0 +1,101 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"cairn/internal/agent"
+	"cairn/internal/fault"
+	"cairn/internal/gateway/toolserver"
+	"cairn/internal/tools"
+)
+
+// ToolInfo is what agents are told of a tool.
+type ToolInfo struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Input       any    `json:"input" doc:"JSON Schema of the arguments"`
+	Output      any    `json:"output" doc:"JSON Schema of the result"`
+	ReadOnly    bool   `json:"read_only"`
+	Destructive bool   `json:"destructive"`
+}
+
+// ToolList is every tool, in the order in which agents are told of them.
+type ToolList struct {
+	Tools []ToolInfo `json:"tools"`
+}
+
+func (g *Gateway) toolRoutes() {
+	free := func(about string) *huma.Schema {
+		return &huma.Schema{Type: huma.TypeObject, Description: about, AdditionalProperties: true}
+	}
+	handle(g, route{method: http.MethodGet, path: "/v1/tools", id: "listTools", tag: tagTools, scope: Read, summary: "List what agents can do"}, g.listTools)
+	handle(g, route{method: http.MethodPost, path: "/v1/tools/{name}", id: "callTool", tag: tagTools, scope: Read, bytes: smallBody, summary: "Do what an agent could do, as the user",
+		about:     "The body holds the tool's arguments. A tool that changes something needs the scope write. GET /v1/tools has the schemas.",
+		body:      &huma.RequestBody{Required: true, Content: content("application/json", free("The arguments"))},
+		responses: map[string]*huma.Response{"200": {Description: "The tool's result", Content: content("application/json", free("ok, and what the tool's output schema says"))}}}, g.callTool)
+}
+
+func (g *Gateway) listTools(context.Context, *struct{}) (*bodyOf[ToolList], error) {
+	out := &bodyOf[ToolList]{ToolList{[]ToolInfo{}}}
+	for _, t := range g.Tools.Offered(agent.OriginUser) {
+		out.Body.Tools = append(out.Body.Tools, ToolInfo{Name: t.Name, Description: t.Description, Input: t.Input, Output: t.Output, ReadOnly: t.ReadOnly, Destructive: t.Destructive})
+	}
+	return out, nil
+}
+
+type toolOutput struct{ Body json.RawMessage }
+
+func (g *Gateway) callTool(ctx context.Context, in *struct {
+	OnceKey
+	Name    string `path:"name" maxLength:"100"`
+	RawBody []byte
+}) (*toolOutput, error) {
+	if err := mayCall(asking(ctx).Scopes, g.Tools.Offered(agent.OriginUser, in.Name)); err != nil {
+		return nil, err
+	}
+	if err := toolserver.Shallow(in.RawBody); err != nil {
+		return nil, err
+	}
+	r, err := g.Tools.Call(ctx, person(ctx, in.OnceKey), in.Name, in.RawBody)
+	if err != nil {
+		return nil, err
+	}
+	if !r.OK {
+		return nil, failed(r)
+	}
+	return &toolOutput{r.JSON}, nil
+}
+
+// mayCall refuses a change to a key that only looks.
+func mayCall(scopes []string, named []agent.ToolSpec) error {
+	writes := func(t agent.ToolSpec) bool { return !t.ReadOnly }
+	if slices.ContainsFunc(named, writes) && !Write.allows(scopes) {
+		return fault.New(fault.OutOfScope, fmt.Sprintf("this needs the scope %s; the key has %s", Write, strings.Join(scopes, ", ")), "")
+	}
+	return nil
+}
+
+// failed is a tool's failure in the one form of errors, with its extras.
+func failed(r tools.Result) error {
+	var envelope struct {
+		Error map[string]any `json:"error"`
+	}
+	if err := json.Unmarshal(r.JSON, &envelope); err != nil {
+		return fmt.Errorf("decode a tool's failure: %w", err)
+	}
+	message, _ := envelope.Error["message"].(string)
+	hint, _ := envelope.Error["hint"].(string)
+	p := problem(r.Code, message, hint)
+	for _, known := range []string{"code", "message", "hint", "retryable"} {
+		delete(envelope.Error, known)
+	}
+	p.Extra = envelope.Error
+	return p
+}

@@ -1,0 +1,122 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/converse"
+	"cairn/internal/distill"
+	"cairn/internal/fault"
+	"cairn/internal/run"
+	"cairn/internal/store"
+)
+
+// RunReport is a run of any kind as people and programs are told of it.
+type RunReport struct {
+	distill.Report
+	Kind  run.Kind     `json:"kind"`
+	Agent *AgentReport `json:"agent,omitempty"` // of a turn or a review
+}
+
+// AgentReport is what an agent did in a turn or a review.
+type AgentReport struct {
+	converse.Progress
+	Conversation string           `json:"conversation"`
+	MessageID    string           `json:"message_id,omitempty"` // of a turn
+	Turn         int              `json:"turn,omitempty"`
+	Reason       string           `json:"reason,omitempty"` // why it ended
+	Detail       string           `json:"detail,omitempty"`
+	Result       string           `json:"result,omitempty"` // of a review: saved, nothing, budget, failed
+	Reply        string           `json:"reply,omitempty"`
+	Writes       []converse.Write `json:"writes,omitempty"`
+}
+
+// KindOf tells what sort of work a run is.
+func (h *Host) KindOf(ctx context.Context, ref run.Ref) (kind run.Kind, err error) {
+	err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q store.Queries) error {
+		r, err := q.RunState(ctx, ref.Run)
+		kind = r.Kind
+		return err
+	})
+	return kind, err
+}
+
+// Retriable refuses runs that are not done again by their number.
+func (h *Host) Retriable(ctx context.Context, ref run.Ref) error {
+	kind, err := h.KindOf(ctx, ref)
+	if err == nil && kind != run.Distill {
+		err = fault.New(fault.InvalidArgument, fmt.Sprintf("run %d is a %s, which is not done again", ref.Run, kind), "say it again, as a new message")
+	}
+	return err
+}
+
+// RunReport tells how a run of any kind stands.
+func (h *Host) RunReport(ctx context.Context, ref run.Ref) (out RunReport, err error) {
+	if out.Kind, err = h.KindOf(ctx, ref); err != nil {
+		return out, err
+	}
+	if out.Kind == run.Distill {
+		out.Report, err = h.Distill.Report(ctx, ref)
+		return out, err
+	}
+	err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q store.Queries) error {
+		if out.Agent, out.Report, err = agentReport(ctx, q, ref); err != nil {
+			return err
+		}
+		if out.Report.Usage, err = q.Usage(ctx, ref.Run); err != nil {
+			return err
+		}
+		out.Report.Calls, err = q.Calls(ctx, ref)
+		return err
+	})
+	return out, err
+}
+
+// AgentReport tells how a turn or a review stands.
+func (h *Host) AgentReport(ctx context.Context, ref run.Ref) (out *AgentReport, err error) {
+	err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q store.Queries) error {
+		out, _, err = agentReport(ctx, q, ref)
+		return err
+	})
+	return out, err
+}
+
+func agentReport(ctx context.Context, q store.Queries, ref run.Ref) (*AgentReport, distill.Report, error) {
+	r, err := q.Run(ctx, ref.Run)
+	if err != nil {
+		return nil, distill.Report{}, err
+	}
+	out := &AgentReport{}
+	if out.Progress, err = q.AgentProgress(ctx, ref.Run); err != nil {
+		return nil, distill.Report{}, err
+	}
+	name, title, err := q.ConversationName(ctx, r.Conversation)
+	if err != nil {
+		return nil, distill.Report{}, err
+	}
+	about := distill.Report{Run: ref.Run, Request: r.Key, Title: title, Status: r.Status, Outcome: r.Outcome, Reason: r.Reason, WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, Tasks: []distill.TaskReport{}}
+	if r.StartedAt != nil && r.EndedAt != nil {
+		about.Seconds = r.EndedAt.Sub(*r.StartedAt).Seconds()
+	}
+	out.Conversation = name
+	var ended converse.Ended
+	if r.Status == run.Ended {
+		if err := json.Unmarshal(r.Result, &ended); err != nil {
+			return nil, about, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
+		}
+		out.Reason, out.Detail, out.Writes, out.Result = string(ended.Reason), ended.Detail, ended.Writes, ended.Status
+	}
+	if r.Kind != run.Turn {
+		return out, about, nil
+	}
+	t, err := q.TurnOfRun(ctx, ref.Run)
+	if err != nil {
+		return nil, about, err
+	}
+	out.MessageID, out.Turn = t.MessageID, t.Number
+	if t.ReplySeq >= 0 && r.Status == run.Ended {
+		out.Reply, err = q.MessageText(ctx, t.Conversation, t.ReplySeq)
+	}
+	return out, about, err
+}

@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/converse"
+	"cairn/internal/run"
+	"cairn/internal/settings"
+	"cairn/internal/store/dbsqlc"
+	"cairn/internal/transcript"
+)
+
+// Lines reads a page of a conversation's messages, those after a number.
+func (q Queries) Lines(ctx context.Context, conversation int64, after, max int) ([]converse.Line, error) {
+	rows, err := q.q.MessagesPage(ctx, dbsqlc.MessagesPageParams{WorkspaceID: q.ws, ConversationID: conversation, After: int32(after), MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("read the messages", err)
+	}
+	out := make([]converse.Line, len(rows))
+	for i, r := range rows {
+		l := converse.Line{Seq: int(r.Seq), ID: r.ExternalID, Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID, CreatedAt: r.CreatedAt}
+		if r.Turn != nil {
+			l.Turn = int(*r.Turn)
+		}
+		if err := json.Unmarshal(r.ToolCalls, &l.ToolCalls); err != nil {
+			return nil, fmt.Errorf("decode the tool calls of message %d: %w", r.Seq, err)
+		}
+		out[i] = l
+	}
+	return out, nil
+}
+
+// AgentProgress tells how far a turn or a review is.
+func (q Queries) AgentProgress(ctx context.Context, id int64) (converse.Progress, error) {
+	r, err := q.q.AgentProgress(ctx, dbsqlc.AgentProgressParams{WorkspaceID: q.ws, ID: id})
+	if err != nil {
+		return converse.Progress{}, noRun(id, err)
+	}
+	calls, err := q.q.AgentCallsShort(ctx, dbsqlc.AgentCallsShortParams{WorkspaceID: q.ws, RunID: id})
+	if err != nil {
+		return converse.Progress{}, classify("read the tool calls", err)
+	}
+	out := converse.Progress{Run: id, Kind: run.Kind(r.Kind), Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Attempt: int(r.Attempt),
+		Steps: int(r.Steps), Tools: make([]converse.ToolProgress, len(calls)), Calls: int(r.Calls), Tokens: r.Tokens}
+	for i, c := range calls {
+		out.Tools[i] = converse.ToolProgress{Step: int(c.Step), Tool: c.Tool, Done: c.Done, Code: c.Code}
+	}
+	return out, nil
+}
+
+// PatchSettings changes what the workspace chose, as settings.Patch does, and
+// returns what holds then. Two that come at once both take effect.
+func (q Queries) PatchSettings(ctx context.Context, patch json.RawMessage) (Settings, error) {
+	row, err := q.q.WorkspaceSettingsLock(ctx, q.ws)
+	if err != nil {
+		return Settings{}, classify("read the settings", err)
+	}
+	now, err := settings.Read(row.Settings)
+	if err != nil {
+		return Settings{}, err
+	}
+	now.TimeZone = row.TimeZone
+	if now, err = settings.Patch(now, patch); err != nil {
+		return Settings{}, err
+	}
+	return now, q.SetSettings(ctx, now)
+}
+
+// ConversationName is the gateway's id of a conversation, and its title.
+func (q Queries) ConversationName(ctx context.Context, id int64) (name, title string, err error) {
+	r, err := q.q.ConversationName(ctx, dbsqlc.ConversationNameParams{WorkspaceID: q.ws, ID: id})
+	return r.ExternalID, r.Title, classify("read the conversation's name", err)
+}
