@@ -31,6 +31,9 @@ func success(out any) (Result, error) {
 	return Result{OK: true, JSON: json.RawMessage(joined + "}")}, nil
 }
 
+// Recorded is the result of a call whose effect is in the operation log.
+func Recorded(effect json.RawMessage) (Result, error) { return success(effect) }
+
 // Failure is the envelope of an error.
 func Failure(f *fault.Error) Result {
 	envelope := struct {
