@@ -25,7 +25,7 @@ type Load struct {
 
 // Full is the whole bench; it takes less than three minutes.
 func Full() Options {
-	return Options{Reply: 20 * time.Millisecond, Calls: []int{1, 2, 4}, Budget: 100 * time.Second, Limit: 170 * time.Second, Loads: []Load{
+	return Options{Reply: 20 * time.Millisecond, Calls: []int{1, 2, 4}, Budget: 100 * time.Second, Limit: 165 * time.Second, Loads: []Load{
 		{AtOnce: 1, Rounds: 12, Turns: 4, Share: 0.25}, {AtOnce: 16, Rounds: 8, Turns: 2, Share: 0.3}, {AtOnce: 64, Rounds: 6, Turns: 1, Share: 0.45}}}
 }
 
