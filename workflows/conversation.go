@@ -161,13 +161,16 @@ func (c *conversation) turn(ctx workflow.Context, t flow.TurnRef) (flow.TurnResu
 }
 
 // merge takes the counters after a turn. A review that ended during the turn was
-// heard of here, and not by the turn.
+// heard of here, and not by the turn; one whose workflow was lost is known to
+// Postgres alone.
 func (c *conversation) merge(after nudge.Counters) nudge.Counters {
 	if !c.state.Known {
 		return after
 	}
 	both := nudge.Join(after, c.state.Counters)
-	both.InFlight = c.state.Counters.InFlight
+	if both.InFlight = c.state.Counters.InFlight; both.InFlight <= both.LastReviewed {
+		both.InFlight = 0
+	}
 	return both
 }
 

@@ -4,14 +4,17 @@ package store_test
 // on a partition: a policy on the parent does not protect a child that is read
 // directly. Append-only tables have no update and no delete; versions are only pruned, never changed.
 var reviewedGrants = []string{
+	"agent_calls cairn_app: insert, select, update(code ended_at result)",
+	"agent_steps cairn_app: insert, select",
 	"api_keys cairn_app: insert, select, update(revoked_at)",
-	"conversations cairn_app: insert, select, update(next_seq title)",
+	"conversations cairn_app: insert, select, update(closed_at counted counters last_turn_at next_seq next_turn notice reviewed_turn title)",
 	"distill_files cairn_app: delete, insert, select, update",
 	"distill_tasks cairn_app: insert, select, update",
 	"embedding_spaces cairn_app: select",
 	"embedding_spaces cairn_system: select",
 	"embeddings cairn_app: delete, insert, select, update",
 	"failure_memos cairn_app: delete, insert, select, update(code created_at reason)",
+	"frozen_sessions cairn_app: insert, select, update(revoked_at)",
 	"lex_postings cairn_app: delete, insert, select, update",
 	"lex_stats cairn_app: delete, insert, select, update",
 	"lex_terms cairn_app: delete, insert, select, update",
@@ -36,6 +39,7 @@ var reviewedGrants = []string{
 	"skills cairn_app: insert, select, update(eta head_version last_used_at passes pinned status trials updated_at uses)",
 	"soul_versions cairn_app: insert, select",
 	"tool_op_log cairn_app: insert, select, update",
+	"turns cairn_app: insert, select, update(context ended_at facts reason reply_seq status tainted)",
 	"workspaces cairn_app: select, update(settings soul_version time_zone)",
 	"workspaces cairn_system: select(external_id id key state time_zone)",
 }
