@@ -43,12 +43,20 @@ race: ## Run all tests under the race detector (needs a C compiler)
 chaos: ## Kill workers, Postgres and Temporal under 200 distillations, then count
 	$(GO) run ./internal/eval/cmd/chaos
 
+.PHONY: soak
+soak: ## Answer 2,000 messages while the worker is killed every 10 s, then count
+	$(GO) run ./internal/eval/cmd/soak
+
 .PHONY: bench
-bench: bench-distill bench-tau bench-search ## Run all benchmarks
+bench: bench-distill bench-turns bench-tau bench-search ## Run all benchmarks
 
 .PHONY: bench-distill
 bench-distill: ## Measure a distillation against its critical path and a bare workflow
 	$(GO) run ./internal/eval/cmd/bench-distill
+
+.PHONY: bench-turns
+bench-turns: ## Measure turns of 1, 2 and 4 model calls against a bare workflow
+	$(GO) run ./internal/eval/cmd/bench-turns
 
 .PHONY: bench-tau
 bench-tau: ## Distil the 160 airline trajectories of τ-bench with the offline rules

@@ -43,9 +43,5 @@ select (select count(*) from cairn.skills s where 1 <> (select count(*) from cai
 select p.key, p.state, p.sha256, exists (select from cairn.skill_versions v where v.workspace_id = p.workspace_id and v.package_sha256 = p.sha256) as used
 from cairn.packages p order by p.key
 
--- name: calls
-select run_id::text, stage, coalesce(label->>'task', ''), coalesce(label->>'file', ''), request, step, round, state, attempts, unknown, finished_at
-from cairn.llm_calls order by run_id, step, round
-
 -- name: duties
 select count(*) from cairn.outbox

@@ -25,7 +25,7 @@ type packageRow struct {
 // countPackages compares rows with the objects on disk, both ways.
 func (e *experiment) countPackages(ctx context.Context, _ []request) error {
 	d := &e.result.Doubled
-	rows, _ := e.audit.Query(ctx, query("packages"))
+	rows, _ := e.audit.Query(ctx, e.audit.Text("packages"))
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[packageRow])
 	if err != nil {
 		return fmt.Errorf("read the packages: %w", err)

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -11,10 +12,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"cairn/internal/config"
 	"cairn/internal/devstack"
+	"cairn/internal/eval/audit"
 	"cairn/internal/eval/workerproc"
 	"cairn/internal/fault"
 	"cairn/internal/flow"
@@ -23,6 +23,9 @@ import (
 	"cairn/internal/store"
 )
 
+//go:embed audit.sql
+var auditSQL string
+
 // experiment is everything that is open while one runs.
 type experiment struct {
 	options   Options
@@ -30,13 +33,13 @@ type experiment struct {
 	folder    string
 	stack     *devstack.Stack
 	model     *llmtest.Server
-	host      *host.Host      // the clients' side: accepts and starts
-	audit     *pgxpool.Pool   // superuser's
+	host      *host.Host // the clients' side: accepts and starts
+	audit     *audit.Audit
 	workspace store.Workspace // where everything happens
 	program   string          // the worker
 	settings  []string        // the worker's
 	workerLog *os.File
-	worker    *supervisor
+	worker    *workerproc.Supervisor
 	result    Result
 }
 
@@ -84,7 +87,7 @@ func (e *experiment) start(ctx context.Context) (err error) {
 	if e.workerLog, err = os.Create(filepath.Join(e.folder, "worker.log")); err != nil {
 		return fmt.Errorf("make the worker's log: %w", err)
 	}
-	if e.audit, err = auditPool(ctx, e.stack.DatabaseURL()); err != nil {
+	if e.audit, err = audit.Open(ctx, e.stack.DatabaseURL(), auditSQL); err != nil {
 		return err
 	}
 	return e.openClients(ctx)

@@ -3,6 +3,8 @@ package chaos
 import (
 	"slices"
 	"time"
+
+	"cairn/internal/eval/audit"
 )
 
 // Result is what was done and what was counted afterwards.
@@ -14,12 +16,12 @@ type Result struct {
 	Crashes       []Crash  `json:"crashes"`
 	Refused       []string `json:"refused"` // requests that were turned down for good
 
-	Lost     Lost     `json:"lost"`
-	Doubled  Doubled  `json:"doubled"`
-	Calls    Calls    `json:"calls"`
-	Stuck    Stuck    `json:"stuck"`
-	Runs     Times    `json:"run_times"`
-	Findings []string `json:"findings"` // what is behind every count that should be 0
+	Lost     Lost        `json:"lost"`
+	Doubled  Doubled     `json:"doubled"`
+	Calls    audit.Calls `json:"calls"`
+	Stuck    Stuck       `json:"stuck"`
+	Runs     Times       `json:"run_times"`
+	Findings []string    `json:"findings"` // what is behind every count that should be 0
 
 	Accepted time.Duration `json:"accepted_ns"` // until the last request was accepted
 	Troubled time.Duration `json:"troubled_ns"` // until nothing was killed any more
@@ -47,15 +49,6 @@ type Doubled struct {
 	AllPackages int `json:"all_packages"`
 	Waiting     int `json:"waiting"` // uploads that no version came to use: collected later
 	Temporary   int `json:"temporary"`
-}
-
-// Calls is both sides' account of the model calls.
-type Calls struct {
-	Keys      int `json:"keys"`
-	Requests  int `json:"requests"`   // that reached the server
-	PaidTwice int `json:"paid_twice"` // keys asked again although the reply was stored
-	InFlight  int `json:"in_flight"`  // attempts that the ledger shows as unknown
-	Repaid    int `json:"repaid"`     // replies that the server wrote beyond one for each key
 }
 
 // Stuck is what Temporal still holds, or holds as failed.

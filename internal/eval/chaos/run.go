@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"cairn/internal/eval/audit"
+	"cairn/internal/eval/workerproc"
 	"cairn/internal/fault"
 )
 
@@ -37,13 +39,13 @@ func (e *experiment) run(ctx context.Context) (Result, error) {
 	crashes := e.drawCrashes()
 	e.say("seed %d · %d distillations, %d skills · worker killed every %s", o.Seed, o.Distillations, o.Skills, o.KillEvery)
 
-	e.worker = supervise(e.program, e.settings, e.workerLog)
-	defer e.worker.stop()
+	e.worker = workerproc.Supervise(e.program, e.settings, e.workerLog)
+	defer e.worker.Stop()
 	troubled, calm := context.WithCancel(ctx)
 	defer calm()
 	started := time.Now()
 	var trouble, clients sync.WaitGroup
-	trouble.Go(func() { e.kill(troubled) })
+	trouble.Go(func() { e.worker.KillEvery(troubled, o.KillEvery, o.Kills) })
 	trouble.Go(func() { e.crash(troubled, crashes) })
 	clients.Go(func() {
 		e.result.Refused = e.send(ctx, wanted)
@@ -54,7 +56,7 @@ func (e *experiment) run(ctx context.Context) (Result, error) {
 	clients.Wait()
 	calm()
 	trouble.Wait()
-	e.result.Kills, e.result.Exits = e.worker.counts()
+	e.result.Kills, e.result.Exits = e.worker.Counts()
 	e.result.Troubled = time.Since(started)
 	e.say("calm after %.1f s and %d kills", e.result.Troubled.Seconds(), e.result.Kills)
 	if err != nil {
@@ -64,7 +66,7 @@ func (e *experiment) run(ctx context.Context) (Result, error) {
 	if err := e.awaitEnded(ctx, o.Distillations-len(e.result.Refused), o.Patience); err != nil {
 		return e.result, err
 	}
-	e.awaitClosed(ctx)
+	audit.AwaitClosed(ctx, e.host.Temporal, e.stack.TemporalNamespace())
 	e.result.Drained = time.Since(calmSince)
 	return e.result, e.count(ctx, wanted)
 }
@@ -95,7 +97,7 @@ func (e *experiment) awaitEnded(ctx context.Context, n int, patience time.Durati
 func (e *experiment) ended(ctx context.Context) (n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	err = e.audit.QueryRow(ctx, query("ended")).Scan(&n)
+	err = e.audit.QueryRow(ctx, e.audit.Text("ended")).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count the ended runs: %w", err)
 	}

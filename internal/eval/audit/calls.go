@@ -1,7 +1,8 @@
-package chaos
+package audit
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"time"
 
@@ -9,6 +10,18 @@ import (
 
 	"cairn/internal/llm/llmtest"
 )
+
+//go:embed calls.sql
+var callsSQL string
+
+// Calls is both sides' account of the model calls.
+type Calls struct {
+	Keys      int `json:"keys"`
+	Requests  int `json:"requests"`   // that reached the server
+	PaidTwice int `json:"paid_twice"` // keys asked again although the reply was stored
+	InFlight  int `json:"in_flight"`  // attempts that the ledger shows as unknown
+	Repaid    int `json:"repaid"`     // replies that the server wrote beyond one for each key
+}
 
 type callRow struct {
 	Run, Stage, Task, File, Request string
@@ -25,24 +38,27 @@ func (c callRow) serverKey() string {
 	return llmtest.Call{Run: c.Run, Stage: c.Stage, Task: c.Task, File: c.File, Body: []byte(c.Request)}.Key()
 }
 
-// countCalls compares the ledger with the server that answered. Both read the
-// same machine's clock. A key was paid twice although its reply was stored when
-// a request came after the reply was stored, when more requests came than the
+// Calls compares the ledger with the server that answered. Both read the same
+// machine's clock. A key was paid twice although its reply was stored when a
+// request came after the reply was stored, when more requests came than the
 // ledger has attempts, or when more replies went out than the ledger has either
-// stored or shown as unknown.
-func (e *experiment) countCalls(ctx context.Context, _ []request) error {
-	c := &e.result.Calls
-	rows, _ := e.audit.Query(ctx, query("calls"))
+// stored or shown as unknown. Findings tell of each one of these.
+func (a *Audit) Calls(ctx context.Context, model *llmtest.Server) (c Calls, findings []string, err error) {
+	rows, _ := a.Query(ctx, named(callsSQL, "calls"))
 	ledger, err := pgx.CollectRows(rows, pgx.RowToStructByPos[callRow])
 	if err != nil {
-		return fmt.Errorf("read the ledger: %w", err)
+		return c, nil, fmt.Errorf("read the ledger: %w", err)
+	}
+	found := func(format string, args ...any) {
+		c.PaidTwice++
+		findings = append(findings, fmt.Sprintf(format, args...))
 	}
 	arrivals := map[string][]time.Time{}
-	for _, call := range e.model.Requests() {
+	for _, call := range model.Requests() {
 		arrivals[call.Key()] = append(arrivals[call.Key()], call.Time)
 		c.Requests++
 	}
-	paid := e.model.Paid()
+	paid := model.Paid()
 	c.Keys = len(ledger)
 	for _, row := range ledger {
 		key := row.serverKey()
@@ -57,12 +73,12 @@ func (e *experiment) countCalls(ctx context.Context, _ []request) error {
 			}
 		}
 		if late > 0 || len(came) > row.Attempts || replies-1 > row.Unknown {
-			e.found(&c.PaidTwice, "run %s %s/%d is %s: %d requests, %d of them after the reply was stored; %d replies; %d attempts, %d unknown",
+			found("run %s %s/%d is %s: %d requests, %d of them after the reply was stored; %d replies; %d attempts, %d unknown",
 				row.Run, row.Step, row.Round, row.State, len(came), late, replies, row.Attempts, row.Unknown)
 		}
 	}
 	for range arrivals {
-		e.found(&c.PaidTwice, "a request came that the ledger does not know")
+		found("a request came that the ledger does not know")
 	}
-	return nil
+	return c, findings, nil
 }

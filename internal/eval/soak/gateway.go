@@ -1,0 +1,137 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"cairn/internal/converse"
+	"cairn/internal/fault"
+	"cairn/internal/host"
+)
+
+const (
+	sayPatience = 20 * time.Second       // of one try: a worker is back long before
+	askPatience = 2 * time.Second        // of one question to a conversation
+	retryPause  = 200 * time.Millisecond // before the next of either
+)
+
+// converse has all talks at once. A turn is sent when the one before it has been
+// answered, as people do.
+func (e *experiment) converse(ctx context.Context) error {
+	places := make(chan struct{}, e.options.AtOnce)
+	return e.each(ctx, func(ctx context.Context, i int) error {
+		t := &e.talks[i]
+		for turn := 1; turn <= e.options.Turns; turn++ {
+			if t.dueAfter(turn, false) {
+				e.awaitReview(ctx, i)
+			}
+			places <- struct{}{}
+			err := e.turn(ctx, i, turn)
+			<-places
+			if err != nil {
+				return fmt.Errorf("%s: %w", t.mark(turn), err)
+			}
+		}
+		return nil
+	})
+}
+
+// each does one thing for every talk. What was refused is in the result; only
+// an interruption is an error.
+func (e *experiment) each(ctx context.Context, one func(ctx context.Context, i int) error) error {
+	var group errgroup.Group
+	var mu sync.Mutex
+	for i := range e.talks {
+		group.Go(func() error {
+			if err := one(ctx, i); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				e.result.Refused = append(e.result.Refused, err.Error())
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // none fails
+	if ctx.Err() != nil {
+		return fault.Wrap(ctx.Err(), fault.Cancelled, "the experiment was interrupted", "")
+	}
+	return nil
+}
+
+// turn says something and waits for the answer; a message that was taken and is
+// not answered yet is sent again, as a gateway would.
+func (e *experiment) turn(ctx context.Context, i, n int) error {
+	ws, t := e.workspaces[i], &e.talks[i]
+	spec := host.TurnSpec(e.host.Config)
+	spec.Timing.Model = e.options.Step
+	r := converse.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: t.name, Channel: "chat", MessageID: fmt.Sprintf("m%02d", n), Text: t.says(n), Spec: spec}
+	return e.insist(ctx, sayPatience, func(ctx context.Context) (bool, error) {
+		a, err := e.host.Say(ctx, r)
+		return a.Status == "ended", err
+	})
+}
+
+// awaitReview waits until no review of a talk is under way: while one is,
+// another one that is due waits for a later turn, and nobody could say which.
+func (e *experiment) awaitReview(ctx context.Context, i int) {
+	id, err := e.conversation(ctx, i)
+	if err != nil {
+		return // it has not begun
+	}
+	_ = e.insist(ctx, askPatience, func(ctx context.Context) (bool, error) { // the audit finds what did not end
+		v, err := e.host.Driver.State(ctx, e.workspaces[i].Key, id)
+		return err == nil && v.Counters.InFlight == 0, err
+	})
+}
+
+// end ends a talk, once its reviews are over.
+func (e *experiment) end(ctx context.Context, i int) error {
+	id, err := e.conversation(ctx, i)
+	if err != nil {
+		return fmt.Errorf("end %s: %w", e.talks[i].name, err)
+	}
+	e.awaitReview(ctx, i)
+	if _, err := e.host.Driver.End(ctx, e.workspaces[i].Key, id); err != nil {
+		return fmt.Errorf("end %s: %w", e.talks[i].name, err)
+	}
+	return nil
+}
+
+// conversation is a talk's row.
+func (e *experiment) conversation(ctx context.Context, i int) (id int64, err error) {
+	err = e.host.Converse.Store.WithConversations(ctx, e.workspaces[i].ID, func(tx converse.Tx) error {
+		v, err := tx.ConversationView(ctx, e.talks[i].name)
+		id = v.ID
+		return err
+	})
+	return id, err
+}
+
+// insist tries until it is done, repeats what fails as unavailable or takes too
+// long, and gives up on everything else.
+func (e *experiment) insist(ctx context.Context, patience time.Duration, try func(context.Context) (done bool, err error)) error {
+	over := time.Now().Add(e.options.Patience)
+	for {
+		limited, cancel := context.WithTimeout(ctx, patience)
+		done, err := try(limited)
+		late := limited.Err() != nil && ctx.Err() == nil
+		cancel()
+		switch {
+		case err == nil && done:
+			return nil
+		case err != nil && !late && !fault.Table[fault.CodeOf(err)].Retryable:
+			return err
+		case time.Now().After(over):
+			return fmt.Errorf("it was not done in %s: %w", e.options.Patience, err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(retryPause):
+		}
+	}
+}

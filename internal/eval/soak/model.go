@@ -1,0 +1,80 @@
+package soak
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"cairn/internal/llm"
+	"cairn/internal/llm/llmtest"
+	"cairn/internal/prompt"
+)
+
+// markIn finds what talk.mark made.
+var markIn = regexp.MustCompile(`c\d{4}-t\d{2}`)
+
+// What begins an answer, a memory of a turn and a memory of a review. The mark
+// follows, and then the number of the request.
+const (
+	answerHead = "I am well, "
+	turnHead   = "The user likes the blue of "
+	reviewHead = "The user talked about "
+)
+
+// script makes the server answer from nothing but the request itself.
+func script(server *llmtest.Server, delay time.Duration) {
+	server.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "please remember", Delay: delay, CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+		return call(c, "memory_save", map[string]any{"store": "core", "content": fmt.Sprintf("%s%s #%d", turnHead, markIn.FindString(c.Last), c.Index)})
+	}})
+	server.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "please look up", Delay: delay, CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+		return call(c, "memory_search", map[string]any{"query": "what does the user like"})
+	}})
+	server.On(llmtest.Rule{Stage: "turn", Delay: delay, ReplyFunc: func(c llmtest.Call) string {
+		return fmt.Sprintf("%s%s #%d", answerHead, asked(c), c.Index)
+	}})
+	server.On(llmtest.Rule{Stage: "nudge", Results: new(0), Delay: delay, CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+		return call(c, "memory_save", map[string]any{"store": "core", "content": fmt.Sprintf("%s%s #%d", reviewHead, reviewed(c), c.Index)})
+	}})
+	server.On(llmtest.Rule{Stage: "nudge", Delay: delay, Reply: "Nothing else to save."})
+}
+
+func call(c llmtest.Call, tool string, arguments any) []llm.ToolCall {
+	raw, err := json.Marshal(arguments)
+	if err != nil {
+		panic(err) // maps of strings always marshal
+	}
+	return []llm.ToolCall{{ID: fmt.Sprintf("call-%d", c.Index), Name: tool, Arguments: string(raw)}}
+}
+
+// asked is the mark of the message that is being answered.
+func asked(c llmtest.Call) string {
+	for i := len(c.Messages) - 1; i >= 0; i-- {
+		if m := c.Messages[i]; m.Role == llm.RoleUser {
+			return markIn.FindString(m.Content)
+		}
+	}
+	return ""
+}
+
+// reviewed is the mark of the last message of a person that a review is shown.
+func reviewed(c llmtest.Call) string {
+	m, err := prompt.ReadMaterial(c.Last)
+	if err != nil {
+		return "no material: " + err.Error() // the audit misses the memory
+	}
+	for i := len(m.Messages) - 1; i >= 0; i-- {
+		if m.Messages[i].Role == "user" {
+			return markIn.FindString(m.Messages[i].Content)
+		}
+	}
+	return ""
+}
+
+// markAfter reads a text of the script's back: its mark, when it begins with head.
+func markAfter(text, head string) (mark string, ok bool) {
+	rest, ok := strings.CutPrefix(text, head)
+	mark, _, numbered := strings.Cut(rest, " #")
+	return mark, ok && numbered
+}

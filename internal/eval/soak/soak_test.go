@@ -1,0 +1,35 @@
+package soak
+
+import (
+	"bytes"
+	"testing"
+	"time"
+)
+
+// The full experiment is `make soak`; this is the same with less of everything.
+func TestConversationsOutliveTheirWorker(t *testing.T) {
+	t.Setenv("DATABASE_URL", "")
+	t.Setenv("TEMPORAL_ADDRESS", "")
+	const kills = 2
+	r, err := Run(t.Context(), Options{Conversations: 8, Turns: 12, KillEvery: time.Second, Kills: kills, Patience: time.Minute, Log: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := r.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("\n%s", &out)
+	if !r.Held() {
+		t.Error("a promise was broken")
+	}
+	if r.Kills != kills {
+		t.Errorf("%d kills: the experiment did not do what it is for", r.Kills)
+	}
+	if want := 8 * 12; r.Doubled.AllTurns != want {
+		t.Errorf("%d turns, want %d", r.Doubled.AllTurns, want)
+	}
+	if r.Reviews.Wanted < 8 || r.Doubled.AllMemories < r.Reviews.Wanted {
+		t.Errorf("%d reviews and %d memories: too little was done to be doubled", r.Reviews.Wanted, r.Doubled.AllMemories)
+	}
+}

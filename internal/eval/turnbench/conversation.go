@@ -1,0 +1,108 @@
+package turnbench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cairn/internal/converse"
+	"cairn/internal/flow"
+	"cairn/internal/host"
+	"cairn/internal/nudge"
+	"cairn/internal/store"
+)
+
+// conversation is one of those that talk, with its bare twin.
+type conversation struct {
+	lab       *lab
+	name      string
+	workspace store.Workspace
+	id        int64
+	said      int            // turns so far
+	bare      int            // turns of the twin so far
+	counted   map[string]int // events of the conversation and of its twin after the last turn, by workflow
+}
+
+// open makes conversations, each in a workspace of its own where no review
+// takes part of the machine.
+func (l *lab) open(ctx context.Context, n int) ([]*conversation, error) {
+	out := make([]*conversation, n)
+	for i := range out {
+		c := &conversation{lab: l, name: fmt.Sprintf("bench-%d-%d", n, i), counted: map[string]int{}}
+		var err error
+		if c.workspace, err = l.host.Store.Workspace(ctx, c.name, true); err != nil {
+			return nil, err
+		}
+		err = l.host.Store.WithWorkspace(ctx, c.workspace.ID, func(q store.Queries) error {
+			s, err := q.Settings(ctx)
+			if err != nil {
+				return err
+			}
+			s.Nudge = nudge.Settings{Off: true}
+			return q.SetSettings(ctx, s)
+		})
+		if err != nil {
+			return nil, err
+		}
+		out[i] = c
+	}
+	return out, nil
+}
+
+// Parts are where the time of a turn goes, as its gateway sees it.
+type Parts struct {
+	Accept time.Duration `json:"accept_ns"` // the message is made durable
+	Answer time.Duration `json:"answer_ns"` // the update, from request to result
+	Read   time.Duration `json:"read_ns"`   // of the answer
+	Model  time.Duration `json:"model_ns"`  // of Answer, what the model's server took
+}
+
+// Overhead is the time beside the model.
+func (p Parts) Overhead() time.Duration { return p.Accept + p.Answer + p.Read - p.Model }
+
+// turn has one message answered with so many model calls, in the steps of
+// host.Say. It returns the workflow of the turn.
+func (c *conversation) turn(ctx context.Context, calls int) (p Parts, workflow string, err error) {
+	c.said++
+	h := c.lab.host
+	r := converse.Request{Workspace: c.workspace.ID, WorkspaceKey: c.workspace.Key, Conversation: c.name, Channel: "chat", MessageID: fmt.Sprintf("m%d", c.said),
+		Text: message(calls), Spec: host.TurnSpec(h.Config)}
+	began := time.Now()
+	accepted, err := h.Converse.Accept(ctx, r)
+	if err != nil {
+		return p, "", err
+	}
+	p.Accept = time.Since(began)
+	if _, err := h.Driver.Answer(ctx, c.workspace.Key, accepted.Run); err != nil {
+		return p, "", err
+	}
+	p.Answer = time.Since(began) - p.Accept
+	answered, err := h.Converse.Answer(ctx, c.workspace.ID, c.name, r.MessageID)
+	if err != nil {
+		return p, "", err
+	}
+	p.Read = time.Since(began) - p.Accept - p.Answer
+	c.id = accepted.Conversation
+	var made int
+	if p.Model, made = c.lab.model.of(accepted.Run.Ref.Run); made != calls || answered.Reason != "final" {
+		return p, "", fmt.Errorf("turn %d of %s ended as %s %s after %d model calls, not %d", c.said, c.name, answered.Status, answered.Reason, made, calls)
+	}
+	return p, accepted.Run.WorkflowID, nil
+}
+
+// workflowID is the workflow whose child a turn is.
+func (c *conversation) workflowID(bare bool) string {
+	if bare {
+		return c.bareID()
+	}
+	return flow.ConversationID(c.workspace.Key, c.id)
+}
+
+// events is how long a workflow's history is.
+func (c *conversation) events(ctx context.Context, workflow string) (int, error) {
+	d, err := c.lab.host.Temporal.DescribeWorkflowExecution(ctx, workflow, "")
+	if err != nil {
+		return 0, fmt.Errorf("read the history of %s: %w", workflow, err)
+	}
+	return int(d.GetWorkflowExecutionInfo().GetHistoryLength()), nil
+}

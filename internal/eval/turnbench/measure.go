@@ -1,0 +1,202 @@
+package turnbench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Cell is one kind of turn under one load.
+type Cell struct {
+	AtOnce     int           `json:"at_once"`
+	Calls      int           `json:"calls"` // of the model; 0 is the bare turn
+	Turns      int           `json:"turns"` // measured
+	Median     time.Duration `json:"p50_ns"`
+	P99        time.Duration `json:"p99_ns"` // of few turns: the slowest
+	Parts      Parts         `json:"parts"`  // on average
+	PerSecond  float64       `json:"per_second"`
+	CPU        time.Duration `json:"worker_cpu_ns"` // a turn; not of bare ones, which this process serves
+	Events     int           `json:"events"`        // of a median turn, in its history and its conversation's; 0 when not counted
+	MostEvents int           `json:"most_events"`   // of any
+
+	all    []Parts
+	took   time.Duration
+	cpu    time.Duration
+	counts []int // events of each turn that was counted
+}
+
+// Result is every cell, loads in order, the bare turn first in each.
+type Result struct {
+	Cells []Cell
+	Reply time.Duration
+	Took  time.Duration
+}
+
+// Run measures everything.
+func Run(ctx context.Context, o Options) (Result, error) {
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, o.Limit)
+	defer cancel()
+	l, err := openLab(ctx, o)
+	if err != nil {
+		return Result{}, err
+	}
+	out := Result{Reply: o.Reply}
+	for _, load := range o.Loads {
+		var cells []Cell
+		cells, err = l.measure(ctx, load)
+		out.Cells = append(out.Cells, cells...)
+		if err != nil {
+			break
+		}
+	}
+	err = errors.Join(err, l.close())
+	out.Took = time.Since(began)
+	return out, err
+}
+
+// measure has all kinds of turns in rounds under one load. With an error it
+// returns what was measured before.
+func (l *lab) measure(ctx context.Context, load Load) ([]Cell, error) {
+	fmt.Fprintf(l.options.Log, "bench: %d conversations at once\n", load.AtOnce)
+	talking, err := l.open(ctx, load.AtOnce)
+	if err != nil {
+		return nil, err
+	}
+	cells := []Cell{{AtOnce: load.AtOnce}}
+	for _, calls := range l.options.Calls {
+		cells = append(cells, Cell{AtOnce: load.AtOnce, Calls: calls})
+	}
+	for _, warm := range cells[:2] {
+		if err := l.phase(ctx, &warm, talking, warmUp); err != nil {
+			return nil, err
+		}
+	}
+	err = l.rounds(ctx, load, cells, talking)
+	measured := cells[:0]
+	for _, c := range cells {
+		if len(c.all) > 0 {
+			measured = append(measured, c.sum())
+		}
+	}
+	return measured, err
+}
+
+func (l *lab) rounds(ctx context.Context, load Load, cells []Cell, talking []*conversation) error {
+	until := time.Now().Add(time.Duration(load.Share * float64(l.options.Budget)))
+	for round := range load.Rounds {
+		for i := range cells {
+			if err := l.phase(ctx, &cells[i], talking, load.Turns); err != nil {
+				return err
+			}
+		}
+		if time.Now().After(until) && round+1 < load.Rounds {
+			fmt.Fprintf(l.options.Log, "bench: the time is up after %d of %d rounds\n", round+1, load.Rounds)
+			return nil
+		}
+	}
+	return nil
+}
+
+// phase has each conversation take so many turns of one kind. With one
+// conversation the events of each are counted, too.
+func (l *lab) phase(ctx context.Context, cell *Cell, talking []*conversation, turns int) error {
+	before, err := l.worker.CPU()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	parts := make([][]Parts, len(talking))
+	group, talk := errgroup.WithContext(ctx)
+	for i, c := range talking {
+		group.Go(func() error {
+			for range turns {
+				p, workflow, err := c.one(talk, cell.Calls)
+				if err != nil {
+					return err
+				}
+				parts[i] = append(parts[i], p)
+				if len(talking) == 1 {
+					if err := cell.countEvents(talk, c, workflow); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	cell.took += time.Since(began)
+	after, err := l.worker.CPU()
+	if err != nil {
+		return err
+	}
+	cell.cpu += after - before
+	cell.all = append(cell.all, slices.Concat(parts...)...)
+	return nil
+}
+
+// one is a turn of either kind.
+func (c *conversation) one(ctx context.Context, calls int) (p Parts, workflow string, err error) {
+	if calls > 0 {
+		return c.turn(ctx, calls)
+	}
+	began := time.Now()
+	workflow, err = c.bareTurn(ctx)
+	p.Answer = time.Since(began)
+	return p, workflow, err
+}
+
+// countEvents adds what a turn has left in its history and in its conversation's.
+func (cell *Cell) countEvents(ctx context.Context, c *conversation, workflow string) error {
+	began := time.Now()
+	defer func() { cell.took -= time.Since(began) }() // counting is no part of the turn
+	parent := c.workflowID(cell.Calls == 0)
+	all, err := c.events(ctx, parent)
+	if err != nil {
+		return err
+	}
+	own, err := c.events(ctx, workflow)
+	if err != nil {
+		return err
+	}
+	if before := c.counted[parent]; before > 0 { // the first turn begins its conversation, too
+		cell.counts = append(cell.counts, all-before+own)
+	}
+	c.counted[parent] = all
+	return nil
+}
+
+// sum makes the figures from all turns.
+func (cell Cell) sum() Cell {
+	n := len(cell.all)
+	over := make([]time.Duration, n)
+	for i, p := range cell.all {
+		over[i] = p.Overhead()
+		cell.Parts.Accept += p.Accept / time.Duration(n)
+		cell.Parts.Answer += p.Answer / time.Duration(n)
+		cell.Parts.Read += p.Read / time.Duration(n)
+		cell.Parts.Model += p.Model / time.Duration(n)
+	}
+	slices.Sort(over)
+	cell.Turns, cell.Median, cell.P99 = n, over[n/2], over[min(n-1, n*99/100)]
+	cell.PerSecond = float64(n) / cell.took.Seconds()
+	if cell.Calls > 0 {
+		cell.CPU = cell.cpu / time.Duration(n)
+	}
+	if counted := len(cell.counts); counted > 0 {
+		slices.Sort(cell.counts)
+		cell.Events, cell.MostEvents = cell.counts[counted/2], cell.counts[counted-1]
+	}
+	return cell
+}

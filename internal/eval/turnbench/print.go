@@ -1,0 +1,66 @@
+package turnbench
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+)
+
+// Print writes the measurements for people, each beside its goal.
+func (r Result) Print(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "at once\tmodel calls\toverhead p50\tp99\t÷ bare p50\tgoal\t\t÷ bare p99\tevents\tgoal\tturns/s\tworker CPU\tturns")
+	var bare Cell
+	for _, c := range r.Cells {
+		if c.Calls == 0 {
+			bare = c
+			fmt.Fprintf(tw, "%d\tbare\t%s\t%s\t\t\t\t\t%s\t\t%.1f\t\t%d\n", c.AtOnce, ms(c.Median), ms(c.P99), c.events(), c.PerSecond, c.Turns)
+			continue
+		}
+		ratio, goal := c.Ratio(bare), Goal(c.AtOnce, c.Calls)
+		most := ""
+		if c.Events > 0 {
+			most = fmt.Sprintf("≤ %d", EventGoal(c.Calls))
+		}
+		fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%.2f\t≤ %.2f\t%s\t%.2f\t%s\t%s\t%.1f\t%s\t%d\n", c.AtOnce, c.Calls, ms(c.Median), ms(c.P99), ratio, goal, verdict(ratio <= goal),
+			float64(c.P99)/float64(bare.P99), c.events(), most, c.PerSecond, ms(c.CPU), c.Turns)
+	}
+	if err := tw.Flush(); err != nil {
+		return fmt.Errorf("print the measurements: %w", err)
+	}
+	fmt.Fprintf(w, "\nwhere the time goes on average (model %s a call; all in all %.0f s)\n", r.Reply, r.Took.Seconds())
+	tw = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "at once\tmodel calls\taccept\tupdate, without the model\tread\tmodel")
+	for _, c := range r.Cells {
+		if p := c.Parts; c.Calls > 0 {
+			fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%s\t%s\n", c.AtOnce, c.Calls, ms(p.Accept), ms(p.Answer-p.Model), ms(p.Read), ms(p.Model))
+		}
+	}
+	if err := tw.Flush(); err != nil {
+		return fmt.Errorf("print the parts: %w", err)
+	}
+	return nil
+}
+
+// Ratio is the median overhead beside that of the bare turn.
+func (c Cell) Ratio(bare Cell) float64 { return float64(c.Median) / float64(bare.Median) }
+
+func verdict(held bool) string {
+	if held {
+		return "held"
+	}
+	return "missed"
+}
+
+func (c Cell) events() string {
+	if c.Events == 0 {
+		return ""
+	}
+	if c.MostEvents > c.Events {
+		return fmt.Sprintf("%d, once %d", c.Events, c.MostEvents)
+	}
+	return fmt.Sprint(c.Events)
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond)) }
