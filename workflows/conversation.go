@@ -196,6 +196,7 @@ func (c *conversation) answer(ctx workflow.Context, t flow.TurnRef, wanted bool)
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
 		WaitForCancellation:   true,
+		WorkflowTaskTimeout:   flow.TaskTimeout,
 		StaticSummary:         fmt.Sprintf("turn %d", t.Number),
 		TypedSearchAttributes: attributes(ctx, "turn"),
 	})
@@ -258,6 +259,7 @@ func (c *conversation) startNudge(ctx workflow.Context, turn int, memory, skill 
 		WorkflowID:            flow.NudgeID(c.in.WorkspaceKey, c.in.Conversation, number),
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
+		WorkflowTaskTimeout:   flow.TaskTimeout,
 		StaticSummary:         fmt.Sprintf("review after turn %d", turn),
 		TypedSearchAttributes: attributes(ctx, "nudge"),
 	})

@@ -74,6 +74,7 @@ func distillChild(ctx workflow.Context, parent string, task flow.TaskRef) error 
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
 		WaitForCancellation:   true,
+		WorkflowTaskTimeout:   flow.TaskTimeout,
 		StaticSummary:         fmt.Sprintf("task %d of %d", task.Position, task.Of),
 		TypedSearchAttributes: workflow.GetTypedSearchAttributes(ctx),
 	})

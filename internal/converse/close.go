@@ -50,7 +50,7 @@ type ending struct {
 // was over, its model did not answer. What was committed stays, and a turn is
 // answered all the same.
 func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base Base) (*Ended, error) {
-	j, err := s.load(ctx, ref)
+	j, err := s.load(ctx, ref, false)
 	if err != nil {
 		return nil, err
 	}
@@ -128,10 +128,7 @@ func (s *Service) close(ctx context.Context, j *job, base Base, e ending) (out *
 // ended before.
 func (j *job) settle(ctx context.Context, tx Tx, e ending) (over bool, err error) {
 	id := j.run.Ref.Run
-	if err := tx.LockRun(ctx, id); err != nil {
-		return false, err
-	}
-	if j.run, err = tx.Run(ctx, id); err != nil || j.run.Status == run.Ended {
+	if j.run, err = tx.LockRun(ctx, id); err != nil || j.run.Status == run.Ended {
 		return true, err
 	}
 	if e.said != nil {
@@ -173,6 +170,17 @@ func (c Call) told(effect json.RawMessage, unrun agent.Unrun) (Call, error) {
 	return c, err
 }
 
+// mayNudge tells whether the day's cap leaves room for a review. While none can
+// be due nobody looks.
+func mayNudge(ctx context.Context, tx Tx, s nudge.Settings, c nudge.Counters) (bool, error) {
+	c.InFlight = 0 // the conversation may find that the one under way is lost
+	if memory, skill := nudge.Due(c, s); s.Off || !memory && !skill {
+		return !s.Off, nil
+	}
+	today, err := tx.NudgesToday(ctx)
+	return today < s.DailyCap, err
+}
+
 // closeTurn answers, counts and ends a turn, all or nothing.
 func (j *job) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e ending) (*Ended, error) {
 	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(j.steps), Writes: j.writes(), ReplySeq: j.turn.ReplySeq, Number: j.turn.Number}
@@ -204,11 +212,11 @@ func (j *job) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e
 	if err := tx.EndTurn(ctx, t); err != nil {
 		return nil, err
 	}
-	today, err := tx.NudgesToday(ctx)
+	may, err := mayNudge(ctx, tx, j.spec.Settings, out.Counters)
 	if err != nil {
 		return nil, err
 	}
-	out.MayNudge = !j.spec.Settings.Off && today < j.spec.Settings.DailyCap
+	out.MayNudge = may
 	return out, tx.EndRun(ctx, j.run.Ref.Run, outcomeOf(e.reason), e.detail, out)
 }
 

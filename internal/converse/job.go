@@ -18,8 +18,9 @@ type job struct {
 	earlier []TurnMessage // of the turns before, and of this one what the user said
 }
 
-// load reads a run with all that its next request is made of.
-func (s *Service) load(ctx context.Context, ref run.Ref) (j *job, err error) {
+// load reads a run with all that its next request is made of. A turn that is
+// about to ask its model takes the live session of its channel, if there is one.
+func (s *Service) load(ctx context.Context, ref run.Ref, asks bool) (j *job, err error) {
 	j = &job{}
 	err = s.Store.WithConversations(ctx, ref.Workspace, func(tx Tx) error {
 		if j.run, err = tx.Run(ctx, ref.Run); err != nil {
@@ -40,6 +41,11 @@ func (s *Service) load(ctx context.Context, ref run.Ref) (j *job, err error) {
 		}
 		if j.session, j.kept, err = tx.SessionOf(ctx, ref.Run); err != nil {
 			return err
+		}
+		if asks && !j.kept {
+			if err := j.takeSession(ctx, tx); err != nil {
+				return err
+			}
 		}
 		j.earlier, err = tx.Messages(ctx, j.turn.Conversation, j.turn.Number-1-j.spec.Limits.HistoryTurns, j.turn.Number)
 		return err

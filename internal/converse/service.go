@@ -22,8 +22,8 @@ type Tx interface {
 	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
 	Settings(ctx context.Context) (settings.Settings, error)
 	StartRun(ctx context.Context, id int64) (bool, error)
-	LockRun(ctx context.Context, id int64) error         // until the transaction is over
-	HoldRun(ctx context.Context, id int64) (bool, error) // the same against its end only; false when it has ended
+	LockRun(ctx context.Context, id int64) (run.Run, error) // until the transaction is over
+	HoldRun(ctx context.Context, id int64) (bool, error)    // the same against its end only; false when it has ended
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 	OweRun(ctx context.Context, id int64) error
 

@@ -26,22 +26,21 @@ type Session struct {
 	ExpiresAt time.Time
 }
 
-// keepSession gives a turn the session that it keeps to its end: the live one of
-// its channel, or a fresh one.
-func (s *Service) keepSession(ctx context.Context, j *job) (err error) {
-	ws, id := j.run.Workspace, j.run.Ref.Run
-	var live Session
-	var found bool
-	err = s.Store.WithConversations(ctx, ws, func(tx Tx) error {
-		if live, found, err = tx.LiveSession(ctx, j.spec.Channel, j.spec.Lang); err != nil || !found {
-			return err
-		}
-		j.session, err = tx.KeepSession(ctx, id, live.ID)
-		return err
-	})
-	if err != nil || found {
+// takeSession gives a turn the live session of its channel, to keep to its end.
+func (j *job) takeSession(ctx context.Context, tx Tx) error {
+	live, found, err := tx.LiveSession(ctx, j.spec.Channel, j.spec.Lang)
+	if err != nil || !found {
 		return err
 	}
+	j.session, err = tx.KeepSession(ctx, j.run.Ref.Run, live.ID)
+	j.kept = err == nil
+	return err
+}
+
+// freezeSession gives a turn a fresh session, or the one that somebody else froze
+// meanwhile.
+func (s *Service) freezeSession(ctx context.Context, j *job) error {
+	ws := j.run.Workspace
 	fresh, err := s.freeze(ctx, ws, j.spec)
 	if err != nil {
 		return err
@@ -51,15 +50,14 @@ func (s *Service) keepSession(ctx context.Context, j *job) (err error) {
 		if err := tx.LockSessions(ctx, j.spec.Channel); err != nil {
 			return err
 		}
-		if live, found, err = tx.LiveSession(ctx, j.spec.Channel, j.spec.Lang); err != nil {
+		if err := j.takeSession(ctx, tx); err != nil || j.kept {
 			return err
 		}
-		if !found {
-			if live, err = tx.PutSession(ctx, fresh, j.spec.SessionTTL); err != nil {
-				return err
-			}
+		live, err := tx.PutSession(ctx, fresh, j.spec.SessionTTL)
+		if err != nil {
+			return err
 		}
-		j.session, err = tx.KeepSession(ctx, id, live.ID)
+		j.session, err = tx.KeepSession(ctx, j.run.Ref.Run, live.ID)
 		return err
 	})
 }

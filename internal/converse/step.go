@@ -31,7 +31,7 @@ type Stepped struct {
 // the model and stores what it said. A response that is the answer, or the last
 // that the budget allows, closes the run in the same transaction.
 func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base Base) (out Stepped, err error) {
-	j, err := s.load(ctx, ref)
+	j, err := s.load(ctx, ref, true)
 	if err != nil {
 		return out, err
 	}
@@ -39,7 +39,7 @@ func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base B
 		if out, err = s.step(ctx, j, step, base); !errors.Is(err, errEnded) {
 			return out, err
 		}
-		if j, err = s.load(ctx, ref); err != nil {
+		if j, err = s.load(ctx, ref, false); err != nil {
 			return out, err
 		}
 	}
@@ -51,7 +51,7 @@ func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base B
 
 func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) (out Stepped, err error) {
 	if j.run.Kind == run.Turn && !j.kept {
-		if err := s.keepSession(ctx, j); err != nil {
+		if err := s.freezeSession(ctx, j); err != nil {
 			return out, err
 		}
 	}

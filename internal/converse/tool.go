@@ -50,7 +50,7 @@ func (s *Service) runCalls(ctx context.Context, j *job, n int, unrun agent.Unrun
 
 // RunTool runs one slow call of a response.
 func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int) error {
-	j, err := s.load(ctx, ref)
+	j, err := s.load(ctx, ref, false)
 	if err != nil || j.run.Status == run.Ended {
 		return err
 	}

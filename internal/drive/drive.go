@@ -46,6 +46,7 @@ func options(workspaceKey, channel, kind, id string, conversation int64, summary
 		ID: id, TaskQueue: flow.QueueMain,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowTaskTimeout:      flow.TaskTimeout,
 		StaticSummary:            summary,
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			temporal.NewSearchAttributeKeyKeyword(flow.AttributeWorkspace).ValueSet(workspaceKey),

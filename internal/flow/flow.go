@@ -19,6 +19,10 @@ const (
 	QueueBatch = "cairn-batch"
 )
 
+// TaskTimeout bounds a workflow task, which takes milliseconds: a task that a
+// killed worker held goes to another after it.
+const TaskTimeout = 3 * time.Second
+
 // Search attributes, all of type Keyword. They are never encrypted, so the
 // workspace appears by its opaque key.
 const (

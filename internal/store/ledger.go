@@ -72,7 +72,7 @@ func (s *Store) BeginCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, 
 
 // overBudget says why what w may need does not fit into the workspace's day.
 func (q Queries) overBudget(ctx context.Context, w ledger.Wish, limits Settings) (string, error) {
-	if limits == (Settings{}) {
+	if limits.TokensPerDay == 0 && limits.MicrosPerDay == 0 {
 		return "", nil
 	}
 	if err := q.q.BudgetLock(ctx, q.ws); err != nil {

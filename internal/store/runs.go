@@ -133,17 +133,8 @@ func (q Queries) EndRun(ctx context.Context, id int64, outcome run.Outcome, reas
 	if err != nil {
 		return err
 	}
-	n, err := q.q.RunEnd(ctx, dbsqlc.RunEndParams{Outcome: string(outcome), Reason: storable(reason), Result: raw, WorkspaceID: q.ws, ID: id})
-	if err != nil {
-		return classify("end the run", err)
-	}
-	if n == 1 {
-		why := storable(fmt.Sprintf("%s: %s", outcome, reason))
-		if err := q.q.TasksEndOpen(ctx, dbsqlc.TasksEndOpenParams{Reason: why, WorkspaceID: q.ws, RunID: id}); err != nil {
-			return classify("end the open tasks", err)
-		}
-	}
-	return q.Settle(ctx, DriveRun, fmt.Sprint(id))
+	return classify("end the run", q.q.RunEnd(ctx, dbsqlc.RunEndParams{Outcome: string(outcome), Reason: storable(reason), Result: raw,
+		Why: storable(fmt.Sprintf("%s: %s", outcome, reason)), WorkspaceID: q.ws, ID: id, Duty: fmt.Sprint(id)}))
 }
 
 // Reopen lets an ended run go on from its stored replies: its failed tasks are

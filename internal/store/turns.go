@@ -192,9 +192,12 @@ func (q Queries) EndCall(ctx context.Context, id int64, c converse.Call) (conver
 }
 
 // LockRun keeps a run as it is until the transaction is over.
-func (q Queries) LockRun(ctx context.Context, id int64) error {
-	_, err := q.q.RunLock(ctx, dbsqlc.RunLockParams{WorkspaceID: q.ws, ID: id})
-	return classify("lock the run", err)
+func (q Queries) LockRun(ctx context.Context, id int64) (run.Run, error) {
+	row, err := q.q.RunGetLocked(ctx, dbsqlc.RunGetLockedParams{WorkspaceID: q.ws, ID: id})
+	if err != nil {
+		return run.Run{}, noRun(id, err)
+	}
+	return runOf(row), nil
 }
 
 // HoldRun keeps a run from being ended until the transaction is over. It tells

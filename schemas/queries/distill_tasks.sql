@@ -25,12 +25,6 @@ where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key
 update distill_tasks set stage = 'ended', outcome = @outcome, reason = @reason, skill_id = @skill_id, version = @version, ended_at = now()
 where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key and stage <> 'ended';
 
--- name: TasksEndOpen :exec
--- A run that ends takes along the tasks that nobody will end: not begun when it
--- was cancelled, or left by a workflow that was terminated.
-update distill_tasks set stage = 'ended', outcome = 'failed', reason = @reason, ended_at = now()
-where workspace_id = @workspace_id and run_id = @run_id and stage <> 'ended';
-
 -- name: TasksReopen :execrows
 update distill_tasks set outcome = '', reason = '', ended_at = null,
   stage = case when package is not null then 'packaged' when draft is not null then 'extracted' when query <> '' then 'recalled' else 'chunked' end

@@ -20,6 +20,9 @@ from runs where workspace_id = @workspace_id and id = @id;
 -- name: RunSpec :one
 select spec from runs where workspace_id = @workspace_id and id = @id;
 
+-- name: RunGetLocked :one
+select * from runs where workspace_id = @workspace_id and id = @id for no key update;
+
 -- name: RunLock :one
 select id from runs where workspace_id = @workspace_id and id = @id for no key update;
 
@@ -33,9 +36,18 @@ where r.workspace_id = @workspace_id order by r.id desc limit @max_rows;
 update runs set status = 'running', started_at = coalesce(started_at, now())
 where workspace_id = @workspace_id and id = @id and status <> 'ended';
 
--- name: RunEnd :execrows
-update runs set status = 'ended', outcome = @outcome, reason = @reason, result = @result, ended_at = now()
-where workspace_id = @workspace_id and id = @id and status <> 'ended';
+-- name: RunEnd :exec
+-- Ends a run and the duty to drive it, in one statement. It takes along the tasks
+-- that nobody will end: not begun when it was cancelled, or left by a workflow
+-- that was terminated.
+with ended as (
+  update runs r set status = 'ended', outcome = @outcome, reason = @reason, result = @result, ended_at = now()
+  where r.workspace_id = @workspace_id and r.id = @id and r.status <> 'ended' returning r.id as run
+), left_over as (
+  update distill_tasks t set stage = 'ended', outcome = 'failed', reason = @why, ended_at = now()
+  from ended where t.workspace_id = @workspace_id and t.run_id = ended.run and t.stage <> 'ended'
+)
+delete from outbox o where o.workspace_id = @workspace_id and o.kind = 'drive' and o.key = @duty;
 
 -- name: RunReopen :execrows
 update runs set status = 'accepted', outcome = '', reason = '', attempt = attempt + 1, workflow_id = @workflow_id, opened_at = now(), ended_at = null

@@ -278,24 +278,6 @@ func (q *Queries) TaskRecalled(ctx context.Context, arg TaskRecalledParams) erro
 	return err
 }
 
-const TasksEndOpen = `-- name: TasksEndOpen :exec
-update distill_tasks set stage = 'ended', outcome = 'failed', reason = $1, ended_at = now()
-where workspace_id = $2 and run_id = $3 and stage <> 'ended'
-`
-
-type TasksEndOpenParams struct {
-	Reason      string
-	WorkspaceID int64
-	RunID       int64
-}
-
-// A run that ends takes along the tasks that nobody will end: not begun when it
-// was cancelled, or left by a workflow that was terminated.
-func (q *Queries) TasksEndOpen(ctx context.Context, arg TasksEndOpenParams) error {
-	_, err := q.db.Exec(ctx, TasksEndOpen, arg.Reason, arg.WorkspaceID, arg.RunID)
-	return err
-}
-
 const TasksOfRun = `-- name: TasksOfRun :many
 select workspace_id, run_id, task_key, position, name, seqs, lang, stage, outcome, reason, query, candidates, draft, package, skill_id, version, notes, ended_at, based_on_skill, based_on_version, quality from distill_tasks where workspace_id = $1 and run_id = $2 order by position
 `

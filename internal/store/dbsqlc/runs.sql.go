@@ -49,31 +49,41 @@ func (q *Queries) RunByKey(ctx context.Context, arg RunByKeyParams) (Run, error)
 	return i, err
 }
 
-const RunEnd = `-- name: RunEnd :execrows
-update runs set status = 'ended', outcome = $1, reason = $2, result = $3, ended_at = now()
-where workspace_id = $4 and id = $5 and status <> 'ended'
+const RunEnd = `-- name: RunEnd :exec
+with ended as (
+  update runs r set status = 'ended', outcome = $3, reason = $4, result = $5, ended_at = now()
+  where r.workspace_id = $1 and r.id = $6 and r.status <> 'ended' returning r.id as run
+), left_over as (
+  update distill_tasks t set stage = 'ended', outcome = 'failed', reason = $7, ended_at = now()
+  from ended where t.workspace_id = $1 and t.run_id = ended.run and t.stage <> 'ended'
+)
+delete from outbox o where o.workspace_id = $1 and o.kind = 'drive' and o.key = $2
 `
 
 type RunEndParams struct {
+	WorkspaceID int64
+	Duty        string
 	Outcome     string
 	Reason      string
 	Result      json.RawMessage
-	WorkspaceID int64
 	ID          int64
+	Why         string
 }
 
-func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) (int64, error) {
-	result, err := q.db.Exec(ctx, RunEnd,
+// Ends a run and the duty to drive it, in one statement. It takes along the tasks
+// that nobody will end: not begun when it was cancelled, or left by a workflow
+// that was terminated.
+func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) error {
+	_, err := q.db.Exec(ctx, RunEnd,
+		arg.WorkspaceID,
+		arg.Duty,
 		arg.Outcome,
 		arg.Reason,
 		arg.Result,
-		arg.WorkspaceID,
 		arg.ID,
+		arg.Why,
 	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
+	return err
 }
 
 const RunGet = `-- name: RunGet :one
@@ -87,6 +97,42 @@ type RunGetParams struct {
 
 func (q *Queries) RunGet(ctx context.Context, arg RunGetParams) (Run, error) {
 	row := q.db.QueryRow(ctx, RunGet, arg.WorkspaceID, arg.ID)
+	var i Run
+	err := row.Scan(
+		&i.WorkspaceID,
+		&i.ID,
+		&i.Kind,
+		&i.BusinessKey,
+		&i.Generation,
+		&i.Attempt,
+		&i.ArgsSha,
+		&i.ConversationID,
+		&i.Spec,
+		&i.Status,
+		&i.Outcome,
+		&i.Reason,
+		&i.Result,
+		&i.WorkflowID,
+		&i.CreatedAt,
+		&i.StartedAt,
+		&i.EndedAt,
+		&i.OpenedAt,
+		&i.SessionID,
+	)
+	return i, err
+}
+
+const RunGetLocked = `-- name: RunGetLocked :one
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, opened_at, session_id from runs where workspace_id = $1 and id = $2 for no key update
+`
+
+type RunGetLockedParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+func (q *Queries) RunGetLocked(ctx context.Context, arg RunGetLockedParams) (Run, error) {
+	row := q.db.QueryRow(ctx, RunGetLocked, arg.WorkspaceID, arg.ID)
 	var i Run
 	err := row.Scan(
 		&i.WorkspaceID,
