@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/fault"
+	"cairn/internal/flow"
 )
 
 // Choices of what happens to the memories and skills that came of a
@@ -97,3 +98,6 @@ type Execution struct {
 	Workflow string
 	Run      string // Temporal's own id
 }
+
+// WorkflowID is the id of the workflow that erases.
+func (e Erasure) WorkflowID() string { return flow.EraseID(e.WorkspaceKey, e.Conversation) }

@@ -161,7 +161,11 @@ func (s *Service) Derived(ctx context.Context, id int64) error { return s.Store.
 
 // Rows deletes in batches, so that nobody waits long for the workspace. The last
 // of a conversation goes in one transaction: after it nothing can refer to it.
+// What came of it meanwhile is dealt with first, for it refers to what goes.
 func (s *Service) Rows(ctx context.Context, id int64) error {
+	if err := s.Derived(ctx, id); err != nil {
+		return err
+	}
 	tables, err := s.Store.ErasedTables(ctx)
 	if err != nil {
 		return err

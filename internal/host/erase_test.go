@@ -319,6 +319,49 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 	}
 }
 
+// Case E15 for one conversation: a turn that finishes after the erase leaves nothing.
+func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	full(b)
+	before := rows(b, b.Workspace)
+	hang(b)
+	e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: conversationNumber(b, "open")}, b.Workspace.Key)
+	b.Model.Release("hang")
+	b.Stop() // when what is under way has ended
+	if e.Workflows != 2 || e.WorkflowsLeft != 0 {
+		t.Errorf("%d workflows were stopped and %d are left, want the conversation's and its turn's stopped", e.Workflows, e.WorkflowsLeft)
+	}
+	for table, n := range rows(b, b.Workspace) {
+		if n != before[table] && table != "frozen_sessions" && table != "outbox" { // a session is the workspace's
+			t.Errorf("%s had %d rows before the conversation and has %d after it", table, before[table], n)
+		}
+	}
+	if n := count(b, "select count(*) from cairn.outbox o where kind = 'drive' and not exists (select from cairn.runs r where r.id::text = o.key)"); n != 0 {
+		t.Errorf("%d duties for runs that are gone", n)
+	}
+}
+
+// A distilled skill goes with its conversation, when that is what was chosen.
+func TestADistilledSkillIsErasedWithItsConversation(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	full(b)
+	e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: conversationNumber(b, "c1"), Derived: erase.Delete}, b.Workspace.Key)
+	if e.Skills != 1 || e.Deleted["skills"] != 1 || e.Deleted["packages"] != 1 || e.Objects != 2 || e.Deleted["distill_tasks"] != 1 || e.Deleted["messages"] != 14 {
+		t.Errorf("erased %+v", e)
+	}
+	for _, query := range []string{"select count(*) from cairn.skills where name = 'service-deployment-rollback'", "select count(*) from cairn.skill_files where content ~ 'checklist'",
+		"select count(*) from cairn.llm_calls where request ~ 'Checkout'", "select count(*) from cairn.search_docs where text ~* 'rollback'"} {
+		if n := count(b, query); n != 0 {
+			t.Errorf("%s: %d", query, n)
+		}
+	}
+	if n := count(b, "select count(*) from cairn.skills where status = 'active'"); n != 2 {
+		t.Errorf("%d skills are left, want the uploaded one and the agent's", n)
+	}
+}
+
 func conversationNumber(b *hosttest.Bundle, name string) (id int64) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q store.Queries) error {

@@ -235,3 +235,49 @@ func TestOnlyAnOpenErasureDeletes(t *testing.T) {
 		t.Errorf("%d messages", n)
 	}
 }
+
+// What has other sources stays as it is and loses the one that goes; what a
+// person made stays, too.
+func TestWhatHasOtherSourcesStays(t *testing.T) {
+	t.Parallel()
+	for _, derived := range []string{erase.Keep, erase.Quarantine, erase.Delete} {
+		t.Run(derived, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.seed(b.a)
+			talk := int64(b.number("select id from conversations"))
+			b.exec("insert into conversations (workspace_id, external_id) values ($1, 'other')", b.a.ID)
+			b.exec("insert into skill_sources (workspace_id, skill_id, version, conversation_id, from_seq, to_seq) select $1, s.id, 1, c.id, 0, 0 from skills s, conversations c where c.external_id = 'other'", b.a.ID)
+			b.exec("insert into skills (workspace_id, name, head_version, origin) values ($1, 'typed', 1, 'user')", b.a.ID)
+			b.exec("insert into skill_versions (workspace_id, skill_id, version, base_version, display_name, description, body, lang, content_sha256, package_sha256, origin) select $1, id, 1, 0, 'x', 'x', 'x', 'en', sha256('x'), sha256('x'), 'user' from skills where name = 'typed'", b.a.ID)
+			b.exec("insert into skill_sources (workspace_id, skill_id, version, conversation_id, from_seq, to_seq) select $1, id, 1, $2, 0, 0 from skills where name = 'typed'", b.a.ID, talk)
+			// A memory of the conversation that was written anew elsewhere, and one that was not.
+			b.exec("update memories set conversation_id = $1, from_seq = 0, to_seq = 0, version = 2", talk)
+			b.exec("update memory_revisions set conversation_id = $1, from_seq = 0, to_seq = 0", talk)
+			b.exec("insert into memory_revisions (workspace_id, memory_id, version, action, content, origin, tainted, op_id) select $1, id, 2, 'replace', 'anew', 'user', false, 'op2' from memories", b.a.ID)
+			b.exec("insert into memories (workspace_id, external_id, type, content, content_sha256, origin, op_id, conversation_id, from_seq, to_seq) values ($1, 'ffeeddccbbaa0099', 'core', 'only here', sha256('y'), 'nudge', 'op', $2, 0, 0)", b.a.ID, talk)
+
+			e := b.erase(erase.Target{Workspace: b.a.ID, Conversation: talk, Derived: derived})
+			if e.Skills != 0 || e.Memories != 1 {
+				t.Errorf("%d skills and %d memories have no other source, want 0 and 1", e.Skills, e.Memories)
+			}
+			if got := b.texts("select name || ' ' || status || ' ' || (select count(*) from skill_sources o where o.skill_id = s.id) from skills s order by 1"); !slices.Equal(got, []string{"typed active 0", "vault active 1"}) {
+				t.Errorf("skills, their states and sources: %q", got)
+			}
+			if n := b.number("select count(*) from skill_versions where body = $1 and run_id is null", secret); n != 1 {
+				t.Errorf("the skill has lost its body")
+			}
+			want := map[string][]string{erase.Keep: {"00112233445566ff active", "ffeeddccbbaa0099 active"}, erase.Quarantine: {"00112233445566ff active", "ffeeddccbbaa0099 quarantined"}, erase.Delete: {"00112233445566ff active"}}
+			if got := b.texts("select external_id || ' ' || status from memories order by 1"); !slices.Equal(got, want[derived]) {
+				t.Errorf("memories %q, want %q", got, want[derived])
+			}
+			revisions := map[string]int{erase.Keep: 2, erase.Quarantine: 2, erase.Delete: 1}
+			if n := b.number("select count(*) from memory_revisions where conversation_id is null"); n != revisions[derived] || b.number("select count(*) from memory_revisions") != n {
+				t.Errorf("%d revisions, want %d", n, revisions[derived])
+			}
+			if left := b.texts("select external_id from conversations"); !slices.Equal(left, []string{"other"}) {
+				t.Errorf("conversations %q", left)
+			}
+		})
+	}
+}

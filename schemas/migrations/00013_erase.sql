@@ -127,6 +127,7 @@ grant update (docs) on lex_stats to cairn_erase;
 
 -- What came of a conversation. It is sole when nothing else stands behind it:
 -- neither messages of another conversation nor a person who wrote or uploaded it.
+-- A memory is its latest revision's.
 -- +goose StatementBegin
 create function cairn.derived_of(ws bigint, conv bigint) returns table (kind text, id bigint, ref text, sole boolean)
 language sql stable security invoker set search_path = cairn, pg_catalog, pg_temp as $$
@@ -140,7 +141,7 @@ language sql stable security invoker set search_path = cairn, pg_catalog, pg_tem
     and not exists (select from skill_sources o where o.workspace_id = ws and o.skill_id = s.id and o.conversation_id <> conv)
   from from_it f join skills s on s.workspace_id = ws and s.id = f.skill_id
   union all
-  select 'memory', m.id, m.external_id, coalesce((select v.conversation_id = conv or v.run_id in (select r.id from r) from memory_revisions v
+  select 'memory', m.id, m.external_id, coalesce((select coalesce(v.conversation_id = conv, false) or coalesce(v.run_id in (select r.id from r), false) from memory_revisions v
       where v.workspace_id = ws and v.memory_id = m.id and v.version = m.version), m.conversation_id = conv, true)
   from memories m where m.workspace_id = ws and (m.conversation_id = conv or m.run_id in (select r.id from r)
     or exists (select from memory_revisions v where v.workspace_id = ws and v.memory_id = m.id and (v.conversation_id = conv or v.run_id in (select r.id from r))))
