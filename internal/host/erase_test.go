@@ -12,7 +12,9 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/temporalproto"
 
+	"cairn/internal/blob"
 	"cairn/internal/erase"
+	"cairn/internal/fault"
 	"cairn/internal/flow"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
@@ -359,6 +361,52 @@ func TestADistilledSkillIsErasedWithItsConversation(t *testing.T) {
 	}
 	if n := count(b, "select count(*) from cairn.skills where status = 'active'"); n != 2 {
 		t.Errorf("%d skills are left, want the uploaded one and the agent's", n)
+	}
+}
+
+// slowBlobs holds every upload until it is let go.
+type slowBlobs struct {
+	blob.Store
+	came, leave chan bool
+}
+
+func (s slowBlobs) Put(ctx context.Context, key string, data []byte) error {
+	select {
+	case s.came <- true:
+	default:
+	}
+	<-s.leave
+	return s.Store.Put(ctx, key, data)
+}
+
+// An object that arrives after the count would stay for ever.
+func TestEraseWaitsForAnUploadInFlight(t *testing.T) {
+	t.Parallel()
+	b := hosttest.OpenIdle(t)
+	slow := slowBlobs{b.Blobs, make(chan bool, 1), make(chan bool)}
+	b.Library.Blobs = slow
+	b.Start()
+	imported := make(chan error, 1)
+	archive := zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil water\n")
+	go func() {
+		_, err := b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", true)
+		imported <- err
+	}()
+	<-slow.came
+	e, err := b.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID})
+	hosttest.Must(t, err)
+	hosttest.Must(t, b.Driver.Erase(t.Context(), b.Workspace.Key, e.ID, 0))
+	eventually(t, "the erase waits for the upload", func() bool {
+		return count(b, "select count(*) from pg_locks where locktype = 'advisory' and classid = 1 and not granted and database = (select oid from pg_database where datname = current_database())") == 1
+	})
+	close(slow.leave)
+	if err := <-imported; fault.CodeOf(err) != fault.Erasing && fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("the import ended with %v", err)
+	}
+	e = untilErased(b, e.ID)
+	nothingLeft(b, e)
+	if e.Objects != 2 {
+		t.Errorf("%d objects went, want the two that were on their way", e.Objects)
 	}
 }
 
