@@ -9,7 +9,7 @@ import "embed"
 //go:embed migrations/*.sql
 var Migrations embed.FS
 
-// Roles makes the four database roles, the schema and the extension. It runs
+// Roles makes the five database roles, the schema and the extension. It runs
 // before the migrations, as whoever may create roles, and is safe to run again.
 //
 //go:embed roles.sql

@@ -3,6 +3,7 @@
 -- cairn_migrator moves data in migrations, past row-level security; nobody else does
 -- cairn_app      all of the application, always inside one workspace
 -- cairn_system   what has no workspace yet: the relay, leases, collection
+-- cairn_erase    owns the functions that erase; nobody logs in as it
 
 -- All of this is one transaction, and one process at a time.
 select pg_advisory_xact_lock(5, 0);
@@ -11,7 +12,7 @@ declare r record;
 begin
   for r in select * from (values
       ('cairn_owner', 'nologin noinherit'), ('cairn_migrator', 'nologin bypassrls'),
-      ('cairn_app', 'nologin'), ('cairn_system', 'nologin')) v(name, options) loop
+      ('cairn_app', 'nologin'), ('cairn_system', 'nologin'), ('cairn_erase', 'nologin')) v(name, options) loop
     if not exists (select from pg_roles where rolname = r.name) then
       begin
         execute format('create role %I %s', r.name, r.options);
@@ -25,13 +26,19 @@ begin
     exception when unique_violation then null;
     end;
   end if;
+  if not pg_has_role('cairn_owner', 'cairn_erase', 'member') then
+    begin
+      grant cairn_erase to cairn_owner;  -- which hands the functions over
+    exception when unique_violation then null;
+    end;
+  end if;
   if not pg_has_role(current_user, 'cairn_owner', 'member') then
     execute format('grant cairn_owner, cairn_migrator, cairn_app, cairn_system to %I', current_user);
   end if;
 end $$;
 create extension if not exists vector;
 create schema if not exists cairn authorization cairn_owner;
-grant usage on schema cairn to cairn_migrator, cairn_app, cairn_system;
+grant usage on schema cairn to cairn_migrator, cairn_app, cairn_system, cairn_erase;
 do $$ begin
   execute format('grant create on database %I to cairn_owner', current_database());
 end $$;

@@ -15,7 +15,7 @@ import (
 func (c *cli) migrate() *cobra.Command {
 	return &cobra.Command{
 		Use: "migrate", Short: "Bring the database at DATABASE_URL to this program's schema", Example: "  cairn migrate", Args: cobra.NoArgs,
-		Long: "Make the four database roles and bring the schema to this program's version. The login of DATABASE_URL must be\nable to create roles. The development stack does this by itself.",
+		Long: "Make the five database roles and bring the schema to this program's version. The login of DATABASE_URL must be\nable to create roles. The development stack does this by itself.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runMigrate(cmd.Context()) },
 	}
 }

@@ -19,6 +19,9 @@ import (
 // returns its arguments with the numbers that hold here.
 func (w *world) prepared(t *testing.T, args []string) []string {
 	t.Helper()
+	if args[0] == "erase" {
+		w.erasable(t)
+	}
 	if args[0] != "skills" {
 		return w.known(t, args)
 	}

@@ -14,4 +14,5 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{Name: flow.Conversation})
 	w.RegisterWorkflowWithOptions(Turn, workflow.RegisterOptions{Name: flow.Turn})
 	w.RegisterWorkflowWithOptions(Nudge, workflow.RegisterOptions{Name: flow.Nudge})
+	w.RegisterWorkflowWithOptions(Erase, workflow.RegisterOptions{Name: flow.Erase})
 }

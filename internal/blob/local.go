@@ -131,6 +131,15 @@ func (s *LocalStore) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
+// Empty removes a folder with everything in it, folders too. Nobody may write
+// below it meanwhile.
+func (s *LocalStore) Empty(ctx context.Context, folder string) error {
+	if err := check(ctx, folder); err != nil {
+		return err
+	}
+	return trouble("empty folder", folder, s.root.RemoveAll(folder))
+}
+
 // Locate gives the file's path; a key that Put refuses has none.
 func (s *LocalStore) Locate(key string) string {
 	if CheckKey(key) != nil {

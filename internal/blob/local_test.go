@@ -246,3 +246,37 @@ func TestFaultsOfTheDiskAreNamed(t *testing.T) {
 		t.Errorf("no rights: got %v", err)
 	}
 }
+
+func TestEmptyRemovesAFolderWithItsFolders(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	store, err := Local(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	for _, key := range []string{"1/tea/ab/tea.zip", "1/tea/ab/SKILL.md", "12/tea/ab/tea.zip"} {
+		if err := store.Put(t.Context(), key, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 { // again is success
+		if err := store.Empty(t.Context(), "1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(root, "1")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is there: %v", err)
+	}
+	if there, err := store.Exists(t.Context(), "12/tea/ab/tea.zip"); err != nil || !there {
+		t.Errorf("another folder's object is gone, %v", err)
+	}
+	if err := store.Put(t.Context(), "1/tea/ab/tea.zip", []byte("y")); err != nil {
+		t.Errorf("written anew: %v", err)
+	}
+	for _, folder := range []string{"", "..", "/"} {
+		if err := store.Empty(t.Context(), folder); fault.CodeOf(err) != fault.InvalidArgument {
+			t.Errorf("%q: %v", folder, err)
+		}
+	}
+}

@@ -227,16 +227,22 @@ func freeName(ctx context.Context, tx Tx, name string) (string, error) {
 // parcel is the bytes of a package.
 type parcel struct{ archive, markdown []byte }
 
-// upload stores a package's bytes and keeps it with the task.
+// upload keeps a package with the task and stores its bytes, inside the
+// workspace: an erase waits until they are there, and finds them.
 func (s *Service) upload(ctx context.Context, t Task, p Package, made parcel) error {
-	if err := s.Blobs.Put(ctx, besidePackage(p.Version.PackageKey), made.markdown); err != nil {
-		return fmt.Errorf("store SKILL.md: %w", err)
-	}
-	if err := s.Blobs.Put(ctx, p.Version.PackageKey, made.archive); err != nil {
-		return fmt.Errorf("store the package: %w", err)
-	}
 	t.Package = &p
-	return s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error { return tx.SavePackage(ctx, t) })
+	return s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error {
+		if err := tx.SavePackage(ctx, t); err != nil {
+			return err
+		}
+		if err := s.Blobs.Put(ctx, besidePackage(p.Version.PackageKey), made.markdown); err != nil {
+			return fmt.Errorf("store SKILL.md: %w", err)
+		}
+		if err := s.Blobs.Put(ctx, p.Version.PackageKey, made.archive); err != nil {
+			return fmt.Errorf("store the package: %w", err)
+		}
+		return nil
+	})
 }
 
 // carry takes what the package of the version before holds beside SKILL.md,

@@ -25,6 +25,8 @@ import (
 type Driver struct {
 	Client client.Client
 	Limits flow.ConversationLimits // of a conversation that begins
+
+	Heartbeat time.Duration // after which a silent worker that erases is dead
 }
 
 // Start makes sure that r's workflow runs, or has run.

@@ -21,6 +21,7 @@ import (
 	"cairn/internal/distill"
 	"cairn/internal/drive"
 	"cairn/internal/embed"
+	"cairn/internal/erase"
 	"cairn/internal/fault"
 	"cairn/internal/ledger"
 	"cairn/internal/library"
@@ -29,6 +30,7 @@ import (
 	"cairn/internal/relay"
 	"cairn/internal/remember"
 	"cairn/internal/search"
+	"cairn/internal/skill"
 	"cairn/internal/store"
 	"cairn/internal/tools"
 )
@@ -46,6 +48,7 @@ type Host struct {
 	Memory   *remember.Keeper
 	Tools    *tools.Registry
 	Converse *converse.Service
+	Erase    *erase.Service
 	Relay    *relay.Relay
 	Driver   drive.Driver
 	Embedder embed.Embedder
@@ -101,6 +104,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	h.Erase = &erase.Service{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver, ObjectsOf: distill.PackageObjects, Empty: h.emptyPackages}
 	h.Relay = &relay.Relay{Store: h.Store, Driver: h.Driver, Embedder: h.Embedder, Space: h.Space, Remove: h.removePackage,
 		Every: relayEvery, Grace: c.PackageGrace, Log: h.Log}
 	return nil
@@ -112,6 +116,17 @@ func (h *Host) removePackage(ctx context.Context, key string) error {
 		if err := h.Blobs.Delete(ctx, object); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// emptyPackages removes what is left of a workspace's place in the package
+// store: folders, which a bucket does not have.
+func (h *Host) emptyPackages(ctx context.Context, workspace int64) error {
+	if folders, ok := h.Blobs.(interface {
+		Empty(ctx context.Context, folder string) error
+	}); ok {
+		return folders.Empty(ctx, skill.PackageFolder(workspace))
 	}
 	return nil
 }
@@ -130,7 +145,7 @@ func (h *Host) dial(ctx context.Context) error {
 	if h.Temporal, err = client.DialContext(ctx, options); err != nil {
 		return h.refused(err, "Temporal does not answer at "+h.Config.TemporalAddress)
 	}
-	h.Driver = drive.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config)}
+	h.Driver = drive.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config), Heartbeat: h.Config.Heartbeat}
 	return nil
 }
 

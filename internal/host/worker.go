@@ -82,6 +82,7 @@ func (h *Host) refused(err error, message string) error {
 func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	tasks := activities.Distill{Service: h.Distill}
 	talks := activities.Converse{Service: h.Converse, Approver: approver{h}, Spec: func() converse.Spec { return NudgeSpec(h.Config) }}
+	erasing := activities.Erase{Service: h.Erase}
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout, MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
 		MaxConcurrentWorkflowTaskPollers: pollers, MaxConcurrentActivityTaskPollers: pollers,
 		OnFatalError: func(err error) { failed <- err }}
@@ -98,6 +99,7 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		workflows.Register(w)
 		tasks.RegisterMain(w)
 		talks.RegisterMain(w)
+		erasing.RegisterMain(w)
 	case flow.QueueLLM:
 		tasks.RegisterLLM(w)
 		talks.RegisterLLM(w)

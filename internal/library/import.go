@@ -101,17 +101,20 @@ func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Versi
 }
 
 // upload records the package, then stores its bytes and, beside them, the
-// SKILL.md for people to open.
+// SKILL.md for people to open. It stores them inside the workspace: an erase
+// waits until they are there, and finds them.
 func (l *Library) upload(ctx context.Context, ws int64, v skill.Version, archive, markdown []byte) error {
-	err := l.Store.WithLibrary(ctx, ws, func(tx Tx) error { return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, len(archive)) })
-	if err != nil {
+	touch := func(tx Tx) error { return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, len(archive)) }
+	if err := l.Store.WithLibrary(ctx, ws, touch); err != nil { // lasting before the bytes are, so that they are collected if this fails
 		return err
 	}
-	if err := l.Blobs.Put(ctx, path.Join(path.Dir(v.PackageKey), "SKILL.md"), markdown); err != nil {
-		return fmt.Errorf("store SKILL.md: %w", err)
-	}
-	if err := l.Blobs.Put(ctx, v.PackageKey, archive); err != nil {
-		return fmt.Errorf("store the package: %w", err)
-	}
-	return nil
+	return l.Store.WithLibrary(ctx, ws, func(Tx) error {
+		if err := l.Blobs.Put(ctx, path.Join(path.Dir(v.PackageKey), "SKILL.md"), markdown); err != nil {
+			return fmt.Errorf("store SKILL.md: %w", err)
+		}
+		if err := l.Blobs.Put(ctx, v.PackageKey, archive); err != nil {
+			return fmt.Errorf("store the package: %w", err)
+		}
+		return nil
+	})
 }

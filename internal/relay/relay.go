@@ -169,7 +169,8 @@ func (r *Relay) embed(ctx context.Context, d store.Duty, doc int64) error {
 // before the call is shown as unknown.
 const callGrace = time.Minute
 
-// Tidy makes abandoned calls visible and collects packages without a version.
+// Tidy makes abandoned calls visible, drives erasures to their end, and collects
+// packages without a version.
 func (r *Relay) Tidy(ctx context.Context) error {
 	if _, err := r.Store.ExpireCalls(ctx, callGrace); err != nil {
 		return fmt.Errorf("expire calls: %w", err)
@@ -178,7 +179,16 @@ func (r *Relay) Tidy(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list idle packages: %w", err)
 	}
-	var errs []error // one that cannot be collected now must not keep the others
+	var errs []error // one that cannot be done now must not keep the others
+	open, err := r.Store.OpenErasures(ctx, packages)
+	if err != nil {
+		return fmt.Errorf("list open erasures: %w", err)
+	}
+	for _, e := range open {
+		if err := r.Driver.Erase(ctx, e.WorkspaceKey, e.ID, e.Conversation); err != nil {
+			errs = append(errs, fmt.Errorf("drive erasure %d: %w", e.ID, err))
+		}
+	}
 	for _, p := range idle {
 		err := r.Store.WithWorkspace(ctx, p.Workspace, func(q store.Queries) error {
 			return q.Collect(ctx, p, r.Grace, func(key string) error { return r.Remove(ctx, key) })

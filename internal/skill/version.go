@@ -128,8 +128,11 @@ func (v *Version) Pack(workspace int64, style string, extra ...File) (archive, m
 func (v *Version) Packed(workspace int64, archive []byte, style string) {
 	v.PackageSHA = sha256.Sum256(archive)
 	folder := Folder(v.Name, style)
-	v.PackageKey = fmt.Sprintf("%d/%s/%x/%s.zip", workspace, folder, v.PackageSHA[:6], folder)
+	v.PackageKey = fmt.Sprintf("%s/%s/%x/%s.zip", PackageFolder(workspace), folder, v.PackageSHA[:6], folder)
 }
+
+// PackageFolder is the place of a workspace's packages in their store.
+func PackageFolder(workspace int64) string { return fmt.Sprint(workspace) }
 
 // SearchText is what the version is found and embedded by.
 func (v Version) SearchText() string { return v.Document().SearchText() }

@@ -43,4 +43,21 @@ var reviewedGrants = []string{
 	"turns cairn_app: insert, select, update(context ended_at facts reason reply_seq status tainted)",
 	"workspaces cairn_app: select, update(settings soul_version time_zone)",
 	"workspaces cairn_system: select(external_id id key state time_zone)",
+
+	// Beside delete and select, which cairn_erase has on every table with rows of workspaces.
+	"conversations cairn_erase: delete, select, update(external_id title)",
+	"erase_rules cairn_erase: select",
+	"erasures cairn_erase: insert, select, update",
+	"erasures cairn_system: select",
+	"frozen_sessions cairn_erase: delete, select, update(rendered revoked_at tools)",
+	"lex_stats cairn_erase: delete, select, update(docs)",
+	"lex_terms cairn_erase: delete, select, update(df)",
+	"memories cairn_erase: delete, select, update(conversation_id from_seq run_id status to_seq)",
+	"memory_revisions cairn_erase: delete, select, update(conversation_id from_seq run_id to_seq)",
+	"packages cairn_erase: delete, select, update(state touched_at)",
+	"search_docs cairn_erase: delete, select, update(status)",
+	"skill_versions cairn_erase: delete, select, update(run_id task_key)",
+	"skills cairn_erase: delete, select, update(status)",
+	"soul_versions cairn_erase: delete, select, update(conversation_id from_seq run_id to_seq)",
+	"workspaces cairn_erase: delete, select, update(state)",
 }

@@ -27,7 +27,7 @@ type Store struct {
 	app    *pgxpool.Pool
 	system *pgxpool.Pool
 
-	workspaces sync.Map // external id → Workspace; ids and keys never change
+	workspaces sync.Map // external id → Workspace; ids and keys never change, until it is erased
 }
 
 // Options tune the pools.
@@ -161,7 +161,11 @@ func (s *Store) WithWorkspace(ctx context.Context, ws int64, fn func(Queries) er
 	}
 	defer conn.Release() // one that is still in a transaction is closed by it
 	if err := enter(ctx, conn, ws); err != nil {
-		return classify("enter the workspace", rollback(ctx, conn, err))
+		err = classify("enter the workspace", rollback(ctx, conn, err))
+		if code := fault.CodeOf(err); code == fault.Erasing || code == fault.NotFound {
+			s.forget(ws)
+		}
+		return err
 	}
 	if err := fn(Queries{ws: ws, q: dbsqlc.New(conn)}); err != nil {
 		return classify("", rollback(ctx, conn, err))
@@ -212,6 +216,8 @@ func classify(doing string, err error) error {
 		return fault.Wrap(err, fault.Erasing, "the workspace is being erased", "")
 	case "CA002":
 		return fault.Wrap(err, fault.NotFound, "there is no such workspace", "")
+	case "CA003":
+		return fault.Wrap(err, fault.NotFound, "there is no such conversation", "")
 	case "42501": // row-level security refused a write for another workspace, or a grant is missing
 		return fault.Wrap(err, fault.Unavailable, "the database refused the write", "look for this message in the log: it should not happen")
 	case "42P01", "3F000", "42883", "42703":

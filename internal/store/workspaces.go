@@ -41,6 +41,17 @@ func (s *Store) Workspace(ctx context.Context, name string, make bool) (Workspac
 	return w, nil
 }
 
+// forget drops what is remembered of a workspace that is erased: after that its
+// name means a fresh one.
+func (s *Store) forget(id int64) {
+	s.workspaces.Range(func(name, w any) bool {
+		if w.(Workspace).ID == id {
+			s.workspaces.CompareAndDelete(name, w)
+		}
+		return true
+	})
+}
+
 // Self is the workspace that was entered.
 func (q Queries) Self(ctx context.Context) (Workspace, error) {
 	row, err := q.q.WorkspaceKey(ctx, q.ws)

@@ -1,0 +1,71 @@
+package activities
+
+import (
+	"context"
+
+	"go.temporal.io/sdk/worker"
+
+	"cairn/internal/erase"
+	"cairn/internal/flow"
+)
+
+// Erase are the activities of an erase.
+type Erase struct{ Service *erase.Service }
+
+// RegisterMain makes w host the steps.
+func (a Erase) RegisterMain(w worker.ActivityRegistry) {
+	register(w, flow.EraseFence, a.Fence)
+	register(w, flow.EraseStop, a.Stop)
+	register(w, flow.EraseDerived, a.Derived)
+	register(w, flow.EraseCount, a.Count)
+	register(w, flow.EraseRows, a.Rows)
+	register(w, flow.EraseObjects, a.Objects)
+	register(w, flow.EraseEnd, a.End)
+}
+
+// Fence waits for writers in flight.
+func (a Erase) Fence(ctx context.Context, in flow.EraseRef) error {
+	defer beat(ctx)()
+	return temporalError(a.Service.Fence(ctx, in.Erasure))
+}
+
+// Stop stops open workflows.
+func (a Erase) Stop(ctx context.Context, in flow.EraseRef) error {
+	defer beat(ctx)()
+	return temporalError(a.Service.Stop(ctx, in.Erasure))
+}
+
+// Derived looks after what came of a conversation.
+func (a Erase) Derived(ctx context.Context, in flow.EraseRef) error {
+	defer beat(ctx)()
+	return temporalError(a.Service.Derived(ctx, in.Erasure))
+}
+
+// Count counts the objects that will go.
+func (a Erase) Count(ctx context.Context, in flow.EraseRef) error {
+	defer beat(ctx)()
+	return temporalError(a.Service.CountObjects(ctx, in.Erasure))
+}
+
+// Rows deletes rows.
+func (a Erase) Rows(ctx context.Context, in flow.EraseRef) error {
+	defer beat(ctx)()
+	return temporalError(a.Service.Rows(ctx, in.Erasure))
+}
+
+// Objects deletes packages.
+func (a Erase) Objects(ctx context.Context, in flow.EraseRef) error {
+	defer beat(ctx)()
+	return temporalError(a.Service.Objects(ctx, in.Erasure))
+}
+
+// End counts what is left.
+func (a Erase) End(ctx context.Context, in flow.EraseRef) (flow.EraseResult, error) {
+	defer beat(ctx)()
+	ended, err := a.Service.End(ctx, in.Erasure)
+	if err != nil {
+		return flow.EraseResult{}, temporalError(err)
+	}
+	e, err := a.Service.Report(ctx, 0, in.Erasure)
+	return flow.EraseResult{Ended: ended, Rows: e.Rows(), Objects: e.Objects, Workflows: e.Workflows}, temporalError(err)
+}

@@ -1,0 +1,54 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"cairn/internal/erase"
+	"cairn/internal/fault"
+	"cairn/internal/flow"
+)
+
+// Erase makes sure that the workflow of an erasure runs, or has run.
+func (d Driver) Erase(ctx context.Context, workspaceKey string, erasure, conversation int64) error {
+	o := options(workspaceKey, "", "erase", flow.EraseID(workspaceKey, conversation), conversation, fmt.Sprintf("erase · erasure %d", erasure))
+	return d.begin(ctx, o, flow.Erase, flow.EraseInput{Erasure: erasure, Conversation: conversation, Pace: flow.Pace{Heartbeat: d.Heartbeat}})
+}
+
+// openPage is how many open workflows are listed at once.
+const openPage = 100
+
+// Open lists open workflows of a workspace, or of one conversation; those that
+// erase are not among them.
+func (d Driver) Open(ctx context.Context, workspaceKey string, conversation int64) ([]erase.Execution, error) {
+	if d.Client == nil {
+		return nil, fault.New(fault.Unavailable, "there is no Temporal server to look for open workflows", "set TEMPORAL_ADDRESS")
+	}
+	query := fmt.Sprintf("%s = '%s' and ExecutionStatus = 'Running' and WorkflowType != '%s'", flow.AttributeWorkspace, workspaceKey, flow.Erase)
+	if conversation != 0 {
+		query += fmt.Sprintf(" and %s = '%d'", flow.AttributeConversation, conversation)
+	}
+	page, err := d.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, PageSize: openPage})
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Unavailable, "the open workflows cannot be listed", "")
+	}
+	out := make([]erase.Execution, len(page.Executions))
+	for i, x := range page.Executions {
+		out[i] = erase.Execution{Workflow: x.Execution.WorkflowId, Run: x.Execution.RunId}
+	}
+	return out, nil
+}
+
+// Terminate stops a workflow; one that has ended is success.
+func (d Driver) Terminate(ctx context.Context, x erase.Execution) error {
+	err := d.Client.TerminateWorkflow(ctx, x.Workflow, x.Run, "what it works on is being erased")
+	var ended *serviceerror.NotFound
+	if err == nil || errors.As(err, &ended) {
+		return nil
+	}
+	return fault.Wrap(err, fault.Unavailable, "a workflow cannot be stopped", "")
+}

@@ -1,0 +1,149 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"cairn/internal/erase"
+	"cairn/internal/store"
+)
+
+const tagErase = "erase"
+
+// ErasureReport is an erase with where to look for it. A workspace's own goes
+// with its keys: wait for the report.
+type ErasureReport struct {
+	erase.Erasure
+	Links *ErasureLinks `json:"links,omitempty"`
+}
+
+// ErasureLinks are where to look for an erase.
+type ErasureLinks struct {
+	Self     string `json:"self"`
+	Temporal string `json:"temporal,omitempty" doc:"Its page in Temporal UI"`
+}
+
+// EraseOptions are how an erase is asked for.
+type EraseOptions struct {
+	DryRun bool `query:"dry_run" doc:"Only count what would go, and list what came of a conversation"`
+	Wait   int  `query:"wait" minimum:"0" maximum:"60" doc:"Seconds to wait for the end"`
+}
+
+type erasedOutput struct {
+	Status int
+	Body   any
+}
+
+func (g *Gateway) eraseRoutes() {
+	accepted := content("application/json", schemaOf[ErasureReport](g))
+	responses := func() map[string]*huma.Response {
+		return map[string]*huma.Response{"202": {Description: "Accepted", Content: accepted},
+			"200": {Description: "The erase has ended, or with dry_run the plan", Content: content("application/json", &huma.Schema{OneOf: []*huma.Schema{schemaOf[ErasureReport](g), schemaOf[erase.Plan](g)}})}}
+	}
+	handle(g, route{method: http.MethodDelete, path: "/v1/workspace", id: "eraseWorkspace", tag: tagErase, scope: Admin, status: http.StatusAccepted, responses: responses(),
+		summary: "Erase the workspace of the key, with everything in it",
+		about:   "From the answer on nobody enters it; its keys end with it. What was deleted is counted, and what is left, which must be nothing."}, g.eraseWorkspace)
+	handle(g, route{method: http.MethodDelete, path: "/v1/conversations/{id}", id: "eraseConversation", tag: tagErase, scope: Admin, status: http.StatusAccepted, responses: responses(),
+		summary: "Erase a conversation: messages, turns, runs, calls of models and tools",
+		about:   "What came of it and of nothing else, memories and skills, is kept without its source, quarantined or deleted. A skill with other sources stays."}, g.eraseConversation)
+	handle(g, route{method: http.MethodGet, path: "/v1/erasures/{id}", id: "showErasure", tag: tagErase, scope: Admin, summary: "Show how far an erase is"}, g.showErasure)
+}
+
+func (g *Gateway) eraseWorkspace(ctx context.Context, in *struct{ EraseOptions }) (*erasedOutput, error) {
+	return g.erase(ctx, erase.Target{Workspace: workspace(ctx)}, in.EraseOptions)
+}
+
+func (g *Gateway) eraseConversation(ctx context.Context, in *struct {
+	ID      string `path:"id" maxLength:"200" doc:"The conversation's id, as messages were sent with it"`
+	Derived string `query:"derived" enum:"keep,quarantine,delete" default:"keep" doc:"What happens to memories and skills that came of it"`
+	EraseOptions
+}) (*erasedOutput, error) {
+	target := erase.Target{Workspace: workspace(ctx), Derived: in.Derived}
+	err := g.Store.WithWorkspace(ctx, target.Workspace, func(q store.Queries) error {
+		v, err := q.ConversationView(ctx, in.ID)
+		target.Conversation = v.ID
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return g.erase(ctx, target, in.EraseOptions)
+}
+
+func (g *Gateway) erase(ctx context.Context, t erase.Target, o EraseOptions) (*erasedOutput, error) {
+	if o.DryRun {
+		plan, err := g.Erase.Plan(ctx, t)
+		return &erasedOutput{http.StatusOK, plan}, err
+	}
+	e, err := g.Erase.Accept(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	g.startErase(ctx, e)
+	if e, err = g.awaitErase(ctx, e, time.Duration(o.Wait)*time.Second); err != nil {
+		return nil, err
+	}
+	out := &erasedOutput{http.StatusAccepted, g.erasure(e)}
+	if e.Ended {
+		out.Status = http.StatusOK
+	}
+	return out, nil
+}
+
+// startErase saves the wait for the relay, which drives what is accepted.
+func (g *Gateway) startErase(ctx context.Context, e erase.Erasure) {
+	if g.Temporal == nil || e.Ended {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	if err := g.Driver.Erase(ctx, e.WorkspaceKey, e.ID, e.Conversation); err != nil {
+		g.Log.Warn("the erase is left to the relay", "erasure", e.ID, "error", err)
+	}
+}
+
+// awaitErase returns the erase when it has ended, when the caller's patience
+// has, or when the gateway stops.
+func (g *Gateway) awaitErase(ctx context.Context, e erase.Erasure, patience time.Duration) (erase.Erasure, error) {
+	enough := time.NewTimer(patience)
+	defer enough.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for !e.Ended && patience > 0 {
+		select {
+		case <-ctx.Done():
+			return e, ctx.Err()
+		case <-enough.C:
+			return e, nil
+		case <-g.closing.Done():
+			return e, nil
+		case <-look.C:
+		}
+		var err error
+		if e, err = g.Erase.Report(ctx, e.Workspace, e.ID); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+func (g *Gateway) erasure(e erase.Erasure) ErasureReport {
+	out := ErasureReport{Erasure: e}
+	if e.Conversation != 0 {
+		out.Links = &ErasureLinks{Self: g.link("/v1/erasures/%d", e.ID), Temporal: g.WorkflowLink(e.WorkflowID())}
+	}
+	return out
+}
+
+func (g *Gateway) showErasure(ctx context.Context, in *struct {
+	ID int64 `path:"id" minimum:"1" doc:"The erase's number"`
+}) (*bodyOf[ErasureReport], error) {
+	e, err := g.Erase.Report(ctx, workspace(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &bodyOf[ErasureReport]{g.erasure(e)}, nil
+}
