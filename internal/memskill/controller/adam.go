@@ -30,11 +30,15 @@ func (a Adam) step(weights, gradient []float64, rate float64) Adam {
 		a.first, a.second = make([]float64, len(weights)), make([]float64, len(weights))
 	}
 	a.steps++
-	correct1, correct2 := 1-math.Pow(beta1, float64(a.steps)), 1-math.Pow(beta2, float64(a.steps))
+	// Both moments begin at zero; dividing by 1 − βᵗ makes up for it.
+	size := rate / (1 - math.Pow(beta1, float64(a.steps)))
+	root := 1 / math.Sqrt(1-math.Pow(beta2, float64(a.steps)))
+	first, second := a.first[:len(gradient)], a.second[:len(gradient)]
 	for i, g := range gradient {
-		a.first[i] = beta1*a.first[i] + (1-beta1)*g
-		a.second[i] = beta2*a.second[i] + (1-beta2)*g*g
-		weights[i] -= rate * (a.first[i] / correct1) / (math.Sqrt(a.second[i]/correct2) + epsilon)
+		m := beta1*first[i] + (1-beta1)*g
+		v := beta2*second[i] + (1-beta2)*g*g
+		first[i], second[i] = m, v
+		weights[i] -= size * m / (math.Sqrt(v)*root + epsilon)
 	}
 	return a
 }

@@ -87,8 +87,8 @@ func (b *batch) add(s Shape, t int, step Step, rows map[string]int) error {
 		return fmt.Errorf("decision %q: state: %w", step.ID, wrongLength(len(step.State), 2*s.Dim))
 	case step.Greedy:
 		return fault.Newf(fault.InvalidArgument, "decision %q was greedy: only sampled ones can be learnt from", step.ID)
-	case !slices.IsSorted(step.Candidates):
-		return fault.Newf(fault.InvalidArgument, "decision %q: the candidates are not in ascending order", step.ID)
+	case !ascending(step.Candidates):
+		return fault.Newf(fault.InvalidArgument, "decision %q: the candidates are not in ascending order, each once", step.ID)
 	case notFinite(step.Reward, step.LogProb, step.Value, step.Bias):
 		return fault.Newf(fault.InvalidArgument, "decision %q has numbers that are not finite", step.ID)
 	}
@@ -115,6 +115,15 @@ func (b *batch) add(s Shape, t int, step Step, rows map[string]int) error {
 	b.bias, b.old, b.values = append(b.bias, step.Bias), append(b.old, step.LogProb), append(b.values, step.Value)
 	b.credited = append(b.credited, step.Credited)
 	return nil
+}
+
+func ascending(ids []string) bool {
+	for i := range ids {
+		if i > 0 && ids[i-1] >= ids[i] {
+			return false
+		}
+	}
+	return true
 }
 
 func notFinite(numbers ...float64) bool {

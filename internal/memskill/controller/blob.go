@@ -110,6 +110,9 @@ func ParsePolicy(blob []byte) (Policy, error) {
 		return Policy{}, fault.Newf(fault.InvalidArgument, "the policy has %d weights, its shape needs %d", len(numbers), want)
 	}
 	p.weights = numbers
+	if !bytes.Equal(p.Blob(), blob) { // or its Hash would name another file
+		return Policy{}, fault.Newf(fault.InvalidArgument, "the policy's header is not written as this program writes it")
+	}
 	return p, nil
 }
 
@@ -142,6 +145,9 @@ func ParseAdam(blob []byte) (Adam, error) {
 		if second < 0 {
 			return Adam{}, fault.Newf(fault.InvalidArgument, "the optimiser's state has a negative second moment")
 		}
+	}
+	if !bytes.Equal(a.Blob(), blob) {
+		return Adam{}, fault.Newf(fault.InvalidArgument, "the optimiser's header is not written as this program writes it")
 	}
 	return a, nil
 }

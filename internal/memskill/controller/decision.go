@@ -12,15 +12,17 @@ import (
 // audit it and to learn from it later. Skills are named by version id, never by
 // index, and their vectors are not kept: they belong to the bank version.
 type Decision struct {
-	ID         string    `json:"id"`         // what the memories that came of it point back to
-	State      []float64 `json:"state"`      // span ‖ memories, 2·D
-	Candidates []string  `json:"candidates"` // ascending
-	Logits     []float64 `json:"logits"`     // of the candidates, without the bias
-	Fresh      []string  `json:"fresh,omitempty"`
-	Bias       float64   `json:"bias,omitempty"` // δ, added to the logits of Fresh
-	Chosen     []string  `json:"chosen"`         // in the order of the draw
-	LogProb    float64   `json:"log_prob"`       // of Chosen in this order, with the bias
-	Value      float64   `json:"value"`          // what the critic expected
+	ID         string    `json:"id"`              // what the memories that came of it point back to
+	Policy     string    `json:"policy"`          // hash of the policy that chose
+	Bank       string    `json:"bank"`            // hash of the bank that the candidates are from
+	State      []float64 `json:"state"`           // span ‖ memories, 2·D
+	Candidates []string  `json:"candidates"`      // ascending
+	Logits     []float64 `json:"logits"`          // of the candidates, without the bias
+	Fresh      []string  `json:"fresh,omitempty"` // candidates that got the bias
+	Bias       float64   `json:"bias,omitempty"`  // δ, added to the logits of Fresh
+	Chosen     []string  `json:"chosen"`          // in the order of the draw
+	LogProb    float64   `json:"log_prob"`        // of Chosen in this order, with the bias
+	Value      float64   `json:"value"`           // what the critic expected
 	Greedy     bool      `json:"greedy,omitempty"`
 }
 
@@ -34,7 +36,7 @@ type Choice struct {
 }
 
 // Decide scores the candidates for a state and chooses among them. The caller
-// sets the decision's ID.
+// sets the decision's ID, Policy and Bank.
 func (s *Scorer) Decide(state []float64, how Choice) (Decision, error) {
 	if how.K < 1 {
 		return Decision{}, fault.Newf(fault.InvalidArgument, "choose %d skills: at least one is needed", how.K)
@@ -42,6 +44,9 @@ func (s *Scorer) Decide(state []float64, how Choice) (Decision, error) {
 	logits, value, err := s.Score(state)
 	if err != nil {
 		return Decision{}, err
+	}
+	if notFinite(value) || notFinite(logits...) {
+		return Decision{}, fault.Newf(fault.InvalidArgument, "the state leads to logits that are not finite")
 	}
 	d := Decision{State: slices.Clone(state), Candidates: s.ids, Logits: logits, Value: value, Greedy: how.Greedy}
 	z := slices.Clone(logits)

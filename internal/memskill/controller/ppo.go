@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -59,7 +60,7 @@ type Report struct {
 // come in stay as they are; equal arguments give equal results, bit for bit on
 // one CPU architecture. key names the run and iteration; key.Purpose is set here.
 func Update(policy Policy, optimiser Adam, steps []Step, vectors map[string][]float64, p PPO, key random.Key) (Policy, Adam, Report, error) {
-	if err := p.Check(); err != nil {
+	if err := cmp.Or(policy.shape.Check(), p.Check()); err != nil {
 		return policy, optimiser, Report{}, err
 	}
 	b, err := newBatch(policy.shape, steps, vectors, p.Gamma, p.Lambda)

@@ -118,6 +118,7 @@ func TestUpdateRefusesWhatCannotBeLearntFrom(t *testing.T) {
 		"short state":         func(s *Step) { s.State = s.State[1:] },
 		"reward is NaN":       func(s *Step) { s.Reward = math.NaN() },
 		"order":               func(s *Step) { s.Candidates = []string{"skill1", "skill0"} },
+		"candidate twice":     func(s *Step) { s.Candidates[1] = s.Candidates[0] },
 		"unknown candidate":   func(s *Step) { s.Candidates = []string{"skill0", "zebra"} },
 		"fresh, no candidate": func(s *Step) { s.Fresh = []string{"zebra"} },
 	} {
@@ -183,7 +184,8 @@ func TestDamagedWeightsAreRefused(t *testing.T) {
 	infinite := encodeBlob(policyKind, policy.shape, append(slices.Clone(policy.weights[1:]), math.Inf(1)))
 	for name, blob := range map[string][]byte{
 		"cut": whole[:len(whole)-1], "empty": nil, "of the optimiser": Adam{}.Blob(), "huge": huge, "infinite": infinite,
-		"too few": encodeBlob(policyKind, policy.shape, policy.weights[1:]),
+		"another header": encodeBlob(policyKind, map[string]any{"head": Tower, "dim": 4, "hidden": 4, "scale": 4.0, "more": 1}, policy.weights),
+		"too few":        encodeBlob(policyKind, policy.shape, policy.weights[1:]),
 	} {
 		if _, err := ParsePolicy(blob); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s: %v", name, err)

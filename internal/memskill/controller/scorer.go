@@ -28,6 +28,9 @@ type Scorer struct {
 
 // Scorer prepares the policy for candidates, in any order.
 func (p Policy) Scorer(candidates []Candidate) (*Scorer, error) {
+	if err := p.shape.Check(); err != nil {
+		return nil, err
+	}
 	if len(candidates) == 0 {
 		return nil, fault.Newf(fault.InvalidArgument, "the bank has no skills to choose from")
 	}
