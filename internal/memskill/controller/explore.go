@@ -1,0 +1,73 @@
+package controller
+
+import "math"
+
+// Forms of the exploration bias by name.
+const (
+	ExactBias = "exact" // the least bias that reaches the target: the default
+	RatioBias = "ratio" // the reference program's, which stays below it
+)
+
+// Exploration gives skills that were added or refined a share of the choices
+// while the policy does not know them yet.
+type Exploration struct {
+	Form    string  `json:"form"`     // ExactBias or RatioBias
+	Target  float64 `json:"target"`   // τ₀, probability that the new skills together get at first, 0–1
+	Window  int     `json:"window"`   // T, iterations until the target has fallen to 0
+	MaxBias float64 `json:"max_bias"` // δ_max, in logits
+}
+
+// DefaultMaxBias is the bias that lifts new skills from 1 % of the probability
+// to 30 %: ln((0.3·0.99)/(0.01·0.7)).
+var DefaultMaxBias = math.Log((0.3 * 0.99) / (0.01 * 0.7))
+
+// DefaultExploration is ExactBias with a target of 0.3 over 50 iterations.
+func DefaultExploration() Exploration {
+	return Exploration{Form: ExactBias, Target: 0.3, Window: 50, MaxBias: DefaultMaxBias}
+}
+
+// Bias is δ, what is to be added to the logit of every new skill at the t-th
+// iteration after they came, from 0. It is zero without new skills, when all
+// are new, after the window, and when the policy chooses them often enough by
+// itself.
+func (e Exploration) Bias(z []float64, fresh []bool, t int) float64 {
+	if t >= e.Window {
+		return 0
+	}
+	known := make([]bool, len(z))
+	count := 0
+	for i, is := range fresh {
+		known[i] = !is
+		if is {
+			count++
+		}
+	}
+	if count == 0 || count == len(z) {
+		return 0
+	}
+	left := 1 - float64(max(0, t))/float64(e.Window)
+	logNew := logSumExp(z, known) - logSumExp(z, nil)
+	if e.Form == RatioBias {
+		// δ = clip(ln(p_min/(p_new + 10⁻⁸)), 0, δ_max)·(1 − t/T)
+		if math.Exp(logNew) >= e.Target {
+			return 0
+		}
+		return clamp(math.Log(e.Target/(math.Exp(logNew)+1e-8)), 0, e.MaxBias) * left
+	}
+	// δ = max(0, logit(τ_t) − logit(p_new)), τ_t = τ₀·(1 − t/T). The odds of the
+	// new skills grow by e^δ, so this is the exact minimum.
+	target := e.Target * left
+	logitNew := logSumExp(z, known) - logSumExp(z, fresh)
+	return clamp(math.Log(target)-math.Log1p(-target)-logitNew, 0, e.MaxBias)
+}
+
+func clamp(x, low, high float64) float64 { return max(low, min(x, high)) }
+
+// addBias adds δ to the logits of the new skills.
+func addBias(z []float64, fresh []bool, bias float64) {
+	for i, is := range fresh {
+		if is {
+			z[i] += bias
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package controller
+
+import "gonum.org/v1/gonum/floats"
+
+// matrix is row-major; a row is one state, one skill or one output unit.
+//
+// Products go through gonum's vector kernels row by row. Its general matrix
+// product divides larger ones among goroutines; here the order of every sum is
+// fixed, nothing is allocated, and one update takes one core.
+type matrix struct {
+	rows, cols, stride int
+	data               []float64
+}
+
+func newMatrix(rows, cols int) matrix {
+	return matrix{rows: rows, cols: cols, stride: cols, data: make([]float64, rows*cols)}
+}
+
+func row(m matrix, i int) []float64 { return m.data[i*m.stride : i*m.stride+m.cols] }
+
+// top is the first n rows of m, sharing its numbers.
+func top(m matrix, n int) matrix {
+	m.rows = n
+	return m
+}
+
+// columns is the columns from–to of m, sharing its numbers.
+func columns(m matrix, from, to int) matrix {
+	m.cols = to - from
+	m.data = m.data[from:]
+	return m
+}
+
+func zero(m matrix) {
+	for i := range m.rows {
+		clear(row(m, i))
+	}
+}
+
+// addProduct sets c to c + a·b.
+func addProduct(a, b, c matrix) {
+	for k := range b.rows {
+		shared := row(b, k)
+		for i := range a.rows {
+			if x := a.data[i*a.stride+k]; x != 0 {
+				floats.AddScaled(row(c, i), x, shared)
+			}
+		}
+	}
+}
+
+// addTransposedProduct sets c to c + aᵀ·b.
+func addTransposedProduct(a, b, c matrix) {
+	for k := range a.cols {
+		sum := row(c, k)
+		for i := range a.rows {
+			if x := a.data[i*a.stride+k]; x != 0 {
+				floats.AddScaled(sum, x, row(b, i))
+			}
+		}
+	}
+}
+
+// addProductTransposed sets c to c + a·bᵀ.
+func addProductTransposed(a, b, c matrix) {
+	for k := range b.rows {
+		shared := row(b, k)
+		for i := range a.rows {
+			c.data[i*c.stride+k] += floats.Dot(row(a, i), shared)
+		}
+	}
+}

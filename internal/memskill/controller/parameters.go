@@ -1,0 +1,32 @@
+package controller
+
+// parameters are the layers of a policy as views of one vector, so that the
+// optimiser, the clipping and the file see numbers and the network sees layers.
+type parameters struct {
+	state1, state2   linear
+	skill1, skill2   linear
+	actor1, actor2   linear    // Concat only
+	scale            []float64 // κ, one number; Tower only
+	critic1, critic2 linear
+}
+
+func (s Shape) view(vector []float64) parameters {
+	sizes := s.layers()
+	next := func() linear {
+		in, out := sizes[0].in, sizes[0].out
+		sizes = sizes[1:]
+		l := linear{
+			weights: matrix{rows: out, cols: in, stride: in, data: vector[: out*in : out*in]},
+			bias:    vector[out*in : out*(in+1) : out*(in+1)],
+		}
+		vector = vector[out*(in+1):]
+		return l
+	}
+	p := parameters{state1: next(), state2: next(), skill1: next(), skill2: next()}
+	if s.Head == Concat {
+		p.actor1, p.actor2 = next(), next()
+	}
+	p.critic1, p.critic2 = next(), next()
+	p.scale = vector // what is left: nothing for Concat
+	return p
+}

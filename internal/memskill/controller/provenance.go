@@ -1,0 +1,60 @@
+package controller
+
+import "slices"
+
+// provenance credits each decision with what it led to: every memory knows the
+// decision that wrote it, so a query's score minus the baseline goes to the
+// decisions behind the memories it met. With several queries a decision gets
+// their mean; the trace's reward is blended in:
+//
+//	r_t = α·mean(r_q − baseline) + (1−α)·R
+//
+// A decision that no query met has no credit. Nothing is left to flow back from
+// later decisions, so each is an episode of its own.
+func provenance(e Episode, baseline, local float64) []Step {
+	steps := make([]Step, len(e.Decisions))
+	place := make(map[string]int, len(steps))
+	for t, d := range e.Decisions {
+		steps[t] = Step{Decision: d, Done: true}
+		place[d.ID] = t
+	}
+	sums, counts := make([]float64, len(steps)), make([]float64, len(steps))
+	for _, q := range e.Queries {
+		if !q.Scored {
+			continue
+		}
+		for _, id := range q.behind(baseline) {
+			if t, there := place[id]; there {
+				sums[t] += q.Score - baseline
+				counts[t]++
+			}
+		}
+	}
+	reward, _ := e.Reward()
+	for t := range steps {
+		if counts[t] > 0 {
+			steps[t].Reward = local*sums[t]/counts[t] + (1-local)*reward
+			steps[t].Credited = true
+		}
+	}
+	return steps
+}
+
+// behind are the decisions that answer for the query, each once: those of the
+// cited memories, else of the retrieved ones. A miss, which is a bad score
+// without the evidence in view, or nothing in view at all, is laid to the
+// decisions that saw the evidence and did not make it findable.
+func (q Query) behind(baseline float64) []string {
+	met := q.Cited
+	if len(met) == 0 {
+		met = q.Retrieved
+	}
+	if len(q.Evidence) > 0 {
+		inView := slices.ContainsFunc(q.Evidence, func(id string) bool { return slices.Contains(met, id) || slices.Contains(q.Retrieved, id) })
+		if len(met) == 0 || !inView && q.Score < baseline {
+			met = q.Evidence
+		}
+	}
+	met = slices.Sorted(slices.Values(met))
+	return slices.Compact(met)
+}

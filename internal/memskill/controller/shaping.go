@@ -1,0 +1,73 @@
+package controller
+
+import "slices"
+
+// Constants of the reference program's rewards.
+const (
+	lastShare   = 0.6  // of R, on the last decision
+	spreadDecay = 0.9  // a decision earlier gets this much of what the next one gets
+	quota       = 0.10 // most that shaping can add up to over a trace
+	failQuota   = 0.05 // and take away for failed actions
+	idleShare   = 0.2  // of the quota, when what was right was to do nothing
+)
+
+// Redistribute spreads R over n decisions: 0.6·R on the last, and 0.4·R over all
+// with weights 0.9^(n−1−i). A single one gets all.
+func Redistribute(reward float64, n int) []float64 {
+	if n < 2 {
+		return slices.Repeat([]float64{reward}, n)
+	}
+	rewards, weight, sum := make([]float64, n), 1.0, 0.0
+	for i := n - 1; i >= 0; i-- {
+		rewards[i] = weight
+		sum += weight
+		weight *= spreadDecay
+	}
+	for i := range rewards {
+		rewards[i] *= (1 - lastShare) * reward / sum
+	}
+	rewards[n-1] += lastShare * reward
+	return rewards
+}
+
+// Effect is what became of a decision's actions.
+type Effect struct {
+	Selected []string // action types of the chosen skills: insert, update, delete, noop
+	Emitted  []string // action types that were emitted and took effect
+	Failed   bool     // actions were emitted, and all of them failed
+}
+
+// noop is the action type that changes nothing.
+const noop = "noop"
+
+// Process is the shaping reward of one of n decisions: a share of ±0.10 for
+// emitting the kinds of action that the chosen skills are for.
+func Process(e Effect, n int) float64 {
+	share := quota / float64(n)
+	selected, emitted := set(e.Selected), set(e.Emitted)
+	switch {
+	case e.Failed:
+		return -failQuota / float64(n)
+	case len(emitted) == 0:
+		return 0
+	}
+	var both []string
+	for _, s := range selected {
+		if slices.Contains(emitted, s) {
+			both = append(both, s)
+		}
+	}
+	if len(both) == 0 {
+		return -share
+	}
+	union := len(selected) + len(emitted) - len(both)
+	share *= float64(len(both)) / float64(union)
+	if len(both) == 1 && both[0] == noop {
+		share *= idleShare
+	}
+	return share
+}
+
+func set(types []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(types)))
+}

@@ -1,0 +1,85 @@
+package controller
+
+import "math"
+
+// logSumExp is ln Σ exp(z_i) over the i that skip does not hold back, −∞ when
+// none is left. skip may be nil.
+func logSumExp(z []float64, skip []bool) float64 {
+	top := math.Inf(-1)
+	for i, x := range z {
+		if skip == nil || !skip[i] {
+			top = max(top, x)
+		}
+	}
+	if math.IsInf(top, 0) {
+		return top
+	}
+	sum := 0.0
+	for i, x := range z {
+		if skip == nil || !skip[i] {
+			sum += math.Exp(x - top)
+		}
+	}
+	return top + math.Log(sum)
+}
+
+// Softmax is the probability of each logit.
+func Softmax(z []float64) []float64 {
+	p, norm := make([]float64, len(z)), logSumExp(z, nil)
+	for i, x := range z {
+		p[i] = math.Exp(x - norm)
+	}
+	return p
+}
+
+// Entropy is −Σ p·ln p of the softmax over all logits, in nats: that of one
+// draw, not of the Top-K.
+func Entropy(z []float64) float64 {
+	norm, h := logSumExp(z, nil), 0.0
+	for _, x := range z {
+		if p := math.Exp(x - norm); p > 0 {
+			h -= p * (x - norm)
+		}
+	}
+	return h
+}
+
+// addEntropyGradient adds weight·∂H/∂z_i = −weight·p_i·(ln p_i + H).
+func addEntropyGradient(z []float64, weight float64, gradient []float64) {
+	norm, h := logSumExp(z, nil), Entropy(z)
+	for i, x := range z {
+		if p := math.Exp(x - norm); p > 0 {
+			gradient[i] -= weight * p * (x - norm + h)
+		}
+	}
+}
+
+// Diagnostics describe how decided a choice was; they are logged and drive
+// nothing.
+type Diagnostics struct {
+	Mass          float64 // m, probability of the chosen under one draw, 0–1
+	Selected      float64 // entropy of the chosen's probabilities, divided by m
+	BinaryEntropy float64 // entropy of (m, 1−m)
+}
+
+// Diagnose looks at a choice among logits.
+func Diagnose(z []float64, chosen []int) Diagnostics {
+	p := Softmax(z)
+	var d Diagnostics
+	for _, i := range chosen {
+		d.Mass += p[i]
+	}
+	for _, i := range chosen {
+		d.Selected += surprise(p[i] / d.Mass)
+	}
+	d.BinaryEntropy = surprise(d.Mass) + surprise(1-d.Mass)
+	return d
+}
+
+// surprise is −p·ln p, zero outside (0, 1), where rounding can lead.
+func surprise(p float64) float64 {
+	if !(p > 0 && p < 1) {
+		return 0
+	}
+	return -p * math.Log(p)
+}

@@ -1,0 +1,52 @@
+package controller
+
+import "math"
+
+// State joins what a decision is about: the span's vector and the mean of the
+// vectors of the memories that were retrieved for it, not normalised again. With
+// no memories the second half is zero. All vectors have one length.
+func State(span []float64, memories [][]float64) []float64 {
+	equal := make([]float64, len(memories))
+	for i := range equal {
+		equal[i] = 1 / float64(len(memories))
+	}
+	return fuse(span, memories, equal)
+}
+
+// minTemperature keeps the softmax of StateBySimilarity finite.
+const minTemperature = 1e-8
+
+// StateBySimilarity weighs the memories by softmax(cos(span, memory)/τ) in place
+// of equally.
+func StateBySimilarity(span []float64, memories [][]float64, temperature float64) []float64 {
+	similarities := make([]float64, len(memories))
+	for i, m := range memories {
+		similarities[i] = cosine(span, m) / max(temperature, minTemperature)
+	}
+	return fuse(span, memories, Softmax(similarities))
+}
+
+func fuse(span []float64, memories [][]float64, weights []float64) []float64 {
+	state := make([]float64, 2*len(span))
+	copy(state, span)
+	half := state[len(span):]
+	for i, m := range memories {
+		for j, x := range m {
+			half[j] += weights[i] * x
+		}
+	}
+	return state
+}
+
+func cosine(a, b []float64) float64 {
+	var dot, aa, bb float64
+	for i := range a {
+		dot += a[i] * b[i]
+		aa += a[i] * a[i]
+		bb += b[i] * b[i]
+	}
+	if aa == 0 || bb == 0 {
+		return 0
+	}
+	return dot / math.Sqrt(aa*bb)
+}

@@ -1,0 +1,33 @@
+// Package random draws numbers whose value depends on what they are for, never
+// on who asked first. A generator with a state that goroutines share gives other
+// numbers with every order of scheduling; here each draw is a function of a Key
+// and a position, so a training run repeats itself bit for bit however many
+// workers collect its episodes.
+//
+//	stream := random.Key{Run: "r1", Iteration: 7, Episode: 2, Span: 14, Skill: "insert", Purpose: "gumbel"}.Stream()
+//	noise := stream.Gumbel()
+package random
+
+import "math/bits"
+
+// Constants of Philox4x32 (Salmon et al., "Parallel random numbers: as easy as
+// 1, 2, 3", SC 2011, table 2 and §4.3).
+const (
+	multiplier0 = 0xD2511F53
+	multiplier1 = 0xCD9E8D57
+	weyl0       = 0x9E3779B9 // golden ratio
+	weyl1       = 0xBB67AE85 // √3 − 1
+	rounds      = 10
+)
+
+// philox is the block function of Philox4x32-10: it encrypts a counter.
+func philox(counter [4]uint32, key [2]uint32) [4]uint32 {
+	for range rounds {
+		high0, low0 := bits.Mul32(multiplier0, counter[0])
+		high1, low1 := bits.Mul32(multiplier1, counter[2])
+		counter = [4]uint32{high1 ^ counter[1] ^ key[0], low1, high0 ^ counter[3] ^ key[1], low0}
+		key[0] += weyl0
+		key[1] += weyl1
+	}
+	return counter
+}
