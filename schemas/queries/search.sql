@@ -1,5 +1,5 @@
 -- name: DocGet :one
-select doc, terms from search_docs where workspace_id = @workspace_id and kind = @kind and owner_id = @owner_id for update;
+select doc, terms, target_terms from search_docs where workspace_id = @workspace_id and kind = @kind and owner_id = @owner_id and seq = @seq for update;
 
 -- name: DocText :one
 -- Locked, so that the text stands still until its vector is stored.
@@ -7,11 +7,13 @@ select text from search_docs where workspace_id = @workspace_id and doc = @doc f
 
 -- name: DocOpen :execrows
 -- One of two writers makes the row; both then read it under its lock.
-insert into search_docs (workspace_id, kind, owner_id, status, text, terms) values (@workspace_id, @kind, @owner_id, @status, '', '{}')
-on conflict (workspace_id, kind, owner_id) do nothing;
+insert into search_docs (workspace_id, kind, owner_id, seq, status, text, terms) values (@workspace_id, @kind, @owner_id, @seq, @status, '', '{}')
+on conflict (workspace_id, kind, owner_id, seq) do nothing;
 
 -- name: DocPut :exec
-update search_docs set status = @status, text = @text, terms = @terms, event_time = now() where workspace_id = @workspace_id and doc = @doc;
+update search_docs set status = @status, text = @text, terms = @terms, type = @type, target = @target, target_terms = @target_terms, asks = @asks, dated = @dated,
+  conversation_id = sqlc.narg(conversation_id), event_time = coalesce(sqlc.narg(event_time), now())
+where workspace_id = @workspace_id and doc = @doc;
 
 -- name: StatsAdd :exec
 insert into lex_stats (workspace_id, docs) values (@workspace_id, @docs)
@@ -20,9 +22,9 @@ on conflict (workspace_id) do update set docs = lex_stats.docs + excluded.docs;
 -- name: TermsMove :exec
 -- One statement for those that rise and those that fall: every writer takes the
 -- rows in one order.
-insert into lex_terms (workspace_id, term, df)
-select @workspace_id, m.term, m.by from (select unnest(@terms::int[]) as term, unnest(@moves::int[]) as by) m order by m.term
-on conflict (workspace_id, term) do update set df = lex_terms.df + excluded.df;
+insert into lex_terms (workspace_id, term, df, speakers)
+select @workspace_id, m.term, m.by, m.names from (select unnest(@terms::int[]) as term, unnest(@moves::int[]) as by, unnest(@names::int[]) as names) m order by m.term
+on conflict (workspace_id, term) do update set df = lex_terms.df + excluded.df, speakers = lex_terms.speakers + excluded.speakers;
 
 -- name: PostingsPut :exec
 insert into lex_postings (workspace_id, term, doc, w)
@@ -60,3 +62,63 @@ order by named desc, score desc, doc;
 -- name: DocDrop :exec
 -- The vector follows by its reference.
 delete from search_docs where workspace_id = @workspace_id and doc = @doc;
+
+-- name: LastSitting :one
+-- Where the latest turn of a conversation stands, by the database's clock.
+select now()::timestamptz as now, coalesce(s.session, -1)::int as session, s.event_time
+from (select 1) one left join lateral (
+  select session, event_time from search_docs where workspace_id = @workspace_id and kind = 'turn' and owner_id = @conversation_id and seq < @seq order by seq desc limit 1
+) s on true;
+
+-- name: TurnDocsPut :many
+-- Many at once: one message, or a whole conversation. Terms and weights of all
+-- turns stand one after another, at holds the seq that each belongs to.
+with posting as materialized (
+  select unnest(@at::int[]) as seq, unnest(@terms::int[]) as term, unnest(@weights::real[]) as w
+), held as materialized (
+  select seq, array_agg(term order by term) as terms from posting group by seq
+), made as (
+  insert into search_docs (workspace_id, kind, owner_id, conversation_id, seq, session, status, text, terms, target, target_terms, asks, dated, event_time)
+  select @workspace_id, 'turn', @conversation_id, @conversation_id, d.seq, d.session, 'active', d.text,
+    coalesce(held.terms, '{}'), d.speaker, d.speaker_terms::int[], d.asks, d.dated, nullif(d.event_time, '')::timestamptz
+  from (select unnest(@seqs::int[]) as seq, unnest(@sessions::int[]) as session, unnest(@texts::text[]) as text, unnest(@speakers::text[]) as speaker,
+    unnest(@speaker_terms::text[]) as speaker_terms, unnest(@asks::boolean[]) as asks, unnest(@dated::boolean[]) as dated, unnest(@event_times::text[]) as event_time) d left join held on held.seq = d.seq
+  order by d.seq
+  returning doc, seq
+), posted as (
+  insert into lex_postings (workspace_id, term, doc, w)
+  select @workspace_id, p.term, made.doc, p.w from made join posting p using (seq)
+)
+select doc, seq from made order by seq;
+
+-- name: EmbeddingsPut :exec
+insert into embeddings (workspace_id, doc, space, v) select @workspace_id, unnest(@docs::bigint[]), @space, unnest(@vectors::halfvec[]);
+
+-- name: FindDocs :many
+-- Everything findable, ranked, and before it what the query names exactly: a
+-- skill, a memory's id, a turn by its conversation and place.
+select (n.doc is not null)::boolean as named, d.kind, d.owner_id, d.seq, d.text, d.type, d.target, d.event_time,
+  coalesce(r.score, 0)::float8 as score, coalesce(r.lexical, 0)::float8 as lexical, coalesce(r.covered, 0)::float8 as covered, coalesce(r.cosine, 0)::float8 as cosine,
+  coalesce(c.external_id, '')::text as conversation, coalesce(m.external_id, k.name, '')::text as name, coalesce(m.from_seq, d.seq)::int as from_seq, coalesce(m.to_seq, d.seq)::int as to_seq
+from cairn.find_docs(@workspace_id::bigint, @terms::int[], @query::halfvec, @space::smallint, @vector_share::float8, @min_cosine::float8,
+  @kinds::text[], @types::text[], @targets::text[], sqlc.narg(since)::timestamptz, sqlc.narg(until)::timestamptz, @within::text,
+  @year::int, @month::int, @day::int, @asks_when::boolean, @max_rows::int) r
+full join (
+  select e.doc from search_docs e join skills s on s.workspace_id = e.workspace_id and s.id = e.owner_id
+  where e.workspace_id = @workspace_id and e.kind = 'skill' and e.status = 'active' and e.seq = 0 and s.name = @skill_name::text
+  union all
+  select e.doc from memories s join search_docs e on e.workspace_id = s.workspace_id and e.kind = 'memory' and e.owner_id = s.id and e.seq = 0
+  where s.workspace_id = @workspace_id and s.external_id = @memory_id::text and e.status = 'active'
+  union all
+  select e.doc from conversations s join search_docs e on e.workspace_id = s.workspace_id and e.kind = 'turn' and e.owner_id = s.id and e.seq = @turn_seq::int
+  where s.workspace_id = @workspace_id and s.external_id = @turn_conversation::text
+) n on n.doc = r.doc
+join search_docs d on d.workspace_id = @workspace_id and d.doc = coalesce(r.doc, n.doc)
+left join conversations c on c.workspace_id = d.workspace_id and c.id = d.conversation_id
+left join memories m on d.kind = 'memory' and m.workspace_id = d.workspace_id and m.id = d.owner_id
+left join skills k on d.kind = 'skill' and k.workspace_id = d.workspace_id and k.id = d.owner_id
+where (cardinality(@kinds::text[]) = 0 or d.kind = any(@kinds::text[])) and (cardinality(@types::text[]) = 0 or d.type = any(@types::text[]))
+order by named desc, score desc, d.doc;
+
+-- name: VectorIndexStatement :one
+select cairn.vector_index_statement(@workspace_id::bigint, @space::smallint)::text;

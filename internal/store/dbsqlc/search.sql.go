@@ -28,36 +28,44 @@ func (q *Queries) DocDrop(ctx context.Context, arg DocDropParams) error {
 }
 
 const DocGet = `-- name: DocGet :one
-select doc, terms from search_docs where workspace_id = $1 and kind = $2 and owner_id = $3 for update
+select doc, terms, target_terms from search_docs where workspace_id = $1 and kind = $2 and owner_id = $3 and seq = $4 for update
 `
 
 type DocGetParams struct {
 	WorkspaceID int64
 	Kind        string
 	OwnerID     int64
+	Seq         int32
 }
 
 type DocGetRow struct {
-	Doc   int64
-	Terms []int32
+	Doc         int64
+	Terms       []int32
+	TargetTerms []int32
 }
 
 func (q *Queries) DocGet(ctx context.Context, arg DocGetParams) (DocGetRow, error) {
-	row := q.db.QueryRow(ctx, DocGet, arg.WorkspaceID, arg.Kind, arg.OwnerID)
+	row := q.db.QueryRow(ctx, DocGet,
+		arg.WorkspaceID,
+		arg.Kind,
+		arg.OwnerID,
+		arg.Seq,
+	)
 	var i DocGetRow
-	err := row.Scan(&i.Doc, &i.Terms)
+	err := row.Scan(&i.Doc, &i.Terms, &i.TargetTerms)
 	return i, err
 }
 
 const DocOpen = `-- name: DocOpen :execrows
-insert into search_docs (workspace_id, kind, owner_id, status, text, terms) values ($1, $2, $3, $4, '', '{}')
-on conflict (workspace_id, kind, owner_id) do nothing
+insert into search_docs (workspace_id, kind, owner_id, seq, status, text, terms) values ($1, $2, $3, $4, $5, '', '{}')
+on conflict (workspace_id, kind, owner_id, seq) do nothing
 `
 
 type DocOpenParams struct {
 	WorkspaceID int64
 	Kind        string
 	OwnerID     int64
+	Seq         int32
 	Status      string
 }
 
@@ -67,6 +75,7 @@ func (q *Queries) DocOpen(ctx context.Context, arg DocOpenParams) (int64, error)
 		arg.WorkspaceID,
 		arg.Kind,
 		arg.OwnerID,
+		arg.Seq,
 		arg.Status,
 	)
 	if err != nil {
@@ -76,15 +85,24 @@ func (q *Queries) DocOpen(ctx context.Context, arg DocOpenParams) (int64, error)
 }
 
 const DocPut = `-- name: DocPut :exec
-update search_docs set status = $1, text = $2, terms = $3, event_time = now() where workspace_id = $4 and doc = $5
+update search_docs set status = $1, text = $2, terms = $3, type = $4, target = $5, target_terms = $6, asks = $7, dated = $8,
+  conversation_id = $9, event_time = coalesce($10, now())
+where workspace_id = $11 and doc = $12
 `
 
 type DocPutParams struct {
-	Status      string
-	Text        string
-	Terms       []int32
-	WorkspaceID int64
-	Doc         int64
+	Status         string
+	Text           string
+	Terms          []int32
+	Type           string
+	Target         string
+	TargetTerms    []int32
+	Asks           bool
+	Dated          bool
+	ConversationID *int64
+	EventTime      *time.Time
+	WorkspaceID    int64
+	Doc            int64
 }
 
 func (q *Queries) DocPut(ctx context.Context, arg DocPutParams) error {
@@ -92,6 +110,13 @@ func (q *Queries) DocPut(ctx context.Context, arg DocPutParams) error {
 		arg.Status,
 		arg.Text,
 		arg.Terms,
+		arg.Type,
+		arg.Target,
+		arg.TargetTerms,
+		arg.Asks,
+		arg.Dated,
+		arg.ConversationID,
+		arg.EventTime,
 		arg.WorkspaceID,
 		arg.Doc,
 	)
@@ -150,6 +175,183 @@ func (q *Queries) EmbeddingPut(ctx context.Context, arg EmbeddingPutParams) erro
 		arg.V,
 	)
 	return err
+}
+
+const EmbeddingsPut = `-- name: EmbeddingsPut :exec
+insert into embeddings (workspace_id, doc, space, v) select $1, unnest($2::bigint[]), $3, unnest($4::halfvec[])
+`
+
+type EmbeddingsPutParams struct {
+	WorkspaceID int64
+	Docs        []int64
+	Space       int16
+	Vectors     []pgvector.HalfVector
+}
+
+func (q *Queries) EmbeddingsPut(ctx context.Context, arg EmbeddingsPutParams) error {
+	_, err := q.db.Exec(ctx, EmbeddingsPut,
+		arg.WorkspaceID,
+		arg.Docs,
+		arg.Space,
+		arg.Vectors,
+	)
+	return err
+}
+
+const FindDocs = `-- name: FindDocs :many
+select (n.doc is not null)::boolean as named, d.kind, d.owner_id, d.seq, d.text, d.type, d.target, d.event_time,
+  coalesce(r.score, 0)::float8 as score, coalesce(r.lexical, 0)::float8 as lexical, coalesce(r.covered, 0)::float8 as covered, coalesce(r.cosine, 0)::float8 as cosine,
+  coalesce(c.external_id, '')::text as conversation, coalesce(m.external_id, k.name, '')::text as name, coalesce(m.from_seq, d.seq)::int as from_seq, coalesce(m.to_seq, d.seq)::int as to_seq
+from cairn.find_docs($1::bigint, $2::int[], $3::halfvec, $4::smallint, $5::float8, $6::float8,
+  $7::text[], $8::text[], $9::text[], $10::timestamptz, $11::timestamptz, $12::text,
+  $13::int, $14::int, $15::int, $16::boolean, $17::int) r
+full join (
+  select e.doc from search_docs e join skills s on s.workspace_id = e.workspace_id and s.id = e.owner_id
+  where e.workspace_id = $1 and e.kind = 'skill' and e.status = 'active' and e.seq = 0 and s.name = $18::text
+  union all
+  select e.doc from memories s join search_docs e on e.workspace_id = s.workspace_id and e.kind = 'memory' and e.owner_id = s.id and e.seq = 0
+  where s.workspace_id = $1 and s.external_id = $19::text and e.status = 'active'
+  union all
+  select e.doc from conversations s join search_docs e on e.workspace_id = s.workspace_id and e.kind = 'turn' and e.owner_id = s.id and e.seq = $20::int
+  where s.workspace_id = $1 and s.external_id = $21::text
+) n on n.doc = r.doc
+join search_docs d on d.workspace_id = $1 and d.doc = coalesce(r.doc, n.doc)
+left join conversations c on c.workspace_id = d.workspace_id and c.id = d.conversation_id
+left join memories m on d.kind = 'memory' and m.workspace_id = d.workspace_id and m.id = d.owner_id
+left join skills k on d.kind = 'skill' and k.workspace_id = d.workspace_id and k.id = d.owner_id
+where (cardinality($7::text[]) = 0 or d.kind = any($7::text[])) and (cardinality($8::text[]) = 0 or d.type = any($8::text[]))
+order by named desc, score desc, d.doc
+`
+
+type FindDocsParams struct {
+	WorkspaceID      int64
+	Terms            []int32
+	Query            pgvector.HalfVector
+	Space            int16
+	VectorShare      float64
+	MinCosine        float64
+	Kinds            []string
+	Types            []string
+	Targets          []string
+	Since            *time.Time
+	Until            *time.Time
+	Within           string
+	Year             int32
+	Month            int32
+	Day              int32
+	AsksWhen         bool
+	MaxRows          int32
+	SkillName        string
+	MemoryID         string
+	TurnSeq          int32
+	TurnConversation string
+}
+
+type FindDocsRow struct {
+	Named        bool
+	Kind         string
+	OwnerID      int64
+	Seq          int32
+	Text         string
+	Type         string
+	Target       string
+	EventTime    *time.Time
+	Score        float64
+	Lexical      float64
+	Covered      float64
+	Cosine       float64
+	Conversation string
+	Name         string
+	FromSeq      int32
+	ToSeq        int32
+}
+
+// Everything findable, ranked, and before it what the query names exactly: a
+// skill, a memory's id, a turn by its conversation and place.
+func (q *Queries) FindDocs(ctx context.Context, arg FindDocsParams) ([]FindDocsRow, error) {
+	rows, err := q.db.Query(ctx, FindDocs,
+		arg.WorkspaceID,
+		arg.Terms,
+		arg.Query,
+		arg.Space,
+		arg.VectorShare,
+		arg.MinCosine,
+		arg.Kinds,
+		arg.Types,
+		arg.Targets,
+		arg.Since,
+		arg.Until,
+		arg.Within,
+		arg.Year,
+		arg.Month,
+		arg.Day,
+		arg.AsksWhen,
+		arg.MaxRows,
+		arg.SkillName,
+		arg.MemoryID,
+		arg.TurnSeq,
+		arg.TurnConversation,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []FindDocsRow
+	for rows.Next() {
+		var i FindDocsRow
+		if err := rows.Scan(
+			&i.Named,
+			&i.Kind,
+			&i.OwnerID,
+			&i.Seq,
+			&i.Text,
+			&i.Type,
+			&i.Target,
+			&i.EventTime,
+			&i.Score,
+			&i.Lexical,
+			&i.Covered,
+			&i.Cosine,
+			&i.Conversation,
+			&i.Name,
+			&i.FromSeq,
+			&i.ToSeq,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const LastSitting = `-- name: LastSitting :one
+select now()::timestamptz as now, coalesce(s.session, -1)::int as session, s.event_time
+from (select 1) one left join lateral (
+  select session, event_time from search_docs where workspace_id = $1 and kind = 'turn' and owner_id = $2 and seq < $3 order by seq desc limit 1
+) s on true
+`
+
+type LastSittingParams struct {
+	WorkspaceID    int64
+	ConversationID int64
+	Seq            int32
+}
+
+type LastSittingRow struct {
+	Now       time.Time
+	Session   int32
+	EventTime *time.Time
+}
+
+// Where the latest turn of a conversation stands, by the database's clock.
+func (q *Queries) LastSitting(ctx context.Context, arg LastSittingParams) (LastSittingRow, error) {
+	row := q.db.QueryRow(ctx, LastSitting, arg.WorkspaceID, arg.ConversationID, arg.Seq)
+	var i LastSittingRow
+	err := row.Scan(&i.Now, &i.Session, &i.EventTime)
+	return i, err
 }
 
 const PostingsDrop = `-- name: PostingsDrop :exec
@@ -368,20 +570,119 @@ func (q *Queries) StatsAdd(ctx context.Context, arg StatsAddParams) error {
 }
 
 const TermsMove = `-- name: TermsMove :exec
-insert into lex_terms (workspace_id, term, df)
-select $1, m.term, m.by from (select unnest($2::int[]) as term, unnest($3::int[]) as by) m order by m.term
-on conflict (workspace_id, term) do update set df = lex_terms.df + excluded.df
+insert into lex_terms (workspace_id, term, df, speakers)
+select $1, m.term, m.by, m.names from (select unnest($2::int[]) as term, unnest($3::int[]) as by, unnest($4::int[]) as names) m order by m.term
+on conflict (workspace_id, term) do update set df = lex_terms.df + excluded.df, speakers = lex_terms.speakers + excluded.speakers
 `
 
 type TermsMoveParams struct {
 	WorkspaceID int64
 	Terms       []int32
 	Moves       []int32
+	Names       []int32
 }
 
 // One statement for those that rise and those that fall: every writer takes the
 // rows in one order.
 func (q *Queries) TermsMove(ctx context.Context, arg TermsMoveParams) error {
-	_, err := q.db.Exec(ctx, TermsMove, arg.WorkspaceID, arg.Terms, arg.Moves)
+	_, err := q.db.Exec(ctx, TermsMove,
+		arg.WorkspaceID,
+		arg.Terms,
+		arg.Moves,
+		arg.Names,
+	)
 	return err
+}
+
+const TurnDocsPut = `-- name: TurnDocsPut :many
+with posting as materialized (
+  select unnest($1::int[]) as seq, unnest($2::int[]) as term, unnest($3::real[]) as w
+), held as materialized (
+  select seq, array_agg(term order by term) as terms from posting group by seq
+), made as (
+  insert into search_docs (workspace_id, kind, owner_id, conversation_id, seq, session, status, text, terms, target, target_terms, asks, dated, event_time)
+  select $4, 'turn', $5, $5, d.seq, d.session, 'active', d.text,
+    coalesce(held.terms, '{}'), d.speaker, d.speaker_terms::int[], d.asks, d.dated, nullif(d.event_time, '')::timestamptz
+  from (select unnest($6::int[]) as seq, unnest($7::int[]) as session, unnest($8::text[]) as text, unnest($9::text[]) as speaker,
+    unnest($10::text[]) as speaker_terms, unnest($11::boolean[]) as asks, unnest($12::boolean[]) as dated, unnest($13::text[]) as event_time) d left join held on held.seq = d.seq
+  order by d.seq
+  returning doc, seq
+), posted as (
+  insert into lex_postings (workspace_id, term, doc, w)
+  select $4, p.term, made.doc, p.w from made join posting p using (seq)
+)
+select doc, seq from made order by seq
+`
+
+type TurnDocsPutParams struct {
+	At             []int32
+	Terms          []int32
+	Weights        []float32
+	WorkspaceID    int64
+	ConversationID int64
+	Seqs           []int32
+	Sessions       []int32
+	Texts          []string
+	Speakers       []string
+	SpeakerTerms   []string
+	Asks           []bool
+	Dated          []bool
+	EventTimes     []string
+}
+
+type TurnDocsPutRow struct {
+	Doc int64
+	Seq int32
+}
+
+// Many at once: one message, or a whole conversation. Terms and weights of all
+// turns stand one after another, at holds the seq that each belongs to.
+func (q *Queries) TurnDocsPut(ctx context.Context, arg TurnDocsPutParams) ([]TurnDocsPutRow, error) {
+	rows, err := q.db.Query(ctx, TurnDocsPut,
+		arg.At,
+		arg.Terms,
+		arg.Weights,
+		arg.WorkspaceID,
+		arg.ConversationID,
+		arg.Seqs,
+		arg.Sessions,
+		arg.Texts,
+		arg.Speakers,
+		arg.SpeakerTerms,
+		arg.Asks,
+		arg.Dated,
+		arg.EventTimes,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []TurnDocsPutRow
+	for rows.Next() {
+		var i TurnDocsPutRow
+		if err := rows.Scan(&i.Doc, &i.Seq); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const VectorIndexStatement = `-- name: VectorIndexStatement :one
+select cairn.vector_index_statement($1::bigint, $2::smallint)::text
+`
+
+type VectorIndexStatementParams struct {
+	WorkspaceID int64
+	Space       int16
+}
+
+func (q *Queries) VectorIndexStatement(ctx context.Context, arg VectorIndexStatementParams) (string, error) {
+	row := q.db.QueryRow(ctx, VectorIndexStatement, arg.WorkspaceID, arg.Space)
+	var column_1 string
+	err := row.Scan(&column_1)
+	return column_1, err
 }
