@@ -165,8 +165,8 @@ func TestFindFilters(t *testing.T) {
 func TestTheDayThatIsNamedComesFirst(t *testing.T) {
 	t.Parallel()
 	k := openTalk(t)
-	k.say(k.a, "may", spring, "Ann: I ran ten miles along the river.")
-	k.say(k.a, "june", spring.AddDate(0, 1, 3), "Ann: I ran ten miles along the river.")
+	k.say(k.a, "may", spring, "Ann: My run along the river went well.")
+	k.say(k.a, "june", spring.AddDate(0, 1, 3), "Ann: My run along the river went well.")
 	for query, want := range map[string]string{"what did Ann run on 8 May 2023": "may#0", "what did Ann run on 11 June": "june#0", "what did Ann run in June 2023": "june#0"} {
 		if got := k.find(k.a, search.Request{Query: query}); len(got) == 0 || got[0] != want {
 			t.Errorf("%q: %v, want %s first", query, got, want)
