@@ -26,6 +26,7 @@ type Doc struct {
 	Gone    bool      // the owner is not to be found any more; only Kind, Owner and Seq count
 
 	Seq          int        // of a turn, in the conversation that owns it; 0 of all others
+	Session      int        // of a turn: the Seq that its sitting began with
 	Type, Target string     // of a memory; of a turn, Target is who speaks
 	TargetTerms  []int32    // the words of Target
 	Asks, Dated  bool       // ends with a question; has words of time

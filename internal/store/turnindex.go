@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	pgvector "github.com/pgvector/pgvector-go"
-
 	"cairn/internal/search"
 	"cairn/internal/store/dbsqlc"
 	"cairn/internal/transcript"
@@ -43,8 +41,7 @@ func (q Queries) indexTurns(ctx context.Context, conversation int64, seq int, ms
 	if err != nil {
 		return classify("read the last sitting", err)
 	}
-	p := dbsqlc.TurnDocsPutParams{WorkspaceID: q.ws, ConversationID: conversation}
-	moves, session, before := termMoves{}, int(last.Session), last.EventTime
+	session, before, docs := int(last.Session), last.EventTime, []search.Doc{}
 	for i, m := range ms {
 		text := transcript.Clip(strings.TrimSpace(storable(m.Content)), indexedRunes)
 		if text == "" || m.Role != transcript.User && m.Role != transcript.Assistant {
@@ -61,61 +58,35 @@ func (q Queries) indexTurns(ctx context.Context, conversation int64, seq int, ms
 			before = &at
 		}
 		d := search.NewDoc(search.KindTurn, conversation, "active", text).About(storable(m.Name))
-		addTurn(&p, d, seq+i, session, at)
-		moves.documents(d.Terms, 1)
-		moves.speakers(d.TargetTerms, 1)
+		d.Seq, d.Session, d.Conversation = seq+i, session, &conversation
+		if !at.IsZero() {
+			d.EventTime = &at
+		}
+		docs = append(docs, d)
 	}
-	if len(p.Seqs) == 0 {
-		return nil
-	}
-	return q.putTurnDocs(ctx, p, moves)
-}
-
-func addTurn(p *dbsqlc.TurnDocsPutParams, d search.Doc, seq, session int, at time.Time) {
-	when := "" // null
-	if !at.IsZero() {
-		when = at.Format(time.RFC3339Nano)
-	}
-	p.Seqs, p.Sessions, p.Texts, p.EventTimes = append(p.Seqs, int32(seq)), append(p.Sessions, int32(session)), append(p.Texts, d.Text), append(p.EventTimes, when)
-	p.Asks, p.Dated = append(p.Asks, d.Asks), append(p.Dated, d.Dated)
-	p.Speakers, p.SpeakerTerms = append(p.Speakers, d.Target), append(p.SpeakerTerms, arrayLiteral(d.TargetTerms))
-	for i, t := range d.Terms {
-		p.At, p.Terms, p.Weights = append(p.At, int32(seq)), append(p.Terms, t), append(p.Weights, d.Weights[i])
-	}
-}
-
-// putTurnDocs moves the counts that writers share first, the workspace's before
-// the terms', as IndexAll does.
-func (q Queries) putTurnDocs(ctx context.Context, p dbsqlc.TurnDocsPutParams, moves termMoves) error {
-	if err := q.q.StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: int32(len(p.Seqs))}); err != nil {
-		return classify("count the documents", err)
-	}
-	if err := q.moveTerms(ctx, moves); err != nil {
+	if q.vectors == nil {
+		_, err := q.IndexNew(ctx, docs)
 		return err
 	}
-	made, err := q.q.TurnDocsPut(ctx, p)
-	if err != nil || q.vectors == nil {
-		return classify("index the turns", err)
-	}
-	docs := make([]int64, len(made))
-	for i, r := range made {
-		docs[i] = r.Doc
+	return q.indexEmbedded(ctx, docs)
+}
+
+// indexEmbedded indexes what was said and gives it its vectors, or owes them.
+func (q Queries) indexEmbedded(ctx context.Context, docs []search.Doc) error {
+	ids, err := q.IndexNew(ctx, docs)
+	if err != nil || len(ids) == 0 {
+		return err
 	}
 	if q.vectors.inline == nil {
-		return classify("owe the turns their vectors", q.q.OutboxPutEmbeds(ctx, dbsqlc.OutboxPutEmbedsParams{WorkspaceID: q.ws, Docs: docs}))
+		return classify("owe the turns their vectors", q.q.OutboxPutEmbeds(ctx, dbsqlc.OutboxPutEmbedsParams{WorkspaceID: q.ws, Docs: ids}))
 	}
-	vectors, err := q.vectors.inline.Embed(ctx, p.Texts) // in the order of seq, as made is
+	texts := make([]string, len(docs))
+	for i, d := range docs {
+		texts[i] = d.Text
+	}
+	vectors, err := q.vectors.inline.Embed(ctx, texts)
 	if err != nil {
 		return fmt.Errorf("embed the turns: %w", err)
 	}
-	halves := make([]pgvector.HalfVector, len(vectors))
-	for i, v := range vectors {
-		halves[i] = pgvector.NewHalfVector(v)
-	}
-	return classify("store the turns' vectors", q.q.EmbeddingsPut(ctx, dbsqlc.EmbeddingsPutParams{WorkspaceID: q.ws, Space: q.vectors.space, Docs: docs, Vectors: halves}))
-}
-
-// arrayLiteral writes an array inside of an array: those of SQL are rectangular.
-func arrayLiteral(terms []int32) string {
-	return "{" + strings.Trim(strings.ReplaceAll(fmt.Sprint(terms), " ", ","), "[]") + "}"
+	return q.PutEmbeddings(ctx, ids, q.vectors.space, vectors)
 }

@@ -70,26 +70,30 @@ from (select 1) one left join lateral (
   select session, event_time from search_docs where workspace_id = @workspace_id and kind = 'turn' and owner_id = @conversation_id and seq < @seq order by seq desc limit 1
 ) s on true;
 
--- name: TurnDocsPut :many
--- Many at once: one message, or a whole conversation. Terms and weights of all
--- turns stand one after another, at holds the seq that each belongs to.
+-- name: DocsPut :many
+-- New documents, many at once. Terms and weights of all of them stand one after
+-- another; at holds the number, from 0, of the document that each belongs to.
 with posting as materialized (
-  select unnest(@at::int[]) as seq, unnest(@terms::int[]) as term, unnest(@weights::real[]) as w
+  select unnest(@at::int[]) as at, unnest(@terms::int[]) as term, unnest(@weights::real[]) as w
 ), held as materialized (
-  select seq, array_agg(term order by term) as terms from posting group by seq
+  select at, array_agg(term order by term) as terms from posting group by at
+), given as materialized (
+  select row_number() over () - 1 as at, d.* from (select unnest(@kinds::text[]) as kind, unnest(@owners::bigint[]) as owner_id, unnest(@seqs::int[]) as seq, unnest(@conversations::bigint[]) as conversation_id,
+    unnest(@sessions::int[]) as session, unnest(@texts::text[]) as text, unnest(@types::text[]) as type, unnest(@targets::text[]) as target, unnest(@target_terms::text[]) as target_terms,
+    unnest(@asks::boolean[]) as asks, unnest(@dated::boolean[]) as dated, unnest(@event_times::text[]) as event_time) d
 ), made as (
-  insert into search_docs (workspace_id, kind, owner_id, conversation_id, seq, session, status, text, terms, target, target_terms, asks, dated, event_time)
-  select @workspace_id, 'turn', @conversation_id, @conversation_id, d.seq, d.session, 'active', d.text,
-    coalesce(held.terms, '{}'), d.speaker, d.speaker_terms::int[], d.asks, d.dated, nullif(d.event_time, '')::timestamptz
-  from (select unnest(@seqs::int[]) as seq, unnest(@sessions::int[]) as session, unnest(@texts::text[]) as text, unnest(@speakers::text[]) as speaker,
-    unnest(@speaker_terms::text[]) as speaker_terms, unnest(@asks::boolean[]) as asks, unnest(@dated::boolean[]) as dated, unnest(@event_times::text[]) as event_time) d left join held on held.seq = d.seq
-  order by d.seq
-  returning doc, seq
+  insert into search_docs (workspace_id, kind, owner_id, seq, conversation_id, session, status, text, terms, type, target, target_terms, asks, dated, event_time)
+  select @workspace_id, d.kind, d.owner_id, d.seq, nullif(d.conversation_id, 0), d.session, 'active', d.text, coalesce(held.terms, '{}'), d.type, d.target, d.target_terms::int[],
+    d.asks, d.dated, nullif(d.event_time, '')::timestamptz
+  from given d left join held on held.at = d.at order by d.at
+  returning doc, kind, owner_id, seq
+), placed as materialized (
+  select made.doc, given.at from made join given using (kind, owner_id, seq)
 ), posted as (
   insert into lex_postings (workspace_id, term, doc, w)
-  select @workspace_id, p.term, made.doc, p.w from made join posting p using (seq)
+  select @workspace_id, p.term, placed.doc, p.w from placed join posting p using (at) order by p.term, placed.doc
 )
-select doc, seq from made order by seq;
+select doc from placed order by at;
 
 -- name: EmbeddingsPut :exec
 insert into embeddings (workspace_id, doc, space, v) select @workspace_id, unnest(@docs::bigint[]), @space, unnest(@vectors::halfvec[]);
@@ -122,3 +126,7 @@ order by named desc, score desc, d.doc;
 
 -- name: VectorIndexStatement :one
 select cairn.vector_index_statement(@workspace_id::bigint, @space::smallint)::text;
+
+-- name: NearestBare :many
+-- Nothing but the exact distance: what searches are measured against.
+select doc, (v <=> @query::halfvec)::float8 as distance from embeddings where workspace_id = @workspace_id and space = @space order by (v <=> @query::halfvec) + 0 limit @max_rows;

@@ -140,6 +140,88 @@ func (q *Queries) DocText(ctx context.Context, arg DocTextParams) (string, error
 	return text, err
 }
 
+const DocsPut = `-- name: DocsPut :many
+with posting as materialized (
+  select unnest($1::int[]) as at, unnest($2::int[]) as term, unnest($3::real[]) as w
+), held as materialized (
+  select at, array_agg(term order by term) as terms from posting group by at
+), given as materialized (
+  select row_number() over () - 1 as at, d.kind, d.owner_id, d.seq, d.conversation_id, d.session, d.text, d.type, d.target, d.target_terms, d.asks, d.dated, d.event_time from (select unnest($4::text[]) as kind, unnest($5::bigint[]) as owner_id, unnest($6::int[]) as seq, unnest($7::bigint[]) as conversation_id,
+    unnest($8::int[]) as session, unnest($9::text[]) as text, unnest($10::text[]) as type, unnest($11::text[]) as target, unnest($12::text[]) as target_terms,
+    unnest($13::boolean[]) as asks, unnest($14::boolean[]) as dated, unnest($15::text[]) as event_time) d
+), made as (
+  insert into search_docs (workspace_id, kind, owner_id, seq, conversation_id, session, status, text, terms, type, target, target_terms, asks, dated, event_time)
+  select $16, d.kind, d.owner_id, d.seq, nullif(d.conversation_id, 0), d.session, 'active', d.text, coalesce(held.terms, '{}'), d.type, d.target, d.target_terms::int[],
+    d.asks, d.dated, nullif(d.event_time, '')::timestamptz
+  from given d left join held on held.at = d.at order by d.at
+  returning doc, kind, owner_id, seq
+), placed as materialized (
+  select made.doc, given.at from made join given using (kind, owner_id, seq)
+), posted as (
+  insert into lex_postings (workspace_id, term, doc, w)
+  select $16, p.term, placed.doc, p.w from placed join posting p using (at) order by p.term, placed.doc
+)
+select doc from placed order by at
+`
+
+type DocsPutParams struct {
+	At            []int32
+	Terms         []int32
+	Weights       []float32
+	Kinds         []string
+	Owners        []int64
+	Seqs          []int32
+	Conversations []int64
+	Sessions      []int32
+	Texts         []string
+	Types         []string
+	Targets       []string
+	TargetTerms   []string
+	Asks          []bool
+	Dated         []bool
+	EventTimes    []string
+	WorkspaceID   int64
+}
+
+// New documents, many at once. Terms and weights of all of them stand one after
+// another; at holds the number, from 0, of the document that each belongs to.
+func (q *Queries) DocsPut(ctx context.Context, arg DocsPutParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, DocsPut,
+		arg.At,
+		arg.Terms,
+		arg.Weights,
+		arg.Kinds,
+		arg.Owners,
+		arg.Seqs,
+		arg.Conversations,
+		arg.Sessions,
+		arg.Texts,
+		arg.Types,
+		arg.Targets,
+		arg.TargetTerms,
+		arg.Asks,
+		arg.Dated,
+		arg.EventTimes,
+		arg.WorkspaceID,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var doc int64
+		if err := rows.Scan(&doc); err != nil {
+			return nil, err
+		}
+		items = append(items, doc)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const EmbeddingDrop = `-- name: EmbeddingDrop :exec
 delete from embeddings where workspace_id = $1 and doc = $2 and space = $3
 `
@@ -352,6 +434,48 @@ func (q *Queries) LastSitting(ctx context.Context, arg LastSittingParams) (LastS
 	var i LastSittingRow
 	err := row.Scan(&i.Now, &i.Session, &i.EventTime)
 	return i, err
+}
+
+const NearestBare = `-- name: NearestBare :many
+select doc, (v <=> $1::halfvec)::float8 as distance from embeddings where workspace_id = $2 and space = $3 order by (v <=> $1::halfvec) + 0 limit $4
+`
+
+type NearestBareParams struct {
+	Query       pgvector.HalfVector
+	WorkspaceID int64
+	Space       int16
+	MaxRows     int32
+}
+
+type NearestBareRow struct {
+	Doc      int64
+	Distance float64
+}
+
+// Nothing but the exact distance: what searches are measured against.
+func (q *Queries) NearestBare(ctx context.Context, arg NearestBareParams) ([]NearestBareRow, error) {
+	rows, err := q.db.Query(ctx, NearestBare,
+		arg.Query,
+		arg.WorkspaceID,
+		arg.Space,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []NearestBareRow
+	for rows.Next() {
+		var i NearestBareRow
+		if err := rows.Scan(&i.Doc, &i.Distance); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const PostingsDrop = `-- name: PostingsDrop :exec
@@ -592,83 +716,6 @@ func (q *Queries) TermsMove(ctx context.Context, arg TermsMoveParams) error {
 		arg.Names,
 	)
 	return err
-}
-
-const TurnDocsPut = `-- name: TurnDocsPut :many
-with posting as materialized (
-  select unnest($1::int[]) as seq, unnest($2::int[]) as term, unnest($3::real[]) as w
-), held as materialized (
-  select seq, array_agg(term order by term) as terms from posting group by seq
-), made as (
-  insert into search_docs (workspace_id, kind, owner_id, conversation_id, seq, session, status, text, terms, target, target_terms, asks, dated, event_time)
-  select $4, 'turn', $5, $5, d.seq, d.session, 'active', d.text,
-    coalesce(held.terms, '{}'), d.speaker, d.speaker_terms::int[], d.asks, d.dated, nullif(d.event_time, '')::timestamptz
-  from (select unnest($6::int[]) as seq, unnest($7::int[]) as session, unnest($8::text[]) as text, unnest($9::text[]) as speaker,
-    unnest($10::text[]) as speaker_terms, unnest($11::boolean[]) as asks, unnest($12::boolean[]) as dated, unnest($13::text[]) as event_time) d left join held on held.seq = d.seq
-  order by d.seq
-  returning doc, seq
-), posted as (
-  insert into lex_postings (workspace_id, term, doc, w)
-  select $4, p.term, made.doc, p.w from made join posting p using (seq)
-)
-select doc, seq from made order by seq
-`
-
-type TurnDocsPutParams struct {
-	At             []int32
-	Terms          []int32
-	Weights        []float32
-	WorkspaceID    int64
-	ConversationID int64
-	Seqs           []int32
-	Sessions       []int32
-	Texts          []string
-	Speakers       []string
-	SpeakerTerms   []string
-	Asks           []bool
-	Dated          []bool
-	EventTimes     []string
-}
-
-type TurnDocsPutRow struct {
-	Doc int64
-	Seq int32
-}
-
-// Many at once: one message, or a whole conversation. Terms and weights of all
-// turns stand one after another, at holds the seq that each belongs to.
-func (q *Queries) TurnDocsPut(ctx context.Context, arg TurnDocsPutParams) ([]TurnDocsPutRow, error) {
-	rows, err := q.db.Query(ctx, TurnDocsPut,
-		arg.At,
-		arg.Terms,
-		arg.Weights,
-		arg.WorkspaceID,
-		arg.ConversationID,
-		arg.Seqs,
-		arg.Sessions,
-		arg.Texts,
-		arg.Speakers,
-		arg.SpeakerTerms,
-		arg.Asks,
-		arg.Dated,
-		arg.EventTimes,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []TurnDocsPutRow
-	for rows.Next() {
-		var i TurnDocsPutRow
-		if err := rows.Scan(&i.Doc, &i.Seq); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const VectorIndexStatement = `-- name: VectorIndexStatement :one
