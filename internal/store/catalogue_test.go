@@ -35,6 +35,7 @@ var reviewedPolicies = []string{
 // reviewedFunctions are all of schema cairn: name, security, search_path.
 var reviewedFunctions = []string{
 	"enter invoker search_path=cairn, pg_catalog, pg_temp",
+	"find invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;jit=off",
 	"find_docs invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;enable_nestloop=off;enable_mergejoin=off;jit=off",
 	"open_space definer search_path=cairn, public, pg_catalog, pg_temp",
 	"open_workspace definer search_path=cairn, pg_catalog, pg_temp",

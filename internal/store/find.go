@@ -26,8 +26,11 @@ func (s searchIndex) Find(ctx context.Context, ws int64, in search.Probe) (out [
 }
 
 func resultOf(r dbsqlc.FindDocsRow) search.Result {
-	out := search.Result{Kind: r.Kind, ID: r.Name, Text: r.Text, Score: r.Score, Cosine: r.Cosine, Exact: r.Named, Type: r.Type, Target: r.Target, EventTime: r.EventTime,
+	out := search.Result{Kind: r.Kind, ID: r.Name, Text: r.Text, Score: r.Score, Cosine: r.Cosine, Exact: r.Named, Type: r.Type, Target: r.Target,
 		Conversation: r.Conversation, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq)}
+	if r.Timed {
+		out.EventTime = &r.EventTime
+	}
 	if r.Kind == search.KindTurn {
 		out.ID = search.TurnID(r.Conversation, int(r.Seq))
 	}

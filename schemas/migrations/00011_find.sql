@@ -72,15 +72,15 @@ begin
       where e.workspace_id = ws and e.space = query_space and s.workspace_id = ws and s.status = 'active'
         and (cardinality(kinds) = 0 or s.kind = any(kinds)) and (cardinality(types) = 0 or s.type = any(types)) and (cardinality(targets) = 0 or s.target = any(targets))
         and (since is null or s.event_time >= since) and (until is null or s.event_time < until) and (within = '' or s.conversation_id = conversation)
-      order by (e.v <=> query_vector) + 0 limit 100) o;
+      order by (e.v <=> query_vector) + 0 limit 60) o;
   elsif coalesce((select i.indisvalid from pg_index i where i.indexrelid = to_regclass(cairn.vector_index(ws, query_space))), false) then
     perform set_config('hnsw.ef_search', '200', true), set_config('hnsw.iterative_scan', 'relaxed_order', true);
     execute format('select array_agg(o.doc order by o.dist, o.doc), array_agg(o.dist order by o.dist, o.doc) from (
-      select e.doc, e.v::halfvec(%1$s) <=> $1 as dist from embeddings e where e.workspace_id = %2$s and e.space = %3$s order by e.v::halfvec(%1$s) <=> $1 limit 100) o',
+      select e.doc, e.v::halfvec(%1$s) <=> $1 as dist from embeddings e where e.workspace_id = %2$s and e.space = %3$s order by e.v::halfvec(%1$s) <=> $1 limit 60) o',
       (select dims from embedding_spaces where id = query_space), ws, query_space) into nearest, distances using query_vector;
   else                                                  -- the zero keeps the order from every index: this is exact
     select array_agg(o.doc order by o.dist, o.doc), array_agg(o.dist order by o.dist, o.doc) into nearest, distances from (
-      select e.doc, e.v <=> query_vector as dist from embeddings e where e.workspace_id = ws and e.space = query_space order by (e.v <=> query_vector) + 0 limit 100) o;
+      select e.doc, e.v <=> query_vector as dist from embeddings e where e.workspace_id = ws and e.space = query_space order by (e.v <=> query_vector) + 0 limit 60) o;
   end if;
   return query
 with n as materialized (
@@ -103,7 +103,7 @@ with n as materialized (
     select s.doc from search_docs s where s.workspace_id = ws and s.doc = any(array(select doc from a)) and s.status = 'active'
       and (cardinality(kinds) = 0 or s.kind = any(kinds)) and (cardinality(types) = 0 or s.type = any(types)) and (cardinality(targets) = 0 or s.target = any(targets))
       and (since is null or s.event_time >= since) and (until is null or s.event_time < until) and (within = '' or s.conversation_id = conversation))
-  order by a.s desc, a.doc limit 200
+  order by a.s desc, a.doc limit 120
 ), d as materialized (
   select o.doc, 1 - o.dist as cosine, o.r from unnest(nearest, distances) with ordinality o(doc, dist, r)
 ), c as materialized (
@@ -153,6 +153,36 @@ where (s.best >= 0.15 * said.s or s.discussed >= 0.3 * said.s or s.closest >= mi
   and (cardinality(kinds) = 0 or s.kind = any(kinds)) and (cardinality(types) = 0 or s.type = any(types)) and (cardinality(targets) = 0 or s.target = any(targets))
   and (since is null or s.event_time >= since) and (until is null or s.event_time < until) and (within = '' or s.conversation_id = conversation)
 order by score desc, s.doc limit max_rows;
+end $find$;
+-- +goose StatementEnd
+
+-- find is find_docs with what is shown of each document, and before them what the
+-- query names exactly: a skill, a memory's id, a turn by its conversation and place.
+-- +goose StatementBegin
+create function cairn.find(ws bigint, query_terms int[], query_vector halfvec, query_space smallint, vector_share float8, min_cosine float8,
+  kinds text[], types text[], targets text[], since timestamptz, until timestamptz, within text,
+  query_year int, query_month int, query_day int, asks_when boolean, max_rows int, skill_name text, memory_id text, turn_conversation text, turn_seq int)
+returns table (named boolean, kind text, owner_id bigint, seq int, text text, type text, target text, event_time timestamptz, score float8, lexical float8, covered float8, cosine float8,
+  conversation text, name text, from_seq int, to_seq int)
+language plpgsql stable security invoker rows 20 set search_path = cairn, public, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off as $find$
+#variable_conflict use_column
+begin
+  return query
+  select n.doc is not null as named, d.kind, d.owner_id, d.seq, d.text, d.type, d.target, d.event_time, coalesce(r.score, 0), coalesce(r.lexical, 0), coalesce(r.covered, 0), coalesce(r.cosine, 0),
+    coalesce((select c.external_id from conversations c where c.workspace_id = ws and c.id = d.conversation_id), ''),
+    coalesce(m.external_id, (select k.name from skills k where d.kind = 'skill' and k.workspace_id = ws and k.id = d.owner_id), ''),
+    coalesce(m.from_seq, d.seq), coalesce(m.to_seq, d.seq)
+  from cairn.find_docs(ws, query_terms, query_vector, query_space, vector_share, min_cosine, kinds, types, targets, since, until, within, query_year, query_month, query_day, asks_when, max_rows) r
+  full join (
+    select (select e.doc from search_docs e where e.workspace_id = ws and e.kind = 'skill' and e.owner_id = s.id and e.seq = 0 and e.status = 'active') as doc from skills s where s.workspace_id = ws and s.name = skill_name
+    union all
+    select (select e.doc from search_docs e where e.workspace_id = ws and e.kind = 'memory' and e.owner_id = s.id and e.seq = 0 and e.status = 'active') from memories s where s.workspace_id = ws and s.external_id = memory_id
+    union all
+    select (select e.doc from search_docs e where e.workspace_id = ws and e.kind = 'turn' and e.owner_id = s.id and e.seq = turn_seq) from conversations s where s.workspace_id = ws and s.external_id = turn_conversation
+  ) n on n.doc = r.doc
+  cross join lateral (select * from search_docs o where o.workspace_id = ws and o.doc = coalesce(r.doc, n.doc) limit 1) d
+  left join lateral (select o.external_id, o.from_seq, o.to_seq from memories o where d.kind = 'memory' and o.workspace_id = ws and o.id = d.owner_id limit 1) m on true
+  where (cardinality(kinds) = 0 or d.kind = any(kinds)) and (cardinality(types) = 0 or d.type = any(types));
 end $find$;
 -- +goose StatementEnd
 

@@ -99,30 +99,14 @@ select doc from placed order by at;
 insert into embeddings (workspace_id, doc, space, v) select @workspace_id, unnest(@docs::bigint[]), @space, unnest(@vectors::halfvec[]);
 
 -- name: FindDocs :many
--- Everything findable, ranked, and before it what the query names exactly: a
--- skill, a memory's id, a turn by its conversation and place.
-select (n.doc is not null)::boolean as named, d.kind, d.owner_id, d.seq, d.text, d.type, d.target, d.event_time,
-  coalesce(r.score, 0)::float8 as score, coalesce(r.lexical, 0)::float8 as lexical, coalesce(r.covered, 0)::float8 as covered, coalesce(r.cosine, 0)::float8 as cosine,
-  coalesce(c.external_id, '')::text as conversation, coalesce(m.external_id, k.name, '')::text as name, coalesce(m.from_seq, d.seq)::int as from_seq, coalesce(m.to_seq, d.seq)::int as to_seq
-from cairn.find_docs(@workspace_id::bigint, @terms::int[], @query::halfvec, @space::smallint, @vector_share::float8, @min_cosine::float8,
+-- Everything findable, ranked, and before it what the query names exactly.
+select r.named::boolean as named, r.kind::text as kind, r.owner_id::bigint as owner_id, r.seq::int as seq, r.text::text as text, r.type::text as type, r.target::text as target, (r.event_time is not null)::boolean as timed, coalesce(r.event_time, 'epoch')::timestamptz as event_time,
+  r.score::float8 as score, r.lexical::float8 as lexical, r.covered::float8 as covered, r.cosine::float8 as cosine,
+  r.conversation::text as conversation, r.name::text as name, r.from_seq::int as from_seq, r.to_seq::int as to_seq
+from cairn.find(@workspace_id::bigint, @terms::int[], @query::halfvec, @space::smallint, @vector_share::float8, @min_cosine::float8,
   @kinds::text[], @types::text[], @targets::text[], sqlc.narg(since)::timestamptz, sqlc.narg(until)::timestamptz, @within::text,
-  @year::int, @month::int, @day::int, @asks_when::boolean, @max_rows::int) r
-full join (
-  select e.doc from search_docs e join skills s on s.workspace_id = e.workspace_id and s.id = e.owner_id
-  where e.workspace_id = @workspace_id and e.kind = 'skill' and e.status = 'active' and e.seq = 0 and s.name = @skill_name::text
-  union all
-  select e.doc from memories s join search_docs e on e.workspace_id = s.workspace_id and e.kind = 'memory' and e.owner_id = s.id and e.seq = 0
-  where s.workspace_id = @workspace_id and s.external_id = @memory_id::text and e.status = 'active'
-  union all
-  select e.doc from conversations s join search_docs e on e.workspace_id = s.workspace_id and e.kind = 'turn' and e.owner_id = s.id and e.seq = @turn_seq::int
-  where s.workspace_id = @workspace_id and s.external_id = @turn_conversation::text
-) n on n.doc = r.doc
-join search_docs d on d.workspace_id = @workspace_id and d.doc = coalesce(r.doc, n.doc)
-left join conversations c on c.workspace_id = d.workspace_id and c.id = d.conversation_id
-left join memories m on d.kind = 'memory' and m.workspace_id = d.workspace_id and m.id = d.owner_id
-left join skills k on d.kind = 'skill' and k.workspace_id = d.workspace_id and k.id = d.owner_id
-where (cardinality(@kinds::text[]) = 0 or d.kind = any(@kinds::text[])) and (cardinality(@types::text[]) = 0 or d.type = any(@types::text[]))
-order by named desc, score desc, d.doc;
+  @year::int, @month::int, @day::int, @asks_when::boolean, @max_rows::int, @skill_name::text, @memory_id::text, @turn_conversation::text, @turn_seq::int) r
+order by r.named desc, r.score desc;
 
 -- name: VectorIndexStatement :one
 select cairn.vector_index_statement(@workspace_id::bigint, @space::smallint)::text;

@@ -281,28 +281,13 @@ func (q *Queries) EmbeddingsPut(ctx context.Context, arg EmbeddingsPutParams) er
 }
 
 const FindDocs = `-- name: FindDocs :many
-select (n.doc is not null)::boolean as named, d.kind, d.owner_id, d.seq, d.text, d.type, d.target, d.event_time,
-  coalesce(r.score, 0)::float8 as score, coalesce(r.lexical, 0)::float8 as lexical, coalesce(r.covered, 0)::float8 as covered, coalesce(r.cosine, 0)::float8 as cosine,
-  coalesce(c.external_id, '')::text as conversation, coalesce(m.external_id, k.name, '')::text as name, coalesce(m.from_seq, d.seq)::int as from_seq, coalesce(m.to_seq, d.seq)::int as to_seq
-from cairn.find_docs($1::bigint, $2::int[], $3::halfvec, $4::smallint, $5::float8, $6::float8,
+select r.named::boolean as named, r.kind::text as kind, r.owner_id::bigint as owner_id, r.seq::int as seq, r.text::text as text, r.type::text as type, r.target::text as target, (r.event_time is not null)::boolean as timed, coalesce(r.event_time, 'epoch')::timestamptz as event_time,
+  r.score::float8 as score, r.lexical::float8 as lexical, r.covered::float8 as covered, r.cosine::float8 as cosine,
+  r.conversation::text as conversation, r.name::text as name, r.from_seq::int as from_seq, r.to_seq::int as to_seq
+from cairn.find($1::bigint, $2::int[], $3::halfvec, $4::smallint, $5::float8, $6::float8,
   $7::text[], $8::text[], $9::text[], $10::timestamptz, $11::timestamptz, $12::text,
-  $13::int, $14::int, $15::int, $16::boolean, $17::int) r
-full join (
-  select e.doc from search_docs e join skills s on s.workspace_id = e.workspace_id and s.id = e.owner_id
-  where e.workspace_id = $1 and e.kind = 'skill' and e.status = 'active' and e.seq = 0 and s.name = $18::text
-  union all
-  select e.doc from memories s join search_docs e on e.workspace_id = s.workspace_id and e.kind = 'memory' and e.owner_id = s.id and e.seq = 0
-  where s.workspace_id = $1 and s.external_id = $19::text and e.status = 'active'
-  union all
-  select e.doc from conversations s join search_docs e on e.workspace_id = s.workspace_id and e.kind = 'turn' and e.owner_id = s.id and e.seq = $20::int
-  where s.workspace_id = $1 and s.external_id = $21::text
-) n on n.doc = r.doc
-join search_docs d on d.workspace_id = $1 and d.doc = coalesce(r.doc, n.doc)
-left join conversations c on c.workspace_id = d.workspace_id and c.id = d.conversation_id
-left join memories m on d.kind = 'memory' and m.workspace_id = d.workspace_id and m.id = d.owner_id
-left join skills k on d.kind = 'skill' and k.workspace_id = d.workspace_id and k.id = d.owner_id
-where (cardinality($7::text[]) = 0 or d.kind = any($7::text[])) and (cardinality($8::text[]) = 0 or d.type = any($8::text[]))
-order by named desc, score desc, d.doc
+  $13::int, $14::int, $15::int, $16::boolean, $17::int, $18::text, $19::text, $20::text, $21::int) r
+order by r.named desc, r.score desc
 `
 
 type FindDocsParams struct {
@@ -325,8 +310,8 @@ type FindDocsParams struct {
 	MaxRows          int32
 	SkillName        string
 	MemoryID         string
-	TurnSeq          int32
 	TurnConversation string
+	TurnSeq          int32
 }
 
 type FindDocsRow struct {
@@ -337,7 +322,8 @@ type FindDocsRow struct {
 	Text         string
 	Type         string
 	Target       string
-	EventTime    *time.Time
+	Timed        bool
+	EventTime    time.Time
 	Score        float64
 	Lexical      float64
 	Covered      float64
@@ -348,8 +334,7 @@ type FindDocsRow struct {
 	ToSeq        int32
 }
 
-// Everything findable, ranked, and before it what the query names exactly: a
-// skill, a memory's id, a turn by its conversation and place.
+// Everything findable, ranked, and before it what the query names exactly.
 func (q *Queries) FindDocs(ctx context.Context, arg FindDocsParams) ([]FindDocsRow, error) {
 	rows, err := q.db.Query(ctx, FindDocs,
 		arg.WorkspaceID,
@@ -371,8 +356,8 @@ func (q *Queries) FindDocs(ctx context.Context, arg FindDocsParams) ([]FindDocsR
 		arg.MaxRows,
 		arg.SkillName,
 		arg.MemoryID,
-		arg.TurnSeq,
 		arg.TurnConversation,
+		arg.TurnSeq,
 	)
 	if err != nil {
 		return nil, err
@@ -389,6 +374,7 @@ func (q *Queries) FindDocs(ctx context.Context, arg FindDocsParams) ([]FindDocsR
 			&i.Text,
 			&i.Type,
 			&i.Target,
+			&i.Timed,
 			&i.EventTime,
 			&i.Score,
 			&i.Lexical,
