@@ -68,11 +68,11 @@ begin
     nearest := '{}'; distances := '{}';
   elsif filtered then                                   -- all that is wanted, exactly
     select array_agg(o.doc order by o.dist, o.doc), array_agg(o.dist order by o.dist, o.doc) into nearest, distances from (
-      select e.doc, e.v <=> query_vector as dist from embeddings e join search_docs s on s.doc = e.doc
+      select e.doc, (e.v <=> query_vector) + 0 as dist from embeddings e join search_docs s on s.doc = e.doc
       where e.workspace_id = ws and e.space = query_space and s.workspace_id = ws and s.status = 'active'
         and (cardinality(kinds) = 0 or s.kind = any(kinds)) and (cardinality(types) = 0 or s.type = any(types)) and (cardinality(targets) = 0 or s.target = any(targets))
         and (since is null or s.event_time >= since) and (until is null or s.event_time < until) and (within = '' or s.conversation_id = conversation)
-      order by (e.v <=> query_vector) + 0 limit 60) o;
+      order by dist limit 60) o;
   elsif coalesce((select i.indisvalid from pg_index i where i.indexrelid = to_regclass(cairn.vector_index(ws, query_space))), false) then
     perform set_config('hnsw.ef_search', '200', true), set_config('hnsw.iterative_scan', 'relaxed_order', true);
     execute format('select array_agg(o.doc order by o.dist, o.doc), array_agg(o.dist order by o.dist, o.doc) from (
@@ -80,7 +80,7 @@ begin
       (select dims from embedding_spaces where id = query_space), ws, query_space) into nearest, distances using query_vector;
   else                                                  -- the zero keeps the order from every index: this is exact
     select array_agg(o.doc order by o.dist, o.doc), array_agg(o.dist order by o.dist, o.doc) into nearest, distances from (
-      select e.doc, e.v <=> query_vector as dist from embeddings e where e.workspace_id = ws and e.space = query_space order by (e.v <=> query_vector) + 0 limit 60) o;
+      select e.doc, (e.v <=> query_vector) + 0 as dist from embeddings e where e.workspace_id = ws and e.space = query_space order by dist limit 60) o;
   end if;
   return query
 with n as materialized (
@@ -107,13 +107,16 @@ with n as materialized (
 ), d as materialized (
   select o.doc, 1 - o.dist as cosine, o.r from unnest(nearest, distances) with ordinality o(doc, dist, r)
 ), c as materialized (
-  select s.doc, s.kind, s.owner_id, s.seq, s.session from search_docs s where s.workspace_id = ws and s.doc = any(array(select doc from l union select doc from d)) and s.status = 'active'
+  select s.doc, s.kind, s.owner_id, s.seq, s.session, s.type, s.target, s.target_terms, s.asks, s.dated, s.event_time, s.conversation_id
+  from search_docs s where s.workspace_id = ws and s.doc = any(array(select doc from l union select doc from d)) and s.status = 'active'
 ), near as (                                            -- the turns around the candidates
   select (select s.doc from search_docs s where s.workspace_id = ws and s.kind = 'turn' and s.owner_id = w.owner_id and s.seq = w.seq and s.session = w.session) as doc
   from (select distinct c.owner_id, c.session, c.seq + o.by as seq from c, (values (-2), (-1), (1), (2)) o(by) where c.kind = 'turn') w
 ), x as materialized (
+  select * from c
+  union all
   select s.doc, s.kind, s.owner_id, s.seq, s.session, s.type, s.target, s.target_terms, s.asks, s.dated, s.event_time, s.conversation_id
-  from search_docs s where s.workspace_id = ws and s.doc = any(array(select doc from c union select doc from near))
+  from search_docs s where s.workspace_id = ws and s.doc = any(array(select doc from near except select doc from c))
 ), e as materialized (
   select x.*, coalesce(a.s, 0) as own, coalesce(a.covered, 0) as covered, coalesce(d.cosine, 0) as cosine, coalesce(31.0::float8 / (30 + d.r), 0) as near
   from x left join a on a.doc = x.doc left join d on d.doc = x.doc
@@ -125,19 +128,22 @@ with n as materialized (
   select t.term, ln(1 + (min(sittings.n) - count(*) + 0.5) / (count(*) + 0.5)) as idf from t cross join sittings group by t.term
 ), fits as materialized (
   select owner_id, session, sum(rarity.idf * t.w / (t.w + 1.2)) as s, sum(t.idf) as covered from t join rarity using (term) group by 1, 2
+), peak as materialized (
+  select coalesce(max(e.covered), 0) as best, coalesce(max(e.cosine), 0) as closest, max(e.own) as own from e
+), height as materialized (
+  select coalesce(max(fits.covered), 0) as discussed, max(fits.s) as s from fits
 ), f as (
-  select e.*, max(e.covered) over () as best, coalesce(max(fits.covered) over (), 0) as discussed, max(e.cosine) over () as closest,
-    case when e.kind = 'turn' then e.own + 0.4 * coalesce(sum(e.own) over next, 0)
-      + case when bool_or(e.asks) over prev then 0.7 else 0.3 end * coalesce(sum(e.own) over prev, 0)
-      + 0.2 * (sum(e.own) over two - sum(e.own) over one)
-    else 2.1 * e.own end as words,                      -- what stands alone has no neighbours to be helped by
-    case when e.kind = 'turn' then coalesce(fits.s / nullif(max(fits.s) over (), 0), 0)
-    else e.own / nullif(max(e.own) over (), 0) end as fit
-  from e left join fits on fits.owner_id = e.owner_id and fits.session = e.session
-  window prev as (partition by e.kind, e.owner_id, e.session order by e.seq range between 1 preceding and 1 preceding),
-    next as (partition by e.kind, e.owner_id, e.session order by e.seq range between 1 following and 1 following),
-    one as (partition by e.kind, e.owner_id, e.session order by e.seq range between 1 preceding and 1 following),
-    two as (partition by e.kind, e.owner_id, e.session order by e.seq range between 2 preceding and 2 following)
+  select e.*, e.own + 0.4 * coalesce(sum(e.own) over next, 0) + case when bool_or(e.asks) over prev then 0.7 else 0.3 end * coalesce(sum(e.own) over prev, 0)
+      + 0.2 * (sum(e.own) over two - sum(e.own) over one) as words,
+    coalesce(fits.s / nullif(height.s, 0), 0) as fit
+  from e cross join height left join fits on fits.owner_id = e.owner_id and fits.session = e.session
+  where e.kind = 'turn'
+  window prev as (partition by e.owner_id, e.session order by e.seq range between 1 preceding and 1 preceding),
+    next as (partition by e.owner_id, e.session order by e.seq range between 1 following and 1 following),
+    one as (partition by e.owner_id, e.session order by e.seq range between 1 preceding and 1 following),
+    two as (partition by e.owner_id, e.session order by e.seq range between 2 preceding and 2 following)
+  union all                                             -- what stands alone has no neighbours to be helped by
+  select e.*, 2.1 * e.own, e.own / nullif(peak.own, 0) from e cross join peak where e.kind <> 'turn'
 )
 select s.doc, case when s.words > 0 then 31.0::float8 / (30 + row_number() over (order by s.words desc, s.doc)) else 0 end
     + vector_share * s.near + 0.7 * coalesce(s.fit, 0)
@@ -147,8 +153,8 @@ select s.doc, case when s.words > 0 then 31.0::float8 / (30 + row_number() over 
     + coalesce(0.05 * exp(-greatest(0, extract(epoch from now() - s.event_time)::float8) / 2592000), 0)
     + coalesce((select 0.1 * (k.eta - 0.5) from skills k where s.kind = 'skill' and k.workspace_id = ws and k.id = s.owner_id), 0) as score,
   s.own::float8, (s.covered / nullif(said.s, 0))::float8, s.cosine::float8
-from f s cross join said
-where (s.best >= 0.15 * said.s or s.discussed >= 0.3 * said.s or s.closest >= min_cosine)
+from f s cross join said cross join peak cross join height
+where (peak.best >= 0.15 * said.s or height.discussed >= 0.3 * said.s or peak.closest >= min_cosine)
   and (s.kind = 'turn' and s.words > 0 or s.own > 0 and s.covered >= 0.15 * said.s or s.cosine >= min_cosine)
   and (cardinality(kinds) = 0 or s.kind = any(kinds)) and (cardinality(types) = 0 or s.type = any(types)) and (cardinality(targets) = 0 or s.target = any(targets))
   and (since is null or s.event_time >= since) and (until is null or s.event_time < until) and (within = '' or s.conversation_id = conversation)

@@ -113,4 +113,4 @@ select cairn.vector_index_statement(@workspace_id::bigint, @space::smallint)::te
 
 -- name: NearestBare :many
 -- Nothing but the exact distance: what searches are measured against.
-select doc, (v <=> @query::halfvec)::float8 as distance from embeddings where workspace_id = @workspace_id and space = @space order by (v <=> @query::halfvec) + 0 limit @max_rows;
+select doc, ((v <=> @query::halfvec) + 0)::float8 as distance from embeddings where workspace_id = @workspace_id and space = @space order by distance limit @max_rows;

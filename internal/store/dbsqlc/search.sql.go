@@ -423,7 +423,7 @@ func (q *Queries) LastSitting(ctx context.Context, arg LastSittingParams) (LastS
 }
 
 const NearestBare = `-- name: NearestBare :many
-select doc, (v <=> $1::halfvec)::float8 as distance from embeddings where workspace_id = $2 and space = $3 order by (v <=> $1::halfvec) + 0 limit $4
+select doc, ((v <=> $1::halfvec) + 0)::float8 as distance from embeddings where workspace_id = $2 and space = $3 order by distance limit $4
 `
 
 type NearestBareParams struct {
