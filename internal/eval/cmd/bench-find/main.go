@@ -21,38 +21,46 @@ func main() {
 	sizes := flag.String("sizes", "1x1000,1x10000,1x100000,100x1000", "workspaces x memories in each, comma separated")
 	dims := flag.String("dims", "384", "dimensions, comma separated")
 	graphFrom := flag.Int("graph-from", 100_000, "workspaces of at least so many memories are measured with their own graph, too")
+	plot := flag.String("plot", "", "draw the growth of one workspace into this SVG file")
 	output := flag.String("o", "text", "text or json")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Hour)
 	defer cancel()
+	var rows []findbench.Row
 	for _, d := range strings.Split(*dims, ",") {
 		n, err := strconv.Atoi(d)
 		if err == nil {
-			err = measure(ctx, n, *sizes, *graphFrom, *output)
+			err = measure(ctx, n, *sizes, *graphFrom, func(r findbench.Row) { show(r, *output); rows = append(rows, r) })
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "bench-find:", err)
 			os.Exit(1)
 		}
 	}
+	if *plot != "" {
+		if err := os.WriteFile(*plot, []byte(findbench.Plot(rows)), 0o644); err != nil {
+			fmt.Fprintln(os.Stderr, "bench-find:", err)
+			os.Exit(1)
+		}
+	}
 }
 
-func measure(ctx context.Context, dims int, sizes string, graphFrom int, output string) error {
+func measure(ctx context.Context, dims int, sizes string, graphFrom int, show func(findbench.Row)) error {
 	for _, size := range strings.Split(sizes, ",") {
 		var workspaces, memories int
 		if _, err := fmt.Sscanf(size, "%dx%d", &workspaces, &memories); err != nil {
 			return fmt.Errorf("read the size %q: %w", size, err)
 		}
-		if err := one(ctx, dims, workspaces, memories, graphFrom, output); err != nil {
+		if err := one(ctx, dims, workspaces, memories, graphFrom, show); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func one(ctx context.Context, dims, workspaces, memories, graphFrom int, output string) error {
+func one(ctx context.Context, dims, workspaces, memories, graphFrom int, show func(findbench.Row)) error {
 	h, done, err := retrieval.OpenLab(ctx, dims, os.Stderr)
 	if err != nil {
 		return err
@@ -66,14 +74,14 @@ func one(ctx context.Context, dims, workspaces, memories, graphFrom int, output 
 	if err != nil {
 		return err
 	}
-	show(row, output)
+	show(row)
 	if memories < graphFrom || workspaces > 1 {
 		return nil
 	}
 	if row, err = b.Graph(ctx); err != nil {
 		return err
 	}
-	show(row, output)
+	show(row)
 	return nil
 }
 
