@@ -90,9 +90,9 @@ with n as materialized (
   from unnest(query_terms) t(term) cross join n left join (select term, df, speakers from lex_terms where workspace_id = ws and term = any(query_terms)) x on x.term = t.term
 ), said as materialized (
   select coalesce(sum(idf) filter (where not name and (df > 0 or query_month = 0)), 0) as s, coalesce(min(df) filter (where df > 0), 0) as rarest from q
-), keep as materialized (                               -- a word of every tenth document tells nothing
+), keep as materialized (                               -- a word of every tenth document, or of thousands, tells little; the rarest stays
   select q.term, q.name, q.idf * case when q.name then 0.3 else 1 end as idf from q, n, said
-  where q.df > 0 and (q.df <= greatest(500, n.docs / 10) or said.rarest > n.docs / 10)
+  where q.df > 0 and q.df <= greatest(500, least(n.docs / 10, 2000), said.rarest)
 ), p as materialized (
   select p.doc, p.term, p.w * k.idf as s, k.idf, k.name
   from lex_postings p join keep k on k.term = p.term where p.workspace_id = ws and p.term = any(array(select term from keep))
