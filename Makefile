@@ -63,8 +63,10 @@ bench-tau: ## Distil the 160 airline trajectories of τ-bench with the offline r
 	$(GO) run ./internal/eval/cmd/bench-tau
 
 .PHONY: bench-search
-bench-search: ## Measure skill search at 100, 1,000 and 10,000 skills against the bare SQL
+bench-search: ## Measure skill search against the bare SQL, and hybrid retrieval beside the bare search by vector
 	$(GO) run ./internal/eval/cmd/bench-search
+	$(GO) run ./internal/eval/cmd/bench-find
+	$(GO) run ./internal/eval/cmd/bench-find -dims 1536 -sizes 1x1000,1x10000
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a minute

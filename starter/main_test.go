@@ -45,6 +45,7 @@ func open(t *testing.T) *world {
 	w.write("soul.txt", "Say du, not Sie.\n")
 	w.write("settings.json", `{"nudge":{"daily_cap":20}}`)
 	w.write("chat-lines.txt", "Hello, I am Ada.\n\nI always cook with olive oil.\n/quit\nThis is not said.\n")
+	w.write("locomo10.json", `[{"sample_id": "s", "conversation": {"session_1": [{"speaker": "Ann", "dia_id": "D1:1", "text": "I bought a kite."}]}, "qa": [{"question": "Who has a kite?", "answer": "Ann", "evidence": ["D1:1"], "category": 4}]}]`)
 	w.write("chat.txt", "user: How do I roll back?\nassistant: First probe the service.\nuser: And then?\nassistant: Roll back to the last good release.\nuser: Good, always probe twice.\nassistant: Understood.\n")
 	return w
 }
@@ -162,6 +163,30 @@ func TestErrorsAreJSONWhenAskedFor(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if code, _, errs := w.run("", "nonsense"); code != 2 {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+func TestRetrievalIsMeasuredInATableAndInJSON(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	code, out, errs := w.run("", "eval", "retrieval", "--data", "locomo10.json", "-o", "json")
+	type recall struct {
+		At10      *float64 `json:"recall_at_10"`
+		Questions int
+	}
+	var got struct {
+		recall
+		Categories map[string]recall
+		Baseline   struct {
+			recall
+			Categories map[string]recall
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || got.At10 == nil || *got.At10 != 1 || got.Questions != 1 || got.Categories["4"].Questions != 1 || got.Baseline.At10 == nil || *got.Baseline.Categories["4"].At10 != 1 {
+		t.Errorf("exit %d, %v: %s%s", code, err, out, errs)
+	}
+	if code, _, errs := w.run("", "eval", "retrieval", "--data", "chat.txt"); code != 2 || !strings.Contains(errs, "is no LoCoMo file") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }

@@ -9,6 +9,12 @@ import (
 	"cairn/internal/nudge"
 )
 
+// Statuses of a turn.
+const (
+	StatusAccepted = "accepted" // durable, and being answered
+	StatusEnded    = "ended"
+)
+
 // Answered is a turn as its gateway sees it.
 type Answered struct {
 	Conversation string `json:"conversation"`
@@ -60,11 +66,11 @@ func (s *Service) Answer(ctx context.Context, ws int64, conversation, message st
 		if !found {
 			return fault.New(fault.NotFound, fmt.Sprintf("conversation %q has no message %q", conversation, message), "send it first")
 		}
-		out = Answered{Conversation: conversation, MessageID: message, Turn: t.Number, Run: t.Run, Status: "accepted", ReplySeq: -1}
+		out = Answered{Conversation: conversation, MessageID: message, Turn: t.Number, Run: t.Run, Status: StatusAccepted, ReplySeq: -1}
 		if !t.Ended {
 			return nil
 		}
-		out.Status, out.Reason, out.ReplySeq = "ended", t.Reason, t.ReplySeq
+		out.Status, out.Reason, out.ReplySeq = StatusEnded, t.Reason, t.ReplySeq
 		if t.ReplySeq >= 0 {
 			out.Reply, err = tx.MessageText(ctx, v.ID, t.ReplySeq)
 		}

@@ -3,30 +3,57 @@ package gateway
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 
 	"cairn/internal/fault"
+	"cairn/internal/memory"
 	"cairn/internal/search"
 )
 
-// SearchResults are the skills that answer a query, the best first.
+// SearchResults are what answers a query, the best first: skills in results
+// unless other kinds are asked for, all else in found.
 type SearchResults struct {
-	Query   string         `json:"query"`
-	Results []search.Found `json:"results"`
+	Query   string          `json:"query"`
+	Results []search.Found  `json:"results"`
+	Found   []search.Result `json:"found,omitempty" doc:"What was found when kinds or filters were given, of all kinds in one order."`
+}
+
+// searchInput are the parameters of a search.
+type searchInput struct {
+	Q            string    `query:"q" required:"true" maxLength:"1000"`
+	Limit        int       `query:"limit" default:"5" minimum:"1" maximum:"50"`
+	Kinds        []string  `query:"kinds" enum:"turn,memory,skill" doc:"What to search; skills alone unless it or a filter is given."`
+	Types        []string  `query:"types" doc:"Only memories of these types."`
+	Targets      []string  `query:"targets" doc:"Only memories about, and turns said by, these."`
+	After        time.Time `query:"after" doc:"Only what was said or happened from then on."`
+	Before       time.Time `query:"before" doc:"Only what was said or happened before."`
+	Conversation string    `query:"conversation" doc:"Only turns of this conversation, and what was remembered from it."`
 }
 
 func (g *Gateway) searchRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/search", id: "search", tag: tagSkills, scope: Read, summary: "Search the workspace's skills",
-		about: "An exact name comes first; an unrelated query finds nothing."}, g.search)
+	handle(g, route{method: http.MethodGet, path: "/v1/search", id: "search", tag: tagSkills, scope: Read, summary: "Search the workspace",
+		about: "An exact name or id comes first; an unrelated query finds nothing."}, g.search)
 }
 
-func (g *Gateway) search(ctx context.Context, in *struct {
-	Q     string `query:"q" required:"true" maxLength:"1000"`
-	Limit int    `query:"limit" default:"5" minimum:"1" maximum:"50"`
-}) (*bodyOf[SearchResults], error) {
+func (g *Gateway) search(ctx context.Context, in *searchInput) (*bodyOf[SearchResults], error) {
 	if strings.TrimSpace(in.Q) == "" {
 		return nil, fault.New(fault.InvalidArgument, "q has no words", "send what to search for")
 	}
-	found, err := g.Finder.Skills(ctx, workspace(ctx), in.Q, in.Limit)
-	return &bodyOf[SearchResults]{SearchResults{in.Q, found}}, err
+	if in.skillsOnly() {
+		found, err := g.Finder.Skills(ctx, workspace(ctx), in.Q, in.Limit)
+		return &bodyOf[SearchResults]{SearchResults{Query: in.Q, Results: found}}, err
+	}
+	r := search.Request{Query: in.Q, Kinds: in.Kinds, Targets: in.Targets, After: in.After, Before: in.Before, Conversation: in.Conversation, Limit: in.Limit}
+	for _, t := range in.Types {
+		r.Types = append(r.Types, memory.Type(t))
+	}
+	found, err := g.Finder.Find(ctx, workspace(ctx), r)
+	return &bodyOf[SearchResults]{SearchResults{Query: in.Q, Results: []search.Found{}, Found: found}}, err
+}
+
+func (in *searchInput) skillsOnly() bool {
+	kinds := len(in.Kinds) == 0 || slices.Equal(in.Kinds, []string{search.KindSkill})
+	return kinds && len(in.Types)+len(in.Targets) == 0 && in.After.IsZero() && in.Before.IsZero() && in.Conversation == ""
 }

@@ -38,6 +38,17 @@ func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {
 	if len(found.Results) != 1 || !found.Results[0].Exact {
 		t.Errorf("search finds %+v", found.Results)
 	}
+	for path, want := range map[string]int{"kinds=turn": 1, "kinds=turn,skill": 2, "kinds=memory": 0, "kinds=turn&before=2001-01-01T00:00:00Z": 0, "kinds=turn&conversation=nowhere": 0} {
+		kinds := map[string]bool{}
+		b.get("/v1/search?limit=50&q=checkout+deploy+rollback+service&"+path).into(http.StatusOK, &found)
+		for _, f := range found.Found {
+			kinds[f.Kind] = true
+		}
+		if len(kinds) != want {
+			t.Errorf("%s: found kinds %v, want %d", path, kinds, want)
+		}
+		found = gateway.SearchResults{}
+	}
 
 	var detail gateway.SkillDetail
 	b.get(fmt.Sprintf("/v1/skills/%d", head.ID)).into(http.StatusOK, &detail)

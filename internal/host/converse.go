@@ -12,6 +12,7 @@ import (
 	"cairn/internal/library"
 	"cairn/internal/prompt"
 	"cairn/internal/remember"
+	"cairn/internal/run"
 	"cairn/internal/settings"
 	"cairn/internal/store"
 	"cairn/internal/tools"
@@ -128,11 +129,42 @@ func (h *Host) Say(ctx context.Context, r converse.Request) (out converse.Answer
 		return out, err
 	}
 	if !accepted.Turn.Ended && h.Temporal != nil {
-		if _, err := h.Driver.Answer(ctx, r.WorkspaceKey, accepted.Run); err != nil && ctx.Err() == nil {
-			h.Log.Warn("a turn is stored and not answered yet; the relay will bring it to its conversation", "run", accepted.Run.Ref.Run, "error", err)
-		}
+		h.awaitAnswer(ctx, r, accepted.Run)
 	}
 	read, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.Config.DatabaseStep)
 	defer cancel()
 	return h.Converse.Answer(read, r.Workspace, r.Conversation, r.MessageID)
+}
+
+// answerLook is how often a waiting caller looks whether the answer is stored.
+// Temporal tells of it at once, but now and then its word is lost, and then the
+// next comes after a minute.
+const answerLook = time.Second
+
+// awaitAnswer returns when a turn has been answered, or cannot be waited for.
+func (h *Host) awaitAnswer(ctx context.Context, r converse.Request, turn run.Run) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	told := make(chan error, 1)
+	go func() {
+		_, err := h.Driver.Answer(ctx, r.WorkspaceKey, turn)
+		told <- err
+	}()
+	look := time.NewTicker(answerLook)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-told:
+			if err != nil && ctx.Err() == nil {
+				h.Log.Warn("a turn is stored and not answered yet; the relay will bring it to its conversation", "run", turn.Ref.Run, "error", err)
+			}
+			return
+		case <-look.C:
+			if a, err := h.Converse.Answer(ctx, r.Workspace, r.Conversation, r.MessageID); err == nil && a.Status == converse.StatusEnded {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
 }

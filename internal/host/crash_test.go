@@ -117,7 +117,7 @@ func onlyOnce(b *hosttest.Bundle, ref run.Ref) {
 		"select count(*) from cairn.packages where state = 'live'":        1,
 		"select count(*) from cairn.llm_calls where state = 'done'":       calls,
 		"select count(*) from cairn.llm_calls":                            calls,
-		"select count(*) from cairn.search_docs":                          1,
+		"select count(*) from cairn.search_docs where kind = 'skill'":     1,
 		"select count(*) from cairn.outbox":                               0,
 		"select count(*) from cairn.tool_op_log where result is not null": 1,
 	} {

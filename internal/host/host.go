@@ -81,6 +81,13 @@ func (h *Host) build(ctx context.Context) (err error) {
 	if h.Space, err = h.Store.Space(ctx, h.Embedder.Model(), h.Embedder.Dims()); err != nil {
 		return err
 	}
+	share := semanticShare
+	if h.Embedder.Model() == embed.HashingModel {
+		share = hashingShare
+		h.Store.EmbedTurns(h.Space, h.Embedder)
+	} else {
+		h.Store.EmbedTurns(h.Space, nil)
+	}
 	model, err := model(c)
 	if err != nil {
 		return err
@@ -91,7 +98,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 	}
 	calls := &ledger.Ledger{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease}
 	h.Distill = &distill.Service{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs}
-	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space, MinCosine: c.RecallMinSim}
+	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space, MinCosine: c.RecallMinSim, VectorShare: share}
 	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder,
 		KeepVersions: c.KeepVersions, Settings: h.skillSettings}
 	h.Memory = &remember.Keeper{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
@@ -109,6 +116,13 @@ func (h *Host) build(ctx context.Context) (err error) {
 		Every: relayEvery, Grace: c.PackageGrace, Log: h.Log}
 	return nil
 }
+
+// What the first place by vector counts beside the first by words. Hashed vectors
+// know the words once more; a model's know what they mean.
+const (
+	hashingShare  = 0.1
+	semanticShare = 0.8
+)
 
 // removePackage deletes the objects of a package.
 func (h *Host) removePackage(ctx context.Context, key string) error {

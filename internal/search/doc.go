@@ -3,6 +3,8 @@
 package search
 
 import (
+	"time"
+
 	"cairn/internal/search/lexical"
 )
 
@@ -10,6 +12,7 @@ import (
 const (
 	KindSkill  = "skill"  // a skill's head version
 	KindMemory = "memory" // a remembered statement
+	KindTurn   = "turn"   // what a user or an assistant said
 )
 
 // Doc is a document ready to be indexed.
@@ -20,22 +23,41 @@ type Doc struct {
 	Text    string
 	Terms   []int32   // hashes, ascending: every writer takes rows in one order
 	Weights []float32 // BM25 term-frequency halves, one a term
-	Gone    bool      // the owner is not to be found any more; only Kind and Owner count
+	Gone    bool      // the owner is not to be found any more; only Kind, Owner and Seq count
+
+	Seq          int        // of a turn, in the conversation that owns it; 0 of all others
+	Session      int        // of a turn: the Seq that its sitting began with
+	Type, Target string     // of a memory; of a turn, Target is who speaks
+	TargetTerms  []int32    // the words of Target
+	Asks, Dated  bool       // ends with a question; has words of time
+	Conversation *int64     // that it comes from
+	EventTime    *time.Time // when it was said or happened; nil means now
 }
 
 // NewDoc tokenises text.
 func NewDoc(kind string, owner int64, status, text string) Doc {
-	d := Doc{Kind: kind, Owner: owner, Status: status, Text: text}
+	d := Doc{Kind: kind, Owner: owner, Status: status, Text: text, Asks: lexical.Asks(text), Dated: lexical.Dated(text)}
 	terms := lexical.Terms(text)
-	length := 0
-	for _, t := range terms {
-		length += t.TF
-	}
+	length := lexical.Length(terms)
 	for _, t := range terms {
 		d.Terms = append(d.Terms, t.Hash)
 		d.Weights = append(d.Weights, lexical.Weight(t.TF, length))
 	}
 	return d
+}
+
+// About says whom d is about, or who says it.
+func (d Doc) About(name string) Doc {
+	d.Target, d.TargetTerms = name, hashes(name)
+	return d
+}
+
+func hashes(text string) []int32 {
+	out := []int32{}
+	for _, t := range lexical.Terms(text) {
+		out = append(out, t.Hash)
+	}
+	return out
 }
 
 // Query is what is looked for.

@@ -15,6 +15,9 @@ type Index interface {
 	// FindMemories ranks memories of some types, the best first; the one whose id
 	// is id comes before all, ranked or not.
 	FindMemories(ctx context.Context, ws int64, q Query, types []memory.Type, id string) ([]MemoryHit, error)
+	// Find ranks documents of all kinds, the best first; what the query names
+	// exactly comes before all.
+	Find(ctx context.Context, ws int64, p Probe) ([]Result, error)
 }
 
 // SkillHit is a ranked skill.
@@ -35,6 +38,9 @@ type Finder struct {
 	Embedder  Embedder
 	Space     int16
 	MinCosine float64 // below it, words alone must make a document an answer
+	// VectorShare is what the first place by vector counts beside the first by
+	// words, which is 1: little when the embedder knows no more than the words.
+	VectorShare float64
 }
 
 // Found is a skill that answers a query.

@@ -53,12 +53,16 @@ var reviewedFunctions = []string{
 	"erase_rows_of definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_tables invoker search_path=cairn, pg_catalog, pg_temp",
 	"enter invoker search_path=cairn, pg_catalog, pg_temp",
+	"find invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;jit=off",
+	"find_docs invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;enable_nestloop=off;enable_mergejoin=off;jit=off",
 	"open_space definer search_path=cairn, public, pg_catalog, pg_temp",
 	"open_workspace definer search_path=cairn, pg_catalog, pg_temp",
 	"rank_docs invoker -", // its body is bound when it is made
 	"resolve_key definer search_path=cairn, pg_catalog, pg_temp",
 	"schema_version definer search_path=cairn, pg_catalog, pg_temp",
 	"session_roles invoker -",
+	"vector_index invoker -",
+	"vector_index_statement invoker search_path=cairn, public, pg_catalog, pg_temp",
 }
 
 func TestEveryTableIsProtected(t *testing.T) {

@@ -49,7 +49,7 @@ func (b *bundle) commit(t distill.Task, vector ...float32) (distill.Committed, e
 func (b *bundle) versions() string {
 	b.t.Helper()
 	return b.texts(`select format('%s %s %s %s %s', (select count(*) from skills), (select count(*) from skill_versions), (select count(*) from skill_files),
-  (select count(*) from skill_sources), (select count(*) from search_docs))`)[0]
+  (select count(*) from skill_sources), (select count(*) from search_docs where kind = 'skill'))`)[0]
 }
 
 func TestACommitIsWrittenOnce(t *testing.T) {
@@ -141,7 +141,7 @@ func TestACommitWithoutAVectorLeavesADuty(t *testing.T) {
 	if n := b.number("select count(*) from embeddings"); n != 0 {
 		t.Error("the old version's vector stands for the new version's text")
 	}
-	if n := b.number("select count(*) from outbox where kind = 'embed' and key = (select doc::text from search_docs) and due_at <= now()"); n != 1 {
+	if n := b.number("select count(*) from outbox where kind = 'embed' and key = (select doc::text from search_docs where kind = 'skill') and due_at <= now()"); n != 1 {
 		t.Errorf("%d duties to embed, want 1", n)
 	}
 }

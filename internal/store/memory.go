@@ -107,7 +107,11 @@ func (q Queries) WriteMemories(ctx context.Context, steps []memory.Step, w remem
 	var docs []search.Doc
 	var vectors [][]float32
 	for _, e := range changed {
-		d := search.NewDoc(search.KindMemory, e.Key, string(e.Status), e.Content)
+		d := search.NewDoc(search.KindMemory, e.Key, string(e.Status), e.Content).About(e.Target)
+		d.Type, d.EventTime = string(e.Type), e.EventTime
+		if e.Evidence != nil {
+			d.Conversation = &e.Evidence.Conversation
+		}
 		if e.Status != memory.Active {
 			d = search.Doc{Kind: search.KindMemory, Owner: e.Key, Gone: true}
 		}

@@ -27,7 +27,7 @@ func (q Queries) Index(ctx context.Context, d search.Doc) (int64, error) {
 // before the terms', so that no two writers wait for each other. The documents
 // have different owners. One that is Gone is taken out; its id is 0.
 func (q Queries) IndexAll(ctx context.Context, docs []search.Doc) ([]int64, error) {
-	ids, moves, count := make([]int64, len(docs)), map[int32]int32{}, int32(0)
+	ids, moves, count := make([]int64, len(docs)), termMoves{}, int32(0)
 	for i, d := range docs {
 		var by int32
 		var err error
@@ -57,15 +57,15 @@ func (q Queries) IndexAll(ctx context.Context, docs []search.Doc) ([]int64, erro
 
 // putDoc writes or drops the row of a document and adds to moves what that does
 // to the terms' document frequencies; by is what it does to the count of documents.
-func (q Queries) putDoc(ctx context.Context, d search.Doc, moves map[int32]int32) (id int64, by int32, err error) {
+func (q Queries) putDoc(ctx context.Context, d search.Doc, moves termMoves) (id int64, by int32, err error) {
 	if !d.Gone {
-		fresh, err := q.q.DocOpen(ctx, dbsqlc.DocOpenParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner, Status: d.Status})
+		fresh, err := q.q.DocOpen(ctx, dbsqlc.DocOpenParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner, Seq: int32(d.Seq), Status: d.Status})
 		if err != nil {
 			return 0, 0, classify("open the indexed document", err)
 		}
 		by = int32(fresh)
 	}
-	old, err := q.q.DocGet(ctx, dbsqlc.DocGetParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner})
+	old, err := q.q.DocGet(ctx, dbsqlc.DocGetParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner, Seq: int32(d.Seq)})
 	if d.Gone && isNoRows(err) {
 		return 0, 0, nil
 	}
@@ -73,11 +73,11 @@ func (q Queries) putDoc(ctx context.Context, d search.Doc, moves map[int32]int32
 		return 0, 0, classify("read the indexed document", err)
 	}
 	gone := difference(old.Terms, d.Terms)
-	for _, t := range gone {
-		moves[t]--
-	}
-	for _, t := range difference(d.Terms, old.Terms) {
-		moves[t]++
+	moves.documents(gone, -1)
+	moves.documents(difference(d.Terms, old.Terms), 1)
+	if d.Kind == search.KindTurn {
+		moves.speakers(old.TargetTerms, -1)
+		moves.speakers(d.TargetTerms, 1)
 	}
 	if len(gone) > 0 {
 		if err := q.q.PostingsDrop(ctx, dbsqlc.PostingsDropParams{WorkspaceID: q.ws, Doc: old.Doc, Terms: gone}); err != nil {
@@ -90,16 +90,37 @@ func (q Queries) putDoc(ctx context.Context, d search.Doc, moves map[int32]int32
 		}
 		return 0, -1, q.Settle(ctx, EmbedDoc, fmt.Sprint(old.Doc)) // there is nothing left to embed
 	}
-	err = q.q.DocPut(ctx, dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Terms: terms(d.Terms), WorkspaceID: q.ws, Doc: old.Doc})
+	err = q.q.DocPut(ctx, dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Terms: terms(d.Terms), Type: d.Type, Target: storable(d.Target), TargetTerms: terms(d.TargetTerms),
+		Asks: d.Asks, Dated: d.Dated, ConversationID: d.Conversation, EventTime: d.EventTime, WorkspaceID: q.ws, Doc: old.Doc})
 	return old.Doc, by, classify("index the document", err)
 }
 
+// termMoves are by how many documents, and turns of a speaker of that name,
+// each term becomes more frequent.
+type termMoves map[int32]struct{ documents, speakers int32 }
+
+func (m termMoves) documents(terms []int32, by int32) {
+	for _, t := range terms {
+		n := m[t]
+		n.documents += by
+		m[t] = n
+	}
+}
+
+func (m termMoves) speakers(terms []int32, by int32) {
+	for _, t := range terms {
+		n := m[t]
+		n.speakers += by
+		m[t] = n
+	}
+}
+
 // moveTerms keeps document frequencies right.
-func (q Queries) moveTerms(ctx context.Context, moves map[int32]int32) error {
+func (q Queries) moveTerms(ctx context.Context, moves termMoves) error {
 	p := dbsqlc.TermsMoveParams{WorkspaceID: q.ws}
 	for term, by := range moves {
-		if by != 0 {
-			p.Terms, p.Moves = append(p.Terms, term), append(p.Moves, by)
+		if by.documents != 0 || by.speakers != 0 {
+			p.Terms, p.Moves, p.Names = append(p.Terms, term), append(p.Moves, by.documents), append(p.Names, by.speakers)
 		}
 	}
 	if len(p.Terms) == 0 {

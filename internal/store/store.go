@@ -28,6 +28,7 @@ type Store struct {
 	system *pgxpool.Pool
 
 	workspaces sync.Map // external id → Workspace; ids and keys never change, until it is erased
+	vectors    *turnVectors
 }
 
 // Options tune the pools.
@@ -147,8 +148,9 @@ func checkRole(ctx context.Context, p *pgxpool.Pool) error {
 
 // Queries are a workspace's rows inside one transaction.
 type Queries struct {
-	ws int64
-	q  *dbsqlc.Queries
+	ws      int64
+	q       *dbsqlc.Queries
+	vectors *turnVectors
 }
 
 // WithWorkspace runs fn in a transaction that has entered ws, commits when fn
@@ -167,7 +169,7 @@ func (s *Store) WithWorkspace(ctx context.Context, ws int64, fn func(Queries) er
 		}
 		return err
 	}
-	if err := fn(Queries{ws: ws, q: dbsqlc.New(conn)}); err != nil {
+	if err := fn(Queries{ws: ws, q: dbsqlc.New(conn), vectors: s.vectors}); err != nil {
 		return classify("", rollback(ctx, conn, err))
 	}
 	return classify("commit", commit(ctx, conn))

@@ -80,7 +80,10 @@ func (q Queries) putMessages(ctx context.Context, conversation int64, ms []trans
 	if err == nil && n != int64(len(ms)) {
 		err = fmt.Errorf("%d of %d messages stored", n, len(ms))
 	}
-	return classify("store the messages", err)
+	if err != nil {
+		return classify("store the messages", err)
+	}
+	return q.indexTurns(ctx, conversation, 0, ms, false)
 }
 
 // Conversation reads a conversation with the messages from..to, both included.

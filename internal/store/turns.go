@@ -116,7 +116,10 @@ func (q Queries) PutMessages(ctx context.Context, conversation int64, turn, seq 
 	if err == nil && n != int64(len(ms)) {
 		err = fmt.Errorf("%d of %d messages stored", n, len(ms))
 	}
-	return classify("store the messages", err)
+	if err != nil {
+		return classify("store the messages", err)
+	}
+	return q.indexTurns(ctx, conversation, seq, ms, true)
 }
 
 // Messages reads the messages of the turns after one, up to another, turn by turn.

@@ -16,3 +16,7 @@ returning o.workspace_id, o.id, o.kind, o.key, o.attempts, extract(epoch from o.
 
 -- name: OutboxNote :exec
 update outbox set last_error = @last_error where id = @id;
+
+-- name: OutboxPutEmbeds :exec
+insert into outbox (workspace_id, kind, key, due_at) select @workspace_id, 'embed', d.doc::text, now() from (select unnest(@docs::bigint[]) as doc) d
+on conflict (workspace_id, kind, key) do nothing;

@@ -1,5 +1,5 @@
 -- name: DocGet :one
-select doc, terms from search_docs where workspace_id = @workspace_id and kind = @kind and owner_id = @owner_id for update;
+select doc, terms, target_terms from search_docs where workspace_id = @workspace_id and kind = @kind and owner_id = @owner_id and seq = @seq for update;
 
 -- name: DocText :one
 -- Locked, so that the text stands still until its vector is stored.
@@ -7,11 +7,13 @@ select text from search_docs where workspace_id = @workspace_id and doc = @doc f
 
 -- name: DocOpen :execrows
 -- One of two writers makes the row; both then read it under its lock.
-insert into search_docs (workspace_id, kind, owner_id, status, text, terms) values (@workspace_id, @kind, @owner_id, @status, '', '{}')
-on conflict (workspace_id, kind, owner_id) do nothing;
+insert into search_docs (workspace_id, kind, owner_id, seq, status, text, terms) values (@workspace_id, @kind, @owner_id, @seq, @status, '', '{}')
+on conflict (workspace_id, kind, owner_id, seq) do nothing;
 
 -- name: DocPut :exec
-update search_docs set status = @status, text = @text, terms = @terms, event_time = now() where workspace_id = @workspace_id and doc = @doc;
+update search_docs set status = @status, text = @text, terms = @terms, type = @type, target = @target, target_terms = @target_terms, asks = @asks, dated = @dated,
+  conversation_id = sqlc.narg(conversation_id), event_time = coalesce(sqlc.narg(event_time), now())
+where workspace_id = @workspace_id and doc = @doc;
 
 -- name: StatsAdd :exec
 insert into lex_stats (workspace_id, docs) values (@workspace_id, @docs)
@@ -20,9 +22,9 @@ on conflict (workspace_id) do update set docs = lex_stats.docs + excluded.docs;
 -- name: TermsMove :exec
 -- One statement for those that rise and those that fall: every writer takes the
 -- rows in one order.
-insert into lex_terms (workspace_id, term, df)
-select @workspace_id, m.term, m.by from (select unnest(@terms::int[]) as term, unnest(@moves::int[]) as by) m order by m.term
-on conflict (workspace_id, term) do update set df = lex_terms.df + excluded.df;
+insert into lex_terms (workspace_id, term, df, speakers)
+select @workspace_id, m.term, m.by, m.names from (select unnest(@terms::int[]) as term, unnest(@moves::int[]) as by, unnest(@names::int[]) as names) m order by m.term
+on conflict (workspace_id, term) do update set df = lex_terms.df + excluded.df, speakers = lex_terms.speakers + excluded.speakers;
 
 -- name: PostingsPut :exec
 insert into lex_postings (workspace_id, term, doc, w)
@@ -60,3 +62,55 @@ order by named desc, score desc, doc;
 -- name: DocDrop :exec
 -- The vector follows by its reference.
 delete from search_docs where workspace_id = @workspace_id and doc = @doc;
+
+-- name: LastSitting :one
+-- Where the latest turn of a conversation stands, by the database's clock.
+select now()::timestamptz as now, coalesce(s.session, -1)::int as session, s.event_time
+from (select 1) one left join lateral (
+  select session, event_time from search_docs where workspace_id = @workspace_id and kind = 'turn' and owner_id = @conversation_id and seq < @seq order by seq desc limit 1
+) s on true;
+
+-- name: DocsPut :many
+-- New documents, many at once. Terms and weights of all of them stand one after
+-- another; at holds the number, from 0, of the document that each belongs to.
+with posting as materialized (
+  select unnest(@at::int[]) as at, unnest(@terms::int[]) as term, unnest(@weights::real[]) as w
+), held as materialized (
+  select at, array_agg(term order by term) as terms from posting group by at
+), given as materialized (
+  select row_number() over () - 1 as at, d.* from (select unnest(@kinds::text[]) as kind, unnest(@owners::bigint[]) as owner_id, unnest(@seqs::int[]) as seq, unnest(@conversations::bigint[]) as conversation_id,
+    unnest(@sessions::int[]) as session, unnest(@texts::text[]) as text, unnest(@types::text[]) as type, unnest(@targets::text[]) as target, unnest(@target_terms::text[]) as target_terms,
+    unnest(@asks::boolean[]) as asks, unnest(@dated::boolean[]) as dated, unnest(@event_times::text[]) as event_time) d
+), made as (
+  insert into search_docs (workspace_id, kind, owner_id, seq, conversation_id, session, status, text, terms, type, target, target_terms, asks, dated, event_time)
+  select @workspace_id, d.kind, d.owner_id, d.seq, nullif(d.conversation_id, 0), d.session, 'active', d.text, coalesce(held.terms, '{}'), d.type, d.target, d.target_terms::int[],
+    d.asks, d.dated, nullif(d.event_time, '')::timestamptz
+  from given d left join held on held.at = d.at order by d.at
+  returning doc, kind, owner_id, seq
+), placed as materialized (
+  select made.doc, given.at from made join given using (kind, owner_id, seq)
+), posted as (
+  insert into lex_postings (workspace_id, term, doc, w)
+  select @workspace_id, p.term, placed.doc, p.w from placed join posting p using (at) order by p.term, placed.doc
+)
+select doc from placed order by at;
+
+-- name: EmbeddingsPut :exec
+insert into embeddings (workspace_id, doc, space, v) select @workspace_id, unnest(@docs::bigint[]), @space, unnest(@vectors::halfvec[]);
+
+-- name: FindDocs :many
+-- Everything findable, ranked, and before it what the query names exactly.
+select r.named::boolean as named, r.kind::text as kind, r.owner_id::bigint as owner_id, r.seq::int as seq, r.text::text as text, r.type::text as type, r.target::text as target, (r.event_time is not null)::boolean as timed, coalesce(r.event_time, 'epoch')::timestamptz as event_time,
+  r.score::float8 as score, r.lexical::float8 as lexical, r.covered::float8 as covered, r.cosine::float8 as cosine,
+  r.conversation::text as conversation, r.name::text as name, r.from_seq::int as from_seq, r.to_seq::int as to_seq
+from cairn.find(@workspace_id::bigint, @terms::int[], @query::halfvec, @space::smallint, @vector_share::float8, @min_cosine::float8,
+  @kinds::text[], @types::text[], @targets::text[], sqlc.narg(since)::timestamptz, sqlc.narg(until)::timestamptz, @within::text,
+  @year::int, @month::int, @day::int, @asks_when::boolean, @max_rows::int, @skill_name::text, @memory_id::text, @turn_conversation::text, @turn_seq::int) r
+order by r.named desc, r.score desc;
+
+-- name: VectorIndexStatement :one
+select cairn.vector_index_statement(@workspace_id::bigint, @space::smallint)::text;
+
+-- name: NearestBare :many
+-- Nothing but the exact distance: what searches are measured against.
+select doc, ((v <=> @query::halfvec) + 0)::float8 as distance from embeddings where workspace_id = @workspace_id and space = @space order by distance limit @max_rows;

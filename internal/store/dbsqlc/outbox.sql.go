@@ -110,3 +110,18 @@ func (q *Queries) OutboxPut(ctx context.Context, arg OutboxPutParams) error {
 	)
 	return err
 }
+
+const OutboxPutEmbeds = `-- name: OutboxPutEmbeds :exec
+insert into outbox (workspace_id, kind, key, due_at) select $1, 'embed', d.doc::text, now() from (select unnest($2::bigint[]) as doc) d
+on conflict (workspace_id, kind, key) do nothing
+`
+
+type OutboxPutEmbedsParams struct {
+	WorkspaceID int64
+	Docs        []int64
+}
+
+func (q *Queries) OutboxPutEmbeds(ctx context.Context, arg OutboxPutEmbedsParams) error {
+	_, err := q.db.Exec(ctx, OutboxPutEmbeds, arg.WorkspaceID, arg.Docs)
+	return err
+}

@@ -28,36 +28,44 @@ func (q *Queries) DocDrop(ctx context.Context, arg DocDropParams) error {
 }
 
 const DocGet = `-- name: DocGet :one
-select doc, terms from search_docs where workspace_id = $1 and kind = $2 and owner_id = $3 for update
+select doc, terms, target_terms from search_docs where workspace_id = $1 and kind = $2 and owner_id = $3 and seq = $4 for update
 `
 
 type DocGetParams struct {
 	WorkspaceID int64
 	Kind        string
 	OwnerID     int64
+	Seq         int32
 }
 
 type DocGetRow struct {
-	Doc   int64
-	Terms []int32
+	Doc         int64
+	Terms       []int32
+	TargetTerms []int32
 }
 
 func (q *Queries) DocGet(ctx context.Context, arg DocGetParams) (DocGetRow, error) {
-	row := q.db.QueryRow(ctx, DocGet, arg.WorkspaceID, arg.Kind, arg.OwnerID)
+	row := q.db.QueryRow(ctx, DocGet,
+		arg.WorkspaceID,
+		arg.Kind,
+		arg.OwnerID,
+		arg.Seq,
+	)
 	var i DocGetRow
-	err := row.Scan(&i.Doc, &i.Terms)
+	err := row.Scan(&i.Doc, &i.Terms, &i.TargetTerms)
 	return i, err
 }
 
 const DocOpen = `-- name: DocOpen :execrows
-insert into search_docs (workspace_id, kind, owner_id, status, text, terms) values ($1, $2, $3, $4, '', '{}')
-on conflict (workspace_id, kind, owner_id) do nothing
+insert into search_docs (workspace_id, kind, owner_id, seq, status, text, terms) values ($1, $2, $3, $4, $5, '', '{}')
+on conflict (workspace_id, kind, owner_id, seq) do nothing
 `
 
 type DocOpenParams struct {
 	WorkspaceID int64
 	Kind        string
 	OwnerID     int64
+	Seq         int32
 	Status      string
 }
 
@@ -67,6 +75,7 @@ func (q *Queries) DocOpen(ctx context.Context, arg DocOpenParams) (int64, error)
 		arg.WorkspaceID,
 		arg.Kind,
 		arg.OwnerID,
+		arg.Seq,
 		arg.Status,
 	)
 	if err != nil {
@@ -76,15 +85,24 @@ func (q *Queries) DocOpen(ctx context.Context, arg DocOpenParams) (int64, error)
 }
 
 const DocPut = `-- name: DocPut :exec
-update search_docs set status = $1, text = $2, terms = $3, event_time = now() where workspace_id = $4 and doc = $5
+update search_docs set status = $1, text = $2, terms = $3, type = $4, target = $5, target_terms = $6, asks = $7, dated = $8,
+  conversation_id = $9, event_time = coalesce($10, now())
+where workspace_id = $11 and doc = $12
 `
 
 type DocPutParams struct {
-	Status      string
-	Text        string
-	Terms       []int32
-	WorkspaceID int64
-	Doc         int64
+	Status         string
+	Text           string
+	Terms          []int32
+	Type           string
+	Target         string
+	TargetTerms    []int32
+	Asks           bool
+	Dated          bool
+	ConversationID *int64
+	EventTime      *time.Time
+	WorkspaceID    int64
+	Doc            int64
 }
 
 func (q *Queries) DocPut(ctx context.Context, arg DocPutParams) error {
@@ -92,6 +110,13 @@ func (q *Queries) DocPut(ctx context.Context, arg DocPutParams) error {
 		arg.Status,
 		arg.Text,
 		arg.Terms,
+		arg.Type,
+		arg.Target,
+		arg.TargetTerms,
+		arg.Asks,
+		arg.Dated,
+		arg.ConversationID,
+		arg.EventTime,
 		arg.WorkspaceID,
 		arg.Doc,
 	)
@@ -113,6 +138,88 @@ func (q *Queries) DocText(ctx context.Context, arg DocTextParams) (string, error
 	var text string
 	err := row.Scan(&text)
 	return text, err
+}
+
+const DocsPut = `-- name: DocsPut :many
+with posting as materialized (
+  select unnest($1::int[]) as at, unnest($2::int[]) as term, unnest($3::real[]) as w
+), held as materialized (
+  select at, array_agg(term order by term) as terms from posting group by at
+), given as materialized (
+  select row_number() over () - 1 as at, d.kind, d.owner_id, d.seq, d.conversation_id, d.session, d.text, d.type, d.target, d.target_terms, d.asks, d.dated, d.event_time from (select unnest($4::text[]) as kind, unnest($5::bigint[]) as owner_id, unnest($6::int[]) as seq, unnest($7::bigint[]) as conversation_id,
+    unnest($8::int[]) as session, unnest($9::text[]) as text, unnest($10::text[]) as type, unnest($11::text[]) as target, unnest($12::text[]) as target_terms,
+    unnest($13::boolean[]) as asks, unnest($14::boolean[]) as dated, unnest($15::text[]) as event_time) d
+), made as (
+  insert into search_docs (workspace_id, kind, owner_id, seq, conversation_id, session, status, text, terms, type, target, target_terms, asks, dated, event_time)
+  select $16, d.kind, d.owner_id, d.seq, nullif(d.conversation_id, 0), d.session, 'active', d.text, coalesce(held.terms, '{}'), d.type, d.target, d.target_terms::int[],
+    d.asks, d.dated, nullif(d.event_time, '')::timestamptz
+  from given d left join held on held.at = d.at order by d.at
+  returning doc, kind, owner_id, seq
+), placed as materialized (
+  select made.doc, given.at from made join given using (kind, owner_id, seq)
+), posted as (
+  insert into lex_postings (workspace_id, term, doc, w)
+  select $16, p.term, placed.doc, p.w from placed join posting p using (at) order by p.term, placed.doc
+)
+select doc from placed order by at
+`
+
+type DocsPutParams struct {
+	At            []int32
+	Terms         []int32
+	Weights       []float32
+	Kinds         []string
+	Owners        []int64
+	Seqs          []int32
+	Conversations []int64
+	Sessions      []int32
+	Texts         []string
+	Types         []string
+	Targets       []string
+	TargetTerms   []string
+	Asks          []bool
+	Dated         []bool
+	EventTimes    []string
+	WorkspaceID   int64
+}
+
+// New documents, many at once. Terms and weights of all of them stand one after
+// another; at holds the number, from 0, of the document that each belongs to.
+func (q *Queries) DocsPut(ctx context.Context, arg DocsPutParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, DocsPut,
+		arg.At,
+		arg.Terms,
+		arg.Weights,
+		arg.Kinds,
+		arg.Owners,
+		arg.Seqs,
+		arg.Conversations,
+		arg.Sessions,
+		arg.Texts,
+		arg.Types,
+		arg.Targets,
+		arg.TargetTerms,
+		arg.Asks,
+		arg.Dated,
+		arg.EventTimes,
+		arg.WorkspaceID,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var doc int64
+		if err := rows.Scan(&doc); err != nil {
+			return nil, err
+		}
+		items = append(items, doc)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const EmbeddingDrop = `-- name: EmbeddingDrop :exec
@@ -150,6 +257,211 @@ func (q *Queries) EmbeddingPut(ctx context.Context, arg EmbeddingPutParams) erro
 		arg.V,
 	)
 	return err
+}
+
+const EmbeddingsPut = `-- name: EmbeddingsPut :exec
+insert into embeddings (workspace_id, doc, space, v) select $1, unnest($2::bigint[]), $3, unnest($4::halfvec[])
+`
+
+type EmbeddingsPutParams struct {
+	WorkspaceID int64
+	Docs        []int64
+	Space       int16
+	Vectors     []pgvector.HalfVector
+}
+
+func (q *Queries) EmbeddingsPut(ctx context.Context, arg EmbeddingsPutParams) error {
+	_, err := q.db.Exec(ctx, EmbeddingsPut,
+		arg.WorkspaceID,
+		arg.Docs,
+		arg.Space,
+		arg.Vectors,
+	)
+	return err
+}
+
+const FindDocs = `-- name: FindDocs :many
+select r.named::boolean as named, r.kind::text as kind, r.owner_id::bigint as owner_id, r.seq::int as seq, r.text::text as text, r.type::text as type, r.target::text as target, (r.event_time is not null)::boolean as timed, coalesce(r.event_time, 'epoch')::timestamptz as event_time,
+  r.score::float8 as score, r.lexical::float8 as lexical, r.covered::float8 as covered, r.cosine::float8 as cosine,
+  r.conversation::text as conversation, r.name::text as name, r.from_seq::int as from_seq, r.to_seq::int as to_seq
+from cairn.find($1::bigint, $2::int[], $3::halfvec, $4::smallint, $5::float8, $6::float8,
+  $7::text[], $8::text[], $9::text[], $10::timestamptz, $11::timestamptz, $12::text,
+  $13::int, $14::int, $15::int, $16::boolean, $17::int, $18::text, $19::text, $20::text, $21::int) r
+order by r.named desc, r.score desc
+`
+
+type FindDocsParams struct {
+	WorkspaceID      int64
+	Terms            []int32
+	Query            pgvector.HalfVector
+	Space            int16
+	VectorShare      float64
+	MinCosine        float64
+	Kinds            []string
+	Types            []string
+	Targets          []string
+	Since            *time.Time
+	Until            *time.Time
+	Within           string
+	Year             int32
+	Month            int32
+	Day              int32
+	AsksWhen         bool
+	MaxRows          int32
+	SkillName        string
+	MemoryID         string
+	TurnConversation string
+	TurnSeq          int32
+}
+
+type FindDocsRow struct {
+	Named        bool
+	Kind         string
+	OwnerID      int64
+	Seq          int32
+	Text         string
+	Type         string
+	Target       string
+	Timed        bool
+	EventTime    time.Time
+	Score        float64
+	Lexical      float64
+	Covered      float64
+	Cosine       float64
+	Conversation string
+	Name         string
+	FromSeq      int32
+	ToSeq        int32
+}
+
+// Everything findable, ranked, and before it what the query names exactly.
+func (q *Queries) FindDocs(ctx context.Context, arg FindDocsParams) ([]FindDocsRow, error) {
+	rows, err := q.db.Query(ctx, FindDocs,
+		arg.WorkspaceID,
+		arg.Terms,
+		arg.Query,
+		arg.Space,
+		arg.VectorShare,
+		arg.MinCosine,
+		arg.Kinds,
+		arg.Types,
+		arg.Targets,
+		arg.Since,
+		arg.Until,
+		arg.Within,
+		arg.Year,
+		arg.Month,
+		arg.Day,
+		arg.AsksWhen,
+		arg.MaxRows,
+		arg.SkillName,
+		arg.MemoryID,
+		arg.TurnConversation,
+		arg.TurnSeq,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []FindDocsRow
+	for rows.Next() {
+		var i FindDocsRow
+		if err := rows.Scan(
+			&i.Named,
+			&i.Kind,
+			&i.OwnerID,
+			&i.Seq,
+			&i.Text,
+			&i.Type,
+			&i.Target,
+			&i.Timed,
+			&i.EventTime,
+			&i.Score,
+			&i.Lexical,
+			&i.Covered,
+			&i.Cosine,
+			&i.Conversation,
+			&i.Name,
+			&i.FromSeq,
+			&i.ToSeq,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const LastSitting = `-- name: LastSitting :one
+select now()::timestamptz as now, coalesce(s.session, -1)::int as session, s.event_time
+from (select 1) one left join lateral (
+  select session, event_time from search_docs where workspace_id = $1 and kind = 'turn' and owner_id = $2 and seq < $3 order by seq desc limit 1
+) s on true
+`
+
+type LastSittingParams struct {
+	WorkspaceID    int64
+	ConversationID int64
+	Seq            int32
+}
+
+type LastSittingRow struct {
+	Now       time.Time
+	Session   int32
+	EventTime *time.Time
+}
+
+// Where the latest turn of a conversation stands, by the database's clock.
+func (q *Queries) LastSitting(ctx context.Context, arg LastSittingParams) (LastSittingRow, error) {
+	row := q.db.QueryRow(ctx, LastSitting, arg.WorkspaceID, arg.ConversationID, arg.Seq)
+	var i LastSittingRow
+	err := row.Scan(&i.Now, &i.Session, &i.EventTime)
+	return i, err
+}
+
+const NearestBare = `-- name: NearestBare :many
+select doc, ((v <=> $1::halfvec) + 0)::float8 as distance from embeddings where workspace_id = $2 and space = $3 order by distance limit $4
+`
+
+type NearestBareParams struct {
+	Query       pgvector.HalfVector
+	WorkspaceID int64
+	Space       int16
+	MaxRows     int32
+}
+
+type NearestBareRow struct {
+	Doc      int64
+	Distance float64
+}
+
+// Nothing but the exact distance: what searches are measured against.
+func (q *Queries) NearestBare(ctx context.Context, arg NearestBareParams) ([]NearestBareRow, error) {
+	rows, err := q.db.Query(ctx, NearestBare,
+		arg.Query,
+		arg.WorkspaceID,
+		arg.Space,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []NearestBareRow
+	for rows.Next() {
+		var i NearestBareRow
+		if err := rows.Scan(&i.Doc, &i.Distance); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const PostingsDrop = `-- name: PostingsDrop :exec
@@ -372,20 +684,42 @@ func (q *Queries) StatsAdd(ctx context.Context, arg StatsAddParams) error {
 }
 
 const TermsMove = `-- name: TermsMove :exec
-insert into lex_terms (workspace_id, term, df)
-select $1, m.term, m.by from (select unnest($2::int[]) as term, unnest($3::int[]) as by) m order by m.term
-on conflict (workspace_id, term) do update set df = lex_terms.df + excluded.df
+insert into lex_terms (workspace_id, term, df, speakers)
+select $1, m.term, m.by, m.names from (select unnest($2::int[]) as term, unnest($3::int[]) as by, unnest($4::int[]) as names) m order by m.term
+on conflict (workspace_id, term) do update set df = lex_terms.df + excluded.df, speakers = lex_terms.speakers + excluded.speakers
 `
 
 type TermsMoveParams struct {
 	WorkspaceID int64
 	Terms       []int32
 	Moves       []int32
+	Names       []int32
 }
 
 // One statement for those that rise and those that fall: every writer takes the
 // rows in one order.
 func (q *Queries) TermsMove(ctx context.Context, arg TermsMoveParams) error {
-	_, err := q.db.Exec(ctx, TermsMove, arg.WorkspaceID, arg.Terms, arg.Moves)
+	_, err := q.db.Exec(ctx, TermsMove,
+		arg.WorkspaceID,
+		arg.Terms,
+		arg.Moves,
+		arg.Names,
+	)
 	return err
+}
+
+const VectorIndexStatement = `-- name: VectorIndexStatement :one
+select cairn.vector_index_statement($1::bigint, $2::smallint)::text
+`
+
+type VectorIndexStatementParams struct {
+	WorkspaceID int64
+	Space       int16
+}
+
+func (q *Queries) VectorIndexStatement(ctx context.Context, arg VectorIndexStatementParams) (string, error) {
+	row := q.db.QueryRow(ctx, VectorIndexStatement, arg.WorkspaceID, arg.Space)
+	var column_1 string
+	err := row.Scan(&column_1)
+	return column_1, err
 }

@@ -1,0 +1,49 @@
+package retrieval_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"testing"
+
+	"cairn/internal/config"
+	"cairn/internal/eval/locomo"
+	"cairn/internal/eval/retrieval"
+	"cairn/internal/eval/samples"
+	"cairn/internal/host"
+	"cairn/internal/host/hosttest"
+)
+
+// Two conversations of the public data are enough to see that nothing is broken;
+// `cairn eval retrieval` measures all of them.
+func TestRetrievalBeatsPlainBM25OnLoCoMo(t *testing.T) {
+	t.Parallel()
+	path := samples.Public("locomo/locomo8.json")
+	if path == "" {
+		t.Skip("public data is absent, set CAIRN_DATA")
+	}
+	talks, err := locomo.Open(path)
+	hosttest.Must(t, err)
+	c, err := config.Load([]string{"CAIRN_HOME=" + t.TempDir(), "CAIRN_CONFIG=" + os.DevNull}, map[string]string{"DATABASE_URL": hosttest.Database(t), "CAIRN_LOG": "error"})
+	hosttest.Must(t, err)
+	h, err := host.Open(context.Background(), c, slog.Default())
+	hosttest.Must(t, err)
+	t.Cleanup(h.Close)
+	talks = talks[:2]
+	for i := range talks {
+		talks[i].Questions = talks[i].Questions[:40]
+	}
+	r, err := retrieval.Measure(t.Context(), h, talks)
+	hosttest.Must(t, err)
+	t.Logf("%+v", r)
+	if r.Questions < 60 || r.At10 < r.Baseline.At10+0.1 || r.At10 < 0.7 || r.At5 > r.At10 || r.At10 > r.At20 {
+		t.Errorf("recall@10 %.3f over %d questions, plain BM25 %.3f", r.At10, r.Questions, r.Baseline.At10)
+	}
+	all := 0
+	for _, of := range r.Categories {
+		all += of.Questions
+	}
+	if all != r.Questions || r.Turns != len(talks[0].Conversation.Messages)+len(talks[1].Conversation.Messages) {
+		t.Errorf("%d questions in categories, %d in all; %d turns", all, r.Questions, r.Turns)
+	}
+}

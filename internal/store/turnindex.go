@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"cairn/internal/search"
+	"cairn/internal/store/dbsqlc"
+	"cairn/internal/transcript"
+)
+
+// turnVectors is how what is said gets its vectors.
+type turnVectors struct {
+	space  int16
+	inline search.Embedder
+}
+
+// EmbedTurns has what is said from now on embedded into space: in the
+// transaction that stores it when inline, which costs no call to anybody, is
+// given, else by a duty of the outbox. A store that was not told leaves turns to
+// be found by their words. Call it before the store is used.
+func (s *Store) EmbedTurns(space int16, inline search.Embedder) {
+	s.vectors = &turnVectors{space: space, inline: inline}
+}
+
+// SittingGap parts the sittings of a conversation: as long as it takes for a
+// conversation to count as idle.
+const SittingGap = 30 * time.Minute
+
+// indexedRunes is how much of a message is indexed: what was pasted in beyond it
+// would drown what was said.
+const indexedRunes = 4000
+
+// indexTurns makes what users and assistants said findable. Tools' results and
+// system messages are not what anybody said. live messages without a time are
+// said now.
+func (q Queries) indexTurns(ctx context.Context, conversation int64, seq int, ms []transcript.Message, live bool) error {
+	last, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversation, Seq: int32(seq)})
+	if err != nil {
+		return classify("read the last sitting", err)
+	}
+	session, before, docs := int(last.Session), last.EventTime, []search.Doc{}
+	for i, m := range ms {
+		text := transcript.Clip(strings.TrimSpace(storable(m.Content)), indexedRunes)
+		if text == "" || m.Role != transcript.User && m.Role != transcript.Assistant {
+			continue
+		}
+		at := m.Time
+		if at.IsZero() && live {
+			at = last.Now
+		}
+		if session < 0 || before != nil && !at.IsZero() && at.Sub(*before) > SittingGap {
+			session = seq + i
+		}
+		if !at.IsZero() {
+			before = &at
+		}
+		d := search.NewDoc(search.KindTurn, conversation, "active", text).About(storable(m.Name))
+		d.Seq, d.Session, d.Conversation = seq+i, session, &conversation
+		if !at.IsZero() {
+			d.EventTime = &at
+		}
+		docs = append(docs, d)
+	}
+	if q.vectors == nil {
+		_, err := q.IndexNew(ctx, docs)
+		return err
+	}
+	return q.indexEmbedded(ctx, docs)
+}
+
+// indexEmbedded indexes what was said and gives it its vectors, or owes them.
+func (q Queries) indexEmbedded(ctx context.Context, docs []search.Doc) error {
+	ids, err := q.IndexNew(ctx, docs)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	if q.vectors.inline == nil {
+		return classify("owe the turns their vectors", q.q.OutboxPutEmbeds(ctx, dbsqlc.OutboxPutEmbedsParams{WorkspaceID: q.ws, Docs: ids}))
+	}
+	texts := make([]string, len(docs))
+	for i, d := range docs {
+		texts[i] = d.Text
+	}
+	vectors, err := q.vectors.inline.Embed(ctx, texts)
+	if err != nil {
+		return fmt.Errorf("embed the turns: %w", err)
+	}
+	return q.PutEmbeddings(ctx, ids, q.vectors.space, vectors)
+}
