@@ -2,12 +2,14 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"cairn/internal/agent"
 	"cairn/internal/flow"
 	"cairn/internal/nudge"
 )
@@ -41,6 +43,8 @@ type conversation struct {
 	busy    int            // updates that wait or are being handled
 	closing bool           // no update is taken any more: this run is over
 	ending  bool           // its user has ended the conversation
+	waiting []string       // messages whose turn has not begun
+	stopped []string       // those of them that are to be answered with nothing done
 	answers string         // the message that is being answered
 	cancel  workflow.CancelFunc
 }
@@ -101,7 +105,7 @@ func (c *conversation) hear(ctx workflow.Context) {
 func (c *conversation) nudgeDone(ctx workflow.Context, ch workflow.ReceiveChannel) {
 	var r flow.NudgeResult
 	ch.Receive(ctx, &r)
-	if r.Status == "failed" { // what it should have read stays unread
+	if r.Status == "failed" || r.Status == "capped" { // what it should have read stays unread
 		c.state.Counters = nudge.Lost(c.state.Counters, r.Number)
 	} else {
 		c.state.Counters = nudge.Finished(c.state.Counters, r.Number)
@@ -111,26 +115,40 @@ func (c *conversation) nudgeDone(ctx workflow.Context, ch workflow.ReceiveChanne
 func (c *conversation) cancelTurn(ctx workflow.Context, ch workflow.ReceiveChannel) {
 	var in flow.CancelTurnInput
 	ch.Receive(ctx, &in)
-	if c.cancel != nil && (in.MessageID == "" || in.MessageID == c.answers) {
+	switch {
+	case c.cancel != nil && (in.MessageID == "" || in.MessageID == c.answers):
 		c.cancel()
+	case slices.Contains(c.waiting, in.MessageID):
+		c.stopped = append(c.stopped, in.MessageID)
 	}
+}
+
+// begin takes a message out of those that wait, and tells whether it is still
+// wanted.
+func (c *conversation) begin(message string) (wanted bool) {
+	is := func(m string) bool { return m == message }
+	wanted = !slices.ContainsFunc(c.stopped, is)
+	c.waiting, c.stopped = slices.DeleteFunc(c.waiting, is), slices.DeleteFunc(c.stopped, is)
+	return wanted
 }
 
 // turn handles one message.
 func (c *conversation) turn(ctx workflow.Context, t flow.TurnRef) (flow.TurnResult, error) {
 	c.busy++
 	defer func() { c.busy-- }()
+	c.waiting = append(c.waiting, t.MessageID)
 	if err := c.turns.Lock(ctx); err != nil {
 		return flow.TurnResult{}, err
 	}
 	defer c.turns.Unlock()
+	wanted := c.begin(t.MessageID)
 	if c.state.Seen.Has(t.MessageID) {
 		return flow.TurnResult{Number: t.Number, Known: true}, nil
 	}
 	c.state.Settings, c.state.Pace = t.Settings, t.Pace
-	ended, err := c.answer(ctx, t)
+	ended, err := c.answer(ctx, t, wanted)
 	if err != nil {
-		return flow.TurnResult{}, err
+		return flow.TurnResult{}, temporal.NewApplicationErrorWithCause("the turn was not brought to its end", flow.TurnLost, err)
 	}
 	c.state.Seen.Add(t.MessageID)
 	c.state.LastTurn, c.state.LastNumber = workflow.Now(ctx), max(c.state.LastNumber, t.Number)
@@ -145,21 +163,27 @@ func (c *conversation) turn(ctx workflow.Context, t flow.TurnRef) (flow.TurnResu
 // merge takes the counters after a turn. A review that ended during the turn was
 // heard of here, and not by the turn.
 func (c *conversation) merge(after nudge.Counters) nudge.Counters {
-	if before := c.state.Counters; c.state.Known {
-		after.InFlight, after.LastReviewed = before.InFlight, before.LastReviewed
+	if !c.state.Known {
+		return after
 	}
-	return after
+	both := nudge.Join(after, c.state.Counters)
+	both.InFlight = c.state.Counters.InFlight
+	return both
 }
 
 // answer runs the turn's child, or counts an observed turn. A child that has run
 // before, in a history that was reset, is not run again: its row is read.
-func (c *conversation) answer(ctx workflow.Context, t flow.TurnRef) (out flow.AgentResult, err error) {
+func (c *conversation) answer(ctx workflow.Context, t flow.TurnRef, wanted bool) (out flow.AgentResult, err error) {
 	ref := flow.RunRef{Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Run: t.Run, Attempt: t.Attempt}
 	base := flow.Base{Known: c.state.Known, Counters: c.state.Counters}
 	if t.Mode == flow.Observe {
 		ctx = database(ctx, t.Pace, fmt.Sprintf("count turn %d", t.Number))
 		err = workflow.ExecuteActivity(ctx, flow.CountTurn, flow.CountInput{RunRef: ref, Base: base}).Get(ctx, &out)
 		return out, err
+	}
+	in := flow.AgentInput{RunRef: ref, Kind: "turn", Conversation: c.in.Conversation, Number: t.Number, Budget: t.Budget, Pace: t.Pace, Queue: flow.QueueLLM, Base: base}
+	if !wanted {
+		return closeAgent(ctx, in, agent.Interrupted, nil)
 	}
 	ctx, c.cancel = workflow.WithCancel(ctx)
 	c.answers = t.MessageID
@@ -172,12 +196,30 @@ func (c *conversation) answer(ctx workflow.Context, t flow.TurnRef) (out flow.Ag
 		StaticSummary:         fmt.Sprintf("turn %d", t.Number),
 		TypedSearchAttributes: workflow.GetTypedSearchAttributes(ctx),
 	})
-	err = workflow.ExecuteChildWorkflow(child, flow.Turn, flow.AgentInput{RunRef: ref, Kind: "turn", Conversation: c.in.Conversation, Number: t.Number,
-		Budget: t.Budget, Pace: t.Pace, Queue: flow.QueueLLM, Base: base}).Get(child, &out)
-	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
-		await := database(ctx, t.Pace, fmt.Sprintf("wait for turn %d", t.Number))
-		err = workflow.ExecuteActivity(await, flow.AwaitTurn, ref).Get(await, &out)
+	err = workflow.ExecuteChildWorkflow(child, flow.Turn, in).Get(child, &out)
+	switch {
+	case temporal.IsWorkflowExecutionAlreadyStartedError(err):
+		return c.await(ctx, t, ref)
+	case temporal.IsCanceledError(err): // before it could begin
+		return closeAgent(ctx, in, agent.Interrupted, err)
 	}
+	return out, err
+}
+
+// awaitMargin is how long after its wall clock a turn may still be closing.
+const awaitMargin = time.Minute
+
+// await waits for a turn that an earlier run of the conversation has started. One
+// that does not end in its time has been lost with its workflow.
+func (c *conversation) await(ctx workflow.Context, t flow.TurnRef, ref flow.RunRef) (out flow.AgentResult, err error) {
+	ctx = database(ctx, t.Pace, fmt.Sprintf("wait for turn %d", t.Number))
+	o := workflow.GetActivityOptions(ctx)
+	o.RetryPolicy.MaximumInterval = time.Second
+	if t.Budget.Wall > 0 {
+		o.ScheduleToCloseTimeout = min(o.ScheduleToCloseTimeout, t.Budget.Wall+awaitMargin)
+	}
+	ctx = workflow.WithActivityOptions(ctx, o)
+	err = workflow.ExecuteActivity(ctx, flow.AwaitTurn, ref).Get(ctx, &out)
 	return out, err
 }
 
@@ -187,11 +229,16 @@ const lostAfter = 10 * time.Minute
 // nudgeIfDue starts a review when the counters ask for one. They begin anew only
 // when the server has confirmed the start: else the next turn tries again.
 func (c *conversation) nudgeIfDue(ctx workflow.Context, t flow.TurnRef) {
-	if c.state.Counters.InFlight != 0 && workflow.Now(ctx).Sub(c.state.NudgeFrom) > lostAfter {
-		c.state.Counters = nudge.Lost(c.state.Counters, c.state.Counters.InFlight)
-	}
+	c.missLost(ctx)
 	if memory, skill := nudge.Due(c.state.Counters, c.state.Settings); memory || skill {
 		c.startNudge(ctx, t.Number, memory, skill)
+	}
+}
+
+// missLost stops waiting for a review that was not heard of in time.
+func (c *conversation) missLost(ctx workflow.Context) {
+	if c.state.Counters.InFlight != 0 && workflow.Now(ctx).Sub(c.state.NudgeFrom) > lostAfter {
+		c.state.Counters = nudge.Lost(c.state.Counters, c.state.Counters.InFlight)
 	}
 }
 
@@ -207,7 +254,7 @@ func (c *conversation) startNudge(ctx workflow.Context, turn int, memory, skill 
 		TypedSearchAttributes: workflow.GetTypedSearchAttributes(ctx),
 	})
 	child := workflow.ExecuteChildWorkflow(ctx, flow.Nudge, flow.NudgeInput{Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Conversation: c.in.Conversation, Channel: c.in.Channel,
-		Parent: workflow.GetInfo(ctx).WorkflowExecution.ID, Number: number, Turn: turn, Memory: memory, Skill: skill, Counters: started, Pace: c.state.Pace})
+		Parent: workflow.GetInfo(ctx).WorkflowExecution.ID, Number: number, Turn: turn, Memory: memory, Skill: skill, Counters: started, Pace: c.pace()})
 	err := child.GetChildWorkflowExecution().Get(ctx, nil)
 	if err != nil && !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
 		workflow.GetLogger(ctx).Warn("the review could not be started", "error", err)
@@ -233,11 +280,16 @@ func (c *conversation) waitForEnd(ctx workflow.Context) (full bool, err error) {
 			since = workflow.GetInfo(ctx).WorkflowStartTime
 		}
 		left := c.in.Limits.Close - workflow.Now(ctx).Sub(since)
-		if left <= 0 && c.busy == 0 {
+		over := func() bool { return c.ending || c.isFull(ctx) }
+		switch {
+		case left > 0:
+			_, err = workflow.AwaitWithTimeout(ctx, left, over)
+		case c.busy > 0:
+			err = workflow.Await(ctx, func() bool { return c.busy == 0 || over() })
+		default:
 			return false, nil
 		}
-		over, err := workflow.AwaitWithTimeout(ctx, max(left, time.Minute), func() bool { return c.ending || c.isFull(ctx) })
-		if err != nil || over {
+		if err != nil || over() {
 			return !c.ending, err
 		}
 	}
@@ -285,10 +337,11 @@ func (c *conversation) end(ctx workflow.Context) error {
 	if err := c.drain(ctx); err != nil {
 		return err
 	}
+	c.missLost(ctx)
 	if c.state.Known && nudge.EndDue(c.state.Counters, c.state.Settings) {
 		c.startNudge(ctx, c.state.LastNumber, true, true)
 	}
-	if !c.state.Known {
+	if !c.state.Known && !c.ending {
 		return nil // nothing was said in this run, so the row is right as it is
 	}
 	ctx = database(ctx, c.pace(), "write down where the conversation stands")

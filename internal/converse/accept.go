@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"cairn/internal/agent"
@@ -31,7 +32,7 @@ type Request struct {
 	Messages     []transcript.Message // what was said, in mode observe
 	Mode         string
 	MaxTurns     int  // overrides the channel's budget, 1 to 50; 0 leaves it
-	Spec         Spec // configuration to pin
+	Spec         Spec // configuration to pin; of its budget the wall clock, unless 0, replaces the channel's
 }
 
 // Accepted is a turn that is durable.
@@ -51,6 +52,7 @@ const (
 
 var (
 	channels = []string{"voice", "sms", "chat", "scheduled"}
+	roles    = []transcript.Role{transcript.User, transcript.Assistant, transcript.Tool, transcript.System}
 	origins  = []string{"user", "scheduled", "heartbeat", "subagent"}
 )
 
@@ -65,6 +67,10 @@ func (r *Request) check() error {
 		r.Channel = "chat"
 	}
 	switch {
+	case !shows(r.Conversation):
+		return fault.New(fault.InvalidArgument, "the conversation's id has characters that cannot be shown", "use letters, digits and punctuation")
+	case !shows(r.MessageID):
+		return fault.New(fault.InvalidArgument, "the message's id has characters that cannot be shown", "use letters, digits and punctuation")
 	case r.Conversation == "" || utf8.RuneCountInString(r.Conversation) > maxName:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("the conversation's id has %d characters", utf8.RuneCountInString(r.Conversation)), fmt.Sprintf("use 1 to %d", maxName))
 	case r.MessageID == "" || utf8.RuneCountInString(r.MessageID) > maxName:
@@ -85,6 +91,10 @@ func (r *Request) check() error {
 	return checkText(r.Text)
 }
 
+func shows(id string) bool {
+	return utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
+}
+
 func (r *Request) checkObserved() error {
 	if r.Text != "" {
 		return fault.New(fault.InvalidArgument, "a text is for mode answer", "send the exchange as messages")
@@ -93,7 +103,15 @@ func (r *Request) checkObserved() error {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("an observed exchange has %d messages", len(r.Messages)), fmt.Sprintf("send 1 to %d", maxObserved))
 	}
 	if r.Messages[0].Role != transcript.User {
-		return fault.New(fault.InvalidArgument, "an observed exchange begins with "+string(r.Messages[0].Role), "begin with what the user said")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("an observed exchange begins with %q", r.Messages[0].Role), "begin with what the user said")
+	}
+	for i, m := range r.Messages {
+		if !slices.Contains(roles, m.Role) {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("message %d has the role %q", i, m.Role), "use user, assistant, tool or system")
+		}
+		if n := utf8.RuneCountInString(m.Content); n > maxText {
+			return fault.New(fault.TooLarge, fmt.Sprintf("message %d has %d characters, at most %d are taken", i, n, maxText), "shorten it")
+		}
 	}
 	return nil
 }
@@ -119,6 +137,9 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 	spec.Origin, spec.Channel, spec.MessageID, spec.Mode = agent.OriginAgent, r.Channel, r.MessageID, r.Mode
 	if spec.Budget, err = agent.ForChannel(r.Channel).Override(r.MaxTurns); err != nil {
 		return out, err
+	}
+	if r.Spec.Budget.Wall > 0 {
+		spec.Budget.Wall = r.Spec.Budget.Wall
 	}
 	messages := r.Messages
 	if r.Mode == flow.Answer {
@@ -198,27 +219,35 @@ func accept(ctx context.Context, tx Tx, r Request, c Conversation, spec Spec, sh
 // the counters follow from.
 func observed(t Turn, messages []transcript.Message) (reply int, facts nudge.Turn) {
 	reply, facts = -1, t.Facts
+	called := map[string]string{}
+	var writes []Write
 	for i, m := range messages {
+		if w, ok := wrote(called[m.ToolCallID], m.Content); ok && m.Role == transcript.Tool {
+			writes = append(writes, w)
+		}
 		if m.Role != transcript.Assistant {
 			continue
 		}
 		if len(m.ToolCalls) > 0 {
 			facts.ToolIters++
 		}
+		for _, c := range m.ToolCalls {
+			called[c.ID] = c.Name
+		}
 		if strings.TrimSpace(m.Content) != "" {
 			reply, facts.Delivered = t.FirstSeq+i, true
 		}
 	}
-	return reply, facts
+	return reply, saves(facts, writes)
 }
 
 // messageID names a message inside its conversation: the first of a turn has
-// the channel's id.
+// the channel's id. The others' cannot be one, for it has no such character.
 func messageID(of string, i int) string {
 	if i == 0 {
 		return of
 	}
-	return fmt.Sprintf("%s/%d", of, i)
+	return fmt.Sprintf("%s\x1f%d", of, i)
 }
 
 func (r Request) sha() (sum [32]byte, err error) {

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/nudge"
 	"cairn/internal/prompt"
 	"cairn/internal/run"
+	"cairn/internal/tools"
 	"cairn/internal/transcript"
 )
 
@@ -73,9 +74,15 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (*Ended, error) {
 }
 
 // CloseConversation writes down where a conversation stands when its workflow
-// ends.
+// ends. A review may have ended meanwhile, whose row knows more than the workflow.
 func (s *Service) CloseConversation(ctx context.Context, ws, conversation int64, c nudge.Counters, byUser bool) error {
-	return s.Store.WithConversations(ctx, ws, func(tx Tx) error { return tx.CloseConversation(ctx, conversation, c, byUser) })
+	return s.Store.WithConversations(ctx, ws, func(tx Tx) error {
+		stored, err := tx.LockConversation(ctx, conversation)
+		if err != nil {
+			return err
+		}
+		return tx.CloseConversation(ctx, conversation, nudge.Join(c, stored.Counters), byUser)
+	})
 }
 
 // ended reads what became of a run that has ended.
@@ -87,29 +94,83 @@ func (j *job) ended() (*Ended, error) {
 	return out, nil
 }
 
+// close ends a run. When another attempt has ended it, what that one made of it
+// is returned.
 func (s *Service) close(ctx context.Context, j *job, base Base, e ending) (out *Ended, err error) {
 	err = s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
-		if e.said != nil {
-			if err := tx.PutStep(ctx, j.run.Ref.Run, *e.said); err != nil {
-				return err
-			}
-		}
-		if j.run.Kind == run.Nudge {
-			out, err = j.closeNudge(ctx, tx, e)
+		c, err := tx.LockConversation(ctx, j.run.Conversation)
+		if err != nil {
 			return err
 		}
-		out, err = j.closeTurn(ctx, tx, base, e)
+		over, err := j.settle(ctx, tx, e)
+		switch {
+		case err != nil:
+			return err
+		case over:
+			out, err = j.ended()
+		case j.run.Kind == run.Nudge:
+			out, err = j.closeNudge(ctx, tx, c, e)
+		default:
+			out, err = j.closeTurn(ctx, tx, c, base, e)
+		}
 		return err
 	})
 	return out, err
 }
 
-// closeTurn answers, counts and ends a turn, all or nothing.
-func (j *job) closeTurn(ctx context.Context, tx Tx, base Base, e ending) (*Ended, error) {
-	c, err := tx.LockConversation(ctx, j.turn.Conversation)
-	if err != nil {
-		return nil, err
+// settle reads what a run has done once nobody can add to it any more, and finds
+// out what became of calls whose result was never stored: an effect that took
+// place is told, any other will never take place. Over is true when the run had
+// ended before.
+func (j *job) settle(ctx context.Context, tx Tx, e ending) (over bool, err error) {
+	id := j.run.Ref.Run
+	if err := tx.LockRun(ctx, id); err != nil {
+		return false, err
 	}
+	if j.run, err = tx.Run(ctx, id); err != nil || j.run.Status == run.Ended {
+		return true, err
+	}
+	if e.said != nil {
+		if err := tx.PutStep(ctx, id, *e.said); err != nil {
+			return false, err
+		}
+	}
+	if j.steps, err = tx.Steps(ctx, id); err != nil {
+		return false, err
+	}
+	for _, s := range j.steps {
+		for i, c := range s.Calls {
+			if c.Done {
+				continue
+			}
+			effect, err := tx.VoidOp(ctx, j.run.Op(stepKey(c.Step), c.Position))
+			if err != nil {
+				return false, err
+			}
+			if c, err = c.told(effect, e.reason.Unrun()); err != nil {
+				return false, err
+			}
+			if s.Calls[i], err = tx.EndCall(ctx, id, c); err != nil {
+				return false, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// told is a call with its effect as its result, or with why it has none.
+func (c Call) told(effect json.RawMessage, unrun agent.Unrun) (Call, error) {
+	if len(effect) == 0 {
+		c.Result, c.Code = c.result(unrun), string(unrun)
+		return c, nil
+	}
+	result, err := tools.Recorded(effect)
+	c.Result, c.Code = string(result.JSON), string(result.Code)
+	return c, err
+}
+
+// closeTurn answers, counts and ends a turn, all or nothing.
+func (j *job) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e ending) (*Ended, error) {
 	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(j.steps), Writes: j.writes(), ReplySeq: j.turn.ReplySeq, Number: j.turn.Number}
 	t := j.turn
 	if t.Mode != flow.Observe {
@@ -123,7 +184,7 @@ func (j *job) closeTurn(ctx context.Context, tx Tx, base Base, e ending) (*Ended
 	}
 	counters := c.Counters
 	if base.Known {
-		counters = base.Counters
+		counters = nudge.Join(base.Counters, c.Counters)
 	}
 	out.Counters = nudge.After(counters, t.Facts)
 	c.Counters, c.Counts = out.Counters, c.Counts+1
@@ -197,10 +258,15 @@ func (j *job) facts(e ending, writes []Write) nudge.Turn {
 	f := nudge.Turn{Origin: agent.Origin(j.turn.Origin), Role: "user", Delivered: true,
 		Interrupted: e.reason == agent.Interrupted, Failed: e.reason == agent.ProviderError || e.reason == agent.OverBudget}
 	for _, s := range j.steps {
-		if slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Done }) {
+		if slices.ContainsFunc(s.Calls, Call.ran) {
 			f.ToolIters++
 		}
 	}
+	return saves(f, writes)
+}
+
+// saves adds to the facts of a turn what its writes saved.
+func saves(f nudge.Turn, writes []Write) nudge.Turn {
 	for _, w := range writes {
 		f.SavedMemory = f.SavedMemory || strings.HasPrefix(w.Tool, "memory_")
 		f.SavedSkill = f.SavedSkill || w.Tool == "skill_save" || w.Tool == "skill_patch"
@@ -208,28 +274,35 @@ func (j *job) facts(e ending, writes []Write) nudge.Turn {
 	return f
 }
 
-// writes are the calls of the run that changed something: a staged, an unchanged
-// and a failed one did not.
+// writes are the calls of the run that changed something.
 func (j *job) writes() (out []Write) {
 	for _, s := range j.steps {
 		for _, c := range s.Calls {
-			var r struct {
-				OK      bool   `json:"ok"`
-				Action  string `json:"action"`
-				Name    string `json:"name"`
-				Version int    `json:"version"`
+			if w, ok := wrote(c.Tool, c.Result); ok && c.Done {
+				out = append(out, w)
 			}
-			if !c.Done || json.Unmarshal([]byte(c.Result), &r) != nil || !r.OK {
-				continue
-			}
-			switch r.Action {
-			case "", "staged", "unchanged", "noop":
-				continue
-			}
-			out = append(out, Write{Tool: c.Tool, Action: r.Action, Name: r.Name, Version: r.Version})
 		}
 	}
 	return out
+}
+
+// wrote reads from a tool's result what it changed: a staged, an unchanged and a
+// failed write changed nothing.
+func wrote(tool, result string) (Write, bool) {
+	var r struct {
+		OK      bool   `json:"ok"`
+		Action  string `json:"action"`
+		Name    string `json:"name"`
+		Version int    `json:"version"`
+	}
+	if json.Unmarshal([]byte(result), &r) != nil || !r.OK {
+		return Write{}, false
+	}
+	switch r.Action {
+	case "", "staged", "unchanged", "noop":
+		return Write{}, false
+	}
+	return Write{Tool: tool, Action: r.Action, Name: r.Name, Version: r.Version}, true
 }
 
 func outcomeOf(r agent.Reason) run.Outcome {

@@ -50,18 +50,26 @@ func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err e
 		if out.Run, found, err = tx.RunOf(ctx, run.Nudge, key); err != nil || found {
 			return err
 		}
+		if capped, err := cappedToday(ctx, tx); err != nil || capped {
+			out.Ended = &Ended{Status: NudgeCapped, Reason: agent.OverBudget, Number: r.Number, ReplySeq: -1}
+			return err
+		}
 		c, err := tx.LockConversation(ctx, r.Conversation)
 		if err != nil {
 			return err
 		}
-		spec.Channel, spec.After, c.Counters = c.Channel, c.Reviewed, r.Counters
+		// Turns may have been counted since the review was started.
+		spec.Channel, spec.After, c.Counters = c.Channel, c.Reviewed, nudge.Join(r.Counters, c.Counters)
 		if err := tx.Counted(ctx, c); err != nil {
 			return err
 		}
 		said, err = tx.Messages(ctx, r.Conversation, spec.After, r.Turn)
 		return err
 	})
-	if err == nil && !found {
+	if err != nil || out.Ended != nil {
+		return out, err
+	}
+	if !found {
 		out.Run, err = s.recordReview(ctx, r, key, spec, said)
 	}
 	if err != nil {
@@ -75,6 +83,15 @@ func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err e
 		out.Ended, err = j.ended()
 	}
 	return out, err
+}
+
+func cappedToday(ctx context.Context, tx Tx) (bool, error) {
+	chosen, err := tx.Settings(ctx)
+	if err != nil {
+		return false, err
+	}
+	today, err := tx.NudgesToday(ctx)
+	return chosen.Nudge.Capped(today), err
 }
 
 func (s *Service) recordReview(ctx context.Context, r Review, key string, spec Spec, said []TurnMessage) (made run.Run, err error) {
@@ -91,7 +108,19 @@ func (s *Service) recordReview(ctx context.Context, r Review, key string, spec S
 		if err != nil || made.Status == run.Ended {
 			return err
 		}
-		return tx.OweRun(ctx, made.Ref.Run)
+		if len(said) > 0 {
+			return tx.OweRun(ctx, made.Ref.Run)
+		}
+		c, err := tx.LockConversation(ctx, r.Conversation)
+		if err != nil {
+			return err
+		}
+		j := &job{run: made, spec: spec} // nothing is left to read, so nothing is paid for
+		if _, err := j.closeNudge(ctx, tx, c, ending{reason: agent.Final}); err != nil {
+			return err
+		}
+		made, err = tx.Run(ctx, made.Ref.Run)
+		return err
 	})
 	return made, err
 }
@@ -147,10 +176,11 @@ const (
 	NudgeNothing = "nothing"
 	NudgeBudget  = "budget"
 	NudgeFailed  = "failed"
+	NudgeCapped  = "capped" // the workspace's reviews of the day are used up: it was not begun
 )
 
 // closeNudge ends a review. What it saved is said with the next answer.
-func (j *job) closeNudge(ctx context.Context, tx Tx, e ending) (*Ended, error) {
+func (j *job) closeNudge(ctx context.Context, tx Tx, c Conversation, e ending) (*Ended, error) {
 	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(j.steps), Writes: j.writes(), ReplySeq: -1, Number: j.spec.Number}
 	switch {
 	case e.reason == agent.Exhausted || e.reason == agent.WallClock:
@@ -162,11 +192,7 @@ func (j *job) closeNudge(ctx context.Context, tx Tx, e ending) (*Ended, error) {
 	default:
 		out.Status = NudgeNothing
 	}
-	c, err := tx.LockConversation(ctx, j.run.Conversation)
-	if err != nil {
-		return nil, err
-	}
-	c.Counters = Reviewed(c.Counters, out)
+	c.Counters = reviewed(c.Counters, out)
 	if out.Status != NudgeFailed {
 		c.Reviewed = max(c.Reviewed, j.spec.Turn)
 	}
@@ -174,25 +200,33 @@ func (j *job) closeNudge(ctx context.Context, tx Tx, e ending) (*Ended, error) {
 		return nil, err
 	}
 	if len(out.Writes) > 0 {
-		if err := tx.SetNotice(ctx, j.run.Conversation, prompt.Notice(j.spec.Lang, saved(out.Writes))); err != nil {
+		if err := tx.SetNotice(ctx, j.run.Conversation, notice(j.spec.Lang, out.Writes)); err != nil {
 			return nil, err
 		}
 	}
 	return out, tx.EndRun(ctx, j.run.Ref.Run, outcomeOf(e.reason), out.Status, out)
 }
 
-// Reviewed is the counters after a review: what a failed one should have read
+// reviewed is the counters after a review: what a failed one should have read
 // stays unread.
-func Reviewed(c nudge.Counters, e *Ended) nudge.Counters {
+func reviewed(c nudge.Counters, e *Ended) nudge.Counters {
 	if e.Status == NudgeFailed {
 		return nudge.Lost(c, e.Number)
 	}
 	return nudge.Finished(c, e.Number)
 }
 
-func saved(writes []Write) (out []string) {
+// notice tells of what a review has saved: skills by their names, memories by
+// how many they are.
+func notice(lang string, writes []Write) string {
+	var skills []string
+	memories := 0
 	for _, w := range writes {
-		out = append(out, w.Tool+" "+w.Name)
+		if w.Name != "" {
+			skills = append(skills, w.Name)
+		} else {
+			memories++
+		}
 	}
-	return out
+	return prompt.Notice(lang, skills, memories)
 }

@@ -80,17 +80,19 @@ func (j *job) conversation(short bool) []llm.Message {
 	return out
 }
 
-// thread renders the messages of one turn.
+// thread renders the messages of one turn. The record of a gateway's own agent
+// may lack results, or calls; endpoints refuse a call without its result next to
+// it, and a result without its call.
 func (j *job) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
-	asked := map[string]bool{}
-	for _, m := range ms {
-		r := llm.Message{Role: string(m.Role), Content: m.Content, CallID: m.ToolCallID}
+	told := make([]bool, len(ms)) // results that stand beside their call
+	for i, m := range ms {
+		r := llm.Message{Role: string(m.Role), Content: m.Content}
 		switch m.Role {
 		case transcript.Tool:
-			r.Content = transcript.Clip(m.Content, j.spec.Limits.ResultChars)
-			if !asked[m.ToolCallID] { // an observed agent's record may be incomplete; a result without its call is refused
-				r.Role, r.CallID = llm.RoleUser, ""
+			if told[i] {
+				continue
 			}
+			r.Role, r.Content = llm.RoleUser, transcript.Clip(m.Content, j.spec.Limits.ResultChars)
 		case transcript.User:
 			if m.Turn == j.turn.Number && j.turn.Context != "" {
 				r.Content = j.turn.Context + "\n" + m.Content
@@ -98,13 +100,28 @@ func (j *job) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
 		case transcript.System:
 			r.Role = llm.RoleUser
 		}
+		var results []llm.Message
 		for _, c := range m.ToolCalls {
-			r.Calls = append(r.Calls, llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
+			answer := llm.Message{Role: llm.RoleTool, CallID: c.ID, Content: noResult}
+			for k := i + 1; k < len(ms); k++ {
+				if ms[k].Role == transcript.Tool && ms[k].ToolCallID == c.ID && !told[k] {
+					told[k], answer.Content = true, transcript.Clip(ms[k].Content, j.spec.Limits.ResultChars)
+					break
+				}
+			}
+			r.Calls, results = append(r.Calls, llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments}), append(results, answer)
 			tokens += llm.EstimateTokens(c.Arguments)
-			asked[c.ID] = true
 		}
-		tokens += llm.EstimateTokens(r.Content)
-		out = append(out, r)
+		if r.Content == "" && len(r.Calls) == 0 { // said nothing
+			continue
+		}
+		for _, said := range append([]llm.Message{r}, results...) {
+			tokens += llm.EstimateTokens(said.Content)
+			out = append(out, said)
+		}
 	}
 	return out, tokens
 }
+
+// noResult stands for the result of a call that nobody has recorded.
+const noResult = `{"ok":false,"error":{"code":"not_found","message":"no result was recorded"}}`

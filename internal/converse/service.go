@@ -22,6 +22,8 @@ type Tx interface {
 	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
 	Settings(ctx context.Context) (settings.Settings, error)
 	StartRun(ctx context.Context, id int64) (bool, error)
+	LockRun(ctx context.Context, id int64) error         // until the transaction is over
+	HoldRun(ctx context.Context, id int64) (bool, error) // the same against its end only; false when it has ended
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 	OweRun(ctx context.Context, id int64) error
 
@@ -46,13 +48,15 @@ type Tx interface {
 
 	Steps(ctx context.Context, id int64) ([]Step, error)
 	PutStep(ctx context.Context, id int64, s Step) error
-	EndCall(ctx context.Context, id int64, c Call) error
+	EndCall(ctx context.Context, id int64, c Call) (Call, error)    // with what the model is told: the first result that was stored
+	VoidOp(ctx context.Context, op string) (json.RawMessage, error) // the effect of an operation; one without can have none any more
 
 	LiveSession(ctx context.Context, channel, lang string) (Session, bool, error)
 	LockSessions(ctx context.Context, channel string) error
 	PutSession(ctx context.Context, s Session, lives time.Duration) (Session, error)
 	KeepSession(ctx context.Context, id, session int64) (Session, error) // the one that the run keeps: the first that was set
-	SessionOf(ctx context.Context, id int64) (Session, bool, error)
+	SessionOf(ctx context.Context, id int64) (Session, bool, error)      // false when it was revoked
+	RevokeSessions(ctx context.Context) (int, error)
 
 	NudgesToday(ctx context.Context) (int, error)
 }

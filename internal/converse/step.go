@@ -35,18 +35,36 @@ func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base B
 	if err != nil {
 		return out, err
 	}
-	if j.run.Status == run.Ended {
-		out.Ended, err = j.ended()
-		out.Final = true
-		return out, err
+	if j.run.Status != run.Ended {
+		if out, err = s.step(ctx, j, step, base); !errors.Is(err, errEnded) {
+			return out, err
+		}
+		if j, err = s.load(ctx, ref); err != nil {
+			return out, err
+		}
 	}
-	before, err := s.runCalls(ctx, j, step.N-1, step.Unrun)
+	out = Stepped{}
+	out.Final = true
+	out.Ended, err = j.ended()
+	return out, err
+}
+
+func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) (out Stepped, err error) {
+	before, err := s.runCalls(ctx, j, step.N-1, step.Unrun, false)
 	if err != nil {
 		return out, err
 	}
 	out.AllUnavailable, out.Tripped = before.unavailable, before.tripped
 	reason := agent.Exhausted
-	if before.tripped {
+	if step.Unrun == agent.UnrunGuardrail {
+		reason = agent.Guardrail
+	}
+	switch {
+	case before.tripped && j.spec.Budget.RunLast: // nobody waits for an answer
+		out.Final = true
+		out.Ended, err = s.close(ctx, j, base, ending{reason: agent.Guardrail})
+		return out, err
+	case before.tripped:
 		step.Toolless, reason = true, agent.Guardrail
 	}
 	said, stored := j.step(step.N)
@@ -75,7 +93,7 @@ func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base B
 		if err = s.keep(ctx, j, said); err != nil {
 			return out, err
 		}
-		if _, err = s.runCalls(ctx, j, step.N, ""); err != nil {
+		if _, err = s.runCalls(ctx, j, step.N, "", true); err != nil {
 			return out, err
 		}
 		out.Final = true
@@ -83,7 +101,7 @@ func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base B
 	default:
 		err = s.keep(ctx, j, said)
 		for _, c := range said.Calls {
-			out.Calls = append(out.Calls, agent.CallRef{Index: c.Position, Tool: c.Tool, Class: c.Class})
+			out.Calls = append(out.Calls, agent.CallRef{Index: c.Position, Tool: s.shown(j, c.Tool), Class: c.Class})
 		}
 	}
 	return out, err
@@ -91,7 +109,16 @@ func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base B
 
 // keep stores a response of a run that goes on.
 func (s *Service) keep(ctx context.Context, j *job, said Step) error {
-	return s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error { return tx.PutStep(ctx, j.run.Ref.Run, said) })
+	return s.whileOpen(ctx, j, func(tx Tx) error { return tx.PutStep(ctx, j.run.Ref.Run, said) })
+}
+
+// shown is a tool's name as a workflow may keep it: one that the model has made
+// up is its words, of any length.
+func (s *Service) shown(j *job, tool string) string {
+	if len(s.Tools.Offered(j.spec.Origin, tool)) == 0 {
+		return string(fault.UnknownTool)
+	}
+	return tool
 }
 
 // respond asks the model, and once more with less history when it was too much.
@@ -113,8 +140,8 @@ func (s *Service) respond(ctx context.Context, j *job, step agent.Step) (Step, e
 		out.Content = strings.TrimSpace(reply.Refusal)
 		return out, nil
 	}
-	if reply.Finish == "length" && len(reply.Calls) > 0 { // the last call is cut off; it will be answered as bad JSON
-		out.Content = strings.TrimSpace(reply.Text)
+	if step.Toolless { // what an endpoint calls although it must not is not run, and not told
+		return out, nil
 	}
 	classes := map[string]agent.Class{}
 	for _, t := range s.Tools.Offered(j.spec.Origin) {

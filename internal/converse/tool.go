@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"cairn/internal/agent"
 	"cairn/internal/fault"
@@ -22,9 +23,9 @@ type ran struct {
 }
 
 // runCalls runs the calls of response n that have not run, in their order, each
-// under its own operation id. Slow ones have run by themselves before. With
-// unrun nothing runs, and that is what the model is told.
-func (s *Service) runCalls(ctx context.Context, j *job, n int, unrun agent.Unrun) (out ran, err error) {
+// under its own operation id. Slow ones have run by themselves before, unless no
+// step follows. With unrun nothing runs, and that is what the model is told.
+func (s *Service) runCalls(ctx context.Context, j *job, n int, unrun agent.Unrun, last bool) (out ran, err error) {
 	at := slices.IndexFunc(j.steps, func(s Step) bool { return s.N == n })
 	if at < 0 || len(j.steps[at].Calls) == 0 {
 		return out, nil
@@ -33,11 +34,15 @@ func (s *Service) runCalls(ctx context.Context, j *job, n int, unrun agent.Unrun
 	for i := range j.steps[at].Calls {
 		c := &j.steps[at].Calls[i]
 		if !c.Done {
-			if err := s.runCall(ctx, j, c, unrun); err != nil {
+			why := unrun
+			if why == "" && !last && c.Class != agent.Fast { // its own activity has given up
+				why = agent.UnrunTimeout
+			}
+			if err := s.runCall(ctx, j, c, why); err != nil {
 				return out, err
 			}
 		}
-		out.unavailable = out.unavailable && c.Code == string(fault.Unavailable)
+		out.unavailable = out.unavailable && (c.Code == string(fault.Unavailable) || c.Code == string(agent.UnrunTimeout))
 		out.tripped = out.tripped || c.Code == string(agent.UnrunGuardrail)
 	}
 	return out, nil
@@ -54,9 +59,12 @@ func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int) err
 		return fault.Newf(fault.NotFound, "run %d has no call %d in step %d", ref.Run, position, n)
 	}
 	if c := step.Calls[position]; !c.Done {
-		return s.runCall(ctx, j, &c, "")
+		err = s.runCall(ctx, j, &c, "")
 	}
-	return nil
+	if errors.Is(err, errEnded) {
+		return nil
+	}
+	return err
 }
 
 // runCall runs one call and stores what the model is told of it.
@@ -74,8 +82,27 @@ func (s *Service) runCall(ctx context.Context, j *job, c *Call, unrun agent.Unru
 	if unrun != "" {
 		c.Result, c.Code = c.result(unrun), string(unrun)
 	}
-	c.Done = true
-	return s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error { return tx.EndCall(ctx, j.run.Ref.Run, *c) })
+	return s.whileOpen(ctx, j, func(tx Tx) error {
+		*c, err = tx.EndCall(ctx, j.run.Ref.Run, *c)
+		return err
+	})
+}
+
+// errEnded is a run that another attempt has ended: nothing may be added to it.
+var errEnded = errors.New("the run has ended")
+
+// whileOpen runs fn in a transaction in which the run cannot be ended.
+func (s *Service) whileOpen(ctx context.Context, j *job, fn func(Tx) error) error {
+	return s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
+		open, err := tx.HoldRun(ctx, j.run.Ref.Run)
+		if err == nil && !open {
+			err = errEnded
+		}
+		if err != nil {
+			return err
+		}
+		return fn(tx)
+	})
 }
 
 // judge tells why a call is not to run.
@@ -97,18 +124,45 @@ func (j *job) judge(c Call) agent.Unrun {
 func (s *Service) use(ctx context.Context, j *job, c Call) (tools.Result, agent.Unrun, error) {
 	limit, cancel := context.WithTimeout(ctx, j.spec.Timing.Tool)
 	defer cancel()
-	result, err := s.Tools.Call(limit, j.actor(c), c.Tool, json.RawMessage(c.Arguments))
-	if err != nil {
-		if ctx.Err() == nil && errors.Is(limit.Err(), context.DeadlineExceeded) {
-			return tools.Result{}, agent.UnrunTimeout, nil
-		}
+	result, err := s.attempts(limit, j.actor(c), c)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
 		return tools.Result{}, "", err
+	case limit.Err() != nil:
+		return tools.Result{}, agent.UnrunTimeout, nil
+	default: // a tool that does not work is told; when it is the database, telling fails as well
+		result = tools.Failure(fault.New(fault.Unavailable, c.Tool+" does not work just now", "go on without it, and say what is still open"))
 	}
 	failing := append(j.history(), agent.CallRecord{Tool: c.Tool, Target: target(c), Failed: true})
 	if !result.OK && agent.Done(failing, c.Tool, target(c)) {
 		result = tools.Terminal(result)
 	}
 	return result, "", nil
+}
+
+// attempts calls a tool, and again when it may work then.
+func (s *Service) attempts(ctx context.Context, a agent.Actor, c Call) (result tools.Result, err error) {
+	const most, pause = 3, 100 * time.Millisecond
+	for n := 1; ; n++ {
+		if result, err = s.Tools.Call(ctx, a, c.Tool, json.RawMessage(c.Arguments)); err == nil || n == most {
+			return result, err
+		}
+		select {
+		case <-ctx.Done():
+			return result, err
+		case <-time.After(time.Duration(n) * pause):
+		}
+	}
+}
+
+// ran tells whether the tool was called.
+func (c Call) ran() bool {
+	switch agent.Unrun(c.Code) {
+	case agent.UnrunBudget, agent.UnrunWallClock, agent.UnrunGuardrail, agent.UnrunRepeated, agent.UnrunInterrupted, agent.UnrunUnknownTool, agent.UnrunArguments:
+		return false
+	}
+	return c.Done
 }
 
 // result is what the model is told of a call: every call has one.

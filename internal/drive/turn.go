@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
 	"cairn/internal/converse"
+	"cairn/internal/fault"
 	"cairn/internal/flow"
 	"cairn/internal/run"
 )
@@ -70,6 +72,10 @@ func sending(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		return fault.Wrap(err, fault.NotFound, "the conversation has no workflow that runs", "nothing is being answered in it; its next message starts one")
+	}
 	return away(err)
 }
 
@@ -78,15 +84,16 @@ func sending(ctx context.Context, err error) error {
 const resumePatience = 2 * time.Second
 
 // resume brings a turn to its conversation that may have lost it. One that is
-// under way is left alone. The server keeps what an update came to, also when it
-// failed, so a turn that failed there goes under another id.
+// under way is left alone. The server keeps what an update came to for as long as
+// the conversation's run lives, also when the turn failed there: it then goes under
+// another id, which no message of a channel can have.
 func (d Driver) resume(ctx context.Context, workspaceKey string, r run.Run) error {
 	ctx, cancel := context.WithTimeout(ctx, resumePatience)
 	defer cancel()
 	_, err := d.send(ctx, workspaceKey, r, "")
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) {
-		_, err = d.send(ctx, workspaceKey, r, fmt.Sprintf("#%d", time.Now().UnixNano()))
+		_, err = d.send(ctx, workspaceKey, r, fmt.Sprintf("\x1f%d", time.Now().UnixNano()))
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil
@@ -108,10 +115,7 @@ func (d Driver) review(ctx context.Context, workspaceKey string, r run.Run) erro
 // Cancel asks a conversation to answer with what is there.
 func (d Driver) Cancel(ctx context.Context, workspaceKey string, conversation int64, message string) error {
 	err := d.Client.SignalWorkflow(ctx, flow.ConversationID(workspaceKey, conversation), "", flow.SignalCancelTurn, flow.CancelTurnInput{MessageID: message})
-	if err != nil {
-		return away(err)
-	}
-	return nil
+	return sending(ctx, err)
 }
 
 // End ends a conversation: what was not reviewed is, when it is worth it.
@@ -128,7 +132,7 @@ func (d Driver) End(ctx context.Context, workspaceKey string, conversation int64
 func (d Driver) State(ctx context.Context, workspaceKey string, conversation int64) (out flow.ConversationView, err error) {
 	value, err := d.Client.QueryWorkflow(ctx, flow.ConversationID(workspaceKey, conversation), "", flow.QueryState)
 	if err != nil {
-		return out, away(err)
+		return out, sending(ctx, err)
 	}
 	return out, value.Get(&out)
 }

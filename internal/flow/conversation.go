@@ -38,6 +38,11 @@ const (
 	QueryState         = "state"           // → ConversationView
 )
 
+// TurnLost is the type of the error of an update whose turn's workflow did not
+// live to its end: the message is as it was, and may be brought again under
+// another update id.
+const TurnLost = "turn_lost"
+
 // RollingOver is the type of the error with which an update is turned away while
 // a Conversation continues as new: send it again, under the same id.
 const RollingOver = "rolling_over"
@@ -153,7 +158,7 @@ type AgentResult struct {
 	ReplySeq int            `json:"reply_seq"`        // of a turn's answer, -1 when there is none
 	Counters nudge.Counters `json:"counters"`         // of the conversation, after a turn
 	MayNudge bool           `json:"may_nudge"`        // after a turn: today's cap leaves room
-	Status   string         `json:"status,omitempty"` // of a nudge: saved nothing budget failed
+	Status   string         `json:"status,omitempty"` // of a nudge: saved nothing budget failed capped
 }
 
 // ToolInput asks for one slow call of a response.
@@ -198,7 +203,7 @@ type NudgeOpened struct {
 type NudgeResult struct {
 	Number int    `json:"number"`
 	Run    int64  `json:"run"`
-	Status string `json:"status"` // saved nothing budget failed
+	Status string `json:"status"` // saved nothing budget failed capped
 	Saved  int    `json:"saved"`  // writes that took effect
 	Steps  int    `json:"steps"`
 }

@@ -115,6 +115,21 @@ func Lost(c Counters, turn int) Counters {
 	return c
 }
 
+// Join brings together what two who count know of one conversation: the counts of
+// whoever has counted further, ours when both have as far, and every review that
+// either has heard of.
+func Join(ours, theirs Counters) Counters {
+	out := ours
+	if theirs.Total > ours.Total {
+		out = theirs
+	}
+	out.LastReviewed = max(ours.LastReviewed, theirs.LastReviewed)
+	if out.InFlight <= out.LastReviewed {
+		out.InFlight = 0
+	}
+	return out
+}
+
 // EndDue tells whether a conversation that ends is worth a review.
 func EndDue(c Counters, s Settings) bool {
 	return !s.Off && s.OnEnd && c.InFlight == 0 && c.Total-c.LastReviewed >= endReviewAt

@@ -115,18 +115,31 @@ var cannedWords = map[string]map[string]string{
 	},
 }
 
-// Notice is one line that tells of what a review has saved.
-func Notice(lang string, saved []string) string {
+// Notice is one line that tells of what a review has saved: skills by their
+// names, and how many memories were changed.
+func Notice(lang string, skills []string, memories int) string {
+	zh := language(lang) == "zh"
 	const shown = 3
-	more := ""
-	if len(saved) > shown {
-		more = fmt.Sprintf(" (+%d)", len(saved)-shown)
-		saved = saved[:shown]
+	var saved []string
+	for i, name := range skills {
+		if i == shown {
+			saved = append(saved, fmt.Sprintf("+%d", len(skills)-shown))
+			break
+		}
+		saved = append(saved, pick(zh, "技能 ", "skill ")+name)
 	}
-	if language(lang) == "zh" {
-		return "（已保存：" + strings.Join(saved, "、") + more + "）"
+	switch {
+	case memories > 0 && zh:
+		saved = append(saved, fmt.Sprintf("%d 条记忆", memories))
+	case memories == 1:
+		saved = append(saved, "1 memory")
+	case memories > 1:
+		saved = append(saved, fmt.Sprintf("%d memories", memories))
 	}
-	return "(Saved: " + strings.Join(saved, ", ") + more + ")"
+	if zh {
+		return "（已保存：" + strings.Join(saved, "、") + "）"
+	}
+	return "(Saved: " + strings.Join(saved, ", ") + ")"
 }
 
 func pick(first bool, a, b string) string {

@@ -165,18 +165,23 @@ func (q Queries) KeepSession(ctx context.Context, id, session int64) (converse.S
 	return sessionOf(r)
 }
 
-// SessionOf reads the session that a run keeps.
+// SessionOf reads the session that a run keeps, unless it was revoked.
 func (q Queries) SessionOf(ctx context.Context, id int64) (converse.Session, bool, error) {
-	kept, err := q.q.RunSessionGet(ctx, dbsqlc.RunSessionGetParams{WorkspaceID: q.ws, ID: id})
-	if err != nil || kept == nil {
-		return converse.Session{}, false, classify("read the session", err)
+	r, err := q.q.RunSessionGet(ctx, dbsqlc.RunSessionGetParams{WorkspaceID: q.ws, ID: id})
+	if isNoRows(err) {
+		return converse.Session{}, false, nil
 	}
-	r, err := q.q.SessionGet(ctx, dbsqlc.SessionGetParams{WorkspaceID: q.ws, ID: *kept})
 	if err != nil {
 		return converse.Session{}, false, classify("read the session", err)
 	}
-	s, err := sessionOf(r)
+	s, err := sessionOf(dbsqlc.SessionGetRow(r))
 	return s, err == nil, err
+}
+
+// RevokeSessions makes every run freeze a session anew before its next request.
+func (q Queries) RevokeSessions(ctx context.Context) (int, error) {
+	n, err := q.q.SessionsRevoke(ctx, q.ws)
+	return int(n), classify("revoke the sessions", err)
 }
 
 func sessionOf(r dbsqlc.SessionGetRow) (converse.Session, error) {

@@ -77,3 +77,21 @@ func argsSHA(op string, args any) ([sha256.Size]byte, error) {
 	}
 	return sha256.Sum256(raw), nil
 }
+
+// void is what the log holds in place of arguments for an operation that is not
+// to happen any more. No arguments have this hash.
+var void = sha256.Sum256(nil)
+
+// VoidOp returns the effect of an operation. One that has none cannot have any
+// from now on: an attempt that is still under way fails.
+func (q Queries) VoidOp(ctx context.Context, op string) (json.RawMessage, error) {
+	n, err := q.q.OpBegin(ctx, dbsqlc.OpBeginParams{WorkspaceID: q.ws, OpID: op, ArgsSha: void[:]})
+	if err != nil || n == 1 {
+		return nil, classify("void "+op, err)
+	}
+	row, err := q.q.OpGet(ctx, dbsqlc.OpGetParams{WorkspaceID: q.ws, OpID: op})
+	if err != nil || bytes.Equal(row.ArgsSha, void[:]) {
+		return nil, classify("read "+op, err)
+	}
+	return row.Result, nil
+}

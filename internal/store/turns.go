@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/agent"
 	"cairn/internal/converse"
+	"cairn/internal/run"
 	"cairn/internal/store/dbsqlc"
 	"cairn/internal/transcript"
 )
@@ -181,9 +182,24 @@ func (q Queries) PutStep(ctx context.Context, id int64, s converse.Step) error {
 	return classify("store the calls", err)
 }
 
-// EndCall stores what a model is told of a call, once and for all.
-func (q Queries) EndCall(ctx context.Context, id int64, c converse.Call) error {
+// EndCall stores what a model is told of a call, once and for all, and returns
+// the call with it.
+func (q Queries) EndCall(ctx context.Context, id int64, c converse.Call) (converse.Call, error) {
 	result := storable(c.Result)
-	_, err := q.q.AgentCallEnd(ctx, dbsqlc.AgentCallEndParams{Result: &result, Code: c.Code, WorkspaceID: q.ws, RunID: id, Step: int32(c.Step), Position: int32(c.Position)})
-	return classify("store the result of a call", err)
+	r, err := q.q.AgentCallEnd(ctx, dbsqlc.AgentCallEndParams{Result: &result, Code: c.Code, WorkspaceID: q.ws, RunID: id, Step: int32(c.Step), Position: int32(c.Position)})
+	c.Done, c.Result, c.Code = true, r.Told, r.Code
+	return c, classify("store the result of a call", err)
+}
+
+// LockRun keeps a run as it is until the transaction is over.
+func (q Queries) LockRun(ctx context.Context, id int64) error {
+	_, err := q.q.RunLock(ctx, dbsqlc.RunLockParams{WorkspaceID: q.ws, ID: id})
+	return classify("lock the run", err)
+}
+
+// HoldRun keeps a run from being ended until the transaction is over. It tells
+// whether it has not been already.
+func (q Queries) HoldRun(ctx context.Context, id int64) (bool, error) {
+	status, err := q.q.RunHold(ctx, dbsqlc.RunHoldParams{WorkspaceID: q.ws, ID: id})
+	return run.Status(status) != run.Ended, classify("hold the run", err)
 }

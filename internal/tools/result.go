@@ -32,6 +32,9 @@ func success(out any) (Result, error) {
 	return Result{OK: true, JSON: json.RawMessage(joined + "}")}, nil
 }
 
+// Recorded is the result of a call whose effect is in the operation log.
+func Recorded(effect json.RawMessage) (Result, error) { return success(effect) }
+
 // Failure is the envelope of an error. What a program needs for the next step
 // stands beside code and message.
 func Failure(f *fault.Error) Result {

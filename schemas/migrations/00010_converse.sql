@@ -13,9 +13,12 @@ grant update (next_turn, counters, counted, reviewed_turn, notice, last_turn_at,
 
 -- A turn owns its messages: while one is answered, the next may have been said.
 alter table messages add column turn int;
+create index messages_turn on messages (workspace_id, conversation_id, turn, seq) where turn is not null;
 
 alter table runs drop constraint runs_kind_check;
 alter table runs add constraint runs_kind_check check (kind in ('distill', 'turn', 'nudge'));
+create index runs_nudges_day on runs (workspace_id, created_at) where kind = 'nudge';
+create index runs_nudges_of on runs (workspace_id, conversation_id, id desc) where kind = 'nudge';
 
 -- The exact beginning of every request of a session: system message and tools.
 create table frozen_sessions (

@@ -71,7 +71,7 @@ select @workspace_id, @conversation_id, @turn::int, unnest(@seqs::int[]), unnest
 select seq, role, content from messages where workspace_id = @workspace_id and conversation_id = @conversation_id and seq = @seq;
 
 -- name: SessionLock :exec
-select pg_advisory_xact_lock(6, hashtext(@workspace_id::bigint || '/' || @channel::text));
+select pg_advisory_xact_lock(8, hashtext(@workspace_id::bigint || '/' || @channel::text));
 
 -- name: SessionLive :one
 select id, rendered, tools, sha256, created_at, expires_at from frozen_sessions
@@ -90,13 +90,17 @@ returning id, created_at, expires_at;
 update frozen_sessions set revoked_at = now() where workspace_id = @workspace_id and revoked_at is null and expires_at > now();
 
 -- name: RunSession :one
--- The session that a run keeps: the first that was set stays.
-update runs set session_id = coalesce(session_id, @session_id), status = 'running', started_at = coalesce(started_at, now())
-where workspace_id = @workspace_id and id = @id and status <> 'ended'
+-- The session that a run keeps: the first that was set stays, unless it was revoked.
+update runs r set session_id = case when exists (select 1 from frozen_sessions f where f.workspace_id = r.workspace_id and f.id = r.session_id and f.revoked_at is null)
+    then r.session_id else @session_id end,
+  status = 'running', started_at = coalesce(r.started_at, now())
+where r.workspace_id = @workspace_id and r.id = @id and r.status <> 'ended'
 returning session_id;
 
 -- name: RunSessionGet :one
-select session_id from runs where workspace_id = @workspace_id and id = @id;
+select f.id, f.rendered, f.tools, f.sha256, f.created_at, f.expires_at from runs r
+join frozen_sessions f on f.workspace_id = r.workspace_id and f.id = r.session_id and f.revoked_at is null
+where r.workspace_id = @workspace_id and r.id = @id;
 
 -- name: StepPut :execrows
 insert into agent_steps (workspace_id, run_id, step, note, content, finish)
@@ -115,10 +119,15 @@ on conflict do nothing;
 select step, position, call_id, tool, class, arguments, result, code, ended_at from agent_calls
 where workspace_id = @workspace_id and run_id = @run_id order by step, position;
 
--- name: AgentCallEnd :execrows
--- What the model is told of a call is set once.
-update agent_calls set result = @result, code = @code, ended_at = now()
-where workspace_id = @workspace_id and run_id = @run_id and step = @step and position = @position and result is null;
+-- name: AgentCallEnd :one
+-- What the model is told of a call is set once: whoever comes later gets that.
+update agent_calls set result = coalesce(result, @result), code = case when result is null then @code else code end, ended_at = coalesce(ended_at, now())
+where workspace_id = @workspace_id and run_id = @run_id and step = @step and position = @position
+returning result::text as told, code;
+
+-- name: RunHold :one
+-- Keeps the run from being ended until the transaction is over.
+select status from runs where workspace_id = @workspace_id and id = @id for share;
 
 -- name: NudgesToday :one
 select count(*) from runs where workspace_id = @workspace_id and kind = 'nudge' and created_at >= date_trunc('day', now());

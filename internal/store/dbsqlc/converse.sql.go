@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
-const AgentCallEnd = `-- name: AgentCallEnd :execrows
-update agent_calls set result = $1, code = $2, ended_at = now()
-where workspace_id = $3 and run_id = $4 and step = $5 and position = $6 and result is null
+const AgentCallEnd = `-- name: AgentCallEnd :one
+update agent_calls set result = coalesce(result, $1), code = case when result is null then $2 else code end, ended_at = coalesce(ended_at, now())
+where workspace_id = $3 and run_id = $4 and step = $5 and position = $6
+returning result::text as told, code
 `
 
 type AgentCallEndParams struct {
@@ -25,9 +26,14 @@ type AgentCallEndParams struct {
 	Position    int32
 }
 
-// What the model is told of a call is set once.
-func (q *Queries) AgentCallEnd(ctx context.Context, arg AgentCallEndParams) (int64, error) {
-	result, err := q.db.Exec(ctx, AgentCallEnd,
+type AgentCallEndRow struct {
+	Told string
+	Code string
+}
+
+// What the model is told of a call is set once: whoever comes later gets that.
+func (q *Queries) AgentCallEnd(ctx context.Context, arg AgentCallEndParams) (AgentCallEndRow, error) {
+	row := q.db.QueryRow(ctx, AgentCallEnd,
 		arg.Result,
 		arg.Code,
 		arg.WorkspaceID,
@@ -35,10 +41,9 @@ func (q *Queries) AgentCallEnd(ctx context.Context, arg AgentCallEndParams) (int
 		arg.Step,
 		arg.Position,
 	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
+	var i AgentCallEndRow
+	err := row.Scan(&i.Told, &i.Code)
+	return i, err
 }
 
 const AgentCallsOf = `-- name: AgentCallsOf :many
@@ -492,6 +497,23 @@ func (q *Queries) NudgesToday(ctx context.Context, workspaceID int64) (int64, er
 	return count, err
 }
 
+const RunHold = `-- name: RunHold :one
+select status from runs where workspace_id = $1 and id = $2 for share
+`
+
+type RunHoldParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+// Keeps the run from being ended until the transaction is over.
+func (q *Queries) RunHold(ctx context.Context, arg RunHoldParams) (string, error) {
+	row := q.db.QueryRow(ctx, RunHold, arg.WorkspaceID, arg.ID)
+	var status string
+	err := row.Scan(&status)
+	return status, err
+}
+
 const RunInsertKind = `-- name: RunInsertKind :one
 insert into runs (workspace_id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
 values ($1, $2, $3, 1, $4, $5, $6, $7)
@@ -541,8 +563,10 @@ func (q *Queries) RunInsertKind(ctx context.Context, arg RunInsertKindParams) (R
 }
 
 const RunSession = `-- name: RunSession :one
-update runs set session_id = coalesce(session_id, $1), status = 'running', started_at = coalesce(started_at, now())
-where workspace_id = $2 and id = $3 and status <> 'ended'
+update runs r set session_id = case when exists (select 1 from frozen_sessions f where f.workspace_id = r.workspace_id and f.id = r.session_id and f.revoked_at is null)
+    then r.session_id else $1 end,
+  status = 'running', started_at = coalesce(r.started_at, now())
+where r.workspace_id = $2 and r.id = $3 and r.status <> 'ended'
 returning session_id
 `
 
@@ -552,7 +576,7 @@ type RunSessionParams struct {
 	ID          int64
 }
 
-// The session that a run keeps: the first that was set stays.
+// The session that a run keeps: the first that was set stays, unless it was revoked.
 func (q *Queries) RunSession(ctx context.Context, arg RunSessionParams) (*int64, error) {
 	row := q.db.QueryRow(ctx, RunSession, arg.SessionID, arg.WorkspaceID, arg.ID)
 	var session_id *int64
@@ -561,7 +585,9 @@ func (q *Queries) RunSession(ctx context.Context, arg RunSessionParams) (*int64,
 }
 
 const RunSessionGet = `-- name: RunSessionGet :one
-select session_id from runs where workspace_id = $1 and id = $2
+select f.id, f.rendered, f.tools, f.sha256, f.created_at, f.expires_at from runs r
+join frozen_sessions f on f.workspace_id = r.workspace_id and f.id = r.session_id and f.revoked_at is null
+where r.workspace_id = $1 and r.id = $2
 `
 
 type RunSessionGetParams struct {
@@ -569,11 +595,27 @@ type RunSessionGetParams struct {
 	ID          int64
 }
 
-func (q *Queries) RunSessionGet(ctx context.Context, arg RunSessionGetParams) (*int64, error) {
+type RunSessionGetRow struct {
+	ID        int64
+	Rendered  string
+	Tools     json.RawMessage
+	Sha256    []byte
+	CreatedAt time.Time
+	ExpiresAt time.Time
+}
+
+func (q *Queries) RunSessionGet(ctx context.Context, arg RunSessionGetParams) (RunSessionGetRow, error) {
 	row := q.db.QueryRow(ctx, RunSessionGet, arg.WorkspaceID, arg.ID)
-	var session_id *int64
-	err := row.Scan(&session_id)
-	return session_id, err
+	var i RunSessionGetRow
+	err := row.Scan(
+		&i.ID,
+		&i.Rendered,
+		&i.Tools,
+		&i.Sha256,
+		&i.CreatedAt,
+		&i.ExpiresAt,
+	)
+	return i, err
 }
 
 const SessionGet = `-- name: SessionGet :one
@@ -644,7 +686,7 @@ func (q *Queries) SessionLive(ctx context.Context, arg SessionLiveParams) (Sessi
 }
 
 const SessionLock = `-- name: SessionLock :exec
-select pg_advisory_xact_lock(6, hashtext($1::bigint || '/' || $2::text))
+select pg_advisory_xact_lock(8, hashtext($1::bigint || '/' || $2::text))
 `
 
 type SessionLockParams struct {

@@ -1,0 +1,245 @@
+package host_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/internal/config"
+	"cairn/internal/converse"
+	"cairn/internal/flow"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/llm"
+	"cairn/internal/llm/llmtest"
+	"cairn/internal/transcript"
+)
+
+// from sets who brought a message about.
+func from(origin string) func(*converse.Request) {
+	return func(r *converse.Request) { r.Origin = origin }
+}
+
+// scriptSaves makes the model save what a message asks it to remember.
+func scriptSaves(b *hosttest.Bundle) {
+	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^remember ", CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+		return []llm.ToolCall{saying("memory_save", map[string]string{"content": strings.TrimPrefix(c.Last, "remember ")})}
+	}})
+	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
+}
+
+// quiet waits until the conversation knows of no review in flight.
+func quiet(b *hosttest.Bundle, conversation string) {
+	b.T.Helper()
+	id := view(b, conversation).ID
+	eventually(b.T, "no review is in flight", func() bool {
+		v, err := b.Driver.State(b.T.Context(), b.Workspace.Key, id)
+		return err == nil && v.Counters.InFlight == 0
+	})
+}
+
+func numbers(reviews []converse.ReviewView) (out []int) {
+	for _, r := range reviews {
+		out = append(out, r.Turn)
+	}
+	return out
+}
+
+// Check 8: what people said counts, once, whatever becomes of the workers and
+// of the conversation's workflow.
+func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
+	t.Parallel()
+	b := hosttest.OpenIdle(t, func(c *config.Config) { c.ConversationTurns = 9 })
+	worker := b.StartProcess()
+	b.Model.On(llmtest.Rule{Stage: "turn", Match: "^hold on", Barrier: "held", Reply: "too late"})
+	b.Model.On(llmtest.Rule{Stage: "nudge", Nth: 1, Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada works at night."})}})
+	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	scriptSaves(b)
+	secret := "remember the key sk-" + strings.Repeat("aB3dE6gH", 3)
+	n := 0
+	say := func(text string, change ...func(*converse.Request)) converse.Answered {
+		n++
+		return b.Say("c", n, text, change...)
+	}
+	for range 5 {
+		say("hello")
+	}
+	b.Say("c", 5, "hello") // again
+	say("the daily report", from("scheduled"))
+	say("tick", from("heartbeat"))
+	say("hello")
+	say(secret)   // fails: it counts, and resets nothing; the ninth of this execution, which continues as new
+	worker.Kill() // after the seventh that counts
+	b.StartProcess()
+	say("hello") // 8
+	say("hello") // 9
+	if got := count(b, "select count(*) from cairn.runs where kind = 'nudge'"); got != 0 {
+		t.Fatalf("%d reviews after nine turns that count", got)
+	}
+	say("hello") // 10
+	first := reviews(b, "c", 1)
+	quiet(b, "c")
+	if r := first[0]; len(first) != 1 || r.Turn != 10 || r.Status != converse.NudgeSaved || len(r.Writes) != 1 {
+		t.Fatalf("reviews %+v", first)
+	}
+	if got := say("remember Ada likes tea."); !strings.HasSuffix(got.Reply, "(Saved: 1 memory)") { // 11: saved by itself
+		t.Errorf("the next answer is %q", got.Reply)
+	}
+	if got := say("remember Ada likes tea."); strings.Contains(got.Reply, "Saved") { // 12: unchanged
+		t.Errorf("the notice came again: %q", got.Reply)
+	}
+	send(b, b.Message("c", "m-held", "hold on"))
+	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	hosttest.Must(t, b.Driver.Cancel(t.Context(), b.Workspace.Key, view(b, "c").ID, ""))
+	answered(b, "c", "m-held")
+	for range 8 { // to 20: ten since the review for skills, nine since the save for memories
+		say("hello")
+	}
+	reviews(b, "c", 2)
+	quiet(b, "c")
+	say("hello") // 21
+	reviews(b, "c", 3)
+	quiet(b, "c")
+	say("hello")
+	say("hello")
+	if got := numbers(reviews(b, "c", 3)); !slices.Equal(got, []int{10, 20, 21}) {
+		t.Errorf("reviews after the turns %v that count", got)
+	}
+	for i, wants := range [][2]bool{{true, true}, {}, {false, true}, {true, false}} { // the first review has two steps
+		system := asked(b, "nudge")[i].Messages[0].Content
+		if i != 1 && (strings.Contains(system, "# Memories") != wants[0] || strings.Contains(system, "# Skills") != wants[1]) {
+			t.Errorf("request %d for reviews does not ask for what is due: %s", i, system)
+		}
+	}
+	if c := view(b, "c").Counters; c.Total != 23 || c.LastReviewed != 21 {
+		t.Errorf("the row counts %+v", c)
+	}
+	validThreads(t, b)
+}
+
+// observed is an exchange that a gateway's own agent had.
+func observed(b *hosttest.Bundle, conversation string, n int, answer string) converse.Request {
+	r := b.Message(conversation, fmt.Sprintf("m%d", n), "")
+	r.Mode, r.Messages = flow.Observe, []transcript.Message{{Role: transcript.User, Content: "hello"},
+		{Role: transcript.Assistant, ToolCalls: []transcript.ToolCall{{ID: "a", Name: "ls", Arguments: "{}"}, {ID: "b", Name: "ls", Arguments: "{}"}}},
+		{Role: transcript.Tool, ToolCallID: "b", Content: "a file"}, {Role: transcript.Tool, ToolCallID: "zzz", Content: "stray"}, {Role: transcript.Assistant, Content: answer}}
+	return r
+}
+
+func TestWhatAnotherAgentAnsweredIsCountedAndReviewed(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "I am Cairn."})
+	for i := range 11 {
+		answer := "hi"
+		if i == 4 {
+			answer = "" // never delivered
+		}
+		got, err := b.Host.Say(t.Context(), observed(b, "c", i, answer))
+		hosttest.Must(t, err)
+		if got.Status != "ended" || got.Reason != "observed" || got.Reply != answer {
+			t.Fatalf("exchange %d: %+v", i, got)
+		}
+	}
+	if got := reviews(b, "c", 1); len(got) != 1 || got[0].Turn != 10 || got[0].Status != converse.NudgeNothing {
+		t.Errorf("reviews %+v", got)
+	}
+	if n := b.Model.Count("turn"); n != 0 {
+		t.Errorf("%d requests to answer what was answered", n)
+	}
+	b.Say("c", 100, "And you?") // the record of the other agent lacks a result, and has one too many
+	validThreads(t, b)
+}
+
+func TestWhileAReviewRunsNoOtherStarts(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":2}}' where id = $1`, b.Workspace.ID)
+	b.Model.On(llmtest.Rule{Stage: "nudge", Nth: 1, Barrier: "held", Reply: "Nothing to save."})
+	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	scriptSaves(b)
+	for i := range 5 {
+		b.Say("c", i, "hello")
+	}
+	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	if c := view(b, "c").Counters; c.InFlight != 2 || c.Memory != 3 || c.Total != 5 {
+		t.Errorf("while it runs the row counts %+v", c)
+	}
+	b.Model.Release("held")
+	reviews(b, "c", 1)
+	quiet(b, "c")
+	b.Say("c", 6, "hello")
+	if got := numbers(reviews(b, "c", 2)); !slices.Equal(got, []int{2, 6}) {
+		t.Errorf("reviews after turns %v", got)
+	}
+}
+
+func TestReviewsOfADayAreCapped(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1,"daily_cap":2}}' where id = $1`, b.Workspace.ID)
+	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	scriptSaves(b)
+	for i := range 6 {
+		b.Say("c", i, "hello")
+		quiet(b, "c")
+	}
+	id := view(b, "c").ID
+	_, err := b.Driver.End(t.Context(), b.Workspace.Key, id)
+	hosttest.Must(t, err)
+	eventually(t, "the conversation has ended", func() bool { return view(b, "c").ClosedAt != nil })
+	eventually(t, "the review at its end is over", func() bool {
+		return b.Temporal.GetWorkflow(t.Context(), flow.NudgeID(b.Workspace.Key, id, 6), "").Get(t.Context(), nil) == nil
+	})
+	if got := numbers(reviews(b, "c", 2)); !slices.Equal(got, []int{1, 2}) || b.Model.Count("nudge") != 2 {
+		t.Errorf("reviews after turns %v, with %d requests", got, b.Model.Count("nudge"))
+	}
+}
+
+// A review spends five model calls and never a sixth, and keeps what it wrote.
+func TestAReviewStopsAfterFiveCalls(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1}}' where id = $1`, b.Workspace.ID)
+	b.Model.On(llmtest.Rule{Stage: "nudge", CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+		return []llm.ToolCall{saying("memory_save", map[string]string{"content": fmt.Sprintf("Fact number %d of the day is %d.", c.Results(), 100*c.Results())})}
+	}})
+	scriptSaves(b)
+	b.Say("c", 1, "hello")
+	got := reviews(b, "c", 1)
+	if r := got[0]; r.Status != converse.NudgeBudget || r.Steps != 5 || b.Model.Count("nudge") != 5 || len(r.Writes) == 0 {
+		t.Errorf("review %+v after %d requests", r, b.Model.Count("nudge"))
+	}
+	if n := count(b, "select count(*) from cairn.agent_calls where result is null"); n != 0 {
+		t.Errorf("%d calls of the last response did not run", n)
+	}
+	validThreads(t, b)
+}
+
+func TestAConversationThatEndsIsReviewed(t *testing.T) {
+	t.Parallel()
+	for turns, want := range map[int]int{3: 1, 2: 0} {
+		t.Run(fmt.Sprint(turns), func(t *testing.T) {
+			t.Parallel()
+			b := hosttest.Open(t)
+			b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+			scriptSaves(b)
+			for i := range turns {
+				b.Say("c", i, "hello")
+			}
+			id := view(b, "c").ID
+			_, err := b.Driver.End(t.Context(), b.Workspace.Key, id)
+			hosttest.Must(t, err)
+			eventually(t, "the conversation has ended", func() bool { return view(b, "c").ClosedAt != nil })
+			got := reviews(b, "c", want)
+			if len(got) != want || want == 1 && got[0].Turn != 3 {
+				t.Errorf("reviews %+v", got)
+			}
+			again := b.Say("c", 100, "I am back.") // opens it anew, and counts go on
+			if v := view(b, "c"); again.Turn != turns+1 || v.ClosedAt != nil || v.Counters.Total != turns+1 || v.Counters.InFlight != 0 || v.Counters.LastReviewed != 3*want {
+				t.Errorf("then %+v with %+v", again, v)
+			}
+		})
+	}
+}
