@@ -78,7 +78,7 @@ with conversation as (
   insert into history_chunks (workspace_id, history_id, number, from_seq, to_seq, tokens) values ($1, '00112233445566ff', 0, 0, 0, 1)
 ), ref as (
   insert into memory_refs (workspace_id, memory_id, history_id) select $1, id, '00112233445566ff' from memory
-), view as (
+), memory_view as (
   insert into memory_views (workspace_id, run_id, memory_id, op_id) select $1, run.id, memory.id, 'op' from run, memory
 ), identity as (
   insert into identity_versions (workspace_id, version, content, action, origin, op_id) values ($1, 1, $3, 'replace', 'user', 'op')
