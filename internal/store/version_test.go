@@ -18,7 +18,7 @@ func TestTheSchemaHasTheVersionThatWasMigratedTo(t *testing.T) {
 		t.Errorf("%+v, %v; the last migration is %d", v, v.Check(), last)
 	}
 	b.exec("delete from goose_db_version where version_id = $1", last)
-	if v, err = b.Schema(t.Context()); err != nil || v.Version != last-1 || fault.CodeOf(v.Check()) != fault.Misconfigured {
+	if v, err = b.Schema(t.Context()); err != nil || v.Version >= last || fault.CodeOf(v.Check()) != fault.Misconfigured {
 		t.Errorf("behind: %+v, %v, %v", v, err, v.Check())
 	}
 	b.exec("drop function cairn.schema_version")
