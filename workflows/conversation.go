@@ -161,13 +161,16 @@ func (c *conversation) turn(ctx workflow.Context, t flow.TurnRef) (flow.TurnResu
 }
 
 // merge takes the counters after a turn. A review that ended during the turn was
-// heard of here, and not by the turn.
+// heard of here, and not by the turn; one whose workflow was lost is known to
+// Postgres alone.
 func (c *conversation) merge(after nudge.Counters) nudge.Counters {
 	if !c.state.Known {
 		return after
 	}
 	both := nudge.Join(after, c.state.Counters)
-	both.InFlight = c.state.Counters.InFlight
+	if both.InFlight = c.state.Counters.InFlight; both.InFlight <= both.LastReviewed {
+		both.InFlight = 0
+	}
 	return both
 }
 
@@ -194,7 +197,7 @@ func (c *conversation) answer(ctx workflow.Context, t flow.TurnRef, wanted bool)
 		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
 		WaitForCancellation:   true,
 		StaticSummary:         fmt.Sprintf("turn %d", t.Number),
-		TypedSearchAttributes: workflow.GetTypedSearchAttributes(ctx),
+		TypedSearchAttributes: attributes(ctx, "turn"),
 	})
 	err = workflow.ExecuteChildWorkflow(child, flow.Turn, in).Get(child, &out)
 	switch {
@@ -204,6 +207,11 @@ func (c *conversation) answer(ctx workflow.Context, t flow.TurnRef, wanted bool)
 		return closeAgent(ctx, in, agent.Interrupted, err)
 	}
 	return out, err
+}
+
+// attributes are a child's: its conversation's, but for the kind.
+func attributes(ctx workflow.Context, kind string) temporal.SearchAttributes {
+	return temporal.NewSearchAttributes(workflow.GetTypedSearchAttributes(ctx).Copy(), temporal.NewSearchAttributeKeyKeyword(flow.AttributeKind).ValueSet(kind))
 }
 
 // awaitMargin is how long after its wall clock a turn may still be closing.
@@ -251,7 +259,7 @@ func (c *conversation) startNudge(ctx workflow.Context, turn int, memory, skill 
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
 		StaticSummary:         fmt.Sprintf("review after turn %d", turn),
-		TypedSearchAttributes: workflow.GetTypedSearchAttributes(ctx),
+		TypedSearchAttributes: attributes(ctx, "nudge"),
 	})
 	child := workflow.ExecuteChildWorkflow(ctx, flow.Nudge, flow.NudgeInput{Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Conversation: c.in.Conversation, Channel: c.in.Channel,
 		Parent: workflow.GetInfo(ctx).WorkflowExecution.ID, Number: number, Turn: turn, Memory: memory, Skill: skill, Counters: started, Pace: c.pace()})

@@ -71,11 +71,11 @@ type Effect interface{ effect() }
 // Step is one model call. Before it asks, the step runs the fast calls that the
 // previous reply left, unless Unrun says why they are answered without.
 type Step struct {
-	N        int  // 1 for the first model call of the run; no number is used twice
-	Toolless bool // the reply must be the answer: tools stay listed, none may be chosen
-	Last     bool // whatever the reply is, no other is asked for, a refund excepted
-	Grace    bool // outside the budget
-	Unrun    Unrun
+	N        int   `json:"n"`                  // 1 for the first model call of the run; no number is used twice
+	Toolless bool  `json:"toolless,omitempty"` // the reply must be the answer: tools stay listed, none may be chosen
+	Last     bool  `json:"last,omitempty"`     // whatever the reply is, no other is asked for, a refund excepted
+	Grace    bool  `json:"grace,omitempty"`    // outside the budget
+	Unrun    Unrun `json:"unrun,omitempty"`
 }
 
 // RunTools is calls of the last reply in their order, an activity or a child

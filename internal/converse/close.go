@@ -63,7 +63,11 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, d
 // Await returns what became of a run once it has ended; before that it is
 // Unavailable, to be asked again.
 func (s *Service) Await(ctx context.Context, ref run.Ref) (*Ended, error) {
-	j, err := s.load(ctx, ref)
+	j := &job{}
+	err := s.Store.WithConversations(ctx, ref.Workspace, func(tx Tx) (err error) {
+		j.run, err = tx.Run(ctx, ref.Run)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

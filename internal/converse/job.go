@@ -13,6 +13,7 @@ type job struct {
 	spec    Spec
 	turn    Turn
 	session Session // of a turn
+	kept    bool    // it is known already
 	steps   []Step
 	earlier []TurnMessage // of the turns before, and of this one what the user said
 }
@@ -20,7 +21,6 @@ type job struct {
 // load reads a run with all that its next request is made of.
 func (s *Service) load(ctx context.Context, ref run.Ref) (j *job, err error) {
 	j = &job{}
-	kept := false
 	err = s.Store.WithConversations(ctx, ref.Workspace, func(tx Tx) error {
 		if j.run, err = tx.Run(ctx, ref.Run); err != nil {
 			return err
@@ -32,22 +32,18 @@ func (s *Service) load(ctx context.Context, ref run.Ref) (j *job, err error) {
 			return err
 		}
 		if j.run.Kind != run.Turn {
-			kept = true
 			_, err = tx.StartRun(ctx, ref.Run)
 			return err
 		}
 		if j.turn, err = tx.TurnOfRun(ctx, ref.Run); err != nil {
 			return err
 		}
-		if j.session, kept, err = tx.SessionOf(ctx, ref.Run); err != nil {
+		if j.session, j.kept, err = tx.SessionOf(ctx, ref.Run); err != nil {
 			return err
 		}
 		j.earlier, err = tx.Messages(ctx, j.turn.Conversation, j.turn.Number-1-j.spec.Limits.HistoryTurns, j.turn.Number)
 		return err
 	})
-	if err == nil && !kept && j.run.Status != run.Ended {
-		err = s.keepSession(ctx, j)
-	}
 	return j, err
 }
 

@@ -148,7 +148,7 @@ func (s *Service) pinReview(ctx context.Context, r Review, spec *Spec, said []Tu
 	messages, _ = guard.NewRedactor(guard.Options{}).Messages(messages)
 	material := prompt.Material{Messages: transcript.Material(messages, spec.Limits.ResultChars), Memories: known.Entries(), Skills: known.SkillLines(), Language: spec.Lang}
 	if older := len(material.Messages) - spec.Limits.NudgeMessages; older > 0 {
-		material.History, material.Messages = clipped(material.Messages[:older]), material.Messages[older:]
+		material.History, material.Messages = clipped(material.Messages[max(0, older-digestMessages):older]), material.Messages[older:]
 	}
 	if spec.Material, err = prompt.User(material); err != nil {
 		return err
@@ -160,6 +160,10 @@ func (s *Service) pinReview(ctx context.Context, r Review, spec *Spec, said []Tu
 
 // digestChars is what is left of a message that is older than those shown whole.
 const digestChars = 200
+
+// digestMessages is how many of those are shown at all: what no review could read
+// in time, for its model was away for long, must not make the next one too long.
+const digestMessages = 200
 
 func clipped(in []prompt.Message) []prompt.Message {
 	out := make([]prompt.Message, len(in))

@@ -50,6 +50,11 @@ func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base B
 }
 
 func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) (out Stepped, err error) {
+	if j.run.Kind == run.Turn && !j.kept {
+		if err := s.keepSession(ctx, j); err != nil {
+			return out, err
+		}
+	}
 	before, err := s.runCalls(ctx, j, step.N-1, step.Unrun, false)
 	if err != nil {
 		return out, err

@@ -127,7 +127,6 @@ func wall(d time.Duration) func(*converse.Request) {
 	return func(r *converse.Request) { r.Spec.Budget.Wall = d }
 }
 
-
 // exec changes rows as the superuser.
 func exec(b *hosttest.Bundle, sql string, args ...any) {
 	b.T.Helper()
@@ -146,4 +145,11 @@ func lockMemories(b *hosttest.Bundle) (unlock func()) {
 	_, err = conn.Exec(b.T.Context(), "select pg_advisory_lock(6, hashint8($1))", b.Workspace.ID)
 	hosttest.Must(b.T, err)
 	return func() { conn.Close(context.Background()) }
+}
+
+// observedOn is an exchange of another agent on a channel.
+func observedOn(b *hosttest.Bundle, channel string) converse.Request {
+	r := observed(b, "c", 77, "hi")
+	r.Channel = channel
+	return r
 }

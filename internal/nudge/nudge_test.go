@@ -188,3 +188,18 @@ func TestCountersSurviveJSON(t *testing.T) {
 		t.Errorf("%+v, %v", fresh, err)
 	}
 }
+
+func TestTwoViewsOfAConversationAreJoined(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ ours, theirs, want nudge.Counters }{
+		"nothing known":             {nudge.Counters{}, nudge.Counters{Memory: 3, Total: 7}, nudge.Counters{Memory: 3, Total: 7}},
+		"theirs is further":         {nudge.Counters{Memory: 0, Total: 10, InFlight: 10}, nudge.Counters{Memory: 1, Total: 11, InFlight: 10}, nudge.Counters{Memory: 1, Total: 11, InFlight: 10}},
+		"ours has started a review": {nudge.Counters{Memory: 0, Total: 10, InFlight: 10}, nudge.Counters{Memory: 10, Total: 10}, nudge.Counters{Memory: 0, Total: 10, InFlight: 10}},
+		"they heard of its end":     {nudge.Counters{Memory: 2, Total: 12, InFlight: 10}, nudge.Counters{Total: 11, LastReviewed: 10}, nudge.Counters{Memory: 2, Total: 12, LastReviewed: 10}},
+		"we heard of its end":       {nudge.Counters{Total: 11, LastReviewed: 10}, nudge.Counters{Memory: 2, Total: 12, InFlight: 10}, nudge.Counters{Memory: 2, Total: 12, LastReviewed: 10}},
+	} {
+		if got := nudge.Join(c.ours, c.theirs); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}

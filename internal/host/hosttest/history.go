@@ -14,12 +14,19 @@ import (
 // workflows/testdata/histories keeps for each release.
 func (b *Bundle) Record(workflowID, name string) {
 	b.T.Helper()
+	b.RecordExecution(workflowID, "", name)
+}
+
+// RecordExecution is Record of one execution of the workflow; without one it is
+// the latest.
+func (b *Bundle) RecordExecution(workflowID, execution, name string) {
+	b.T.Helper()
 	folder := os.Getenv("CAIRN_HISTORIES")
 	if folder == "" {
 		return
 	}
 	var h history.History
-	events := b.Temporal.GetWorkflowHistory(b.T.Context(), workflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := b.Temporal.GetWorkflowHistory(b.T.Context(), workflowID, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		e, err := events.Next()
 		Must(b.T, err)

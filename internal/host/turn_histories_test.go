@@ -1,0 +1,119 @@
+package host_test
+
+import (
+	"testing"
+	"time"
+
+	"cairn/internal/config"
+	"cairn/internal/flow"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/llm"
+	"cairn/internal/llm/llmtest"
+)
+
+// Conversations, their turns and their reviews end in every way that a history
+// is kept of.
+func TestConversationsEndInEachWay(t *testing.T) {
+	t.Parallel()
+	record := func(b *hosttest.Bundle, name, message string) {
+		b.Record(flow.ConversationID(b.Workspace.Key, view(b, "c").ID), "Conversation/"+name)
+		if message != "" {
+			b.Record(turnID(b, "c", message), "Turn/"+name)
+		}
+	}
+	t.Run("ended", func(t *testing.T) {
+		t.Parallel()
+		b := hosttest.Open(t)
+		exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1}}' where id = $1`, b.Workspace.ID)
+		b.Model.On(llmtest.Rule{Stage: "nudge", Nth: 1, Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
+		b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+		scriptSaves(b)
+		b.Say("c", 1, "remember Grace likes coffee.")
+		reviews(b, "c", 0)
+		b.Say("c", 2, "hello")
+		reviews(b, "c", 1)
+		quiet(b, "c")
+		id := view(b, "c").ID
+		_, err := b.Driver.End(t.Context(), b.Workspace.Key, id)
+		hosttest.Must(t, err)
+		eventually(t, "the conversation has ended", func() bool { return view(b, "c").ClosedAt != nil })
+		hosttest.Must(t, b.Temporal.GetWorkflow(t.Context(), flow.ConversationID(b.Workspace.Key, id), "").Get(t.Context(), nil))
+		record(b, "ended", "m1")
+		b.Record(flow.NudgeID(b.Workspace.Key, id, reviews(b, "c", 1)[0].Turn), "Nudge/saved")
+	})
+	t.Run("silence", func(t *testing.T) {
+		t.Parallel()
+		b := hosttest.Open(t, func(c *config.Config) { c.ConversationClose = time.Second })
+		b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+		scriptSaves(b)
+		for i := range 3 {
+			b.Say("c", i, "hello")
+		}
+		id := view(b, "c").ID
+		hosttest.Must(t, b.Temporal.GetWorkflow(t.Context(), flow.ConversationID(b.Workspace.Key, id), "").Get(t.Context(), nil))
+		if got := reviews(b, "c", 1); got[0].Turn != 3 {
+			t.Errorf("reviews %+v", got)
+		}
+		if v := view(b, "c"); v.ClosedAt != nil || v.Counters.Total != 3 {
+			t.Errorf("after its silence the conversation is %+v", v)
+		}
+		hosttest.Must(t, b.Temporal.GetWorkflow(t.Context(), flow.NudgeID(b.Workspace.Key, id, 3), "").Get(t.Context(), nil))
+		record(b, "silence", "")
+		b.Record(flow.NudgeID(b.Workspace.Key, id, 3), "Nudge/nothing")
+		b.Say("c", 9, "I am back.")
+		if n := view(b, "c").Counters.Total; n != 4 {
+			t.Errorf("the counters went on to %d, want 4", n)
+		}
+	})
+	t.Run("continued", func(t *testing.T) {
+		t.Parallel()
+		b := hosttest.Open(t, func(c *config.Config) { c.ConversationTurns = 3 })
+		b.Model.On(llmtest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "Enough."})
+		b.Model.On(llmtest.Rule{Stage: "turn", CallsFunc: looking})
+		for i := range 3 {
+			if got := b.Say("c", i, "hello", on("voice"), wall(time.Minute)); got.Reason != "budget" {
+				t.Errorf("answered %+v", got)
+			}
+		}
+		if _, err := b.Host.Say(t.Context(), observedOn(b, "voice")); err != nil {
+			t.Error(err)
+		}
+		record(b, "continued", "m0")
+		id := flow.ConversationID(b.Workspace.Key, view(b, "c").ID)
+		first := previous(b, id, "")
+		if first == "" {
+			t.Fatal("the conversation did not continue as new")
+		}
+		b.RecordExecution(id, first, "Conversation/full")
+	})
+	t.Run("interrupted", func(t *testing.T) {
+		t.Parallel()
+		b := hosttest.Open(t)
+		b.Model.On(llmtest.Rule{Stage: "turn", Barrier: "held", Reply: "too late"})
+		send(b, b.Message("c", "m1", "hello"))
+		hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+		id := view(b, "c").ID
+		hosttest.Must(t, b.Driver.Cancel(t.Context(), b.Workspace.Key, id, "m1"))
+		answered(b, "c", "m1")
+		hosttest.Must(t, b.Temporal.GetWorkflow(t.Context(), turnID(b, "c", "m1"), "").Get(t.Context(), nil))
+		record(b, "interrupted", "m1")
+	})
+	t.Run("late", func(t *testing.T) {
+		t.Parallel()
+		b := hosttest.Open(t)
+		b.Model.On(llmtest.Rule{Stage: "turn", Barrier: "held", Reply: "too late"})
+		if got := b.Say("c", 1, "hello", wall(time.Second)); got.Reason != "wall_clock" {
+			t.Errorf("answered %+v", got)
+		}
+		record(b, "late", "m1")
+	})
+	t.Run("refused", func(t *testing.T) {
+		t.Parallel()
+		b := hosttest.Open(t)
+		b.Model.On(llmtest.Rule{Stage: "turn", Status: 401, Reply: "bad key"})
+		if got := b.Say("c", 1, "hello"); got.Reason != "provider_error" {
+			t.Errorf("answered %+v", got)
+		}
+		record(b, "refused", "m1")
+	})
+}
