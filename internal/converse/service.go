@@ -83,6 +83,8 @@ type Service struct {
 	Ledger *ledger.Ledger
 	Tools  Tools
 	Memory Memory
+	Agents map[run.Kind]Agent // of further kinds of runs
+	Remy   Tools              // of turns that the agent remy answers
 }
 
 // Conversation is a row as turns need it.

@@ -117,6 +117,8 @@ type AgentInput struct {
 	Pace         Pace         `json:"pace"`
 	Queue        string       `json:"queue"` // where its steps run
 	Base         Base         `json:"base"`
+
+	Interval time.Duration `json:"interval,omitempty"` // between the starts of two calls of one response
 }
 
 // TurnResult is what became of a turn. Known means that it had been answered
@@ -141,6 +143,7 @@ type StepInput struct {
 type Base struct {
 	Known    bool           `json:"known"`
 	Counters nudge.Counters `json:"counters"`
+	Fence    int64          `json:"fence,omitempty"` // of the lease under which an agent works
 }
 
 // StepResult is what a Step did: what the loop must know, and what became of
@@ -164,8 +167,9 @@ type AgentResult struct {
 // ToolInput asks for one slow call of a response.
 type ToolInput struct {
 	RunRef
-	Step     int `json:"step"`
-	Position int `json:"position"`
+	Step     int  `json:"step"`
+	Position int  `json:"position"`
+	Base     Base `json:"base,omitzero"`
 }
 
 // CloseAgentInput closes a run whose last response never came.

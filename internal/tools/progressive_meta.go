@@ -113,8 +113,11 @@ type thought struct {
 	Reflection string `json:"reflection" jsonschema:"what is known, what is missing, and what to do next"`
 }
 
+// Think is the tool with which an agent reflects.
+const Think = "think_tool"
+
 func thinkTool(o Options, _ *remember.LongTerm) (Tool, error) {
-	d := definition{spec: agent.ToolSpec{Name: "think_tool", Class: agent.Control, ReadOnly: true, Idempotent: true, Description: "Think before you go on: write down what you know, what is missing and what follows. Nothing else happens."},
+	d := definition{spec: agent.ToolSpec{Name: Think, Class: agent.Control, ReadOnly: true, Idempotent: true, Description: "Think before you go on: write down what you know, what is missing and what follows. Nothing else happens."},
 		bound: nonEmpty("reflection")}
 	return progressive(o, d, func(_ context.Context, _ agent.Actor, items []given[thought], _ []remember.Item) (textResult, error) {
 		if o.OutputReflection {

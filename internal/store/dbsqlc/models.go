@@ -190,6 +190,7 @@ type Run struct {
 	EndedAt        *time.Time
 	OpenedAt       time.Time
 	SessionID      *int64
+	ParentID       *int64
 }
 
 type Skill struct {
