@@ -11,6 +11,7 @@ import (
 	"cairn/internal/fault"
 	"cairn/internal/llm"
 	"cairn/internal/run"
+	"cairn/internal/settings"
 	"cairn/internal/tools"
 )
 
@@ -50,12 +51,20 @@ func (j *job) work() Work { return Work{j.run, j.spec, j.steps} }
 
 // hire finds out whose run it is.
 func (s *Service) hire(j *job) (err error) {
-	j.tools = s.Tools
+	j.tools = s.turnTools(j.spec)
 	if a, found := s.Agents[j.run.Kind]; found {
 		j.agent = a
 		j.tools, err = a.Tools(j.work())
 	}
 	return err
+}
+
+// turnTools are what the agent that answers turns can do.
+func (s *Service) turnTools(spec Spec) Tools {
+	if spec.Agent == settings.Remy {
+		return s.Remy
+	}
+	return s.Tools
 }
 
 // withdrawn tells whether a tool is not offered in step n: nobody reflects twice

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/agent"
 	"cairn/internal/llm"
 	"cairn/internal/prompt"
+	"cairn/internal/settings"
 )
 
 // Session is the exact beginning of every request of a channel for a while:
@@ -26,6 +27,15 @@ type Session struct {
 	ExpiresAt time.Time
 }
 
+// sessions names the sessions that a turn may have: those of its channel, and of
+// the agent that answers.
+func (s Spec) sessions() string {
+	if s.Agent == "" {
+		return s.Channel
+	}
+	return s.Channel + "/" + s.Agent
+}
+
 // keepSession gives a turn the session that it keeps to its end: the live one of
 // its channel, or a fresh one.
 func (s *Service) keepSession(ctx context.Context, j *job) (err error) {
@@ -33,7 +43,7 @@ func (s *Service) keepSession(ctx context.Context, j *job) (err error) {
 	var live Session
 	var found bool
 	err = s.Store.WithConversations(ctx, ws, func(tx Tx) error {
-		if live, found, err = tx.LiveSession(ctx, j.spec.Channel, j.spec.Lang); err != nil || !found {
+		if live, found, err = tx.LiveSession(ctx, j.spec.sessions(), j.spec.Lang); err != nil || !found {
 			return err
 		}
 		j.session, err = tx.KeepSession(ctx, id, live.ID)
@@ -48,10 +58,10 @@ func (s *Service) keepSession(ctx context.Context, j *job) (err error) {
 	}
 	return s.Store.WithConversations(ctx, ws, func(tx Tx) error {
 		// Whoever froze one while we rendered ours was first.
-		if err := tx.LockSessions(ctx, j.spec.Channel); err != nil {
+		if err := tx.LockSessions(ctx, j.spec.sessions()); err != nil {
 			return err
 		}
-		if live, found, err = tx.LiveSession(ctx, j.spec.Channel, j.spec.Lang); err != nil {
+		if live, found, err = tx.LiveSession(ctx, j.spec.sessions(), j.spec.Lang); err != nil {
 			return err
 		}
 		if !found {
@@ -70,7 +80,12 @@ func (s *Service) freeze(ctx context.Context, ws int64, spec Spec) (Session, err
 	if err != nil {
 		return Session{}, fmt.Errorf("read what is remembered: %w", err)
 	}
-	out := Session{Channel: spec.Channel, Lang: spec.Lang, Tools: offered(s.Tools.Offered(spec.Origin))}
+	if spec.Agent == settings.Remy {
+		if known.Identity, known.Meta, err = s.Memory.About(ctx, ws); err != nil {
+			return Session{}, fmt.Errorf("read what there are memories about: %w", err)
+		}
+	}
+	out := Session{Channel: spec.sessions(), Lang: spec.Lang, Tools: offered(s.turnTools(spec).Offered(spec.Origin))}
 	if out.Rendered, err = prompt.Session(spec.Lang, spec.Channel, known); err != nil {
 		return Session{}, err
 	}

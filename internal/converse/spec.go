@@ -48,6 +48,8 @@ type Spec struct {
 	MessageID string `json:"message_id,omitempty"`
 	Mode      string `json:"mode,omitempty"`
 
+	Idle time.Duration `json:"idle,omitempty"` // after a turn, until the conversation is read for long-term memory; 0 is never
+
 	// Of a nudge: it has no session, its request is pinned as a whole.
 	System   string     `json:"system,omitempty"`
 	Tools    []llm.Tool `json:"tools,omitempty"`

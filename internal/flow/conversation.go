@@ -83,6 +83,9 @@ type ConversationState struct {
 	LastNumber int            `json:"last_number"` // of the latest turn
 	NudgeFrom  time.Time      `json:"nudge_from"`  // when the nudge in flight began
 	Pace       Pace           `json:"pace"`        // of the latest turn
+
+	Idle    time.Duration `json:"idle,omitempty"`    // after the latest turn, until the conversation is read; 0 is never
+	ReadFor time.Time     `json:"read_for,omitzero"` // the latest turn when it was last read
 }
 
 // ConversationView is what a query shows.
@@ -105,6 +108,8 @@ type TurnRef struct {
 	Budget     agent.Budget   `json:"budget"`
 	Pace       Pace           `json:"pace"`
 	Settings   nudge.Settings `json:"settings"`
+
+	Idle time.Duration `json:"idle,omitempty"` // after it, until the conversation is read for long-term memory; 0 is never
 }
 
 // AgentInput starts Turn, and is what the agent loop needs of any run.

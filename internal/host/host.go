@@ -26,6 +26,7 @@ import (
 	"cairn/internal/library"
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline"
+	"cairn/internal/progressive"
 	"cairn/internal/relay"
 	"cairn/internal/remember"
 	"cairn/internal/search"
@@ -35,22 +36,23 @@ import (
 
 // Host is an open set of adapters with the use-cases over them.
 type Host struct {
-	Config   config.Config
-	Log      *slog.Logger
-	Store    *store.Store
-	Temporal client.Client // nil without Temporal
-	Blobs    blob.Store
-	Distill  *distill.Service
-	Library  *library.Library
-	Finder   search.Finder
-	Memory   *remember.Keeper
-	LongTerm *remember.LongTerm
-	Tools    *tools.Registry
-	Converse *converse.Service
-	Relay    *relay.Relay
-	Driver   drive.Driver
-	Embedder embed.Embedder
-	Space    int16
+	Config      config.Config
+	Log         *slog.Logger
+	Store       *store.Store
+	Temporal    client.Client // nil without Temporal
+	Blobs       blob.Store
+	Distill     *distill.Service
+	Library     *library.Library
+	Finder      search.Finder
+	Memory      *remember.Keeper
+	LongTerm    *remember.LongTerm
+	Tools       *tools.Registry
+	Converse    *converse.Service
+	Progressive *progressive.Service
+	Relay       *relay.Relay
+	Driver      drive.Driver
+	Embedder    embed.Embedder
+	Space       int16
 }
 
 // Open connects to Postgres and, unless the address is empty, to Temporal.
@@ -97,7 +99,10 @@ func (h *Host) build(ctx context.Context) (err error) {
 	if h.Tools, err = h.registry(); err != nil {
 		return err
 	}
-	h.Converse = &converse.Service{Store: h.Store.Conversations(), Ledger: calls, Tools: h.Tools, Memory: known{h.Memory, h.Library}}
+	h.Converse = &converse.Service{Store: h.Store.Conversations(), Ledger: calls, Tools: h.Tools, Memory: known{h.Memory, h.Library, h.LongTerm}}
+	if err := h.hire(); err != nil {
+		return err
+	}
 	if c.TemporalAddress != "" {
 		if err := h.dial(ctx); err != nil {
 			return err
@@ -133,6 +138,7 @@ func (h *Host) dial(ctx context.Context) error {
 		return h.refused(err, "Temporal does not answer at "+h.Config.TemporalAddress)
 	}
 	h.Driver = drive.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config)}
+	h.Progressive.Starter = h.Driver
 	return nil
 }
 

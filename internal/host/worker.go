@@ -82,6 +82,7 @@ func (h *Host) refused(err error, message string) error {
 func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	tasks := activities.Distill{Service: h.Distill}
 	talks := activities.Converse{Service: h.Converse, Approver: approver{h}, Spec: func() converse.Spec { return NudgeSpec(h.Config) }}
+	minds := activities.Agents{Service: h.Progressive, Idle: h.readIdle}
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout, MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
 		OnFatalError: func(err error) { failed <- err }}
 	switch queue {
@@ -97,12 +98,15 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		workflows.Register(w)
 		tasks.RegisterMain(w)
 		talks.RegisterMain(w)
+		minds.RegisterMain(w)
 	case flow.QueueLLM:
 		tasks.RegisterLLM(w)
 		talks.RegisterLLM(w)
+		minds.RegisterSteps(w)
 	case flow.QueueBatch:
 		tasks.RegisterBatch(w)
 		talks.RegisterBatch(w)
+		minds.RegisterSteps(w)
 	}
 	return w
 }

@@ -7,6 +7,7 @@ var reviewedGrants = []string{
 	"agent_calls cairn_app: insert, select, update(code ended_at result)",
 	"agent_steps cairn_app: insert, select",
 	"api_keys cairn_app: insert, select, update(revoked_at)",
+	"conversation_marks cairn_app: insert, select, update(run_id seq updated_at)",
 	"conversations cairn_app: insert, select, update(closed_at counted counters last_turn_at next_seq next_turn notice reviewed_turn title)",
 	"distill_files cairn_app: delete, insert, select, update",
 	"distill_tasks cairn_app: insert, select, update",

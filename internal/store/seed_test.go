@@ -84,6 +84,8 @@ with conversation as (
   insert into identity_versions (workspace_id, version, content, action, origin, op_id) values ($1, 1, $3, 'replace', 'user', 'op')
 ), lease as (
   insert into memory_leases (workspace_id, type, target_key, holder, fence, lease_until) values ($1, 'personal', $3, 'x', 1, now())
+), mark as (
+  insert into conversation_marks (workspace_id, conversation_id, kind, seq) select $1, id, 'summarize', 0 from conversation
 ), soul as (
   insert into soul_versions (workspace_id, version, content, action, origin, op_id) values ($1, 1, $3, 'replace', 'user', 'op')
 ), doc as (

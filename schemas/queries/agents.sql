@@ -19,3 +19,8 @@ select seq from conversation_marks where workspace_id = @workspace_id and conver
 -- A mark moves forward only.
 insert into conversation_marks as m (workspace_id, conversation_id, kind, seq, run_id) values (@workspace_id, @conversation_id, @kind, @seq, sqlc.narg('run_id'))
 on conflict (workspace_id, conversation_id, kind) do update set seq = greatest(m.seq, excluded.seq), run_id = excluded.run_id, updated_at = now();
+
+-- name: LongTermAny :one
+-- Whether there is anything that a question could be answered from.
+select (exists (select 1 from memories m where m.workspace_id = @workspace_id and m.status = 'active' and m.type in ('personal', 'procedural', 'tool', 'summary'))
+  or exists (select 1 from memory_targets t where t.workspace_id = @workspace_id))::boolean as found;

@@ -47,6 +47,19 @@ func (q *Queries) AgentRunPut(ctx context.Context, arg AgentRunPutParams) (int64
 	return id, err
 }
 
+const LongTermAny = `-- name: LongTermAny :one
+select (exists (select 1 from memories m where m.workspace_id = $1 and m.status = 'active' and m.type in ('personal', 'procedural', 'tool', 'summary'))
+  or exists (select 1 from memory_targets t where t.workspace_id = $1))::boolean as found
+`
+
+// Whether there is anything that a question could be answered from.
+func (q *Queries) LongTermAny(ctx context.Context, workspaceID int64) (bool, error) {
+	row := q.db.QueryRow(ctx, LongTermAny, workspaceID)
+	var found bool
+	err := row.Scan(&found)
+	return found, err
+}
+
 const MarkGet = `-- name: MarkGet :one
 select seq from conversation_marks where workspace_id = $1 and conversation_id = $2 and kind = $3
 `
