@@ -95,7 +95,7 @@ func (c *cli) root() *cobra.Command {
 		return nil
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(c.demo(), c.dev(), c.distill(), c.skills(), c.search(), c.runs(), c.reflect(), c.serve(), c.keys(), c.replay(), c.migrate(), c.doctor(), c.config())
+	root.AddCommand(c.demo(), c.dev(), c.distill(), c.skills(), c.search(), c.summarize(), c.retrieve(), c.runs(), c.reflect(), c.serve(), c.keys(), c.replay(), c.migrate(), c.doctor(), c.config())
 	return root
 }
 

@@ -74,7 +74,7 @@ func (j *job) withdrawn(tool string, n int) bool {
 		return false
 	}
 	before, _ := j.step(n - 1)
-	return slices.ContainsFunc(before.Calls, func(c Call) bool { return c.Tool == tools.Think })
+	return slices.ContainsFunc(before.Calls, func(c Call) bool { return c.Tool == tools.Think && c.Code != string(agent.UnrunUnknownTool) })
 }
 
 // offered are the tools of step n.
