@@ -77,3 +77,8 @@ func (h *Host) distillIdle(ctx context.Context, in flow.IdleInput) (int64, error
 	}
 	return r.Ref.Run, h.Progressive.Read(ctx, in.Workspace, in.Conversation, run.Distill, to, r.Ref.Run)
 }
+
+// ReadIdle has a conversation read as if it had gone idle now.
+func (h *Host) ReadIdle(ctx context.Context, workspaceKey string, ws, conversation int64) (flow.IdleRead, error) {
+	return h.readIdle(ctx, flow.IdleInput{Workspace: ws, WorkspaceKey: workspaceKey, Conversation: conversation})
+}

@@ -148,7 +148,7 @@ func TestWhatAModelGetsWrongIsToldAndReachesNothing(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	told := results(t, asked(b, "specialist")[1])
-	codes := []string{"unknown_tool", "invalid_argument", "invalid_argument", "not_found", "not_found", "", "unknown_tool", "not_found"}
+	codes := []string{"unknown_tool", "invalid_argument", "invalid_argument", "not_found", "not_found", "", "unknown_tool", "out_of_scope"}
 	for i, want := range codes {
 		code := ""
 		if problem, failed := told[i]["error"].(object); failed {
