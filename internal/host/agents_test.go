@@ -21,7 +21,7 @@ func deploying() []string {
 // scriptDeploying plays the whole of it: register and digest, hand off, report.
 func scriptDeploying(b *hosttest.Bundle) {
 	perform(b, "summarize", "",
-		does(handsOff("personal/alice"), addSummary("Alice told where she flies from and how deploys go."), addMeta("personal/alice", "procedural/deploy")),
+		does(handsOff("personal/alice", "procedural/deploy"), addSummary("Alice told where she flies from and how deploys go."), addMeta("personal/alice", "procedural/deploy")),
 		does(handsOff("personal/alice", "procedural/deploy")), says("Alice and deploy are up to date."))
 	perform(b, "specialist", "remembered about alice", does(looksFor("airport")), does(adds("Alice flies from Osaka only.")), says("One added."))
 	perform(b, "specialist", "done in deploy", does(looksFor("smoke test")), does(adds("Run a smoke test before traffic moves to the host.")), says("One added."))
