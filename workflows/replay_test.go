@@ -34,7 +34,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{flow.Distill, flow.DistillTask, flow.Conversation, flow.Turn, flow.Nudge} {
+	for _, name := range []string{flow.Distill, flow.DistillTask, flow.Conversation, flow.Turn, flow.Nudge, flow.Summarize, flow.Specialist, flow.Retrieve} {
 		if !recorded[name] {
 			t.Errorf("no history of %s is kept", name)
 		}
