@@ -10,6 +10,7 @@ import (
 const (
 	KindSkill  = "skill"  // a skill's head version
 	KindMemory = "memory" // a remembered statement
+	KindChunk  = "chunk"  // a part of a session
 )
 
 // Doc is a document ready to be indexed.
