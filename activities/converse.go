@@ -55,7 +55,7 @@ func (a Converse) Step(ctx context.Context, in flow.StepInput) (flow.StepResult,
 // RunTool runs one slow tool call.
 func (a Converse) RunTool(ctx context.Context, in flow.ToolInput) error {
 	defer beat(ctx)()
-	return temporalError(a.Service.RunTool(ctx, ref(in.RunRef), in.Step, in.Position))
+	return temporalError(a.Service.RunTool(ctx, ref(in.RunRef), in.Step, in.Position, converse.Base(in.Base)))
 }
 
 // CloseAgent ends a run that no step has ended.

@@ -83,8 +83,9 @@ func remaining(ctx workflow.Context, in flow.AgentInput, state agent.State) time
 	return state.Deadline.Sub(workflow.Now(ctx))
 }
 
-// runTools runs the slow calls of a response, one activity each, side by side. A
-// tool that fails is told to the model by the next step; only a cancellation and
+// runTools runs the slow calls of a response, one activity each, side by side,
+// then those that hand work off. A reflection has been made when it was written
+// down: the next step acknowledges it. A tool that fails is told to the model by the next step; only a cancellation and
 // the deadline end the run here.
 func runTools(ctx workflow.Context, in flow.AgentInput, state agent.State, todo agent.RunTools) error {
 	left := remaining(ctx, in, state)
@@ -92,7 +93,15 @@ func runTools(ctx workflow.Context, in flow.AgentInput, state agent.State, todo 
 		return errLate
 	}
 	group := workflow.NewWaitGroup(ctx)
-	for _, call := range todo.Calls {
+	for i, call := range todo.Calls {
+		if call.Class == agent.Control {
+			continue
+		}
+		if i > 0 && in.Interval > 0 {
+			if err := workflow.Sleep(ctx, in.Interval); err != nil {
+				return err
+			}
+		}
 		group.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer group.Done()
@@ -100,10 +109,15 @@ func runTools(ctx workflow.Context, in flow.AgentInput, state agent.State, todo 
 				TaskQueue: in.Queue, StartToCloseTimeout: min(in.Pace.Model, left), ScheduleToCloseTimeout: left, HeartbeatTimeout: in.Pace.Heartbeat, Summary: "tool " + call.Tool,
 				RetryPolicy: &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 15 * time.Second},
 			})
-			_ = workflow.ExecuteActivity(ctx, flow.RunTool, flow.ToolInput{RunRef: in.RunRef, Step: state.Step, Position: call.Index}).Get(ctx, nil)
+			_ = workflow.ExecuteActivity(ctx, flow.RunTool, flow.ToolInput{RunRef: in.RunRef, Step: state.Step, Position: call.Index, Base: in.Base}).Get(ctx, nil)
 		})
 	}
 	group.Wait(ctx)
+	for _, call := range todo.Calls {
+		if call.Tool == flow.HandsOff {
+			handOff(ctx, in, state, call)
+		}
+	}
 	return ctx.Err()
 }
 

@@ -145,7 +145,7 @@ func (c *conversation) turn(ctx workflow.Context, t flow.TurnRef) (flow.TurnResu
 	if c.state.Seen.Has(t.MessageID) {
 		return flow.TurnResult{Number: t.Number, Known: true}, nil
 	}
-	c.state.Settings, c.state.Pace = t.Settings, t.Pace
+	c.state.Settings, c.state.Pace, c.state.Idle = t.Settings, t.Pace, t.Idle
 	ended, err := c.answer(ctx, t, wanted)
 	if err != nil {
 		return flow.TurnResult{}, temporal.NewApplicationErrorWithCause("the turn was not brought to its end", flow.TurnLost, err)
@@ -289,11 +289,21 @@ func (c *conversation) waitForEnd(ctx workflow.Context) (full bool, err error) {
 		if since.IsZero() {
 			since = workflow.GetInfo(ctx).WorkflowStartTime
 		}
-		left := c.in.Limits.Close - workflow.Now(ctx).Sub(since)
+		silent := workflow.Now(ctx).Sub(since)
+		left := c.in.Limits.Close - silent
+		armed := c.unread() && c.busy == 0
+		if armed {
+			if silent >= c.state.Idle {
+				c.read(ctx)
+				continue
+			}
+			left = min(left, c.state.Idle-silent)
+		}
 		over := func() bool { return c.ending || c.isFull(ctx) }
 		switch {
 		case left > 0:
-			_, err = workflow.AwaitWithTimeout(ctx, left, over)
+			// The first turn after a while wakes it, to wait for the silence after that.
+			_, err = workflow.AwaitWithTimeout(ctx, left, func() bool { return over() || !armed && c.busy == 0 && c.unread() })
 		case c.busy > 0:
 			err = workflow.Await(ctx, func() bool { return c.busy == 0 || over() })
 		default:
@@ -302,6 +312,25 @@ func (c *conversation) waitForEnd(ctx workflow.Context) (full bool, err error) {
 		if err != nil || over() {
 			return !c.ending, err
 		}
+	}
+}
+
+// unread tells that something was said since the conversation was last read for
+// long-term memory.
+func (c *conversation) unread() bool {
+	return c.state.Idle > 0 && !c.state.LastTurn.IsZero() && c.state.ReadFor.Before(c.state.LastTurn)
+}
+
+// read has what was said since the last time summarised, and distilled when the
+// gate says so. Those are runs of their own; one that cannot be made now is made
+// after the next turns.
+func (c *conversation) read(ctx workflow.Context) {
+	c.state.ReadFor = c.state.LastTurn
+	pace := c.pace()
+	pace.GiveUp = min(pace.GiveUp, time.Hour)
+	read := database(ctx, pace, "have the idle conversation read")
+	if err := workflow.ExecuteActivity(read, flow.ReadIdle, flow.IdleInput{Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Conversation: c.in.Conversation}).Get(read, nil); err != nil {
+		workflow.GetLogger(ctx).Warn("the idle conversation could not be read", "error", err)
 	}
 }
 
@@ -346,6 +375,9 @@ func (c *conversation) drain(ctx workflow.Context) error {
 func (c *conversation) end(ctx workflow.Context) error {
 	if err := c.drain(ctx); err != nil {
 		return err
+	}
+	if c.unread() {
+		c.read(ctx)
 	}
 	c.missLost(ctx)
 	if c.state.Known && nudge.EndDue(c.state.Counters, c.state.Settings) {

@@ -15,4 +15,7 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Turn, workflow.RegisterOptions{Name: flow.Turn})
 	w.RegisterWorkflowWithOptions(Nudge, workflow.RegisterOptions{Name: flow.Nudge})
 	w.RegisterWorkflowWithOptions(Erase, workflow.RegisterOptions{Name: flow.Erase})
+	w.RegisterWorkflowWithOptions(Summarize, workflow.RegisterOptions{Name: flow.Summarize})
+	w.RegisterWorkflowWithOptions(Specialist, workflow.RegisterOptions{Name: flow.Specialist})
+	w.RegisterWorkflowWithOptions(Retrieve, workflow.RegisterOptions{Name: flow.Retrieve})
 }

@@ -34,6 +34,7 @@ type Budget struct {
 	Grace        bool `json:"grace,omitempty"`         // one more call, outside the budget and without tools
 	LastToolless bool `json:"last_toolless,omitempty"` // the last unit is a call without tools
 	RunLast      bool `json:"run_last,omitempty"`      // nobody waits for an answer: the last reply's tools run, then it stops
+	Wrap         bool `json:"wrap,omitempty"`          // the last reply's tools run, then one more call, outside the budget and without tools
 
 	Wall time.Duration `json:"wall,omitempty"` // of the whole run; 0 is no limit
 }
@@ -55,6 +56,12 @@ func ForChannel(channel string) Budget {
 // ForNudge is the budget of a review after a turn: five calls and never a sixth.
 func ForNudge() Budget {
 	return Budget{Max: 5, RunLast: true, Wall: 3 * time.Minute}
+}
+
+// ForAgent is the budget of an agent of long-term memory: so many replies with
+// tools, all of which run, and then a report.
+func ForAgent(steps int, wall time.Duration) Budget {
+	return Budget{Max: steps, Refunds: refundLimit, Wrap: true, Wall: wall}
 }
 
 // ForReflection is the budget of the nightly review.

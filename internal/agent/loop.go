@@ -108,7 +108,7 @@ func (s State) stepped(e Stepped) (State, Effect) {
 		return s.runLast(e.Calls, Guardrail)
 	case e.Unusable:
 		return s.askOrEnd("")
-	case s.Budget.Left() > 0:
+	case s.Budget.Left() > 0 || s.Budget.Wrap:
 		if slow := notFast(e.Calls); len(slow) > 0 {
 			s.Stage = stageTools
 			return s, RunTools{Calls: slow}
@@ -141,7 +141,8 @@ func (s State) refund(e Stepped) State {
 // ends the run when neither is there.
 func (s State) askOrEnd(unrun Unrun) (State, Effect) {
 	grace := s.Budget.Left() == 0
-	if grace && (!s.Budget.Grace || s.Graced) {
+	after := s.Budget.Grace || s.Budget.Wrap // a call outside the budget
+	if grace && (!after || s.Graced) {
 		if s.Ending == "" {
 			s.Ending = Exhausted
 		}
@@ -159,7 +160,7 @@ func (s State) askOrEnd(unrun Unrun) (State, Effect) {
 	s.Step++
 	s.Stage = stageStep
 	demanded := s.Ending != ""
-	return s, Step{N: s.Step, Toolless: demanded, Last: demanded || spent && !s.Budget.Grace, Grace: grace, Unrun: unrun}
+	return s, Step{N: s.Step, Toolless: demanded, Last: demanded || spent && !after, Grace: grace, Unrun: unrun}
 }
 
 // runLast runs what was paid for and then stops.

@@ -39,6 +39,18 @@ type Actor struct {
 	ToSeq        int
 	Op           string // operation id of this call: its effect happens once under it
 	Tainted      bool   // untrusted text has entered the run's window
+	Subject      Subject
+}
+
+// Subject is what the tools of long-term memory work on. It comes from what
+// runs, never from an argument of a tool.
+type Subject struct {
+	Type      string // of the memories; empty where a tool's arguments tell it, and for people, who may change any
+	Target    string // who or what they are about
+	History   string // id of the session that what is written was drawn from
+	Author    string // model@prompt-hash
+	Fence     int64  // of the run's lease on the target: a write under an older one is refused. 0 without a lease
+	ShownOnly bool   // only what the run was shown may be changed
 }
 
 // Class is how a tool is run.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -183,7 +184,8 @@ func accept(ctx context.Context, tx Tx, r Request, c Conversation, spec Spec, sh
 	if err != nil {
 		return out, err
 	}
-	spec.Number, spec.Settings = c.NextTurn, chosen.Nudge
+	spec.Number, spec.Settings, spec.Agent = c.NextTurn, chosen.Nudge, chosen.Agent
+	spec.Idle = time.Duration(chosen.Memory.IdleMinutes) * time.Minute
 	raw, err := spec.encode()
 	if err != nil {
 		return out, err

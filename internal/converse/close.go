@@ -28,6 +28,10 @@ type Ended struct {
 	MayNudge bool           `json:"may_nudge"`        // after a turn: today's cap leaves room
 	Status   string         `json:"status,omitempty"` // of a nudge: saved nothing budget failed
 	Number   int            `json:"turn,omitempty"`
+
+	// Of an agent of long-term memory.
+	Text   string          `json:"text,omitempty"`   // what it said last
+	Report json.RawMessage `json:"report,omitempty"` // what it did
 }
 
 // Write is one effect of a tool.
@@ -101,6 +105,9 @@ func (j *job) ended() (*Ended, error) {
 // close ends a run. When another attempt has ended it, what that one made of it
 // is returned.
 func (s *Service) close(ctx context.Context, j *job, base Base, e ending) (out *Ended, err error) {
+	if j.agent != nil {
+		return s.closeAgent(ctx, j, e)
+	}
 	err = s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
 		c, err := tx.LockConversation(ctx, j.run.Conversation)
 		if err != nil {

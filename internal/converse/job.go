@@ -15,6 +15,9 @@ type job struct {
 	session Session // of a turn
 	kept    bool    // it is known already
 	steps   []Step
+	tools   Tools         // that this run has
+	agent   Agent         // nil of turns and reviews
+	subject agent.Subject // of its calls
 	earlier []TurnMessage // of the turns before, and of this one what the user said
 }
 
@@ -30,6 +33,9 @@ func (s *Service) load(ctx context.Context, ref run.Ref, asks bool) (j *job, err
 			return err
 		}
 		if j.steps, err = tx.Steps(ctx, ref.Run); err != nil {
+			return err
+		}
+		if err = s.hire(j); err != nil {
 			return err
 		}
 		if j.run.Kind != run.Turn {
@@ -79,7 +85,7 @@ func (j *job) history() []agent.CallRecord {
 // actor is on whose behalf a call of this run acts.
 func (j *job) actor(c Call) agent.Actor {
 	a := agent.Actor{Workspace: j.run.Workspace, Origin: j.spec.Origin, Run: j.run.Ref.Run, Conversation: j.run.Conversation, Channel: j.spec.Channel,
-		FromSeq: j.spec.FromSeq, ToSeq: j.spec.ToSeq, Op: j.run.Op(stepKey(c.Step), c.Position), Tainted: j.spec.Tainted || j.turn.Tainted}
+		FromSeq: j.spec.FromSeq, ToSeq: j.spec.ToSeq, Op: j.run.Op(stepKey(c.Step), c.Position), Tainted: j.spec.Tainted || j.turn.Tainted, Subject: j.subject}
 	if j.run.Kind == run.Turn {
 		a.FromSeq, a.ToSeq = j.turn.FirstSeq, j.turn.FirstSeq
 	}

@@ -16,7 +16,7 @@ func (j *job) request(step agent.Step, note string, short bool) llm.Request {
 	if j.run.Kind == run.Turn {
 		r.System, r.Tools = j.session.Rendered, j.session.Tools
 		r.Messages = j.conversation(short)
-	} else {
+	} else if j.agent == nil {
 		r.System, r.Tools = j.spec.System, j.spec.Tools
 		r.Messages = llm.User(j.spec.Material)
 	}

@@ -75,6 +75,9 @@ type Tools interface {
 // Memory is what a session is told of its workspace.
 type Memory interface {
 	Remembered(ctx context.Context, ws int64) (prompt.Remembered, error)
+	// About is for the agent that answers from long-term memory: who it is, and
+	// the targets that there are memories about, one a line.
+	About(ctx context.Context, ws int64) (identity, meta string, err error)
 }
 
 // Service is the use-case.
@@ -83,6 +86,8 @@ type Service struct {
 	Ledger *ledger.Ledger
 	Tools  Tools
 	Memory Memory
+	Agents map[run.Kind]Agent // of further kinds of runs
+	Remy   Tools              // of turns that the agent remy answers
 }
 
 // Conversation is a row as turns need it.

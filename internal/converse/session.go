@@ -10,6 +10,7 @@ import (
 	"cairn/internal/agent"
 	"cairn/internal/llm"
 	"cairn/internal/prompt"
+	"cairn/internal/settings"
 )
 
 // Session is the exact beginning of every request of a channel for a while:
@@ -26,9 +27,18 @@ type Session struct {
 	ExpiresAt time.Time
 }
 
+// sessions names the sessions that a turn may have: those of its channel, and of
+// the agent that answers.
+func (s Spec) sessions() string {
+	if s.Agent == "" {
+		return s.Channel
+	}
+	return s.Channel + "/" + s.Agent
+}
+
 // takeSession gives a turn the live session of its channel, to keep to its end.
 func (j *job) takeSession(ctx context.Context, tx Tx) error {
-	live, found, err := tx.LiveSession(ctx, j.spec.Channel, j.spec.Lang)
+	live, found, err := tx.LiveSession(ctx, j.spec.sessions(), j.spec.Lang)
 	if err != nil || !found {
 		return err
 	}
@@ -47,7 +57,7 @@ func (s *Service) freezeSession(ctx context.Context, j *job) error {
 	}
 	return s.Store.WithConversations(ctx, ws, func(tx Tx) error {
 		// Whoever froze one while we rendered ours was first.
-		if err := tx.LockSessions(ctx, j.spec.Channel); err != nil {
+		if err := tx.LockSessions(ctx, j.spec.sessions()); err != nil {
 			return err
 		}
 		if err := j.takeSession(ctx, tx); err != nil || j.kept {
@@ -68,7 +78,12 @@ func (s *Service) freeze(ctx context.Context, ws int64, spec Spec) (Session, err
 	if err != nil {
 		return Session{}, fmt.Errorf("read what is remembered: %w", err)
 	}
-	out := Session{Channel: spec.Channel, Lang: spec.Lang, Tools: offered(s.Tools.Offered(spec.Origin))}
+	if spec.Agent == settings.Remy {
+		if known.Identity, known.Meta, err = s.Memory.About(ctx, ws); err != nil {
+			return Session{}, fmt.Errorf("read what there are memories about: %w", err)
+		}
+	}
+	out := Session{Channel: spec.sessions(), Lang: spec.Lang, Tools: offered(s.turnTools(spec).Offered(spec.Origin))}
 	if out.Rendered, err = prompt.Session(spec.Lang, spec.Channel, known); err != nil {
 		return Session{}, err
 	}

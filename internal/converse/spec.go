@@ -48,6 +48,8 @@ type Spec struct {
 	MessageID string `json:"message_id,omitempty"`
 	Mode      string `json:"mode,omitempty"`
 
+	Idle time.Duration `json:"idle,omitempty"` // after a turn, until the conversation is read for long-term memory; 0 is never
+
 	// Of a nudge: it has no session, its request is pinned as a whole.
 	System   string     `json:"system,omitempty"`
 	Tools    []llm.Tool `json:"tools,omitempty"`
@@ -57,6 +59,12 @@ type Spec struct {
 	FromSeq  int        `json:"from_seq,omitempty"`
 	ToSeq    int        `json:"to_seq,omitempty"`
 	Tainted  bool       `json:"tainted,omitempty"`
+
+	// Of an agent of long-term memory, and of the agent that answers turns.
+	Agent    string          `json:"agent,omitempty"`    // who answers: empty for the usual one, or remy
+	Pinned   json.RawMessage `json:"pinned,omitempty"`   // what the Agent of the run's kind is pinned to
+	Ordered  bool            `json:"ordered,omitempty"`  // calls of one response run in the order of the tools
+	Interval time.Duration   `json:"interval,omitempty"` // between the starts of two calls of one response
 }
 
 // Pace bounds the activities of a run, as workflows see it.

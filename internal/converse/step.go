@@ -19,6 +19,7 @@ import (
 type Base struct {
 	Known    bool
 	Counters nudge.Counters
+	Fence    int64 // of the lease under which an agent works
 }
 
 // Stepped is what a step did. Ended is set when it has closed the run.
@@ -54,6 +55,9 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 		if err := s.freezeSession(ctx, j); err != nil {
 			return out, err
 		}
+	}
+	if err := s.subject(ctx, j, base); err != nil {
+		return out, err
 	}
 	before, err := s.runCalls(ctx, j, step.N-1, step.Unrun, false)
 	if err != nil {
@@ -105,7 +109,8 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 		out.Ended, err = s.close(ctx, j, base, ending{reason: agent.Exhausted})
 	default:
 		err = s.keep(ctx, j, said)
-		for _, c := range said.Calls {
+		for _, i := range j.sequence(said.Calls) {
+			c := said.Calls[i]
 			out.Calls = append(out.Calls, agent.CallRef{Index: c.Position, Tool: s.shown(j, c.Tool), Class: c.Class})
 		}
 	}
@@ -120,7 +125,7 @@ func (s *Service) keep(ctx context.Context, j *job, said Step) error {
 // shown is a tool's name as a workflow may keep it: one that the model has made
 // up is its words, of any length.
 func (s *Service) shown(j *job, tool string) string {
-	if len(s.Tools.Offered(j.spec.Origin, tool)) == 0 {
+	if len(j.tools.Offered(j.spec.Origin, tool)) == 0 {
 		return string(fault.UnknownTool)
 	}
 	return tool
@@ -132,10 +137,19 @@ func (s *Service) respond(ctx context.Context, j *job, step agent.Step) (Step, e
 	if step.Toolless && step.N > 1 {
 		note = prompt.LastCall(j.spec.Lang, j.spec.Channel)
 	}
-	reply, err := s.call(ctx, j, fmt.Sprint(step.N), j.request(step, note, false))
+	ask := func(suffix string, short bool) (reply llm.Reply, err error) {
+		r := llm.Request{}
+		if j.agent == nil {
+			r = j.request(step, note, short)
+		} else if r, err = s.brief(ctx, j, step, note, short); err != nil {
+			return reply, err
+		}
+		return s.call(ctx, j, fmt.Sprint(step.N)+suffix, r)
+	}
+	reply, err := ask("", false)
 	var failed *llm.Error
-	if errors.As(err, &failed) && failed.Class == llm.ContextLength && j.run.Kind == run.Turn {
-		reply, err = s.call(ctx, j, fmt.Sprint(step.N)+"/short", j.request(step, note, true))
+	if errors.As(err, &failed) && failed.Class == llm.ContextLength && j.run.Kind != run.Nudge {
+		reply, err = ask("/short", true)
 	}
 	if err != nil {
 		return Step{}, err
@@ -149,8 +163,8 @@ func (s *Service) respond(ctx context.Context, j *job, step agent.Step) (Step, e
 		return out, nil
 	}
 	classes := map[string]agent.Class{}
-	for _, t := range s.Tools.Offered(j.spec.Origin) {
-		classes[t.Name] = t.Class
+	for _, t := range j.tools.Offered(j.spec.Origin) {
+		classes[t.Name] = j.class(t.Class)
 	}
 	for i, c := range reply.Calls {
 		class, known := classes[c.Name]

@@ -31,11 +31,11 @@ func (s *Service) runCalls(ctx context.Context, j *job, n int, unrun agent.Unrun
 		return out, nil
 	}
 	out.unavailable = true
-	for i := range j.steps[at].Calls {
+	for _, i := range j.sequence(j.steps[at].Calls) {
 		c := &j.steps[at].Calls[i]
 		if !c.Done {
 			why := unrun
-			if why == "" && !last && c.Class != agent.Fast { // its own activity has given up
+			if why == "" && !last && c.Class != agent.Fast && c.Tool != tools.Think { // its own activity has given up
 				why = agent.UnrunTimeout
 			}
 			if err := s.runCall(ctx, j, c, why); err != nil {
@@ -49,9 +49,12 @@ func (s *Service) runCalls(ctx context.Context, j *job, n int, unrun agent.Unrun
 }
 
 // RunTool runs one slow call of a response.
-func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int) error {
+func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int, base Base) error {
 	j, err := s.load(ctx, ref, false)
 	if err != nil || j.run.Status == run.Ended {
+		return err
+	}
+	if err := s.subject(ctx, j, base); err != nil {
 		return err
 	}
 	step, found := j.step(n)
@@ -71,6 +74,9 @@ func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int) err
 func (s *Service) runCall(ctx context.Context, j *job, c *Call, unrun agent.Unrun) (err error) {
 	if unrun == "" {
 		unrun = j.judge(*c)
+		if unrun == "" && j.withdrawn(c.Tool, c.Step) {
+			unrun = agent.UnrunUnknownTool
+		}
 	}
 	if unrun == "" {
 		var result tools.Result
@@ -124,7 +130,7 @@ func (j *job) judge(c Call) agent.Unrun {
 func (s *Service) use(ctx context.Context, j *job, c Call) (tools.Result, agent.Unrun, error) {
 	limit, cancel := context.WithTimeout(ctx, j.spec.Timing.Tool)
 	defer cancel()
-	result, err := s.attempts(limit, j.actor(c), c)
+	result, err := attempts(limit, j.tools, j.actor(c), c)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -142,10 +148,10 @@ func (s *Service) use(ctx context.Context, j *job, c Call) (tools.Result, agent.
 }
 
 // attempts calls a tool, and again when it may work then.
-func (s *Service) attempts(ctx context.Context, a agent.Actor, c Call) (result tools.Result, err error) {
+func attempts(ctx context.Context, t Tools, a agent.Actor, c Call) (result tools.Result, err error) {
 	const most, pause = 3, 100 * time.Millisecond
 	for n := 1; ; n++ {
-		if result, err = s.Tools.Call(ctx, a, c.Tool, json.RawMessage(c.Arguments)); err == nil || n == most {
+		if result, err = t.Call(ctx, a, c.Tool, json.RawMessage(c.Arguments)); err == nil || n == most {
 			return result, err
 		}
 		select {

@@ -83,6 +83,9 @@ type ConversationState struct {
 	LastNumber int            `json:"last_number"` // of the latest turn
 	NudgeFrom  time.Time      `json:"nudge_from"`  // when the nudge in flight began
 	Pace       Pace           `json:"pace"`        // of the latest turn
+
+	Idle    time.Duration `json:"idle,omitempty"`    // after the latest turn, until the conversation is read; 0 is never
+	ReadFor time.Time     `json:"read_for,omitzero"` // the latest turn when it was last read
 }
 
 // ConversationView is what a query shows.
@@ -105,6 +108,8 @@ type TurnRef struct {
 	Budget     agent.Budget   `json:"budget"`
 	Pace       Pace           `json:"pace"`
 	Settings   nudge.Settings `json:"settings"`
+
+	Idle time.Duration `json:"idle,omitempty"` // after it, until the conversation is read for long-term memory; 0 is never
 }
 
 // AgentInput starts Turn, and is what the agent loop needs of any run.
@@ -117,6 +122,8 @@ type AgentInput struct {
 	Pace         Pace         `json:"pace"`
 	Queue        string       `json:"queue"` // where its steps run
 	Base         Base         `json:"base"`
+
+	Interval time.Duration `json:"interval,omitempty"` // between the starts of two calls of one response
 }
 
 // TurnResult is what became of a turn. Known means that it had been answered
@@ -141,6 +148,7 @@ type StepInput struct {
 type Base struct {
 	Known    bool           `json:"known"`
 	Counters nudge.Counters `json:"counters"`
+	Fence    int64          `json:"fence,omitempty"` // of the lease under which an agent works
 }
 
 // StepResult is what a Step did: what the loop must know, and what became of
@@ -164,8 +172,9 @@ type AgentResult struct {
 // ToolInput asks for one slow call of a response.
 type ToolInput struct {
 	RunRef
-	Step     int `json:"step"`
-	Position int `json:"position"`
+	Step     int  `json:"step"`
+	Position int  `json:"position"`
+	Base     Base `json:"base,omitzero"`
 }
 
 // CloseAgentInput closes a run whose last response never came.

@@ -208,6 +208,7 @@ func TestATurnIsCancelledAndAConversationEnds(t *testing.T) {
 	b := idle(t)
 	b.Start()
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Too late.", Barrier: "thinking"})
+	b.Model.On(llmtest.Rule{Stage: "summarize", Reply: "<NO_MEMORY_NEEDED>"}) // when the conversation has ended
 	in := message("c", 1, "Think long.")
 	in["wait"] = 0
 	b.post("/v1/turns", in).into(http.StatusAccepted, nil)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"cairn/internal/agent"
 	"cairn/internal/config"
 	"cairn/internal/converse"
 	"cairn/internal/flow"
@@ -52,6 +53,7 @@ func conversationLimits(c config.Config) flow.ConversationLimits {
 type known struct {
 	memory *remember.Keeper
 	skills *library.Library
+	about  *remember.LongTerm
 }
 
 // Remembered reads the soul, the prompt memories and the index of skills.
@@ -70,6 +72,17 @@ func (k known) Remembered(ctx context.Context, ws int64) (out prompt.Remembered,
 	index, err := k.skills.Index(ctx, ws)
 	out.Skills = index.Text()
 	return out, err
+}
+
+// About reads who the agent is, and whom there are memories about.
+func (k known) About(ctx context.Context, ws int64) (identity, meta string, err error) {
+	a := agent.Actor{Workspace: ws, Origin: agent.OriginAgent}
+	v, err := k.about.ReadIdentity(ctx, a)
+	if err != nil {
+		return "", "", err
+	}
+	m, err := k.about.ReadMeta(ctx, a, remember.MetaArgs{Tools: true, Identity: true})
+	return v.Content, m.Text, err
 }
 
 // skillSettings are what a workspace decides about changes of its skills. A gate
@@ -92,6 +105,15 @@ func (h *Host) skillSettings(ctx context.Context, ws int64) (out library.Setting
 
 // registry is every tool, in the order in which models are told of them.
 func (h *Host) registry() (*tools.Registry, error) {
+	usual, err := h.usual()
+	if err != nil {
+		return nil, err
+	}
+	return tools.NewRegistry(usual...)
+}
+
+// usual are the tools of the agent that answers turns.
+func (h *Host) usual() ([]tools.Tool, error) {
 	skills, err := tools.Skills(h.Library)
 	if err != nil {
 		return nil, err
@@ -104,7 +126,7 @@ func (h *Host) registry() (*tools.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tools.NewRegistry(slices.Concat(skills, soul, memory)...)
+	return slices.Concat(skills, soul, memory), nil
 }
 
 // approver decides about changes of skills that wait.

@@ -27,6 +27,7 @@ import (
 	"cairn/internal/library"
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline"
+	"cairn/internal/progressive"
 	"cairn/internal/relay"
 	"cairn/internal/remember"
 	"cairn/internal/search"
@@ -37,22 +38,24 @@ import (
 
 // Host is an open set of adapters with the use-cases over them.
 type Host struct {
-	Config   config.Config
-	Log      *slog.Logger
-	Store    *store.Store
-	Temporal client.Client // nil without Temporal
-	Blobs    blob.Store
-	Distill  *distill.Service
-	Library  *library.Library
-	Finder   search.Finder
-	Memory   *remember.Keeper
-	Tools    *tools.Registry
-	Converse *converse.Service
-	Erase    *erase.Service
-	Relay    *relay.Relay
-	Driver   drive.Driver
-	Embedder embed.Embedder
-	Space    int16
+	Config      config.Config
+	Log         *slog.Logger
+	Store       *store.Store
+	Temporal    client.Client // nil without Temporal
+	Blobs       blob.Store
+	Distill     *distill.Service
+	Library     *library.Library
+	Finder      search.Finder
+	Memory      *remember.Keeper
+	LongTerm    *remember.LongTerm
+	Tools       *tools.Registry
+	Converse    *converse.Service
+	Progressive *progressive.Service
+	Erase       *erase.Service
+	Relay       *relay.Relay
+	Driver      drive.Driver
+	Embedder    embed.Embedder
+	Space       int16
 }
 
 // Open connects to Postgres and, unless the address is empty, to Temporal.
@@ -102,10 +105,14 @@ func (h *Host) build(ctx context.Context) (err error) {
 	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder,
 		KeepVersions: c.KeepVersions, Settings: h.skillSettings}
 	h.Memory = &remember.Keeper{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
+	h.LongTerm = &remember.LongTerm{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space, Ranker: remember.RankedByFinder{Finder: h.Finder}}
 	if h.Tools, err = h.registry(); err != nil {
 		return err
 	}
-	h.Converse = &converse.Service{Store: h.Store.Conversations(), Ledger: calls, Tools: h.Tools, Memory: known{h.Memory, h.Library}}
+	h.Converse = &converse.Service{Store: h.Store.Conversations(), Ledger: calls, Tools: h.Tools, Memory: known{h.Memory, h.Library, h.LongTerm}}
+	if err := h.hire(); err != nil {
+		return err
+	}
 	if c.TemporalAddress != "" {
 		if err := h.dial(ctx); err != nil {
 			return err
@@ -160,6 +167,7 @@ func (h *Host) dial(ctx context.Context) error {
 		return h.refused(err, "Temporal does not answer at "+h.Config.TemporalAddress)
 	}
 	h.Driver = drive.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config), Heartbeat: h.Config.Heartbeat}
+	h.Progressive.Starter = h.Driver
 	return nil
 }
 

@@ -26,6 +26,8 @@ func scriptSaves(b *hosttest.Bundle) {
 		return []llm.ToolCall{saying("memory_save", map[string]string{"content": strings.TrimPrefix(c.Last, "remember ")})}
 	}})
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
+	b.Model.On(llmtest.Rule{Stage: "summarize", Reply: "<NO_MEMORY_NEEDED>"}) // when the conversation has ended
+	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 }
 
 // quiet waits until the conversation knows of no review in flight.

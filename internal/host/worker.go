@@ -83,6 +83,7 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	tasks := activities.Distill{Service: h.Distill}
 	talks := activities.Converse{Service: h.Converse, Approver: approver{h}, Spec: func() converse.Spec { return NudgeSpec(h.Config) }}
 	erasing := activities.Erase{Service: h.Erase}
+	minds := activities.Agents{Service: h.Progressive, Idle: h.readIdle}
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout, MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
 		MaxConcurrentWorkflowTaskPollers: pollers, MaxConcurrentActivityTaskPollers: pollers,
 		OnFatalError: func(err error) { failed <- err }}
@@ -100,12 +101,15 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		tasks.RegisterMain(w)
 		talks.RegisterMain(w)
 		erasing.RegisterMain(w)
+		minds.RegisterMain(w)
 	case flow.QueueLLM:
 		tasks.RegisterLLM(w)
 		talks.RegisterLLM(w)
+		minds.RegisterSteps(w)
 	case flow.QueueBatch:
 		tasks.RegisterBatch(w)
 		talks.RegisterBatch(w)
+		minds.RegisterSteps(w)
 	}
 	return w
 }

@@ -27,6 +27,12 @@ const (
 	Core    Type = "core"    // what is true, always in the prompt
 	Profile Type = "profile" // who the user is, always in the prompt
 	Note    Type = "note"    // what happened on a day, found by search only
+
+	Identity   Type = "identity"   // who the agent is: one document and no entry
+	Personal   Type = "personal"   // facts about a named person or group
+	Procedural Type = "procedural" // how things are done in a domain
+	Guideline  Type = "tool"       // how to use a tool; the tool's name is in WhenToUse
+	Summary    Type = "summary"    // digest of one session, which leads to the session
 )
 
 // PromptTypes stand whole in every prompt, in this order.
@@ -37,6 +43,7 @@ type Status string
 
 const (
 	Active      Status = "active"
+	Superseded  Status = "superseded" // another entry says the same
 	Removed     Status = "removed"
 	Quarantined Status = "quarantined" // kept for whoever looks into it, never shown to a model
 )
@@ -75,6 +82,16 @@ type Entry struct {
 	EventTime *time.Time `json:"event_time,omitempty"`
 	CreatedAt time.Time  `json:"created_at"`
 	UpdatedAt time.Time  `json:"updated_at"`
+
+	// Of long-term memories.
+	WhenToUse    string   `json:"when_to_use,omitempty"` // is what is embedded, when there is one
+	Metadata     Metadata `json:"metadata,omitempty"`
+	Histories    []string `json:"ref_memory_ids,omitempty"` // sessions that it was drawn from, the latest last
+	Author       string   `json:"author,omitempty"`         // model@prompt-hash
+	Importance   float64  `json:"importance,omitempty"`
+	Targets      []string `json:"targets,omitempty"` // of a summary: type/key of whom the session was about
+	SupersededBy string   `json:"superseded_by,omitempty"`
+	Retrieved    int      `json:"retrieve_count,omitempty"` // runs that were shown it
 }
 
 // Revision is what an entry said at a version, and who made it say so.
@@ -87,6 +104,12 @@ type Revision struct {
 	Run       int64     `json:"run,omitempty"`
 	Evidence  *Evidence `json:"evidence,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
+
+	Status    Status   `json:"status,omitempty"` // after it
+	WhenToUse string   `json:"when_to_use,omitempty"`
+	Metadata  Metadata `json:"metadata,omitempty"`
+	Targets   []string `json:"targets,omitempty"`
+	Author    string   `json:"author,omitempty"`
 }
 
 // NewID hashes what an entry is when it is created. A salt above 0 makes another

@@ -15,6 +15,9 @@ const (
 	Add     Action = "add"
 	Replace Action = "replace"
 	Remove  Action = "remove"
+	Merge   Action = "merge"   // into another entry, which says the same
+	Restore Action = "restore" // by a person
+	Undo    Action = "undo"    // of all that a run did
 )
 
 // Operation is one wanted change.

@@ -15,6 +15,10 @@ type Remembered struct {
 	Profile []string
 	Core    []string
 	Skills  string // the index, one skill a line
+
+	// Of an agent that answers from long-term memory:
+	Identity string // who it is
+	Meta     string // the targets that there are memories about, one a line
 }
 
 // Entries are all memories of the prompt.

@@ -130,6 +130,9 @@ func (r *Relay) drive(ctx context.Context, d store.Duty, id int64) error {
 		if ws, err = q.Self(ctx); err != nil {
 			return err
 		}
+		if todo.Conversation == 0 { // a question is about none
+			return nil
+		}
 		channel, err = q.Channel(ctx, todo.Conversation)
 		return err
 	})

@@ -60,8 +60,9 @@ type Writer struct {
 	Run      int64 // 0 outside of a run
 	Op       string
 	Evidence *memory.Evidence
-	Vectors  map[string][]float32 // by content; what is missing is embedded later
+	Vectors  map[string][]float32 // by text; what is missing is embedded later
 	Space    int16
+	Author   string // of long-term memories: model@prompt-hash
 }
 
 // Embedder turns texts into vectors.
@@ -89,12 +90,22 @@ type call struct {
 	Args any    `json:"args"`
 }
 
+// transaction is what every effect runs in.
+type transaction interface {
+	Do(ctx context.Context, op string, args, result any, effect func() error) error
+	LockMemories(ctx context.Context) error
+}
+
 // once runs effect once under the actor's operation id.
-func once[T any](ctx context.Context, k *Keeper, a agent.Actor, name string, args any, effect func(Tx) (T, error)) (out T, err error) {
+func once[T any](ctx context.Context, k *Keeper, a agent.Actor, name string, args any, effect func(Tx) (T, error)) (T, error) {
+	return onceIn(ctx, k.Store.WithMemory, a, name, args, effect)
+}
+
+func onceIn[T any, X transaction](ctx context.Context, within func(context.Context, int64, func(X) error) error, a agent.Actor, name string, args any, effect func(X) (T, error)) (out T, err error) {
 	if a.Op == "" {
 		return out, fault.New(fault.InvalidArgument, name+" was called without an operation id", "give each call an id of its own, and its retries the same one")
 	}
-	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
+	err = within(ctx, a.Workspace, func(tx X) error {
 		return tx.Do(ctx, a.Op, call{name, args}, &out, func() (err error) {
 			if err := tx.LockMemories(ctx); err != nil {
 				return err
@@ -111,9 +122,11 @@ func once[T any](ctx context.Context, k *Keeper, a agent.Actor, name string, arg
 }
 
 // writer is the actor as a write records it.
-func (k *Keeper) writer(a agent.Actor) Writer {
+func (k *Keeper) writer(a agent.Actor) Writer { return writerOf(a, k.Space) }
+
+func writerOf(a agent.Actor, space int16) Writer {
 	person := a.Origin == agent.OriginUser
-	w := Writer{Origin: string(a.Origin), Person: person, Tainted: a.Tainted && !person, Run: a.Run, Op: a.Op, Space: k.Space}
+	w := Writer{Origin: string(a.Origin), Person: person, Tainted: a.Tainted && !person, Run: a.Run, Op: a.Op, Space: space}
 	if a.Conversation != 0 {
 		w.Evidence = &memory.Evidence{Conversation: a.Conversation, FromSeq: a.FromSeq, ToSeq: a.ToSeq}
 	}
@@ -122,10 +135,14 @@ func (k *Keeper) writer(a agent.Actor) Writer {
 
 // embed gives no vectors while the embedder is down: they follow later.
 func (k *Keeper) embed(ctx context.Context, texts []string) map[string][]float32 {
+	return vectors(ctx, k.Embedder, texts)
+}
+
+func vectors(ctx context.Context, e Embedder, texts []string) map[string][]float32 {
 	if len(texts) == 0 {
 		return nil
 	}
-	vs, err := k.Embedder.Embed(ctx, texts)
+	vs, err := e.Embed(ctx, texts)
 	if err != nil || len(vs) != len(texts) {
 		return nil
 	}

@@ -18,6 +18,11 @@ const (
 	Distill Kind = "distill"
 	Turn    Kind = "turn"  // one message with its answer
 	Nudge   Kind = "nudge" // a review of what was said
+
+	// Of the agents of long-term memory.
+	Summarize  Kind = "summarize"  // a session becomes memories
+	Specialist Kind = "specialist" // what one of them hands off: the memories of one target
+	Retrieve   Kind = "retrieve"   // a question is answered from memory
 )
 
 // Status is how far a run is. It only moves forward, until a retry reopens it.

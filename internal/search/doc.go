@@ -13,6 +13,7 @@ const (
 	KindSkill  = "skill"  // a skill's head version
 	KindMemory = "memory" // a remembered statement
 	KindTurn   = "turn"   // what a user or an assistant said
+	KindChunk  = "chunk"  // a part of a session
 )
 
 // Doc is a document ready to be indexed.

@@ -26,6 +26,8 @@ type Settings struct {
 	Nudge         Nudge         `json:"nudge"`
 	Limits        Limits        `json:"limits"`
 	QuietHours    QuietHours    `json:"quiet_hours"`
+	Agent         string        `json:"agent"` // who answers turns: empty for the usual agent, or remy
+	Memory        LongTerm      `json:"memory"`
 	TimeZone      string        `json:"-"` // IANA name; a column of its own
 }
 
@@ -60,6 +62,7 @@ func Default() Settings {
 		WriteApproval: WriteApproval{Memory: GateOff, Skills: GateAutonomous},
 		Nudge:         nudge.Default(),
 		Limits:        Limits{ActiveSkills: 300, SkillWritesHour: 30, AutonomousSkillWritesHour: 6, CoreRunes: 2200, ProfileRunes: 1375},
+		Memory:        LongTerm{Builder: BuilderAgents, IdleMinutes: 30},
 		TimeZone:      "UTC",
 	}
 }
@@ -142,6 +145,12 @@ func (s Settings) Validate() error {
 		if _, err := time.Parse("15:04", clock); clock != "" && err != nil {
 			return fault.New(fault.InvalidArgument, fmt.Sprintf("quiet_hours has %q", clock), "write a time of day as 22:00")
 		}
+	}
+	if err := s.Memory.validate(); err != nil {
+		return err
+	}
+	if s.Agent != "" && s.Agent != Remy {
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("agent is %q", s.Agent), "leave it empty, or use "+Remy)
 	}
 	if s.TimeZone == "" { // leaves the one that is stored
 		return nil

@@ -192,6 +192,7 @@ func TestTheSystemRoleReadsNoTexts(t *testing.T) {
 		"select name from distill_tasks", "select draft from distill_tasks", "select text from search_docs", "select v from embeddings", "select v from embeddings_space_1",
 		"select content from memories", "select content from memory_revisions", "select operations from pending_memories", "select content from soul_versions",
 		"select rendered from frozen_sessions", "select context from turns", "select content from agent_steps", "select arguments from agent_calls", "select notice from conversations", "select skill_id from skill_views",
+		"select target from memory_targets", "select content from identity_versions", "select id from memory_histories", "select history_id from memory_refs", "select holder from memory_leases",
 		"select version from pending_writes", "select reason from failure_memos", "select hash from api_keys", "select cairn.resolve_key('x')", "select spec from runs", "select id from runs", "select workspace_id from runs", "select reason from runs", "select result from tool_op_log", "select settings from workspaces", "select key from packages", "select * from llm_calls",
 		"update llm_calls set reply = 'x'", "update outbox set key = '7'", "insert into outbox (workspace_id, kind, key) values (1, 'drive', '1')", "select cairn.open_workspace('a', true)"} {
 		system.refuses("42501", read)

@@ -77,8 +77,9 @@ func (q Queries) MemoryHistory(ctx context.Context, id string, max int) ([]memor
 	}
 	out := make([]memory.Revision, len(rows))
 	for i, r := range rows {
-		out[i] = memory.Revision{Version: int(r.Version), Action: memory.Action(r.Action), Content: r.Content, Origin: r.Origin, Tainted: r.Tainted, Run: number(r.RunID),
-			Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), CreatedAt: r.CreatedAt}
+		if out[i], err = revisionOf(r); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }
@@ -144,10 +145,7 @@ func (q Queries) writeStep(ctx context.Context, s memory.Step, w remember.Writer
 		}
 		e.Content, e.Version, e.Status, e.Tainted = s.Content, e.Version+1, status, tainted
 	}
-	run, conversation, from, to := whence(w)
-	err := q.q.MemoryRevisionInsert(ctx, dbsqlc.MemoryRevisionInsertParams{WorkspaceID: q.ws, MemoryID: e.Key, Version: int32(e.Version), Action: string(s.Action), Content: s.Content,
-		Origin: w.Origin, Tainted: e.Tainted, RunID: run, OpID: w.Op, ConversationID: conversation, FromSeq: from, ToSeq: to})
-	return classify("keep the revision", err)
+	return q.keepRevision(ctx, e, s.Action, w)
 }
 
 // salts is how many ids are tried for one content: each removal and new adding of
@@ -189,7 +187,8 @@ func whence(w remember.Writer) (run, conversation *int64, from, to *int32) {
 func entryOf(r dbsqlc.Memory) memory.Entry {
 	return memory.Entry{Key: r.ID, ID: r.ExternalID, Type: memory.Type(r.Type), Target: r.Target, Content: r.Content, Version: int(r.Version), Status: memory.Status(r.Status),
 		Origin: r.Origin, Tainted: r.Tainted, Run: number(r.RunID), Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), EventTime: r.EventTime,
-		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, WhenToUse: r.WhenToUse, Author: r.Author, Importance: float64(r.Importance), Targets: r.Targets,
+		SupersededBy: text(r.SupersededBy), Retrieved: int(r.RetrieveCount)}
 }
 
 func evidenceOf(conversation *int64, from, to *int32) *memory.Evidence {
@@ -197,6 +196,22 @@ func evidenceOf(conversation *int64, from, to *int32) *memory.Evidence {
 		return nil
 	}
 	return &memory.Evidence{Conversation: *conversation, FromSeq: int(*from), ToSeq: int(*to)}
+}
+
+// text is empty for null.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// orNull is null for empty.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
 }
 
 // number is 0 for null.

@@ -69,6 +69,23 @@ with conversation as (
 ), staged as (
   insert into pending_memories (workspace_id, type, operations, base, adds, gist, reason, origin, tainted, op_id)
   values ($1, 'core', to_jsonb($3::text), '{}', 1, $3, 'approval', 'nudge', false, 'op')
+), target as (
+  insert into memory_targets (workspace_id, type, target_key, match_key, target) values ($1, 'personal', $3, 'x', $3)
+), history as (
+  insert into memory_histories (workspace_id, id, content_sha256, conversation_id, from_seq, to_seq, messages, tokens, op_id)
+  select $1, '00112233445566ff', sha256('x'), id, 0, 0, 1, 1, 'op' from conversation
+), chunk as (
+  insert into history_chunks (workspace_id, history_id, number, from_seq, to_seq, tokens) values ($1, '00112233445566ff', 0, 0, 0, 1)
+), ref as (
+  insert into memory_refs (workspace_id, memory_id, history_id) select $1, id, '00112233445566ff' from memory
+), memory_view as (
+  insert into memory_views (workspace_id, run_id, memory_id, op_id) select $1, run.id, memory.id, 'op' from run, memory
+), identity as (
+  insert into identity_versions (workspace_id, version, content, action, origin, op_id) values ($1, 1, $3, 'replace', 'user', 'op')
+), lease as (
+  insert into memory_leases (workspace_id, type, target_key, holder, fence, lease_until) values ($1, 'personal', $3, 'x', 1, now())
+), mark as (
+  insert into conversation_marks (workspace_id, conversation_id, kind, seq) select $1, id, 'summarize', 0 from conversation
 ), soul as (
   insert into soul_versions (workspace_id, version, content, action, origin, op_id) values ($1, 1, $3, 'replace', 'user', 'op')
 ), doc as (

@@ -58,6 +58,11 @@ insert into erase_rules (tbl, how, scope) values
   ('outbox', 'rows', $$t.kind = 'drive' and t.key in (select id::text from runs where workspace_id = $1 and conversation_id = $2)$$),
   ('pending_memories', 'rows', 't.conversation_id = $2 or t.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)'),
   ('pending_writes', 'rows', 't.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)'),
+  ('memory_histories', 'rows', 't.conversation_id = $2'),
+  ('history_chunks', 'rows', 't.history_id in (select id from memory_histories where workspace_id = $1 and conversation_id = $2)'),
+  ('memory_refs', 'rows', 't.history_id in (select id from memory_histories where workspace_id = $1 and conversation_id = $2) or t.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)'),
+  ('memory_views', 'rows', 't.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)'),
+  ('identity_versions', 'rows', 't.history_id in (select id from memory_histories where workspace_id = $1 and conversation_id = $2) or t.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)'),
   -- What came of the conversation is kept without its source, quarantined or deleted: cairn.erase_derived.
   ('memories', 'derived', 't.conversation_id = $2 or t.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)'),
   ('memory_revisions', 'derived', 't.conversation_id = $2 or t.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)'),
@@ -75,6 +80,8 @@ insert into erase_rules (tbl, how, scope) values
   ('skill_uses', 'none', null),
   ('failure_memos', 'none', null),                     -- hashes
   ('frozen_sessions', 'none', null),                   -- of the workspace; revoked when what they tell is
+  ('memory_targets', 'none', null),                    -- names, of the workspace
+  ('memory_leases', 'none', null),
   ('api_keys', 'none', null);
 
 -- A skill that goes leaves those that it had absorbed, or was to absorb.

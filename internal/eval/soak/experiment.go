@@ -108,8 +108,22 @@ func (e *experiment) openGateway(ctx context.Context) error {
 		if e.workspaces[i], err = e.host.Store.Workspace(ctx, t.name, true); err != nil {
 			return err
 		}
+		if err = e.host.Store.WithWorkspace(ctx, e.workspaces[i].ID, func(q store.Queries) error { return neverIdle(ctx, q) }); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// neverIdle keeps conversations from being read for long-term memory when they
+// end: what is counted here is turns and reviews.
+func neverIdle(ctx context.Context, q store.Queries) error {
+	s, err := q.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	s.Memory.IdleMinutes = 0
+	return q.SetSettings(ctx, s)
 }
 
 // close ends everything that start began and removes the folder.

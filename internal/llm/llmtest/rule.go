@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"cairn/internal/llm"
@@ -21,6 +22,7 @@ type Rule struct {
 	Task    string         `json:"task,omitempty"`
 	File    string         `json:"file,omitempty"`
 	Match   string         `json:"match,omitempty"`   // regular expression over the last message
+	System  string         `json:"system,omitempty"`  // text that the system message holds
 	Last    string         `json:"last,omitempty"`    // role of the last message
 	Offers  []string       `json:"offers,omitempty"`  // tools that are all offered
 	Choice  llm.ToolChoice `json:"choice,omitempty"`  // tool_choice of the request, such as llm.ChooseNone
@@ -77,6 +79,9 @@ func (s *scripted) selectsTools(call Call) bool {
 	}
 	lacks := func(name string) bool {
 		return !slices.ContainsFunc(call.Tools, func(t llm.Tool) bool { return t.Name == name })
+	}
+	if s.System != "" && (len(call.Messages) == 0 || !strings.Contains(call.Messages[0].Content, s.System)) {
+		return false
 	}
 	return (s.Last == "" || s.Last == role) && (s.Choice == "" || s.Choice == call.Choice) &&
 		(s.Results == nil || *s.Results == call.Results()) && !slices.ContainsFunc(s.Offers, lacks)

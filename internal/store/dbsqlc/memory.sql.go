@@ -14,7 +14,7 @@ import (
 )
 
 const MemoriesList = `-- name: MemoriesList :many
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at from memories
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at from memories
 where workspace_id = $1 and type = any($2::text[]) and ($3::boolean or status = 'active')
 order by id limit $4
 `
@@ -60,6 +60,16 @@ func (q *Queries) MemoriesList(ctx context.Context, arg MemoriesListParams) ([]M
 			&i.EventTime,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.WhenToUse,
+			&i.EmbeddedField,
+			&i.Metadata,
+			&i.HistoryID,
+			&i.Author,
+			&i.Importance,
+			&i.Targets,
+			&i.SupersededBy,
+			&i.RetrieveCount,
+			&i.LastRetrievedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -128,7 +138,7 @@ func (q *Queries) MemoryChange(ctx context.Context, arg MemoryChangeParams) (int
 }
 
 const MemoryGet = `-- name: MemoryGet :one
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at from memories where workspace_id = $1 and external_id = $2
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at from memories where workspace_id = $1 and external_id = $2
 `
 
 type MemoryGetParams struct {
@@ -159,6 +169,16 @@ func (q *Queries) MemoryGet(ctx context.Context, arg MemoryGetParams) (Memory, e
 		&i.EventTime,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.WhenToUse,
+		&i.EmbeddedField,
+		&i.Metadata,
+		&i.HistoryID,
+		&i.Author,
+		&i.Importance,
+		&i.Targets,
+		&i.SupersededBy,
+		&i.RetrieveCount,
+		&i.LastRetrievedAt,
 	)
 	return i, err
 }
@@ -167,7 +187,7 @@ const MemoryInsert = `-- name: MemoryInsert :one
 insert into memories (workspace_id, external_id, type, target, content, content_sha256, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 on conflict (workspace_id, external_id) do nothing
-returning workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at
+returning workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at
 `
 
 type MemoryInsertParams struct {
@@ -226,6 +246,16 @@ func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) (Mem
 		&i.EventTime,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.WhenToUse,
+		&i.EmbeddedField,
+		&i.Metadata,
+		&i.HistoryID,
+		&i.Author,
+		&i.Importance,
+		&i.Targets,
+		&i.SupersededBy,
+		&i.RetrieveCount,
+		&i.LastRetrievedAt,
 	)
 	return i, err
 }
@@ -242,8 +272,8 @@ func (q *Queries) MemoryLock(ctx context.Context, workspaceID int64) error {
 }
 
 const MemoryRevisionInsert = `-- name: MemoryRevisionInsert :exec
-insert into memory_revisions (workspace_id, memory_id, version, action, content, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+insert into memory_revisions (workspace_id, memory_id, version, action, status, content, when_to_use, metadata, targets, author, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9::text[], $10, $11, $12, $13, $14, $15, $16, $17)
 `
 
 type MemoryRevisionInsertParams struct {
@@ -251,7 +281,12 @@ type MemoryRevisionInsertParams struct {
 	MemoryID       int64
 	Version        int32
 	Action         string
+	Status         string
 	Content        string
+	WhenToUse      string
+	Metadata       json.RawMessage
+	Targets        []string
+	Author         string
 	Origin         string
 	Tainted        bool
 	RunID          *int64
@@ -267,7 +302,12 @@ func (q *Queries) MemoryRevisionInsert(ctx context.Context, arg MemoryRevisionIn
 		arg.MemoryID,
 		arg.Version,
 		arg.Action,
+		arg.Status,
 		arg.Content,
+		arg.WhenToUse,
+		arg.Metadata,
+		arg.Targets,
+		arg.Author,
 		arg.Origin,
 		arg.Tainted,
 		arg.RunID,
@@ -280,7 +320,7 @@ func (q *Queries) MemoryRevisionInsert(ctx context.Context, arg MemoryRevisionIn
 }
 
 const MemoryRevisions = `-- name: MemoryRevisions :many
-select r.workspace_id, r.memory_id, r.version, r.action, r.content, r.origin, r.tainted, r.run_id, r.op_id, r.conversation_id, r.from_seq, r.to_seq, r.created_at from memory_revisions r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
+select r.workspace_id, r.memory_id, r.version, r.action, r.content, r.origin, r.tainted, r.run_id, r.op_id, r.conversation_id, r.from_seq, r.to_seq, r.created_at, r.status, r.when_to_use, r.metadata, r.targets, r.author from memory_revisions r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
 where r.workspace_id = $1 and m.external_id = $2 order by r.version desc limit $3
 `
 
@@ -313,6 +353,11 @@ func (q *Queries) MemoryRevisions(ctx context.Context, arg MemoryRevisionsParams
 			&i.FromSeq,
 			&i.ToSeq,
 			&i.CreatedAt,
+			&i.Status,
+			&i.WhenToUse,
+			&i.Metadata,
+			&i.Targets,
+			&i.Author,
 		); err != nil {
 			return nil, err
 		}
@@ -489,7 +534,7 @@ func (q *Queries) PendingMemoryList(ctx context.Context, arg PendingMemoryListPa
 
 const SearchMemories = `-- name: SearchMemories :many
 select coalesce(r.doc, 0)::bigint as doc, coalesce(r.lexical, 0)::float8 as lexical, coalesce(r.hits, 0)::int as hits, coalesce(r.terms, 0)::int as terms,
-  coalesce(r.cosine, 0)::float8 as cosine, coalesce(r.score, 0)::float8 as score, (m.external_id = $1::text)::boolean as named, m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.created_at, m.updated_at,
+  coalesce(r.cosine, 0)::float8 as cosine, coalesce(r.score, 0)::float8 as score, (m.external_id = $1::text)::boolean as named, m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.created_at, m.updated_at, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.last_retrieved_at,
   coalesce(c.external_id, '')::text as conversation
 from cairn.rank_docs($2::bigint, 'memory', array['active'], $3::int[], $4::halfvec, $5::smallint, $6::int) r
 full join (select n.id from memories n where n.workspace_id = $2 and n.external_id = $1::text and n.status = 'active') exact on exact.id = r.owner_id
@@ -566,6 +611,16 @@ func (q *Queries) SearchMemories(ctx context.Context, arg SearchMemoriesParams) 
 			&i.Memory.EventTime,
 			&i.Memory.CreatedAt,
 			&i.Memory.UpdatedAt,
+			&i.Memory.WhenToUse,
+			&i.Memory.EmbeddedField,
+			&i.Memory.Metadata,
+			&i.Memory.HistoryID,
+			&i.Memory.Author,
+			&i.Memory.Importance,
+			&i.Memory.Targets,
+			&i.Memory.SupersededBy,
+			&i.Memory.RetrieveCount,
+			&i.Memory.LastRetrievedAt,
 			&i.Conversation,
 		); err != nil {
 			return nil, err

@@ -69,26 +69,64 @@ type Erasure struct {
 	EndedAt       *time.Time
 }
 
+type IdentityVersion struct {
+	WorkspaceID int64
+	Version     int32
+	Content     string
+	Action      string
+	Origin      string
+	Author      string
+	RunID       *int64
+	OpID        string
+	HistoryID   *string
+	CreatedAt   time.Time
+}
+
 type Memory struct {
+	WorkspaceID     int64
+	ID              int64
+	ExternalID      string
+	Type            string
+	Target          string
+	Content         string
+	ContentSha256   []byte
+	Version         int32
+	Status          string
+	Origin          string
+	Tainted         bool
+	RunID           *int64
+	OpID            string
+	ConversationID  *int64
+	FromSeq         *int32
+	ToSeq           *int32
+	EventTime       *time.Time
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+	WhenToUse       string
+	EmbeddedField   string
+	Metadata        json.RawMessage
+	HistoryID       *string
+	Author          string
+	Importance      float32
+	Targets         []string
+	SupersededBy    *string
+	RetrieveCount   int32
+	LastRetrievedAt *time.Time
+}
+
+type MemoryHistory struct {
 	WorkspaceID    int64
-	ID             int64
-	ExternalID     string
-	Type           string
-	Target         string
-	Content        string
+	ID             string
 	ContentSha256  []byte
-	Version        int32
-	Status         string
-	Origin         string
-	Tainted        bool
+	ConversationID int64
+	FromSeq        int32
+	ToSeq          int32
+	Messages       int32
+	Tokens         int32
+	Author         string
 	RunID          *int64
 	OpID           string
-	ConversationID *int64
-	FromSeq        *int32
-	ToSeq          *int32
-	EventTime      *time.Time
 	CreatedAt      time.Time
-	UpdatedAt      time.Time
 }
 
 type MemoryRevision struct {
@@ -105,6 +143,26 @@ type MemoryRevision struct {
 	FromSeq        *int32
 	ToSeq          *int32
 	CreatedAt      time.Time
+	Status         string
+	WhenToUse      string
+	Metadata       json.RawMessage
+	Targets        []string
+	Author         string
+}
+
+type MemoryTarget struct {
+	WorkspaceID   int64
+	ID            int64
+	Type          string
+	TargetKey     string
+	MatchKey      string
+	Target        string
+	Description   string
+	Aliases       []string
+	RunID         *int64
+	CreatedAt     time.Time
+	LastUsedAt    time.Time
+	LastSummaryAt *time.Time
 }
 
 type PendingMemory struct {
@@ -150,6 +208,7 @@ type Run struct {
 	EndedAt        *time.Time
 	OpenedAt       time.Time
 	SessionID      *int64
+	ParentID       *int64
 }
 
 type Skill struct {

@@ -1,0 +1,38 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/api/serviceerror"
+
+	"cairn/internal/flow"
+	"cairn/internal/progressive"
+	"cairn/internal/run"
+)
+
+// agents are the workflows of the agents of long-term memory, by kind of run.
+var agents = map[run.Kind]string{run.Summarize: flow.Summarize, run.Specialist: flow.Specialist, run.Retrieve: flow.Retrieve}
+
+func (d Driver) agent(ctx context.Context, workspaceKey, channel string, r run.Run) error {
+	in, err := progressive.Input(workspaceKey, r)
+	if err != nil {
+		return err
+	}
+	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
+	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run)
+	return d.begin(ctx, o, agents[r.Kind], in)
+}
+
+// Ended waits until a workflow has ended. How it ended is for its run's row to
+// tell; a failed wait is trouble with Temporal or with ctx.
+func (d Driver) Ended(ctx context.Context, workflowID string) error {
+	err := d.Client.GetWorkflow(ctx, workflowID, "").Get(ctx, nil)
+	var missing *serviceerror.NotFound
+	var gone *serviceerror.Unavailable
+	if ctx.Err() != nil || errors.As(err, &missing) || errors.As(err, &gone) {
+		return sending(ctx, err)
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package flow
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"time"
+)
+
+// Workflows of the agents of long-term memory. Each starts with an AgentInput
+// and returns an AgentResult: what they came to in words is in Postgres.
+const (
+	Summarize  = "Summarize"
+	Specialist = "Specialist"
+	Retrieve   = "Retrieve"
+)
+
+// Activities of these agents.
+const (
+	KeepSession = "KeepSession" // AgentInput → SessionKept
+	HandOff     = "HandOff"     // ToolInput → HandedOff
+	TellHandOff = "TellHandOff" // TellInput
+	TakeTarget  = "TakeTarget"  // AgentInput → TargetTaken
+	FreeTarget  = "FreeTarget"  // TargetInput
+	AwaitAgent  = "AwaitAgent"  // RunRef → AgentResult
+	ReadIdle    = "ReadIdle"    // IdleInput → IdleRead
+)
+
+// HandsOff is the tool whose calls become children.
+const HandsOff = "hands_off"
+
+// SessionKept tells that a session is stored, or that the run is over.
+type SessionKept struct {
+	Ended *AgentResult `json:"ended,omitempty"`
+}
+
+// HandedOff is the specialists that a call asks for, each once. Told means that
+// the call has its result already.
+type HandedOff struct {
+	Told        bool           `json:"told,omitempty"`
+	Specialists []AgentToStart `json:"specialists,omitempty"`
+}
+
+// AgentToStart is a child.
+type AgentToStart struct {
+	WorkflowID string     `json:"workflow_id"`
+	Type       string     `json:"type"` // of the memories that it looks after
+	Input      AgentInput `json:"input"`
+}
+
+// TellInput says which runs a call to hands_off has led to.
+type TellInput struct {
+	ToolInput
+	Runs []int64 `json:"runs"`
+}
+
+// TargetTaken is a lease on the target of a run.
+type TargetTaken struct {
+	Fence int64        `json:"fence"`
+	Ended *AgentResult `json:"ended,omitempty"` // an earlier attempt has brought the run to its end
+}
+
+// TargetInput gives a lease back.
+type TargetInput struct {
+	RunRef
+	Fence int64 `json:"fence"`
+}
+
+// IdleInput asks what a conversation that nobody writes in is to be read for.
+type IdleInput struct {
+	Workspace    int64  `json:"workspace"`
+	WorkspaceKey string `json:"workspace_key"`
+	Conversation int64  `json:"conversation"`
+}
+
+// IdleRead is the runs that were made; the relay starts what is not started.
+type IdleRead struct {
+	Summarize int64 `json:"summarize,omitempty"`
+	Distill   int64 `json:"distill,omitempty"`
+}
+
+// SummarizeID is the workflow id of a request to summarise.
+func SummarizeID(workspaceKey, request string, generation int) string {
+	return generationOf(fmt.Sprintf("summarize/%s/%s", workspaceKey, request), generation)
+}
+
+// RetrieveID is the workflow id of a request to retrieve.
+func RetrieveID(workspaceKey, request string, generation int) string {
+	return generationOf(fmt.Sprintf("retrieve/%s/%s", workspaceKey, request), generation)
+}
+
+func generationOf(id string, generation int) string {
+	if generation > 1 {
+		id += fmt.Sprintf("/redo-%d", generation)
+	}
+	return id
+}
+
+// SpecialistID is the workflow id of the specialist of one target. A target may
+// be somebody's name: it appears by its hash.
+func SpecialistID(workspaceKey string, parent int64, kind, target string, attempt int) string {
+	sum := sha256.Sum256([]byte(target))
+	id := fmt.Sprintf("specialist/%s/%d/%s/%x", workspaceKey, parent, kind, sum[:6])
+	if attempt > 1 {
+		id += fmt.Sprintf("/retry-%d", attempt)
+	}
+	return id
+}
+
+// LeaseFor is how long a specialist keeps its target without a sign of life: as
+// long as a step may take, with its retries.
+func LeaseFor(p Pace) time.Duration { return max(3*p.Model, 2*time.Minute) }

@@ -1,0 +1,84 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cairn/internal/converse"
+	"cairn/internal/distill"
+	"cairn/internal/fault"
+	"cairn/internal/flow"
+	"cairn/internal/progressive"
+	"cairn/internal/run"
+	"cairn/internal/store"
+	"cairn/internal/tools"
+	"cairn/internal/transcript"
+)
+
+// hire brings the agents of long-term memory into the loop.
+func (h *Host) hire() error {
+	h.Progressive = &progressive.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.Converse, Registry: progressive.NewRegistry()}
+	performer := progressive.Performer{Service: h.Progressive}
+	h.Converse.Agents = map[run.Kind]converse.Agent{run.Summarize: performer, run.Specialist: performer, run.Retrieve: performer}
+	look, err := tools.Retriever().Tools(h.LongTerm)
+	if err != nil {
+		return err
+	}
+	usual, err := h.usual()
+	if err != nil {
+		return err
+	}
+	h.Converse.Remy, err = tools.NewRegistry(slices.Concat(usual, look)...)
+	return err
+}
+
+// readIdle has an idle conversation summarised, and distilled when there is
+// enough in it: the gate is asked when the distillation opens.
+func (h *Host) readIdle(ctx context.Context, in flow.IdleInput) (out flow.IdleRead, err error) {
+	made, err := h.Progressive.SummarizeIdle(ctx, progressive.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: TurnSpec(h.Config)})
+	if err != nil {
+		return out, err
+	}
+	if made != nil {
+		out.Summarize = made.Ref.Run
+	}
+	out.Distill, err = h.distillIdle(ctx, in)
+	return out, err
+}
+
+func (h *Host) distillIdle(ctx context.Context, in flow.IdleInput) (int64, error) {
+	from, to, err := h.Progressive.Unread(ctx, in.Workspace, in.Conversation, run.Distill)
+	if err != nil || from > to {
+		return 0, err
+	}
+	var c transcript.Conversation
+	var channel string
+	err = h.Store.WithWorkspace(ctx, in.Workspace, func(q store.Queries) (err error) {
+		if c, err = q.Conversation(ctx, in.Conversation, 0, to); err == nil {
+			channel, err = q.Channel(ctx, in.Conversation)
+		}
+		return err
+	})
+	if err != nil || len(c.Messages) <= from {
+		return 0, err
+	}
+	spec := DistillSpec(h.Config, transcript.ExtractAuto)
+	if !spec.Gate.Decide(c.Messages[from:], transcript.ExtractAuto).Pass { // more may be said: what is too little now counts then
+		return 0, nil
+	}
+	r, _, err := h.Distill.Accept(ctx, distill.Request{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, ID: fmt.Sprintf("idle-%d-%d", in.Conversation, to),
+		Conversation: c, Channel: channel, Spec: spec, From: from})
+	if fault.CodeOf(err) == fault.VersionConflict { // somebody has said something meanwhile
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("distil an idle conversation: %w", err)
+	}
+	return r.Ref.Run, h.Progressive.Read(ctx, in.Workspace, in.Conversation, run.Distill, to, r.Ref.Run)
+}
+
+// ReadIdle has a conversation read as if it had gone idle now.
+func (h *Host) ReadIdle(ctx context.Context, workspaceKey string, ws, conversation int64) (flow.IdleRead, error) {
+	return h.readIdle(ctx, flow.IdleInput{Workspace: ws, WorkspaceKey: workspaceKey, Conversation: conversation})
+}

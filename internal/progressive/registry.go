@@ -1,0 +1,94 @@
+package progressive
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"cairn/internal/fault"
+	"cairn/internal/memory"
+	"cairn/internal/run"
+	"cairn/internal/settings"
+	"cairn/internal/tools"
+)
+
+// Definition is an agent: what it is told, what it can do, how long it may take.
+type Definition struct {
+	Kind    run.Kind    // summarize, specialist or retrieve
+	Type    memory.Type // of a specialist: what it looks after
+	Version string      // workspaces choose by it; "v1" is the usual one
+	Prompt  string      // name of its templates
+	Profile tools.Profile
+	Steps   int           // responses with tools; then comes one without
+	Wall    time.Duration // of a run
+}
+
+// Limits of the agents that come with the program.
+const (
+	usualSteps  = 20
+	usualWall   = 15 * time.Minute
+	parentWall  = time.Hour // its specialists' time is its own, too
+	askerWall   = 3 * time.Minute
+	firstOfKind = "v1"
+)
+
+// Registry is the agents that there are, by kind, type and version.
+type Registry struct{ agents []Definition }
+
+// NewRegistry has the agents that come with the program.
+func NewRegistry() *Registry {
+	r := &Registry{}
+	r.agents = append(r.agents,
+		Definition{Kind: run.Summarize, Version: firstOfKind, Prompt: "summarize", Profile: tools.MetaSummarizer(), Steps: usualSteps, Wall: parentWall},
+		Definition{Kind: run.Retrieve, Version: firstOfKind, Prompt: "retrieve", Profile: tools.Retriever(), Steps: usualSteps, Wall: askerWall})
+	for _, t := range memory.HandOffTypes {
+		r.agents = append(r.agents, Definition{Kind: run.Specialist, Type: t, Version: firstOfKind, Prompt: "specialist_" + string(t), Profile: tools.Specialist(t), Steps: usualSteps, Wall: usualWall})
+	}
+	return r
+}
+
+// Register adds an agent, or another version of one.
+func (r *Registry) Register(d Definition) error {
+	if _, err := r.find(d.Kind, d.Type, d.Version); err == nil || d.Version == "" || d.Prompt == "" || d.Steps < 1 {
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("agent %s %s %q cannot be registered", d.Kind, d.Type, d.Version), "give it a version of its own, a prompt and steps")
+	}
+	r.agents = append(r.agents, d)
+	return nil
+}
+
+// find gives the agent of a version; empty is the usual one.
+func (r *Registry) find(kind run.Kind, t memory.Type, version string) (Definition, error) {
+	if version == "" {
+		version = firstOfKind
+	}
+	i := slices.IndexFunc(r.agents, func(d Definition) bool { return d.Kind == kind && d.Type == t && d.Version == version })
+	if i < 0 {
+		return Definition{}, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no agent %s %s of version %q", kind, t, version), "choose a version that is registered, in the workspace's settings under memory.agents")
+	}
+	return r.agents[i], nil
+}
+
+// chosen is the agent as a workspace has it.
+func (r *Registry) chosen(kind run.Kind, t memory.Type, s settings.LongTerm) (Definition, error) {
+	versions := map[memory.Type]string{memory.Personal: s.Agents.Personal, memory.Procedural: s.Agents.Procedural, memory.Guideline: s.Agents.Tool, memory.Identity: s.Agents.Identity}
+	version := versions[t]
+	switch kind {
+	case run.Summarize:
+		version = s.Agents.Summarize
+	case run.Retrieve:
+		version = s.Agents.Retrieve
+	}
+	d, err := r.find(kind, t, version)
+	if err != nil {
+		return d, err
+	}
+	d.Profile.Names = slices.Clone(d.Profile.Names)
+	d.Profile.Options.Multiple = !s.Single
+	switch s.Thinking {
+	case settings.ThinkParameter:
+		d.Profile.Options.Thinking = true
+	case settings.ThinkTool:
+		d.Profile.Names = append(d.Profile.Names, tools.Think)
+	}
+	return d, nil
+}

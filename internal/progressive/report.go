@@ -1,0 +1,61 @@
+package progressive
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/agent"
+	"cairn/internal/converse"
+	"cairn/internal/fault"
+	"cairn/internal/run"
+)
+
+// Report is a request to summarise as its caller sees it.
+type Report struct {
+	Run        int64        `json:"run"`
+	Request    string       `json:"request_id"`
+	WorkflowID string       `json:"workflow_id"`
+	State      run.Status   `json:"state"`            // accepted, running, ended
+	Status     string       `json:"status,omitempty"` // ok no_memory partial failed, once it has ended
+	Reason     agent.Reason `json:"reason,omitempty"` // why it ended: final is of the agent's own accord
+	Detail     string       `json:"detail,omitempty"`
+	Text       string       `json:"text,omitempty"`
+	Summary
+	Steps int       `json:"steps"`
+	Usage run.Usage `json:"usage"` // of the run itself; its tasks are runs of their own
+}
+
+// Report tells how far a request is and what came of it.
+func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err error) {
+	var r run.Run
+	err = s.Store.WithProgressive(ctx, ref.Workspace, func(tx Tx) error {
+		if r, err = tx.Run(ctx, ref.Run); err != nil {
+			return err
+		}
+		out.Usage, err = tx.Usage(ctx, ref.Run)
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	if r.Kind != run.Summarize {
+		return out, fault.New(fault.NotFound, fmt.Sprintf("run %d is no request to summarise: its kind is %s", ref.Run, r.Kind), "`cairn runs show` tells of runs of any kind")
+	}
+	out.Run, out.Request, out.WorkflowID, out.State = ref.Run, r.Key, r.WorkflowID, r.Status
+	if r.Status != run.Ended {
+		out.Tasks, err = s.tasks(ctx, r)
+		return out, err
+	}
+	var e converse.Ended
+	if err := json.Unmarshal(r.Result, &e); err != nil {
+		return out, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
+	}
+	if len(e.Report) > 0 {
+		if err := json.Unmarshal(e.Report, &out.Summary); err != nil {
+			return out, fmt.Errorf("decode the report of run %d: %w", ref.Run, err)
+		}
+	}
+	out.Status, out.Reason, out.Detail, out.Text, out.Steps = e.Status, e.Reason, e.Detail, e.Text, e.Steps
+	return out, nil
+}

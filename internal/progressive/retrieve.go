@@ -1,0 +1,294 @@
+package progressive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"cairn/internal/agent"
+	"cairn/internal/converse"
+	"cairn/internal/fault"
+	"cairn/internal/flow"
+	"cairn/internal/lang"
+	"cairn/internal/memory"
+	"cairn/internal/remember"
+	"cairn/internal/run"
+	"cairn/internal/transcript"
+)
+
+// Modes of retrieval.
+const (
+	Fast    = "fast"    // one search; needs neither model nor Temporal
+	Agentic = "agentic" // an agent looks, reads and says what it found
+	Auto    = "auto"    // fast, and agentic when that finds little
+)
+
+// Question asks memory.
+type Question struct {
+	Workspace    int64
+	WorkspaceKey string
+	ID           string // the caller's id of the request; empty makes one of the question and the time
+	Query        string
+	Messages     []transcript.Message // said before the question
+	Mode         string               // empty is auto
+	Targets      []memory.Task        // that a fast search is about; empty for all
+	TopK         int                  // memories at most; 0 means 20
+	Spec         converse.Spec        // configuration to pin
+}
+
+// Found is a memory that answers a question.
+type Found struct {
+	ID        string      `json:"memory_id"`
+	Type      memory.Type `json:"memory_type"`
+	Target    string      `json:"memory_target,omitempty"`
+	WhenToUse string      `json:"when_to_use,omitempty"`
+	Content   string      `json:"content"`
+	Score     float64     `json:"score,omitempty"` // of a fast search over all targets
+	EventTime *time.Time  `json:"event_time,omitempty"`
+	UpdatedAt time.Time   `json:"updated_at"`
+	History   string      `json:"ref_memory_id,omitempty"` // the session that it was last drawn from
+}
+
+// Answer is what memory has to say.
+type Answer struct {
+	Mode     string   `json:"mode"`   // that answered: fast or agentic
+	Status   string   `json:"status"` // ok no_retrieval_needed no_relevant_memory partial failed
+	Text     string   `json:"text,omitempty"`
+	Memories []Found  `json:"memories"`
+	Sessions []string `json:"sessions,omitempty"` // transcripts that were read
+	Run      int64    `json:"run,omitempty"`
+	Note     string   `json:"note,omitempty"` // why it was not the mode that was asked for
+}
+
+// What a fast search must find for nobody to look further: enough memories, the
+// best of them near the top by words and by meaning. Ranks are added up as
+// 1/(60+rank), so the best by both has 0.033.
+const (
+	enoughFound = 3
+	sureScore   = 0.03
+)
+
+// leastTime is what an agent needs at least; with less left, a fast answer is better.
+const leastTime = 10 * time.Second
+
+// Retrieve answers a question from memory.
+func (s *Service) Retrieve(ctx context.Context, q Question) (Answer, error) {
+	q.Query = strings.TrimSpace(q.Query)
+	if q.Mode == "" {
+		q.Mode = Auto
+	}
+	if q.TopK == 0 {
+		q.TopK = remember.UsualTopK
+	}
+	switch n := utf8.RuneCountInString(q.Query); {
+	case n == 0 || n > remember.QueryRunes:
+		return Answer{}, fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", remember.QueryRunes, n), "ask one question")
+	case !slices.Contains([]string{Fast, Agentic, Auto}, q.Mode):
+		return Answer{}, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", q.Mode), "use fast, agentic or auto")
+	case q.TopK < 1 || q.TopK > remember.MostTopK:
+		return Answer{}, fault.Newf(fault.InvalidArgument, "top_k is %d, and must be 1 to %d", q.TopK, remember.MostTopK)
+	}
+	var fast Answer
+	if q.Mode != Agentic {
+		var err error
+		if fast, err = s.fast(ctx, q); err != nil || q.Mode == Fast {
+			return fast, err
+		}
+		if len(fast.Memories) >= min(enoughFound, q.TopK) && fast.Memories[0].Score >= sureScore {
+			return fast, nil
+		}
+	}
+	if until, bound := ctx.Deadline(); bound && q.Mode == Auto && time.Until(until) < leastTime {
+		fast.Note = "there was no time to look further"
+		return fast, nil
+	}
+	deep, err := s.agentic(ctx, q)
+	if err == nil && deep.Status != Failed {
+		return deep, nil
+	}
+	if err != nil && fault.CodeOf(err) == fault.InvalidArgument {
+		return deep, err
+	}
+	// Memory answers as long as its database does.
+	plain := context.WithoutCancel(ctx)
+	if q.Mode == Agentic {
+		if fast, err = s.fast(plain, q); err != nil {
+			return fast, err
+		}
+	}
+	fast.Note, fast.Run = "no agent could look further", deep.Run
+	return fast, nil
+}
+
+// fast is one search, in the named targets or in all of memory.
+func (s *Service) fast(ctx context.Context, q Question) (Answer, error) {
+	out := Answer{Mode: Fast, Status: OK, Memories: []Found{}}
+	a := agent.Actor{Workspace: q.Workspace, Origin: agent.OriginUser}
+	if len(q.Targets) > 0 {
+		in := remember.RetrieveArgs{Summaries: true, TopK: q.TopK}
+		for i, t := range q.Targets {
+			in.Wants = append(in.Wants, remember.Want{Index: i, Query: q.Query, Type: t.Type, Target: t.Target})
+		}
+		found, err := s.LongTerm.Retrieve(ctx, a, in)
+		if err != nil {
+			return out, err
+		}
+		for _, e := range found.Found[:min(len(found.Found), q.TopK)] {
+			out.Memories = append(out.Memories, foundOf(e, 0))
+		}
+	} else {
+		ranked, err := s.LongTerm.Ranker.Rank(ctx, q.Workspace, q.Query, memory.Scope{}, memory.LongTermTypes, q.TopK)
+		if err != nil {
+			return out, err
+		}
+		var ids []string
+		for _, r := range ranked {
+			ids = append(ids, r.ID)
+		}
+		entries, err := s.entries(ctx, q.Workspace, ids)
+		if err != nil {
+			return out, err
+		}
+		for _, r := range ranked {
+			i := slices.IndexFunc(entries, func(e memory.Entry) bool { return e.ID == r.ID && e.Status == memory.Active })
+			if i >= 0 && len(out.Memories) < q.TopK {
+				out.Memories = append(out.Memories, foundOf(entries[i], r.Score))
+			}
+		}
+	}
+	if len(out.Memories) == 0 {
+		out.Status = NoRelevant
+	}
+	return out, nil
+}
+
+func (s *Service) entries(ctx context.Context, ws int64, ids []string) (out []memory.Entry, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx remember.LongTermTx) error {
+		out, err = tx.LongTerm(ctx, ids)
+		return err
+	})
+	return out, err
+}
+
+func foundOf(e memory.Entry, score float64) Found {
+	f := Found{ID: e.ID, Type: e.Type, Target: e.Target, WhenToUse: e.WhenToUse, Content: e.Content, Score: score, EventTime: e.EventTime, UpdatedAt: e.UpdatedAt}
+	if n := len(e.Histories); n > 0 {
+		f.History = e.Histories[n-1]
+	}
+	return f
+}
+
+// agentic has an agent look. Where there is nothing to look into no model is asked.
+func (s *Service) agentic(ctx context.Context, q Question) (out Answer, err error) {
+	out = Answer{Mode: Agentic, Status: NoRelevant, Memories: []Found{}}
+	any := false
+	err = s.Store.WithProgressive(ctx, q.Workspace, func(tx Tx) error {
+		any, err = tx.AnyLongTerm(ctx)
+		return err
+	})
+	if err != nil || !any {
+		return out, err
+	}
+	if s.Starter == nil {
+		return out, fault.New(fault.Unavailable, "there is no Temporal server", "use mode fast")
+	}
+	r, err := s.ask(ctx, q)
+	if err != nil {
+		return out, err
+	}
+	out.Run = r.Ref.Run
+	if r.Status != run.Ended {
+		if err := s.Starter.Start(ctx, q.WorkspaceKey, importChannel, r); err != nil {
+			return out, err
+		}
+		if err := s.Starter.Ended(ctx, r.WorkflowID); err != nil {
+			return out, err
+		}
+	}
+	return s.answer(ctx, r.Ref)
+}
+
+// ask records a question.
+func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) {
+	args, err := json.Marshal(struct {
+		Query    string
+		Messages []transcript.Message
+	}{q.Query, q.Messages})
+	if err != nil {
+		return out, fmt.Errorf("encode the question: %w", err)
+	}
+	sha := sha256.Sum256(args)
+	if q.ID == "" { // memory changes: the same question may be asked again
+		q.ID = fmt.Sprintf("%x-%d", sha[:6], time.Now().UnixNano())
+	}
+	err = s.Store.WithProgressive(ctx, q.Workspace, func(tx Tx) error {
+		chosen, err := tx.Settings(ctx)
+		if err != nil {
+			return err
+		}
+		d, err := s.Registry.chosen(run.Retrieve, "", chosen.Memory)
+		if err != nil {
+			return err
+		}
+		spec := q.Spec
+		if spec.Lang == "" {
+			spec.Lang = lang.Detect(q.Query)
+		}
+		d.Profile.Options.TopK = q.TopK
+		spec, err = pin(spec, d, Pinned{Workspace: q.WorkspaceKey, Question: q.Query, Messages: material(q.Messages, spec.Limits.ResultChars, shortTokens)}, chosen.Memory)
+		if err != nil {
+			return err
+		}
+		raw, err := json.Marshal(spec)
+		if err != nil {
+			return fmt.Errorf("encode the configuration: %w", err)
+		}
+		if out, err = tx.PutAgentRun(ctx, NewRun{Kind: run.Retrieve, Key: q.ID, Generation: 1, ArgsSHA: sha, Spec: raw, WorkflowID: flow.RetrieveID(q.WorkspaceKey, flow.VisibleKey(q.ID), 1)}); err != nil {
+			return err
+		}
+		if out.ArgsSHA != sha {
+			return fault.New(fault.OpReused, fmt.Sprintf("request %q was made before for another question", q.ID), "use another request id")
+		}
+		if out.Status == run.Ended {
+			return nil
+		}
+		return tx.OweRun(ctx, out.Ref.Run)
+	})
+	return out, err
+}
+
+// answer reads what an agent has found.
+func (s *Service) answer(ctx context.Context, ref run.Ref) (Answer, error) {
+	out := Answer{Mode: Agentic, Status: Failed, Run: ref.Run, Memories: []Found{}}
+	r, err := s.run(ctx, ref)
+	if err != nil || r.Status != run.Ended {
+		return out, err
+	}
+	var e converse.Ended
+	var l Looked
+	if err := json.Unmarshal(r.Result, &e); err != nil {
+		return out, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
+	}
+	if err := json.Unmarshal(e.Report, &l); err != nil {
+		return out, fmt.Errorf("decode the report of run %d: %w", ref.Run, err)
+	}
+	entries, err := s.entries(ctx, ref.Workspace, l.IDs)
+	if err != nil {
+		return out, err
+	}
+	out.Status, out.Text, out.Sessions = e.Status, e.Text, l.Sessions
+	for _, id := range l.IDs {
+		if i := slices.IndexFunc(entries, func(e memory.Entry) bool { return e.ID == id }); i >= 0 {
+			out.Memories = append(out.Memories, foundOf(entries[i], 0))
+		}
+	}
+	return out, nil
+}

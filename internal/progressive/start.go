@@ -1,0 +1,37 @@
+package progressive
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/fault"
+	"cairn/internal/flow"
+	"cairn/internal/run"
+)
+
+// Input is what the workflow of a run starts with.
+func Input(workspaceKey string, r run.Run) (flow.AgentInput, error) {
+	w, p, err := pinnedOf(r)
+	if err != nil {
+		return flow.AgentInput{}, err
+	}
+	in := flow.AgentInput{RunRef: flow.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}, Kind: string(r.Kind), Conversation: r.Conversation,
+		Budget: w.Spec.Budget, Pace: w.Spec.Pace(), Interval: w.Spec.Interval, Queue: flow.QueueBatch}
+	switch r.Kind {
+	case run.Specialist:
+		in.Kind = string(p.Type)
+	case run.Retrieve: // somebody waits
+		in.Queue = flow.QueueLLM
+	}
+	return in, nil
+}
+
+// Await returns a run once it has ended; before that it is Unavailable, to be
+// asked again.
+func (s *Service) Await(ctx context.Context, ref run.Ref) (run.Run, error) {
+	r, err := s.run(ctx, ref)
+	if err == nil && r.Status != run.Ended {
+		err = fault.New(fault.Unavailable, fmt.Sprintf("run %d has not ended yet", ref.Run), "")
+	}
+	return r, err
+}

@@ -1,0 +1,80 @@
+package remember
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cairn/internal/agent"
+	"cairn/internal/fault"
+	"cairn/internal/memory"
+)
+
+// NewTask is a pair that a model hands off.
+type NewTask struct {
+	Index  int
+	Type   memory.Type
+	Target string
+}
+
+// HandOffArgs are pairs, and which types have a specialist here.
+type HandOffArgs struct {
+	Tasks    []NewTask
+	Tools    bool
+	Identity bool
+}
+
+// HandedOff is what is to be run: each pair once, as it is registered, in the
+// order of the call. What was asked and is not to be run stands in Rejected.
+type HandedOff struct {
+	Text     string        `json:"text"`
+	Tasks    []memory.Task `json:"tasks"`
+	Rejected []Item        `json:"rejected,omitempty"`
+}
+
+// HandOff reads a call to hands_off. It has no effect: running the tasks is for
+// whoever called.
+func (l *LongTerm) HandOff(ctx context.Context, a agent.Actor, in HandOffArgs) (out HandedOff, err error) {
+	out.Tasks = []memory.Task{}
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+		g := &writing{LongTerm: l, tx: tx, a: a}
+		for _, one := range in.Tasks {
+			t, err := g.task(ctx, in, one)
+			switch {
+			case err != nil && !mine(err):
+				return err
+			case err != nil:
+				out.Rejected = append(out.Rejected, FailedItem(one.Index, err))
+			case !slices.Contains(out.Tasks, t):
+				out.Tasks = append(out.Tasks, t)
+			}
+		}
+		return nil
+	})
+	if err == nil && len(out.Tasks) == 0 {
+		err = AllFailed(out.Rejected)
+	}
+	if err != nil {
+		return HandedOff{}, fmt.Errorf("hands_off: %w", err)
+	}
+	out.Text = fmt.Sprintf("%d tasks accepted, %d rejected", len(out.Tasks), len(out.Rejected))
+	return out, nil
+}
+
+func (g *writing) task(ctx context.Context, in HandOffArgs, one NewTask) (memory.Task, error) {
+	if one.Type == memory.Guideline && !in.Tools || one.Type == memory.Identity && !in.Identity || !slices.Contains(memory.HandOffTypes, one.Type) {
+		return memory.Task{}, fault.New(fault.OutOfScope, fmt.Sprintf("nobody looks after %s memories here", one.Type), "hand off pairs of the list only")
+	}
+	if t, fixed := memory.FixedTarget(one.Type); fixed { // whatever a model calls it
+		return memory.Task{Type: t.Type, Target: t.Display}, nil
+	}
+	t, err := memory.NewTarget(one.Type, one.Target)
+	if err != nil {
+		return memory.Task{}, err
+	}
+	known, found, err := g.findTarget(ctx, t)
+	if err == nil && !found {
+		err = notRegistered(memory.Task{Type: one.Type, Target: one.Target})
+	}
+	return memory.Task{Type: known.Type, Target: known.Display}, err
+}

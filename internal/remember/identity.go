@@ -1,0 +1,116 @@
+package remember
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/agent"
+	"cairn/internal/fault"
+	"cairn/internal/memory"
+)
+
+// IdentityArgs replace who the agent is.
+type IdentityArgs struct {
+	Content  string `json:"content"`
+	Expected *int   `json:"expected_version,omitempty"` // that it was made on; nil for any
+}
+
+// IdentityWritten answers a change of the identity.
+type IdentityWritten struct {
+	Status  string `json:"status"` // updated or unchanged
+	Version int    `json:"version"`
+}
+
+// ReadIdentity reads the version in force; version 0 is none yet.
+func (l *LongTerm) ReadIdentity(ctx context.Context, a agent.Actor) (out memory.IdentityVersion, err error) {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+		out, err = tx.Identity(ctx)
+		return err
+	})
+	if err != nil {
+		return out, fmt.Errorf("read_identity_memory: %w", err)
+	}
+	if a.Origin != agent.OriginUser {
+		out.Content = sanitise("identity", fmt.Sprint(out.Version), out.Content)
+	}
+	return out, nil
+}
+
+// IdentityHistory lists the versions, the latest first. It is for people.
+func (l *LongTerm) IdentityHistory(ctx context.Context, a agent.Actor, max int) (out []memory.IdentityVersion, err error) {
+	if err := person(a, "the identity's history"); err != nil {
+		return nil, err
+	}
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+		out, err = tx.IdentityHistory(ctx, max)
+		return err
+	})
+	return out, err
+}
+
+// UpdateIdentity replaces the whole document. What stands in every prompt is not
+// written while untrusted text is in view, nor when it may be an attack and
+// nobody watches.
+func (l *LongTerm) UpdateIdentity(ctx context.Context, a agent.Actor, in IdentityArgs) (IdentityWritten, error) {
+	content, refused := memory.NormaliseIdentity(in.Content)
+	if refused == nil {
+		refused = mayIdentity(a, content)
+	}
+	return onceIn(ctx, l.Store.WithLongTerm, a, "update_identity_memory", in, func(tx LongTermTx) (IdentityWritten, error) {
+		if refused != nil {
+			return IdentityWritten{}, refused
+		}
+		g := &writing{LongTerm: l, tx: tx, a: a, w: writerOf(a, l.Space)}
+		g.w.Author = a.Subject.Author
+		if err := g.fenced(ctx); err != nil {
+			return IdentityWritten{}, err
+		}
+		return g.setIdentity(ctx, content, "replace", in.Expected)
+	})
+}
+
+func mayIdentity(a agent.Actor, content string) error {
+	risky, err := inspectAll(content)
+	switch {
+	case err != nil:
+		return err
+	case a.Tainted && a.Origin != agent.OriginUser:
+		return fault.New(fault.BlockedContent, "untrusted text is in view, and the change may have been asked for by it", "leave the identity as it is")
+	case risky && a.Origin.Autonomous():
+		return fault.New(fault.BlockedContent, "the identity reads as if it gave orders to its reader", "describe the agent in plain statements")
+	}
+	return nil
+}
+
+// RollbackIdentity makes a new version that says what an old one said. It is for
+// people.
+func (l *LongTerm) RollbackIdentity(ctx context.Context, a agent.Actor, in RollbackArgs) (IdentityWritten, error) {
+	if err := person(a, "rolling the identity back"); err != nil {
+		return IdentityWritten{}, err
+	}
+	return onceIn(ctx, l.Store.WithLongTerm, a, "identity_rollback", in, func(tx LongTermTx) (IdentityWritten, error) {
+		old := memory.IdentityVersion{}
+		if in.Version != 0 {
+			var err error
+			if old, err = tx.IdentityAt(ctx, in.Version); err != nil {
+				return IdentityWritten{}, err
+			}
+		}
+		return (&writing{LongTerm: l, tx: tx, a: a, w: writerOf(a, l.Space)}).setIdentity(ctx, old.Content, "rollback", in.Expected)
+	})
+}
+
+func (g *writing) setIdentity(ctx context.Context, content, action string, expected *int) (IdentityWritten, error) {
+	head, err := g.tx.Identity(ctx)
+	if err != nil {
+		return IdentityWritten{}, err
+	}
+	if expected != nil && *expected != head.Version {
+		return IdentityWritten{}, fault.New(fault.VersionConflict, fmt.Sprintf("the identity is at version %d, not %d", head.Version, *expected), "read the version in force, then decide again")
+	}
+	if content == head.Content {
+		return IdentityWritten{Status: Unchanged, Version: head.Version}, nil
+	}
+	version, err := g.tx.AdvanceIdentity(ctx, head.Version, content, action, g.a.Subject.History, g.w)
+	return IdentityWritten{Status: Updated, Version: version}, err
+}

@@ -1,0 +1,131 @@
+package remember
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cairn/internal/agent"
+	"cairn/internal/fault"
+	"cairn/internal/memory"
+)
+
+// SummaryArgs are the digest of the actor's session.
+type SummaryArgs struct {
+	Content  string          `json:"content"`
+	Metadata memory.Metadata `json:"metadata,omitempty"`
+	Targets  []memory.Task   `json:"targets,omitempty"` // whom the session was about, beside those that the run has registered
+}
+
+// AddSummary keeps the digest of the actor's session. A session has one: a
+// second replaces the first. It is found under each of its targets; without any,
+// under all.
+func (l *LongTerm) AddSummary(ctx context.Context, a agent.Actor, in SummaryArgs) ([]Item, error) {
+	m := NewMemory{Content: in.Content, Metadata: in.Metadata}
+	risky, refused := checkNew(&m, memory.Summary)
+	var texts []string
+	if refused == nil {
+		texts = []string{m.Content}
+	}
+	return l.change(ctx, a, "add_summary_memory", in, vectors(ctx, l.Embedder, texts), func(g *writing) error {
+		if refused != nil {
+			return refused
+		}
+		targets, err := g.summaryTargets(ctx, in.Targets)
+		if err != nil {
+			return err
+		}
+		item, err := g.summarise(ctx, m, targets, risky)
+		return g.done(0, item, err)
+	})
+}
+
+func (g *writing) summarise(ctx context.Context, m NewMemory, targets []string, risky bool) (Item, error) {
+	known, found, err := g.tx.DigestOf(ctx, g.a.Subject.History, m.Content)
+	if err != nil {
+		return Item{}, err
+	}
+	if !found {
+		e := memory.Entry{Type: memory.Summary, Content: m.Content, Metadata: m.Metadata, Targets: targets, Author: g.w.Author, Tainted: g.tainted(risky)}
+		err := g.create(ctx, &e)
+		return Item{ID: e.ID, Status: Added}, err
+	}
+	all := union(known.Targets, targets)
+	if known.Content == m.Content && len(all) == len(known.Targets) {
+		return Item{ID: known.ID, Status: AlreadyExists}, nil
+	}
+	known.Content, known.Metadata, known.Targets = m.Content, known.Metadata.With(m.Metadata), all
+	return Item{ID: known.ID, Status: Replaced}, g.revise(ctx, &known, memory.Replace, risky)
+}
+
+// SummaryTargets adds targets to the digest of the actor's session: whom it was
+// about is known for sure when its tasks are handed off. A session without a
+// digest is left alone.
+func (l *LongTerm) SummaryTargets(ctx context.Context, a agent.Actor, targets []memory.Task) ([]Item, error) {
+	if a.Subject.History == "" {
+		return nil, fault.New(fault.OutOfScope, "this call has no session", "")
+	}
+	return l.change(ctx, a, "summary_targets", targets, nil, func(g *writing) error {
+		names, err := g.summaryTargets(ctx, targets)
+		if err != nil {
+			return err
+		}
+		known, found, err := g.tx.DigestOf(ctx, a.Subject.History, "")
+		if err != nil {
+			return err
+		}
+		item := Item{ID: known.ID, Status: Unchanged}
+		if all := union(known.Targets, names); found && len(all) > len(known.Targets) {
+			known.Targets, item.Status = all, Updated
+			err = g.revise(ctx, &known, memory.Replace, false)
+		}
+		return g.done(0, item, err)
+	})
+}
+
+// summaryTargets are the scopes of targets, and of those that the run has
+// registered.
+func (g *writing) summaryTargets(ctx context.Context, tasks []memory.Task) (out []string, err error) {
+	var all []memory.Target
+	if g.a.Run != 0 {
+		if all, err = g.tx.TargetsBy(ctx, g.a.Run); err != nil {
+			return nil, err
+		}
+	}
+	for _, task := range tasks {
+		t, fixed := memory.FixedTarget(task.Type)
+		if !fixed {
+			if t, err = memory.NewTarget(task.Type, task.Target); err != nil {
+				return nil, err
+			}
+			known, found, err := g.findTarget(ctx, t)
+			if err != nil {
+				return nil, err
+			}
+			if !found {
+				return nil, notRegistered(task)
+			}
+			t = known
+		}
+		all = append(all, t)
+	}
+	for _, t := range all {
+		if t.Row != 0 {
+			if err := g.tx.TouchTarget(ctx, t.Row, true); err != nil {
+				return nil, fmt.Errorf("note the summary of %s: %w", t.Scope().Name(), err)
+			}
+		}
+		out = union(out, []string{t.Scope().Name()})
+	}
+	return out, nil
+}
+
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,179 @@
+-- name: LongTermInsert :one
+-- No row when the external id is taken: it is salted then.
+insert into memories (workspace_id, external_id, type, target, content, content_sha256, when_to_use, embedded_field, metadata, history_id, author, importance, targets, origin, tainted, run_id, op_id,
+  conversation_id, from_seq, to_seq, event_time)
+values (@workspace_id, @external_id, @type, @target, @content, @content_sha256, @when_to_use, @embedded_field, @metadata, sqlc.narg(history_id), @author, @importance, @targets::text[], @origin, @tainted,
+  @run_id, @op_id, @conversation_id, @from_seq, @to_seq, sqlc.narg(event_time))
+on conflict (workspace_id, external_id) do nothing
+returning *;
+
+-- name: LongTermRevise :execrows
+-- Whatever its status: a removed entry can come back.
+update memories set content = @content, content_sha256 = @content_sha256, when_to_use = @when_to_use, embedded_field = @embedded_field, metadata = @metadata, targets = @targets::text[],
+  status = @status, superseded_by = sqlc.narg(superseded_by), tainted = @tainted, author = @author, op_id = @op_id, version = version + 1, updated_at = now()
+where workspace_id = @workspace_id and id = @id and version = @version;
+
+-- name: LongTermPark :exec
+-- Out of the way of each other, until each has its old text again.
+update memories set status = 'removed' where workspace_id = @workspace_id and id = any(@ids::bigint[]);
+
+-- name: LongTermByID :many
+select * from memories where workspace_id = @workspace_id and external_id = any(@external_ids::text[]) order by id;
+
+-- name: LongTermSaying :one
+select * from memories where workspace_id = @workspace_id and type = @type and target = @target and content_sha256 = @content_sha256 and status = 'active' limit 1;
+
+-- name: LongTermGuideline :one
+select * from memories where workspace_id = @workspace_id and type = 'tool' and when_to_use = @when_to_use and status = 'active';
+
+-- name: LongTermDigest :one
+select * from memories where workspace_id = @workspace_id and type = 'summary' and status = 'active' and history_id is not distinct from sqlc.narg(history_id)::text
+  and (sqlc.narg(history_id)::text is not null or content_sha256 = @content_sha256) limit 1;
+
+-- name: LongTermCount :one
+select count(*) from memories where workspace_id = @workspace_id and type = @type and target = @target and status = 'active';
+
+-- name: LongTermRefPut :execrows
+insert into memory_refs (workspace_id, memory_id, history_id, run_id) values (@workspace_id, @memory_id, @history_id, @run_id)
+on conflict (workspace_id, memory_id, history_id) do nothing;
+
+-- name: LongTermRefsCopy :exec
+insert into memory_refs (workspace_id, memory_id, history_id, run_id, created_at)
+select r.workspace_id, @to_memory::bigint, r.history_id, @run_id, r.created_at from memory_refs r where r.workspace_id = @workspace_id and r.memory_id = @from_memory
+on conflict (workspace_id, memory_id, history_id) do nothing;
+
+-- name: LongTermRefs :many
+select memory_id, history_id from memory_refs where workspace_id = @workspace_id and memory_id = any(@ids::bigint[]) order by memory_id, created_at, history_id;
+
+-- name: LongTermRefsOfRunDrop :execrows
+delete from memory_refs where workspace_id = @workspace_id and run_id = @run_id;
+
+-- name: LongTermOfRun :many
+-- The entries that a run has written, with its first and its last version of
+-- each and whether anybody but an undoing has written since.
+select sqlc.embed(m), r.first_version::int as first_version, r.last_version::int as last_version,
+  exists (select from memory_revisions l where l.workspace_id = m.workspace_id and l.memory_id = m.id and l.version > r.last_version and l.action <> 'undo')::boolean as moved_on
+from (select v.memory_id, min(v.version) as first_version, max(v.version) as last_version from memory_revisions v
+  where v.workspace_id = @workspace_id and v.run_id = @run_id and v.action <> 'undo' group by v.memory_id) r
+join memories m on m.workspace_id = @workspace_id and m.id = r.memory_id
+where m.type not in ('core', 'profile', 'note')
+order by m.id;
+
+-- name: LongTermRevision :one
+select * from memory_revisions where workspace_id = @workspace_id and memory_id = @memory_id and version = @version;
+
+-- name: MemoryViewPut :execrows
+with shown as (
+  insert into memory_views (workspace_id, run_id, memory_id, op_id) select @workspace_id, @run_id, unnest(@ids::bigint[]), @op_id
+  on conflict (workspace_id, run_id, memory_id) do nothing returning memory_id
+)
+update memories m set retrieve_count = m.retrieve_count + 1, last_retrieved_at = now()
+from shown where m.workspace_id = @workspace_id and m.id = shown.memory_id;
+
+-- name: MemoryViews :many
+-- What a run was shown by other calls than one.
+select memory_id from memory_views where workspace_id = @workspace_id and run_id = @run_id and op_id <> @op_id;
+
+-- name: TargetInsert :execrows
+insert into memory_targets (workspace_id, type, target_key, match_key, target, description, run_id)
+values (@workspace_id, @type, @target_key, @match_key, @target, @description, @run_id)
+on conflict (workspace_id, type, target_key) do nothing;
+
+-- name: TargetFind :many
+-- The best first: the key itself, a known other name, the same letters.
+select * from memory_targets where workspace_id = @workspace_id and type = @type
+  and (target_key = @target_key or @target_key::text = any(aliases) or (match_key = @match_key and match_key <> ''))
+order by (target_key = @target_key) desc, (@target_key::text = any(aliases)) desc, id limit 1;
+
+-- name: TargetAlias :exec
+update memory_targets set aliases = array_append(aliases, @alias::text), last_used_at = now()
+where workspace_id = @workspace_id and id = @id and not @alias::text = any(aliases);
+
+-- name: TargetTouch :exec
+update memory_targets set last_used_at = now(), last_summary_at = case when @summarised::boolean then now() else last_summary_at end
+where workspace_id = @workspace_id and id = @id;
+
+-- name: TargetDescribe :execrows
+update memory_targets set description = @description where workspace_id = @workspace_id and id = @id;
+
+-- name: TargetsList :many
+-- The most recently used, in the order of their making.
+select * from (
+  select * from memory_targets where workspace_id = @workspace_id order by last_used_at desc, id desc limit @max_rows
+) t order by t.id;
+
+-- name: TargetsCount :one
+select count(*) from memory_targets where workspace_id = @workspace_id;
+
+-- name: TargetsOfRun :many
+select * from memory_targets where workspace_id = @workspace_id and run_id = @run_id order by id;
+
+-- name: TargetDrop :execrows
+delete from memory_targets t where t.workspace_id = @workspace_id and t.id = @id
+  and not exists (select from memories m where m.workspace_id = t.workspace_id and m.type = t.type and m.target = t.target_key and m.status = 'active');
+
+-- name: HistoryInsert :execrows
+insert into memory_histories (workspace_id, id, content_sha256, conversation_id, from_seq, to_seq, messages, tokens, author, run_id, op_id)
+values (@workspace_id, @id, @content_sha256, @conversation_id, @from_seq, @to_seq, @messages, @tokens, @author, @run_id, @op_id)
+on conflict do nothing;
+
+-- name: HistoryBySum :one
+select * from memory_histories where workspace_id = @workspace_id and content_sha256 = @content_sha256;
+
+-- name: HistoryGet :one
+select * from memory_histories where workspace_id = @workspace_id and id = @id;
+
+-- name: ChunkInsert :one
+insert into history_chunks (workspace_id, history_id, number, from_seq, to_seq, tokens)
+values (@workspace_id, @history_id, @number, @from_seq, @to_seq, @tokens) returning id;
+
+-- name: ChunksRanked :many
+-- The chunks of one session, the best first: all of them are looked at.
+with n as (
+  select coalesce((select s.docs from lex_stats s where s.workspace_id = @workspace_id), 0) as docs
+), q as (
+  select t.term, ln(1 + (n.docs - t.df + 0.5) / (t.df + 0.5)) as idf
+  from lex_terms t, n where t.workspace_id = @workspace_id and t.term = any(@terms::int[]) and t.df > 0
+), c as (
+  select h.number, h.from_seq, h.to_seq, h.tokens,
+    coalesce((select sum(p.w * q.idf) from q join lex_postings p on p.workspace_id = @workspace_id and p.term = q.term and p.doc = d.doc), 0)::float8 as lexical,
+    coalesce((select 1 - (e.v <=> @query::halfvec) from embeddings e where e.workspace_id = @workspace_id and e.space = @space and e.doc = d.doc), 0)::float8 as cosine
+  from history_chunks h join search_docs d on d.workspace_id = h.workspace_id and d.kind = 'chunk' and d.owner_id = h.id
+  where h.workspace_id = @workspace_id and h.history_id = @history_id
+)
+select c.number, c.from_seq, c.to_seq, c.tokens, c.lexical, c.cosine,
+  (1.0 / (60 + rank() over (order by c.lexical desc)) + 1.0 / (60 + rank() over (order by c.cosine desc)))::float8 as score
+from c order by score desc, c.number;
+
+-- name: IdentityGet :one
+select v.* from workspaces w join identity_versions v on v.workspace_id = w.id and v.version = w.identity_version where w.id = @workspace_id;
+
+-- name: IdentityAt :one
+select * from identity_versions where workspace_id = @workspace_id and version = @version;
+
+-- name: IdentityHistory :many
+select * from identity_versions where workspace_id = @workspace_id order by version desc limit @max_rows;
+
+-- name: IdentityInsert :exec
+insert into identity_versions (workspace_id, version, content, action, origin, author, run_id, op_id, history_id)
+values (@workspace_id, @version, @content, @action, @origin, @author, @run_id, @op_id, sqlc.narg(history_id));
+
+-- name: IdentityAdvance :execrows
+update workspaces set identity_version = @version where id = @workspace_id and identity_version = @base_version;
+
+-- name: LeaseTake :one
+-- No row while another holds it. Who holds it already keeps its fence.
+insert into memory_leases as l (workspace_id, type, target_key, holder, fence, lease_until)
+values (@workspace_id, @type, @target_key, @holder, 1, clock_timestamp() + @lives::interval)
+on conflict (workspace_id, type, target_key) do update set holder = excluded.holder, lease_until = excluded.lease_until,
+  fence = case when l.holder = excluded.holder and l.lease_until > clock_timestamp() then l.fence else l.fence + 1 end
+where l.holder = excluded.holder or l.lease_until <= clock_timestamp()
+returning fence, lease_until;
+
+-- name: LeaseFree :execrows
+update memory_leases set lease_until = clock_timestamp()
+where workspace_id = @workspace_id and type = @type and target_key = @target_key and holder = @holder and fence = @fence and lease_until > clock_timestamp();
+
+-- name: LeaseHeld :one
+-- Locked, so that nobody takes it over before the write under it is committed.
+select fence from memory_leases where workspace_id = @workspace_id and type = @type and target_key = @target_key for share;

@@ -1,0 +1,16 @@
+package workflows
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"cairn/internal/flow"
+)
+
+// Retrieve answers a question from memory: it looks for memories, reads the
+// sessions that they lead to, and says what was found.
+func Retrieve(ctx workflow.Context, in flow.AgentInput) (flow.AgentResult, error) {
+	newStory(ctx).tell(fmt.Sprintf("Looking into memory within %d model calls", in.Budget.Max))
+	return runAgent(ctx, in)
+}
