@@ -159,8 +159,8 @@ func (h *Host) Say(ctx context.Context, r converse.Request) (out converse.Answer
 }
 
 // answerLook is how often a waiting caller looks whether the answer is stored.
-// Temporal tells of it at once, but now and then its word is lost, and then the
-// next comes after a minute.
+// Temporal tells of it at once; should its word be lost, the next would come after
+// a minute.
 const answerLook = time.Second
 
 // awaitAnswer returns when a turn has been answered, or cannot be waited for.
