@@ -54,8 +54,8 @@ func TestAgentsSurviveACrashAfterACommit(t *testing.T) {
 	_, err = tx.Exec(t.Context(), "lock table cairn.memories in share mode")
 	hosttest.Must(t, err)
 	b.Model.Release("adding")
-	eventually(t, "a memory waits to be written", func() bool {
-		return count(b, "select count(*) from pg_locks where relation = 'cairn.memories'::regclass and not granted") > 0
+	eventually(t, "both memories wait to be written", func() bool {
+		return count(b, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") == 2
 	})
 	temporal.Cut() // nobody will hear of the commits
 	hosttest.Must(t, tx.Rollback(t.Context()))
