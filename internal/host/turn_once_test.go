@@ -45,10 +45,14 @@ func oneOfEach(b *hosttest.Bundle, calls, memories int) {
 			b.T.Errorf("%s: %d, want %d", query, got, want)
 		}
 	}
-	for key, n := range b.Model.Paid() {
-		if n > 1 {
-			b.T.Errorf("a reply was paid %d times: %s", n, key)
-		}
+	again := 0
+	for _, n := range b.Model.Paid() {
+		again += n - 1
+	}
+	// A reply that was on its way when its worker died may have been written: the
+	// ledger knows which calls those were.
+	if unknown := count(b, "select coalesce(sum(unknown), 0)::int from cairn.llm_calls"); again > unknown {
+		b.T.Errorf("%d replies were paid again, and %d calls were in flight at a crash", again, unknown)
 	}
 }
 
