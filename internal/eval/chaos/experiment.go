@@ -95,7 +95,7 @@ func (e *experiment) start(ctx context.Context) (err error) {
 
 // openClients opens the side that a gateway would be.
 func (e *experiment) openClients(ctx context.Context) error {
-	e.settings = []string{"SKILL_QUALITY=off", "DATABASE_URL=" + e.stack.DatabaseURL(), "TEMPORAL_ADDRESS=" + e.stack.TemporalAddress(), "TEMPORAL_NAMESPACE=" + e.stack.TemporalNamespace(),
+	e.settings = []string{"SKILL_QUALITY=off", "SKILL_KEEP_VERSIONS=0", "DATABASE_URL=" + e.stack.DatabaseURL(), "TEMPORAL_ADDRESS=" + e.stack.TemporalAddress(), "TEMPORAL_NAMESPACE=" + e.stack.TemporalNamespace(),
 		"OPENAI_BASE_URL=" + e.model.URL, "OPENAI_API_KEY=none", "CAIRN_MODEL=scripted", "CAIRN_HOME=" + e.folder, "CAIRN_LOG=error",
 		"CAIRN_LLM_LEASE=" + lease.String(), "CAIRN_HEARTBEAT=" + heartbeat.String(), "CAIRN_STOP_TIMEOUT=2s"}
 	c, err := config.Load(append([]string{"CAIRN_CONFIG=" + os.DevNull}, e.settings...), nil)

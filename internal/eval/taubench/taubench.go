@@ -83,7 +83,7 @@ func OpenLab(ctx context.Context, log io.Writer) (lab Lab, close func(), err err
 		return fail(err)
 	}
 	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_CONFIG=" + os.DevNull}, map[string]string{
-		"DATABASE_URL": stack.DatabaseURL(), "TEMPORAL_ADDRESS": stack.TemporalAddress(), "TEMPORAL_NAMESPACE": stack.TemporalNamespace(), "CAIRN_LOG": "error", "SKILL_QUALITY": "off"})
+		"DATABASE_URL": stack.DatabaseURL(), "TEMPORAL_ADDRESS": stack.TemporalAddress(), "TEMPORAL_NAMESPACE": stack.TemporalNamespace(), "CAIRN_LOG": "error", "SKILL_QUALITY": "off", "SKILL_KEEP_VERSIONS": "0"}) // every version is looked through
 	if err != nil {
 		return fail(err)
 	}
