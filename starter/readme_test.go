@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cairn/internal/agent"
+	"cairn/internal/devstack/devtest"
 	"cairn/internal/gateway"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/memory"
@@ -51,9 +52,8 @@ func wants(t *testing.T, programs ...string) {
 func (w *world) typed(t *testing.T, lines string) string {
 	t.Helper()
 	cairn := filepath.Join(w.folder, "bin", "cairn")
-	if out, err := exec.Command("go", "build", "-o", cairn, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build cairn: %v\n%s", err, out)
-	}
+	hosttest.Must(t, os.MkdirAll(filepath.Dir(cairn), 0o755))
+	hosttest.Must(t, os.Symlink(devtest.Program(t, "cairn/starter"), cairn))
 	environ := append(slices.Clone(w.environ), "PATH="+os.Getenv("PATH"), "CURL_HOME="+w.folder)
 	w.environ = append(w.environ, "CAIRN_LISTEN=127.0.0.1:0")
 	printed := ""

@@ -37,13 +37,12 @@ func homeFor(dir string) (home, error) {
 	return lastingHome(dir)
 }
 
-// pitch makes the folder of a throw-away home. It is in /tmp and not in
-// os.TempDir, which can be too long for a socket or closed to others.
+// pitch makes the folder of a throw-away home.
 func (h *home) pitch() error {
 	if !h.discard {
 		return nil
 	}
-	folder, err := os.MkdirTemp("/tmp", "cairn-")
+	folder, err := os.MkdirTemp(throwAwayFolder(), "cairn-")
 	if err != nil {
 		return fmt.Errorf("make a temporary folder: %w", err)
 	}

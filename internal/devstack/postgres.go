@@ -109,7 +109,7 @@ func (c *cluster) settings() []string {
 		"max_parallel_maintenance_workers=0",
 	}
 	if c.home.discard {
-		return append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
+		return append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "max_wal_size=256MB")
 	}
 	return append(settings, "fsync=on", "synchronous_commit=on")
 }

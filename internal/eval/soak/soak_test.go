@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"testing"
 	"time"
+
+	"cairn/internal/devstack/devtest"
 )
 
 // The full experiment is `make soak`; this is the same with less of everything.
 func TestConversationsOutliveTheirWorker(t *testing.T) {
+	worker := devtest.Program(t, "cairn/worker")
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("TEMPORAL_ADDRESS", "")
 	const kills = 2
-	r, err := Run(t.Context(), Options{Conversations: 8, Turns: 12, KillEvery: time.Second, Kills: kills, Patience: time.Minute, Log: t.Output()})
+	r, err := Run(t.Context(), Options{Conversations: 8, Turns: 12, KillEvery: time.Second, Kills: kills, Patience: time.Minute, Log: t.Output(), Worker: worker})
 	if err != nil {
 		t.Fatal(err)
 	}

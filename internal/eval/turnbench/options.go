@@ -13,6 +13,7 @@ type Options struct {
 	Budget time.Duration // for the measurements together: rounds end early when it is spent
 	Limit  time.Duration // after which everything ends, with what was measured by then
 	Log    io.Writer     // progress for people; nil discards it
+	Worker string        // the worker's program; "" builds it
 }
 
 // Load is how many conversations talk at once, and how often.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -43,8 +44,12 @@ type Bundle struct {
 	Workspace store.Workspace
 	AdminURL  string // superuser's connection to the database
 	Packages  string // folder of the packages
+	admin     func() (*pgxpool.Pool, error)
 	stop      func()
 }
+
+// adminConns are for looking, at one thing after the other.
+const adminConns = 2
 
 // Database makes a migrated database and returns its superuser's URL.
 func Database(t testing.TB) string {
@@ -127,13 +132,36 @@ func OpenIdle(t testing.TB, change ...func(*config.Config)) *Bundle {
 	b.Host, err = host.Open(t.Context(), c, slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: host.Level(c.LogLevel)})))
 	Must(t, err)
 	b.Packages = c.SkillsDir
+	b.admin = sync.OnceValues(func() (*pgxpool.Pool, error) { return openAdmin(b.AdminURL) })
 	t.Cleanup(func() {
 		b.Stop()
 		b.Host.Close()
+		if admin, err := b.admin(); err == nil {
+			admin.Close()
+		}
 	})
 	b.Workspace, err = b.Store.Workspace(t.Context(), "test", true)
 	Must(t, err)
 	return b
+}
+
+// openAdmin connects when the first question is asked.
+func openAdmin(url string) (*pgxpool.Pool, error) {
+	c, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	c.MaxConns = adminConns
+	return pgxpool.NewWithConfig(context.Background(), c)
+}
+
+// Admin is the superuser's sight of the database: a connection for each look,
+// again and again, would cost the server more than what is looked at.
+func (b *Bundle) Admin() *pgxpool.Pool {
+	b.T.Helper()
+	admin, err := b.admin()
+	Must(b.T, err)
+	return admin
 }
 
 // Start runs the workers.
