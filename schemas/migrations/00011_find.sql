@@ -193,38 +193,53 @@ end $find$;
 -- +goose StatementEnd
 
 -- Within one kind of document: words that only other kinds know are not held
--- against it.
+-- against it. A conversation of any length leaves the few memories of its
+-- workspace as quick to rank as they are, for only their own vectors are fetched;
+-- many documents are cheaper to hash. It is planned once for a connection, as
+-- find_docs is and for the same reasons.
 -- +goose StatementBegin
-create or replace function cairn.rank_docs(ws bigint, doc_kind text, doc_states text[], query_terms int[], query_vector halfvec, query_space smallint, max_rows int)
+drop function cairn.rank_docs(bigint, text, text[], int[], halfvec, smallint, int);
+create function cairn.rank_docs(ws bigint, doc_kind text, doc_states text[], query_terms int[], query_vector halfvec, query_space smallint, max_rows int)
 returns table (doc bigint, owner_id bigint, lexical float8, hits int, terms int, cosine float8, score float8)
-language sql stable security invoker
-begin atomic
-with n as (
-  select coalesce((select docs from lex_stats where workspace_id = ws), 0) as docs
-), q as (
-  select t.term, t.df, ln(1 + (n.docs - t.df + 0.5) / (t.df + 0.5)) as idf
-  from lex_terms t, n where t.workspace_id = ws and t.term = any(query_terms) and t.df > 0
-), keep as (
-  select q.* from q, n where q.df <= greatest(50, n.docs / 10) or not exists (select from q q2 where q2.df <= n.docs / 10)
-), m as (
+language plpgsql stable security invoker rows 100 set search_path = cairn, public, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_nestloop = off set enable_mergejoin = off set jit = off as $rank$
+#variable_conflict use_column
+declare
+  mine bigint[] := array(select s.doc from search_docs s where s.workspace_id = ws and s.kind = doc_kind and s.status = any(doc_states));
+  total int := coalesce((select docs from lex_stats where workspace_id = ws), 0);
+  nearest bigint[];
+  distances float8[];
+begin
+  if cardinality(mine) = 0 then
+    return;
+  elsif cardinality(mine) <= 500 then
+    select array_agg(o.doc order by o.dist, o.doc), array_agg(o.dist order by o.dist, o.doc) into nearest, distances from (
+      select e.doc, (e.v <=> query_vector) + 0 as dist from embeddings e where e.workspace_id = ws and e.space = query_space and e.doc = any(mine) order by dist, e.doc limit 100) o;
+  else
+    select array_agg(o.doc order by o.dist, o.doc), array_agg(o.dist order by o.dist, o.doc) into nearest, distances from (
+      select e.doc, (e.v <=> query_vector) + 0 as dist from embeddings e join unnest(mine) k(doc) on k.doc = e.doc where e.workspace_id = ws and e.space = query_space order by dist, e.doc limit 100) o;
+  end if;
+  return query
+with q as materialized (
+  select t.term, t.df, ln(1 + (total - t.df + 0.5) / (t.df + 0.5)) as idf
+  from lex_terms t where t.workspace_id = ws and t.term = any(query_terms) and t.df > 0
+), keep as materialized (
+  select q.* from q where q.df <= greatest(50, total / 10) or not exists (select from q q2 where q2.df <= total / 10)
+), m as materialized (
   select p.doc, k.term, p.w * k.idf as s
-  from keep k join lex_postings p on p.workspace_id = ws and p.term = k.term
-  join search_docs s on s.workspace_id = ws and s.doc = p.doc and s.kind = doc_kind and s.status = any(doc_states)
-), l as (
+  from lex_postings p join keep k on k.term = p.term join unnest(mine) s(doc) on s.doc = p.doc
+  where p.workspace_id = ws and p.term = any(array(select term from keep))
+), l as materialized (
   select m.doc, sum(m.s) as score, count(*) as hits, row_number() over (order by sum(m.s) desc, m.doc) as r
   from m group by m.doc order by score desc, m.doc limit 100
-), d as (
-  select e.doc, (1 - (e.v <=> query_vector))::float8 as cosine, row_number() over (order by e.v <=> query_vector, e.doc) as r
-  from embeddings e
-  join search_docs s on s.workspace_id = ws and s.doc = e.doc and s.kind = doc_kind and s.status = any(doc_states)
-  where e.workspace_id = ws and e.space = query_space
-  order by (e.v <=> query_vector) + 0, e.doc limit 100
+), d as materialized (
+  select o.doc, 1 - o.dist as cosine, o.r from unnest(nearest, distances) with ordinality o(doc, dist, r)
+), o as materialized (
+  select coalesce(l.doc, d.doc) as doc, coalesce(l.score, 0)::float8 as lexical, coalesce(l.hits, 0)::int as hits, coalesce(d.cosine, 0)::float8 as cosine,
+    (coalesce(1.0 / (60 + l.r), 0) + coalesce(1.0 / (60 + d.r), 0))::float8 as score
+  from l full join d on d.doc = l.doc
 )
-select s.doc, s.owner_id, coalesce(l.score, 0)::float8 as lexical, coalesce(l.hits, 0)::int as hits, (select count(distinct m.term) from m)::int as terms,
-  coalesce(d.cosine, 0)::float8 as cosine,
-  (coalesce(1.0 / (60 + l.r), 0) + coalesce(1.0 / (60 + d.r), 0))::float8 as score
-from l full join d on d.doc = l.doc
-join search_docs s on s.workspace_id = ws and s.doc = coalesce(l.doc, d.doc)
-order by score desc, s.doc limit max_rows;
-end;
+select s.doc, s.owner_id, o.lexical, o.hits, (select count(distinct m.term) from m)::int as terms, o.cosine, o.score
+from o join search_docs s on s.doc = o.doc where s.workspace_id = ws and s.doc = any(array(select doc from o))
+order by o.score desc, s.doc limit max_rows;
+end $rank$;
 -- +goose StatementEnd
