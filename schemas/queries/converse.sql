@@ -81,13 +81,22 @@ order by expires_at desc limit 1;
 -- name: SessionGet :one
 select id, rendered, tools, sha256, created_at, expires_at from frozen_sessions where workspace_id = @workspace_id and id = @id;
 
+-- name: SessionEpoch :one
+select sessions_epoch from workspaces where id = @workspace_id;
+
 -- name: SessionPut :one
+-- No row when sessions were revoked since the epoch was read: what was rendered may hold what was taken away.
+with still as (select w.id from workspaces w where w.id = @workspace_id and w.sessions_epoch = @epoch for share)
 insert into frozen_sessions (workspace_id, channel, lang, rendered, tools, sha256, expires_at)
-values (@workspace_id, @channel, @lang, @rendered, @tools, @sha256, now() + @lives::interval)
+select still.id, @channel, @lang, @rendered, @tools, @sha256, now() + @lives::interval from still
 returning id, created_at, expires_at;
 
 -- name: SessionsRevoke :execrows
 update frozen_sessions set revoked_at = now() where workspace_id = @workspace_id and revoked_at is null and expires_at > now();
+
+-- name: SessionsEpochNext :execrows
+-- Before the revocation: a session that is stored meanwhile is seen by it.
+update workspaces set sessions_epoch = sessions_epoch + 1 where id = @workspace_id;
 
 -- name: RunSession :one
 -- The session that a run keeps: the first that was set stays, unless it was revoked.

@@ -618,6 +618,17 @@ func (q *Queries) RunSessionGet(ctx context.Context, arg RunSessionGetParams) (R
 	return i, err
 }
 
+const SessionEpoch = `-- name: SessionEpoch :one
+select sessions_epoch from workspaces where id = $1
+`
+
+func (q *Queries) SessionEpoch(ctx context.Context, workspaceID int64) (int64, error) {
+	row := q.db.QueryRow(ctx, SessionEpoch, workspaceID)
+	var sessions_epoch int64
+	err := row.Scan(&sessions_epoch)
+	return sessions_epoch, err
+}
+
 const SessionGet = `-- name: SessionGet :one
 select id, rendered, tools, sha256, created_at, expires_at from frozen_sessions where workspace_id = $1 and id = $2
 `
@@ -700,19 +711,21 @@ func (q *Queries) SessionLock(ctx context.Context, arg SessionLockParams) error 
 }
 
 const SessionPut = `-- name: SessionPut :one
+with still as (select w.id from workspaces w where w.id = $7 and w.sessions_epoch = $8 for share)
 insert into frozen_sessions (workspace_id, channel, lang, rendered, tools, sha256, expires_at)
-values ($1, $2, $3, $4, $5, $6, now() + $7::interval)
+select still.id, $1, $2, $3, $4, $5, now() + $6::interval from still
 returning id, created_at, expires_at
 `
 
 type SessionPutParams struct {
-	WorkspaceID int64
 	Channel     string
 	Lang        string
 	Rendered    string
 	Tools       json.RawMessage
 	Sha256      []byte
 	Lives       time.Duration
+	WorkspaceID int64
+	Epoch       int64
 }
 
 type SessionPutRow struct {
@@ -721,19 +734,34 @@ type SessionPutRow struct {
 	ExpiresAt time.Time
 }
 
+// No row when sessions were revoked since the epoch was read: what was rendered may hold what was taken away.
 func (q *Queries) SessionPut(ctx context.Context, arg SessionPutParams) (SessionPutRow, error) {
 	row := q.db.QueryRow(ctx, SessionPut,
-		arg.WorkspaceID,
 		arg.Channel,
 		arg.Lang,
 		arg.Rendered,
 		arg.Tools,
 		arg.Sha256,
 		arg.Lives,
+		arg.WorkspaceID,
+		arg.Epoch,
 	)
 	var i SessionPutRow
 	err := row.Scan(&i.ID, &i.CreatedAt, &i.ExpiresAt)
 	return i, err
+}
+
+const SessionsEpochNext = `-- name: SessionsEpochNext :execrows
+update workspaces set sessions_epoch = sessions_epoch + 1 where id = $1
+`
+
+// Before the revocation: a session that is stored meanwhile is seen by it.
+func (q *Queries) SessionsEpochNext(ctx context.Context, workspaceID int64) (int64, error) {
+	result, err := q.db.Exec(ctx, SessionsEpochNext, workspaceID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const SessionsRevoke = `-- name: SessionsRevoke :execrows
