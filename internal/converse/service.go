@@ -43,6 +43,8 @@ type Tx interface {
 	Turns(ctx context.Context, conversation int64, from, to int) ([]Turn, error)
 	PutTurn(ctx context.Context, t Turn) error
 	EndTurn(ctx context.Context, t Turn) error
+	News(ctx context.Context, t Turn, frozen time.Time) (News, error)
+	PinContext(ctx context.Context, t Turn, was, is string) (string, error) // the context that the turn keeps: another one than was stays
 	PutMessages(ctx context.Context, conversation int64, turn, seq int, ms []transcript.Message) error
 	Messages(ctx context.Context, conversation int64, after, to int) ([]TurnMessage, error)
 
@@ -122,6 +124,15 @@ type Turn struct {
 	Tainted      bool
 	AcceptedAt   time.Time
 	EndedAt      *time.Time
+}
+
+// News are what has happened that the session of a turn does not hold.
+type News struct {
+	Zone     string   // IANA name of the workspace's time zone
+	Changed  []string // skills, since the session was frozen
+	Approved []string // skills whose change this conversation had proposed, since the turn before
+	Rejected []string
+	Memories int // proposed changes of memory, decided about since the turn before
 }
 
 // TurnMessage is a message with the turn that it belongs to.

@@ -44,9 +44,11 @@ func (j *job) takeSession(ctx context.Context, tx Tx) error {
 	if err != nil || !found {
 		return err
 	}
-	j.session, err = tx.KeepSession(ctx, j.run.Ref.Run, live.ID)
-	j.kept = err == nil
-	return err
+	if j.session, err = tx.KeepSession(ctx, j.run.Ref.Run, live.ID); err != nil {
+		return err
+	}
+	j.kept = true
+	return j.pinContext(ctx, tx)
 }
 
 // freezeRounds bounds how often a session is rendered anew because something
@@ -84,8 +86,10 @@ func (s *Service) tryFreeze(ctx context.Context, j *job) (stored bool, err error
 			return err
 		}
 		stored = true
-		j.session, err = tx.KeepSession(ctx, j.run.Ref.Run, live.ID)
-		return err
+		if j.session, err = tx.KeepSession(ctx, j.run.Ref.Run, live.ID); err != nil {
+			return err
+		}
+		return j.pinContext(ctx, tx)
 	})
 	return stored, err
 }

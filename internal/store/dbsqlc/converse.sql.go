@@ -916,6 +916,34 @@ func (q *Queries) TurnByRun(ctx context.Context, arg TurnByRunParams) (Turn, err
 	return i, err
 }
 
+const TurnContext = `-- name: TurnContext :one
+update turns set context = case when context = $1::text then $2::text else context end
+where workspace_id = $3 and conversation_id = $4 and number = $5
+returning context
+`
+
+type TurnContextParams struct {
+	Was            string
+	Context        string
+	WorkspaceID    int64
+	ConversationID int64
+	Number         int32
+}
+
+// Pinned once: whoever comes later is told the same.
+func (q *Queries) TurnContext(ctx context.Context, arg TurnContextParams) (string, error) {
+	row := q.db.QueryRow(ctx, TurnContext,
+		arg.Was,
+		arg.Context,
+		arg.WorkspaceID,
+		arg.ConversationID,
+		arg.Number,
+	)
+	var context string
+	err := row.Scan(&context)
+	return context, err
+}
+
 const TurnEnd = `-- name: TurnEnd :execrows
 update turns set status = 'ended', reason = $1, reply_seq = $2, facts = $3, tainted = $4, ended_at = now()
 where workspace_id = $5 and conversation_id = $6 and number = $7 and status = 'accepted'
@@ -1080,6 +1108,66 @@ func (q *Queries) TurnMessagesPut(ctx context.Context, arg TurnMessagesPutParams
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const TurnNews = `-- name: TurnNews :many
+select w.time_zone, coalesce(n.state, '')::text as state, coalesce(n.name, '')::text as name
+from workspaces w left join (
+  select v.workspace_id, 'changed' as state, s.name from skill_versions v
+  join skills s on s.workspace_id = v.workspace_id and s.id = v.skill_id and s.head_version = v.version
+  where s.deleted_at is null and s.status in ('active', 'stale') and v.created_at > $1::timestamptz
+  union
+  select p.workspace_id, p.state, s.name from pending_writes p
+  join skills s on s.workspace_id = p.workspace_id and s.id = p.skill_id
+  join runs r on r.workspace_id = p.workspace_id and r.id = p.run_id
+  where r.conversation_id = $2::bigint and p.state in ('approved', 'rejected') and p.decided_at > (select b.accepted_at from turns b where b.workspace_id = p.workspace_id and b.conversation_id = r.conversation_id and b.number = $3::int)
+  union all
+  select m.workspace_id, m.state, '' from pending_memories m
+  where m.conversation_id = $2::bigint and m.state in ('approved', 'rejected') and m.decided_at > (select b.accepted_at from turns b where b.workspace_id = m.workspace_id and b.conversation_id = m.conversation_id and b.number = $3::int)
+) n on n.workspace_id = w.id
+where w.id = $4
+order by n.state, n.name
+`
+
+type TurnNewsParams struct {
+	Frozen       time.Time
+	Conversation int64
+	Before       int32
+	WorkspaceID  int64
+}
+
+type TurnNewsRow struct {
+	TimeZone string
+	State    string
+	Name     string
+}
+
+// What a turn is told that its session does not hold: skills that changed since it was frozen, and what a person has
+// decided, since the turn before, about changes that this conversation had proposed. The name is empty of a change of
+// memory; the time zone is in every row, of which there is one at least.
+func (q *Queries) TurnNews(ctx context.Context, arg TurnNewsParams) ([]TurnNewsRow, error) {
+	rows, err := q.db.Query(ctx, TurnNews,
+		arg.Frozen,
+		arg.Conversation,
+		arg.Before,
+		arg.WorkspaceID,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []TurnNewsRow
+	for rows.Next() {
+		var i TurnNewsRow
+		if err := rows.Scan(&i.TimeZone, &i.State, &i.Name); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const TurnPut = `-- name: TurnPut :exec
