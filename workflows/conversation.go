@@ -37,7 +37,6 @@ type conversation struct {
 	closing bool           // no update is taken any more: this run is over
 	ending  bool           // its user has ended the conversation
 	waiting []string       // messages whose turn has not begun
-	stopped []string       // those of them that are to be answered with nothing done
 	answers string         // the message that is being answered
 	cancel  workflow.CancelFunc
 }
@@ -89,7 +88,7 @@ func (c *conversation) hear(ctx workflow.Context) {
 	selector := workflow.NewSelector(ctx)
 	selector.AddReceive(workflow.GetSignalChannel(ctx, flow.SignalNudgeDone), func(ch workflow.ReceiveChannel, _ bool) { c.nudgeDone(ctx, ch) })
 	selector.AddReceive(workflow.GetSignalChannel(ctx, flow.SignalCancelTurn), func(ch workflow.ReceiveChannel, _ bool) { c.cancelTurn(ctx, ch) })
-	selector.AddReceive(workflow.GetSignalChannel(ctx, flow.SignalSettings), func(ch workflow.ReceiveChannel, _ bool) { ch.Receive(ctx, &c.state.Settings) })
+	selector.AddReceive(workflow.GetSignalChannel(ctx, flow.SignalSettings), func(ch workflow.ReceiveChannel, _ bool) { c.settingsChanged(ctx, ch) })
 	for {
 		selector.Select(ctx)
 	}
@@ -110,5 +109,5 @@ func (c *conversation) pace() flow.Pace {
 }
 
 func (c *conversation) view() flow.ConversationView {
-	return flow.ConversationView{Counters: c.state.Counters, Turns: c.handled, Busy: c.busy, Answers: c.answers, LastTurn: c.state.LastTurn}
+	return flow.ConversationView{Counters: c.state.Counters, Turns: c.handled, Busy: c.busy, Answers: c.answers, LastTurn: c.state.LastTurn, Settings: c.state.Settings}
 }

@@ -92,7 +92,7 @@ func (c *conversation) drain(ctx workflow.Context) error {
 			case flow.SignalCancelTurn:
 				c.cancelTurn(ctx, ch)
 			case flow.SignalSettings:
-				ch.Receive(ctx, &c.state.Settings)
+				c.settingsChanged(ctx, ch)
 			}
 		}
 	}

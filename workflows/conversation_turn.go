@@ -20,8 +20,24 @@ func (c *conversation) cancelTurn(ctx workflow.Context, ch workflow.ReceiveChann
 	switch {
 	case c.cancel != nil && (in.MessageID == "" || in.MessageID == c.answers):
 		c.cancel()
-	case slices.Contains(c.waiting, in.MessageID):
-		c.stopped = append(c.stopped, in.MessageID)
+	case in.MessageID != "" && !c.state.Seen.Has(in.MessageID) && !slices.Contains(c.state.Stopped, in.MessageID):
+		c.state.Stopped = append(c.state.Stopped, in.MessageID) // it waits, or is on its way
+		c.state.Stopped = c.state.Stopped[max(0, len(c.state.Stopped)-mostStopped):]
+	}
+}
+
+// mostStopped is how many messages are known that are not to be answered: more
+// than may wait at a time.
+const mostStopped = 128
+
+// settingsChanged takes what the workspace chose, in place of what the latest turn
+// was accepted under.
+func (c *conversation) settingsChanged(ctx workflow.Context, ch workflow.ReceiveChannel) {
+	var in flow.SettingsInput
+	ch.Receive(ctx, &in)
+	c.state.Settings = in.Settings
+	if in.Idle != nil {
+		c.state.Idle = *in.Idle
 	}
 }
 
@@ -29,8 +45,8 @@ func (c *conversation) cancelTurn(ctx workflow.Context, ch workflow.ReceiveChann
 // wanted.
 func (c *conversation) begin(message string) (wanted bool) {
 	is := func(m string) bool { return m == message }
-	wanted = !slices.ContainsFunc(c.stopped, is)
-	c.waiting, c.stopped = slices.DeleteFunc(c.waiting, is), slices.DeleteFunc(c.stopped, is)
+	wanted = !slices.ContainsFunc(c.state.Stopped, is)
+	c.waiting, c.state.Stopped = slices.DeleteFunc(c.waiting, is), slices.DeleteFunc(c.state.Stopped, is)
 	return wanted
 }
 
@@ -39,6 +55,9 @@ func (c *conversation) turn(ctx workflow.Context, t flow.TurnRef) (flow.TurnResu
 	c.busy++
 	defer func() { c.busy-- }()
 	c.waiting = append(c.waiting, t.MessageID)
+	if !c.state.Seen.Has(t.MessageID) { // now: what is changed while it waits is newer
+		c.state.Settings, c.state.Idle = t.Settings, t.Idle
+	}
 	if err := c.turns.Lock(ctx); err != nil {
 		return flow.TurnResult{}, err
 	}
@@ -47,7 +66,7 @@ func (c *conversation) turn(ctx workflow.Context, t flow.TurnRef) (flow.TurnResu
 	if c.state.Seen.Has(t.MessageID) {
 		return flow.TurnResult{Number: t.Number, Known: true}, nil
 	}
-	c.state.Settings, c.state.Pace, c.state.Idle = t.Settings, t.Pace, t.Idle
+	c.state.Pace = t.Pace
 	ended, err := c.answer(ctx, t, wanted)
 	if err != nil {
 		return flow.TurnResult{}, temporal.NewApplicationErrorWithCause("the turn was not brought to its end", flow.TurnLost, err)

@@ -57,8 +57,8 @@ type Tx interface {
 	LockSessions(ctx context.Context, channel string) error
 	SessionEpoch(ctx context.Context) (int64, error)
 	PutSession(ctx context.Context, s Session, lives time.Duration) (Session, bool, error) // false when sessions were revoked since its epoch
-	KeepSession(ctx context.Context, id, session int64) (Session, error) // the one that the run keeps: the first that was set
-	SessionOf(ctx context.Context, id int64) (Session, bool, error)      // false when it was revoked
+	KeepSession(ctx context.Context, id, session int64) (Session, error)                   // the one that the run keeps: the first that was set
+	SessionOf(ctx context.Context, id int64) (Session, bool, error)                        // false when it was revoked
 	RevokeSessions(ctx context.Context) (int, error)
 
 	NudgesToday(ctx context.Context) (int, error)

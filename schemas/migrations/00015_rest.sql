@@ -9,3 +9,7 @@ alter table pending_writes drop constraint pending_writes_state_check;
 alter table pending_writes add constraint pending_writes_state_check check (state in ('pending', 'approved', 'rejected', 'failed', 'expired'));
 alter table pending_memories drop constraint pending_memories_state_check;
 alter table pending_memories add constraint pending_memories_state_check check (state in ('pending', 'approved', 'rejected', 'conflict', 'expired'));
+
+-- Running conversations are told of what the workspace chose.
+alter table outbox drop constraint outbox_kind_check;
+alter table outbox add constraint outbox_kind_check check (kind in ('drive', 'embed', 'settings'));
