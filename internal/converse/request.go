@@ -95,7 +95,7 @@ func (j *job) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
 			r.Role, r.Content = llm.RoleUser, transcript.Clip(m.Content, j.spec.Limits.ResultChars)
 		case transcript.User:
 			if m.Turn == j.turn.Number && j.turn.Context != "" {
-				r.Content = j.turn.Context + "\n" + m.Content
+				r.Content = j.turn.Context + m.Content
 			}
 		case transcript.System:
 			r.Role = llm.RoleUser

@@ -56,6 +56,11 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 			return out, err
 		}
 	}
+	if j.run.Kind == run.Turn {
+		if err := s.refresh(ctx, j); err != nil {
+			return out, err
+		}
+	}
 	if err := s.subject(ctx, j, base); err != nil {
 		return out, err
 	}

@@ -60,6 +60,7 @@ type Tx interface {
 	DeleteSkill(ctx context.Context, id, absorbedInto int64, window time.Duration) (undoUntil time.Time, err error)
 	Deleted(ctx context.Context, id int64, name string, window time.Duration) (skill.Head, error)
 	Undelete(ctx context.Context, id int64, status skill.Status) error
+	RevokeSessions(ctx context.Context) (int, error) // what prompts were frozen to is read again
 }
 
 // Store opens transactions.

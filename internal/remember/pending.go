@@ -112,6 +112,9 @@ func (k *Keeper) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, ve
 	if err := tx.WriteMemories(ctx, plan.Steps, w); err != nil {
 		return Decided{}, err
 	}
+	if err := withdraw(ctx, tx, plan); err != nil {
+		return Decided{}, err
+	}
 	out := Decided{Pending: id, State: approved, Written: Written{Action: Applied, Store: p.Store, Usage: memory.Usage(plan.After, budget(chosen, p.Store))}}
 	if len(plan.Steps) == 0 {
 		out.Written.Action = Unchanged

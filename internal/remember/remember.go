@@ -45,6 +45,8 @@ type Tx interface {
 	SoulAt(ctx context.Context, version int) (memory.Soul, error)
 	SoulHistory(ctx context.Context, max int) ([]memory.Soul, error)
 	AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction, w Writer) (int, error)
+
+	RevokeSessions(ctx context.Context) (int, error) // what prompts were frozen to is read again
 }
 
 // Store opens transactions.

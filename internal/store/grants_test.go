@@ -49,7 +49,7 @@ var reviewedGrants = []string{
 	"soul_versions cairn_app: insert, select",
 	"tool_op_log cairn_app: insert, select, update",
 	"turns cairn_app: insert, select, update(context ended_at facts reason reply_seq status tainted)",
-	"workspaces cairn_app: select, update(identity_version settings soul_version time_zone)",
+	"workspaces cairn_app: select, update(identity_version sessions_epoch settings soul_version time_zone)",
 	"workspaces cairn_system: select(external_id id key state time_zone)",
 
 	// Beside delete and select, which cairn_erase has on every table with rows of workspaces.
