@@ -6,7 +6,7 @@ SHELL := /bin/sh
 GO ?= go
 FUZZTIME ?= 1m
 # Tests wait for servers more than they compute: more of them at once than cores.
-PARALLEL ?= 6
+PARALLEL ?= 4
 # The packages that take longest come first, or one would be left to run alone.
 # Programs of tests are linked without notes for debuggers, which is half of it.
 TEST = GOGC=200 $(GO) test -ldflags=-w -parallel $(PARALLEL) $(1) ./internal/host ./starter ./internal/eval/chaos ./internal/eval/soak ./...

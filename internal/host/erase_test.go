@@ -327,7 +327,7 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 	hang(b)
 	e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: conversationNumber(b, "open")}, b.Workspace.Key)
 	b.Model.Release("hang")
-	b.Stop() // when what is under way has ended
+	b.Stop()                                     // when what is under way has ended
 	if e.Workflows < 2 || e.WorkflowsLeft != 0 { // more when the relay brought the turn again meanwhile
 		t.Errorf("%d workflows were stopped and %d are left, want the conversation's and its turn's stopped", e.Workflows, e.WorkflowsLeft)
 	}
