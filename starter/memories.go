@@ -186,9 +186,9 @@ func (c *cli) pendingMemories(ctx context.Context) error {
 			return nil
 		}
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "WRITE\tSTORE\tSINCE\tBY\tWOULD\tWHY IT WAITS")
+		fmt.Fprintln(tw, "WRITE\tSTORE\tSTATE\tSINCE\tBY\tWOULD\tWHY IT WAITS")
 		for _, p := range waiting {
-			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.Store, p.CreatedAt.Local().Format(time.DateTime), p.Origin, short(oneLine(p.Gist)), p.Reason)
+			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.Store, p.State, p.CreatedAt.Local().Format(time.DateTime), p.Origin, short(oneLine(p.Gist)), p.Reason)
 		}
 		return tw.Flush()
 	})

@@ -24,6 +24,9 @@ func (j *job) request(step agent.Step, note string, short bool) llm.Request {
 	if note != "" {
 		r.Messages = append(r.Messages, llm.Message{Role: llm.RoleUser, Content: note})
 	}
+	if j.spec.Origin.Autonomous() { // nobody is there to like one wording better than another
+		r.Temperature = new(0.0)
+	}
 	if step.Toolless {
 		r.ToolChoice = llm.ChooseNone
 	}

@@ -62,6 +62,7 @@ type Tx interface {
 	RevokeSessions(ctx context.Context) (int, error)
 
 	NudgesToday(ctx context.Context) (int, error)
+	InputTokens(ctx context.Context, id int64) (int, error) // that a run's requests have cost
 }
 
 // Store opens transactions.

@@ -82,6 +82,13 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 		step.Toolless, reason = true, agent.Guardrail
 	}
 	said, stored := j.step(step.N)
+	if over, err := s.overInput(ctx, j, step, stored); err != nil {
+		return out, err
+	} else if over { // what it has saved stays
+		out.Final = true
+		out.Ended, err = s.close(ctx, j, base, ending{reason: agent.Exhausted, detail: "input_tokens"})
+		return out, err
+	}
 	if !stored {
 		if said, err = s.respond(ctx, j, step); fault.CodeOf(err) == fault.QuotaExceeded {
 			out.Final, out.OverBudget = true, true

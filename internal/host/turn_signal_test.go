@@ -82,6 +82,7 @@ func TestAChangeOfSettingsReachesRunningConversations(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Yes."})
+	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	names := []string{"c", "d"}
 	for _, name := range names {
 		b.Say(name, 1, "Hello")

@@ -25,6 +25,7 @@ type Pending struct {
 	Tainted    bool               `json:"tainted,omitempty"`
 	Run        int64              `json:"run,omitempty"`
 	Evidence   *memory.Evidence   `json:"evidence,omitempty"`
+	State      string             `json:"state"` // pending; or expired, which nobody can approve any more
 	CreatedAt  time.Time          `json:"created_at"`
 	ExpiresAt  time.Time          `json:"expires_at"`
 }

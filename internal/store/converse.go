@@ -123,6 +123,12 @@ func (q Queries) NudgesToday(ctx context.Context) (int, error) {
 	return int(n), classify("count the nudges", err)
 }
 
+// InputTokens is what the requests of a run have cost, by the endpoint's count.
+func (q Queries) InputTokens(ctx context.Context, id int64) (int, error) {
+	n, err := q.q.RunInputTokens(ctx, dbsqlc.RunInputTokensParams{WorkspaceID: q.ws, RunID: id})
+	return int(n), classify("count the tokens of the run", err)
+}
+
 // LiveSession finds the session of a channel that is in force.
 func (q Queries) LiveSession(ctx context.Context, channel, lang string) (converse.Session, bool, error) {
 	r, err := q.q.SessionLive(ctx, dbsqlc.SessionLiveParams{WorkspaceID: q.ws, Channel: channel, Lang: lang})

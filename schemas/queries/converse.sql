@@ -141,6 +141,9 @@ select status from runs where workspace_id = @workspace_id and id = @id for shar
 -- name: NudgesToday :one
 select count(*) from runs where workspace_id = @workspace_id and kind = 'nudge' and created_at >= date_trunc('day', now());
 
+-- name: RunInputTokens :one
+select coalesce(sum(input_tokens), 0)::bigint from llm_calls where workspace_id = @workspace_id and run_id = @run_id;
+
 -- name: NudgesOf :many
 select id, business_key, status, outcome, reason, result, created_at, ended_at from runs
 where workspace_id = @workspace_id and kind = 'nudge' and conversation_id = @conversation_id order by id desc limit @max_rows;

@@ -47,8 +47,15 @@ returning id;
 -- name: PendingMemoryGet :one
 select * from pending_memories where workspace_id = @workspace_id and id = @id and state = 'pending' and expires_at > now() for update;
 
+-- name: PendingMemoryExpire :execrows
+update pending_memories set state = 'expired', decided_at = now() where workspace_id = @workspace_id and state = 'pending' and expires_at <= now();
+
+-- name: PendingMemoryExpired :one
+select exists (select 1 from pending_memories where workspace_id = @workspace_id and id = @id and (state = 'expired' or state = 'pending' and expires_at <= now()));
+
 -- name: PendingMemoryList :many
-select * from pending_memories where workspace_id = @workspace_id and state = 'pending' and expires_at > now() order by id limit @max_rows;
+select * from pending_memories where workspace_id = @workspace_id and state in ('pending', 'expired') and expires_at > now() - interval '30 days'
+order by state = 'expired', id limit @max_rows;
 
 -- name: PendingMemoryCount :one
 select count(*) from pending_memories where workspace_id = @workspace_id and state = 'pending' and expires_at > now();

@@ -250,6 +250,27 @@ func TestAReviewInChineseSavesUnderALatinName(t *testing.T) {
 	}
 }
 
+func TestAReviewSavesEachFactOfATalk(t *testing.T) {
+	t.Parallel()
+	for _, said := range [][]string{
+		{"I work at night.", "I am allergic to walnuts.", "My sister lives in Kyoto."},
+		{"I am vegetarian.", "We have two children."},
+	} {
+		var talk []prompt.Message
+		for _, text := range said {
+			talk = append(talk, user(text), assistant("Noted."))
+		}
+		calls, _ := review(t, numbering(talk...))
+		var saved []string
+		for _, c := range calls {
+			saved = append(saved, fmt.Sprint(c.arguments["content"]))
+		}
+		if !slices.Equal(saved, said) {
+			t.Errorf("of %q it saved %q", said, saved)
+		}
+	}
+}
+
 func TestAReviewSavesAFewFactsAndNotWhatPasses(t *testing.T) {
 	t.Parallel()
 	var talk strings.Builder

@@ -514,6 +514,22 @@ func (q *Queries) RunHold(ctx context.Context, arg RunHoldParams) (string, error
 	return status, err
 }
 
+const RunInputTokens = `-- name: RunInputTokens :one
+select coalesce(sum(input_tokens), 0)::bigint from llm_calls where workspace_id = $1 and run_id = $2
+`
+
+type RunInputTokensParams struct {
+	WorkspaceID int64
+	RunID       int64
+}
+
+func (q *Queries) RunInputTokens(ctx context.Context, arg RunInputTokensParams) (int64, error) {
+	row := q.db.QueryRow(ctx, RunInputTokens, arg.WorkspaceID, arg.RunID)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const RunInsertKind = `-- name: RunInsertKind :one
 insert into runs (workspace_id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
 values ($1, $2, $3, 1, $4, $5, $6, $7)

@@ -398,6 +398,34 @@ func (q *Queries) PendingMemoryDecide(ctx context.Context, arg PendingMemoryDeci
 	return result.RowsAffected(), nil
 }
 
+const PendingMemoryExpire = `-- name: PendingMemoryExpire :execrows
+update pending_memories set state = 'expired', decided_at = now() where workspace_id = $1 and state = 'pending' and expires_at <= now()
+`
+
+func (q *Queries) PendingMemoryExpire(ctx context.Context, workspaceID int64) (int64, error) {
+	result, err := q.db.Exec(ctx, PendingMemoryExpire, workspaceID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const PendingMemoryExpired = `-- name: PendingMemoryExpired :one
+select exists (select 1 from pending_memories where workspace_id = $1 and id = $2 and (state = 'expired' or state = 'pending' and expires_at <= now()))
+`
+
+type PendingMemoryExpiredParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+func (q *Queries) PendingMemoryExpired(ctx context.Context, arg PendingMemoryExpiredParams) (bool, error) {
+	row := q.db.QueryRow(ctx, PendingMemoryExpired, arg.WorkspaceID, arg.ID)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const PendingMemoryGet = `-- name: PendingMemoryGet :one
 select workspace_id, id, type, operations, base, adds, gist, risk, reason, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, state, created_at, expires_at, decided_at from pending_memories where workspace_id = $1 and id = $2 and state = 'pending' and expires_at > now() for update
 `
@@ -483,7 +511,8 @@ func (q *Queries) PendingMemoryInsert(ctx context.Context, arg PendingMemoryInse
 }
 
 const PendingMemoryList = `-- name: PendingMemoryList :many
-select workspace_id, id, type, operations, base, adds, gist, risk, reason, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, state, created_at, expires_at, decided_at from pending_memories where workspace_id = $1 and state = 'pending' and expires_at > now() order by id limit $2
+select workspace_id, id, type, operations, base, adds, gist, risk, reason, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, state, created_at, expires_at, decided_at from pending_memories where workspace_id = $1 and state in ('pending', 'expired') and expires_at > now() - interval '30 days'
+order by state = 'expired', id limit $2
 `
 
 type PendingMemoryListParams struct {
