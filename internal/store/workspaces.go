@@ -41,6 +41,19 @@ func (s *Store) Workspace(ctx context.Context, name string, make bool) (Workspac
 	return w, nil
 }
 
+// WorkspaceByKey finds a workspace by the key that stands for it in workflows.
+func (s *Store) WorkspaceByKey(ctx context.Context, key string) (w Workspace, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		row, err := q.WorkspaceByKey(ctx, key)
+		if isNoRows(err) {
+			return fault.New(fault.NotFound, "there is no such workspace", "")
+		}
+		w = Workspace{ID: row.ID, Name: row.ExternalID, Key: key}
+		return classify("find the workspace", err)
+	})
+	return w, err
+}
+
 // forget drops what is remembered of a workspace that is erased: after that its
 // name means a fresh one.
 func (s *Store) forget(id int64) {

@@ -18,3 +18,7 @@ select cairn.open_space(@model::text, @dims::int)::smallint;
 
 -- name: WorkspaceKey :one
 select external_id, key from workspaces where id = @workspace_id;
+
+-- name: WorkspaceByKey :one
+-- System role.
+select id, external_id from workspaces where key = @key and state = 'active';

@@ -53,6 +53,23 @@ func (q *Queries) SpaceOpen(ctx context.Context, arg SpaceOpenParams) (int16, er
 	return column_1, err
 }
 
+const WorkspaceByKey = `-- name: WorkspaceByKey :one
+select id, external_id from workspaces where key = $1 and state = 'active'
+`
+
+type WorkspaceByKeyRow struct {
+	ID         int64
+	ExternalID string
+}
+
+// System role.
+func (q *Queries) WorkspaceByKey(ctx context.Context, key string) (WorkspaceByKeyRow, error) {
+	row := q.db.QueryRow(ctx, WorkspaceByKey, key)
+	var i WorkspaceByKeyRow
+	err := row.Scan(&i.ID, &i.ExternalID)
+	return i, err
+}
+
 const WorkspaceEnter = `-- name: WorkspaceEnter :exec
 select cairn.enter($1::bigint)
 `
