@@ -47,20 +47,25 @@ func (d Driver) send(ctx context.Context, workspaceKey string, r run.Run, suffix
 }
 
 func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec converse.Spec, suffix string, out *flow.TurnResult) error {
+	handle, err := d.offer(ctx, workspaceKey, r, spec, suffix, client.WorkflowUpdateStageCompleted)
+	if err != nil {
+		return sending(ctx, err)
+	}
+	return sending(ctx, handle.Get(ctx, out))
+}
+
+// offer gives a turn to its conversation and waits until the update is at a stage.
+func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec converse.Spec, suffix string, stage client.WorkflowUpdateStage) (client.WorkflowUpdateHandle, error) {
 	id := flow.ConversationID(workspaceKey, r.Conversation)
 	o := options(workspaceKey, spec.Channel, "conversation", id, r.Conversation, fmt.Sprintf("conversation %d · %s", r.Conversation, spec.Channel))
 	o.StaticDetails = "Turns are children, reviews too. Texts are in Postgres, not here."
 	o.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	start := d.Client.NewWithStartWorkflowOperation(o, flow.Conversation, flow.ConversationInput{
 		Workspace: r.Workspace, WorkspaceKey: workspaceKey, Conversation: r.Conversation, Channel: spec.Channel, Limits: d.Limits})
-	handle, err := d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start, UpdateOptions: client.UpdateWorkflowOptions{
-		UpdateID: spec.MessageID + suffix, UpdateName: flow.UpdateTurn, WaitForStage: client.WorkflowUpdateStageCompleted,
+	return d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start, UpdateOptions: client.UpdateWorkflowOptions{
+		UpdateID: spec.MessageID + suffix, UpdateName: flow.UpdateTurn, WaitForStage: stage,
 		Args: []any{flow.TurnRef{Number: spec.Number, MessageID: spec.MessageID, Mode: spec.Mode, Run: r.Ref.Run, Attempt: r.Attempt, WorkflowID: r.WorkflowID,
 			Budget: spec.Budget, Pace: spec.Pace(), Settings: spec.Settings, Idle: spec.Idle}}}})
-	if err != nil {
-		return sending(ctx, err)
-	}
-	return sending(ctx, handle.Get(ctx, out))
 }
 
 // sending tells an answer of the conversation's from trouble on the way to it.

@@ -21,7 +21,7 @@ var direct = regexp.MustCompile(`^\((workspace_id|id) = \(NULLIF\(current_settin
 
 // reviewedPolicies are all others: table.policy to roles for command using check.
 var reviewedPolicies = []string{
-	"api_keys.api_keys_definer {cairn_owner} r true -",           // resolve_key: who has a key's hash has the key
+	"api_keys.api_keys_definer {cairn_owner} r true -", // resolve_key: who has a key's hash has the key
 	"conversation_marks.conversation_marks_system {cairn_system} r (kind = 'reflection'::text) -",
 	"conversations.conversations_system {cairn_system} r true -", // the sweep: ids, sequence numbers and times
 	"embedding_spaces.embedding_spaces_all {public} * true true", // which models there are is no secret
@@ -40,7 +40,7 @@ var reviewedPolicies = []string{
 	"scheduled_tasks.scheduled_tasks_system_see {cairn_system} r true -",
 	"skills.skills_system {cairn_system} r (managed AND (deleted_at IS NULL)) -", // which workspaces have something to curate
 	"sweep_pages.sweep_pages_system {cairn_system} * true -",                     // numbers of a page, of no workspace
-	"workspaces.workspaces_definer {cairn_owner} * true true", // open_workspace: a name is all that is known
+	"workspaces.workspaces_definer {cairn_owner} * true true",                    // open_workspace: a name is all that is known
 	"workspaces.workspaces_system {cairn_system} r true -",
 }
 
