@@ -44,7 +44,7 @@ var reviewedGrants = []string{
 	"runs cairn_app: insert, select, update",
 	"runs cairn_system: select(kind opened_at status)",
 	"scheduled_tasks cairn_app: delete, insert, select, update(claim due_at due_date due_key lease_until paused_at slot_at slot_date slot_key slot_outcome slot_reason updated_at)",
-	"scheduled_tasks cairn_system: select(catch_up claim cron due_at due_date due_key id kind lease_until look_at paused_at slot_at slot_date slot_key slot_outcome time_zone workspace_id), update(claim due_at due_date due_key lease_until slot_at slot_date slot_key slot_outcome slot_reason updated_at)",
+	"scheduled_tasks cairn_system: select(catch_up claim cron due_at due_date due_key id kind lease_until look_at paused_at slot_at slot_date slot_key slot_outcome slot_reason time_zone workspace_id), update(claim due_at due_date due_key lease_until slot_at slot_date slot_key slot_outcome slot_reason updated_at)",
 	"search_docs cairn_app: delete, insert, select, update",
 	"skill_files cairn_app: delete, insert, select",
 	"skill_sources cairn_app: delete, insert, select",

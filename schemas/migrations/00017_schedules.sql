@@ -105,7 +105,7 @@ create policy sweep_pages_system on sweep_pages to cairn_system using (true);
 grant select, insert, update (looked, taken, empty, skipped, more), delete on sweep_pages to cairn_system;
 create policy scheduled_tasks_system_see on scheduled_tasks for select to cairn_system using (true);
 create policy scheduled_tasks_system_advance on scheduled_tasks for update to cairn_system using (true);
-grant select (workspace_id, id, kind, cron, time_zone, catch_up, paused_at, due_at, due_date, due_key, slot_at, slot_date, slot_key, slot_outcome, claim, lease_until, look_at),
+grant select (workspace_id, id, kind, cron, time_zone, catch_up, paused_at, due_at, due_date, due_key, slot_at, slot_date, slot_key, slot_outcome, slot_reason, claim, lease_until, look_at),
   update (due_at, due_date, due_key, slot_at, slot_date, slot_key, slot_outcome, slot_reason, claim, lease_until, updated_at) on scheduled_tasks to cairn_system;
 create policy reflection_runs_system_see on reflection_runs for select to cairn_system using (true);
 create policy reflection_runs_system_empty on reflection_runs for insert to cairn_system with check (status = 'empty');
