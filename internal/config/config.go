@@ -121,7 +121,7 @@ type Config struct {
 	DatabaseStep  time.Duration `env:"CAIRN_DATABASE_STEP" envDefault:"15s"` // one database activity; a crash in it is noticed after that
 	StopTimeout   time.Duration `env:"CAIRN_STOP_TIMEOUT" envDefault:"20s"`
 	SweepEvery    time.Duration `env:"CAIRN_SWEEP_EVERY" envDefault:"1m"` // how often what is due is looked for; 0 means never
-	LogLevel      string        `env:"CAIRN_LOG" envDefault:"warn"` // debug info warn error
+	LogLevel      string        `env:"CAIRN_LOG" envDefault:"warn"`       // debug info warn error
 }
 
 // Load reads the settings. Overrides are flags, by the names of the environment.

@@ -45,8 +45,8 @@ type Skill struct {
 	BodySHA     string
 }
 
-// Change is what is done to one skill, and why.
-type Change struct {
+// SkillChange is what is done to one skill, and why.
+type SkillChange struct {
 	Skill  int64        `json:"skill"`
 	Name   string       `json:"name"`
 	Action Action       `json:"action" enum:"stale,archive,restore"`
@@ -56,11 +56,11 @@ type Change struct {
 
 // Report is what came of a curation, or would.
 type Report struct {
-	DryRun  bool     `json:"dry_run"`
-	Looked  int      `json:"looked" doc:"Skills that the rules are about"`
-	Kept    int      `json:"kept" doc:"Of a person, pinned, or named by a scheduled prompt: left alone"`
-	Changes []Change `json:"changes"`
-	Similar []Pair   `json:"similar" doc:"Skills that say nearly the same: nothing is done to them"`
+	DryRun  bool          `json:"dry_run"`
+	Looked  int           `json:"looked" doc:"Skills that the rules are about"`
+	Kept    int           `json:"kept" doc:"Of a person, pinned, or named by a scheduled prompt: left alone"`
+	Changes []SkillChange `json:"changes"`
+	Similar []SimilarPair `json:"similar" doc:"Skills that say nearly the same: nothing is done to them"`
 }
 
 // Count counts the changes of a kind.
@@ -103,7 +103,7 @@ func (s *Service) Curate(ctx context.Context, ws int64, dryRun bool) (out Report
 		if skills, err = tx.CuratedSkills(ctx); err != nil {
 			return err
 		}
-		out = Report{DryRun: dryRun, Changes: []Change{}}
+		out = Report{DryRun: dryRun, Changes: []SkillChange{}}
 		for _, k := range skills {
 			if !k.Managed || k.Pinned || k.Scheduled {
 				out.Kept++
@@ -135,10 +135,10 @@ func (s *Service) Curate(ctx context.Context, ws int64, dryRun bool) (out Report
 const mercy = 7 * 24 * time.Hour
 
 // Decide applies the rules to one skill.
-func Decide(k Skill, c settings.Curation) (out Change, due bool) {
+func Decide(k Skill, c settings.Curation) (out SkillChange, due bool) {
 	const day = 24 * time.Hour
 	stale, archive := time.Duration(c.StaleDays)*day, time.Duration(c.ArchiveDays)*day
-	out = Change{Skill: k.ID, Name: k.Name, Was: k.Status}
+	out = SkillChange{Skill: k.ID, Name: k.Name, Was: k.Status}
 	days := func(d time.Duration) int { return int(d / day) }
 	switch {
 	case k.Trials >= c.MinTrials && k.Eta < c.Floor && k.Unchanged >= mercy:

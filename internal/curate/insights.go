@@ -8,15 +8,15 @@ import (
 
 // Insights tell what was used, what was not, and what it cost.
 type Insights struct {
-	Days   int     `json:"days"`
-	Skills []Usage `json:"skills" doc:"The most used first"`
-	Runs   []Spent `json:"runs" doc:"By kind of run, the most expensive first"`
-	Saves  []Saved `json:"saves" doc:"Versions of skills by day and writer, the latest day first"`
+	Days   int          `json:"days"`
+	Skills []SkillUsage `json:"skills" doc:"The most used first"`
+	Runs   []KindSpent  `json:"runs" doc:"By kind of run, the most expensive first"`
+	Saves  []DaySaved   `json:"saves" doc:"Versions of skills by day and writer, the latest day first"`
 }
 
-// Usage is one skill's. What it cost is what the runs cost that wrote its
+// SkillUsage is one skill's. What it cost is what the runs cost that wrote its
 // versions; a run that wrote several skills is shared by them.
-type Usage struct {
+type SkillUsage struct {
 	Name        string       `json:"name"`
 	Status      skill.Status `json:"status"`
 	Origin      string       `json:"origin"`
@@ -34,8 +34,8 @@ type Usage struct {
 	Micros      int64        `json:"cost_micros" doc:"Micro-dollars, of calls with a known price"`
 }
 
-// Spent is what the runs of one kind came to.
-type Spent struct {
+// KindSpent is what the runs of one kind came to.
+type KindSpent struct {
 	Kind     string `json:"kind"`
 	Runs     int    `json:"runs"`
 	Calls    int    `json:"calls" doc:"Model calls"`
@@ -44,8 +44,8 @@ type Spent struct {
 	Unpriced int    `json:"unpriced_calls" doc:"Calls of models without a known price"`
 }
 
-// Saved is how many versions of skills somebody wrote on a day.
-type Saved struct {
+// DaySaved is how many versions of skills somebody wrote on a day.
+type DaySaved struct {
 	Day      string `json:"day" doc:"Local date"`
 	Origin   string `json:"origin"`
 	Versions int    `json:"versions"`
@@ -53,7 +53,7 @@ type Saved struct {
 }
 
 // Used are the skills that were used within the days asked about, the most used first.
-func (i Insights) Used() (out []Usage) {
+func (i Insights) Used() (out []SkillUsage) {
 	for _, u := range i.Skills {
 		if u.Uses > 0 {
 			out = append(out, u)
@@ -63,7 +63,7 @@ func (i Insights) Used() (out []Usage) {
 }
 
 // NeverUsed are the skills in force that were not used since they were made.
-func (i Insights) NeverUsed() (out []Usage) {
+func (i Insights) NeverUsed() (out []SkillUsage) {
 	for _, u := range i.Skills {
 		if u.Ever == 0 && (u.Status == skill.Active || u.Status == skill.Stale) {
 			out = append(out, u)

@@ -8,8 +8,8 @@ import (
 	"cairn/internal/skill"
 )
 
-// Pair is two skills that say nearly the same.
-type Pair struct {
+// SimilarPair is two skills that say nearly the same.
+type SimilarPair struct {
 	One        string  `json:"one"`
 	Other      string  `json:"other"`
 	Similarity float64 `json:"similarity" doc:"Share of the words of their names, or cosine of their descriptions; 1 for equal bodies"`
@@ -28,8 +28,8 @@ const (
 
 // similar compares every two skills: a workspace has a few hundred. Without the
 // embedder, bodies and names decide.
-func (s *Service) similar(ctx context.Context, skills []Skill) []Pair {
-	out := []Pair{}
+func (s *Service) similar(ctx context.Context, skills []Skill) []SimilarPair {
+	out := []SimilarPair{} // an empty list, also in JSON
 	texts := make([]string, len(skills))
 	for i, k := range skills {
 		texts[i] = k.Description
@@ -46,23 +46,25 @@ func (s *Service) similar(ctx context.Context, skills []Skill) []Pair {
 				out = append(out, p)
 			} else if vectors != nil {
 				if c := cosine(vectors[i], vectors[j]); c >= nearCosine {
-					out = append(out, Pair{skills[j].Name, a.Name, c, "meaning"})
+					out = append(out, SimilarPair{skills[j].Name, a.Name, c, "meaning"})
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Pair) int { return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(a.One, b.One)) })
+	slices.SortStableFunc(out, func(a, b SimilarPair) int {
+		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(a.One, b.One))
+	})
 	return out[:min(len(out), mostPairs)]
 }
 
-func compare(a, b Skill) (Pair, bool) {
+func compare(a, b Skill) (SimilarPair, bool) {
 	if a.BodySHA != "" && a.BodySHA == b.BodySHA {
-		return Pair{a.Name, b.Name, 1, "body"}, true
+		return SimilarPair{a.Name, b.Name, 1, "body"}, true
 	}
 	if s := skill.NameSimilarity(a.Name, b.Name); s >= skill.MinNameSimilarity {
-		return Pair{a.Name, b.Name, s, "name"}, true
+		return SimilarPair{a.Name, b.Name, s, "name"}, true
 	}
-	return Pair{}, false
+	return SimilarPair{}, false
 }
 
 func cosine(a, b []float32) (sum float64) {

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"cairn/internal/converse"
+	"cairn/internal/curate"
 	"cairn/internal/fault"
 	"cairn/internal/flow"
 	"cairn/internal/schedule"
@@ -144,4 +145,14 @@ func (h *Host) sweepOptions() client.ScheduleOptions {
 			TypedSearchAttributes: temporal.NewSearchAttributes(temporal.NewSearchAttributeKeyKeyword(flow.AttributeKind).ValueSet("sweep"))},
 		Overlap: enums.SCHEDULE_OVERLAP_POLICY_SKIP, CatchupWindow: sweepCatchUp,
 	}
+}
+
+// Insights tells what a workspace used and spent within some days up to now.
+func (h *Host) Insights(ctx context.Context, ws int64, days int) (out curate.Insights, err error) {
+	err = h.Store.WithWorkspace(ctx, ws, func(q store.Queries) (err error) {
+		out, err = q.Insights(ctx, time.Duration(days)*24*time.Hour)
+		return err
+	})
+	out.Days = days
+	return out, err
 }

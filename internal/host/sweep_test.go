@@ -154,7 +154,10 @@ func TestAThousandDueAtOnceAreSweptOnce(t *testing.T) {
 // same claim gives the same page, and what was started is started once.
 func TestACrashBetweenAnyTwoLinesLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]crashing{
+	for name, c := range map[string]struct {
+		at    int
+		after bool
+	}{
 		"claimed, nothing started":     {at: 1},
 		"some started":                 {at: 3},
 		"started, and not settled":     {at: 1, after: true},

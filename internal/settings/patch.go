@@ -17,7 +17,9 @@ type Document struct {
 }
 
 // DocumentOf is s as it is shown.
-func DocumentOf(s Settings) Document { return Document{Settings: s, TimeZone: s.TimeZone, ReflectionCron: s.ReflectionCron} }
+func DocumentOf(s Settings) Document {
+	return Document{Settings: s, TimeZone: s.TimeZone, ReflectionCron: s.ReflectionCron}
+}
 
 // Patch changes the members that patch names (RFC 7396): null gives a member
 // its default back, what is not named stays. A member that does not exist, or

@@ -37,12 +37,13 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // Insights tells what was used, what was not, and what it cost, within a span up
 // to now.
 func (q Queries) Insights(ctx context.Context, span time.Duration) (out curate.Insights, err error) {
+	out = curate.Insights{Skills: []curate.SkillUsage{}, Runs: []curate.KindSpent{}, Saves: []curate.DaySaved{}}
 	skills, err := q.q.SkillInsights(ctx, dbsqlc.SkillInsightsParams{WorkspaceID: q.ws, Span: span})
 	if err != nil {
 		return out, classify("count the uses of skills", err)
 	}
 	for _, r := range skills {
-		out.Skills = append(out.Skills, curate.Usage{Name: r.Name, Status: skill.Status(r.Status), Origin: r.Origin, Managed: r.Managed, Pinned: r.Pinned, Version: int(r.HeadVersion), Uses: int(r.Uses),
+		out.Skills = append(out.Skills, curate.SkillUsage{Name: r.Name, Status: skill.Status(r.Status), Origin: r.Origin, Managed: r.Managed, Pinned: r.Pinned, Version: int(r.HeadVersion), Uses: int(r.Uses),
 			Passes: int(r.Passes), Fails: int(r.Fails), Ever: r.UsesEver, Reliability: float64(r.Eta), LastUsed: r.LastUsedAt, Created: r.CreatedAt, Tokens: r.Tokens, Micros: r.Micros})
 	}
 	runs, err := q.q.RunInsights(ctx, dbsqlc.RunInsightsParams{WorkspaceID: q.ws, Span: span})
@@ -50,11 +51,11 @@ func (q Queries) Insights(ctx context.Context, span time.Duration) (out curate.I
 		return out, classify("count the costs of runs", err)
 	}
 	for _, r := range runs {
-		out.Runs = append(out.Runs, curate.Spent{Kind: r.Kind, Runs: int(r.Runs), Calls: int(r.Calls), Tokens: r.Tokens, Micros: r.Micros, Unpriced: int(r.Unpriced)})
+		out.Runs = append(out.Runs, curate.KindSpent{Kind: r.Kind, Runs: int(r.Runs), Calls: int(r.Calls), Tokens: r.Tokens, Micros: r.Micros, Unpriced: int(r.Unpriced)})
 	}
 	days, err := q.q.SavesPerDay(ctx, dbsqlc.SavesPerDayParams{WorkspaceID: q.ws, Span: span})
 	for _, r := range days {
-		out.Saves = append(out.Saves, curate.Saved{Day: r.Day, Origin: r.Origin, Versions: int(r.Versions), Made: int(r.Made)})
+		out.Saves = append(out.Saves, curate.DaySaved{Day: r.Day, Origin: r.Origin, Versions: int(r.Versions), Made: int(r.Made)})
 	}
 	return out, classify("count the saves by day", err)
 }
