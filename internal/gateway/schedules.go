@@ -45,7 +45,8 @@ type FiringList struct {
 	Firings []Firing `json:"firings"`
 }
 
-type namedSchedule struct {
+// NamedSchedule is a task in a path.
+type NamedSchedule struct {
 	ID string `path:"id" maxLength:"64" doc:"The task's name"`
 }
 
@@ -83,27 +84,27 @@ func (g *Gateway) addSchedule(ctx context.Context, in *struct{ Body NewSchedule 
 	return &bodyOf[ScheduledTask]{ScheduledTask(t)}, err
 }
 
-func (g *Gateway) showSchedule(ctx context.Context, in *namedSchedule) (*bodyOf[ScheduledTask], error) {
+func (g *Gateway) showSchedule(ctx context.Context, in *NamedSchedule) (*bodyOf[ScheduledTask], error) {
 	t, err := g.Schedules.Get(ctx, workspace(ctx), in.ID)
 	return &bodyOf[ScheduledTask]{ScheduledTask(t)}, err
 }
 
-func (g *Gateway) removeSchedule(ctx context.Context, in *namedSchedule) (*struct{}, error) {
+func (g *Gateway) removeSchedule(ctx context.Context, in *NamedSchedule) (*struct{}, error) {
 	return nil, g.Schedules.Remove(ctx, workspace(ctx), in.ID)
 }
 
-func (g *Gateway) pauseSchedule(ctx context.Context, in *namedSchedule) (*bodyOf[ScheduledTask], error) {
+func (g *Gateway) pauseSchedule(ctx context.Context, in *NamedSchedule) (*bodyOf[ScheduledTask], error) {
 	t, err := g.Schedules.Pause(ctx, workspace(ctx), in.ID)
 	return &bodyOf[ScheduledTask]{ScheduledTask(t)}, err
 }
 
-func (g *Gateway) resumeSchedule(ctx context.Context, in *namedSchedule) (*bodyOf[ScheduledTask], error) {
+func (g *Gateway) resumeSchedule(ctx context.Context, in *NamedSchedule) (*bodyOf[ScheduledTask], error) {
 	t, err := g.Schedules.Resume(ctx, workspace(ctx), in.ID)
 	return &bodyOf[ScheduledTask]{ScheduledTask(t)}, err
 }
 
 func (g *Gateway) triggerSchedule(ctx context.Context, in *struct {
-	namedSchedule
+	NamedSchedule
 	OnceKey
 }) (*bodyOf[Firing], error) {
 	from := asking(ctx)
@@ -112,7 +113,7 @@ func (g *Gateway) triggerSchedule(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) backfillSchedule(ctx context.Context, in *struct {
-	namedSchedule
+	NamedSchedule
 	Body Backfill
 }) (*bodyOf[FiringList], error) {
 	from, err := cadence.ParseDate(in.Body.From)
