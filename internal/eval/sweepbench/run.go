@@ -28,6 +28,12 @@ const (
 	disturbedDate = "2026-03-01"
 )
 
+// warmPages are swept before anything is measured.
+const warmPages = 4
+
+// rows of a page, as many as the sweep's own, or fewer so that there are ten pages.
+func (l *lab) rows() int { return min(4000, max(l.options.Workspaces/10, 1)) }
+
 // abreast are the bare starts at once: as many as the sweep's.
 const abreast = 16
 
@@ -51,7 +57,7 @@ func run(ctx context.Context, o Options, at servers) (out Result, err error) {
 		return out, err
 	}
 	fmt.Fprintln(o.Log, "sweeping once to warm up")
-	if _, err := l.sweep(ctx, warmDate, max(1, o.Workspaces/20), nil); err != nil {
+	if _, err := l.sweep(ctx, warmDate, min(warmPages*l.rows(), o.Workspaces), nil); err != nil { // the worker's heap is then as it will be
 		return out, err
 	}
 	if err := l.measure(ctx, &out); err != nil {
@@ -144,7 +150,7 @@ from workspaces w where w.id = t.workspace_id and w.key like 'wbench%' and split
 	}
 	began := time.Now()
 	w, err := l.host.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "sweep-" + date, TaskQueue: flow.QueueMain, WorkflowTaskTimeout: flow.TaskTimeout}, flow.Sweep,
-		flow.SweepInput{Pages: 5, Rows: min(4000, max(workspaces/10, 1)), Pace: flow.Pace{Heartbeat: 2 * time.Second}})
+		flow.SweepInput{Pages: 5, Rows: l.rows(), Pace: flow.Pace{Heartbeat: 2 * time.Second}})
 	if err != nil {
 		return 0, fmt.Errorf("start the sweep: %w", err)
 	}
