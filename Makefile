@@ -71,6 +71,10 @@ bench-search: ## Measure skill search against the bare SQL, and hybrid retrieval
 	$(GO) run ./internal/eval/cmd/bench-find
 	$(GO) run ./internal/eval/cmd/bench-find -dims 1536 -sizes 1x1000,1x10000
 
+.PHONY: bench-sweep
+bench-sweep: ## Sweep 100,000 workspaces that are due at once, beside bare starts, while the worker is killed
+	$(GO) run ./internal/eval/cmd/bench-sweep
+
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a minute
 	@for at in llm:FuzzExtractJSON skill:FuzzParseDocument skill:FuzzDecodeDraft skill:FuzzUnpack skill:FuzzUnpackMembers skill:FuzzCheckFile skill:FuzzCanonical skill:FuzzPatch skill:FuzzNormalizeContent transcript:FuzzDecodeTasks transcript:FuzzParse guard:FuzzRedact guard:FuzzScan transcript/fence:FuzzClosing prompt:FuzzUserRoundTrip search/lexical:FuzzTerms cadence:FuzzParse; do \

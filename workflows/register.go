@@ -17,5 +17,7 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Erase, workflow.RegisterOptions{Name: flow.Erase})
 	w.RegisterWorkflowWithOptions(Summarize, workflow.RegisterOptions{Name: flow.Summarize})
 	w.RegisterWorkflowWithOptions(Specialist, workflow.RegisterOptions{Name: flow.Specialist})
+	w.RegisterWorkflowWithOptions(Sweep, workflow.RegisterOptions{Name: flow.Sweep})
+	w.RegisterWorkflowWithOptions(Curate, workflow.RegisterOptions{Name: flow.Curate})
 	w.RegisterWorkflowWithOptions(Retrieve, workflow.RegisterOptions{Name: flow.Retrieve})
 }

@@ -3,6 +3,8 @@ package cadence
 import (
 	"fmt"
 	"time"
+
+	"cairn/internal/fault"
 )
 
 // Date is a day of the calendar, in no zone.
@@ -29,3 +31,12 @@ func (d Date) AddDays(n int) Date { return DateOf(d.wall().AddDate(0, 0, n)) }
 func (d Date) Start(zone *time.Location) time.Time { return clock{zone}.reaches(d.wall()) }
 
 func (d Date) wall() time.Time { return time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, time.UTC) }
+
+// ParseDate reads 2006-01-02.
+func ParseDate(text string) (Date, error) {
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return Date{}, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no date", text), "write a date as 2026-03-01")
+	}
+	return DateOf(day), nil
+}

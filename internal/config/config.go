@@ -120,7 +120,8 @@ type Config struct {
 	LLMSlots      int           `env:"CAIRN_LLM_SLOTS" envDefault:"200"`     // model activities at once in one worker
 	DatabaseStep  time.Duration `env:"CAIRN_DATABASE_STEP" envDefault:"15s"` // one database activity; a crash in it is noticed after that
 	StopTimeout   time.Duration `env:"CAIRN_STOP_TIMEOUT" envDefault:"20s"`
-	LogLevel      string        `env:"CAIRN_LOG" envDefault:"warn"` // debug info warn error
+	SweepEvery    time.Duration `env:"CAIRN_SWEEP_EVERY" envDefault:"1m"` // how often what is due is looked for; 0 means never
+	LogLevel      string        `env:"CAIRN_LOG" envDefault:"warn"`       // debug info warn error
 }
 
 // Load reads the settings. Overrides are flags, by the names of the environment.
@@ -229,6 +230,7 @@ func (c Config) validate() error {
 		between("CAIRN_TOOL_RESULT_CHARS", float64(c.ToolResultChars), 100, 1e6),
 		between("CAIRN_REPLY_TOKENS", float64(c.ReplyTokens), 16, 1e6),
 		between("CAIRN_TOOL_TIMEOUT in seconds", c.ToolTimeout.Seconds(), 0.1, 600),
+		between("CAIRN_SWEEP_EVERY in seconds", c.SweepEvery.Seconds(), 0, 3600),
 		between("CAIRN_HEARTBEAT in seconds", c.Heartbeat.Seconds(), 1, 600),
 	} {
 		if err != nil {

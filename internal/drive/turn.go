@@ -47,16 +47,21 @@ func (d Driver) send(ctx context.Context, workspaceKey string, r run.Run, suffix
 }
 
 func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec converse.Spec, suffix string, out *flow.TurnResult) error {
-	o, in := d.conversation(workspaceKey, r, spec.Channel)
-	start := d.Client.NewWithStartWorkflowOperation(o, flow.Conversation, in)
-	handle, err := d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start, UpdateOptions: client.UpdateWorkflowOptions{
-		UpdateID: spec.MessageID + suffix, UpdateName: flow.UpdateTurn, WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{flow.TurnRef{Number: spec.Number, MessageID: spec.MessageID, Mode: spec.Mode, Run: r.Ref.Run, Attempt: r.Attempt, WorkflowID: r.WorkflowID,
-			Budget: spec.Budget, Pace: spec.Pace(), Settings: spec.Settings, Idle: spec.Idle}}}})
+	handle, err := d.offer(ctx, workspaceKey, r, spec, suffix, client.WorkflowUpdateStageCompleted)
 	if err != nil {
 		return sending(ctx, err)
 	}
 	return sending(ctx, handle.Get(ctx, out))
+}
+
+// offer gives a turn to its conversation and waits until the update is at a stage.
+func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec converse.Spec, suffix string, stage client.WorkflowUpdateStage) (client.WorkflowUpdateHandle, error) {
+	o, in := d.conversation(workspaceKey, r, spec.Channel)
+	start := d.Client.NewWithStartWorkflowOperation(o, flow.Conversation, in)
+	return d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start, UpdateOptions: client.UpdateWorkflowOptions{
+		UpdateID: spec.MessageID + suffix, UpdateName: flow.UpdateTurn, WaitForStage: stage,
+		Args: []any{flow.TurnRef{Number: spec.Number, MessageID: spec.MessageID, Mode: spec.Mode, Run: r.Ref.Run, Attempt: r.Attempt, WorkflowID: r.WorkflowID,
+			Budget: spec.Budget, Pace: spec.Pace(), Settings: spec.Settings, Idle: spec.Idle}}}})
 }
 
 // sending tells an answer of the conversation's from trouble on the way to it.

@@ -17,7 +17,7 @@ import (
 )
 
 // bodies are what routes that want a body are sent.
-var bodies = map[string]any{"rollback": map[string]any{"to": 1}, "pin": map[string]any{"pinned": true}, "uses": map[string]any{"use_id": "u"}, "{id}": map[string]any{"content": "c"}}
+var bodies = map[string]any{"rollback": map[string]any{"to": 1}, "pin": map[string]any{"pinned": true}, "uses": map[string]any{"use_id": "u"}, "backfill": map[string]any{"from": "2026-11-01", "until": "2026-11-02"}, "{id}": map[string]any{"content": "c"}}
 
 // Every route that names a thing, asked with another workspace's key and every
 // right, answers as if the thing were not there; lists are empty.

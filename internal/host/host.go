@@ -18,6 +18,7 @@ import (
 	"cairn/internal/blob"
 	"cairn/internal/config"
 	"cairn/internal/converse"
+	"cairn/internal/curate"
 	"cairn/internal/distill"
 	"cairn/internal/drive"
 	"cairn/internal/embed"
@@ -30,6 +31,7 @@ import (
 	"cairn/internal/progressive"
 	"cairn/internal/relay"
 	"cairn/internal/remember"
+	"cairn/internal/schedule"
 	"cairn/internal/search"
 	"cairn/internal/skill"
 	"cairn/internal/store"
@@ -54,6 +56,9 @@ type Host struct {
 	Erase       *erase.Service
 	Relay       *relay.Relay
 	Driver      drive.Driver
+	Schedules   *schedule.Service
+	Sweeper     *schedule.Sweeper
+	Curator     *curate.Service
 	Embedder    embed.Embedder
 	Space       int16
 }
@@ -118,6 +123,9 @@ func (h *Host) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	h.Schedules = &schedule.Service{Store: h.Store.Schedules(), Starter: starter{h}}
+	h.Sweeper = &schedule.Sweeper{Claims: h.Store.Claims(), Starter: starter{h}, Log: h.Log}
+	h.Curator = &curate.Service{Store: h.Store.Curation(), Embedder: h.Embedder}
 	h.Erase = &erase.Service{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver, ObjectsOf: distill.PackageObjects, Empty: h.emptyPackages}
 	h.Relay = &relay.Relay{Store: h.Store, Driver: h.Driver, Embedder: h.Embedder, Space: h.Space, Remove: h.removePackage,
 		Every: relayEvery, Grace: c.PackageGrace, Log: h.Log}

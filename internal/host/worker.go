@@ -51,6 +51,9 @@ func (h *Host) Work(ctx context.Context, queues []string) error {
 		}
 		defer w.Stop()
 	}
+	if slices.Contains(queues, flow.QueueMain) && h.Config.SweepEvery > 0 {
+		running.Go(func() { h.keepSweeping(ctx) })
+	}
 	select {
 	case <-ctx.Done():
 		return nil
@@ -83,6 +86,7 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	tasks := activities.Distill{Service: h.Distill}
 	talks := activities.Converse{Service: h.Converse, Approver: approver{h}, Spec: func() converse.Spec { return NudgeSpec(h.Config) }}
 	erasing := activities.Erase{Service: h.Erase}
+	due := activities.Sweep{Sweeper: h.Sweeper, Curator: h.Curator}
 	minds := activities.Agents{Service: h.Progressive, Idle: h.readIdle}
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout, MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
 		MaxConcurrentWorkflowTaskPollers: pollers, MaxConcurrentActivityTaskPollers: pollers,
@@ -101,6 +105,7 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		tasks.RegisterMain(w)
 		talks.RegisterMain(w)
 		erasing.RegisterMain(w)
+		due.RegisterMain(w)
 		minds.RegisterMain(w)
 	case flow.QueueLLM:
 		tasks.RegisterLLM(w)

@@ -12,11 +12,14 @@ import (
 // them, the time zone among them.
 type Document struct {
 	Settings
-	TimeZone string `json:"time_zone"` // IANA name
+	TimeZone       string `json:"time_zone"`       // IANA name
+	ReflectionCron string `json:"reflection_cron"` // of the daily reflection, one time of day
 }
 
 // DocumentOf is s as it is shown.
-func DocumentOf(s Settings) Document { return Document{Settings: s, TimeZone: s.TimeZone} }
+func DocumentOf(s Settings) Document {
+	return Document{Settings: s, TimeZone: s.TimeZone, ReflectionCron: s.ReflectionCron}
+}
 
 // Patch changes the members that patch names (RFC 7396): null gives a member
 // its default back, what is not named stays. A member that does not exist, or
@@ -44,6 +47,13 @@ func Patch(s Settings, patch json.RawMessage) (Settings, error) {
 		}
 		delete(changes, "time_zone")
 	}
+	cron := s.ReflectionCron
+	if c, named := changes["reflection_cron"]; named {
+		if cron, _ = c.(string); cron == "" {
+			cron = Default().ReflectionCron
+		}
+		delete(changes, "reflection_cron")
+	}
 	merge(document, changes)
 	raw, err := json.Marshal(document)
 	if err != nil {
@@ -53,7 +63,7 @@ func Patch(s Settings, patch json.RawMessage) (Settings, error) {
 	if err != nil {
 		return s, err
 	}
-	out.TimeZone = zone
+	out.TimeZone, out.ReflectionCron = zone, cron
 	return out, out.Validate()
 }
 

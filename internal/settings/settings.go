@@ -28,7 +28,12 @@ type Settings struct {
 	QuietHours    QuietHours    `json:"quiet_hours"`
 	Agent         string        `json:"agent"` // who answers turns: empty for the usual agent, or remy
 	Memory        LongTerm      `json:"memory"`
+	Curation      Curation      `json:"curation"`
 	TimeZone      string        `json:"-"` // IANA name; a column of its own
+
+	// ReflectionCron is when the day is reflected on, once each local date; a
+	// column of its own.
+	ReflectionCron string `json:"-"`
 }
 
 // WriteApproval says whose writes wait for a person.
@@ -49,6 +54,24 @@ type Limits struct {
 	ProfileRunes              int `json:"profile_runes"`
 }
 
+// Curation is when skills that nobody watches over go out of use.
+type Curation struct {
+	StaleDays   int     `json:"stale_days"`   // without use, after which a skill is the last in prompts
+	ArchiveDays int     `json:"archive_days"` // without use, after which it is out of use
+	Floor       float64 `json:"floor"`        // of reliability, 0–1: below it a skill is archived
+	MinTrials   int     `json:"min_trials"`   // before reliability counts
+}
+
+func (c Curation) validate() error {
+	switch {
+	case c.StaleDays < 1 || c.ArchiveDays <= c.StaleDays:
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("curation has stale_days %d and archive_days %d", c.StaleDays, c.ArchiveDays), "use at least 1 for stale_days, and more for archive_days")
+	case c.Floor < 0 || c.Floor > 1 || c.MinTrials < 1:
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("curation has floor %g and min_trials %d", c.Floor, c.MinTrials), "use 0 to 1 for floor, and at least 1 for min_trials")
+	}
+	return nil
+}
+
 // QuietHours are a time of day, in the workspace's time zone, in which nothing
 // starts by itself. Empty for none; From after To goes over midnight.
 type QuietHours struct {
@@ -63,7 +86,10 @@ func Default() Settings {
 		Nudge:         nudge.Default(),
 		Limits:        Limits{ActiveSkills: 300, SkillWritesHour: 30, AutonomousSkillWritesHour: 6, CoreRunes: 2200, ProfileRunes: 1375},
 		Memory:        LongTerm{Builder: BuilderAgents, IdleMinutes: 30},
+		Curation:      Curation{StaleDays: 30, ArchiveDays: 90, Floor: 0.2, MinTrials: 5},
 		TimeZone:      "UTC",
+
+		ReflectionCron: cadence.Daily,
 	}
 }
 
@@ -149,12 +175,29 @@ func (s Settings) Validate() error {
 	if err := s.Memory.validate(); err != nil {
 		return err
 	}
+	if err := s.Curation.validate(); err != nil {
+		return err
+	}
 	if s.Agent != "" && s.Agent != Remy {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("agent is %q", s.Agent), "leave it empty, or use "+Remy)
 	}
-	if s.TimeZone == "" { // leaves the one that is stored
+	return s.validateClock()
+}
+
+// validateClock looks at what may be empty, to leave what is stored.
+func (s Settings) validateClock() error {
+	zone := s.TimeZone
+	if zone == "" {
+		zone = Default().TimeZone
+	} else if _, err := cadence.Zone(zone); err != nil {
+		return err
+	}
+	if s.ReflectionCron == "" {
 		return nil
 	}
-	_, err := cadence.Zone(s.TimeZone)
+	c, err := cadence.Parse(s.ReflectionCron, zone)
+	if err == nil && !c.OncePerDate() {
+		err = fault.New(fault.InvalidArgument, fmt.Sprintf("reflection_cron is %q, which may be due more than once on one date", s.ReflectionCron), "a day is reflected on once: give one time of day, such as "+cadence.Daily)
+	}
 	return err
 }

@@ -21,7 +21,9 @@ var direct = regexp.MustCompile(`^\((workspace_id|id) = \(NULLIF\(current_settin
 
 // reviewedPolicies are all others: table.policy to roles for command using check.
 var reviewedPolicies = []string{
-	"api_keys.api_keys_definer {cairn_owner} r true -",           // resolve_key: who has a key's hash has the key
+	"api_keys.api_keys_definer {cairn_owner} r true -", // resolve_key: who has a key's hash has the key
+	"conversation_marks.conversation_marks_system {cairn_system} r (kind = 'reflection'::text) -",
+	"conversations.conversations_system {cairn_system} r true -", // the sweep: ids, sequence numbers and times
 	"embedding_spaces.embedding_spaces_all {public} * true true", // which models there are is no secret
 	"erase_rules.erase_rules_all {public} * true true",           // which columns lead to a conversation is no secret
 	"erasures.erasures_erase {cairn_erase} * true true",          // numbers only, of workspaces that are no more
@@ -30,8 +32,15 @@ var reviewedPolicies = []string{
 	"llm_calls.llm_calls_system_expire {cairn_system} w (state = 'started'::text) (state = 'unknown'::text)",
 	"outbox.outbox_system {cairn_system} * true -",
 	"packages.packages_system {cairn_system} r (state <> 'live'::text) -",
+	"reflection_runs.reflection_runs_system_empty {cairn_system} a - (status = 'empty'::text)", // a day on which nothing was said
+	"reflection_runs.reflection_runs_system_see {cairn_system} r true -",
 	"runs.runs_system {cairn_system} r (status <> 'ended'::text) -",
-	"workspaces.workspaces_definer {cairn_owner} * true true", // open_workspace: a name is all that is known
+	"scheduled_tasks.scheduled_tasks_definer {cairn_owner} a - (kind <> 'turn'::text)", // open_workspace: the built-in tasks
+	"scheduled_tasks.scheduled_tasks_system_advance {cairn_system} w true -",
+	"scheduled_tasks.scheduled_tasks_system_see {cairn_system} r true -",
+	"skills.skills_system {cairn_system} r (managed AND (deleted_at IS NULL)) -", // which workspaces have something to curate
+	"sweep_pages.sweep_pages_system {cairn_system} * true -",                     // numbers of a page, of no workspace
+	"workspaces.workspaces_definer {cairn_owner} * true true",                    // open_workspace: a name is all that is known
 	"workspaces.workspaces_system {cairn_system} r true -",
 }
 
@@ -192,7 +201,7 @@ func TestTheSystemRoleReadsNoTexts(t *testing.T) {
 		"select name from distill_tasks", "select draft from distill_tasks", "select text from search_docs", "select v from embeddings", "select v from embeddings_space_1",
 		"select content from memories", "select content from memory_revisions", "select operations from pending_memories", "select content from soul_versions",
 		"select rendered from frozen_sessions", "select context from turns", "select content from agent_steps", "select arguments from agent_calls", "select notice from conversations", "select skill_id from skill_views",
-		"select target from memory_targets", "select content from identity_versions", "select id from memory_histories", "select history_id from memory_refs", "select holder from memory_leases",
+		"select prompt from scheduled_tasks", "select name from scheduled_tasks", "select reason from reflection_runs", "select name from skills", "select external_id from conversations", "select target from memory_targets", "select content from identity_versions", "select id from memory_histories", "select history_id from memory_refs", "select holder from memory_leases",
 		"select version from pending_writes", "select reason from failure_memos", "select hash from api_keys", "select cairn.resolve_key('x')", "select spec from runs", "select id from runs", "select workspace_id from runs", "select reason from runs", "select result from tool_op_log", "select settings from workspaces", "select key from packages", "select * from llm_calls",
 		"update llm_calls set reply = 'x'", "update outbox set key = '7'", "insert into outbox (workspace_id, kind, key) values (1, 'drive', '1')", "select cairn.open_workspace('a', true)"} {
 		system.refuses("42501", read)

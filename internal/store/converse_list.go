@@ -62,7 +62,7 @@ func (q Queries) PatchSettings(ctx context.Context, patch json.RawMessage) (Sett
 	if err != nil {
 		return Settings{}, err
 	}
-	now.TimeZone = row.TimeZone
+	now.TimeZone, now.ReflectionCron = row.TimeZone, row.ReflectionCron
 	was := now
 	if now, err = settings.Patch(now, patch); err != nil {
 		return Settings{}, err

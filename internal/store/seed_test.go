@@ -20,7 +20,7 @@ with conversation as (
 ), run as (
   insert into runs (workspace_id, kind, business_key, args_sha, conversation_id, spec, workflow_id)
   select $1, 'distill', 'k', sha256('x'), id, '{}', 'w' from conversation returning id
-), task as (
+), distilled as (
   insert into distill_tasks (workspace_id, run_id, task_key, position, name, seqs, lang) select $1, id, 't', 0, $3, '{0}', 'en' from run
 ), file as (
   insert into distill_files (workspace_id, run_id, task_key, kind, name, content) select $1, id, 't', 'scripts', 'x.py', $3 from run
@@ -86,6 +86,10 @@ with conversation as (
   insert into memory_leases (workspace_id, type, target_key, holder, fence, lease_until) values ($1, 'personal', $3, 'x', 1, now())
 ), mark as (
   insert into conversation_marks (workspace_id, conversation_id, kind, seq) select $1, id, 'summarize', 0 from conversation
+), task as (
+  insert into scheduled_tasks (workspace_id, name, kind, cron, prompt) values ($1, 'seeded', 'turn', '0 9 * * *', $3)
+), reflection as (
+  insert into reflection_runs (workspace_id, local_date, zone, status, to_at, reason) values ($1, '2026-11-20', 'UTC', 'saved', now(), $3)
 ), soul as (
   insert into soul_versions (workspace_id, version, content, action, origin, op_id) values ($1, 1, $3, 'replace', 'user', 'op')
 ), doc as (

@@ -41,6 +41,19 @@ func (s *Store) Workspace(ctx context.Context, name string, make bool) (Workspac
 	return w, nil
 }
 
+// WorkspaceByKey finds a workspace by the key that stands for it in workflows.
+func (s *Store) WorkspaceByKey(ctx context.Context, key string) (w Workspace, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		row, err := q.WorkspaceByKey(ctx, key)
+		if isNoRows(err) {
+			return fault.New(fault.NotFound, "there is no such workspace", "")
+		}
+		w = Workspace{ID: row.ID, Name: row.ExternalID, Key: key}
+		return classify("find the workspace", err)
+	})
+	return w, err
+}
+
 // forget drops what is remembered of a workspace that is erased: after that its
 // name means a fresh one.
 func (s *Store) forget(id int64) {
@@ -65,12 +78,12 @@ func (q Queries) Settings(ctx context.Context) (Settings, error) {
 		return Settings{}, classify("read the settings", err)
 	}
 	out, err := settings.Read(row.Settings)
-	out.TimeZone = row.TimeZone
+	out.TimeZone, out.ReflectionCron = row.TimeZone, row.ReflectionCron
 	return out, err
 }
 
-// SetSettings replaces what the workspace chose. An empty time zone leaves the
-// one it has.
+// SetSettings replaces what the workspace chose. An empty time zone or cron
+// leaves the one it has; tasks that follow another clock now are planned by it.
 func (q Queries) SetSettings(ctx context.Context, v Settings) error {
 	if err := v.Validate(); err != nil {
 		return err
@@ -79,8 +92,19 @@ func (q Queries) SetSettings(ctx context.Context, v Settings) error {
 	if err != nil {
 		return err
 	}
-	n, err := q.q.WorkspaceSettingsSet(ctx, dbsqlc.WorkspaceSettingsSetParams{WorkspaceID: q.ws, Settings: raw, TimeZone: v.TimeZone})
-	return oneRow("write the settings", n, classify("write the settings", err))
+	before, err := q.q.WorkspaceSettingsLock(ctx, q.ws)
+	if err != nil {
+		return classify("read the settings", err)
+	}
+	n, err := q.q.WorkspaceSettingsSet(ctx, dbsqlc.WorkspaceSettingsSetParams{WorkspaceID: q.ws, Settings: raw, TimeZone: v.TimeZone, ReflectionCron: v.ReflectionCron})
+	if err := oneRow("write the settings", n, classify("write the settings", err)); err != nil {
+		return err
+	}
+	moved := v.TimeZone != "" && v.TimeZone != before.TimeZone
+	if !moved && (v.ReflectionCron == "" || v.ReflectionCron == before.ReflectionCron) {
+		return nil
+	}
+	return q.replan(ctx, moved)
 }
 
 // Space finds or makes the embedding space of a model.

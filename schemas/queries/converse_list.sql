@@ -18,7 +18,7 @@ select step, tool, code, (ended_at is not null)::boolean as done from agent_call
 where workspace_id = @workspace_id and run_id = @run_id order by step, position;
 
 -- name: WorkspaceSettingsLock :one
-select settings, time_zone from workspaces where id = @workspace_id for no key update;
+select settings, time_zone, reflection_cron from workspaces where id = @workspace_id for no key update;
 
 -- name: ConversationName :one
 select external_id, title from conversations where workspace_id = @workspace_id and id = @id;

@@ -5,10 +5,11 @@ select ws_id::bigint as id, ws_key::text as key, ws_state::text as state from ca
 select cairn.enter(@workspace_id::bigint);
 
 -- name: WorkspaceSettings :one
-select settings, time_zone from workspaces where id = @workspace_id;
+select settings, time_zone, reflection_cron from workspaces where id = @workspace_id;
 
 -- name: WorkspaceSettingsSet :execrows
-update workspaces set settings = @settings, time_zone = coalesce(nullif(@time_zone::text, ''), time_zone) where id = @workspace_id;
+update workspaces set settings = @settings, time_zone = coalesce(nullif(@time_zone::text, ''), time_zone),
+  reflection_cron = coalesce(nullif(@reflection_cron::text, ''), reflection_cron) where id = @workspace_id;
 
 -- name: SessionRoles :one
 select login::text, role::text, super::boolean, bypass::boolean, owns::boolean, login_super::boolean from cairn.session_roles();
@@ -18,3 +19,7 @@ select cairn.open_space(@model::text, @dims::int)::smallint;
 
 -- name: WorkspaceKey :one
 select external_id, key from workspaces where id = @workspace_id;
+
+-- name: WorkspaceByKey :one
+-- System role.
+select id, external_id from workspaces where key = @key and state = 'active';

@@ -208,17 +208,18 @@ func (q *Queries) MessagesPage(ctx context.Context, arg MessagesPageParams) ([]M
 }
 
 const WorkspaceSettingsLock = `-- name: WorkspaceSettingsLock :one
-select settings, time_zone from workspaces where id = $1 for no key update
+select settings, time_zone, reflection_cron from workspaces where id = $1 for no key update
 `
 
 type WorkspaceSettingsLockRow struct {
-	Settings json.RawMessage
-	TimeZone string
+	Settings       json.RawMessage
+	TimeZone       string
+	ReflectionCron string
 }
 
 func (q *Queries) WorkspaceSettingsLock(ctx context.Context, workspaceID int64) (WorkspaceSettingsLockRow, error) {
 	row := q.db.QueryRow(ctx, WorkspaceSettingsLock, workspaceID)
 	var i WorkspaceSettingsLockRow
-	err := row.Scan(&i.Settings, &i.TimeZone)
+	err := row.Scan(&i.Settings, &i.TimeZone, &i.ReflectionCron)
 	return i, err
 }

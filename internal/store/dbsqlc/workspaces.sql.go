@@ -53,6 +53,23 @@ func (q *Queries) SpaceOpen(ctx context.Context, arg SpaceOpenParams) (int16, er
 	return column_1, err
 }
 
+const WorkspaceByKey = `-- name: WorkspaceByKey :one
+select id, external_id from workspaces where key = $1 and state = 'active'
+`
+
+type WorkspaceByKeyRow struct {
+	ID         int64
+	ExternalID string
+}
+
+// System role.
+func (q *Queries) WorkspaceByKey(ctx context.Context, key string) (WorkspaceByKeyRow, error) {
+	row := q.db.QueryRow(ctx, WorkspaceByKey, key)
+	var i WorkspaceByKeyRow
+	err := row.Scan(&i.ID, &i.ExternalID)
+	return i, err
+}
+
 const WorkspaceEnter = `-- name: WorkspaceEnter :exec
 select cairn.enter($1::bigint)
 `
@@ -101,33 +118,41 @@ func (q *Queries) WorkspaceOpen(ctx context.Context, arg WorkspaceOpenParams) (W
 }
 
 const WorkspaceSettings = `-- name: WorkspaceSettings :one
-select settings, time_zone from workspaces where id = $1
+select settings, time_zone, reflection_cron from workspaces where id = $1
 `
 
 type WorkspaceSettingsRow struct {
-	Settings json.RawMessage
-	TimeZone string
+	Settings       json.RawMessage
+	TimeZone       string
+	ReflectionCron string
 }
 
 func (q *Queries) WorkspaceSettings(ctx context.Context, workspaceID int64) (WorkspaceSettingsRow, error) {
 	row := q.db.QueryRow(ctx, WorkspaceSettings, workspaceID)
 	var i WorkspaceSettingsRow
-	err := row.Scan(&i.Settings, &i.TimeZone)
+	err := row.Scan(&i.Settings, &i.TimeZone, &i.ReflectionCron)
 	return i, err
 }
 
 const WorkspaceSettingsSet = `-- name: WorkspaceSettingsSet :execrows
-update workspaces set settings = $1, time_zone = coalesce(nullif($2::text, ''), time_zone) where id = $3
+update workspaces set settings = $1, time_zone = coalesce(nullif($2::text, ''), time_zone),
+  reflection_cron = coalesce(nullif($3::text, ''), reflection_cron) where id = $4
 `
 
 type WorkspaceSettingsSetParams struct {
-	Settings    json.RawMessage
-	TimeZone    string
-	WorkspaceID int64
+	Settings       json.RawMessage
+	TimeZone       string
+	ReflectionCron string
+	WorkspaceID    int64
 }
 
 func (q *Queries) WorkspaceSettingsSet(ctx context.Context, arg WorkspaceSettingsSetParams) (int64, error) {
-	result, err := q.db.Exec(ctx, WorkspaceSettingsSet, arg.Settings, arg.TimeZone, arg.WorkspaceID)
+	result, err := q.db.Exec(ctx, WorkspaceSettingsSet,
+		arg.Settings,
+		arg.TimeZone,
+		arg.ReflectionCron,
+		arg.WorkspaceID,
+	)
 	if err != nil {
 		return 0, err
 	}

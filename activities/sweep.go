@@ -1,0 +1,36 @@
+package activities
+
+import (
+	"context"
+
+	"go.temporal.io/sdk/worker"
+
+	"cairn/internal/curate"
+	"cairn/internal/flow"
+	"cairn/internal/schedule"
+)
+
+// Sweep are the activities of what is done again and again.
+type Sweep struct {
+	Sweeper *schedule.Sweeper
+	Curator *curate.Service
+}
+
+// RegisterMain makes w host the steps.
+func (a Sweep) RegisterMain(w worker.ActivityRegistry) {
+	register(w, flow.SweepPage, a.Page)
+	register(w, flow.CurateSkills, a.Curate)
+}
+
+// Page claims a page of what is due and starts it.
+func (a Sweep) Page(ctx context.Context, in flow.SweepPageInput) (flow.SweepCounts, error) {
+	defer beat(ctx)()
+	out, err := a.Sweeper.Page(ctx, in.Claim, in.Rows)
+	return out, temporalError(err)
+}
+
+// Curate looks after skills that nobody uses.
+func (a Sweep) Curate(ctx context.Context, in flow.CurateInput) (flow.CurateResult, error) {
+	r, err := a.Curator.Curate(ctx, in.Workspace, false)
+	return flow.CurateResult{Staled: r.Count(curate.Stale), Archived: r.Count(curate.Archive), Restored: r.Count(curate.Restore), Similar: len(r.Similar)}, temporalError(err)
+}

@@ -1,0 +1,75 @@
+package curate
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"cairn/internal/skill"
+)
+
+// SimilarPair is two skills that say nearly the same.
+type SimilarPair struct {
+	One        string  `json:"one"`
+	Other      string  `json:"other"`
+	Similarity float64 `json:"similarity" doc:"Share of the words of their names, or cosine of their descriptions; 1 for equal bodies"`
+	By         string  `json:"by" enum:"body,name,meaning"`
+}
+
+// Embedder gives texts their vectors, of length 1.
+type Embedder interface {
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+const (
+	nearCosine = 0.90 // two descriptions that mean the same
+	mostPairs  = 50   // that a report names
+)
+
+// similar compares every two skills: a workspace has a few hundred. Without the
+// embedder, bodies and names decide.
+func (s *Service) similar(ctx context.Context, skills []Skill) []SimilarPair {
+	out := []SimilarPair{} // an empty list, also in JSON
+	texts := make([]string, len(skills))
+	for i, k := range skills {
+		texts[i] = k.Description
+	}
+	var vectors [][]float32
+	if s.Embedder != nil && len(texts) > 1 {
+		if got, err := s.Embedder.Embed(ctx, texts); err == nil && len(got) == len(texts) {
+			vectors = got
+		}
+	}
+	for i, a := range skills {
+		for j := range i {
+			if p, near := compare(skills[j], a); near {
+				out = append(out, p)
+			} else if vectors != nil {
+				if c := cosine(vectors[i], vectors[j]); c >= nearCosine {
+					out = append(out, SimilarPair{skills[j].Name, a.Name, c, "meaning"})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b SimilarPair) int {
+		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(a.One, b.One))
+	})
+	return out[:min(len(out), mostPairs)]
+}
+
+func compare(a, b Skill) (SimilarPair, bool) {
+	if a.BodySHA != "" && a.BodySHA == b.BodySHA {
+		return SimilarPair{a.Name, b.Name, 1, "body"}, true
+	}
+	if s := skill.NameSimilarity(a.Name, b.Name); s >= skill.MinNameSimilarity {
+		return SimilarPair{a.Name, b.Name, s, "name"}, true
+	}
+	return SimilarPair{}, false
+}
+
+func cosine(a, b []float32) (sum float64) {
+	for i := range a {
+		sum += float64(a[i]) * float64(b[i])
+	}
+	return sum
+}

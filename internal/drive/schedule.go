@@ -1,0 +1,57 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"cairn/internal/converse"
+	"cairn/internal/flow"
+	"cairn/internal/run"
+)
+
+// Reflect starts the reflection on a local date; false when that date has, or
+// had, one already.
+func (d Driver) Reflect(ctx context.Context, in flow.ReflectionInput) (bool, error) {
+	o := options(in.Workspace, "", "reflection", flow.ReflectionID(in.Workspace, in.Date), 0, "reflect on "+in.Date+" · "+in.Why)
+	return d.once(ctx, o, flow.ReflectionWorkflow, in)
+}
+
+// Curate starts a curation; false when the firing has, or had, one already.
+func (d Driver) Curate(ctx context.Context, slot string, in flow.CurateInput) (bool, error) {
+	return d.once(ctx, options(in.WorkspaceKey, "", "curate", flow.CurateID(in.WorkspaceKey, slot), 0, "curate skills"), flow.Curate, in)
+}
+
+// once starts a workflow whose id nothing else ever had.
+func (d Driver) once(ctx context.Context, o client.StartWorkflowOptions, workflow string, in any) (bool, error) {
+	o.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
+	o.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL
+	o.WorkflowExecutionErrorWhenAlreadyStarted = true
+	_, err := d.Client.ExecuteWorkflow(ctx, o, workflow, in)
+	var started *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &started) {
+		return false, nil
+	}
+	if err != nil {
+		return false, away(err)
+	}
+	return true, nil
+}
+
+// Bring brings a turn to its conversation without waiting for the answer.
+func (d Driver) Bring(ctx context.Context, workspaceKey string, r run.Run) error {
+	spec, err := converse.SpecOf(r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, resumePatience)
+	defer cancel()
+	if _, err = d.offer(ctx, workspaceKey, r, spec, "", client.WorkflowUpdateStageAccepted); err != nil {
+		return fmt.Errorf("bring the turn to its conversation: %w", sending(ctx, err))
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package sweepbench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"cairn/internal/config"
+	"cairn/internal/devstack"
+	"cairn/internal/eval/workerproc"
+	"cairn/internal/flow"
+	"cairn/internal/host"
+	"cairn/internal/store"
+)
+
+// lab is everything that is open while something is measured.
+type lab struct {
+	options  Options
+	folder   string
+	postgres *devstack.Stack
+	temporal *devstack.Stack
+	host     *host.Host
+	admin    *pgxpool.Pool
+	settings []string
+	worker   *workerproc.Process
+}
+
+// servers are where a bench runs. The zero value starts its own.
+type servers struct{ database, temporal, namespace string }
+
+func openLab(ctx context.Context, o Options, at servers) (*lab, error) {
+	l := &lab{options: o}
+	if err := l.start(ctx, at); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	return l, nil
+}
+
+func (l *lab) start(ctx context.Context, at servers) (err error) {
+	// Short, for sockets; open to the account that runs Postgres for root.
+	if l.folder, err = os.MkdirTemp("", "cairn-sweep-"); err != nil {
+		return fmt.Errorf("make the bench's folder: %w", err)
+	}
+	if err := os.Chmod(l.folder, 0o755); err != nil {
+		return fmt.Errorf("make the bench's folder: %w", err)
+	}
+	if at == (servers{}) {
+		if l.postgres, err = devstack.Start(ctx, devstack.Options{Dir: filepath.Join(l.folder, "pg"), Log: l.options.Log, SkipTemporal: true}); err != nil {
+			return err
+		}
+		if l.temporal, err = devstack.Start(ctx, devstack.Options{Log: l.options.Log, SearchAttributes: flow.SearchAttributes(), SkipPostgres: true}); err != nil {
+			return err
+		}
+		at = servers{l.postgres.DatabaseURL(), l.temporal.TemporalAddress(), l.temporal.TemporalNamespace()}
+	}
+	if _, err := store.Migrate(ctx, at.database); err != nil {
+		return err
+	}
+	l.settings = []string{"DATABASE_URL=" + at.database, "TEMPORAL_ADDRESS=" + at.temporal, "TEMPORAL_NAMESPACE=" + at.namespace,
+		"CAIRN_HOME=" + l.folder, "CAIRN_LOG=error", "CAIRN_STOP_TIMEOUT=2s", roleVariable + "=worker", startsVariable + "=" + l.starts()}
+	c, err := config.Load(append([]string{"CAIRN_CONFIG=" + os.DevNull}, l.settings...), nil)
+	if err != nil {
+		return err
+	}
+	if l.host, err = host.Open(ctx, c, slog.New(slog.NewTextHandler(io.Discard, nil))); err != nil {
+		return err
+	}
+	admin, err := pgxpool.ParseConfig(at.database)
+	if err != nil {
+		return fmt.Errorf("read the database's address: %w", err)
+	}
+	admin.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
+	if l.admin, err = pgxpool.NewWithConfig(ctx, admin); err != nil {
+		return fmt.Errorf("open the database: %w", err)
+	}
+	return l.startWorker()
+}
+
+// starts is the file with the times of starts.
+func (l *lab) starts() string { return filepath.Join(l.folder, "starts") }
+
+// startWorker runs this program again, as the worker.
+func (l *lab) startWorker() error {
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	l.worker, err = workerproc.Start(program, l.settings, l.options.Log)
+	return err
+}
+
+func (l *lab) close() error {
+	if l.worker != nil {
+		l.worker.Stop()
+	}
+	if l.admin != nil {
+		l.admin.Close()
+	}
+	if l.host != nil {
+		l.host.Close()
+	}
+	var errs []error
+	for _, s := range []*devstack.Stack{l.temporal, l.postgres} {
+		if s != nil {
+			errs = append(errs, s.Close())
+		}
+	}
+	return errors.Join(append(errs, os.RemoveAll(l.folder))...)
+}
+
+// exec runs a statement as the superuser.
+func (l *lab) exec(ctx context.Context, sql string, args ...any) error {
+	if _, err := l.admin.Exec(ctx, sql, args...); err != nil {
+		return fmt.Errorf("%.60s: %w", sql, err)
+	}
+	return nil
+}
+
+func (l *lab) number(ctx context.Context, sql string, args ...any) (n int, err error) {
+	if err := l.admin.QueryRow(ctx, sql, args...).Scan(&n); err != nil {
+		return 0, fmt.Errorf("%.60s: %w", sql, err)
+	}
+	return n, nil
+}

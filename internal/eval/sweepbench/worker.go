@@ -1,0 +1,94 @@
+package sweepbench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"cairn/activities"
+	"cairn/internal/config"
+	"cairn/internal/flow"
+	"cairn/internal/host"
+	"cairn/internal/schedule"
+	"cairn/workflows"
+)
+
+// The environment in which this program is the bench's worker, and the file that
+// it writes its starts into.
+const (
+	roleVariable   = "SWEEPBENCH_ROLE"
+	startsVariable = "SWEEPBENCH_STARTS"
+)
+
+// WorkIfAsked makes this process the bench's worker when it was started as one,
+// and does not return then.
+func WorkIfAsked() {
+	if os.Getenv(roleVariable) == "" {
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := work(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench-sweep worker:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func work(ctx context.Context) error {
+	c, err := config.Load(os.Environ(), nil)
+	if err != nil {
+		return err
+	}
+	h, err := host.Open(ctx, c, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	starts, err := os.OpenFile(os.Getenv(startsVariable), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("open the list of starts: %w", err)
+	}
+	defer starts.Close()
+	h.Sweeper.Starter = &timed{Starter: h.Sweeper.Starter, to: starts}
+	w := worker.New(h.Temporal, flow.QueueMain, worker.Options{MaxConcurrentWorkflowTaskPollers: 8, MaxConcurrentActivityTaskPollers: 4})
+	w.RegisterWorkflowWithOptions(workflows.Sweep, workflow.RegisterOptions{Name: flow.Sweep})
+	w.RegisterWorkflowWithOptions(func(workflow.Context, flow.ReflectionInput) error { return nil }, workflow.RegisterOptions{Name: flow.ReflectionWorkflow})
+	activities.Sweep{Sweeper: h.Sweeper, Curator: h.Curator}.RegisterMain(w)
+	if err := w.Start(); err != nil {
+		return fmt.Errorf("start the worker: %w", err)
+	}
+	defer w.Stop()
+	<-ctx.Done()
+	return nil
+}
+
+// timed writes down when each start began and ended.
+type timed struct {
+	schedule.Starter
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (t *timed) StartSlot(ctx context.Context, s schedule.Slot) (string, string, error) {
+	began := time.Now()
+	outcome, reason, err := t.Starter.StartSlot(ctx, s)
+	if err == nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if _, err := fmt.Fprintf(t.to, "%d %d\n", began.UnixNano(), time.Now().UnixNano()); err != nil {
+			return "", "", fmt.Errorf("write a start down: %w", err)
+		}
+	}
+	return outcome, reason, err
+}

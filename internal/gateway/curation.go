@@ -1,0 +1,34 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+
+	"cairn/internal/curate"
+)
+
+// The forms in which curation travels.
+type (
+	CurationReport curate.Report
+	Insights       curate.Insights
+)
+
+func (g *Gateway) curationRoutes() {
+	handle(g, route{method: http.MethodPost, path: "/v1/curation", id: "curateSkills", tag: tagSkills, scope: Admin, summary: "Put skills that nobody uses out of use, and report near duplicates",
+		about: "What weekly-curation does. Skills of a person, pinned ones and those that a scheduled prompt names are left alone; nothing is deleted."}, g.curateSkills)
+	handle(g, route{method: http.MethodGet, path: "/v1/insights", id: "showInsights", tag: tagSkills, scope: Read, summary: "Tell which skills are used, which are not, and what was spent"}, g.showInsights)
+}
+
+func (g *Gateway) curateSkills(ctx context.Context, in *struct {
+	DryRun bool `query:"dry_run" doc:"Only tell what would be done"`
+}) (*bodyOf[CurationReport], error) {
+	r, err := g.Curator.Curate(ctx, workspace(ctx), in.DryRun)
+	return &bodyOf[CurationReport]{CurationReport(r)}, err
+}
+
+func (g *Gateway) showInsights(ctx context.Context, in *struct {
+	Days int `query:"days" default:"30" minimum:"1" maximum:"3660" doc:"Up to now"`
+}) (*bodyOf[Insights], error) {
+	r, err := g.Host.Insights(ctx, workspace(ctx), in.Days)
+	return &bodyOf[Insights]{Insights(r)}, err
+}

@@ -1,0 +1,228 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cairn/internal/cadence"
+	"cairn/internal/fault"
+	"cairn/internal/flow"
+)
+
+// Tx are a workspace's tasks inside one transaction.
+type Tx interface {
+	ScheduledTasks(ctx context.Context, name string) ([]Task, error) // all without a name
+	PutTask(ctx context.Context, d Draft, next Firing) (bool, error)
+	PauseTask(ctx context.Context, id int64) error
+	ResumeTask(ctx context.Context, id int64, next Firing) error
+	RemoveTask(ctx context.Context, id int64) error
+	Clock(ctx context.Context) (now time.Time, zone string, err error) // the database's time, the workspace's zone
+	ReflectedTo(ctx context.Context) (time.Time, error)                // watermark of the reflection; zero without one
+}
+
+// Store opens transactions.
+type Store interface {
+	WithSchedules(ctx context.Context, ws int64, fn func(Tx) error) error
+}
+
+// Service is what people and programs do with a workspace's tasks.
+type Service struct {
+	Store   Store
+	Starter Starter
+}
+
+// List has the built-in tasks first.
+func (s *Service) List(ctx context.Context, ws int64) (out []Task, err error) {
+	err = s.Store.WithSchedules(ctx, ws, func(tx Tx) (err error) {
+		out, err = tx.ScheduledTasks(ctx, "")
+		return err
+	})
+	return out, err
+}
+
+// Get reads one task.
+func (s *Service) Get(ctx context.Context, ws int64, name string) (t Task, err error) {
+	err = s.Store.WithSchedules(ctx, ws, func(tx Tx) (err error) {
+		t, err = find(ctx, tx, name)
+		return err
+	})
+	return t, err
+}
+
+func find(ctx context.Context, tx Tx, name string) (Task, error) {
+	if name == "" {
+		return Task{}, fault.New(fault.InvalidArgument, "the task's name is empty", "`cairn schedule list` shows the names")
+	}
+	found, err := tx.ScheduledTasks(ctx, name)
+	if err == nil && len(found) == 0 {
+		err = fault.New(fault.NotFound, fmt.Sprintf("there is no scheduled task %q", name), "`cairn schedule list` shows the names")
+	}
+	if err != nil {
+		return Task{}, err
+	}
+	return found[0], nil
+}
+
+// Add makes a task whose prompt is answered each time that it is due.
+func (s *Service) Add(ctx context.Context, ws int64, d Draft) (t Task, err error) {
+	if d, err = d.settle(); err != nil {
+		return t, err
+	}
+	err = s.Store.WithSchedules(ctx, ws, func(tx Tx) error {
+		now, zone, err := tx.Clock(ctx)
+		if err != nil {
+			return err
+		}
+		if d.Zone != "" {
+			zone = d.Zone
+		}
+		c, err := cadence.Parse(d.Cron, zone)
+		if err != nil {
+			return err
+		}
+		d.Cron = c.String()
+		known, err := tx.ScheduledTasks(ctx, "")
+		if err != nil {
+			return err
+		}
+		if len(known) >= mostTasks {
+			return fault.New(fault.QuotaExceeded, fmt.Sprintf("the workspace has %d scheduled tasks, and may have no more", len(known)), "remove one of them first: cairn schedule remove")
+		}
+		made, err := tx.PutTask(ctx, d, NextAfter(c, now))
+		if err != nil {
+			return err
+		}
+		if !made {
+			return fault.New(fault.AlreadyExists, fmt.Sprintf("there is a scheduled task %q", d.Name), "choose another name, or remove that one first")
+		}
+		t, err = find(ctx, tx, d.Name)
+		return err
+	})
+	return t, err
+}
+
+// Pause keeps a task from coming due.
+func (s *Service) Pause(ctx context.Context, ws int64, name string) (Task, error) {
+	return s.change(ctx, ws, name, func(tx Tx, t Task) error { return tx.PauseTask(ctx, t.ID) })
+}
+
+// Resume lets a task come due again. What it missed is not made up for.
+func (s *Service) Resume(ctx context.Context, ws int64, name string) (Task, error) {
+	return s.change(ctx, ws, name, func(tx Tx, t Task) error {
+		if t.PausedAt == nil {
+			return nil
+		}
+		c, err := t.Cadence()
+		if err != nil {
+			return err
+		}
+		return tx.ResumeTask(ctx, t.ID, NextAfter(c, t.Now))
+	})
+}
+
+func (s *Service) change(ctx context.Context, ws int64, name string, do func(Tx, Task) error) (t Task, err error) {
+	err = s.Store.WithSchedules(ctx, ws, func(tx Tx) error {
+		if t, err = find(ctx, tx, name); err != nil {
+			return err
+		}
+		if err := do(tx, t); err != nil {
+			return err
+		}
+		t, err = find(ctx, tx, name)
+		return err
+	})
+	return t, err
+}
+
+// Remove deletes a task. What it has started goes on; its conversation stays.
+func (s *Service) Remove(ctx context.Context, ws int64, name string) error {
+	return s.Store.WithSchedules(ctx, ws, func(tx Tx) error {
+		t, err := find(ctx, tx, name)
+		if err != nil {
+			return err
+		}
+		if t.Kind != Turn {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("%s is built in and cannot be removed", name), "pause it: cairn schedule pause "+name)
+		}
+		return tx.RemoveTask(ctx, t.ID)
+	})
+}
+
+// Trigger fires a task now, beside its cadence, paused or not. The id names the
+// request: sent again it is the same firing. Empty makes one up.
+func (s *Service) Trigger(ctx context.Context, ws int64, workspaceKey, name, id string) (f Fired, err error) {
+	var t Task
+	var reflected time.Time
+	err = s.Store.WithSchedules(ctx, ws, func(tx Tx) (err error) {
+		if t, err = find(ctx, tx, name); err != nil {
+			return err
+		}
+		reflected, err = tx.ReflectedTo(ctx)
+		return err
+	})
+	if err != nil {
+		return f, err
+	}
+	zone, err := cadence.Zone(t.Zone)
+	if err != nil {
+		return f, err
+	}
+	slot := Slot{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind, Zone: t.Zone, ReflectedTo: reflected, Why: flow.ReflectionNow,
+		Firing: Firing{At: t.Now, Date: cadence.DateOf(t.Now.In(zone)).String(), Key: "now-" + t.Now.UTC().Format("20060102T150405.000000")}}
+	switch {
+	case t.Kind == Reflection:
+		slot.Key = slot.Date
+	case id != "":
+		slot.Key = "now-" + id
+	}
+	return s.fire(ctx, slot)
+}
+
+func (s *Service) fire(ctx context.Context, slot Slot) (Fired, error) {
+	outcome, reason, err := s.Starter.StartSlot(ctx, slot)
+	return Fired{At: slot.At, Date: slot.Date, Key: slot.Key, Outcome: outcome, Reason: reason}, err
+}
+
+// mostBackfill bounds the firings of one backfill.
+const mostBackfill = 100
+
+// Backfill fires a task for each time that it was due in the past, from the first
+// local date to the last, both included. A firing that was there before is the
+// same one.
+func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name string, from, until cadence.Date) (out []Fired, err error) {
+	t, err := s.Get(ctx, ws, name)
+	if err != nil {
+		return nil, err
+	}
+	c, err := t.Cadence()
+	if err != nil {
+		return nil, err
+	}
+	zone, err := cadence.Zone(t.Zone)
+	if err != nil {
+		return nil, err
+	}
+	start, end := from.Start(zone), until.AddDays(1).Start(zone)
+	if !start.Before(end) {
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%s is after %s", from, until), "give the earlier date first")
+	}
+	if end.After(t.Now) {
+		end = t.Now
+	}
+	firings := c.Preview(start, end, mostBackfill+1)
+	if len(firings) > mostBackfill {
+		return nil, fault.New(fault.TooLarge, fmt.Sprintf("the task was due more than %d times from %s to %s", mostBackfill, from, until), "give fewer dates at once")
+	}
+	before := start
+	for _, f := range firings {
+		slot := Slot{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind, Zone: t.Zone, ReflectedTo: before, Why: flow.ReflectionOfBackfill,
+			Firing: Firing{At: f.At, Date: f.LocalDate.String(), Key: c.Key(f.At, f.LocalDate)}}
+		fired, err := s.fire(ctx, slot)
+		if err != nil {
+			return out, err
+		}
+		out, before = append(out, fired), f.At
+	}
+	return out, nil
+}

@@ -1,0 +1,153 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"cairn/internal/fault"
+	"cairn/internal/flow"
+)
+
+// Slot is a firing that a page has taken and that is to be started.
+type Slot struct {
+	Workspace    int64
+	WorkspaceKey string
+	Task         int64
+	Kind         Kind
+	Zone         string
+	Firing
+	ReflectedTo time.Time // watermark of the reflection; zero without one
+	Why         string    // flow.ReflectionOfSweep and the others
+}
+
+// Page is what a claim came to.
+type Page struct {
+	Looked, Taken, Empty, Skipped int
+	More                          bool
+	Slots                         []Slot // taken and not dealt with yet
+}
+
+// Ended is what became of a slot.
+type Ended struct {
+	Slot    Slot
+	Outcome string
+	Reason  string
+}
+
+// Claims are the database's side of the sweep.
+type Claims interface {
+	// ClaimPage takes up to max tasks that are due and moves them as plan says, in
+	// one transaction. A claim that is known gives its page once more.
+	ClaimPage(ctx context.Context, claim string, max int, lease time.Duration, plan func([]Due) ([]Move, []Due)) (Page, error)
+	// SettleSlots ends slots that the claim still holds.
+	SettleSlots(ctx context.Context, claim string, ended []Ended) error
+}
+
+// Starter starts what is due. Starting is safe to repeat: what it starts is
+// named by the slot.
+type Starter interface {
+	StartSlot(ctx context.Context, s Slot) (outcome, reason string, err error)
+}
+
+// Sweeper does pages of the sweep.
+type Sweeper struct {
+	Claims  Claims
+	Starter Starter
+	Log     *slog.Logger
+}
+
+const (
+	// pageRows are claimed in a fraction of a second, and one in fifty of them to
+	// be started keeps all starters busy.
+	pageRows = 4000
+	// abreast are started at once: Temporal answers each in milliseconds.
+	abreast = 16
+	// lease outlives an attempt at a page: another page takes what it left.
+	lease = 5 * time.Minute
+	// settleEvery slots are ended in one transaction.
+	settleEvery = 64
+)
+
+// Page claims up to rows tasks and starts what they ask for; 0 rows is as many as
+// is good. A slot that cannot be started now stays with its lease, and comes again
+// when that has run out.
+func (s *Sweeper) Page(ctx context.Context, claim string, rows int) (out flow.SweepCounts, err error) {
+	if rows <= 0 {
+		rows = pageRows
+	}
+	page, err := s.Claims.ClaimPage(ctx, claim, rows, lease, Plan)
+	if err != nil {
+		return out, fmt.Errorf("claim a page: %w", err)
+	}
+	out = flow.SweepCounts{Looked: page.Looked, Started: page.Taken, Empty: page.Empty, Skipped: page.Skipped, More: page.More}
+	return out, s.start(ctx, claim, page.Slots)
+}
+
+// start starts the slots of a page side by side and settles them as they come.
+func (s *Sweeper) start(ctx context.Context, claim string, slots []Slot) error {
+	todo, done := make(chan Slot), make(chan Ended)
+	var working sync.WaitGroup
+	for range min(abreast, len(slots)) {
+		working.Go(func() {
+			for slot := range todo {
+				if e, ok := s.startOne(ctx, slot); ok {
+					done <- e
+				}
+			}
+		})
+	}
+	go func() {
+		defer close(todo)
+		for _, slot := range slots {
+			select {
+			case todo <- slot:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	go func() { working.Wait(); close(done) }()
+	return errors.Join(s.settle(ctx, claim, done), ctx.Err())
+}
+
+// startOne is false for a slot that is left to its lease.
+func (s *Sweeper) startOne(ctx context.Context, slot Slot) (Ended, bool) {
+	outcome, reason, err := s.Starter.StartSlot(ctx, slot)
+	if err == nil {
+		return Ended{slot, outcome, reason}, true
+	}
+	if ctx.Err() != nil {
+		return Ended{}, false
+	}
+	s.Log.Warn("sweep: a task could not be started", "workspace", slot.Workspace, "task", slot.Task, "slot", slot.Key, "error", err)
+	code := fault.CodeOf(err)
+	if code == fault.Internal || fault.Table[code].Retryable {
+		return Ended{}, false
+	}
+	return Ended{slot, Failed, fmt.Sprintf("%s: %s", code, fault.From(err).Message)}, true
+}
+
+// settle drains done to its end, also when settling fails: the starters wait for it.
+func (s *Sweeper) settle(ctx context.Context, claim string, done <-chan Ended) error {
+	var (
+		waiting []Ended
+		errs    []error
+	)
+	flush := func() {
+		if len(waiting) > 0 {
+			errs = append(errs, s.Claims.SettleSlots(ctx, claim, waiting))
+			waiting = waiting[:0]
+		}
+	}
+	for e := range done {
+		if waiting = append(waiting, e); len(waiting) == settleEvery {
+			flush()
+		}
+	}
+	flush()
+	return errors.Join(errs...)
+}
