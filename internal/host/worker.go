@@ -84,6 +84,7 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	talks := activities.Converse{Service: h.Converse, Approver: approver{h}, Spec: func() converse.Spec { return NudgeSpec(h.Config) }}
 	erasing := activities.Erase{Service: h.Erase}
 	minds := activities.Agents{Service: h.Progressive, Idle: h.readIdle}
+	days := activities.Reflect{Open: h.openReflection, Distill: h.distillDay}
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout, MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
 		MaxConcurrentWorkflowTaskPollers: pollers, MaxConcurrentActivityTaskPollers: pollers,
 		OnFatalError: func(err error) { failed <- err }}
@@ -102,6 +103,7 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		talks.RegisterMain(w)
 		erasing.RegisterMain(w)
 		minds.RegisterMain(w)
+		days.RegisterMain(w)
 	case flow.QueueLLM:
 		tasks.RegisterLLM(w)
 		talks.RegisterLLM(w)

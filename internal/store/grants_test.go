@@ -39,6 +39,7 @@ var reviewedGrants = []string{
 	"packages cairn_system: select(sha256 state touched_at workspace_id)",
 	"pending_memories cairn_app: insert, select, update(decided_at state)",
 	"pending_writes cairn_app: insert, select, update(decided_at state)",
+	"reflection_reads cairn_app: delete, insert, select, update(state to_seq)",
 	"reflection_runs cairn_app: insert, select, update(conversations failures from_at memories messages notes reason run_id skills status to_at updated_at zone)",
 	"reflection_runs cairn_system: insert(from_at local_date status to_at workspace_id zone), select(local_date status to_at workspace_id)",
 	"runs cairn_app: insert, select, update",

@@ -90,6 +90,8 @@ with conversation as (
   insert into scheduled_tasks (workspace_id, name, kind, cron, prompt) values ($1, 'seeded', 'turn', '0 9 * * *', $3)
 ), reflection as (
   insert into reflection_runs (workspace_id, local_date, zone, status, to_at, reason) values ($1, '2026-11-20', 'UTC', 'saved', now(), $3)
+), taken as (
+  insert into reflection_reads (workspace_id, run_id, conversation_id, from_seq, to_seq, part) select $1, run.id, conversation.id, 0, 0, 0 from run, conversation
 ), soul as (
   insert into soul_versions (workspace_id, version, content, action, origin, op_id) values ($1, 1, $3, 'replace', 'user', 'op')
 ), doc as (
