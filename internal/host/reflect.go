@@ -151,3 +151,42 @@ func (h *Host) reflectionWindow(ctx context.Context, ws store.Workspace, date st
 	}
 	return in, nil
 }
+
+// MaxReflections is how many dates a list has at most.
+const MaxReflections = 1000
+
+// maxBackfill is how many dates are asked for at once.
+const maxBackfill = 366
+
+// ReflectBackfill has each local date from one to another, both included, looked
+// back on for what was said on it and never read. Each is called after a date was
+// recorded, and may wait for it.
+func (h *Host) ReflectBackfill(ctx context.Context, ws store.Workspace, from, to string, redo bool, each func(reflect.Opened) error) error {
+	var days [2]cadence.Date
+	for i, text := range []string{from, to} {
+		d, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no date", text), "write it as 2026-03-01")
+		}
+		days[i] = cadence.DateOf(d)
+	}
+	if days[1].String() < days[0].String() || days[0].AddDays(maxBackfill-1).String() < days[1].String() {
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("from %s to %s are no dates to go through", from, to), fmt.Sprintf("the last comes after the first, and at most %d are taken at once", maxBackfill))
+	}
+	if _, err := h.reflectionWindow(ctx, ws, to); err != nil { // before the first is paid for
+		return err
+	}
+	for d := days[0]; d.String() <= days[1].String(); d = d.AddDays(1) {
+		opened, err := h.ReflectNow(ctx, ws, ReflectRequest{Date: d.String(), Redo: redo})
+		if fault.CodeOf(err) == fault.InvalidArgument && d != days[1] { // a date that the zone leaves out
+			continue
+		}
+		if err == nil {
+			err = each(opened)
+		}
+		if err != nil {
+			return fmt.Errorf("reflect on %s: %w", d, err)
+		}
+	}
+	return nil
+}

@@ -43,7 +43,7 @@ func talk(t testing.TB, when, text, answer string) []transcript.Message {
 }
 
 // reflectOn has a date looked back on, and waits until that is over.
-func reflectOn(b *hosttest.Bundle, r host.ReflectRequest) reflect.Detail {
+func reflectOn(b *hosttest.Bundle, r host.ReflectRequest) reflect.DayDetail {
 	b.T.Helper()
 	opened, err := b.ReflectNow(b.T.Context(), b.Workspace, r)
 	hosttest.Must(b.T, err)
@@ -51,7 +51,7 @@ func reflectOn(b *hosttest.Bundle, r host.ReflectRequest) reflect.Detail {
 }
 
 // reflected waits for the end of a run, and tells of its date.
-func reflected(b *hosttest.Bundle, r run.Run) (out reflect.Detail) {
+func reflected(b *hosttest.Bundle, r run.Run) (out reflect.DayDetail) {
 	b.T.Helper()
 	eventually(b.T, fmt.Sprintf("run %d of %s has ended", r.Ref.Run, r.Key), func() bool {
 		detail, err := b.Host.Reflect.Show(b.T.Context(), b.Workspace.ID, r.Key)

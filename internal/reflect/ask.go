@@ -35,3 +35,12 @@ func (s *Service) Conversations(ctx context.Context, ref run.Ref) (out []int64, 
 	})
 	return out, err
 }
+
+// Run reads a run.
+func (s *Service) Run(ctx context.Context, ref run.Ref) (r run.Run, err error) {
+	err = s.Store.WithReflections(ctx, ref.Workspace, func(tx Tx) error {
+		r, err = tx.Run(ctx, ref.Run)
+		return err
+	})
+	return r, err
+}

@@ -29,7 +29,7 @@ type Request struct {
 	From, To     time.Time // window of the date; To is not included. Only a backfill is held to From: others read what nobody has read
 	Why          string    // sweep, now, backfill
 	Generation   int       // above 1 a deliberate redo
-	WorkflowID   string // of the workflow that asks; empty when it is still to be started
+	WorkflowID   string    // of the workflow that asks; empty when it is still to be started
 	Spec         converse.Spec
 }
 

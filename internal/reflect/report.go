@@ -119,15 +119,15 @@ type Day struct {
 	UpdatedAt     time.Time `json:"updated_at"`
 }
 
-// Detail is a date with its runs and notes.
-type Detail struct {
+// DayDetail is a date with its runs and notes.
+type DayDetail struct {
 	Day
-	Runs  []RunReport    `json:"runs"` // the latest first
+	Runs  []DayRun    `json:"runs"` // the latest first
 	Notes []memory.Entry `json:"day_notes"`
 }
 
-// RunReport is one run of a date.
-type RunReport struct {
+// DayRun is one run of a date.
+type DayRun struct {
 	Run        int64      `json:"run"`
 	Generation int        `json:"generation"`
 	WorkflowID string     `json:"workflow_id"`
@@ -169,12 +169,12 @@ func (s *Service) List(ctx context.Context, ws int64, from, to string, max int) 
 }
 
 // Show tells of one date.
-func (s *Service) Show(ctx context.Context, ws int64, date string) (out Detail, err error) {
+func (s *Service) Show(ctx context.Context, ws int64, date string) (out DayDetail, err error) {
 	if _, err := time.Parse(time.DateOnly, date); err != nil {
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no date", date), "write it as 2026-03-01")
 	}
 	err = s.Store.WithReflections(ctx, ws, func(tx Tx) error {
-		out = Detail{Runs: []RunReport{}}
+		out = DayDetail{Runs: []DayRun{}}
 		days, err := tx.Days(ctx, date, date, 1)
 		if err != nil {
 			return err
@@ -205,8 +205,8 @@ func (s *Service) Show(ctx context.Context, ws int64, date string) (out Detail, 
 	return out, err
 }
 
-func reportOf(r run.Run) (out RunReport, err error) {
-	out = RunReport{Run: r.Ref.Run, Generation: r.Generation, WorkflowID: r.WorkflowID, State: r.Status, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
+func reportOf(r run.Run) (out DayRun, err error) {
+	out = DayRun{Run: r.Ref.Run, Generation: r.Generation, WorkflowID: r.WorkflowID, State: r.Status, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
 	p, err := pinnedOf(r)
 	if out.Report = p.report(); err != nil || r.Status != run.Ended {
 		return out, err
