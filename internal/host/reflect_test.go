@@ -69,11 +69,13 @@ func TestAnEmptyDayAsksNoModel(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	scriptReflection(b)
-	got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"})
-	if got.Status != reflect.Empty || len(b.Model.Requests()) != 0 {
-		t.Errorf("%+v with %d requests", got, len(b.Model.Requests()))
+	if out := sweeps(b, "2026-03-01"); out.Status != reflect.Empty || out.Steps != 0 || len(b.Model.Requests()) != 0 {
+		t.Errorf("%+v with %d requests", out, len(b.Model.Requests()))
 	}
-	b.Record(got.Runs[0].WorkflowID, "Reflection/empty")
+	if got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"}); got.Status != reflect.Empty || len(got.Runs) != 1 {
+		t.Errorf("the day came to %+v", got)
+	}
+	b.Record(flow.ReflectionID(b.Workspace.Key, "2026-03-01"), "Reflection/empty")
 }
 
 // What nobody brought about is not looked at, nor what was only recalled.
