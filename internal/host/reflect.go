@@ -41,7 +41,7 @@ func (h *Host) hireReflection() error {
 	if err != nil {
 		return err
 	}
-	h.Reflect = &reflect.Service{Store: h.Store.Reflections(), Memory: known{h.Memory, h.Library, h.LongTerm}, Tools: all, Log: h.Log}
+	h.Reflect = &reflect.Service{Store: h.Store.Reflections(), Keeper: h.Memory, Memory: known{h.Memory, h.Library, h.LongTerm}, Tools: all, Log: h.Log}
 	h.Converse.Agents[run.Reflection] = reflect.Agent{Service: h.Reflect}
 	return nil
 }

@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/agent"
 	"cairn/internal/flow"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/reflect"
+	"cairn/internal/remember"
 )
 
 func TestADayBecomesNotesAndMemoriesThatPointToItsMessages(t *testing.T) {
@@ -125,4 +127,46 @@ func TestAReflectionStopsAfterFifteenCalls(t *testing.T) {
 		t.Error("what was read is not marked")
 	}
 	b.Record(r.WorkflowID, "Reflection/partial")
+}
+
+// A note that people look for on several days, in several ways, becomes a lasting
+// memory; one that was written with untrusted text in view does not.
+func TestANoteThatIsLookedForAgainAndAgainIsRemembered(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	imported(b, "c", talk(t, "2026-03-01 10:00", "The key of the boathouse hangs behind the clock.", "Noted.")...)
+	imported(b, "d", talk(t, "2026-03-02 10:00", "It rained.", "Indeed.")...)
+	scriptReflection(b, noting("The key of the boathouse hangs behind the clock in the kitchen, next to the barometer that Ada repaired.", 1), noting("The boathouse key was lent to a stranger.", 1))
+	reflectOn(b, host.ReflectRequest{Date: "2026-03-01"})
+	exec(b, "update cairn.memories set tainted = true where content like '%stranger%'")
+	asker := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent}
+	for _, query := range []string{"boathouse key", "where is the key of the boathouse", "what hangs behind the clock", "the boathouse key behind the clock", "boathouse"} {
+		found, err := b.Memory.Search(t.Context(), asker, remember.SearchArgs{Query: query})
+		hosttest.Must(t, err)
+		if len(found.Results) == 0 {
+			t.Errorf("%q finds nothing", query)
+		}
+	}
+	nightly := asker
+	nightly.Origin = agent.OriginReflection
+	before := count(b, "select sum(recalls) from cairn.note_recalls")
+	_, err := b.Memory.Search(t.Context(), nightly, remember.SearchArgs{Query: "boathouse key"})
+	hosttest.Must(t, err)
+	if n := count(b, "select sum(recalls) from cairn.note_recalls"); n != before || n < 5 {
+		t.Errorf("%d recalls, and %d after a review looked", before, n)
+	}
+	if got := reflectOn(b, host.ReflectRequest{Date: "2026-03-02"}); got.Runs[0].Promoted != 0 {
+		t.Errorf("a note of one day was promoted: %+v", got)
+	}
+	exec(b, "with n as (select query_sha, (row_number() over (order by query_sha))::int as n from (select distinct query_sha from cairn.note_recalls) q) update cairn.note_recalls r set day = r.day - n.n from n where n.query_sha = r.query_sha")
+	got := reflectOn(b, host.ReflectRequest{Date: "2026-03-02", Redo: true})
+	if got.Runs[0].Promoted != 1 || got.Runs[0].Status != reflect.Saved {
+		t.Errorf("the note was not promoted: %+v", got.Runs[0])
+	}
+	if n := count(b, "select count(*) from cairn.memories where type = 'core' and origin = 'reflection' and content like 'The key of the boathouse hangs%' and from_seq = 0 and conversation_id is not null"); n != 1 {
+		t.Errorf("%d memories of it", n)
+	}
+	if again := reflectOn(b, host.ReflectRequest{Date: "2026-03-02", Redo: true}); again.Runs[0].Promoted != 0 {
+		t.Errorf("it was promoted twice: %+v", again.Runs[0])
+	}
 }

@@ -31,9 +31,14 @@ func (s Agent) Finish(ctx context.Context, w converse.Work, e converse.Ended) (j
 	}
 	out := finished{Report: p.report()}
 	id := w.Run.Ref.Run
+	promoted, err := s.promote(ctx, w, e.Reason)
+	if err != nil {
+		return nil, err
+	}
 	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(tx Tx) error {
 		out.Report = p.report()
 		out.Report.done(w.Steps)
+		out.Report.Promoted = promoted
 		out.Report.PartsRead = shownParts(w, p)
 		out.Report.Left = p.Left || out.Report.PartsRead < out.Report.Parts
 		out.Status = out.Report.status(e.Reason)

@@ -29,6 +29,7 @@ type Report struct {
 	Notes         int       `json:"notes"`
 	Memories      int       `json:"memories"`
 	Skills        int       `json:"skills"`
+	Promoted      int       `json:"promoted,omitempty"` // notes that became memories: they were looked for again and again
 	Staged        int       `json:"staged,omitempty"`   // wait for a person
 	Refused       int       `json:"refused,omitempty"`  // calls that failed
 	Skipped       int       `json:"skipped,omitempty"`  // messages that were passed over for good
@@ -43,7 +44,7 @@ func (p Pinned) report() Report {
 }
 
 // Wrote is how many writes took effect.
-func (r Report) Wrote() int { return r.Notes + r.Memories + r.Skills }
+func (r Report) Wrote() int { return r.Notes + r.Memories + r.Skills + r.Promoted }
 
 // done adds what the calls of a run came to.
 func (r *Report) done(steps []converse.Step) {
@@ -122,7 +123,7 @@ type Day struct {
 // DayDetail is a date with its runs and notes.
 type DayDetail struct {
 	Day
-	Runs  []DayRun    `json:"runs"` // the latest first
+	Runs  []DayRun       `json:"runs"` // the latest first
 	Notes []memory.Entry `json:"day_notes"`
 }
 

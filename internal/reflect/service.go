@@ -5,9 +5,11 @@ import (
 	"log/slog"
 	"time"
 
+	"cairn/internal/agent"
 	"cairn/internal/converse"
 	"cairn/internal/memory"
 	"cairn/internal/progressive"
+	"cairn/internal/remember"
 	"cairn/internal/run"
 	"cairn/internal/settings"
 	"cairn/internal/transcript"
@@ -91,6 +93,9 @@ type Tx interface {
 	Counted(ctx context.Context, c converse.Conversation) error
 	NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error)
 	Settings(ctx context.Context) (settings.Settings, error)
+
+	// RecalledNotes lists notes that searches have brought back at least so often.
+	RecalledNotes(ctx context.Context, recalls, queries, days, max int) ([]Recall, error)
 }
 
 // Store opens transactions.
@@ -98,9 +103,15 @@ type Store interface {
 	WithReflections(ctx context.Context, ws int64, fn func(Tx) error) error
 }
 
+// Keeper adds lasting memories.
+type Keeper interface {
+	Save(ctx context.Context, a agent.Actor, in remember.SaveArgs) (remember.Written, error)
+}
+
 // Service is the use-case.
 type Service struct {
 	Store  Store
+	Keeper Keeper
 	Memory converse.Memory // what is remembered already
 	Tools  converse.Tools  // of the agent: those of reviews, and note_append
 	Log    *slog.Logger

@@ -33,6 +33,7 @@ var reviewedGrants = []string{
 	"memory_targets cairn_app: delete, insert, select, update(aliases description last_summary_at last_used_at)",
 	"memory_views cairn_app: insert, select",
 	"messages cairn_app: insert, select",
+	"note_recalls cairn_app: insert, select, update(last_at recalls relevance)",
 	"outbox cairn_app: delete, insert, select, update",
 	"outbox cairn_system: delete, select, update(attempts due_at last_error)",
 	"packages cairn_app: delete, insert, select, update(state touched_at)",

@@ -211,6 +211,25 @@ func dayOf(date string) (pgtype.Date, error) {
 	return pgtype.Date{Time: day, Valid: true}, nil
 }
 
+// Recalled counts notes that a search has brought back.
+func (q Queries) Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error {
+	return classify("count what was recalled", q.q.NoteRecalled(ctx, dbsqlc.NoteRecalledParams{WorkspaceID: q.ws, Keys: keys, QuerySha: query[:], Relevances: relevances}))
+}
+
+// RecalledNotes lists notes that were brought back at least so often.
+func (q Queries) RecalledNotes(ctx context.Context, recalls, queries, days, max int) ([]reflect.Recall, error) {
+	rows, err := q.q.NotesRecalled(ctx, dbsqlc.NotesRecalledParams{WorkspaceID: q.ws, Recalls: int32(recalls), Queries: int32(queries), Days: int32(days), MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("list what was recalled", err)
+	}
+	out := make([]reflect.Recall, len(rows))
+	for i, r := range rows {
+		out[i] = reflect.Recall{Note: entryOf(r.Memory), Relevance: r.Relevance, Recalls: int(r.Recalls), Queries: int(r.Queries), Days: int(r.Days),
+			Age: time.Duration(r.Seconds * float64(time.Second))}
+	}
+	return out, nil
+}
+
 // NotesOf lists the notes of a local date, in the order in which they were made.
 func (q Queries) NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error) {
 	rows, err := q.q.ReflectionNotes(ctx, dbsqlc.ReflectionNotesParams{WorkspaceID: q.ws, Date: date, MaxRows: int32(max)})

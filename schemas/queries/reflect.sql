@@ -95,3 +95,18 @@ on conflict (workspace_id, local_date) do update set zone = excluded.zone, statu
 
 -- name: ReflectionDays :many
 select * from reflection_runs where workspace_id = @workspace_id and local_date between @from_date and @to_date order by local_date desc limit @max_rows;
+
+-- name: NoteRecalled :exec
+-- A note that came up again for the same query on the same day counts once more.
+insert into note_recalls as r (workspace_id, memory_id, query_sha, relevance)
+select @workspace_id, unnest(@keys::bigint[]), @query_sha, unnest(@relevances::real[])
+on conflict (workspace_id, memory_id, day, query_sha) do update set recalls = r.recalls + 1, relevance = greatest(r.relevance, excluded.relevance), last_at = now();
+
+-- name: NotesRecalled :many
+-- Notes that were brought back often enough to be looked at, what was written with untrusted text in view left out.
+select sqlc.embed(m), avg(r.relevance)::float8 as relevance, sum(r.recalls)::int as recalls, count(distinct r.query_sha)::int as queries, count(distinct r.day)::int as days,
+  extract(epoch from now() - max(r.last_at))::float8 as seconds
+from note_recalls r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
+where r.workspace_id = @workspace_id and m.type = 'note' and m.status = 'active' and not m.tainted and m.origin = 'reflection' and r.day > current_date - 60
+group by m.workspace_id, m.id having sum(r.recalls) >= @recalls::int and count(distinct r.query_sha) >= @queries::int and count(distinct r.day) >= @days::int
+order by m.id limit @max_rows;

@@ -13,6 +13,118 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
+const NoteRecalled = `-- name: NoteRecalled :exec
+insert into note_recalls as r (workspace_id, memory_id, query_sha, relevance)
+select $1, unnest($2::bigint[]), $3, unnest($4::real[])
+on conflict (workspace_id, memory_id, day, query_sha) do update set recalls = r.recalls + 1, relevance = greatest(r.relevance, excluded.relevance), last_at = now()
+`
+
+type NoteRecalledParams struct {
+	WorkspaceID int64
+	Keys        []int64
+	QuerySha    []byte
+	Relevances  []float32
+}
+
+// A note that came up again for the same query on the same day counts once more.
+func (q *Queries) NoteRecalled(ctx context.Context, arg NoteRecalledParams) error {
+	_, err := q.db.Exec(ctx, NoteRecalled,
+		arg.WorkspaceID,
+		arg.Keys,
+		arg.QuerySha,
+		arg.Relevances,
+	)
+	return err
+}
+
+const NotesRecalled = `-- name: NotesRecalled :many
+select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.created_at, m.updated_at, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.last_retrieved_at, avg(r.relevance)::float8 as relevance, sum(r.recalls)::int as recalls, count(distinct r.query_sha)::int as queries, count(distinct r.day)::int as days,
+  extract(epoch from now() - max(r.last_at))::float8 as seconds
+from note_recalls r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
+where r.workspace_id = $1 and m.type = 'note' and m.status = 'active' and not m.tainted and m.origin = 'reflection' and r.day > current_date - 60
+group by m.workspace_id, m.id having sum(r.recalls) >= $2::int and count(distinct r.query_sha) >= $3::int and count(distinct r.day) >= $4::int
+order by m.id limit $5
+`
+
+type NotesRecalledParams struct {
+	WorkspaceID int64
+	Recalls     int32
+	Queries     int32
+	Days        int32
+	MaxRows     int32
+}
+
+type NotesRecalledRow struct {
+	Memory    Memory
+	Relevance float64
+	Recalls   int32
+	Queries   int32
+	Days      int32
+	Seconds   float64
+}
+
+// Notes that were brought back often enough to be looked at, what was written with untrusted text in view left out.
+func (q *Queries) NotesRecalled(ctx context.Context, arg NotesRecalledParams) ([]NotesRecalledRow, error) {
+	rows, err := q.db.Query(ctx, NotesRecalled,
+		arg.WorkspaceID,
+		arg.Recalls,
+		arg.Queries,
+		arg.Days,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []NotesRecalledRow
+	for rows.Next() {
+		var i NotesRecalledRow
+		if err := rows.Scan(
+			&i.Memory.WorkspaceID,
+			&i.Memory.ID,
+			&i.Memory.ExternalID,
+			&i.Memory.Type,
+			&i.Memory.Target,
+			&i.Memory.Content,
+			&i.Memory.ContentSha256,
+			&i.Memory.Version,
+			&i.Memory.Status,
+			&i.Memory.Origin,
+			&i.Memory.Tainted,
+			&i.Memory.RunID,
+			&i.Memory.OpID,
+			&i.Memory.ConversationID,
+			&i.Memory.FromSeq,
+			&i.Memory.ToSeq,
+			&i.Memory.EventTime,
+			&i.Memory.CreatedAt,
+			&i.Memory.UpdatedAt,
+			&i.Memory.WhenToUse,
+			&i.Memory.EmbeddedField,
+			&i.Memory.Metadata,
+			&i.Memory.HistoryID,
+			&i.Memory.Author,
+			&i.Memory.Importance,
+			&i.Memory.Targets,
+			&i.Memory.SupersededBy,
+			&i.Memory.RetrieveCount,
+			&i.Memory.LastRetrievedAt,
+			&i.Relevance,
+			&i.Recalls,
+			&i.Queries,
+			&i.Days,
+			&i.Seconds,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ReflectionDayPut = `-- name: ReflectionDayPut :exec
 insert into reflection_runs as d (workspace_id, local_date, zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
