@@ -42,7 +42,8 @@ type Config struct {
 	Timeout    time.Duration `env:"CAIRN_LLM_TIMEOUT" envDefault:"120s"`       // of one request
 	Heartbeat  time.Duration `env:"CAIRN_HEARTBEAT" envDefault:"20s"`          // a worker that is silent for longer is taken for dead
 
-	ModelNudge string `env:"CAIRN_MODEL_NUDGE"` // of reviews; CAIRN_MODEL when empty
+	ModelNudge      string `env:"CAIRN_MODEL_NUDGE"`      // of reviews; CAIRN_MODEL when empty
+	ModelReflection string `env:"CAIRN_MODEL_REFLECTION"` // of daily reflections; CAIRN_MODEL_NUDGE when empty
 
 	SkillsLLM        string `env:"SKILLS_LLM"` // all stages of distillation
 	SkillsLLMChunk   string `env:"SKILLS_LLM_CHUNK"`

@@ -36,7 +36,7 @@ func (j *job) request(step agent.Step, note string, short bool) llm.Request {
 // sofar is what this run has said and done before step n.
 func (j *job) sofar(n int) (out []llm.Message) {
 	for _, s := range j.steps {
-		if s.N >= n || s.Content == "" && len(s.Calls) == 0 { // an empty response is not shown to its model
+		if s.N >= n || s.N <= j.since || s.Content == "" && len(s.Calls) == 0 { // an empty response is not shown to its model
 			continue
 		}
 		if s.Note != "" {

@@ -107,6 +107,12 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 	case step.Toolless: // whatever it called will not run
 		out.Final = true
 		out.Ended, err = s.close(ctx, j, base, ending{reason: reason, said: &said, answer: said.Content})
+	case len(said.Calls) == 0 && !step.Last && j.more(step.N):
+		out.More = true
+		return out, s.keep(ctx, j, said)
+	case len(said.Calls) == 0 && j.more(step.N): // the budget ends before the work does
+		out.Final = true
+		out.Ended, err = s.close(ctx, j, base, ending{reason: agent.Exhausted, said: &said})
 	case len(said.Calls) == 0:
 		out.Final = true
 		out.Ended, err = s.close(ctx, j, base, ending{reason: agent.Final, said: &said, answer: said.Content})

@@ -21,6 +21,9 @@ func (h *Host) hire() error {
 	h.Progressive = &progressive.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.Converse, Registry: progressive.NewRegistry()}
 	performer := progressive.Performer{Service: h.Progressive}
 	h.Converse.Agents = map[run.Kind]converse.Agent{run.Summarize: performer, run.Specialist: performer, run.Retrieve: performer}
+	if err := h.hireReflection(); err != nil {
+		return err
+	}
 	look, err := tools.Retriever().Tools(h.LongTerm)
 	if err != nil {
 		return err

@@ -29,6 +29,7 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline"
 	"cairn/internal/progressive"
+	"cairn/internal/reflect"
 	"cairn/internal/relay"
 	"cairn/internal/remember"
 	"cairn/internal/schedule"
@@ -53,6 +54,7 @@ type Host struct {
 	Tools       *tools.Registry
 	Converse    *converse.Service
 	Progressive *progressive.Service
+	Reflect     *reflect.Service
 	Erase       *erase.Service
 	Relay       *relay.Relay
 	Driver      drive.Driver

@@ -2,6 +2,7 @@ package remember
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"cairn/internal/agent"
 	"cairn/internal/fault"
 	"cairn/internal/memory"
+	"cairn/internal/search"
 )
 
 // ListArgs choose what is listed.
@@ -177,5 +179,26 @@ func (k *Keeper) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sear
 		}
 		out.Results = append(out.Results, r)
 	}
+	k.recalled(ctx, a, in, found)
 	return out, nil
+}
+
+// recalled counts the notes that somebody has got back. A search does not fail for
+// it: it is counted next time.
+func (k *Keeper) recalled(ctx context.Context, a agent.Actor, in SearchArgs, found []search.FoundMemory) {
+	if a.Origin.Autonomous() { // who looks back would find what it is about to make of it
+		return
+	}
+	var keys []int64
+	var relevances []float32
+	for i, f := range found {
+		if f.Entry.Type == memory.Note {
+			keys, relevances = append(keys, f.Entry.Key), append(relevances, float32(in.K-min(i, in.K))/float32(in.K))
+		}
+	}
+	if len(keys) == 0 {
+		return
+	}
+	query := sha256.Sum256([]byte(strings.ToLower(strings.Join(strings.Fields(in.Query), " "))))
+	_ = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error { return tx.Recalled(ctx, query, keys, relevances) })
 }

@@ -34,6 +34,8 @@ type Tx interface {
 	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
 	AddedBy(ctx context.Context, run int64, types []memory.Type) (int, error)
 	WriteMemories(ctx context.Context, steps []memory.Step, w Writer) error
+	Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error // notes that a search has brought back
+	NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error)              // of a local date, in order
 
 	PutPendingMemory(ctx context.Context, p Pending, w Writer) (int64, error)
 	PendingMemory(ctx context.Context, id int64) (Pending, error)
