@@ -53,8 +53,11 @@ var reviewedFunctions = []string{
 	"erase_rows_of definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_tables invoker search_path=cairn, pg_catalog, pg_temp",
 	"enter invoker search_path=cairn, pg_catalog, pg_temp",
-	"find invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;jit=off",
-	"find_docs invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;enable_nestloop=off;enable_mergejoin=off;jit=off",
+	"find invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;enable_seqscan=off;jit=off",
+	"find_docs invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;enable_seqscan=off;enable_nestloop=off;enable_mergejoin=off;jit=off",
+	"many_documents invoker -",
+	"nearest_in_graph invoker search_path=cairn, public, pg_catalog, pg_temp;enable_sort=off;jit=off",
+	"nearest_of_many invoker search_path=cairn, public, pg_catalog, pg_temp;enable_seqscan=on;jit=off",
 	"open_space definer search_path=cairn, public, pg_catalog, pg_temp",
 	"open_workspace definer search_path=cairn, pg_catalog, pg_temp",
 	"rank_docs invoker -", // its body is bound when it is made

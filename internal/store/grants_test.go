@@ -59,7 +59,7 @@ var reviewedGrants = []string{
 	"erasures cairn_system: select",
 	"frozen_sessions cairn_erase: delete, select, update(rendered revoked_at tools)",
 	"lex_stats cairn_erase: delete, select, update(docs)",
-	"lex_terms cairn_erase: delete, select, update(df)",
+	"lex_terms cairn_erase: delete, select, update(df speakers)",
 	"memories cairn_erase: delete, select, update(conversation_id from_seq run_id status to_seq)",
 	"memory_revisions cairn_erase: delete, select, update(conversation_id from_seq run_id to_seq)",
 	"packages cairn_erase: delete, select, update(state touched_at)",
