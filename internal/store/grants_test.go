@@ -22,6 +22,7 @@ var reviewedGrants = []string{
 	"lex_stats cairn_app: delete, insert, select, update",
 	"lex_terms cairn_app: delete, insert, select, update",
 	"llm_calls cairn_app: insert, select, update",
+	"lex_stats cairn_system: select",
 	"llm_calls cairn_system: select(lease_until round run_id state step unknown workspace_id), update(state unknown)",
 	"memories cairn_app: insert, select, update(author content content_sha256 embedded_field event_time last_retrieved_at metadata op_id retrieve_count status superseded_by tainted targets updated_at version when_to_use)",
 	"memory_histories cairn_app: insert, select",

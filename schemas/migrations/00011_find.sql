@@ -39,6 +39,28 @@ language sql stable security invoker set search_path = cairn, public, pg_catalog
   from embedding_spaces s where s.id = space
 $$;
 
+-- What takes it away again, in the same way.
+create function cairn.vector_index_drop(ws bigint, space smallint) returns text
+language sql immutable as $$ select format('drop index concurrently if exists cairn.%I', cairn.vector_index(ws, space)) $$;
+
+-- The workspaces that have a graph in a space. One that is not valid was left by
+-- a build that did not end: nothing uses it, and writers keep it up to date.
+create function cairn.vector_graphs(space smallint) returns table (ws bigint, valid boolean)
+language sql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp as $$
+  select substring(c.relname from '_graph_([0-9]+)$')::bigint, i.indisvalid from pg_index i join pg_class c on c.oid = i.indexrelid
+  where i.indrelid = to_regclass('cairn.embeddings_space_' || space) and c.relname like 'embeddings\_space\_%\_graph\_%'
+$$;
+
+-- Who decides on graphs sees which workspaces are big, and nothing else of them.
+create policy lex_stats_system on lex_stats for select to cairn_system using (docs >= 10000);
+grant select on lex_stats to cairn_system;
+
+-- How big that graph is; 0 without one.
+create function cairn.graph_bytes(ws bigint, space smallint) returns bigint
+language sql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp as $$
+  select coalesce((select pg_relation_size(i.indexrelid) from pg_index i where i.indexrelid = to_regclass(cairn.vector_index(ws, space)) and i.indisvalid), 0)
+$$;
+
 -- Above so many documents the vectors are looked at with a plan of the
 -- workspace's own, which may take several processors; to plan is little then.
 create function cairn.many_documents() returns int language sql immutable as $$ select 20000 $$;
@@ -251,6 +273,7 @@ begin
     exact := exact || (select e.doc from search_docs e join conversations c on c.id = e.owner_id
       where e.workspace_id = ws and e.kind = 'turn' and e.seq = turn_seq and c.workspace_id = ws and c.external_id = turn_conversation);
   end if;
+  exact := array_remove(exact, null);                   -- of what is named and not found
   return query
   with r as materialized (
     select * from cairn.find_docs(ws, query_terms, query_vector, query_space, vector_share, min_cosine, kinds, types, targets, since, until, within, query_year, query_month, query_day, asks_when, max_rows)
