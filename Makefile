@@ -67,9 +67,8 @@ bench-tau: ## Distil the 160 airline trajectories of τ-bench with the offline r
 
 .PHONY: bench-search
 bench-search: ## Measure skill search against the bare SQL, and hybrid retrieval beside the bare search by vector
-	$(GO) run ./internal/eval/cmd/bench-search
-	$(GO) run ./internal/eval/cmd/bench-find
-	$(GO) run ./internal/eval/cmd/bench-find -dims 1536 -sizes 1x1000,1x10000
+	$(GO) run ./internal/eval/cmd/bench-search; skills=$$?; \
+	$(GO) run ./internal/eval/cmd/bench-find -plot docs/retrieval.svg && exit $$skills
 
 .PHONY: bench-sweep
 bench-sweep: ## Sweep 100,000 workspaces that are due at once, beside bare starts, while the worker is killed

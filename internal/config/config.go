@@ -121,8 +121,10 @@ type Config struct {
 	LLMSlots      int           `env:"CAIRN_LLM_SLOTS" envDefault:"200"`     // model activities at once in one worker
 	DatabaseStep  time.Duration `env:"CAIRN_DATABASE_STEP" envDefault:"15s"` // one database activity; a crash in it is noticed after that
 	StopTimeout   time.Duration `env:"CAIRN_STOP_TIMEOUT" envDefault:"20s"`
-	SweepEvery    time.Duration `env:"CAIRN_SWEEP_EVERY" envDefault:"1m"` // how often what is due is looked for; 0 means never
-	LogLevel      string        `env:"CAIRN_LOG" envDefault:"warn"`       // debug info warn error
+	SweepEvery    time.Duration `env:"CAIRN_SWEEP_EVERY" envDefault:"1m"`     // how often what is due is looked for; 0 means never
+	GraphFrom     int           `env:"CAIRN_GRAPH_FROM" envDefault:"50000"`   // documents of a workspace from which the worker builds a graph over its vectors; 0 builds none
+	GraphURL      string        `env:"CAIRN_GRAPH_DATABASE_URL" secret:"url"` // the login that builds them, which may act as cairn_owner; empty means that of DATABASE_URL
+	LogLevel      string        `env:"CAIRN_LOG" envDefault:"warn"`           // debug info warn error
 }
 
 // Load reads the settings. Overrides are flags, by the names of the environment.
@@ -221,6 +223,7 @@ func (c Config) validate() error {
 		between("SKILL_MIN_QUALITY", c.MinQuality, 0, 10),
 		between("SKILL_KEEP_VERSIONS", float64(c.KeepVersions), 0, 10_000),
 		between("CAIRN_EMBEDDING_DIMENSIONS", float64(c.EmbeddingDimensions), 8, 4000),
+		between("CAIRN_GRAPH_FROM", float64(c.GraphFrom), 0, 1e9),
 		between("CAIRN_LLM_LEASE in seconds", c.Lease.Seconds(), 0.2, 3600),
 		between("CAIRN_DATABASE_STEP in seconds", c.DatabaseStep.Seconds(), 1, 600),
 		between("CAIRN_SESSION_TTL in minutes", c.SessionTTL.Minutes(), 0.01, 24*60),

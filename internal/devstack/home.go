@@ -25,6 +25,7 @@ type home struct {
 	major   int     // version of the cluster that exists, 0 when there is none
 	moved   bool    // lives in the shelter
 	discard bool    // everything goes at the end
+	buffers string  // shared_buffers of its server
 }
 
 // homeFor is the home of the cluster that belongs to dir, an absolute path. ""

@@ -1,6 +1,7 @@
 package devstack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +105,7 @@ func (c *cluster) command(name string, args []string, remove string) command {
 // without tzdata has none.
 func (c *cluster) settings() []string {
 	settings := []string{
-		"listen_addresses=", "max_connections=200", "shared_buffers=128MB", "jit=off", "timezone=GMT", "log_timezone=GMT",
+		"listen_addresses=", "max_connections=200", "shared_buffers=" + cmp.Or(c.home.buffers, "128MB"), "jit=off", "timezone=GMT", "log_timezone=GMT",
 		// CVE-2026-3172: pgvector before 0.8.2 overflows in parallel HNSW builds.
 		"max_parallel_maintenance_workers=0",
 	}

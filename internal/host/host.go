@@ -112,7 +112,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder,
 		KeepVersions: c.KeepVersions, Settings: h.skillSettings}
 	h.Memory = &remember.Keeper{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
-	h.LongTerm = &remember.LongTerm{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space, Ranker: remember.RankedByFinder{Finder: h.Finder}}
+	h.LongTerm = &remember.LongTerm{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
 	if h.Tools, err = h.registry(); err != nil {
 		return err
 	}

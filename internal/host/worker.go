@@ -44,6 +44,7 @@ func (h *Host) Work(ctx context.Context, queues []string) error {
 	defer func() { cancel(); running.Wait() }() // in this order: the relay runs until it is told
 	if slices.Contains(queues, flow.QueueMain) {
 		running.Go(func() { h.Relay.Run(ctx) })
+		running.Go(func() { h.tendGraphs(ctx) })
 	}
 	for i, w := range workers {
 		if err := w.Start(); err != nil {

@@ -63,14 +63,17 @@ type Answer struct {
 	Sessions []string `json:"sessions,omitempty"` // transcripts that were read
 	Run      int64    `json:"run,omitempty"`
 	Note     string   `json:"note,omitempty"` // why it was not the mode that was asked for
+
+	sure bool // of a fast answer: the best leaves little doubt
 }
 
 // What a fast search must find for nobody to look further: enough memories, the
-// best of them near the top by words and by meaning. Ranks are added up as
-// 1/(60+rank), so the best by both has 0.033.
+// best of them near the top by words and near by meaning. The first by words has
+// a score of 1.7 at least.
 const (
 	enoughFound = 3
-	sureScore   = 0.03
+	sureScore   = 1.5
+	sureCosine  = 0.3
 )
 
 // leastTime is what an agent needs at least; with less left, a fast answer is better.
@@ -99,7 +102,7 @@ func (s *Service) Retrieve(ctx context.Context, q Question) (Answer, error) {
 		if fast, err = s.fast(ctx, q); err != nil || q.Mode == Fast {
 			return fast, err
 		}
-		if len(fast.Memories) >= min(enoughFound, q.TopK) && fast.Memories[0].Score >= sureScore {
+		if len(fast.Memories) >= min(enoughFound, q.TopK) && fast.sure {
 			return fast, nil
 		}
 	}
@@ -142,7 +145,7 @@ func (s *Service) fast(ctx context.Context, q Question) (Answer, error) {
 			out.Memories = append(out.Memories, foundOf(e, 0))
 		}
 	} else {
-		ranked, err := s.LongTerm.Ranker.Rank(ctx, q.Workspace, q.Query, memory.Scope{}, memory.LongTermTypes, q.TopK)
+		ranked, err := s.LongTerm.Rank(ctx, q.Workspace, q.Query, memory.LongTermTypes)
 		if err != nil {
 			return out, err
 		}
@@ -157,6 +160,7 @@ func (s *Service) fast(ctx context.Context, q Question) (Answer, error) {
 		for _, r := range ranked {
 			i := slices.IndexFunc(entries, func(e memory.Entry) bool { return e.ID == r.ID && e.Status == memory.Active })
 			if i >= 0 && len(out.Memories) < q.TopK {
+				out.sure = out.sure || len(out.Memories) == 0 && r.Score >= sureScore && r.Cosine >= sureCosine
 				out.Memories = append(out.Memories, foundOf(entries[i], r.Score))
 			}
 		}

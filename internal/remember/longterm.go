@@ -76,7 +76,7 @@ type LongTerm struct {
 	Store    LongTermStore
 	Embedder Embedder
 	Space    int16
-	Ranker   Ranker
+	Finder   Finder
 }
 
 // Item is what became of one item of a call.

@@ -31,6 +31,8 @@ type Tx interface {
 	LockMemories(ctx context.Context) error
 	Memories(ctx context.Context, types []memory.Type, everyStatus bool, max int) ([]memory.Entry, error)
 	Memory(ctx context.Context, id string) (memory.Entry, error)
+	// LongTerm reads entries of any type and status by their ids.
+	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
 	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
 	AddedBy(ctx context.Context, run int64, types []memory.Type) (int, error)
 	WriteMemories(ctx context.Context, steps []memory.Step, w Writer) error
@@ -74,9 +76,9 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Finder ranks memories.
+// Finder is the search of a workspace.
 type Finder interface {
-	Memories(ctx context.Context, ws int64, text string, types []memory.Type, limit int) ([]search.FoundMemory, error)
+	Find(ctx context.Context, ws int64, r search.Request) ([]search.Result, error)
 }
 
 // Keeper is the use-case.

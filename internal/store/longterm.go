@@ -198,11 +198,8 @@ func (q Queries) IndexLongTerm(ctx context.Context, entries []memory.Entry, w re
 		if e.WhenToUse != "" {
 			words = e.WhenToUse + "\n" + e.Content
 		}
-		d := search.NewDoc(search.KindMemory, e.Key, string(e.Status), words)
+		d := memoryDoc(e, words)
 		d.Text = embedded
-		if e.Status != memory.Active {
-			d = search.Doc{Kind: search.KindMemory, Owner: e.Key, Gone: true}
-		}
 		docs, vectors = append(docs, d), append(vectors, w.Vectors[embedded])
 	}
 	return q.indexWithVectors(ctx, docs, vectors, w.Space)

@@ -62,15 +62,3 @@ select count(*) from pending_memories where workspace_id = @workspace_id and sta
 
 -- name: PendingMemoryDecide :execrows
 update pending_memories set state = @state, decided_at = now() where workspace_id = @workspace_id and id = @id and state = 'pending';
-
--- name: SearchMemories :many
--- The ranked memories, and the one whose id is the query.
-select coalesce(r.doc, 0)::bigint as doc, coalesce(r.lexical, 0)::float8 as lexical, coalesce(r.hits, 0)::int as hits, coalesce(r.terms, 0)::int as terms,
-  coalesce(r.cosine, 0)::float8 as cosine, coalesce(r.score, 0)::float8 as score, (m.external_id = @name::text)::boolean as named, sqlc.embed(m),
-  coalesce(c.external_id, '')::text as conversation
-from cairn.rank_docs(@workspace_id::bigint, 'memory', array['active'], @terms::int[], @query::halfvec, @space::smallint, @max_rows::int) r
-full join (select n.id from memories n where n.workspace_id = @workspace_id and n.external_id = @name::text and n.status = 'active') exact on exact.id = r.owner_id
-join memories m on m.workspace_id = @workspace_id and m.id = coalesce(r.owner_id, exact.id)
-left join conversations c on c.workspace_id = m.workspace_id and c.id = m.conversation_id
-where m.type = any(@types::text[])
-order by named desc, score desc, m.id;
