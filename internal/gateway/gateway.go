@@ -54,6 +54,8 @@ func New(h *host.Host, m Meter) *Gateway {
 	g.turnRoutes()
 	g.conversationRoutes()
 	g.memoryRoutes()
+	g.summaryRoutes()
+	g.retrieveRoutes()
 	g.pendingMemoryRoutes()
 	g.soulRoutes()
 	g.settingsRoutes()

@@ -49,6 +49,7 @@ type Host struct {
 	Memory      *remember.Keeper
 	LongTerm    *remember.LongTerm
 	Tools       *tools.Registry
+	Offered     *tools.Registry // Tools, and what other programs may read of long-term memory
 	Converse    *converse.Service
 	Progressive *progressive.Service
 	Erase       *erase.Service
