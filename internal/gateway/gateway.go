@@ -54,6 +54,8 @@ func New(h *host.Host, m Meter) *Gateway {
 	g.turnRoutes()
 	g.conversationRoutes()
 	g.memoryRoutes()
+	g.longTermRoutes()
+	g.dumpRoutes()
 	g.summaryRoutes()
 	g.retrieveRoutes()
 	g.pendingMemoryRoutes()
@@ -72,6 +74,7 @@ func New(h *host.Host, m Meter) *Gateway {
 	g.uploadRoutes()
 	g.searchRoutes()
 	g.eraseRoutes()
+	g.mem0Routes()
 	g.healthRoutes()
 	return g
 }

@@ -20,6 +20,7 @@ import (
 	"cairn/internal/converse"
 	"cairn/internal/distill"
 	"cairn/internal/drive"
+	"cairn/internal/dump"
 	"cairn/internal/embed"
 	"cairn/internal/erase"
 	"cairn/internal/fault"
@@ -53,6 +54,7 @@ type Host struct {
 	Converse    *converse.Service
 	Progressive *progressive.Service
 	Erase       *erase.Service
+	Dumps       *dump.Service
 	Relay       *relay.Relay
 	Driver      drive.Driver
 	Embedder    embed.Embedder
@@ -120,6 +122,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 		}
 	}
 	h.Erase = &erase.Service{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver, ObjectsOf: distill.PackageObjects, Empty: h.emptyPackages}
+	h.Dumps = &dump.Service{Store: h.Store.Dumps(), Model: h.Embedder.Model(), Dims: h.Embedder.Dims(), Space: h.Space}
 	h.Relay = &relay.Relay{Store: h.Store, Driver: h.Driver, Embedder: h.Embedder, Space: h.Space, Remove: h.removePackage,
 		Every: relayEvery, Grace: c.PackageGrace, Log: h.Log}
 	return nil
