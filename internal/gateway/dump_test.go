@@ -221,7 +221,7 @@ func TestLongTermMemoriesAreKeptOverHTTP(t *testing.T) {
 	if b.get("/v1/memories?memory_types=personal").into(http.StatusOK, &page); len(page.Memories) != 0 {
 		t.Errorf("left %+v", page)
 	}
-	b.post("/v1/memories/"+bees+"/restore", object{"version": 1}).into(http.StatusOK, nil)
+	b.post("/v1/memories/"+bees+"/restore?version=1", nil).into(http.StatusOK, nil)
 	if b.get("/v1/memories?ids="+goats+","+bees).into(http.StatusOK, &page); len(page.Memories) != 2 || page.Memories[1].Content != "Keeps bees." || page.Memories[1].Status != memory.Active {
 		t.Errorf("restored %+v", page)
 	}

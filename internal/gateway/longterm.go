@@ -29,7 +29,7 @@ type NewLongTerm struct {
 // LongTermQuery chooses long-term memories.
 type LongTermQuery struct {
 	Types   []string `query:"memory_types" enum:"personal,procedural,tool,summary" doc:"Long-term memories of these types"`
-	Targets []string `query:"targets" doc:"Long-term memories about these"`
+	Targets []string `query:"targets,explode" doc:"Long-term memories about these"`
 	IDs     []string `query:"ids" maxItems:"100" doc:"These memories, of any type"`
 	Cursor  string   `query:"cursor" doc:"next_cursor of the page before"`
 }
@@ -143,7 +143,7 @@ func written(t memory.Type) func([]remember.Item, error) (*bodyOf[MemoryWritten]
 func (g *Gateway) deleteMemories(ctx context.Context, in *struct {
 	OnceKey
 	Types   []string `query:"memory_types" enum:"personal,procedural,tool,summary"`
-	Targets []string `query:"targets"`
+	Targets []string `query:"targets,explode"`
 }) (*bodyOf[DeletedMemories], error) {
 	f, err := LongTermQuery{Types: in.Types, Targets: in.Targets}.filter()
 	if err != nil {
@@ -160,15 +160,13 @@ func (g *Gateway) deleteMemories(ctx context.Context, in *struct {
 func (g *Gateway) restoreMemory(ctx context.Context, in *struct {
 	MemoryPath
 	OnceKey
-	Body struct {
-		Version int `json:"version,omitempty" minimum:"0" doc:"What it said at this version; what it said last when left out"`
-	}
+	Version int `query:"version" minimum:"0" doc:"What it said at this version; what it said last when left out"`
 }) (*bodyOf[MemoryWritten], error) {
 	e, err := g.entry(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return written(e.Type)(g.LongTerm.Restore(ctx, person(ctx, in.OnceKey), remember.RestoreArgs{ID: in.ID, Version: in.Body.Version}))
+	return written(e.Type)(g.LongTerm.Restore(ctx, person(ctx, in.OnceKey), remember.RestoreArgs{ID: in.ID, Version: in.Version}))
 }
 
 func (g *Gateway) listTargets(ctx context.Context, _ *struct{}) (*bodyOf[MemoryTargets], error) {
