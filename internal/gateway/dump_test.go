@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/internal/agent"
+	"cairn/internal/config"
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
 	"cairn/internal/host/hosttest"
@@ -61,7 +62,7 @@ func body(dump []byte) string {
 // Check A15.
 func TestADumpIsLoadedAsItWas(t *testing.T) {
 	t.Parallel()
-	b := idle(t)
+	b := idle(t, func(c *config.Config) { c.RequestBytes = 8 << 10 }) // a load is not bounded by it
 	b.mixed(500)
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	hosttest.Must(t, err)
