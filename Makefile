@@ -50,6 +50,10 @@ chaos: ## Kill workers, Postgres and Temporal under 200 distillations, then coun
 soak: ## Answer 2,000 messages while the worker is killed every 10 s, then count
 	$(GO) run ./internal/eval/cmd/soak
 
+.PHONY: isolation
+isolation: ## Do 10,000 operations in 50 workspaces at once and compare every answer with a model
+	$(GO) run ./internal/eval/cmd/isolation
+
 .PHONY: bench
 bench: bench-distill bench-turns bench-tau bench-search ## Run all benchmarks
 

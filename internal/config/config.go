@@ -113,6 +113,7 @@ type Config struct {
 	PublicBaseURL string  `env:"PUBLIC_BASE_URL"`                           // before the paths of links, such as https://cairn.example; empty leaves them relative
 	RequestBytes  int64   `env:"CAIRN_REQUEST_BYTES" envDefault:"16777216"` // of one request's body
 	RateLimit     float64 `env:"CAIRN_RATE_LIMIT" envDefault:"50"`          // requests a second for each key in one gateway, twice as many at once; 0 means no limit
+	Mem0Compat    string  `env:"MEM0_COMPAT" envDefault:"prefix"`           // where mem0's routes are: prefix, under /mem0, or root, there and at the root
 	MCPName       string  `env:"CAIRN_MCP_NAME" envDefault:"cairn"`         // of the MCP server
 	Metrics       string  `env:"CAIRN_METRICS" envDefault:"open"`           // open to everybody who reaches the address, key (with scope admin), or off
 
@@ -207,6 +208,7 @@ func (c Config) validate() error {
 		oneOf("SKILL_NAME_STYLE", c.NameStyle, "hyphen", "underscore"),
 		oneOf("SKILLS_REPO_BACKEND", strings.ToLower(c.Backend), "local", "oss"),
 		oneOf("CAIRN_STRUCTURED_OUTPUT", c.Structured, "auto", "json_schema", "json_object", "none"),
+		oneOf("MEM0_COMPAT", c.Mem0Compat, "prefix", "root"),
 		oneOf("CAIRN_METRICS", c.Metrics, "open", "key", "off"),
 		between("CAIRN_REQUEST_BYTES", float64(c.RequestBytes), 1<<10, 1<<30),
 		between("CAIRN_RATE_LIMIT", c.RateLimit, 0, 1e6),

@@ -54,6 +54,10 @@ func New(h *host.Host, m Meter) *Gateway {
 	g.turnRoutes()
 	g.conversationRoutes()
 	g.memoryRoutes()
+	g.longTermRoutes()
+	g.dumpRoutes()
+	g.summaryRoutes()
+	g.retrieveRoutes()
 	g.pendingMemoryRoutes()
 	g.soulRoutes()
 	g.settingsRoutes()
@@ -73,6 +77,7 @@ func New(h *host.Host, m Meter) *Gateway {
 	g.curationRoutes()
 	g.eraseRoutes()
 	g.reflectionRoutes()
+	g.mem0Routes()
 	g.healthRoutes()
 	return g
 }

@@ -32,7 +32,14 @@ func (h *Host) hire() error {
 	if err != nil {
 		return err
 	}
-	h.Converse.Remy, err = tools.NewRegistry(slices.Concat(usual, look)...)
+	if h.Converse.Remy, err = tools.NewRegistry(slices.Concat(usual, look)...); err != nil {
+		return err
+	}
+	read, err := tools.RetrievalServer().Tools(h.LongTerm)
+	if err != nil {
+		return err
+	}
+	h.Offered, err = tools.NewRegistry(slices.Concat(usual, read)...)
 	return err
 }
 

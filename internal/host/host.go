@@ -21,6 +21,7 @@ import (
 	"cairn/internal/curate"
 	"cairn/internal/distill"
 	"cairn/internal/drive"
+	"cairn/internal/dump"
 	"cairn/internal/embed"
 	"cairn/internal/erase"
 	"cairn/internal/fault"
@@ -52,10 +53,12 @@ type Host struct {
 	Memory      *remember.Keeper
 	LongTerm    *remember.LongTerm
 	Tools       *tools.Registry
+	Offered     *tools.Registry // Tools, and what other programs may read of long-term memory
 	Converse    *converse.Service
 	Progressive *progressive.Service
 	Reflect     *reflect.Service
 	Erase       *erase.Service
+	Dumps       *dump.Service
 	Relay       *relay.Relay
 	Driver      drive.Driver
 	Schedules   *schedule.Service
@@ -129,6 +132,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 	h.Sweeper = &schedule.Sweeper{Claims: h.Store.Claims(), Starter: starter{h}, Log: h.Log}
 	h.Curator = &curate.Service{Store: h.Store.Curation(), Embedder: h.Embedder}
 	h.Erase = &erase.Service{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver, ObjectsOf: distill.PackageObjects, Empty: h.emptyPackages}
+	h.Dumps = &dump.Service{Store: h.Store.Dumps(), Model: h.Embedder.Model(), Dims: h.Embedder.Dims(), Space: h.Space}
 	h.Relay = &relay.Relay{Store: h.Store, Driver: h.Driver, Embedder: h.Embedder, Space: h.Space, Remove: h.removePackage,
 		Every: relayEvery, Grace: c.PackageGrace, Log: h.Log}
 	return nil
