@@ -36,17 +36,6 @@ func (s Spec) sessions() string {
 	return s.Channel + "/" + s.Agent
 }
 
-// takeSession gives a turn the live session of its channel, to keep to its end.
-func (j *job) takeSession(ctx context.Context, tx Tx) error {
-	live, found, err := tx.LiveSession(ctx, j.spec.sessions(), j.spec.Lang)
-	if err != nil || !found {
-		return err
-	}
-	j.session, err = tx.KeepSession(ctx, j.run.Ref.Run, live.ID)
-	j.kept = err == nil
-	return err
-}
-
 // freezeSession gives a turn a fresh session, or the one that somebody else froze
 // meanwhile.
 func (s *Service) freezeSession(ctx context.Context, j *job) error {
@@ -60,14 +49,15 @@ func (s *Service) freezeSession(ctx context.Context, j *job) error {
 		if err := tx.LockSessions(ctx, j.spec.sessions()); err != nil {
 			return err
 		}
-		if err := j.takeSession(ctx, tx); err != nil || j.kept {
-			return err
+		live, found, err := tx.LiveSession(ctx, j.spec.sessions(), j.spec.Lang)
+		if err == nil && !found {
+			live, err = tx.PutSession(ctx, fresh, j.spec.SessionTTL)
 		}
-		live, err := tx.PutSession(ctx, fresh, j.spec.SessionTTL)
 		if err != nil {
 			return err
 		}
-		j.session, err = tx.KeepSession(ctx, j.run.Ref.Run, live.ID)
+		j.session, err = tx.KeepSession(ctx, j.run.Ref.Run, live)
+		j.kept = err == nil
 		return err
 	})
 }
