@@ -19,3 +19,8 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Specialist, workflow.RegisterOptions{Name: flow.Specialist})
 	w.RegisterWorkflowWithOptions(Retrieve, workflow.RegisterOptions{Name: flow.Retrieve})
 }
+
+// RegisterTurn makes w host turns alone: they run on the queue of their steps.
+func RegisterTurn(w worker.WorkflowRegistry) {
+	w.RegisterWorkflowWithOptions(Turn, workflow.RegisterOptions{Name: flow.Turn})
+}

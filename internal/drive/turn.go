@@ -56,7 +56,7 @@ func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec
 	handle, err := d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start, UpdateOptions: client.UpdateWorkflowOptions{
 		UpdateID: spec.MessageID + suffix, UpdateName: flow.UpdateTurn, WaitForStage: client.WorkflowUpdateStageCompleted,
 		Args: []any{flow.TurnRef{Number: spec.Number, MessageID: spec.MessageID, Mode: spec.Mode, Run: r.Ref.Run, Attempt: r.Attempt, WorkflowID: r.WorkflowID,
-			Budget: spec.Budget, Pace: spec.Pace(), Settings: spec.Settings, Idle: spec.Idle}}}})
+			Budget: spec.Budget, Pace: spec.Pace(), Settings: spec.Settings, Idle: spec.Idle, Queue: flow.QueueLLM}}}})
 	if err != nil {
 		return sending(ctx, err)
 	}
