@@ -106,7 +106,7 @@ func (q Queries) insertCall(ctx context.Context, w ledger.Wish) error {
 	if err != nil {
 		return err
 	}
-	return q.soon("store the request", 1).CallInsert(ctx, dbsqlc.CallInsertParams{
+	return q.soon("store the request", -1).CallInsert(ctx, dbsqlc.CallInsertParams{
 		WorkspaceID: q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round), Stage: w.Request.Label.Stage, Model: w.Request.Model,
 		Label: label, Request: string(w.Request.Body), RequestSha: w.SHA[:], Holder: w.Holder, Lease: w.Lease, Reserved: w.Reserve, ReservedMicros: w.Micros})
 }

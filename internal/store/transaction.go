@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -27,11 +28,14 @@ type transaction struct {
 	refused bool // at the workspace's door
 }
 
-// statement is one that was put aside. take reads its outcome.
+// statement is one that was put aside. take reads its outcome. What the server
+// would commit although it is a failure to us, such as a row that was not there,
+// is checked: it does not travel with the commit.
 type statement struct {
-	sql  string
-	args []any
-	take func(pgx.BatchResults) error
+	sql     string
+	args    []any
+	take    func(pgx.BatchResults) error
+	checked bool
 }
 
 // begin puts aside the beginning of a transaction in ws.
@@ -89,6 +93,11 @@ func (t *transaction) flush(ctx context.Context) error {
 // commit ends a transaction whose statements have all succeeded. The server
 // answers a commit of any other with a rollback, which is no success.
 func (t *transaction) commit(ctx context.Context) error {
+	if slices.ContainsFunc(t.aside, func(s statement) bool { return s.checked }) {
+		if err := t.flush(ctx); err != nil {
+			return err
+		}
+	}
 	t.put("commit", nil, func(tag pgconn.CommandTag, err error) error {
 		if err == nil && tag.String() == "ROLLBACK" {
 			return pgx.ErrTxCommitRollback
@@ -200,14 +209,15 @@ func (o oneOf) Scan(into ...any) error {
 }
 
 // soon are queries that are put aside, one at a time. They must change so many
-// rows, any number when it is negative; what they return says nothing.
+// rows, any number when it is negative, as of an insert, which writes its rows or
+// fails. What they return says nothing.
 func (q Queries) soon(doing string, rows int64) *dbsqlc.Queries {
 	return q.soonOr(doing, rows, nil)
 }
 
 // soonOr is soon with the error of another number of rows.
 func (q Queries) soonOr(doing string, rows int64, otherwise error) *dbsqlc.Queries {
-	return dbsqlc.New(putter{t: q.t, outcome: func(tag pgconn.CommandTag, err error) error {
+	return dbsqlc.New(putter{t: q.t, checked: rows >= 0, outcome: func(tag pgconn.CommandTag, err error) error {
 		switch n := tag.RowsAffected(); {
 		case err != nil || rows < 0 || n == rows:
 			return classify(doing, err)
@@ -222,11 +232,13 @@ func (q Queries) soonOr(doing string, rows int64, otherwise error) *dbsqlc.Queri
 // putter puts statements aside that would be run.
 type putter struct {
 	t       *transaction
+	checked bool
 	outcome func(pgconn.CommandTag, error) error
 }
 
 func (p putter) Exec(_ context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	p.t.put(sql, args, p.outcome)
+	p.t.aside[len(p.t.aside)-1].checked = p.checked
 	return pgconn.CommandTag{}, nil
 }
 
@@ -239,7 +251,7 @@ func (p putter) QueryRow(context.Context, string, ...any) pgx.Row { return oneOf
 // ahead puts a query aside whose rows are in out once the next statement has been
 // read. Columns of sql stand in the order of T's fields.
 func ahead[T any](q Queries, doing string, out *[]T, sql string, args ...any) {
-	q.t.aside = append(q.t.aside, statement{sql: sql, args: args, take: func(r pgx.BatchResults) error {
+	q.t.aside = append(q.t.aside, statement{sql: sql, args: args, checked: true, take: func(r pgx.BatchResults) error {
 		rows, err := r.Query()
 		if err == nil {
 			*out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[T])

@@ -54,7 +54,7 @@ func (q Queries) PutTurn(ctx context.Context, t converse.Turn) error {
 	if err != nil {
 		return err
 	}
-	return q.soon("store the turn", 1).TurnPut(ctx, dbsqlc.TurnPutParams{WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number), MessageID: storable(t.MessageID),
+	return q.soon("store the turn", -1).TurnPut(ctx, dbsqlc.TurnPutParams{WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number), MessageID: storable(t.MessageID),
 		Mode: t.Mode, Origin: t.Origin, ArgsSha: t.ArgsSHA[:], RunID: &t.Run, Context: storable(t.Context), FirstSeq: int32(t.FirstSeq), ReplySeq: seqOrNull(t.ReplySeq), Facts: facts})
 }
 
