@@ -114,6 +114,7 @@ func (c *conversation) answer(ctx workflow.Context, t flow.TurnRef, wanted bool)
 	defer func() { c.cancel, c.answers = nil, "" }()
 	child := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            t.WorkflowID,
+		TaskQueue:             t.Queue,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
 		WaitForCancellation:   true,

@@ -22,3 +22,8 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Retrieve, workflow.RegisterOptions{Name: flow.Retrieve})
 	w.RegisterWorkflowWithOptions(Reflection, workflow.RegisterOptions{Name: flow.ReflectionWorkflow})
 }
+
+// RegisterTurn makes w host turns alone: they run on the queue of their steps.
+func RegisterTurn(w worker.WorkflowRegistry) {
+	w.RegisterWorkflowWithOptions(Turn, workflow.RegisterOptions{Name: flow.Turn})
+}

@@ -46,15 +46,16 @@ type Write struct {
 type ending struct {
 	reason agent.Reason
 	detail string
-	said   *Step  // the response that closes it, not stored yet
-	answer string // empty lets the closing words be found
+	said   *Step                           // the response that closes it, not stored yet
+	answer string                          // empty lets the closing words be found
+	keep   func(context.Context, Tx) error // stores more, once the run is held; a run that has ended is then an error
 }
 
 // Close ends a run whose last response never came: it was cancelled, its time
 // was over, its model did not answer. What was committed stays, and a turn is
 // answered all the same.
 func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base Base) (*Ended, error) {
-	j, err := s.load(ctx, ref, false)
+	j, err := s.load(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -135,16 +136,27 @@ func (s *Service) close(ctx context.Context, j *job, base Base, e ending) (out *
 // ended before.
 func (j *job) settle(ctx context.Context, tx Tx, e ending) (over bool, err error) {
 	id := j.run.Ref.Run
-	if j.run, err = tx.LockRun(ctx, id); err != nil || j.run.Status == run.Ended {
+	if j.run, j.steps, err = tx.LockRun(ctx, id); err != nil {
+		return false, err
+	}
+	if j.run.Status == run.Ended {
+		if e.keep != nil {
+			err = errEnded
+		}
 		return true, err
 	}
-	if e.said != nil {
-		if err := tx.PutStep(ctx, id, *e.said); err != nil {
+	if e.keep != nil {
+		if err := e.keep(ctx, tx); err != nil {
 			return false, err
 		}
 	}
-	if j.steps, err = tx.Steps(ctx, id); err != nil {
-		return false, err
+	if e.said != nil {
+		if _, stored := j.step(e.said.N); !stored {
+			if err := tx.PutStep(ctx, id, *e.said); err != nil {
+				return false, err
+			}
+			j.steps = append(j.steps, *e.said)
+		}
 	}
 	for _, s := range j.steps {
 		for i, c := range s.Calls {

@@ -9,31 +9,29 @@ import (
 
 // job is a run under way: what is pinned for it, and what it has done.
 type job struct {
-	run     run.Run
-	spec    Spec
-	turn    Turn
-	session Session // of a turn
-	kept    bool    // it is known already
-	steps   []Step
-	tools   Tools         // that this run has
-	agent   Agent         // nil of turns and reviews
-	subject agent.Subject // of its calls
-	since   int           // responses up to this one are not shown
-	earlier []TurnMessage // of the turns before, and of this one what the user said
+	run            run.Run
+	spec           Spec
+	turn           Turn
+	session        Session // of a turn: the one it keeps, else the live one of its channel, else none
+	kept           bool    // it is kept
+	steps          []Step
+	untold         []*Call       // calls of the last response that have run, and whose results are stored with the next request
+	tools          Tools         // that this run has
+	agent          Agent         // nil of turns and reviews
+	subject        agent.Subject // of its calls
+	since          int           // responses up to this one are not shown
+	identity, meta string        // of the agent that answers from long-term memory, for the context of a turn
+	earlier        []TurnMessage // of the turns before, and of this one what the user said
 }
 
-// load reads a run with all that its next request is made of. A turn that is
-// about to ask its model takes the live session of its channel, if there is one.
-func (s *Service) load(ctx context.Context, ref run.Ref, asks bool) (j *job, err error) {
+// load reads a run with all that its next request is made of.
+func (s *Service) load(ctx context.Context, ref run.Ref) (j *job, err error) {
 	j = &job{}
 	err = s.Store.WithConversations(ctx, ref.Workspace, func(tx Tx) error {
-		if j.run, err = tx.Run(ctx, ref.Run); err != nil {
+		if j.run, j.steps, j.turn, err = tx.Job(ctx, ref.Run); err != nil {
 			return err
 		}
 		if j.spec, err = SpecOf(j.run); err != nil || j.run.Status == run.Ended {
-			return err
-		}
-		if j.steps, err = tx.Steps(ctx, ref.Run); err != nil {
 			return err
 		}
 		if err = s.hire(j); err != nil {
@@ -43,18 +41,7 @@ func (s *Service) load(ctx context.Context, ref run.Ref, asks bool) (j *job, err
 			_, err = tx.StartRun(ctx, ref.Run)
 			return err
 		}
-		if j.turn, err = tx.TurnOfRun(ctx, ref.Run); err != nil {
-			return err
-		}
-		if j.session, j.kept, err = tx.SessionOf(ctx, ref.Run); err != nil {
-			return err
-		}
-		if asks && !j.kept {
-			if err := j.takeSession(ctx, tx); err != nil {
-				return err
-			}
-		}
-		j.earlier, err = tx.Messages(ctx, j.turn.Conversation, j.turn.Number-1-j.spec.Limits.HistoryTurns, j.turn.Number)
+		j.session, j.kept, j.earlier, err = tx.Thread(ctx, ref.Run, j.spec.sessions(), j.spec.Lang, j.turn, j.turn.Number-1-j.spec.Limits.HistoryTurns)
 		return err
 	})
 	return j, err

@@ -17,13 +17,15 @@ import (
 
 // Tx is one workspace's rows in one transaction.
 type Tx interface {
+	ledger.Rows
+
 	Run(ctx context.Context, id int64) (run.Run, error)
 	PutRun(ctx context.Context, r NewRun) (run.Run, error)
 	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
 	Settings(ctx context.Context) (settings.Settings, error)
 	StartRun(ctx context.Context, id int64) (bool, error)
-	LockRun(ctx context.Context, id int64) (run.Run, error) // until the transaction is over
-	HoldRun(ctx context.Context, id int64) (bool, error)    // the same against its end only; false when it has ended
+	LockRun(ctx context.Context, id int64) (run.Run, []Step, error) // until the transaction is over
+	HoldRun(ctx context.Context, id int64) (bool, error)            // the same against its end only; false when it has ended
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 	OweRun(ctx context.Context, id int64) error
 
@@ -39,16 +41,17 @@ type Tx interface {
 	Reviews(ctx context.Context, conversation int64, max int) ([]ReviewView, error)
 	MessageText(ctx context.Context, conversation int64, seq int) (string, error)
 	TurnOf(ctx context.Context, conversation int64, message string) (Turn, bool, error)
-	TurnOfRun(ctx context.Context, id int64) (Turn, error)
 	Turns(ctx context.Context, conversation int64, from, to int) ([]Turn, error)
 	PutTurn(ctx context.Context, t Turn) error
 	EndTurn(ctx context.Context, t Turn) error
 	News(ctx context.Context, t Turn, frozen time.Time) (News, error)
-	PinContext(ctx context.Context, t Turn, was, is string) (string, error) // the context that the turn keeps: another one than was stays
+	PinContext(ctx context.Context, t Turn, told string) (string, error) // the context that the turn keeps: the first that was set
 	PutMessages(ctx context.Context, conversation int64, turn, seq int, ms []transcript.Message) error
 	Messages(ctx context.Context, conversation int64, after, to int) ([]TurnMessage, error)
 
-	Steps(ctx context.Context, id int64) ([]Step, error)
+	Job(ctx context.Context, id int64) (run.Run, []Step, Turn, error)                                                    // the turn that the run answers, if it does
+	Thread(ctx context.Context, id int64, channel, lang string, t Turn, after int) (Session, bool, []TurnMessage, error) // what a request of a turn is made of
+	Resume(ctx context.Context, id int64, r Resumed) (Resumed, bool, error)                                              // false when the run has ended
 	PutStep(ctx context.Context, id int64, s Step) error
 	EndCall(ctx context.Context, id int64, c Call) (Call, error)    // with what the model is told: the first result that was stored
 	VoidOp(ctx context.Context, op string) (json.RawMessage, error) // the effect of an operation; one without can have none any more
@@ -57,8 +60,8 @@ type Tx interface {
 	LockSessions(ctx context.Context, channel string) error
 	SessionEpoch(ctx context.Context) (int64, error)
 	PutSession(ctx context.Context, s Session, lives time.Duration) (Session, bool, error) // false when sessions were revoked since its epoch
-	KeepSession(ctx context.Context, id, session int64) (Session, error)                   // the one that the run keeps: the first that was set
-	SessionOf(ctx context.Context, id int64) (Session, bool, error)                        // false when it was revoked
+	KeepSession(ctx context.Context, id int64, s Session) (Session, error)                 // the one that the run keeps: the first that was set
+	SessionByID(ctx context.Context, id int64) (Session, error)
 	RevokeSessions(ctx context.Context) (int, error)
 
 	NudgesToday(ctx context.Context) (int, error)
@@ -162,6 +165,14 @@ type Call struct {
 	Done      bool
 	Result    string
 	Code      string // of a failure
+}
+
+// Resumed is what is stored when a run goes on: what its model is told of calls,
+// and the session that it keeps, 0 to leave that alone. In return it holds what
+// was stored first.
+type Resumed struct {
+	Calls   []Call
+	Session int64
 }
 
 // NewRun is a run to be recorded; one that has its key is returned instead.

@@ -38,19 +38,6 @@ func (s Spec) sessions() string {
 	return s.Channel + "/" + s.Agent
 }
 
-// takeSession gives a turn the live session of its channel, to keep to its end.
-func (j *job) takeSession(ctx context.Context, tx Tx) error {
-	live, found, err := tx.LiveSession(ctx, j.spec.sessions(), j.spec.Lang)
-	if err != nil || !found {
-		return err
-	}
-	if j.session, err = tx.KeepSession(ctx, j.run.Ref.Run, live.ID); err != nil {
-		return err
-	}
-	j.kept = true
-	return j.pinContext(ctx, tx)
-}
-
 // freezeRounds bounds how often a session is rendered anew because something
 // was taken away meanwhile.
 const freezeRounds = 5
@@ -77,19 +64,19 @@ func (s *Service) tryFreeze(ctx context.Context, j *job) (stored bool, err error
 		if err := tx.LockSessions(ctx, j.spec.sessions()); err != nil {
 			return err
 		}
-		if err := j.takeSession(ctx, tx); err != nil || j.kept {
-			stored = err == nil
+		live, found, err := tx.LiveSession(ctx, j.spec.sessions(), j.spec.Lang)
+		if err == nil && !found {
+			if live, found, err = tx.PutSession(ctx, fresh, j.spec.SessionTTL); err == nil && !found {
+				return nil
+			}
+		}
+		if err != nil {
 			return err
 		}
-		live, put, err := tx.PutSession(ctx, fresh, j.spec.SessionTTL)
-		if err != nil || !put {
-			return err
-		}
-		stored = true
-		if j.session, err = tx.KeepSession(ctx, j.run.Ref.Run, live.ID); err != nil {
-			return err
-		}
-		return j.pinContext(ctx, tx)
+		j.session, err = tx.KeepSession(ctx, j.run.Ref.Run, live)
+		j.kept = err == nil
+		stored = j.kept
+		return err
 	})
 	return stored, err
 }

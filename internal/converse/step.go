@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"cairn/internal/agent"
 	"cairn/internal/fault"
-	"cairn/internal/llm"
 	"cairn/internal/nudge"
-	"cairn/internal/prompt"
 	"cairn/internal/run"
 )
 
@@ -32,7 +29,7 @@ type Stepped struct {
 // the model and stores what it said. A response that is the answer, or the last
 // that the budget allows, closes the run in the same transaction.
 func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base Base) (out Stepped, err error) {
-	j, err := s.load(ctx, ref, true)
+	j, err := s.load(ctx, ref)
 	if err != nil {
 		return out, err
 	}
@@ -40,7 +37,7 @@ func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base B
 		if out, err = s.step(ctx, j, step, base); !errors.Is(err, errEnded) {
 			return out, err
 		}
-		if j, err = s.load(ctx, ref, false); err != nil {
+		if j, err = s.load(ctx, ref); err != nil {
 			return out, err
 		}
 	}
@@ -51,15 +48,13 @@ func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base B
 }
 
 func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) (out Stepped, err error) {
-	if j.run.Kind == run.Turn && !j.kept {
+	if j.run.Kind == run.Turn && j.session.ID == 0 {
 		if err := s.freezeSession(ctx, j); err != nil {
 			return out, err
 		}
 	}
-	if j.run.Kind == run.Turn {
-		if err := s.refresh(ctx, j); err != nil {
-			return out, err
-		}
+	if err := s.about(ctx, j); err != nil {
+		return out, err
 	}
 	if err := s.subject(ctx, j, base); err != nil {
 		return out, err
@@ -73,6 +68,12 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 	if step.Unrun == agent.UnrunGuardrail {
 		reason = agent.Guardrail
 	}
+	said, stored := j.step(step.N)
+	if stored || before.tripped && j.spec.Budget.RunLast {
+		if err := s.tell(ctx, j); err != nil {
+			return out, err
+		}
+	}
 	switch {
 	case before.tripped && j.spec.Budget.RunLast: // nobody waits for an answer
 		out.Final = true
@@ -81,63 +82,55 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 	case before.tripped:
 		step.Toolless, reason = true, agent.Guardrail
 	}
-	said, stored := j.step(step.N)
 	if over, err := s.overInput(ctx, j, step, stored); err != nil {
 		return out, err
 	} else if over { // what it has saved stays
+		if err := s.tell(ctx, j); err != nil {
+			return out, err
+		}
 		out.Final = true
 		out.Ended, err = s.close(ctx, j, base, ending{reason: agent.Exhausted, detail: "input_tokens"})
 		return out, err
 	}
+	r := response{step: step, reason: reason, base: base, more: j.more(step.N), said: said}
 	if !stored {
-		if said, err = s.respond(ctx, j, step); fault.CodeOf(err) == fault.QuotaExceeded {
+		if err = s.respond(ctx, j, &r); fault.CodeOf(err) == fault.QuotaExceeded {
 			out.Final, out.OverBudget = true, true
 			out.Ended, err = s.close(ctx, j, base, ending{reason: agent.OverBudget, detail: fault.From(err).Message})
 			return out, err
 		} else if err != nil {
 			return out, err
 		}
-		j.steps = append(j.steps, said)
+		if _, there := j.step(step.N); !there {
+			j.steps = append(j.steps, r.said)
+		}
 	}
-	out.Unusable = said.Content == "" && len(said.Calls) == 0
-	switch {
-	case out.Unusable || step.Toolless && said.Content == "": // the loop decides whether to ask again
-		out.Unusable = true
-		return out, s.keep(ctx, j, said)
-	case step.Toolless: // whatever it called will not run
-		out.Final = true
-		out.Ended, err = s.close(ctx, j, base, ending{reason: reason, said: &said, answer: said.Content})
-	case len(said.Calls) == 0 && !step.Last && j.more(step.N):
-		out.More = true
-		return out, s.keep(ctx, j, said)
-	case len(said.Calls) == 0 && j.more(step.N): // the budget ends before the work does
-		out.Final = true
-		out.Ended, err = s.close(ctx, j, base, ending{reason: agent.Exhausted, said: &said})
-	case len(said.Calls) == 0:
-		out.Final = true
-		out.Ended, err = s.close(ctx, j, base, ending{reason: agent.Final, said: &said, answer: said.Content})
-	case step.Last: // the writes of the last response are paid for
-		if err = s.keep(ctx, j, said); err != nil {
+	if !r.done {
+		if err := s.conclude(ctx, j, &r, nil); err != nil {
 			return out, err
 		}
+	}
+	said, out.Ended = r.said, r.ended
+	switch {
+	case r.ends() != nil:
+		out.Final = true
+	case r.unusable(): // the loop decides whether to ask again
+		out.Unusable = true
+	case len(said.Calls) == 0: // about a part of the work, and there is another
+		out.More = true
+	case step.Last: // the writes of the last response are paid for
 		if _, err = s.runCalls(ctx, j, step.N, "", true); err != nil {
 			return out, err
 		}
 		out.Final = true
 		out.Ended, err = s.close(ctx, j, base, ending{reason: agent.Exhausted})
 	default:
-		err = s.keep(ctx, j, said)
 		for _, i := range j.sequence(said.Calls) {
 			c := said.Calls[i]
 			out.Calls = append(out.Calls, agent.CallRef{Index: c.Position, Tool: s.shown(j, c.Tool), Class: c.Class})
 		}
 	}
 	return out, err
-}
-
-// keep stores a response of a run that goes on.
-func (s *Service) keep(ctx context.Context, j *job, said Step) error {
-	return s.whileOpen(ctx, j, func(tx Tx) error { return tx.PutStep(ctx, j.run.Ref.Run, said) })
 }
 
 // shown is a tool's name as a workflow may keep it: one that the model has made
@@ -147,55 +140,6 @@ func (s *Service) shown(j *job, tool string) string {
 		return string(fault.UnknownTool)
 	}
 	return tool
-}
-
-// respond asks the model, and once more with less history when it was too much.
-func (s *Service) respond(ctx context.Context, j *job, step agent.Step) (Step, error) {
-	note := ""
-	if step.Toolless && step.N > 1 {
-		note = prompt.LastCall(j.spec.Lang, j.spec.Channel)
-	}
-	ask := func(suffix string, short bool) (reply llm.Reply, err error) {
-		r := llm.Request{}
-		if j.agent == nil {
-			r = j.request(step, note, short)
-		} else if r, err = s.brief(ctx, j, step, note, short); err != nil {
-			return reply, err
-		}
-		return s.call(ctx, j, fmt.Sprint(step.N)+suffix, r)
-	}
-	reply, err := ask("", false)
-	var failed *llm.Error
-	if errors.As(err, &failed) && failed.Class == llm.ContextLength && j.run.Kind != run.Nudge {
-		reply, err = ask("/short", true)
-	}
-	if err != nil {
-		return Step{}, err
-	}
-	out := Step{N: step.N, Note: note, Content: strings.TrimSpace(reply.Text), Finish: reply.Finish}
-	if reply.Refusal != "" { // the person is told, in the endpoint's words
-		out.Content = strings.TrimSpace(reply.Refusal)
-		return out, nil
-	}
-	if step.Toolless { // what an endpoint calls although it must not is not run, and not told
-		return out, nil
-	}
-	classes := map[string]agent.Class{}
-	for _, t := range j.tools.Offered(j.spec.Origin) {
-		classes[t.Name] = j.class(t.Class)
-	}
-	for i, c := range reply.Calls {
-		class, known := classes[c.Name]
-		if !known { // answered with an error, at once
-			class = agent.Fast
-		}
-		out.Calls = append(out.Calls, Call{Step: step.N, Position: i, ID: c.ID, Tool: c.Name, Class: class, Arguments: c.Arguments})
-	}
-	return out, nil
-}
-
-func (s *Service) call(ctx context.Context, j *job, step string, r llm.Request) (llm.Reply, error) {
-	return s.Ledger.Call(ctx, run.CallKey{Ref: j.run.Ref, Step: "step/" + step}, r, 0)
 }
 
 // stepKey is a step's place in operation ids.

@@ -24,21 +24,24 @@ type ran struct {
 
 // runCalls runs the calls of response n that have not run, in their order, each
 // under its own operation id. Slow ones have run by themselves before, unless no
-// step follows. With unrun nothing runs, and that is what the model is told.
+// step follows. With unrun nothing runs, and that is what the model is told. What
+// the model is told of the last call is left to be stored with the request that
+// tells it, when one follows.
 func (s *Service) runCalls(ctx context.Context, j *job, n int, unrun agent.Unrun, last bool) (out ran, err error) {
 	at := slices.IndexFunc(j.steps, func(s Step) bool { return s.N == n })
 	if at < 0 || len(j.steps[at].Calls) == 0 {
 		return out, nil
 	}
 	out.unavailable = true
-	for _, i := range j.sequence(j.steps[at].Calls) {
+	order := j.sequence(j.steps[at].Calls)
+	for n, i := range order {
 		c := &j.steps[at].Calls[i]
 		if !c.Done {
 			why := unrun
 			if why == "" && !last && c.Class != agent.Fast && c.Tool != tools.Think { // its own activity has given up
 				why = agent.UnrunTimeout
 			}
-			if err := s.runCall(ctx, j, c, why); err != nil {
+			if err := s.runCall(ctx, j, c, why, n == len(order)-1 && !last && j.agent == nil); err != nil {
 				return out, err
 			}
 		}
@@ -50,7 +53,7 @@ func (s *Service) runCalls(ctx context.Context, j *job, n int, unrun agent.Unrun
 
 // RunTool runs one slow call of a response.
 func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int, base Base) error {
-	j, err := s.load(ctx, ref, false)
+	j, err := s.load(ctx, ref)
 	if err != nil || j.run.Status == run.Ended {
 		return err
 	}
@@ -62,7 +65,7 @@ func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int, bas
 		return fault.Newf(fault.NotFound, "run %d has no call %d in step %d", ref.Run, position, n)
 	}
 	if c := step.Calls[position]; !c.Done {
-		err = s.runCall(ctx, j, &c, "")
+		err = s.runCall(ctx, j, &c, "", false)
 	}
 	if errors.Is(err, errEnded) {
 		return nil
@@ -70,8 +73,10 @@ func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int, bas
 	return err
 }
 
-// runCall runs one call and stores what the model is told of it.
-func (s *Service) runCall(ctx context.Context, j *job, c *Call, unrun agent.Unrun) (err error) {
+// runCall runs one call and stores what the model is told of it, or puts that off
+// to the next request. An attempt that never comes so far leaves the effect in the
+// operation log, where the next one finds it.
+func (s *Service) runCall(ctx context.Context, j *job, c *Call, unrun agent.Unrun, off bool) (err error) {
 	if unrun == "" {
 		unrun = j.judge(*c)
 		if unrun == "" && j.withdrawn(c.Tool, c.Step) {
@@ -88,10 +93,22 @@ func (s *Service) runCall(ctx context.Context, j *job, c *Call, unrun agent.Unru
 	if unrun != "" {
 		c.Result, c.Code = c.result(unrun), string(unrun)
 	}
+	if off {
+		c.Done, j.untold = true, append(j.untold, c)
+		return nil
+	}
 	return s.whileOpen(ctx, j, func(tx Tx) error {
 		*c, err = tx.EndCall(ctx, j.run.Ref.Run, *c)
 		return err
 	})
+}
+
+// tell stores what the model is told of calls when no request follows them.
+func (s *Service) tell(ctx context.Context, j *job) error {
+	if len(j.untold) == 0 {
+		return nil
+	}
+	return s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error { return j.resume(ctx, tx) })
 }
 
 // errEnded is a run that another attempt has ended: nothing may be added to it.

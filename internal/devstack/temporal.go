@@ -35,6 +35,8 @@ var serverSettings = []string{
 	// Priority and fairness keys have no effect without these.
 	"matching.useNewMatcher=true",
 	"matching.enableFairness=true",
+	// An activity of the workflow's own queue comes with the answer that scheduled it.
+	"system.enableActivityEagerExecution=true",
 	// A new search attribute can be used at once.
 	"system.forceSearchAttributesCacheRefreshOnRead=true",
 }

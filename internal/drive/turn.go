@@ -61,7 +61,7 @@ func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec 
 	return d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start, UpdateOptions: client.UpdateWorkflowOptions{
 		UpdateID: spec.MessageID + suffix, UpdateName: flow.UpdateTurn, WaitForStage: stage,
 		Args: []any{flow.TurnRef{Number: spec.Number, MessageID: spec.MessageID, Mode: spec.Mode, Run: r.Ref.Run, Attempt: r.Attempt, WorkflowID: r.WorkflowID,
-			Budget: spec.Budget, Pace: spec.Pace(), Settings: spec.Settings, Idle: spec.Idle}}}})
+			Budget: spec.Budget, Pace: spec.Pace(), Settings: spec.Settings, Idle: spec.Idle, Queue: flow.QueueLLM}}}})
 }
 
 // sending tells an answer of the conversation's from trouble on the way to it.

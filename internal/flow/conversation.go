@@ -112,7 +112,8 @@ type TurnRef struct {
 	Pace       Pace           `json:"pace"`
 	Settings   nudge.Settings `json:"settings"`
 
-	Idle time.Duration `json:"idle,omitempty"` // after it, until the conversation is read for long-term memory; 0 is never
+	Idle  time.Duration `json:"idle,omitempty"`  // after it, until the conversation is read for long-term memory; 0 is never
+	Queue string        `json:"queue,omitempty"` // that its workflow runs on; empty is the conversation's own
 }
 
 // AgentInput starts Turn, and is what the agent loop needs of any run.

@@ -96,7 +96,6 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	switch queue {
 	case flow.QueueLLM: // waits for endpoints, costs next to nothing
 		options.MaxConcurrentActivityExecutionSize = h.Config.LLMSlots
-		options.DisableWorkflowWorker = true
 	case flow.QueueBatch:
 		options.DisableWorkflowWorker = true
 	}
@@ -111,6 +110,9 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		minds.RegisterMain(w)
 		days.RegisterMain(w)
 	case flow.QueueLLM:
+		// A turn runs where its steps run: the server then hands a step out with its
+		// answer to the workflow task that asked for it, and nobody has to poll for it.
+		workflows.RegisterTurn(w)
 		tasks.RegisterLLM(w)
 		talks.RegisterLLM(w)
 		minds.RegisterSteps(w)

@@ -33,6 +33,7 @@ const (
 
 // Wish is what a caller wants to send.
 type Wish struct {
+	Asked    llm.Request
 	Key      run.CallKey
 	Holder   run.Holder
 	Lease    time.Duration
@@ -82,17 +83,49 @@ type Ledger struct {
 // that could be stored. Parallel bounds the run's calls in flight, 0 for any
 // number; the call waits its turn.
 func (l *Ledger) Call(ctx context.Context, k run.CallKey, req llm.Request, parallel int) (llm.Reply, error) {
-	prepared, err := l.Model.Prepare(req)
+	wish, err := l.Wish(k, req, parallel)
 	if err != nil {
-		return llm.Reply{}, fmt.Errorf("prepare %s: %w", k.Step, err)
+		return llm.Reply{}, err
 	}
-	most := reserve(prepared, req.MaxTokens)
-	wish := Wish{Key: k, Holder: uuid.New(), Lease: l.Lease, Request: prepared, SHA: sha256.Sum256(prepared.Body), Reserve: int64(most.Input + most.Output), Parallel: parallel}
-	wish.Micros, _ = l.Prices.Cost(prepared.Model, most)
 	ticket, err := l.admit(ctx, wish)
 	if err != nil {
 		return llm.Reply{}, fmt.Errorf("open ledger entry %s: %w", k.Step, err)
 	}
+	return l.Honour(ctx, wish, ticket, nil)
+}
+
+// Wish prepares a call. A caller that has more to store with the request asks
+// Rows for its Ticket, in a transaction of its own, and then Honour.
+func (l *Ledger) Wish(k run.CallKey, req llm.Request, parallel int) (Wish, error) {
+	prepared, err := l.Model.Prepare(req)
+	if err != nil {
+		return Wish{}, fmt.Errorf("prepare %s: %w", k.Step, err)
+	}
+	most := reserve(prepared, req.MaxTokens)
+	wish := Wish{Asked: req, Key: k, Holder: uuid.New(), Lease: l.Lease, Request: prepared, SHA: sha256.Sum256(prepared.Body), Reserve: int64(most.Input + most.Output), Parallel: parallel}
+	wish.Micros, _ = l.Prices.Cost(prepared.Model, most)
+	return wish, nil
+}
+
+// Rows are the ledger's rows in a transaction of a caller's.
+type Rows interface {
+	AdmitCall(ctx context.Context, w Wish) (Ticket, error)
+	// KeepReply fails the transaction with ErrOther when another reply is stored.
+	KeepReply(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) (llm.Reply, error)
+}
+
+// ErrOther is a reply that another attempt was first to store.
+var ErrOther = errors.New("another attempt has stored a reply")
+
+// Keep stores a reply with what its caller makes of it, all or nothing, and
+// returns it as it is stored.
+type Keep func(ctx context.Context, reply llm.Reply, costMicros *int64) (llm.Reply, error)
+
+// Honour returns the reply to a wish that got its ticket. With keep the reply is
+// stored by it; what keep cannot store is stored alone, so that a reply that its
+// caller can make nothing of is not lost.
+func (l *Ledger) Honour(ctx context.Context, wish Wish, ticket Ticket, keep Keep) (llm.Reply, error) {
+	k, req := wish.Key, wish.Asked
 	switch ticket.Verdict {
 	case Stored:
 		return ticket.Reply, nil
@@ -111,7 +144,7 @@ func (l *Ledger) Call(ctx context.Context, k run.CallKey, req llm.Request, paral
 	}
 	// The reply is paid: it is stored even when the caller has been cancelled. When
 	// another attempt stored one before, both go on with that one.
-	return l.keep(ctx, k, reply, cost)
+	return l.keep(ctx, k, reply, cost, keep)
 }
 
 // keepPatience is how long a paid reply is held while the database is away: a
@@ -120,11 +153,20 @@ const keepPatience = 20 * time.Second
 
 // keep stores a reply. It is paid, so a database that is away for a moment is
 // waited for.
-func (l *Ledger) keep(ctx context.Context, k run.CallKey, reply llm.Reply, cost *int64) (llm.Reply, error) {
+func (l *Ledger) keep(ctx context.Context, k run.CallKey, reply llm.Reply, cost *int64, with Keep) (llm.Reply, error) {
 	ctx = context.WithoutCancel(ctx)
 	const first, most = 50 * time.Millisecond, time.Second
 	for wait, until := first, time.Now().Add(keepPatience); ; wait = min(2*wait, most) {
-		stored, err := l.Store.EndCall(ctx, k, reply, cost)
+		var stored llm.Reply
+		var err error
+		if with != nil {
+			if stored, err = with(ctx, reply, cost); err != nil && !fault.Table[fault.CodeOf(err)].Retryable {
+				with = nil
+			}
+		}
+		if with == nil {
+			stored, err = l.Store.EndCall(ctx, k, reply, cost)
+		}
 		if err == nil {
 			return stored, nil
 		}

@@ -47,24 +47,11 @@ func Context(lang string, m Moment) string {
 	if m.Memories > 0 {
 		fmt.Fprintf(&out, pick(zh, "有 %d 项提议的记忆改动已有人处理。\n", "A person has decided about %d proposed changes of memory.\n"), m.Memories)
 	}
-	out.WriteString(contextClose)
-	return MoreContext(out.String(), lang, m)
-}
-
-// MoreContext adds to a context who the agent is and whom there are memories
-// about; one that says either already stays as it is.
-func MoreContext(context, lang string, m Moment) string {
-	about := pick(language(lang) == "zh", "现在有记忆的对象：", "There are memories about these targets now:")
-	if strings.Contains(context, "\n<identity>\n") || strings.Contains(context, "\n"+about+"\n") {
-		return context
-	}
-	var out strings.Builder
-	out.WriteString(strings.TrimSuffix(context, contextClose))
 	if m.Identity != "" {
 		fmt.Fprintf(&out, "<identity>\n%s\n</identity>\n", harmless(m.Identity))
 	}
 	if m.Meta != "" {
-		fmt.Fprintf(&out, "%s\n%s\n", about, harmless(m.Meta))
+		fmt.Fprintf(&out, "%s\n%s\n", pick(zh, "现在有记忆的对象：", "There are memories about these targets now:"), harmless(m.Meta))
 	}
 	out.WriteString(contextClose)
 	return out.String()

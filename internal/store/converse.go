@@ -22,7 +22,7 @@ func (s *Store) Conversations() converse.Store { return converseStore{s} }
 
 // WithConversations runs fn in a transaction that has entered ws.
 func (s converseStore) WithConversations(ctx context.Context, ws int64, fn func(converse.Tx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+	return s.within(ctx, "begin", ws, false, func(q Queries) error { return fn(q) })
 }
 
 // PutRun records a run; one that has its key is returned as it is.
@@ -87,8 +87,8 @@ func conversationOf(id int64, name, channel string, seq, turn int32, counters js
 
 // Said writes down how far a conversation is numbered.
 func (q Queries) Said(ctx context.Context, c converse.Conversation) error {
-	n, err := q.q.ConversationSaid(ctx, dbsqlc.ConversationSaidParams{NextSeq: int32(c.NextSeq), NextTurn: int32(c.NextTurn), WorkspaceID: q.ws, ID: c.ID})
-	return oneRow("number the conversation", n, err)
+	_, err := q.soon("number the conversation", 1).ConversationSaid(ctx, dbsqlc.ConversationSaidParams{NextSeq: int32(c.NextSeq), NextTurn: int32(c.NextTurn), WorkspaceID: q.ws, ID: c.ID})
+	return err
 }
 
 // Counted writes down the counters of a conversation and where its messages end.
@@ -97,8 +97,8 @@ func (q Queries) Counted(ctx context.Context, c converse.Conversation) error {
 	if err != nil {
 		return err
 	}
-	n, err := q.q.ConversationCount(ctx, dbsqlc.ConversationCountParams{NextSeq: int32(c.NextSeq), Counters: raw, Counted: int32(c.Counts), ReviewedTurn: int32(c.Reviewed), WorkspaceID: q.ws, ID: c.ID})
-	return oneRow("count in the conversation", n, err)
+	_, err = q.soon("count in the conversation", 1).ConversationCount(ctx, dbsqlc.ConversationCountParams{NextSeq: int32(c.NextSeq), Counters: raw, Counted: int32(c.Counts), ReviewedTurn: int32(c.Reviewed), WorkspaceID: q.ws, ID: c.ID})
+	return err
 }
 
 // SetNotice sets the line that the next answer ends with.
@@ -164,34 +164,32 @@ func (q Queries) PutSession(ctx context.Context, s converse.Session, lives time.
 	if isNoRows(err) {
 		return s, false, nil
 	}
-	s.ID, s.CreatedAt, s.ExpiresAt = r.ID, r.CreatedAt, r.ExpiresAt
-	return s, err == nil, classify("freeze the session", err)
+	if err != nil {
+		return s, false, classify("freeze the session", err)
+	}
+	s, err = q.SessionByID(ctx, r.ID) // its bytes as everybody after will read them
+	return s, err == nil, err
 }
 
 // KeepSession gives a run its session, unless it has one, and marks it as picked up.
-func (q Queries) KeepSession(ctx context.Context, id, session int64) (converse.Session, error) {
-	kept, err := q.q.RunSession(ctx, dbsqlc.RunSessionParams{SessionID: &session, WorkspaceID: q.ws, ID: id})
+func (q Queries) KeepSession(ctx context.Context, id int64, s converse.Session) (converse.Session, error) {
+	kept, err := q.q.RunSession(ctx, dbsqlc.RunSessionParams{SessionID: &s.ID, WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return converse.Session{}, classify("keep the session", err)
 	}
-	r, err := q.q.SessionGet(ctx, dbsqlc.SessionGetParams{WorkspaceID: q.ws, ID: *kept})
+	if *kept == s.ID {
+		return s, nil
+	}
+	return q.SessionByID(ctx, *kept)
+}
+
+// SessionByID reads one session.
+func (q Queries) SessionByID(ctx context.Context, id int64) (converse.Session, error) {
+	r, err := q.q.SessionGet(ctx, dbsqlc.SessionGetParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return converse.Session{}, classify("read the session", err)
 	}
 	return sessionOf(r)
-}
-
-// SessionOf reads the session that a run keeps, unless it was revoked.
-func (q Queries) SessionOf(ctx context.Context, id int64) (converse.Session, bool, error) {
-	r, err := q.q.RunSessionGet(ctx, dbsqlc.RunSessionGetParams{WorkspaceID: q.ws, ID: id})
-	if isNoRows(err) {
-		return converse.Session{}, false, nil
-	}
-	if err != nil {
-		return converse.Session{}, false, classify("read the session", err)
-	}
-	s, err := sessionOf(dbsqlc.SessionGetRow(r))
-	return s, err == nil, err
 }
 
 // RevokeSessions makes every run freeze a session anew before its next request.

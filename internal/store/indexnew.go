@@ -28,8 +28,8 @@ func (q Queries) IndexNew(ctx context.Context, docs []search.Doc) ([]int64, erro
 			moves.speakers(d.TargetTerms, 1)
 		}
 	}
-	if err := q.q.StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: int32(len(docs))}); err != nil {
-		return nil, classify("count the documents", err)
+	if err := q.soon("count the documents", -1).StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: int32(len(docs))}); err != nil {
+		return nil, err
 	}
 	if err := q.moveTerms(ctx, moves); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (q Queries) PutEmbeddings(ctx context.Context, docs []int64, space int16, v
 	for i, v := range vectors {
 		halves[i] = pgvector.NewHalfVector(v)
 	}
-	return classify("store the vectors", q.q.EmbeddingsPut(ctx, dbsqlc.EmbeddingsPutParams{WorkspaceID: q.ws, Space: space, Docs: docs, Vectors: halves}))
+	return q.soon("store the vectors", -1).EmbeddingsPut(ctx, dbsqlc.EmbeddingsPutParams{WorkspaceID: q.ws, Space: space, Docs: docs, Vectors: halves})
 }
 
 // arrayLiteral writes an array inside of an array: those of SQL are rectangular.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
 	"cairn/internal/run"
@@ -16,59 +18,67 @@ import (
 
 var _ ledger.Store = (*Store)(nil)
 
-// BeginCall decides, in one transaction, whether w may be sent. The run's row is
-// locked while it decides, so that two calls never both take the last place.
+// BeginCall is AdmitCall in a transaction of its own.
 func (s *Store) BeginCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, err error) {
-	err = s.WithWorkspace(ctx, w.Key.Workspace, func(q Queries) error {
-		if _, err := q.q.RunLock(ctx, dbsqlc.RunLockParams{WorkspaceID: q.ws, ID: w.Key.Run}); err != nil {
-			return fmt.Errorf("lock run %d: %w", w.Key.Run, err)
-		}
-		row, err := q.q.CallGet(ctx, dbsqlc.CallGetParams{WorkspaceID: q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round)})
-		known := err == nil
-		if err != nil && !isNoRows(err) {
-			return fmt.Errorf("read the call: %w", err)
-		}
-		switch {
-		case known && row.State == string(run.CallDone):
-			t.Verdict = ledger.Stored
-			t.Reply, err = storedReply(dbsqlc.CallReplyRow{Reply: row.Reply, ToolCalls: row.ToolCalls, Refusal: row.Refusal, Finish: row.Finish, ReplyModel: row.ReplyModel,
-				InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, Estimated: row.Estimated})
-			return err
-		case known && row.State == string(run.CallStarted) && row.Leased:
-			t = ledger.Ticket{Verdict: ledger.Busy, Wait: time.Duration(row.LeaseSeconds * float64(time.Second))}
-			return nil
-		}
-		room, err := q.q.CallRoom(ctx, dbsqlc.CallRoomParams{WorkspaceID: q.ws, RunID: w.Key.Run})
-		if err != nil {
-			return fmt.Errorf("read the limits: %w", err)
-		}
-		if w.Parallel > 0 && room.InFlight >= int64(w.Parallel) {
-			t = ledger.Ticket{Verdict: ledger.Full}
-			return nil
-		}
-		limits, err := settings.Read(room.Settings)
-		if err != nil {
-			return err
-		}
-		if reason, err := q.overBudget(ctx, w, limits); err != nil || reason != "" {
-			t = ledger.Ticket{Verdict: ledger.OverBudget, Reason: reason}
-			return err
-		}
-		t.Verdict = ledger.Send
-		if !known {
-			t.Request = w.Request
-			return q.insertCall(ctx, w)
-		}
-		t.Request = llm.Prepared{Model: row.Model, Body: json.RawMessage(row.Request)}
-		if err := json.Unmarshal(row.Label, &t.Request.Label); err != nil {
-			return fmt.Errorf("decode the label: %w", err)
-		}
-		n, err := q.q.CallTakeOver(ctx, dbsqlc.CallTakeOverParams{Holder: w.Holder, Lease: w.Lease, Reserved: w.Reserve, ReservedMicros: w.Micros,
-			WorkspaceID: q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round)})
-		return oneRow("take over the call", n, err)
+	err = s.within(ctx, "begin", w.Key.Workspace, false, func(q Queries) error {
+		t, err = q.AdmitCall(ctx, w)
+		return err
 	})
 	return t, err
 }
+
+// AdmitCall decides whether w may be sent. The run's row is locked while it
+// decides, so that two calls never both take the last place.
+func (q Queries) AdmitCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, err error) {
+	var (
+		locked []runLocked
+		rows   []dbsqlc.CallGetRow
+	)
+	ahead(q, "lock the run", &locked, dbsqlc.RunLock, q.ws, w.Key.Run)
+	ahead(q, "read the call", &rows, dbsqlc.CallGet, q.ws, w.Key.Run, w.Key.Step, int32(w.Key.Round))
+	room, err := q.q.CallRoom(ctx, dbsqlc.CallRoomParams{Parallel: int32(w.Parallel), WorkspaceID: q.ws, RunID: w.Key.Run})
+	if err != nil {
+		return t, classify("read the limits", err)
+	}
+	if len(locked) == 0 {
+		return t, fmt.Errorf("lock run %d: %w", w.Key.Run, pgx.ErrNoRows)
+	}
+	known := len(rows) > 0
+	switch {
+	case known && rows[0].State == string(run.CallDone):
+		row := rows[0]
+		t.Verdict = ledger.Stored
+		t.Reply, err = storedReply(dbsqlc.CallReplyRow{Reply: row.Reply, ToolCalls: row.ToolCalls, Refusal: row.Refusal, Finish: row.Finish, ReplyModel: row.ReplyModel,
+			InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, Estimated: row.Estimated})
+		return t, err
+	case known && rows[0].State == string(run.CallStarted) && rows[0].Leased:
+		return ledger.Ticket{Verdict: ledger.Busy, Wait: time.Duration(rows[0].LeaseSeconds * float64(time.Second))}, nil
+	case w.Parallel > 0 && room.InFlight >= int64(w.Parallel):
+		return ledger.Ticket{Verdict: ledger.Full}, nil
+	}
+	limits, err := settings.Read(room.Settings)
+	if err != nil {
+		return t, err
+	}
+	if reason, err := q.overBudget(ctx, w, limits); err != nil || reason != "" {
+		return ledger.Ticket{Verdict: ledger.OverBudget, Reason: reason}, err
+	}
+	t.Verdict = ledger.Send
+	if !known {
+		t.Request = w.Request
+		return t, q.insertCall(ctx, w)
+	}
+	t.Request = llm.Prepared{Model: rows[0].Model, Body: json.RawMessage(rows[0].Request)}
+	if err := json.Unmarshal(rows[0].Label, &t.Request.Label); err != nil {
+		return t, fmt.Errorf("decode the label: %w", err)
+	}
+	_, err = q.soon("take over the call", 1).CallTakeOver(ctx, dbsqlc.CallTakeOverParams{Holder: w.Holder, Lease: w.Lease, Reserved: w.Reserve, ReservedMicros: w.Micros,
+		WorkspaceID: q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round)})
+	return t, err
+}
+
+// runLocked is the row of a run that is locked.
+type runLocked struct{ Status string }
 
 // overBudget says why what w may need does not fit into the workspace's day.
 func (q Queries) overBudget(ctx context.Context, w ledger.Wish, limits Settings) (string, error) {
@@ -96,7 +106,7 @@ func (q Queries) insertCall(ctx context.Context, w ledger.Wish) error {
 	if err != nil {
 		return err
 	}
-	return q.q.CallInsert(ctx, dbsqlc.CallInsertParams{
+	return q.soon("store the request", -1).CallInsert(ctx, dbsqlc.CallInsertParams{
 		WorkspaceID: q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round), Stage: w.Request.Label.Stage, Model: w.Request.Model,
 		Label: label, Request: string(w.Request.Body), RequestSha: w.SHA[:], Holder: w.Holder, Lease: w.Lease, Reserved: w.Reserve, ReservedMicros: w.Micros})
 }
@@ -118,21 +128,43 @@ func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p 
 	})
 }
 
-// EndCall stores a reply and returns the one that counts: the first that was
-// stored, whoever holds the lease.
-func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (stored llm.Reply, err error) {
-	stored = llm.Reply{Text: storable(r.Text), Refusal: storable(r.Refusal), Finish: storable(r.Finish), Model: storable(r.Model), Usage: r.Usage}
-	calls, err := encode("the tool calls", append([]llm.ToolCall{}, r.Calls...)) // never null
+// KeepReply stores a reply with what else the transaction does. When another was
+// stored before, the transaction fails with ledger.ErrOther.
+func (q Queries) KeepReply(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (llm.Reply, error) {
+	stored, calls, err := storableReply(r)
 	if err != nil {
 		return stored, err
 	}
-	if stored.Calls, err = callsOf(calls); err != nil {
+	_, err = q.soonOr("store the reply", 1, ledger.ErrOther).CallDone(ctx, q.doneParams(k, stored, calls, cost))
+	return stored, err
+}
+
+func (q Queries) doneParams(k run.CallKey, r llm.Reply, calls []byte, cost *int64) dbsqlc.CallDoneParams {
+	return dbsqlc.CallDoneParams{Reply: &r.Text, ToolCalls: calls, Refusal: r.Refusal, Finish: r.Finish, ReplyModel: r.Model,
+		InputTokens: int64(r.Usage.Input), OutputTokens: int64(r.Usage.Output), Estimated: r.Usage.Estimated, CostMicros: cost,
+		WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)}
+}
+
+// storableReply is a reply as it is stored, and its calls as their column holds
+// them.
+func storableReply(r llm.Reply) (stored llm.Reply, calls []byte, err error) {
+	stored = llm.Reply{Text: storable(r.Text), Refusal: storable(r.Refusal), Finish: storable(r.Finish), Model: storable(r.Model), Usage: r.Usage}
+	if calls, err = encode("the tool calls", append([]llm.ToolCall{}, r.Calls...)); err != nil { // never null
+		return stored, nil, err
+	}
+	stored.Calls, err = callsOf(calls)
+	return stored, calls, err
+}
+
+// EndCall stores a reply and returns the one that counts: the first that was
+// stored, whoever holds the lease.
+func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (stored llm.Reply, err error) {
+	stored, calls, err := storableReply(r)
+	if err != nil {
 		return stored, err
 	}
-	err = s.WithWorkspace(ctx, k.Workspace, func(q Queries) error {
-		n, err := q.q.CallDone(ctx, dbsqlc.CallDoneParams{Reply: &stored.Text, ToolCalls: calls, Refusal: stored.Refusal, Finish: stored.Finish, ReplyModel: stored.Model,
-			InputTokens: int64(r.Usage.Input), OutputTokens: int64(r.Usage.Output), Estimated: r.Usage.Estimated, CostMicros: cost,
-			WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)})
+	err = s.within(ctx, "begin", k.Workspace, false, func(q Queries) error {
+		n, err := q.q.CallDone(ctx, q.doneParams(k, stored, calls, cost))
 		if err != nil || n == 1 {
 			return err
 		}

@@ -133,8 +133,8 @@ func (q Queries) EndRun(ctx context.Context, id int64, outcome run.Outcome, reas
 	if err != nil {
 		return err
 	}
-	return classify("end the run", q.q.RunEnd(ctx, dbsqlc.RunEndParams{Outcome: string(outcome), Reason: storable(reason), Result: raw,
-		Why: storable(fmt.Sprintf("%s: %s", outcome, reason)), WorkspaceID: q.ws, ID: id, Duty: fmt.Sprint(id)}))
+	return q.soon("end the run", -1).RunEnd(ctx, dbsqlc.RunEndParams{Outcome: string(outcome), Reason: storable(reason), Result: raw,
+		Why: storable(fmt.Sprintf("%s: %s", outcome, reason)), WorkspaceID: q.ws, ID: id, Duty: fmt.Sprint(id)})
 }
 
 // Reopen lets an ended run go on from its stored replies: its failed tasks are

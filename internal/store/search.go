@@ -126,7 +126,7 @@ func (q Queries) moveTerms(ctx context.Context, moves termMoves) error {
 	if len(p.Terms) == 0 {
 		return nil
 	}
-	return classify("count the terms", q.q.TermsMove(ctx, p))
+	return q.soon("count the terms", -1).TermsMove(ctx, p)
 }
 
 // indexWithVectors makes documents what search finds. A text without its vector,

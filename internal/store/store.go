@@ -150,6 +150,7 @@ func checkRole(ctx context.Context, p *pgxpool.Pool) error {
 type Queries struct {
 	ws      int64
 	q       *dbsqlc.Queries
+	t       *transaction
 	vectors *turnVectors
 }
 
@@ -157,26 +158,35 @@ type Queries struct {
 // returns nil and rolls back otherwise. A workspace that is unknown is NotFound,
 // one that is being erased is Erasing.
 func (s *Store) WithWorkspace(ctx context.Context, ws int64, fn func(Queries) error) error {
-	return s.within(ctx, "begin", ws, fn)
+	return s.within(ctx, "begin", ws, true, fn)
 }
 
-func (s *Store) within(ctx context.Context, begin string, ws int64, fn func(Queries) error) error {
+// within is WithWorkspace in a transaction that start begins. Unless fn
+// must be inside when it begins, since it does something else than asking the
+// database, it enters with its first statement.
+func (s *Store) within(ctx context.Context, start string, ws int64, inside bool, fn func(Queries) error) error {
 	conn, err := s.app.Acquire(ctx)
 	if err != nil {
 		return classify("begin", err)
 	}
 	defer conn.Release() // one that is still in a transaction is closed by it
-	if err := enter(ctx, conn, begin, ws); err != nil {
-		err = classify("enter the workspace", rollback(ctx, conn, err))
-		if code := fault.CodeOf(err); code == fault.Erasing || code == fault.NotFound {
-			s.forget(ws)
-		}
-		return err
+	t := begin(conn, start, ws)
+	if inside {
+		err = t.flush(ctx)
 	}
-	if err := fn(Queries{ws: ws, q: dbsqlc.New(conn), vectors: s.vectors}); err != nil {
-		return classify("", rollback(ctx, conn, err))
+	if err == nil {
+		err = fn(Queries{ws: ws, q: dbsqlc.New(t), t: t, vectors: s.vectors})
 	}
-	return classify("commit", commit(ctx, conn))
+	if err == nil {
+		err = classify("commit", t.commit(ctx))
+	}
+	if t.refused {
+		s.forget(ws)
+	}
+	if err != nil {
+		return classify("", t.rollback(ctx, err))
+	}
+	return nil
 }
 
 // WithSystem runs fn in a transaction of the system role.

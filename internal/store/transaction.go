@@ -2,39 +2,260 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"cairn/internal/fault"
 	"cairn/internal/store/dbsqlc"
 )
 
-// pgx begins a transaction in a round trip of its own. A step of a workflow is a
-// handful of short transactions, so here the door to a workspace travels with it.
+// A step of a workflow is a handful of short transactions, and most of its time
+// in the database is the way there. So statements travel together: the door to a
+// workspace with the transaction's begin, and what nobody needs to know yet with
+// the next statement that somebody waits for.
 
-// enter begins a transaction and enters ws, in one round trip.
-func enter(ctx context.Context, conn *pgxpool.Conn, begin string, ws int64) error {
-	var both pgx.Batch
-	both.Queue(begin)
-	both.Queue(dbsqlc.WorkspaceEnter, ws)
-	return conn.SendBatch(ctx, &both).Close()
+// transaction is a connection in a transaction. Statements that were put aside
+// go out before the next one that is read, in their order and in one round trip
+// with it; what went wrong with one is told then, or by the commit.
+type transaction struct {
+	conn    *pgxpool.Conn
+	aside   []statement
+	refused bool // at the workspace's door
+}
+
+// statement is one that was put aside. take reads its outcome. What the server
+// would commit although it is a failure to us, such as a row that was not there,
+// is checked: it does not travel with the commit.
+type statement struct {
+	sql     string
+	args    []any
+	take    func(pgx.BatchResults) error
+	checked bool
+}
+
+// begin puts aside the beginning of a transaction in ws.
+func begin(conn *pgxpool.Conn, start string, ws int64) *transaction {
+	t := &transaction{conn: conn}
+	t.put(start, nil, func(_ pgconn.CommandTag, err error) error { return classify("begin", err) })
+	t.put(dbsqlc.WorkspaceEnter, []any{ws}, func(_ pgconn.CommandTag, err error) error {
+		err = classify("enter the workspace", err)
+		code := fault.CodeOf(err)
+		t.refused = err != nil && (code == fault.Erasing || code == fault.NotFound)
+		return err
+	})
+	return t
+}
+
+func (t *transaction) put(sql string, args []any, outcome func(pgconn.CommandTag, error) error) {
+	t.aside = append(t.aside, statement{sql: sql, args: args, take: func(r pgx.BatchResults) error { return outcome(r.Exec()) }})
+}
+
+// send brings out what was put aside and one more statement, whose outcome is
+// left in the results, which the caller closes. Without a statement it only
+// brings out the others.
+func (t *transaction) send(ctx context.Context, sql string, args []any) (pgx.BatchResults, error) {
+	var all pgx.Batch
+	aside := t.aside
+	t.aside = nil
+	for _, s := range aside {
+		all.Queue(s.sql, s.args...)
+	}
+	if sql != "" {
+		all.Queue(sql, args...)
+	}
+	results := t.conn.SendBatch(ctx, &all)
+	for _, s := range aside {
+		if err := s.take(results); err != nil {
+			_ = results.Close() // of the same failure
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// flush brings out what was put aside.
+func (t *transaction) flush(ctx context.Context) error {
+	if len(t.aside) == 0 {
+		return nil
+	}
+	results, err := t.send(ctx, "", nil)
+	if err != nil {
+		return err
+	}
+	return results.Close()
 }
 
 // commit ends a transaction whose statements have all succeeded. The server
 // answers a commit of any other with a rollback, which is no success.
-func commit(ctx context.Context, conn *pgxpool.Conn) error {
-	tag, err := conn.Exec(ctx, "commit")
-	if err == nil && tag.String() == "ROLLBACK" {
-		return pgx.ErrTxCommitRollback
+func (t *transaction) commit(ctx context.Context) error {
+	if slices.ContainsFunc(t.aside, func(s statement) bool { return s.checked }) {
+		if err := t.flush(ctx); err != nil {
+			return err
+		}
 	}
-	return err
+	t.put("commit", nil, func(tag pgconn.CommandTag, err error) error {
+		if err == nil && tag.String() == "ROLLBACK" {
+			return pgx.ErrTxCommitRollback
+		}
+		return err
+	})
+	return t.flush(ctx)
 }
 
 // rollback ends a transaction for cause, which it returns. A connection that
 // cannot do it is not used again.
-func rollback(ctx context.Context, conn *pgxpool.Conn, cause error) error {
-	if !conn.Conn().IsClosed() {
-		_, _ = conn.Exec(context.WithoutCancel(ctx), "rollback")
+func (t *transaction) rollback(ctx context.Context, cause error) error {
+	t.aside = nil
+	if pg := t.conn.Conn(); !pg.IsClosed() && pg.PgConn().TxStatus() != 'I' {
+		_, _ = t.conn.Exec(context.WithoutCancel(ctx), "rollback")
 	}
 	return cause
+}
+
+// Exec, Query and QueryRow are what generated queries run on.
+
+// Exec runs a statement now.
+func (t *transaction) Exec(ctx context.Context, sql string, args ...any) (tag pgconn.CommandTag, err error) {
+	if len(t.aside) == 0 {
+		return t.conn.Exec(ctx, sql, args...)
+	}
+	results, err := t.send(ctx, sql, args)
+	if err != nil {
+		return tag, err
+	}
+	tag, err = results.Exec()
+	return tag, errors.Join(err, results.Close())
+}
+
+// Query reads rows now.
+func (t *transaction) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	if len(t.aside) == 0 {
+		return t.conn.Query(ctx, sql, args...)
+	}
+	results, err := t.send(ctx, sql, args)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := results.Query()
+	if err != nil {
+		_ = results.Close() // of the same failure
+		return nil, err
+	}
+	return &lastRows{Rows: rows, results: results}, nil
+}
+
+// QueryRow reads one row now.
+func (t *transaction) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	rows, err := t.Query(ctx, sql, args...)
+	return oneOf{rows, err}
+}
+
+// lastRows are the rows of the last statement of a batch, which ends with them.
+type lastRows struct {
+	pgx.Rows
+	results pgx.BatchResults
+	err     error
+}
+
+func (r *lastRows) Next() bool {
+	more := r.Rows.Next()
+	if !more {
+		r.Close()
+	}
+	return more
+}
+
+func (r *lastRows) Close() {
+	r.Rows.Close()
+	if r.results != nil {
+		r.err, r.results = r.results.Close(), nil
+	}
+}
+
+func (r *lastRows) Err() error {
+	if err := r.Rows.Err(); err != nil {
+		return err
+	}
+	return r.err
+}
+
+// oneOf is the first of some rows.
+type oneOf struct {
+	rows pgx.Rows
+	err  error
+}
+
+func (o oneOf) Scan(into ...any) error {
+	if o.err != nil {
+		return o.err
+	}
+	defer o.rows.Close()
+	if !o.rows.Next() {
+		if err := o.rows.Err(); err != nil {
+			return err
+		}
+		return pgx.ErrNoRows
+	}
+	if err := o.rows.Scan(into...); err != nil {
+		return err
+	}
+	o.rows.Close()
+	return o.rows.Err()
+}
+
+// soon are queries that are put aside, one at a time. They must change so many
+// rows, any number when it is negative, as of an insert, which writes its rows or
+// fails. What they return says nothing.
+func (q Queries) soon(doing string, rows int64) *dbsqlc.Queries {
+	return q.soonOr(doing, rows, nil)
+}
+
+// soonOr is soon with the error of another number of rows.
+func (q Queries) soonOr(doing string, rows int64, otherwise error) *dbsqlc.Queries {
+	return dbsqlc.New(putter{t: q.t, checked: rows >= 0, outcome: func(tag pgconn.CommandTag, err error) error {
+		switch n := tag.RowsAffected(); {
+		case err != nil || rows < 0 || n == rows:
+			return classify(doing, err)
+		case otherwise != nil:
+			return otherwise
+		default:
+			return fmt.Errorf("%s: %d rows changed, not %d", doing, n, rows)
+		}
+	}})
+}
+
+// putter puts statements aside that would be run.
+type putter struct {
+	t       *transaction
+	checked bool
+	outcome func(pgconn.CommandTag, error) error
+}
+
+func (p putter) Exec(_ context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	p.t.put(sql, args, p.outcome)
+	p.t.aside[len(p.t.aside)-1].checked = p.checked
+	return pgconn.CommandTag{}, nil
+}
+
+var errRead = errors.New("what is read cannot be put aside")
+
+func (p putter) Query(context.Context, string, ...any) (pgx.Rows, error) { return nil, errRead }
+
+func (p putter) QueryRow(context.Context, string, ...any) pgx.Row { return oneOf{err: errRead} }
+
+// ahead puts a query aside whose rows are in out once the next statement has been
+// read. Columns of sql stand in the order of T's fields.
+func ahead[T any](q Queries, doing string, out *[]T, sql string, args ...any) {
+	q.t.aside = append(q.t.aside, statement{sql: sql, args: args, checked: true, take: func(r pgx.BatchResults) error {
+		rows, err := r.Query()
+		if err == nil {
+			*out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[T])
+		}
+		return classify(doing, err)
+	}})
 }

@@ -10,7 +10,6 @@ import (
 	"cairn/internal/converse"
 	"cairn/internal/run"
 	"cairn/internal/store/dbsqlc"
-	"cairn/internal/transcript"
 )
 
 // TurnOf finds the turn of a channel's message.
@@ -56,8 +55,8 @@ func (q Queries) PutTurn(ctx context.Context, t converse.Turn) error {
 	if err != nil {
 		return err
 	}
-	return classify("store the turn", q.q.TurnPut(ctx, dbsqlc.TurnPutParams{WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number), MessageID: storable(t.MessageID),
-		Mode: t.Mode, Origin: t.Origin, ArgsSha: t.ArgsSHA[:], RunID: &t.Run, Context: storable(t.Context), FirstSeq: int32(t.FirstSeq), ReplySeq: seqOrNull(t.ReplySeq), Facts: facts}))
+	return q.soon("store the turn", -1).TurnPut(ctx, dbsqlc.TurnPutParams{WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number), MessageID: storable(t.MessageID),
+		Mode: t.Mode, Origin: t.Origin, ArgsSha: t.ArgsSHA[:], RunID: &t.Run, Context: storable(t.Context), FirstSeq: int32(t.FirstSeq), ReplySeq: seqOrNull(t.ReplySeq), Facts: facts})
 }
 
 // EndTurn ends an accepted turn; one that has ended is an error.
@@ -66,8 +65,8 @@ func (q Queries) EndTurn(ctx context.Context, t converse.Turn) error {
 	if err != nil {
 		return err
 	}
-	n, err := q.q.TurnEnd(ctx, dbsqlc.TurnEndParams{Reason: t.Reason, ReplySeq: seqOrNull(t.ReplySeq), Facts: facts, Tainted: t.Tainted, WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
-	return oneRow("end the turn", n, err)
+	_, err = q.soon("end the turn", 1).TurnEnd(ctx, dbsqlc.TurnEndParams{Reason: t.Reason, ReplySeq: seqOrNull(t.ReplySeq), Facts: facts, Tainted: t.Tainted, WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
+	return err
 }
 
 // News reads what a turn is told beside its session, frozen at a time.
@@ -94,10 +93,10 @@ func (q Queries) News(ctx context.Context, t converse.Turn, frozen time.Time) (c
 	return out, nil
 }
 
-// PinContext replaces one context of a turn with another; when the turn has a
-// third, that one stays.
-func (q Queries) PinContext(ctx context.Context, t converse.Turn, was, is string) (string, error) {
-	kept, err := q.q.TurnContext(ctx, dbsqlc.TurnContextParams{Was: storable(was), Context: storable(is), WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
+// PinContext gives a turn its context, unless it has one, and returns the one that
+// it has.
+func (q Queries) PinContext(ctx context.Context, t converse.Turn, told string) (string, error) {
+	kept, err := q.q.TurnContext(ctx, dbsqlc.TurnContextParams{Context: storable(told), WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
 	return kept, classify("pin what a turn is told", err)
 }
 
@@ -124,61 +123,10 @@ func turnOf(r dbsqlc.Turn) (converse.Turn, error) {
 	return t, nil
 }
 
-// PutMessages stores the messages of a turn from seq on.
-func (q Queries) PutMessages(ctx context.Context, conversation int64, turn, seq int, ms []transcript.Message) error {
-	p := dbsqlc.TurnMessagesPutParams{WorkspaceID: q.ws, ConversationID: conversation, Turn: int32(turn)}
-	for i, m := range ms {
-		calls := []byte("[]")
-		if len(m.ToolCalls) > 0 {
-			var err error
-			if calls, err = encode(fmt.Sprintf("the tool calls of message %d", seq+i), m.ToolCalls); err != nil {
-				return err
-			}
-		}
-		p.Seqs = append(p.Seqs, int32(seq+i))
-		p.ExternalIds = append(p.ExternalIds, storable(m.ID))
-		p.Roles = append(p.Roles, string(m.Role))
-		p.Contents = append(p.Contents, storable(m.Content))
-		p.Names = append(p.Names, storable(m.Name))
-		p.ToolCalls = append(p.ToolCalls, string(calls))
-		p.ToolCallIds = append(p.ToolCallIds, storable(m.ToolCallID))
-	}
-	n, err := q.q.TurnMessagesPut(ctx, p)
-	if err == nil && n != int64(len(ms)) {
-		err = fmt.Errorf("%d of %d messages stored", n, len(ms))
-	}
-	if err != nil {
-		return classify("store the messages", err)
-	}
-	return q.indexTurns(ctx, conversation, seq, ms, true)
-}
-
-// Messages reads the messages of the turns after one, up to another, turn by turn.
-func (q Queries) Messages(ctx context.Context, conversation int64, after, to int) ([]converse.TurnMessage, error) {
-	rows, err := q.q.TurnMessages(ctx, dbsqlc.TurnMessagesParams{WorkspaceID: q.ws, ConversationID: conversation, AfterTurn: int32(after), ToTurn: int32(to)})
-	if err != nil {
-		return nil, classify("read the messages", err)
-	}
-	out := make([]converse.TurnMessage, len(rows))
-	for i, r := range rows {
-		m := transcript.Message{ID: r.ExternalID, Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID}
-		if r.EventTime != nil {
-			m.Time = r.EventTime.In(time.UTC)
-		}
-		if err := json.Unmarshal(r.ToolCalls, &m.ToolCalls); err != nil {
-			return out, fmt.Errorf("decode the tool calls of message %d: %w", r.Seq, err)
-		}
-		out[i] = converse.TurnMessage{Turn: int(*r.Turn), Message: m}
-	}
-	return out, nil
-}
-
 // Steps reads what a run's model has said, with the calls of each response.
 func (q Queries) Steps(ctx context.Context, id int64) ([]converse.Step, error) {
-	rows, err := q.q.StepsOf(ctx, dbsqlc.StepsOfParams{WorkspaceID: q.ws, RunID: id})
-	if err != nil || len(rows) == 0 {
-		return nil, classify("read the steps", err)
-	}
+	var rows []dbsqlc.StepsOfRow
+	ahead(q, "read the steps", &rows, dbsqlc.StepsOf, q.ws, id)
 	calls, err := q.q.AgentCallsOf(ctx, dbsqlc.AgentCallsOfParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return nil, classify("read the calls", err)
@@ -200,11 +148,7 @@ func (q Queries) Steps(ctx context.Context, id int64) ([]converse.Step, error) {
 
 // PutStep stores a response with its calls; one that is stored stays as it is.
 func (q Queries) PutStep(ctx context.Context, id int64, s converse.Step) error {
-	n, err := q.q.StepPut(ctx, dbsqlc.StepPutParams{WorkspaceID: q.ws, RunID: id, Step: int32(s.N), Note: s.Note, Content: storable(s.Content), Finish: s.Finish})
-	if err != nil || n == 0 || len(s.Calls) == 0 {
-		return classify("store the step", err)
-	}
-	p := dbsqlc.AgentCallsPutParams{WorkspaceID: q.ws, RunID: id, Step: int32(s.N)}
+	p := dbsqlc.StepPutParams{WorkspaceID: q.ws, RunID: id, Step: int32(s.N), Note: s.Note, Content: storable(s.Content), Finish: s.Finish}
 	for _, c := range s.Calls {
 		p.Positions = append(p.Positions, int32(c.Position))
 		p.CallIds = append(p.CallIds, storable(c.ID))
@@ -212,8 +156,7 @@ func (q Queries) PutStep(ctx context.Context, id int64, s converse.Step) error {
 		p.Classes = append(p.Classes, string(c.Class))
 		p.Arguments = append(p.Arguments, storable(c.Arguments))
 	}
-	_, err = q.q.AgentCallsPut(ctx, p)
-	return classify("store the calls", err)
+	return q.soon("store the step", -1).StepPut(ctx, p)
 }
 
 // EndCall stores what a model is told of a call, once and for all, and returns
@@ -223,15 +166,6 @@ func (q Queries) EndCall(ctx context.Context, id int64, c converse.Call) (conver
 	r, err := q.q.AgentCallEnd(ctx, dbsqlc.AgentCallEndParams{Result: &result, Code: c.Code, WorkspaceID: q.ws, RunID: id, Step: int32(c.Step), Position: int32(c.Position)})
 	c.Done, c.Result, c.Code = true, r.Told, r.Code
 	return c, classify("store the result of a call", err)
-}
-
-// LockRun keeps a run as it is until the transaction is over.
-func (q Queries) LockRun(ctx context.Context, id int64) (run.Run, error) {
-	row, err := q.q.RunGetLocked(ctx, dbsqlc.RunGetLockedParams{WorkspaceID: q.ws, ID: id})
-	if err != nil {
-		return run.Run{}, noRun(id, err)
-	}
-	return runOf(row), nil
 }
 
 // HoldRun keeps a run from being ended until the transaction is over. It tells

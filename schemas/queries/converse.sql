@@ -78,6 +78,14 @@ select id, rendered, tools, sha256, created_at, expires_at from frozen_sessions
 where workspace_id = @workspace_id and channel = @channel and lang = @lang and revoked_at is null and expires_at > now()
 order by expires_at desc limit 1;
 
+-- name: SessionOffered :one
+-- The session that is in force, to a run that keeps none.
+select f.id, f.rendered, f.tools, f.sha256, f.created_at, f.expires_at from frozen_sessions f
+where f.workspace_id = @workspace_id and f.channel = @channel and f.lang = @lang and f.revoked_at is null and f.expires_at > now()
+  and not exists (select 1 from runs r join frozen_sessions k on k.workspace_id = r.workspace_id and k.id = r.session_id and k.revoked_at is null
+    where r.workspace_id = @workspace_id and r.id = @run_id)
+order by f.expires_at desc limit 1;
+
 -- name: SessionGet :one
 select id, rendered, tools, sha256, created_at, expires_at from frozen_sessions where workspace_id = @workspace_id and id = @id;
 
@@ -111,18 +119,19 @@ select f.id, f.rendered, f.tools, f.sha256, f.created_at, f.expires_at from runs
 join frozen_sessions f on f.workspace_id = r.workspace_id and f.id = r.session_id and f.revoked_at is null
 where r.workspace_id = @workspace_id and r.id = @id;
 
--- name: StepPut :execrows
-insert into agent_steps (workspace_id, run_id, step, note, content, finish)
-values (@workspace_id, @run_id, @step, @note, @content, @finish)
-on conflict (workspace_id, run_id, step) do nothing;
+-- name: StepPut :exec
+-- A response with its calls; one that is stored stays as it is, calls and all.
+with put as (
+  insert into agent_steps (workspace_id, run_id, step, note, content, finish)
+  values (@workspace_id, @run_id, @step, @note, @content, @finish)
+  on conflict (workspace_id, run_id, step) do nothing returning step
+)
+insert into agent_calls (workspace_id, run_id, step, position, call_id, tool, class, arguments)
+select @workspace_id, @run_id, put.step, c.position, c.call_id, c.tool, c.class, c.arguments from put,
+  (select unnest(@positions::int[]) as position, unnest(@call_ids::text[]) as call_id, unnest(@tools::text[]) as tool, unnest(@classes::text[]) as class, unnest(@arguments::text[]) as arguments) c;
 
 -- name: StepsOf :many
 select step, note, content, finish from agent_steps where workspace_id = @workspace_id and run_id = @run_id order by step;
-
--- name: AgentCallsPut :execrows
-insert into agent_calls (workspace_id, run_id, step, position, call_id, tool, class, arguments)
-select @workspace_id, @run_id, @step, unnest(@positions::int[]), unnest(@call_ids::text[]), unnest(@tools::text[]), unnest(@classes::text[]), unnest(@arguments::text[])
-on conflict do nothing;
 
 -- name: AgentCallsOf :many
 select step, position, call_id, tool, class, arguments, result, code, ended_at from agent_calls
@@ -177,6 +186,6 @@ order by n.state, n.name;
 
 -- name: TurnContext :one
 -- Pinned once: whoever comes later is told the same.
-update turns set context = case when context = @was::text then @context::text else context end
+update turns set context = case when context = '' then @context::text else context end
 where workspace_id = @workspace_id and conversation_id = @conversation_id and number = @number
 returning context;

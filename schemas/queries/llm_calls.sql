@@ -39,7 +39,7 @@ where workspace_id = @workspace_id and run_id = @run_id and step = @step and rou
 -- name: CallRoom :one
 -- What bounds another call: the workspace's limits, and the run's calls in flight.
 select settings, (select count(*) from llm_calls c
-  where c.workspace_id = w.id and c.run_id = @run_id and c.state = 'started' and c.lease_until > now()) as in_flight
+  where @parallel::int > 0 and c.workspace_id = w.id and c.run_id = @run_id and c.state = 'started' and c.lease_until > now()) as in_flight
 from workspaces w where w.id = @workspace_id;
 
 -- name: CallsOfRun :many

@@ -24,7 +24,7 @@ select spec from runs where workspace_id = @workspace_id and id = @id;
 select * from runs where workspace_id = @workspace_id and id = @id for no key update;
 
 -- name: RunLock :one
-select id from runs where workspace_id = @workspace_id and id = @id for no key update;
+select status from runs where workspace_id = @workspace_id and id = @id for no key update;
 
 -- name: RunsRecent :many
 select r.id, r.kind, r.business_key, r.generation, r.attempt, r.status, r.outcome, r.reason, r.workflow_id, r.created_at, r.ended_at,

@@ -119,6 +119,9 @@ func (l *lab) phase(ctx context.Context, cell *Cell, talking []*conversation, tu
 					return err
 				}
 				parts[i] = append(parts[i], p)
+				if p.Overhead() > stuck {
+					c.tellStory(talk, cell.Calls, workflow, p)
+				}
 				if len(talking) == 1 {
 					if err := cell.countEvents(talk, c, workflow); err != nil {
 						return err
@@ -140,6 +143,10 @@ func (l *lab) phase(ctx context.Context, cell *Cell, talking []*conversation, tu
 	cell.all = append(cell.all, slices.Concat(parts...)...)
 	return nil
 }
+
+// stuck is longer than a turn takes on any machine where something waits for
+// processors only: what waits for a time-out is told with its histories.
+const stuck = 15 * time.Second
 
 // one is a turn of either kind.
 func (c *conversation) one(ctx context.Context, calls int) (p Parts, workflow string, err error) {

@@ -33,7 +33,7 @@ func Full() Options {
 
 // Tiny is enough to see that it works.
 func Tiny() Options {
-	return Options{Calls: []int{1, 2}, Limit: time.Minute, Loads: []Load{{AtOnce: 1, Rounds: 1, Turns: 3}, {AtOnce: 4, Rounds: 1, Turns: 1}}}
+	return Options{Calls: []int{1, 2}, Limit: 5 * time.Minute, Loads: []Load{{AtOnce: 1, Rounds: 1, Turns: 3}, {AtOnce: 4, Rounds: 1, Turns: 1}}}
 }
 
 // Only keeps the loads of so many conversations at once.

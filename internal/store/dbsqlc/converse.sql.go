@@ -98,40 +98,6 @@ func (q *Queries) AgentCallsOf(ctx context.Context, arg AgentCallsOfParams) ([]A
 	return items, nil
 }
 
-const AgentCallsPut = `-- name: AgentCallsPut :execrows
-insert into agent_calls (workspace_id, run_id, step, position, call_id, tool, class, arguments)
-select $1, $2, $3, unnest($4::int[]), unnest($5::text[]), unnest($6::text[]), unnest($7::text[]), unnest($8::text[])
-on conflict do nothing
-`
-
-type AgentCallsPutParams struct {
-	WorkspaceID int64
-	RunID       int64
-	Step        int32
-	Positions   []int32
-	CallIds     []string
-	Tools       []string
-	Classes     []string
-	Arguments   []string
-}
-
-func (q *Queries) AgentCallsPut(ctx context.Context, arg AgentCallsPutParams) (int64, error) {
-	result, err := q.db.Exec(ctx, AgentCallsPut,
-		arg.WorkspaceID,
-		arg.RunID,
-		arg.Step,
-		arg.Positions,
-		arg.CallIds,
-		arg.Tools,
-		arg.Classes,
-		arg.Arguments,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const ConversationByName = `-- name: ConversationByName :one
 select c.id, c.external_id, c.channel, c.title, c.next_seq, c.next_turn, c.counters, c.created_at, c.last_turn_at, c.closed_at
 from conversations c where c.workspace_id = $1 and c.external_id = $2
@@ -726,6 +692,50 @@ func (q *Queries) SessionLock(ctx context.Context, arg SessionLockParams) error 
 	return err
 }
 
+const SessionOffered = `-- name: SessionOffered :one
+select f.id, f.rendered, f.tools, f.sha256, f.created_at, f.expires_at from frozen_sessions f
+where f.workspace_id = $1 and f.channel = $2 and f.lang = $3 and f.revoked_at is null and f.expires_at > now()
+  and not exists (select 1 from runs r join frozen_sessions k on k.workspace_id = r.workspace_id and k.id = r.session_id and k.revoked_at is null
+    where r.workspace_id = $1 and r.id = $4)
+order by f.expires_at desc limit 1
+`
+
+type SessionOfferedParams struct {
+	WorkspaceID int64
+	Channel     string
+	Lang        string
+	RunID       int64
+}
+
+type SessionOfferedRow struct {
+	ID        int64
+	Rendered  string
+	Tools     json.RawMessage
+	Sha256    []byte
+	CreatedAt time.Time
+	ExpiresAt time.Time
+}
+
+// The session that is in force, to a run that keeps none.
+func (q *Queries) SessionOffered(ctx context.Context, arg SessionOfferedParams) (SessionOfferedRow, error) {
+	row := q.db.QueryRow(ctx, SessionOffered,
+		arg.WorkspaceID,
+		arg.Channel,
+		arg.Lang,
+		arg.RunID,
+	)
+	var i SessionOfferedRow
+	err := row.Scan(
+		&i.ID,
+		&i.Rendered,
+		&i.Tools,
+		&i.Sha256,
+		&i.CreatedAt,
+		&i.ExpiresAt,
+	)
+	return i, err
+}
+
 const SessionPut = `-- name: SessionPut :one
 with still as (select w.id from workspaces w where w.id = $7 and w.sessions_epoch = $8 for share)
 insert into frozen_sessions (workspace_id, channel, lang, rendered, tools, sha256, expires_at)
@@ -792,34 +802,47 @@ func (q *Queries) SessionsRevoke(ctx context.Context, workspaceID int64) (int64,
 	return result.RowsAffected(), nil
 }
 
-const StepPut = `-- name: StepPut :execrows
-insert into agent_steps (workspace_id, run_id, step, note, content, finish)
-values ($1, $2, $3, $4, $5, $6)
-on conflict (workspace_id, run_id, step) do nothing
+const StepPut = `-- name: StepPut :exec
+with put as (
+  insert into agent_steps (workspace_id, run_id, step, note, content, finish)
+  values ($1, $2, $8, $9, $10, $11)
+  on conflict (workspace_id, run_id, step) do nothing returning step
+)
+insert into agent_calls (workspace_id, run_id, step, position, call_id, tool, class, arguments)
+select $1, $2, put.step, c.position, c.call_id, c.tool, c.class, c.arguments from put,
+  (select unnest($3::int[]) as position, unnest($4::text[]) as call_id, unnest($5::text[]) as tool, unnest($6::text[]) as class, unnest($7::text[]) as arguments) c
 `
 
 type StepPutParams struct {
 	WorkspaceID int64
 	RunID       int64
+	Positions   []int32
+	CallIds     []string
+	Tools       []string
+	Classes     []string
+	Arguments   []string
 	Step        int32
 	Note        string
 	Content     string
 	Finish      string
 }
 
-func (q *Queries) StepPut(ctx context.Context, arg StepPutParams) (int64, error) {
-	result, err := q.db.Exec(ctx, StepPut,
+// A response with its calls; one that is stored stays as it is, calls and all.
+func (q *Queries) StepPut(ctx context.Context, arg StepPutParams) error {
+	_, err := q.db.Exec(ctx, StepPut,
 		arg.WorkspaceID,
 		arg.RunID,
+		arg.Positions,
+		arg.CallIds,
+		arg.Tools,
+		arg.Classes,
+		arg.Arguments,
 		arg.Step,
 		arg.Note,
 		arg.Content,
 		arg.Finish,
 	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
+	return err
 }
 
 const StepsOf = `-- name: StepsOf :many
@@ -933,13 +956,12 @@ func (q *Queries) TurnByRun(ctx context.Context, arg TurnByRunParams) (Turn, err
 }
 
 const TurnContext = `-- name: TurnContext :one
-update turns set context = case when context = $1::text then $2::text else context end
-where workspace_id = $3 and conversation_id = $4 and number = $5
+update turns set context = case when context = '' then $1::text else context end
+where workspace_id = $2 and conversation_id = $3 and number = $4
 returning context
 `
 
 type TurnContextParams struct {
-	Was            string
 	Context        string
 	WorkspaceID    int64
 	ConversationID int64
@@ -949,7 +971,6 @@ type TurnContextParams struct {
 // Pinned once: whoever comes later is told the same.
 func (q *Queries) TurnContext(ctx context.Context, arg TurnContextParams) (string, error) {
 	row := q.db.QueryRow(ctx, TurnContext,
-		arg.Was,
 		arg.Context,
 		arg.WorkspaceID,
 		arg.ConversationID,

@@ -321,11 +321,12 @@ func (q *Queries) CallReply(ctx context.Context, arg CallReplyParams) (CallReply
 
 const CallRoom = `-- name: CallRoom :one
 select settings, (select count(*) from llm_calls c
-  where c.workspace_id = w.id and c.run_id = $1 and c.state = 'started' and c.lease_until > now()) as in_flight
-from workspaces w where w.id = $2
+  where $1::int > 0 and c.workspace_id = w.id and c.run_id = $2 and c.state = 'started' and c.lease_until > now()) as in_flight
+from workspaces w where w.id = $3
 `
 
 type CallRoomParams struct {
+	Parallel    int32
 	RunID       int64
 	WorkspaceID int64
 }
@@ -337,7 +338,7 @@ type CallRoomRow struct {
 
 // What bounds another call: the workspace's limits, and the run's calls in flight.
 func (q *Queries) CallRoom(ctx context.Context, arg CallRoomParams) (CallRoomRow, error) {
-	row := q.db.QueryRow(ctx, CallRoom, arg.RunID, arg.WorkspaceID)
+	row := q.db.QueryRow(ctx, CallRoom, arg.Parallel, arg.RunID, arg.WorkspaceID)
 	var i CallRoomRow
 	err := row.Scan(&i.Settings, &i.InFlight)
 	return i, err

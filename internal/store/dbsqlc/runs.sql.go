@@ -196,7 +196,7 @@ func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (int64, er
 }
 
 const RunLock = `-- name: RunLock :one
-select id from runs where workspace_id = $1 and id = $2 for no key update
+select status from runs where workspace_id = $1 and id = $2 for no key update
 `
 
 type RunLockParams struct {
@@ -204,11 +204,11 @@ type RunLockParams struct {
 	ID          int64
 }
 
-func (q *Queries) RunLock(ctx context.Context, arg RunLockParams) (int64, error) {
+func (q *Queries) RunLock(ctx context.Context, arg RunLockParams) (string, error) {
 	row := q.db.QueryRow(ctx, RunLock, arg.WorkspaceID, arg.ID)
-	var id int64
-	err := row.Scan(&id)
-	return id, err
+	var status string
+	err := row.Scan(&status)
+	return status, err
 }
 
 const RunProgress = `-- name: RunProgress :one

@@ -38,7 +38,7 @@ func run(ctx context.Context) (held bool, err error) {
 	output := flag.String("o", "text", "text or json")
 	flag.Parse()
 	// The rows that are counted are all that there are: never in a database that the environment names.
-	h, done, err := retrieval.OpenLab(ctx, 0, os.Stderr)
+	h, done, err := retrieval.OpenLab(ctx, retrieval.Lab{}, os.Stderr)
 	if err != nil {
 		return false, err
 	}

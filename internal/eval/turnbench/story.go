@@ -1,0 +1,34 @@
+package turnbench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"go.temporal.io/api/enums/v1"
+)
+
+// lastEvents are as many as the turn before a stuck one leaves room for.
+const lastEvents = 30
+
+// tellStory writes down when what happened in a turn that was stuck, so that it
+// can be told what it waited for: between which two events the time went, or
+// after the last, when only its caller was not told.
+func (c *conversation) tellStory(ctx context.Context, calls int, workflow string, p Parts) {
+	var story strings.Builder
+	fmt.Fprintf(&story, "bench: a turn of %d calls of %s was stuck: accept %s, answer %s, read %s\n", calls, c.name, ms(p.Accept), ms(p.Answer), ms(p.Read))
+	for _, id := range []string{workflow, c.workflowID(calls == 0)} {
+		var lines []string
+		events := c.lab.host.Temporal.GetWorkflowHistory(ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for events.HasNext() {
+			e, err := events.Next()
+			if err != nil {
+				lines = append(lines, err.Error())
+				break
+			}
+			lines = append(lines, fmt.Sprintf("  %s %d %s", e.GetEventTime().AsTime().Format("15:04:05.000"), e.GetEventId(), e.GetEventType()))
+		}
+		fmt.Fprintf(&story, "%s\n%s\n", id, strings.Join(lines[max(0, len(lines)-lastEvents):], "\n"))
+	}
+	fmt.Fprint(c.lab.options.Log, story.String())
+}

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"cairn/internal/converse"
+	"cairn/internal/run"
+	"cairn/internal/store/dbsqlc"
+)
+
+// What a step of an agent reads and holds, each in one round trip.
+
+// Job reads a run with what its model has said, and the turn that it answers when
+// it is one's.
+func (q Queries) Job(ctx context.Context, id int64) (r run.Run, steps []converse.Step, t converse.Turn, err error) {
+	var runs []dbsqlc.Run
+	var turns []dbsqlc.Turn
+	ahead(q, "read the run", &runs, dbsqlc.RunGet, q.ws, id)
+	ahead(q, "read the turn", &turns, dbsqlc.TurnByRun, q.ws, &id)
+	if steps, err = q.Steps(ctx, id); err != nil {
+		return r, nil, t, err
+	}
+	if len(runs) == 0 {
+		return r, nil, t, noRun(id, pgx.ErrNoRows)
+	}
+	if len(turns) > 0 {
+		t, err = turnOf(turns[0])
+	}
+	return runOf(runs[0]), steps, t, err
+}
+
+// Thread reads the session of a turn, the one that its run keeps, unless it was
+// revoked, or else the live one of a channel, if there is one; and the messages of
+// the turns after one, up to the turn itself.
+func (q Queries) Thread(ctx context.Context, id int64, channel, lang string, t converse.Turn, after int) (s converse.Session, kept bool, ms []converse.TurnMessage, err error) {
+	var own []dbsqlc.SessionGetRow
+	var live []dbsqlc.SessionGetRow
+	ahead(q, "read the session", &own, dbsqlc.RunSessionGet, q.ws, id)
+	ahead(q, "find the session", &live, dbsqlc.SessionOffered, q.ws, channel, lang, id)
+	if ms, err = q.Messages(ctx, t.Conversation, after, t.Number); err != nil {
+		return s, false, nil, err
+	}
+	if len(own) > 0 {
+		s, err = sessionOf(own[0])
+		return s, true, ms, err
+	}
+	if len(live) > 0 {
+		s, err = sessionOf(live[0])
+	}
+	return s, false, ms, err
+}
+
+// Resume holds a run and stores what its next request tells; with the session it
+// is marked as picked up. As everywhere the run is locked before its calls.
+func (q Queries) Resume(ctx context.Context, id int64, in converse.Resumed) (out converse.Resumed, open bool, err error) {
+	var locked []runLocked
+	var sessions []struct{ ID *int64 }
+	ahead(q, "lock the run", &locked, dbsqlc.RunLock, q.ws, id)
+	told := make([][]dbsqlc.AgentCallEndRow, len(in.Calls))
+	for i, c := range in.Calls {
+		result := storable(c.Result)
+		ahead(q, "store the result of a call", &told[i], dbsqlc.AgentCallEnd, &result, c.Code, q.ws, id, int32(c.Step), int32(c.Position))
+	}
+	if in.Session != 0 {
+		ahead(q, "keep the session", &sessions, dbsqlc.RunSession, &in.Session, q.ws, id)
+	}
+	if err := q.t.flush(ctx); err != nil {
+		return out, false, err
+	}
+	switch {
+	case len(locked) == 0:
+		return out, false, noRun(id, pgx.ErrNoRows)
+	case run.Status(locked[0].Status) == run.Ended:
+		return out, false, nil
+	}
+	for i, c := range in.Calls {
+		if len(told[i]) == 0 {
+			return out, false, classify("store the result of a call", pgx.ErrNoRows)
+		}
+		c.Done, c.Result, c.Code = true, told[i][0].Told, told[i][0].Code
+		out.Calls = append(out.Calls, c)
+	}
+	if len(sessions) > 0 && sessions[0].ID != nil {
+		out.Session = *sessions[0].ID
+	}
+	return out, true, nil
+}
+
+// LockRun keeps a run as it is until the transaction is over, and reads what its
+// model has said by then.
+func (q Queries) LockRun(ctx context.Context, id int64) (run.Run, []converse.Step, error) {
+	var runs []dbsqlc.Run
+	ahead(q, "lock the run", &runs, dbsqlc.RunGetLocked, q.ws, id)
+	steps, err := q.Steps(ctx, id)
+	if err != nil {
+		return run.Run{}, nil, err
+	}
+	if len(runs) == 0 {
+		return run.Run{}, nil, noRun(id, pgx.ErrNoRows)
+	}
+	return runOf(runs[0]), steps, nil
+}

@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"cairn/internal/converse"
+	"cairn/internal/store/dbsqlc"
+	"cairn/internal/transcript"
+)
+
+// PutMessages stores the messages of a turn from seq on.
+func (q Queries) PutMessages(ctx context.Context, conversation int64, turn, seq int, ms []transcript.Message) error {
+	p := dbsqlc.TurnMessagesPutParams{WorkspaceID: q.ws, ConversationID: conversation, Turn: int32(turn)}
+	for i, m := range ms {
+		calls := []byte("[]")
+		if len(m.ToolCalls) > 0 {
+			var err error
+			if calls, err = encode(fmt.Sprintf("the tool calls of message %d", seq+i), m.ToolCalls); err != nil {
+				return err
+			}
+		}
+		p.Seqs = append(p.Seqs, int32(seq+i))
+		p.ExternalIds = append(p.ExternalIds, storable(m.ID))
+		p.Roles = append(p.Roles, string(m.Role))
+		p.Contents = append(p.Contents, storable(m.Content))
+		p.Names = append(p.Names, storable(m.Name))
+		p.ToolCalls = append(p.ToolCalls, string(calls))
+		p.ToolCallIds = append(p.ToolCallIds, storable(m.ToolCallID))
+	}
+	if _, err := q.soon("store the messages", int64(len(ms))).TurnMessagesPut(ctx, p); err != nil {
+		return err
+	}
+	return q.indexTurns(ctx, conversation, seq, ms, true)
+}
+
+// Messages reads the messages of the turns after one, up to another, turn by turn.
+func (q Queries) Messages(ctx context.Context, conversation int64, after, to int) ([]converse.TurnMessage, error) {
+	rows, err := q.q.TurnMessages(ctx, dbsqlc.TurnMessagesParams{WorkspaceID: q.ws, ConversationID: conversation, AfterTurn: int32(after), ToTurn: int32(to)})
+	if err != nil {
+		return nil, classify("read the messages", err)
+	}
+	return turnMessagesOf(rows)
+}
+
+func turnMessagesOf(rows []dbsqlc.TurnMessagesRow) ([]converse.TurnMessage, error) {
+	out := make([]converse.TurnMessage, len(rows))
+	for i, r := range rows {
+		m := transcript.Message{ID: r.ExternalID, Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID}
+		if r.EventTime != nil {
+			m.Time = r.EventTime.In(time.UTC)
+		}
+		if err := json.Unmarshal(r.ToolCalls, &m.ToolCalls); err != nil {
+			return out, fmt.Errorf("decode the tool calls of message %d: %w", r.Seq, err)
+		}
+		out[i] = converse.TurnMessage{Turn: int(*r.Turn), Message: m}
+	}
+	return out, nil
+}
