@@ -18,4 +18,5 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Summarize, workflow.RegisterOptions{Name: flow.Summarize})
 	w.RegisterWorkflowWithOptions(Specialist, workflow.RegisterOptions{Name: flow.Specialist})
 	w.RegisterWorkflowWithOptions(Retrieve, workflow.RegisterOptions{Name: flow.Retrieve})
+	w.RegisterWorkflowWithOptions(Build, workflow.RegisterOptions{Name: flow.Build})
 }

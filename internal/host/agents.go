@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/converse"
 	"cairn/internal/distill"
+	"cairn/internal/evolve"
 	"cairn/internal/fault"
 	"cairn/internal/flow"
 	"cairn/internal/progressive"
@@ -33,7 +34,8 @@ func (h *Host) hire() error {
 	return err
 }
 
-// readIdle has an idle conversation summarised, and distilled when there is
+// readIdle has an idle conversation remembered, by agents or with memory skills as
+// its workspace chose, and distilled when there is
 // enough in it: the gate is asked when the distillation opens.
 func (h *Host) readIdle(ctx context.Context, in flow.IdleInput) (out flow.IdleRead, err error) {
 	made, err := h.Progressive.SummarizeIdle(ctx, progressive.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: TurnSpec(h.Config)})
@@ -42,6 +44,13 @@ func (h *Host) readIdle(ctx context.Context, in flow.IdleInput) (out flow.IdleRe
 	}
 	if made != nil {
 		out.Summarize = made.Ref.Run
+	}
+	remembered, err := h.Evolve.BuildIdle(ctx, evolve.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: EvolveSpec(h.Config), Keeping: evolve.DefaultKeeping()})
+	if err != nil {
+		return out, err
+	}
+	if remembered != nil {
+		out.Build = remembered.Ref.Run
 	}
 	out.Distill, err = h.distillIdle(ctx, in)
 	return out, err

@@ -22,6 +22,7 @@ import (
 	"cairn/internal/drive"
 	"cairn/internal/embed"
 	"cairn/internal/erase"
+	"cairn/internal/evolve"
 	"cairn/internal/fault"
 	"cairn/internal/ledger"
 	"cairn/internal/library"
@@ -51,6 +52,7 @@ type Host struct {
 	Tools       *tools.Registry
 	Converse    *converse.Service
 	Progressive *progressive.Service
+	Evolve      *evolve.Service
 	Erase       *erase.Service
 	Relay       *relay.Relay
 	Driver      drive.Driver
@@ -113,6 +115,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 	if err := h.hire(); err != nil {
 		return err
 	}
+	h.Evolve = &evolve.Service{Store: h.Store.Evolve(), LongTerm: h.LongTerm, Ledger: calls, Embedder: h.Embedder, Space: h.Space}
 	if c.TemporalAddress != "" {
 		if err := h.dial(ctx); err != nil {
 			return err
@@ -167,7 +170,7 @@ func (h *Host) dial(ctx context.Context) error {
 		return h.refused(err, "Temporal does not answer at "+h.Config.TemporalAddress)
 	}
 	h.Driver = drive.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config), Heartbeat: h.Config.Heartbeat}
-	h.Progressive.Starter = h.Driver
+	h.Progressive.Starter, h.Evolve.Starter = h.Driver, h.Driver
 	return nil
 }
 

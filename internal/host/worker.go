@@ -83,6 +83,7 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	tasks := activities.Distill{Service: h.Distill}
 	talks := activities.Converse{Service: h.Converse, Approver: approver{h}, Spec: func() converse.Spec { return NudgeSpec(h.Config) }}
 	erasing := activities.Erase{Service: h.Erase}
+	skills := activities.MemorySkills{Service: h.Evolve}
 	minds := activities.Agents{Service: h.Progressive, Idle: h.readIdle}
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout, MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
 		MaxConcurrentWorkflowTaskPollers: pollers, MaxConcurrentActivityTaskPollers: pollers,
@@ -102,9 +103,11 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		talks.RegisterMain(w)
 		erasing.RegisterMain(w)
 		minds.RegisterMain(w)
+		skills.RegisterMain(w)
 	case flow.QueueLLM:
 		tasks.RegisterLLM(w)
 		talks.RegisterLLM(w)
+		skills.RegisterLLM(w)
 		minds.RegisterSteps(w)
 	case flow.QueueBatch:
 		tasks.RegisterBatch(w)

@@ -23,6 +23,11 @@ const (
 	Summarize  Kind = "summarize"  // a session becomes memories
 	Specialist Kind = "specialist" // what one of them hands off: the memories of one target
 	Retrieve   Kind = "retrieve"   // a question is answered from memory
+
+	// Of memory skills.
+	Build  Kind = "build"  // a session becomes memories, span by span
+	Train  Kind = "train"  // the policy of a bank learns
+	Evolve Kind = "evolve" // the designer edits a bank
 )
 
 // Status is how far a run is. It only moves forward, until a retry reopens it.
