@@ -56,6 +56,7 @@ func New(h *host.Host, m Meter) *Gateway {
 	g.memoryRoutes()
 	g.pendingMemoryRoutes()
 	g.soulRoutes()
+	g.feedbackRoutes()
 	g.settingsRoutes()
 	g.toolRoutes()
 	g.mcpRoute()

@@ -20,6 +20,7 @@ import (
 // hire brings the agents of long-term memory into the loop.
 func (h *Host) hire() error {
 	h.Progressive = &progressive.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.Converse, Registry: progressive.NewRegistry()}
+	h.Progressive.Missed = h.missed
 	performer := progressive.Performer{Service: h.Progressive}
 	h.Converse.Agents = map[run.Kind]converse.Agent{run.Summarize: performer, run.Specialist: performer, run.Retrieve: performer}
 	look, err := tools.Retriever().Tools(h.LongTerm)
@@ -45,15 +46,21 @@ func (h *Host) readIdle(ctx context.Context, in flow.IdleInput) (out flow.IdleRe
 	if made != nil {
 		out.Summarize = made.Ref.Run
 	}
-	remembered, err := h.Evolve.BuildIdle(ctx, evolve.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: EvolveSpec(h.Config), Keeping: evolve.DefaultKeeping()})
-	if err != nil {
+	if out.Build, err = h.buildIdle(ctx, in); err != nil {
 		return out, err
-	}
-	if remembered != nil {
-		out.Build = remembered.Ref.Run
 	}
 	out.Distill, err = h.distillIdle(ctx, in)
 	return out, err
+}
+
+// buildIdle has what nobody has read yet remembered with memory skills, where the
+// workspace chose them; 0 is no run.
+func (h *Host) buildIdle(ctx context.Context, in flow.IdleInput) (int64, error) {
+	made, err := h.Evolve.BuildIdle(ctx, evolve.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: EvolveSpec(h.Config), Keeping: evolve.DefaultKeeping()})
+	if err != nil || made == nil {
+		return 0, err
+	}
+	return made.Ref.Run, nil
 }
 
 func (h *Host) distillIdle(ctx context.Context, in flow.IdleInput) (int64, error) {

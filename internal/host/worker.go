@@ -81,7 +81,8 @@ func (h *Host) refused(err error, message string) error {
 
 func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	tasks := activities.Distill{Service: h.Distill}
-	talks := activities.Converse{Service: h.Converse, Approver: approver{h}, Spec: func() converse.Spec { return NudgeSpec(h.Config) }}
+	talks := activities.Converse{Service: h.Converse, Approver: approver{h}, Spec: func() converse.Spec { return NudgeSpec(h.Config) },
+		Built: func(ctx context.Context, in flow.IdleInput) error { _, err := h.buildIdle(ctx, in); return err }}
 	erasing := activities.Erase{Service: h.Erase}
 	skills := activities.MemorySkills{Service: h.Evolve}
 	minds := activities.Agents{Service: h.Progressive, Idle: h.readIdle}

@@ -78,6 +78,14 @@ const leastTime = 10 * time.Second
 
 // Retrieve answers a question from memory.
 func (s *Service) Retrieve(ctx context.Context, q Question) (Answer, error) {
+	out, err := s.retrieve(ctx, q)
+	if err == nil && s.Missed != nil && len(out.Memories) == 0 && out.Status != NoRetrieval {
+		err = s.Missed(context.WithoutCancel(ctx), q, out)
+	}
+	return out, err
+}
+
+func (s *Service) retrieve(ctx context.Context, q Question) (Answer, error) {
 	q.Query = strings.TrimSpace(q.Query)
 	if q.Mode == "" {
 		q.Mode = Auto
