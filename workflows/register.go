@@ -19,4 +19,8 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Specialist, workflow.RegisterOptions{Name: flow.Specialist})
 	w.RegisterWorkflowWithOptions(Retrieve, workflow.RegisterOptions{Name: flow.Retrieve})
 	w.RegisterWorkflowWithOptions(Build, workflow.RegisterOptions{Name: flow.Build})
+	w.RegisterWorkflowWithOptions(Train, workflow.RegisterOptions{Name: flow.Train})
+	w.RegisterWorkflowWithOptions(TrainStage, workflow.RegisterOptions{Name: flow.TrainStage})
+	w.RegisterWorkflowWithOptions(TrainIteration, workflow.RegisterOptions{Name: flow.TrainIteration})
+	w.RegisterWorkflowWithOptions(TrainEpisode, workflow.RegisterOptions{Name: flow.TrainEpisode})
 }

@@ -113,6 +113,7 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	case flow.QueueBatch:
 		tasks.RegisterBatch(w)
 		talks.RegisterBatch(w)
+		skills.RegisterBatch(w)
 		minds.RegisterSteps(w)
 	}
 	return w
