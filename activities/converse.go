@@ -14,6 +14,8 @@ type Converse struct {
 	Service  *converse.Service
 	Approver Approver
 	Spec     func() converse.Spec // the configuration that a review is pinned to
+	// Built hears of each review: a workspace may have its memories built then.
+	Built func(ctx context.Context, in flow.IdleInput) error
 }
 
 // Approver decides about changes of skills that wait.
@@ -77,6 +79,9 @@ func (a Converse) AwaitTurn(ctx context.Context, in flow.RunRef) (flow.AgentResu
 func (a Converse) OpenNudge(ctx context.Context, in flow.NudgeInput) (flow.NudgeOpened, error) {
 	r, err := a.Service.OpenNudge(ctx, converse.Review{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Number: in.Number, Turn: in.Turn,
 		Memory: in.Memory, Skill: in.Skill, Counters: in.Counters, Spec: a.Spec()})
+	if err == nil && a.Built != nil {
+		err = a.Built(ctx, flow.IdleInput{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation})
+	}
 	return flow.NudgeOpened{RunRef: flow.RunRef{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Run: r.Run.Ref.Run, Attempt: r.Run.Attempt},
 		Budget: r.Spec.Budget, Pace: r.Spec.Pace(), Ended: ended(r.Ended)}, temporalError(err)
 }

@@ -21,6 +21,11 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Curate, workflow.RegisterOptions{Name: flow.Curate})
 	w.RegisterWorkflowWithOptions(Retrieve, workflow.RegisterOptions{Name: flow.Retrieve})
 	w.RegisterWorkflowWithOptions(Reflection, workflow.RegisterOptions{Name: flow.ReflectionWorkflow})
+	w.RegisterWorkflowWithOptions(Build, workflow.RegisterOptions{Name: flow.Build})
+	w.RegisterWorkflowWithOptions(Train, workflow.RegisterOptions{Name: flow.Train})
+	w.RegisterWorkflowWithOptions(TrainStage, workflow.RegisterOptions{Name: flow.TrainStage})
+	w.RegisterWorkflowWithOptions(TrainIteration, workflow.RegisterOptions{Name: flow.TrainIteration})
+	w.RegisterWorkflowWithOptions(TrainEpisode, workflow.RegisterOptions{Name: flow.TrainEpisode})
 }
 
 // RegisterTurn makes w host turns alone: they run on the queue of their steps.

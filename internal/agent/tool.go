@@ -51,6 +51,7 @@ type Subject struct {
 	Author    string // model@prompt-hash
 	Fence     int64  // of the run's lease on the target: a write under an older one is refused. 0 without a lease
 	ShownOnly bool   // only what the run was shown may be changed
+	Decision  string // that led to the write; empty without memory skills
 }
 
 // Class is how a tool is run.

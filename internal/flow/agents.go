@@ -76,6 +76,7 @@ type IdleInput struct {
 type IdleRead struct {
 	Summarize int64 `json:"summarize,omitempty"`
 	Distill   int64 `json:"distill,omitempty"`
+	Build     int64 `json:"build,omitempty"`
 }
 
 // SummarizeID is the workflow id of a request to summarise.

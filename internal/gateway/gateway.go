@@ -60,6 +60,7 @@ func New(h *host.Host, m Meter) *Gateway {
 	g.retrieveRoutes()
 	g.pendingMemoryRoutes()
 	g.soulRoutes()
+	g.feedbackRoutes()
 	g.settingsRoutes()
 	g.toolRoutes()
 	g.mcpRoute()

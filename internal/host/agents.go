@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/converse"
 	"cairn/internal/distill"
+	"cairn/internal/evolve"
 	"cairn/internal/fault"
 	"cairn/internal/flow"
 	"cairn/internal/progressive"
@@ -19,6 +20,7 @@ import (
 // hire brings the agents of long-term memory into the loop.
 func (h *Host) hire() error {
 	h.Progressive = &progressive.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.Converse, Registry: progressive.NewRegistry()}
+	h.Progressive.Missed = h.missed
 	performer := progressive.Performer{Service: h.Progressive}
 	h.Converse.Agents = map[run.Kind]converse.Agent{run.Summarize: performer, run.Specialist: performer, run.Retrieve: performer}
 	if err := h.hireReflection(); err != nil {
@@ -43,7 +45,8 @@ func (h *Host) hire() error {
 	return err
 }
 
-// readIdle has an idle conversation summarised, and distilled when there is
+// readIdle has an idle conversation remembered, by agents or with memory skills as
+// its workspace chose, and distilled when there is
 // enough in it: the gate is asked when the distillation opens.
 func (h *Host) readIdle(ctx context.Context, in flow.IdleInput) (out flow.IdleRead, err error) {
 	made, err := h.Progressive.SummarizeIdle(ctx, progressive.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: TurnSpec(h.Config)})
@@ -53,8 +56,21 @@ func (h *Host) readIdle(ctx context.Context, in flow.IdleInput) (out flow.IdleRe
 	if made != nil {
 		out.Summarize = made.Ref.Run
 	}
+	if out.Build, err = h.buildIdle(ctx, in); err != nil {
+		return out, err
+	}
 	out.Distill, err = h.distillIdle(ctx, in)
 	return out, err
+}
+
+// buildIdle has what nobody has read yet remembered with memory skills, where the
+// workspace chose them; 0 is no run.
+func (h *Host) buildIdle(ctx context.Context, in flow.IdleInput) (int64, error) {
+	made, err := h.Evolve.BuildIdle(ctx, evolve.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: EvolveSpec(h.Config), Keeping: evolve.DefaultKeeping()})
+	if err != nil || made == nil {
+		return 0, err
+	}
+	return made.Ref.Run, nil
 }
 
 func (h *Host) distillIdle(ctx context.Context, in flow.IdleInput) (int64, error) {

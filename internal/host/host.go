@@ -24,6 +24,7 @@ import (
 	"cairn/internal/dump"
 	"cairn/internal/embed"
 	"cairn/internal/erase"
+	"cairn/internal/evolve"
 	"cairn/internal/fault"
 	"cairn/internal/ledger"
 	"cairn/internal/library"
@@ -57,6 +58,7 @@ type Host struct {
 	Converse    *converse.Service
 	Progressive *progressive.Service
 	Reflect     *reflect.Service
+	Evolve      *evolve.Service
 	Erase       *erase.Service
 	Dumps       *dump.Service
 	Relay       *relay.Relay
@@ -123,6 +125,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 	if err := h.hire(); err != nil {
 		return err
 	}
+	h.Evolve = &evolve.Service{Store: h.Store.Evolve(), LongTerm: h.LongTerm, Ledger: calls, Embedder: h.Embedder, Space: h.Space}
 	if c.TemporalAddress != "" {
 		if err := h.dial(ctx); err != nil {
 			return err
@@ -181,7 +184,7 @@ func (h *Host) dial(ctx context.Context) error {
 		return h.refused(err, "Temporal does not answer at "+h.Config.TemporalAddress)
 	}
 	h.Driver = drive.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config), Heartbeat: h.Config.Heartbeat}
-	h.Progressive.Starter = h.Driver
+	h.Progressive.Starter, h.Evolve.Starter = h.Driver, h.Driver
 	return nil
 }
 

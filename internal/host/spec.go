@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/distill"
+	"cairn/internal/evolve"
 	"cairn/internal/transcript"
 )
 
@@ -32,6 +33,12 @@ func DistillSpec(c config.Config, extract string) distill.Spec {
 			MinQuality: c.MinQuality, KeepVersions: c.KeepVersions},
 		Timing: distill.Timing{Model: rounds*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep, GiveUp: giveUp},
 	}
+}
+
+// EvolveSpec is the configuration that a new run of memory skills is pinned to.
+func EvolveSpec(c config.Config) evolve.Spec {
+	return evolve.Spec{Model: evolve.Model{Name: cmp.Or(c.Model, offlineModel), Repairs: min(c.Repairs, 1)},
+		Timing: evolve.Timing{Model: 2*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep, GiveUp: giveUp}}
 }
 
 // offlineModel is the name under which the offline rules answer.

@@ -85,9 +85,11 @@ func (h *Host) refused(err error, message string) error {
 
 func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	tasks := activities.Distill{Service: h.Distill}
-	talks := activities.Converse{Service: h.Converse, Approver: approver{h}, Spec: func() converse.Spec { return NudgeSpec(h.Config) }}
+	talks := activities.Converse{Service: h.Converse, Approver: approver{h}, Spec: func() converse.Spec { return NudgeSpec(h.Config) },
+		Built: func(ctx context.Context, in flow.IdleInput) error { _, err := h.buildIdle(ctx, in); return err }}
 	erasing := activities.Erase{Service: h.Erase}
 	due := activities.Sweep{Sweeper: h.Sweeper, Curator: h.Curator}
+	skills := activities.MemorySkills{Service: h.Evolve}
 	minds := activities.Agents{Service: h.Progressive, Idle: h.readIdle}
 	days := activities.Reflect{Open: h.openReflection, Distill: h.distillDay}
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout, MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
@@ -109,16 +111,19 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		due.RegisterMain(w)
 		minds.RegisterMain(w)
 		days.RegisterMain(w)
+		skills.RegisterMain(w)
 	case flow.QueueLLM:
 		// A turn runs where its steps run: the server then hands a step out with its
 		// answer to the workflow task that asked for it, and nobody has to poll for it.
 		workflows.RegisterTurn(w)
 		tasks.RegisterLLM(w)
 		talks.RegisterLLM(w)
+		skills.RegisterLLM(w)
 		minds.RegisterSteps(w)
 	case flow.QueueBatch:
 		tasks.RegisterBatch(w)
 		talks.RegisterBatch(w)
+		skills.RegisterBatch(w)
 		minds.RegisterSteps(w)
 	}
 	return w

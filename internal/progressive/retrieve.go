@@ -109,6 +109,14 @@ func (s *Service) Retrieve(ctx context.Context, q Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
+	out, err := s.retrieve(ctx, q)
+	if err == nil && s.Missed != nil && len(out.Memories) == 0 && out.Status != NoRetrieval {
+		err = s.Missed(context.WithoutCancel(ctx), q, out)
+	}
+	return out, err
+}
+
+func (s *Service) retrieve(ctx context.Context, q Question) (_ Answer, err error) {
 	var fast Answer
 	if q.Mode != Agentic {
 		if fast, err = s.fast(ctx, q); err != nil || q.Mode == Fast {

@@ -56,6 +56,8 @@ type Service struct {
 	Loop     Loop
 	Starter  Starter // nil without Temporal
 	Registry *Registry
+	// Missed hears of questions that memory had nothing for; nil for nobody.
+	Missed func(ctx context.Context, q Question, a Answer) error
 }
 
 // NewRun is a run to be recorded; one that has its key is returned instead.

@@ -35,6 +35,14 @@ const (
 	Judge         Stage = "judge"          // draft and task → score
 )
 
+// The stages of memory skills.
+const (
+	Remember Stage = "remember" // span, stored memories and chosen skills → changes of memories
+	Recite   Stage = "recite"   // question and memories → short answer
+	Diagnose Stage = "diagnose" // cases and bank → failure patterns
+	Propose  Stage = "propose"  // analysis, cases and bank → edits of the bank
+)
+
 //go:embed templates/*.md
 var templateFiles embed.FS
 

@@ -17,7 +17,12 @@ type Material struct {
 	Memories   []string        `json:"memories,omitempty"`
 	Notes      []string        `json:"notes,omitempty"`    // of the day, as far as they are made
 	Skills     []Candidate     `json:"skills,omitempty"`   // skills in force
+	Stored     []Stored        `json:"stored,omitempty"`   // memories that may be changed, under short handles
+	Bank       []MemorySkill   `json:"bank,omitempty"`     // memory skills
 	Cases      json.RawMessage `json:"cases,omitempty"`    // hard cases, for the designer
+	Analysis   json.RawMessage `json:"analysis,omitempty"` // what the designer made of them
+	Failed     []string        `json:"failed,omitempty"`   // edits that made nothing better
+	Problems   []string        `json:"problems,omitempty"` // why the last proposal was refused
 	Draft      *Candidate      `json:"draft,omitempty"`    // the skill that files are being written for, or that is judged
 	Files      []FilePlan      `json:"files,omitempty"`    // the files to write, exactly these names
 	Tools      []string        `json:"tools,omitempty"`    // names of the tools seen in the transcript
@@ -62,4 +67,21 @@ type FilePlan struct {
 	Purpose string `json:"purpose"` // one line: what it is for
 	Inputs  string `json:"inputs,omitempty"`
 	Outputs string `json:"outputs,omitempty"`
+}
+
+// Stored is a memory as its keeper sees it.
+type Stored struct {
+	Handle  string `json:"handle"`
+	Content string `json:"content"`
+}
+
+// MemorySkill is an instruction to the rememberer, part by part.
+type MemorySkill struct {
+	Name        string   `json:"name"`
+	Action      string   `json:"action"` // insert, update, delete or noop
+	Description string   `json:"description"`
+	Purpose     string   `json:"purpose"`
+	WhenToUse   []string `json:"when_to_use"`
+	HowToApply  []string `json:"how_to_apply,omitempty"`
+	Constraints []string `json:"constraints"`
 }

@@ -29,6 +29,8 @@ type LongTermTx interface {
 	Revise(ctx context.Context, e *memory.Entry, action memory.Action, w Writer) error
 	Refer(ctx context.Context, key int64, history string, run int64) error
 	CopyReferences(ctx context.Context, from, to, run int64) error
+	// Closest is the active entry of a scope whose meaning is nearest to a vector.
+	Closest(ctx context.Context, s memory.Scope, vector []float32, space int16) (memory.Entry, float64, bool, error)
 	// IndexLongTerm makes entries what search finds, once in a transaction.
 	IndexLongTerm(ctx context.Context, entries []memory.Entry, w Writer) error
 	Shown(ctx context.Context, run int64, op string) (map[int64]bool, error)
@@ -145,6 +147,7 @@ type writing struct {
 	dirty []memory.Entry // last state of each entry, in the order of their first change
 	items []Item
 	shown map[int64]bool // nil when the run may change all of its scope
+	free  bool           // entries of any target may be changed: the run was shown them itself
 }
 
 // change runs effect once, with every rule that all writes have: the fence, the

@@ -288,6 +288,9 @@ func (g *writing) inScope(ctx context.Context, e memory.Entry) error {
 	if g.a.Subject.Type == "" && g.a.Origin == agent.OriginUser && slices.Contains(memory.LongTermTypes, e.Type) {
 		return nil
 	}
+	if g.free && slices.Contains(spanTypes, e.Type) {
+		return nil
+	}
 	s, err := g.scope(ctx, false)
 	if err == nil && !s.Holds(e) {
 		return fault.New(fault.OutOfScope, fmt.Sprintf("memory %s is not about %s", e.ID, s.Name()), "change only memories of this target")

@@ -69,6 +69,7 @@ type Writer struct {
 	Vectors  map[string][]float32 // by text; what is missing is embedded later
 	Space    int16
 	Author   string // of long-term memories: model@prompt-hash
+	Decision string // of memory skills, that led to the write
 }
 
 // Embedder turns texts into vectors.

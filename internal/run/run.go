@@ -25,6 +25,11 @@ const (
 	Retrieve   Kind = "retrieve"   // a question is answered from memory
 
 	Reflection Kind = "reflection" // a local day becomes notes, memories and skills
+
+	// Of memory skills.
+	Build  Kind = "build"  // a session becomes memories, span by span
+	Train  Kind = "train"  // the policy of a bank learns
+	Evolve Kind = "evolve" // the designer edits a bank
 )
 
 // Status is how far a run is. It only moves forward, until a retry reopens it.

@@ -157,7 +157,7 @@ func (q Queries) keepRevision(ctx context.Context, e *memory.Entry, action memor
 	run, conversation, from, to := whence(w)
 	err = q.q.MemoryRevisionInsert(ctx, dbsqlc.MemoryRevisionInsertParams{WorkspaceID: q.ws, MemoryID: e.Key, Version: int32(e.Version), Action: string(action), Status: string(e.Status),
 		Content: e.Content, WhenToUse: e.WhenToUse, Metadata: metadata, Targets: texts(e.Targets), Author: storable(e.Author), Origin: w.Origin, Tainted: e.Tainted, RunID: run, OpID: w.Op,
-		ConversationID: conversation, FromSeq: from, ToSeq: to})
+		ConversationID: conversation, FromSeq: from, ToSeq: to, DecisionID: w.Decision})
 	return classify("keep the revision", err)
 }
 

@@ -97,6 +97,26 @@ with conversation as (
   insert into note_recalls (workspace_id, memory_id, query_sha, relevance) select $1, id, sha256('q'), 1 from note
 ), taken as (
   insert into reflection_reads (workspace_id, run_id, conversation_id, from_seq, to_seq, part) select $1, run.id, conversation.id, 0, 0, 0 from run, conversation
+), memory_skill as (
+  insert into memory_skills (workspace_id, id, body) values ($1, 'insert@x', to_jsonb($3::text))
+), policy as (
+  insert into policies (workspace_id, sha, kind, blob) values ($1, repeat('a', 64), 'policy', 'x') returning sha
+), bank as (
+  insert into banks (workspace_id, name) values ($1, 'default') returning id
+), bank_version as (
+  insert into bank_versions (workspace_id, bank_id, number, action, bank_sha, capacity, members, policy_sha, optimiser_sha, snapshot_sha, reason)
+  select $1, bank.id, 1, 'seed', 'x', 1, '{}', policy.sha, policy.sha, 'x', $3 from bank, policy
+), decision as (
+  insert into decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice)
+  select $1, 'd', run.id, conversation.id, 0, 0, 0, bank.id, 1, '{}' from run, conversation, bank
+), hard as (
+  insert into cases (workspace_id, bank_id, key, source, question, op_id) select $1, id, 'k', 'feedback', $3, 'op' from bank
+), evolution as (
+  insert into evolution_rounds (workspace_id, bank_id, number, run_id, base) select $1, bank.id, 1, run.id, 1 from bank, run
+), trained as (
+  insert into training_steps (workspace_id, run_id, step, result) select $1, id, '0', to_jsonb($3::text) from run
+), shown as (
+  insert into run_conversations (workspace_id, run_id, conversation_id) select $1, run.id, conversation.id from run, conversation
 ), soul as (
   insert into soul_versions (workspace_id, version, content, action, origin, op_id) values ($1, 1, $3, 'replace', 'user', 'op')
 ), doc as (

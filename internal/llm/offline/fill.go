@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"cairn/internal/llm/offline/rememberer"
 )
 
 // maxDepth bounds schemas that nest or refer to themselves.
@@ -91,10 +93,13 @@ func (s *schema) object(root *schema, v *view, found any, depth int) any {
 		v = part
 	}
 	object := make(map[string]any, len(s.Properties))
+	given, whole := found.(map[string]any) // an object that is known as it is
 	for name, child := range s.Properties {
-		var found any
-		if answer := answerers[name]; answer != nil {
+		found := given[name]
+		if answer := answerers[name]; answer != nil && !whole {
 			found = answer(v)
+		} else if answer := rememberer.Answers[name]; answer != nil && !whole {
+			found = answer(v.material)
 		}
 		object[name] = child.shape(root, v, found, depth-1)
 	}

@@ -290,7 +290,7 @@ func (q *Queries) DumpMemories(ctx context.Context, arg DumpMemoriesParams) ([]D
 }
 
 const DumpRevisions = `-- name: DumpRevisions :many
-select r.workspace_id, r.memory_id, r.version, r.action, r.content, r.origin, r.tainted, r.run_id, r.op_id, r.conversation_id, r.from_seq, r.to_seq, r.created_at, r.status, r.when_to_use, r.metadata, r.targets, r.author, coalesce(c.external_id, '')::text as conversation
+select r.workspace_id, r.memory_id, r.version, r.action, r.content, r.origin, r.tainted, r.run_id, r.op_id, r.conversation_id, r.from_seq, r.to_seq, r.created_at, r.status, r.when_to_use, r.metadata, r.targets, r.author, r.decision_id, coalesce(c.external_id, '')::text as conversation
 from memory_revisions r left join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
 where r.workspace_id = $1 and r.memory_id = any($2::bigint[]) order by r.memory_id, r.version
 `
@@ -333,6 +333,7 @@ func (q *Queries) DumpRevisions(ctx context.Context, arg DumpRevisionsParams) ([
 			&i.MemoryRevision.Metadata,
 			&i.MemoryRevision.Targets,
 			&i.MemoryRevision.Author,
+			&i.MemoryRevision.DecisionID,
 			&i.Conversation,
 		); err != nil {
 			return nil, err

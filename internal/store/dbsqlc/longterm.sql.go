@@ -932,7 +932,7 @@ func (q *Queries) LongTermRevise(ctx context.Context, arg LongTermReviseParams) 
 }
 
 const LongTermRevision = `-- name: LongTermRevision :one
-select workspace_id, memory_id, version, action, content, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, created_at, status, when_to_use, metadata, targets, author from memory_revisions where workspace_id = $1 and memory_id = $2 and version = $3
+select workspace_id, memory_id, version, action, content, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, created_at, status, when_to_use, metadata, targets, author, decision_id from memory_revisions where workspace_id = $1 and memory_id = $2 and version = $3
 `
 
 type LongTermRevisionParams struct {
@@ -963,6 +963,7 @@ func (q *Queries) LongTermRevision(ctx context.Context, arg LongTermRevisionPara
 		&i.Metadata,
 		&i.Targets,
 		&i.Author,
+		&i.DecisionID,
 	)
 	return i, err
 }

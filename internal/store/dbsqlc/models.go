@@ -11,6 +11,55 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
+type Bank struct {
+	WorkspaceID int64
+	ID          int64
+	Name        string
+	Head        int32
+	CreatedAt   time.Time
+}
+
+type BankVersion struct {
+	WorkspaceID  int64
+	BankID       int64
+	Number       int32
+	Parent       *int32
+	Action       string
+	BankSha      string
+	Capacity     int32
+	Members      []string
+	Fresh        []string
+	PolicySha    string
+	OptimiserSha string
+	SnapshotSha  string
+	Reason       string
+	RunID        *int64
+	CreatedAt    time.Time
+}
+
+type Case struct {
+	WorkspaceID    int64
+	ID             int64
+	BankID         int64
+	Key            string
+	Source         string
+	State          string
+	Question       string
+	Gold           []string
+	Evidence       []int32
+	Category       string
+	Prediction     string
+	Retrieved      []string
+	Score          float64
+	Failures       int32
+	Iteration      int32
+	ConversationID *int64
+	RunID          *int64
+	OpID           string
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+}
+
 type Conversation struct {
 	WorkspaceID  int64
 	ID           int64
@@ -27,6 +76,21 @@ type Conversation struct {
 	Notice       string
 	LastTurnAt   *time.Time
 	ClosedAt     *time.Time
+}
+
+type Decision struct {
+	WorkspaceID    int64
+	ID             string
+	RunID          int64
+	ConversationID int64
+	Span           int32
+	FromSeq        int32
+	ToSeq          int32
+	BankID         int64
+	BankVersion    int32
+	Choice         json.RawMessage
+	Outcome        json.RawMessage
+	CreatedAt      time.Time
 }
 
 type DistillTask struct {
@@ -68,6 +132,24 @@ type Erasure struct {
 	Workflows     []string
 	WorkflowsLeft *int32
 	RequestedAt   time.Time
+	EndedAt       *time.Time
+}
+
+type EvolutionRound struct {
+	WorkspaceID   int64
+	BankID        int64
+	Number        int32
+	RunID         int64
+	Base          int32
+	Conversations []int64
+	Mined         json.RawMessage
+	Analysis      json.RawMessage
+	Proposal      json.RawMessage
+	Candidate     json.RawMessage
+	Comparison    json.RawMessage
+	Outcome       string
+	Note          string
+	CreatedAt     time.Time
 	EndedAt       *time.Time
 }
 
@@ -155,6 +237,7 @@ type MemoryRevision struct {
 	Metadata       json.RawMessage
 	Targets        []string
 	Author         string
+	DecisionID     string
 }
 
 type MemoryTarget struct {

@@ -1,0 +1,26 @@
+package drive
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/evolve"
+	"cairn/internal/flow"
+	"cairn/internal/run"
+)
+
+// memorySkills starts the workflows that build memories and learn to.
+func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, r run.Run) error {
+	var spec evolve.Spec
+	if err := json.Unmarshal(r.Spec, &spec); err != nil {
+		return fmt.Errorf("decode the configuration of run %d: %w", r.Ref.Run, err)
+	}
+	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
+	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run)
+	ref := flow.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
+	if r.Kind == run.Train {
+		return d.begin(ctx, o, flow.Train, flow.TrainInput{RunRef: ref, WorkflowID: r.WorkflowID, Pace: spec.Timing.Pace()})
+	}
+	return d.begin(ctx, o, flow.Build, flow.BuildInput{RunRef: ref, Pace: spec.Timing.Pace()})
+}

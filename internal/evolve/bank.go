@@ -1,0 +1,334 @@
+package evolve
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"cairn/internal/fault"
+	"cairn/internal/memory"
+	"cairn/internal/memskill"
+	"cairn/internal/memskill/controller"
+	"cairn/internal/memskill/random"
+)
+
+// DefaultBank is the one that memories are built with unless told otherwise.
+const DefaultBank = "default"
+
+// Kinds of blobs.
+const (
+	policyBlob    = "policy"
+	optimiserBlob = "optimiser"
+)
+
+// What led to a version.
+const (
+	Seeded     = "seed"
+	Imported   = "import"
+	Evolved    = "evolve"
+	Trained    = "train"
+	RolledBack = "rollback"
+)
+
+// BankRow is a bank and the number of its version in force.
+type BankRow struct {
+	ID   int64
+	Name string
+	Head int
+}
+
+// Version is a bank's row: what stood together at one time.
+type Version struct {
+	Number    int       `json:"number"`
+	Parent    int       `json:"parent,omitempty"`
+	Action    string    `json:"action"`
+	BankSHA   string    `json:"bank"`
+	Capacity  int       `json:"capacity"`
+	Members   []string  `json:"skills"`
+	Fresh     []string  `json:"fresh,omitempty"`
+	Policy    string    `json:"policy"`
+	Optimiser string    `json:"optimiser"`
+	Snapshot  string    `json:"snapshot"`
+	Reason    string    `json:"reason,omitempty"`
+	Run       int64     `json:"run,omitempty"`
+	CreatedAt time.Time `json:"created_at,omitzero"`
+}
+
+// Listed is a bank as lists show it.
+type Listed struct {
+	Name      string    `json:"name"`
+	Version   int       `json:"version"`
+	Skills    int       `json:"skills"`
+	Action    string    `json:"action"`
+	Snapshot  string    `json:"snapshot"`
+	OpenCases int       `json:"open_cases"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Head is a version with its parts, verified against each other.
+type Head struct {
+	BankRow
+	Version   Version
+	Bank      memskill.Bank
+	Policy    controller.Policy
+	Optimiser controller.Adam
+}
+
+// Snapshot binds the parts.
+func (h Head) Snapshot() memskill.Snapshot { return memskill.Bind(h.Bank, h.Policy, h.Optimiser) }
+
+// Bank reads a bank in force; the default one is seeded when it is not there.
+func (s *Service) Bank(ctx context.Context, ws int64, name string) (out Head, err error) {
+	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+		out, err = s.bank(ctx, tx, name)
+		return err
+	})
+	return out, err
+}
+
+func (s *Service) bank(ctx context.Context, tx Tx, name string) (Head, error) {
+	row, found, err := tx.BankNamed(ctx, name)
+	if err != nil {
+		return Head{}, err
+	}
+	if found && row.Head > 0 {
+		return s.at(ctx, tx, row, row.Head)
+	}
+	if name != DefaultBank {
+		return Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no bank %q", name), "`cairn bank list` shows them; import one under this name")
+	}
+	return s.seed(ctx, tx, name)
+}
+
+// seed makes a bank of the primitives with a policy that has not learnt yet. Its
+// weights are drawn for the bank's name, so that equal banks begin equal.
+func (s *Service) seed(ctx context.Context, tx Tx, name string) (Head, error) {
+	row, err := tx.PutBank(ctx, name) // locks the row until the end: who comes later finds the version
+	if err != nil || row.Head > 0 {
+		if err != nil {
+			return Head{}, err
+		}
+		return s.at(ctx, tx, row, row.Head)
+	}
+	b, err := memskill.SeedBank(memskill.DefaultCapacity, true)
+	if err != nil {
+		return Head{}, err
+	}
+	p, err := s.fresh(memskill.TargetRecipe, name)
+	if err != nil {
+		return Head{}, err
+	}
+	return s.advance(ctx, tx, row, Draft{Action: Seeded, Bank: b, Policy: p, Reason: "four primitives"})
+}
+
+// fresh is a policy that has not learnt anything.
+func (s *Service) fresh(recipe, key string) (controller.Policy, error) {
+	r, err := memskill.NewRecipe(recipe)
+	if err != nil {
+		return controller.Policy{}, err
+	}
+	return controller.NewPolicy(r.Shape(s.dims(), policyHidden), random.Key{Run: key})
+}
+
+// at reads a version and checks that its parts are those that were bound.
+func (s *Service) at(ctx context.Context, tx BankTx, row BankRow, number int) (out Head, err error) {
+	v, err := tx.BankVersion(ctx, row.ID, number)
+	if err != nil {
+		return out, err
+	}
+	return s.load(ctx, tx, row, v)
+}
+
+func (s *Service) load(ctx context.Context, tx BankTx, row BankRow, v Version) (out Head, err error) {
+	out = Head{BankRow: row, Version: v}
+	members, err := tx.MemorySkills(ctx, v.Members)
+	if err != nil {
+		return out, err
+	}
+	if out.Bank, err = memskill.NewBank(v.Capacity, members...); err != nil {
+		return out, fmt.Errorf("bank %s version %d: %w", row.Name, v.Number, err)
+	}
+	if out.Policy, out.Optimiser, err = weights(ctx, tx, v.Policy, v.Optimiser); err != nil {
+		return out, fmt.Errorf("bank %s version %d: %w", row.Name, v.Number, err)
+	}
+	bound := memskill.Snapshot{Hash: v.Snapshot, Bank: v.BankSHA, Policy: v.Policy, Optimiser: v.Optimiser}
+	return out, bound.Verify(out.Bank, out.Policy, out.Optimiser)
+}
+
+func weights(ctx context.Context, tx BankTx, policy, optimiser string) (p controller.Policy, o controller.Adam, err error) {
+	blob, err := tx.Blob(ctx, policyBlob, policy)
+	if err != nil {
+		return p, o, err
+	}
+	if p, err = controller.ParsePolicy(blob); err != nil {
+		return p, o, err
+	}
+	if blob, err = tx.Blob(ctx, optimiserBlob, optimiser); err != nil {
+		return p, o, err
+	}
+	o, err = controller.ParseAdam(blob)
+	return p, o, err
+}
+
+func keepWeights(ctx context.Context, tx BankTx, p controller.Policy, o controller.Adam) error {
+	if err := tx.PutBlob(ctx, policyBlob, p.Hash(), p.Blob()); err != nil {
+		return err
+	}
+	return tx.PutBlob(ctx, optimiserBlob, o.Hash(), o.Blob())
+}
+
+// Draft is a version to be: made on Base, which must be in force still.
+type Draft struct {
+	Base      int
+	Action    string
+	Bank      memskill.Bank
+	Policy    controller.Policy
+	Optimiser controller.Adam
+	Fresh     []string
+	Reason    string
+	Run       int64
+}
+
+// advance writes a version and moves the head to it, or says that the bank has
+// moved on. All three parts move, or none does.
+func (s *Service) advance(ctx context.Context, tx BankTx, row BankRow, d Draft) (Head, error) {
+	last, err := tx.LastVersion(ctx, row.ID)
+	if err != nil {
+		return Head{}, err
+	}
+	snapshot := memskill.Bind(d.Bank, d.Policy, d.Optimiser)
+	v := Version{Number: last + 1, Parent: d.Base, Action: d.Action, BankSHA: snapshot.Bank, Capacity: d.Bank.Capacity(), Fresh: d.Fresh, Policy: snapshot.Policy, Optimiser: snapshot.Optimiser,
+		Snapshot: snapshot.Hash, Reason: d.Reason, Run: d.Run}
+	for _, one := range d.Bank.Versions() {
+		v.Members = append(v.Members, one.ID)
+	}
+	if err := tx.PutMemorySkills(ctx, d.Bank.Versions()); err != nil {
+		return Head{}, err
+	}
+	if err := keepWeights(ctx, tx, d.Policy, d.Optimiser); err != nil {
+		return Head{}, err
+	}
+	moved, err := tx.AdvanceBank(ctx, row.ID, d.Base, v.Number)
+	if err != nil {
+		return Head{}, err
+	}
+	if !moved {
+		return Head{}, fault.New(fault.VersionConflict, fmt.Sprintf("bank %q has moved on from version %d", row.Name, d.Base), "look at the version in force, and try again on it")
+	}
+	if err := tx.PutBankVersion(ctx, row.ID, v); err != nil {
+		return Head{}, err
+	}
+	row.Head = v.Number
+	return s.at(ctx, tx, row, v.Number)
+}
+
+// Banks lists the banks of a workspace.
+func (s *Service) Banks(ctx context.Context, ws int64) (out []Listed, err error) {
+	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+		if _, err := s.bank(ctx, tx, DefaultBank); err != nil {
+			return err
+		}
+		out, err = tx.Banks(ctx)
+		return err
+	})
+	return out, err
+}
+
+// At reads a version of a bank; number 0 is the one in force.
+func (s *Service) At(ctx context.Context, ws int64, name string, number int) (out Head, err error) {
+	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+		if out, err = s.bank(ctx, tx, name); err == nil && number != 0 && number != out.Head {
+			out, err = s.at(ctx, tx, out.BankRow, number)
+		}
+		return err
+	})
+	return out, err
+}
+
+// History lists the versions of a bank, the newest first.
+func (s *Service) History(ctx context.Context, ws int64, name string, most int) (out []Version, err error) {
+	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+		h, err := s.bank(ctx, tx, name)
+		if err == nil {
+			out, err = tx.BankVersions(ctx, h.ID, most)
+		}
+		return err
+	})
+	return out, err
+}
+
+// Rollback goes back to what an earlier version was: bank, policy and optimiser.
+func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (out Head, err error) {
+	err = s.write(ctx, ws, name, "cairn bank", func(tx Tx, now Head) error {
+		before, err := s.at(ctx, tx, now.BankRow, to)
+		if err != nil {
+			return err
+		}
+		if before.Version.Snapshot == now.Version.Snapshot {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("version %d is what is in force", to), "`cairn bank show --history` lists the versions")
+		}
+		out, err = s.advance(ctx, tx, now.BankRow, Draft{Base: now.Head, Action: RolledBack, Bank: before.Bank, Policy: before.Policy, Optimiser: before.Optimiser, Reason: fmt.Sprintf("back to version %d", to)})
+		return err
+	})
+	return out, err
+}
+
+// Import reads skills into a bank, which is made when it is not there.
+func (s *Service) Import(ctx context.Context, ws int64, name string, files map[string][]byte) (out Head, err error) {
+	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+		if _, found, err := tx.BankNamed(ctx, name); err != nil || found {
+			return err
+		}
+		_, err := s.seed(ctx, tx, name)
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	err = s.write(ctx, ws, name, "cairn bank", func(tx Tx, now Head) error {
+		after, err := now.Bank.Import(files, "import")
+		if err != nil {
+			return err
+		}
+		if after.Hash() == now.Bank.Hash() {
+			out = now
+			return nil
+		}
+		changes := memskill.Differences(now.Bank, after)
+		out, err = s.advance(ctx, tx, now.BankRow, Draft{Base: now.Head, Action: Imported, Bank: after, Policy: now.Policy, Optimiser: now.Optimiser, Fresh: memskill.Fresh(changes, false), Reason: fmt.Sprintf("%d skills", len(changes))})
+		return err
+	})
+	return out, err
+}
+
+// write runs fn as the bank's one writer, in one transaction.
+func (s *Service) write(ctx context.Context, ws int64, name, holder string, fn func(Tx, Head) error) error {
+	return s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+		now, err := s.bank(ctx, tx, name)
+		if err != nil {
+			return err
+		}
+		lease, err := s.take(ctx, tx, name, holder, time.Minute)
+		if err != nil {
+			return err
+		}
+		if err := fn(tx, now); err != nil {
+			return err
+		}
+		return tx.FreeLease(ctx, scopeOf(name), lease)
+	})
+}
+
+// scopeOf is a bank among the things that have one writer at a time.
+func scopeOf(name string) memory.Scope { return memory.Scope{Type: "bank", Target: name} }
+
+// freshIn are those of ids that a bank still has.
+func freshIn(b memskill.Bank, ids []string) (out []string) {
+	for _, v := range b.Versions() {
+		if slices.Contains(ids, v.ID) {
+			out = append(out, v.ID)
+		}
+	}
+	return out
+}

@@ -1,0 +1,152 @@
+package evolve
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/text/unicode/norm"
+
+	"cairn/internal/fault"
+	"cairn/internal/memskill/designer"
+)
+
+// Where a case comes from.
+const (
+	FromFeedback   = "feedback"   // somebody said that an answer was bad
+	FromCorrection = "correction" // and what would have been right
+	FromRetrieval  = "retrieval"  // a search found nothing
+	FromImport     = "import"     // a question with a known answer
+	FromTraining   = "training"   // an episode answered it badly
+)
+
+// Case is a question that memory was asked, with what is known of its answer.
+// Failures is 0 of one that never failed.
+type Case struct {
+	ID           int64     `json:"id"`
+	Bank         int64     `json:"-"`
+	Key          string    `json:"key"`
+	Source       string    `json:"source"`
+	State        string    `json:"state"` // open or resolved
+	Question     string    `json:"question"`
+	Gold         []string  `json:"gold,omitempty"`
+	Evidence     []int     `json:"evidence,omitempty"` // messages of the conversation
+	Category     string    `json:"category,omitempty"`
+	Prediction   string    `json:"prediction,omitempty"`
+	Retrieved    []string  `json:"retrieved,omitempty"` // ids of memories
+	Score        float64   `json:"score"`
+	Failures     int       `json:"failures"`
+	Iteration    int       `json:"iteration,omitempty"`
+	Conversation int64     `json:"conversation,omitempty"`
+	Run          int64     `json:"run,omitempty"`
+	Op           string    `json:"-"`
+	UpdatedAt    time.Time `json:"updated_at,omitzero"`
+}
+
+// Hard is the case as a designer's buffer holds it.
+func (c Case) Hard(trace string, evidence, retrieved []string) designer.Case {
+	return designer.Case{QueryID: c.Key, Trace: trace, Question: c.Question, Gold: c.Gold, Evidence: evidence, Category: c.Category, Retrieved: retrieved, Prediction: c.Prediction, Score: c.Score,
+		Iteration: c.Iteration, Failures: c.Failures}
+}
+
+// Limits of a case, in runes.
+const (
+	questionRunes = 2000
+	answerRunes   = 4000
+	mostGold      = 20
+)
+
+// Failed is a question that was answered badly, or not at all.
+type Failed struct {
+	Op           string // of the call: it counts once
+	Bank         string // empty is the default one
+	Source       string
+	Question     string
+	Gold         []string
+	Evidence     []int
+	Prediction   string
+	Retrieved    []string
+	Score        float64
+	Conversation int64
+	Run          int64
+}
+
+// KeyOf names a question, however it is spelt.
+func KeyOf(question string) string {
+	plain := strings.Join(strings.Fields(strings.ToLower(norm.NFKC.String(question))), " ")
+	return fmt.Sprintf("q/%x", sha256.Sum256([]byte(plain)))[:34]
+}
+
+// Note makes a hard case of a failed question, or counts one failure more.
+func (s *Service) Note(ctx context.Context, ws int64, f Failed) (out Case, err error) {
+	c, err := f.check()
+	if err != nil {
+		return out, err
+	}
+	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+		head, err := s.bank(ctx, tx, bankName(f.Bank))
+		if err != nil {
+			return err
+		}
+		c.Bank, c.Failures = head.ID, 1
+		out, err = tx.PutCase(ctx, c)
+		return err
+	})
+	return out, err
+}
+
+// Succeeded notes that a question was answered well. A question without a case is
+// nothing to note.
+func (s *Service) Succeeded(ctx context.Context, ws int64, bank, question, op string) error {
+	return s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+		row, found, err := tx.BankNamed(ctx, bankName(bank))
+		if err != nil || !found {
+			return err
+		}
+		return tx.SucceedCase(ctx, row.ID, KeyOf(question), op)
+	})
+}
+
+// Cases lists the open hard cases of a bank, the latest first.
+func (s *Service) Cases(ctx context.Context, ws int64, bank string, most int) (out []Case, err error) {
+	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+		head, err := s.bank(ctx, tx, bankName(bank))
+		if err == nil {
+			out, err = tx.OpenCases(ctx, head.ID, most)
+		}
+		return err
+	})
+	return out, err
+}
+
+func bankName(name string) string {
+	if name == "" {
+		return DefaultBank
+	}
+	return name
+}
+
+func (f Failed) check() (Case, error) {
+	question := strings.TrimSpace(f.Question)
+	switch {
+	case question == "":
+		return Case{}, fault.New(fault.InvalidArgument, "the question is empty", "say what memory was asked")
+	case len([]rune(question)) > questionRunes:
+		return Case{}, fault.Newf(fault.TooLarge, "the question has more than %d characters", questionRunes)
+	case len(f.Gold) > mostGold || slices.ContainsFunc(f.Gold, func(g string) bool { return len([]rune(g)) > answerRunes }) || len([]rune(f.Prediction)) > answerRunes:
+		return Case{}, fault.Newf(fault.TooLarge, "an answer has more than %d characters, or there are more than %d", answerRunes, mostGold)
+	case f.Op == "":
+		return Case{}, fault.New(fault.InvalidArgument, "a failure was noted without an operation id", "")
+	}
+	var gold []string
+	for _, g := range f.Gold {
+		if g = strings.TrimSpace(g); g != "" {
+			gold = append(gold, g)
+		}
+	}
+	return Case{Key: KeyOf(question), Source: f.Source, Question: question, Gold: gold, Evidence: f.Evidence, Prediction: strings.TrimSpace(f.Prediction), Retrieved: f.Retrieved, Score: f.Score,
+		Conversation: f.Conversation, Run: f.Run, Op: f.Op}, nil
+}

@@ -1,0 +1,89 @@
+package evolve
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"cairn/internal/flow"
+	"cairn/internal/memskill/executor"
+	"cairn/internal/prompt"
+	"cairn/internal/run"
+)
+
+// Model is who answers a run, and what it is told.
+type Model struct {
+	Name         string            `json:"name"`
+	Instructions map[string]string `json:"instructions"` // rendered system messages by stage and language: remember.en
+	Repairs      int               `json:"repairs"`      // more rounds after an answer that does not fit
+}
+
+var stages = []prompt.Stage{prompt.Remember, prompt.Recite, prompt.Diagnose, prompt.Propose}
+
+func instructionKey(stage prompt.Stage, lang string) string { return string(stage) + "." + lang }
+
+// instructed renders what models will be told.
+func (m Model) instructed() (Model, error) {
+	m.Instructions = map[string]string{}
+	for _, stage := range stages {
+		for _, lang := range []string{"en", "zh"} {
+			text, err := prompt.Instructions(stage, lang)
+			if err != nil {
+				return m, fmt.Errorf("render the instructions of %s in %s: %w", stage, lang, err)
+			}
+			m.Instructions[instructionKey(stage, lang)] = text
+		}
+	}
+	return m, nil
+}
+
+// Timing bounds the activities of a run.
+type Timing struct {
+	Model     time.Duration `json:"model"`     // one model step, with its repairs
+	Heartbeat time.Duration `json:"heartbeat"` // silence after which a worker is taken for dead
+	Database  time.Duration `json:"database"`  // one database step
+	GiveUp    time.Duration `json:"give_up"`   // a step with all its retries
+}
+
+// Pace is the timing as workflows see it.
+func (t Timing) Pace() flow.Pace {
+	return flow.Pace{Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
+}
+
+// Keeping says how spans are remembered.
+type Keeping struct {
+	executor.Spanning
+	K    int `json:"k"`     // skills chosen for a span
+	TopN int `json:"top_n"` // memories that it is shown
+}
+
+// Defaults of remembering: what was published for conversations.
+func DefaultKeeping() Keeping { return Keeping{Spanning: executor.DefaultSpans(), K: 7, TopN: 20} }
+
+// Spec is what a new run is given by whoever accepts it.
+type Spec struct {
+	Model  Model  `json:"model"`
+	Timing Timing `json:"timing"`
+}
+
+// BuildSpec is what a build is pinned to.
+type BuildSpec struct {
+	Spec
+	Keeping Keeping `json:"keeping"`
+	Lang    string  `json:"lang"`
+	Bank    string  `json:"bank"`
+	BankID  int64   `json:"bank_id"`
+	Version int     `json:"bank_version"`
+	FromSeq int     `json:"from_seq"`
+	ToSeq   int     `json:"to_seq"`
+	Tainted bool    `json:"tainted,omitempty"`
+	Author  string  `json:"author"` // model@prompt-hash
+	Idle    bool    `json:"idle,omitempty"`
+}
+
+func specOf[T any](r run.Run) (s T, err error) {
+	if err = json.Unmarshal(r.Spec, &s); err != nil {
+		err = fmt.Errorf("decode the configuration of run %d: %w", r.Ref.Run, err)
+	}
+	return s, err
+}

@@ -1,0 +1,507 @@
+package evolve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"cairn/internal/fault"
+	"cairn/internal/memskill"
+	"cairn/internal/memskill/controller"
+	"cairn/internal/memskill/designer"
+	"cairn/internal/memskill/random"
+	"cairn/internal/run"
+)
+
+// standing is what an iteration begins with.
+type standing struct {
+	bank      memskill.Bank
+	fresh     []string
+	policy    controller.Policy
+	optimiser controller.Adam
+	since     int // iterations since the new skills came
+}
+
+func (s *Service) trainSpec(ctx context.Context, tx Tx, ref run.Ref) (run.Run, TrainSpec, error) {
+	r, err := tx.Run(ctx, ref.Run)
+	if err != nil {
+		return r, TrainSpec{}, err
+	}
+	spec, err := specOf[TrainSpec](r)
+	return r, spec, err
+}
+
+// standing reads where a training is before an iteration: after the iteration
+// before, else after the stage before, else at the version that it began on.
+func (s *Service) standing(ctx context.Context, tx Tx, ref run.Ref, spec TrainSpec, stage, iteration int) (out standing, err error) {
+	base, err := s.at(ctx, tx, BankRow{ID: spec.BankID, Name: spec.Bank}, spec.Base)
+	if err != nil {
+		return out, err
+	}
+	out = standing{bank: base.Bank, policy: base.Policy, optimiser: base.Optimiser, since: stage*spec.Iterations + iteration}
+	policy, optimiser := base.Version.Policy, base.Version.Optimiser
+	if stage > 0 {
+		var before Staged
+		if found, err := tx.Trained(ctx, ref.Run, stageStep(stage-1), &before); err != nil || !found {
+			return out, missing(err, stageStep(stage-1))
+		}
+		if out.bank, err = before.Bank.Bank(); err != nil {
+			return out, err
+		}
+		policy, optimiser = before.Policy, before.Optimiser
+		if before.Changed >= 0 {
+			out.fresh, out.since = before.Bank.Fresh, (stage-before.Changed)*spec.Iterations+iteration
+		}
+	}
+	if iteration > 0 {
+		var before Iterated
+		if found, err := tx.Trained(ctx, ref.Run, iterationStep(stage, iteration-1), &before); err != nil || !found {
+			return out, missing(err, iterationStep(stage, iteration-1))
+		}
+		policy, optimiser = before.Policy, before.Optimiser
+	}
+	out.policy, out.optimiser, err = weights(ctx, tx, policy, optimiser)
+	return out, err
+}
+
+func missing(err error, step string) error {
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("step %s has not been done", step)
+}
+
+// OpenTraining marks a run as picked up and takes its bank. Over is set when an
+// earlier attempt has brought it to its end.
+func (s *Service) OpenTraining(ctx context.Context, ref run.Ref) (spec TrainSpec, over *TrainedTo, err error) {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+		var r run.Run
+		if r, spec, err = s.trainSpec(ctx, tx, ref); err != nil {
+			return err
+		}
+		if r.Status == run.Ended {
+			over = new(TrainedTo)
+			return json.Unmarshal(r.Result, over)
+		}
+		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil {
+			return err
+		}
+		for _, id := range spec.Traces {
+			if err := tx.ShownTo(ctx, ref.Run, id); err != nil {
+				return err
+			}
+		}
+		_, err := tx.StartRun(ctx, ref.Run)
+		return err
+	})
+	return spec, over, err
+}
+
+// Episode plays one episode of an iteration. Which trace it is, and every draw in
+// it, follow from the seed and its place alone.
+func (s *Service) Episode(ctx context.Context, ref run.Ref, stage, iteration, episode int, beat func()) error {
+	step := episodeStep(stage, iteration, episode)
+	var spec TrainSpec
+	var now standing
+	var t Trace
+	done := false
+	key := random.Key{Stage: stage, Iteration: iteration, Episode: episode}
+	err := s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) (err error) {
+		if done, err = tx.Trained(ctx, ref.Run, step, &json.RawMessage{}); err != nil || done {
+			return err
+		}
+		if done, err = tx.Trained(ctx, ref.Run, iterationStep(stage, iteration), &json.RawMessage{}); err != nil || done {
+			return err
+		}
+		if _, spec, err = s.trainSpec(ctx, tx, ref); err != nil {
+			return err
+		}
+		if now, err = s.standing(ctx, tx, ref, spec, stage, iteration); err != nil {
+			return err
+		}
+		key.Run, key.Purpose = spec.Seed, "trace"
+		draw := key.Stream()
+		_, questions, err := s.traces(ctx, tx, spec.BankID)
+		if err != nil {
+			return err
+		}
+		id := spec.Traces[draw.IntN(len(spec.Traces))]
+		t, err = s.trace(ctx, tx, id, questions[id], spec.Keeping.Spanning)
+		return err
+	})
+	if err != nil || done {
+		return err
+	}
+	recipe, err := memskill.NewRecipe(spec.Recipe)
+	if err != nil {
+		return err
+	}
+	key.Purpose = ""
+	p, err := s.player(ctx, playing{ref: ref, step: step, model: spec.Model, keeping: spec.Keeping, score: spec.Score, beat: beat, choose: func(span int) controller.Choice {
+		key.Span = span
+		return controller.Choice{K: spec.Keeping.K, Exploration: recipe.Exploration, Since: now.since, Key: key}
+	}}, now.bank, now.policy, now.fresh)
+	if err != nil {
+		return err
+	}
+	played, err := p.play(ctx, t)
+	if err != nil {
+		return err
+	}
+	for i := range played.Episode.Decisions {
+		played.Episode.Decisions[i].Policy, played.Episode.Decisions[i].Bank = now.policy.Hash(), now.bank.Hash()
+	}
+	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTrained(ctx, ref.Run, step, t.Conversation, played) })
+}
+
+// Learn updates the policy from the episodes of an iteration, in their order. The
+// first result stays; an attempt that comes later finds it.
+func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) (out Iterated, err error) {
+	var spec TrainSpec
+	var now standing
+	var episodes []Played
+	done := false
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+		if done, err = tx.Trained(ctx, ref.Run, iterationStep(stage, iteration), &out); err != nil || done {
+			return err
+		}
+		if _, spec, err = s.trainSpec(ctx, tx, ref); err != nil {
+			return err
+		}
+		if now, err = s.standing(ctx, tx, ref, spec, stage, iteration); err != nil {
+			return err
+		}
+		for e := range spec.Episodes {
+			var one Played
+			if found, err := tx.Trained(ctx, ref.Run, episodeStep(stage, iteration, e), &one); err != nil || !found {
+				return missing(err, episodeStep(stage, iteration, e))
+			}
+			episodes = append(episodes, one)
+		}
+		return nil
+	})
+	if err != nil || done {
+		return out, err
+	}
+	out, policy, optimiser, err := s.learn(ctx, spec, now, episodes, stage, iteration)
+	if err != nil {
+		return out, err
+	}
+	return out, s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil { // keeps it
+			return err
+		}
+		if err := keepWeights(ctx, tx, policy, optimiser); err != nil {
+			return err
+		}
+		if err := tx.PutTrained(ctx, ref.Run, iterationStep(stage, iteration), 0, out); err != nil {
+			return err
+		}
+		return s.forget(ctx, tx, ref, stage, iteration, out)
+	})
+}
+
+func (s *Service) learn(ctx context.Context, spec TrainSpec, now standing, episodes []Played, stage, iteration int) (out Iterated, policy controller.Policy, optimiser controller.Adam, err error) {
+	out = Iterated{Stage: stage, Iteration: iteration}
+	policy, optimiser = now.policy, now.optimiser
+	recipe, err := memskill.NewRecipe(spec.Recipe)
+	if err != nil {
+		return out, policy, optimiser, err
+	}
+	var played []controller.Episode
+	n := 0.0
+	for _, e := range episodes {
+		played, out.Failed = append(played, e.Episode), out.Failed+e.Failed
+		if e.Known {
+			out.Reward, n, out.Known = out.Reward+e.Reward, n+1, true
+		}
+	}
+	out.Reward /= max(1, n)
+	steps, err := recipe.Credit.Steps(played)
+	if err != nil {
+		return out, policy, optimiser, err
+	}
+	if len(steps) > 0 && slices.ContainsFunc(steps, func(t controller.Step) bool { return t.Credited }) {
+		candidates, err := s.candidates(ctx, now.bank, nil)
+		if err != nil {
+			return out, policy, optimiser, err
+		}
+		vectors := map[string][]float64{}
+		for _, c := range candidates {
+			vectors[c.ID] = c.Vector
+		}
+		var report controller.Report
+		policy, optimiser, report, err = controller.Update(policy, optimiser, steps, vectors, recipe.PPO, random.Key{Run: spec.Seed, Stage: stage, Iteration: iteration})
+		if err != nil {
+			return out, policy, optimiser, err
+		}
+		out.Steps = report.Steps
+	}
+	out.Policy, out.Optimiser = policy.Hash(), optimiser.Hash()
+	return out, policy, optimiser, nil
+}
+
+// forget drops the weights that nothing goes back to: those of two iterations ago
+// in the same stage.
+func (s *Service) forget(ctx context.Context, tx Tx, ref run.Ref, stage, iteration int, now Iterated) error {
+	if iteration < 2 {
+		return nil
+	}
+	var old, last Iterated
+	if found, err := tx.Trained(ctx, ref.Run, iterationStep(stage, iteration-2), &old); err != nil || !found {
+		return err
+	}
+	if _, err := tx.Trained(ctx, ref.Run, iterationStep(stage, iteration-1), &last); err != nil {
+		return err
+	}
+	keep := []string{now.Policy, now.Optimiser, last.Policy, last.Optimiser}
+	if stage > 0 {
+		var before Staged
+		if _, err := tx.Trained(ctx, ref.Run, stageStep(stage-1), &before); err != nil {
+			return err
+		}
+		keep = append(keep, before.Policy, before.Optimiser)
+		for _, st := range before.Progress.Stages {
+			keep = append(keep, st.Snapshot.Policy, st.Snapshot.Optimiser)
+		}
+	}
+	var drop []string
+	for _, sha := range []string{old.Policy, old.Optimiser} {
+		if !slices.Contains(keep, sha) {
+			drop = append(drop, sha)
+		}
+	}
+	return tx.DropBlobs(ctx, drop)
+}
+
+// CloseStage scores a stage, goes back to the best one when this was none, and
+// has the designer edit the bank for the next.
+func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat func()) (out Staged, err error) {
+	var spec TrainSpec
+	var now standing
+	var before Staged
+	rewards, failures := []float64{}, map[int64]Case{}
+	traces := map[int64]Trace{}
+	var played []Played
+	done := false
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+		if done, err = tx.Trained(ctx, ref.Run, stageStep(stage), &out); err != nil || done {
+			return err
+		}
+		if _, spec, err = s.trainSpec(ctx, tx, ref); err != nil {
+			return err
+		}
+		if now, err = s.standing(ctx, tx, ref, spec, stage, spec.Iterations); err != nil {
+			return err
+		}
+		if stage > 0 {
+			if _, err := tx.Trained(ctx, ref.Run, stageStep(stage-1), &before); err != nil {
+				return err
+			}
+		}
+		for i := range spec.Iterations {
+			var one Iterated
+			if found, err := tx.Trained(ctx, ref.Run, iterationStep(stage, i), &one); err != nil || !found {
+				return missing(err, iterationStep(stage, i))
+			}
+			if one.Known {
+				rewards = append(rewards, one.Reward)
+			}
+		}
+		if !spec.Design {
+			return nil
+		}
+		_, questions, err := s.traces(ctx, tx, spec.BankID)
+		if err != nil {
+			return err
+		}
+		for _, id := range spec.Traces {
+			if traces[id], err = s.trace(ctx, tx, id, questions[id], spec.Keeping.Spanning); err != nil {
+				return err
+			}
+			for _, q := range questions[id] {
+				failures[q.ID] = q
+			}
+		}
+		raw, err := tx.TrainedUnder(ctx, ref.Run, fmt.Sprintf("episode/%04d/%05d/", stage, spec.Iterations-1))
+		if err != nil {
+			return err
+		}
+		for _, step := range slices.Sorted(maps.Keys(raw)) {
+			var one Played
+			if err := json.Unmarshal(raw[step], &one); err != nil {
+				return err
+			}
+			played = append(played, one)
+		}
+		return nil
+	})
+	if err != nil || done {
+		return out, err
+	}
+	recipe, err := memskill.NewRecipe(spec.Recipe)
+	if err != nil {
+		return out, err
+	}
+	snapshot := memskill.Bind(now.bank, now.policy, now.optimiser)
+	progress, verdict := before.Progress.Close(designer.Stage{Snapshot: snapshot, Score: designer.DefaultScoring().Of(rewards)}, designer.Limits{Evolutions: recipe.Evolutions, Patience: recipe.Patience})
+	out = Staged{Progress: progress, Stop: verdict.Stop || stage == spec.Stages-1, Changed: before.Changed, Failed: before.Failed,
+		Kept: append(slices.Clip(before.Kept), Keepsake{snapshot.Hash, Candidate{Members: now.bank.Versions(), Capacity: now.bank.Capacity(), Fresh: now.fresh}})}
+	if stage == 0 {
+		out.Changed = -1
+	}
+	if before.Pending != "" && !verdict.Improved {
+		out.Failed = append(slices.Clip(out.Failed), before.Pending)
+	} else if verdict.Improved {
+		out.Failed = nil
+	}
+	for _, k := range out.Kept {
+		if k.Snapshot == verdict.Restore.Hash {
+			out.Bank = k.Bank
+		}
+	}
+	out.Policy, out.Optimiser = verdict.Restore.Policy, verdict.Restore.Optimiser
+	if spec.Design && !out.Stop {
+		if err := s.evolveStage(ctx, ref, spec, recipe, stage, traces, failures, played, beat, &out); err != nil {
+			return out, err
+		}
+	}
+	return out, s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil {
+			return err
+		}
+		if err := tx.PutTrained(ctx, ref.Run, stageStep(stage), 0, out); err != nil {
+			return err
+		}
+		for _, prefix := range []string{fmt.Sprintf("episode/%04d/", stage)} { // what was learnt from them stays
+			if err := tx.DropTrained(ctx, ref.Run, prefix); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// evolveStage is a designer round inside of a training: what came of it is judged
+// by the next stage. A model that gives nothing of use leaves the bank as it is.
+func (s *Service) evolveStage(ctx context.Context, ref run.Ref, spec TrainSpec, recipe memskill.Recipe, stage int, traces map[int64]Trace, questions map[int64]Case, played []Played, beat func(), out *Staged) error {
+	var hard []Case
+	retrieved, items := map[string][]string{}, map[string][]string{}
+	for _, e := range played {
+		for _, a := range e.Asked {
+			c, known := questions[a.Case]
+			if !known || !a.Scored || a.Score >= wellAnswered || retrieved[c.Key] != nil {
+				continue
+			}
+			c.Prediction, c.Score, c.Failures, c.Iteration = "", a.Score, max(1, c.Failures), stage
+			hard = append(hard, c)
+			retrieved[c.Key], items[c.Key] = append([]string{}, a.Retrieved...), e.Items
+		}
+	}
+	if len(hard) == 0 {
+		return nil
+	}
+	bank, err := out.Bank.Bank()
+	if err != nil {
+		return err
+	}
+	mined, err := s.mine(ctx, hard, traces, func(c Case) []string { return items[c.Key] }, func(c Case) []string { return retrieved[c.Key] }, recipe)
+	if err != nil {
+		return err
+	}
+	d := designing{ref: ref, step: fmt.Sprintf("design/%04d", stage), model: spec.Model, lang: traces[hard[0].Conversation].Lang, recipe: recipe, bank: bank, mined: mined, failed: out.Failed, beat: beat}
+	analysis, err := s.diagnose(ctx, d)
+	if err == nil {
+		var candidate *Candidate
+		if _, candidate, err = s.propose(ctx, d, analysis); err == nil && candidate != nil {
+			out.Bank, out.Changed, out.Pending = *candidate, stage+1, edits(candidate)
+			out.Progress = out.Progress.Evolved(out.Pending, nil)
+		}
+	}
+	if f, over := hopeless(err); over {
+		out.Note = f.Error()
+		return nil
+	}
+	return err
+}
+
+// CloseTraining promotes the best bank with its policy, as one version, and ends
+// the run. Code is set when the workflow gave up: what was best so far is kept for
+// a run that goes on, and nothing is promoted.
+func (s *Service) CloseTraining(ctx context.Context, ref run.Ref, code, reason string) (out TrainedTo, err error) {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+		r, spec, err := s.trainSpec(ctx, tx, ref)
+		if err != nil {
+			return err
+		}
+		if r.Status == run.Ended {
+			return json.Unmarshal(r.Result, &out)
+		}
+		out = TrainedTo{Outcome: run.Completed, Bank: spec.Bank, Rewards: []float64{}}
+		raw, err := tx.TrainedUnder(ctx, ref.Run, "stage/")
+		if err != nil {
+			return err
+		}
+		var last Staged
+		for _, step := range slices.Sorted(maps.Keys(raw)) {
+			var one Iterated
+			if err := json.Unmarshal(raw[step], &one); err == nil && one.Policy != "" && len(step) > len(stageStep(0)) {
+				out.Rewards = append(out.Rewards, one.Reward)
+				out.Iterations++
+				continue
+			}
+			last = Staged{}
+			if err := json.Unmarshal(raw[step], &last); err != nil {
+				return err
+			}
+			out.Stages++
+		}
+		switch {
+		case code == string(fault.Cancelled):
+			out.Outcome, out.Note = run.CancelledOutcome, reason
+		case code != "" || out.Stages == 0:
+			out.Outcome, out.Note = run.Failed, reason
+		default:
+			if err := s.promoteTrained(ctx, tx, ref, spec, last, &out); err != nil {
+				return err
+			}
+		}
+		if err := s.free(ctx, tx, ref, spec.Bank); err != nil {
+			return err
+		}
+		return tx.EndRun(ctx, ref.Run, out.Outcome, out.Note, out)
+	})
+	return out, err
+}
+
+func (s *Service) promoteTrained(ctx context.Context, tx Tx, ref run.Ref, spec TrainSpec, last Staged, out *TrainedTo) error {
+	best := last.Progress.Stages[last.Progress.Best]
+	out.Best, out.Policy = best.Score, best.Snapshot.Policy
+	var kept Candidate
+	for _, k := range last.Kept {
+		if k.Snapshot == best.Snapshot.Hash {
+			kept = k.Bank
+		}
+	}
+	bank, err := kept.Bank()
+	if err != nil {
+		return err
+	}
+	policy, optimiser, err := weights(ctx, tx, best.Snapshot.Policy, best.Snapshot.Optimiser)
+	if err != nil {
+		return err
+	}
+	if err := best.Snapshot.Verify(bank, policy, optimiser); err != nil {
+		return err
+	}
+	head, err := s.advance(ctx, tx, BankRow{ID: spec.BankID, Name: spec.Bank, Head: spec.Base}, Draft{Base: spec.Base, Action: Trained, Bank: bank, Policy: policy, Optimiser: optimiser, Fresh: kept.Fresh,
+		Reason: fmt.Sprintf("best of %d stages: %.4f", out.Stages, best.Score), Run: ref.Run})
+	if fault.CodeOf(err) == fault.VersionConflict { // somebody was at the bank all the same: it is theirs
+		out.Outcome, out.Note = run.Failed, err.Error()
+		return nil
+	}
+	out.Version = head.Head
+	return err
+}

@@ -1,0 +1,176 @@
+package evolve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"cairn/internal/fault"
+	"cairn/internal/flow"
+	"cairn/internal/memskill"
+	"cairn/internal/memskill/designer"
+	"cairn/internal/progressive"
+	"cairn/internal/run"
+)
+
+// TrainSpec is what a training is pinned to.
+type TrainSpec struct {
+	Spec
+	Keeping    Keeping `json:"keeping"`
+	Bank       string  `json:"bank"`
+	BankID     int64   `json:"bank_id"`
+	Base       int     `json:"base"` // version of the bank that it began on
+	Recipe     string  `json:"recipe"`
+	Stages     int     `json:"stages"`
+	Iterations int     `json:"iterations"` // of a stage
+	Episodes   int     `json:"episodes"`   // of an iteration
+	Parallel   int     `json:"parallel"`   // episodes at once; the result is the same for any
+	Seed       string  `json:"seed"`
+	Score      string  `json:"score"`
+	Design     bool    `json:"design"` // a round of the designer after each stage
+	Traces     []int64 `json:"traces"` // conversations to train on
+}
+
+// TrainRequest asks to train a bank's policy, and with Design the bank too.
+type TrainRequest struct {
+	Workspace    int64
+	WorkspaceKey string
+	ID           string // the caller's; empty takes it from the settings and the bank's version
+	TrainSpec
+}
+
+// Usual settings of a training: what was published.
+const (
+	UsualStages     = 10
+	UsualIterations = 100
+	UsualEpisodes   = 4
+	trainK          = 3
+)
+
+// Train makes a training durable and has its workflow started. The same request
+// on the same version of the bank gives the same run.
+func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err error) {
+	spec := r.TrainSpec
+	spec.Bank = bankName(spec.Bank)
+	for _, d := range []struct {
+		value *int
+		usual int
+	}{{&spec.Stages, UsualStages}, {&spec.Iterations, UsualIterations}, {&spec.Episodes, UsualEpisodes}, {&spec.Parallel, UsualEpisodes}, {&spec.Keeping.K, trainK},
+		{&spec.Keeping.TopN, DefaultKeeping().TopN}, {&spec.Keeping.Tokens, DefaultKeeping().Tokens}} {
+		if *d.value == 0 {
+			*d.value = d.usual
+		}
+		if *d.value < 1 || *d.value > 10_000 {
+			return out, fault.Newf(fault.InvalidArgument, "a setting of the training is %d; it is 1 to 10,000", *d.value)
+		}
+	}
+	if spec.Recipe == "" {
+		spec.Recipe = memskill.TargetRecipe
+	}
+	if _, err := memskill.NewRecipe(spec.Recipe); err != nil {
+		return out, err
+	}
+	if spec.Score == "" {
+		spec.Score = ByRecall
+	}
+	if !slices.Contains([]string{ByRecall, ByAnswer}, spec.Score) {
+		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("answers cannot be scored by %q", spec.Score), "use recall or answer")
+	}
+	if spec.Seed == "" {
+		spec.Seed = "42"
+	}
+	if spec.Model, err = spec.Model.instructed(); err != nil {
+		return out, err
+	}
+	err = s.Store.WithEvolve(ctx, r.Workspace, func(tx Tx) error {
+		head, err := s.bank(ctx, tx, spec.Bank)
+		if err != nil {
+			return err
+		}
+		spec.BankID, spec.Base = head.ID, head.Head
+		all, _, err := s.traces(ctx, tx, head.ID)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			return fault.New(fault.NotFound, fmt.Sprintf("bank %q has no questions with known answers", spec.Bank), "import traces: cairn train --traces FILE")
+		}
+		spec.Traces, _ = split(all)
+		raw, err := json.Marshal(spec)
+		if err != nil {
+			return fmt.Errorf("encode the configuration: %w", err)
+		}
+		key := r.ID
+		if key == "" {
+			plain := spec
+			plain.Parallel, plain.Spec = 0, Spec{}
+			settings, _ := json.Marshal(plain)
+			key = fmt.Sprintf("%x", sha256.Sum256(settings))[:20]
+		}
+		key = spec.Bank + "/" + key
+		out, err = tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Train, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw, WorkflowID: flow.TrainID(r.WorkspaceKey, spec.Bank, flow.VisibleKey(key))})
+		if err != nil || out.Status == run.Ended {
+			return err
+		}
+		return tx.OweRun(ctx, out.Ref.Run)
+	})
+	if err == nil {
+		s.start(ctx, r.WorkspaceKey, out)
+	}
+	return out, err
+}
+
+// Iterated is what an iteration came to.
+type Iterated struct {
+	Stage     int     `json:"stage"`
+	Iteration int     `json:"iteration"`
+	Reward    float64 `json:"reward"` // mean of its episodes
+	Known     bool    `json:"known"`
+	Policy    string  `json:"policy"`
+	Optimiser string  `json:"optimiser"`
+	Steps     int     `json:"steps"`
+	Failed    int     `json:"failed_spans,omitempty"`
+}
+
+// Staged is where a training stands after a stage: with what the next one begins.
+type Staged struct {
+	Progress  designer.Progress `json:"progress"`
+	Stop      bool              `json:"stop"`
+	Bank      Candidate         `json:"bank"`
+	Policy    string            `json:"policy"`
+	Optimiser string            `json:"optimiser"`
+	Changed   int               `json:"changed"` // the stage that begins with new skills, -1 for none
+	Note      string            `json:"note,omitempty"`
+	Failed    []string          `json:"failed,omitempty"` // edits that made nothing better
+	Pending   string            `json:"pending,omitempty"`
+	Kept      []Keepsake        `json:"kept,omitempty"` // the bank of each snapshot
+}
+
+// Keepsake is the bank of a snapshot, so that it can be gone back to.
+type Keepsake struct {
+	Snapshot string    `json:"snapshot"`
+	Bank     Candidate `json:"bank"`
+}
+
+// TrainedTo is what a training came to.
+type TrainedTo struct {
+	Outcome    run.Outcome `json:"outcome"`
+	Bank       string      `json:"bank"`
+	Version    int         `json:"bank_version,omitempty"` // that was promoted
+	Stages     int         `json:"stages"`
+	Iterations int         `json:"iterations"`
+	Best       float64     `json:"best_score"`
+	Policy     string      `json:"policy,omitempty"`
+	Rewards    []float64   `json:"rewards"` // of each iteration
+	Note       string      `json:"note,omitempty"`
+}
+
+func stageStep(stage int) string { return fmt.Sprintf("stage/%04d", stage) }
+func iterationStep(stage, iteration int) string {
+	return fmt.Sprintf("%s/iteration/%05d", stageStep(stage), iteration)
+}
+func episodeStep(stage, iteration, episode int) string {
+	return fmt.Sprintf("episode/%04d/%05d/%03d", stage, iteration, episode)
+}

@@ -1,0 +1,144 @@
+package flow
+
+import "fmt"
+
+// Workflows of memory skills.
+const (
+	Build = "Build" // BuildInput → BuildResult
+)
+
+// Activities of memory skills.
+const (
+	OpenBuild  = "OpenBuild"  // BuildInput → BuildOpened
+	BuildSpan  = "BuildSpan"  // SpanInput → SpanBuilt
+	CloseBuild = "CloseBuild" // CloseInput → BuildResult
+)
+
+// BuildInput starts Build. From is the first span that is left, after a workflow
+// has continued as new.
+type BuildInput struct {
+	RunRef
+	Pace Pace `json:"pace"`
+	From int  `json:"from,omitempty"`
+}
+
+// BuildOpened counts the spans of a session.
+type BuildOpened struct {
+	Spans int          `json:"spans"`
+	Ended *BuildResult `json:"ended,omitempty"` // an earlier attempt has brought the run to its end
+}
+
+// SpanInput names one span of a build.
+type SpanInput struct {
+	RunRef
+	Span int `json:"span"`
+}
+
+// SpanBuilt counts what became of the actions of a span.
+type SpanBuilt struct {
+	Outcome string `json:"outcome"`
+	Done    int    `json:"done"`
+	Refused int    `json:"refused"`
+}
+
+// BuildResult is Build's result.
+type BuildResult struct {
+	Outcome string `json:"outcome"`
+	Spans   int    `json:"spans"`
+	Failed  int    `json:"failed"`
+	Added   int    `json:"added"`
+	Updated int    `json:"updated"`
+	Deleted int    `json:"deleted"`
+}
+
+// BuildID is the workflow id of a build.
+func BuildID(workspaceKey, trace string, generation int) string {
+	return generationOf(fmt.Sprintf("build/%s/%s", workspaceKey, trace), generation)
+}
+
+// TrainID is the workflow id of a training. The bank's name is chosen by people
+// for people, as the key is.
+func TrainID(workspaceKey, bank, key string) string {
+	return fmt.Sprintf("train/%s/%s/%s", workspaceKey, VisibleKey(bank), key)
+}
+
+// EvolveID is the workflow id of a round of evolution.
+func EvolveID(workspaceKey, bank, key string) string {
+	return fmt.Sprintf("evolve/%s/%s/%s", workspaceKey, VisibleKey(bank), key)
+}
+
+// Workflows of a training, each the child of the one before.
+const (
+	Train          = "Train"          // TrainInput → TrainResult
+	TrainStage     = "TrainStage"     // StageInput → StageResult
+	TrainIteration = "TrainIteration" // IterationInput → IterationResult
+	TrainEpisode   = "TrainEpisode"   // EpisodeInput
+)
+
+// Activities of a training.
+const (
+	OpenTraining  = "OpenTraining"  // TrainInput → TrainingOpened
+	PlayEpisode   = "PlayEpisode"   // EpisodeInput
+	Learn         = "Learn"         // IterationInput → IterationResult
+	CloseStage    = "CloseStage"    // StageInput → StageResult
+	CloseTraining = "CloseTraining" // CloseInput → TrainResult
+)
+
+// TrainInput starts Train. From is the first stage that is left, after the
+// workflow has continued as new.
+type TrainInput struct {
+	RunRef
+	WorkflowID string `json:"workflow_id"` // its children's ids begin with it
+	Pace       Pace   `json:"pace"`
+	From       int    `json:"from,omitempty"`
+}
+
+// TrainingOpened tells how long a training is.
+type TrainingOpened struct {
+	Stages     int          `json:"stages"`
+	Iterations int          `json:"iterations"`
+	Episodes   int          `json:"episodes"`
+	Parallel   int          `json:"parallel"` // episodes at once
+	Ended      *TrainResult `json:"ended,omitempty"`
+}
+
+// StageInput starts one stage. From is the first iteration that is left.
+type StageInput struct {
+	TrainInput
+	Stage int            `json:"stage"`
+	Of    TrainingOpened `json:"of"`
+}
+
+// StageResult tells where a training stands after a stage.
+type StageResult struct {
+	Stop bool    `json:"stop"`
+	Best float64 `json:"best"`
+}
+
+// IterationInput starts one iteration.
+type IterationInput struct {
+	StageInput
+	Iteration int `json:"iteration"`
+}
+
+// IterationResult tells what it brought.
+type IterationResult struct {
+	Reward float64 `json:"reward"`
+	Policy string  `json:"policy"` // its hash
+}
+
+// EpisodeInput starts one episode.
+type EpisodeInput struct {
+	IterationInput
+	Episode int `json:"episode"`
+}
+
+// TrainResult is Train's result.
+type TrainResult struct {
+	Outcome    string  `json:"outcome"`
+	Version    int     `json:"version"` // that was promoted
+	Policy     string  `json:"policy"`
+	Stages     int     `json:"stages"`
+	Iterations int     `json:"iterations"`
+	Best       float64 `json:"best"`
+}

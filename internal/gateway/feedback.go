@@ -1,0 +1,44 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+
+	"cairn/internal/host"
+)
+
+// FeedbackGiven is what somebody says of an answer.
+type FeedbackGiven struct {
+	Rating       string `json:"rating,omitempty" enum:"good,bad" doc:"Of the answer; a correction makes it bad"`
+	Correction   string `json:"correction,omitempty" maxLength:"4000" doc:"What would have been right"`
+	Conversation string `json:"conversation,omitempty" maxLength:"200" doc:"With message_id: the turn that is rated"`
+	MessageID    string `json:"message_id,omitempty" maxLength:"200"`
+	Question     string `json:"question,omitempty" maxLength:"2000" doc:"Without a turn: what was asked"`
+	Answer       string `json:"answer,omitempty" maxLength:"4000" doc:"Without a turn: what was answered"`
+	Bank         string `json:"bank,omitempty" maxLength:"64" doc:"The bank of memory skills that is to learn from it; the default one unless said otherwise"`
+}
+
+// FeedbackNoted is what it led to.
+type FeedbackNoted struct {
+	Question string `json:"question"`
+	Case     int64  `json:"case,omitempty" doc:"The hard case that a bad answer has become"`
+	Failures int    `json:"failures,omitempty" doc:"How often the question was answered badly"`
+}
+
+func (g *Gateway) feedbackRoutes() {
+	handle(g, route{method: http.MethodPost, path: "/v1/feedback", id: "giveFeedback", tag: tagMemory, scope: Write, bytes: smallBody, summary: "Say whether an answer was good, and what would have been right",
+		about: "A bad answer becomes a hard case, from which the bank of memory skills evolves; a good one halves the failures of its question."}, g.giveFeedback)
+}
+
+func (g *Gateway) giveFeedback(ctx context.Context, in *struct {
+	OnceKey
+	Body FeedbackGiven
+}) (*bodyOf[FeedbackNoted], error) {
+	who := person(ctx, in.OnceKey)
+	noted, err := g.NoteFeedback(ctx, who.Workspace, who.Op, host.Feedback(in.Body))
+	out := &bodyOf[FeedbackNoted]{FeedbackNoted{Question: noted.Question}}
+	if noted.Case != nil {
+		out.Body.Case, out.Body.Failures = noted.Case.ID, noted.Case.Failures
+	}
+	return out, err
+}

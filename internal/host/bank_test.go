@@ -1,0 +1,86 @@
+package host_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"cairn/internal/evolve"
+	"cairn/internal/fault"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/memskill"
+)
+
+// skillFile is a memory skill as people write it.
+func skillFile(name, description string) map[string][]byte {
+	return map[string][]byte{name + ".md": memskill.Render(memskill.Skill{Name: name, Description: description, Purpose: "Keep them.", WhenToUse: []string{"The span tells of them"},
+		HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"}, Action: memskill.Insert})}
+}
+
+// Bank and policy go forward and back as one, and every version stays.
+func TestABankGoesBackTogetherWithItsPolicy(t *testing.T) {
+	t.Parallel()
+	b := hosttest.OpenIdle(t)
+	ws := b.Workspace.ID
+	first, err := b.Evolve.Bank(t.Context(), ws, evolve.DefaultBank)
+	hosttest.Must(t, err)
+	if first.Head != 1 || first.Bank.Len() != 4 || first.Version.Action != evolve.Seeded {
+		t.Fatalf("%+v", first.Version)
+	}
+	second, err := b.Evolve.Import(t.Context(), ws, evolve.DefaultBank, skillFile("capture_dates", "Adds dates."))
+	hosttest.Must(t, err)
+	if second.Head != 2 || second.Bank.Len() != 5 || second.Version.Parent != 1 || len(second.Version.Fresh) != 1 {
+		t.Errorf("%+v", second.Version)
+	}
+	third, err := b.Evolve.Rollback(t.Context(), ws, evolve.DefaultBank, 1)
+	hosttest.Must(t, err)
+	if third.Head != 3 || third.Snapshot() != first.Snapshot() || third.Version.Action != evolve.RolledBack {
+		t.Errorf("%+v", third.Version)
+	}
+	if _, err := b.Evolve.Rollback(t.Context(), ws, evolve.DefaultBank, 9); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("a version that is not there: %v", err)
+	}
+	if _, err := b.Evolve.Import(t.Context(), ws, evolve.DefaultBank, map[string][]byte{"a.md": []byte("# Broken"), "b.md": skillFile("capture_b", "Adds b.")["capture_b.md"]}); err == nil || !strings.Contains(err.Error(), "a.md") {
+		t.Errorf("a broken file: %v", err)
+	}
+	if now, err := b.Evolve.Bank(t.Context(), ws, evolve.DefaultBank); err != nil || now.Head != 3 {
+		t.Errorf("version %d, %v", now.Head, err)
+	}
+	if _, err := b.Evolve.Bank(t.Context(), ws, "nobody"); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("a bank that is not there: %v", err)
+	}
+}
+
+// Of two who change a bank at once each is told what came of it, and no change is
+// lost without a word.
+func TestABankHasOneWriterAtATime(t *testing.T) {
+	t.Parallel()
+	b := hosttest.OpenIdle(t)
+	ws := b.Workspace.ID
+	_, err := b.Evolve.Bank(t.Context(), ws, evolve.DefaultBank)
+	hosttest.Must(t, err)
+	var writing sync.WaitGroup
+	errs := make([]error, 4)
+	for i := range errs {
+		writing.Go(func() {
+			name := "capture_" + string(rune('a'+i))
+			_, errs[i] = b.Evolve.Import(t.Context(), ws, evolve.DefaultBank, skillFile(name, "Adds what is about "+name))
+		})
+	}
+	writing.Wait()
+	done := 0
+	for _, err := range errs {
+		switch fault.CodeOf(err) {
+		case "":
+			done++
+		case fault.VersionConflict, fault.Unavailable:
+		default:
+			t.Error(err)
+		}
+	}
+	now, err := b.Evolve.Bank(t.Context(), ws, evolve.DefaultBank)
+	hosttest.Must(t, err)
+	if done == 0 || now.Bank.Len() != 4+done || now.Head != 1+done {
+		t.Errorf("%d of 4 were done; the bank has %d skills at version %d", done, now.Bank.Len(), now.Head)
+	}
+}

@@ -1,0 +1,186 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/internal/config"
+	"cairn/internal/evolve"
+	"cairn/internal/host"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/llm/llmtest"
+	"cairn/internal/memory"
+	"cairn/internal/memskill/executor"
+	"cairn/internal/prompt"
+	"cairn/internal/run"
+	"cairn/internal/store"
+	"cairn/internal/transcript"
+)
+
+// building is a session of three spans: each message is longer than one.
+func building() (out []transcript.Message) {
+	for i, fact := range []string{"The greenhouse has nine lemon trees.", "The greenhouse has two lemon trees.", "The cellar key hangs by the door."} {
+		out = append(out, transcript.Message{Role: transcript.User, Name: "Vera", Content: fact + strings.Repeat(fmt.Sprintf(" padding%d", i), 80)})
+	}
+	return out
+}
+
+// keeping cuts at each of these messages.
+func keeping() evolve.Keeping {
+	k := evolve.DefaultKeeping()
+	k.Tokens, k.Overlap = 170, 0
+	return k
+}
+
+func build(b *hosttest.Bundle, messages []transcript.Message, change ...func(*evolve.BuildRequest)) run.Run {
+	b.T.Helper()
+	r := evolve.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: messages, Spec: host.EvolveSpec(b.Config), Keeping: keeping()}
+	for _, f := range change {
+		f(&r)
+	}
+	out, err := b.Evolve.Build(b.T.Context(), r)
+	hosttest.Must(b.T, err)
+	return out
+}
+
+// builtBy waits for the end of a build.
+func builtBy(b *hosttest.Bundle, ref run.Ref) (out evolve.Built) {
+	b.T.Helper()
+	eventually(b.T, "the session is remembered", func() (over bool) {
+		b.Within(func(ctx context.Context, q store.Queries) error {
+			r, err := q.Run(ctx, ref.Run)
+			if err == nil && r.Status == run.Ended {
+				over, err = true, json.Unmarshal(r.Result, &out)
+			}
+			return err
+		})
+		return over
+	})
+	return out
+}
+
+// keeper is a model that inserts the first sentence of a span, and changes what is
+// stored about the same first words.
+func keeper(c llmtest.Call) string {
+	m, err := prompt.ReadMaterial(c.Messages[1].Content)
+	if err != nil {
+		return err.Error()
+	}
+	fact, _, _ := strings.Cut(m.Messages[0].Content, " padding")
+	action := map[string]any{"type": "insert", "target": nil, "content": fact, "about": "the house", "memory_type": "personal", "evidence": []int{m.Messages[0].Index}, "skill": "insert"}
+	for _, s := range m.Stored {
+		if strings.HasPrefix(s.Content, fact[:min(len(fact), 12)]) {
+			action["type"], action["target"] = "update", s.Handle
+		}
+	}
+	raw, _ := json.Marshal(map[string]any{"actions": []any{action, map[string]any{"type": "delete", "target": "m9"}}})
+	return string(raw)
+}
+
+func TestASessionIsRememberedSpanBySpan(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: keeper})
+	r := build(b, building())
+	got := builtBy(b, r.Ref)
+	if got.Outcome != run.Completed || got.Spans != 3 || len(got.Added) != 2 || len(got.Updated) != 1 || got.Actions[executor.OutOfRange] != 3 {
+		t.Fatalf("%+v", got)
+	}
+	want := []string{"the house: The greenhouse has two lemon trees.", "the house: The cellar key hangs by the door."}
+	if rows := remembers(b, memory.Personal); !slices.Equal(rows, want) {
+		t.Errorf("remembered %q", rows)
+	}
+	// Each revision leads to the decision behind it, and that to its span and its skills.
+	led := column[string](b, `select m.external_id || ' ' || v.version || ' ' || v.decision_id || ' ' || v.from_seq from cairn.memory_revisions v
+join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id order by v.memory_id, v.version`)
+	expect := []string{fmt.Sprintf("%s 1 %d/0 0", got.Added[0], r.Ref.Run), fmt.Sprintf("%s 2 %d/1 1", got.Added[0], r.Ref.Run), fmt.Sprintf("%s 1 %d/2 2", got.Added[1], r.Ref.Run)}
+	if !slices.Equal(led, expect) {
+		t.Errorf("led by %q, want %q", led, expect)
+	}
+	var decided []evolve.Decision
+	b.Within(func(ctx context.Context, q store.Queries) (err error) {
+		decided, err = q.Decisions(ctx, r.Ref.Run)
+		return err
+	})
+	if len(decided) != 3 || len(decided[0].Choice.Chosen) != 4 || !decided[0].Choice.Greedy || decided[1].Choice.Shown[0] != got.Added[0] || decided[1].Outcome.Actions[0].Skill != "update" {
+		t.Errorf("decisions %+v", decided)
+	}
+	if again := build(b, building()); again.Ref != r.Ref {
+		t.Errorf("the same session is run %d, then %d", r.Ref.Run, again.Ref.Run)
+	}
+	b.Record(r.WorkflowID, "Build/completed")
+}
+
+// A worker that dies with a reply stored and nothing done leaves no trace: the
+// memories are those of a build that was left alone, and nothing is paid twice.
+func TestABuildSurvivesACrash(t *testing.T) {
+	t.Parallel()
+	b := hosttest.OpenIdle(t)
+	b.Model.On(llmtest.Rule{Stage: "remember", Task: "span/1", Times: 1, Barrier: "second", Drop: true})
+	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: keeper})
+	worker := b.StartProcess()
+	r := build(b, building())
+	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1))
+	worker.Kill()
+	b.Model.Release("second")
+	b.StartProcess()
+	if got := builtBy(b, r.Ref); got.Outcome != run.Completed || len(got.Added) != 2 || len(got.Updated) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if n := count(b, "select count(*) from cairn.memory_revisions"); n != 3 {
+		t.Errorf("%d revisions, want 3", n)
+	}
+	if n := count(b, "select count(*) from cairn.llm_calls where stage = 'remember' and state = 'done'"); n != 3 {
+		t.Errorf("%d calls, want 3", n)
+	}
+}
+
+// A span whose model gives nothing of use is told; the others are remembered.
+func TestASpanThatFailsLeavesTheOthersAlone(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	b.Model.On(llmtest.Rule{Stage: "remember", Task: "span/0", Reply: `{"actions": [{"type": "insert", "cont`})
+	b.Model.On(llmtest.Rule{Stage: "remember", Task: "span/1", Refusal: "no"})
+	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: keeper})
+	r := build(b, building())
+	if got := builtBy(b, r.Ref); got.Outcome != run.CompletedPartial || got.Failed != 2 || len(got.Added) != 1 {
+		t.Errorf("%+v", got)
+	}
+	b.Record(r.WorkflowID, "Build/partial")
+}
+
+// A workspace chooses who makes its memories, and nothing is read twice.
+func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t, func(c *config.Config) { c.Model, c.BaseURL, c.APIKey = "", "", "" }) // the offline rules
+	b.Within(func(ctx context.Context, q store.Queries) error {
+		_, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills"}}`))
+		return err
+	})
+	var id int64
+	b.Within(func(ctx context.Context, q store.Queries) (err error) {
+		id, err = q.PutConversation(ctx, transcript.Conversation{ID: "c", Messages: []transcript.Message{
+			{Seq: 0, Role: transcript.User, Name: "Vera", Content: "Hello! I planted nine lemon trees in the greenhouse last spring."}, {Seq: 1, Role: transcript.Assistant, Content: "How nice! Shall I remind you to water them?"}}}, "chat")
+		return err
+	})
+	read, err := b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
+	hosttest.Must(t, err)
+	if read.Build == 0 || read.Summarize != 0 {
+		t.Fatalf("%+v", read)
+	}
+	if got := builtBy(b, run.Ref{Workspace: b.Workspace.ID, Run: read.Build}); got.Outcome != run.Completed {
+		t.Errorf("%+v", got)
+	}
+	if rows := remembers(b, memory.Personal); !slices.Equal(rows, []string{"vera: I planted nine lemon trees in the greenhouse last spring."}) {
+		t.Errorf("remembered %q", rows)
+	}
+	again, err := b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
+	hosttest.Must(t, err)
+	if again.Build != 0 {
+		t.Errorf("read again: %+v", again)
+	}
+}

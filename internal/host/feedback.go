@@ -1,0 +1,127 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"cairn/internal/converse"
+	"cairn/internal/evolve"
+	"cairn/internal/fault"
+	"cairn/internal/progressive"
+	"cairn/internal/settings"
+	"cairn/internal/store"
+	"cairn/internal/transcript"
+)
+
+// Ratings of an answer.
+const (
+	Good = "good"
+	Bad  = "bad"
+)
+
+// Feedback is what somebody says of an answer: one that was given in a turn, or
+// one to a question in words.
+type Feedback struct {
+	Rating       string
+	Correction   string // what would have been right; makes the rating bad
+	Conversation string // with MessageID: the turn
+	MessageID    string
+	Question     string // without a turn
+	Answer       string
+	Bank         string
+}
+
+// Noted is what feedback led to.
+type Noted struct {
+	Question string
+	Case     *evolve.Case // of an answer that was bad
+}
+
+// NoteFeedback makes a hard case of a bad answer and lets a good one resolve it.
+// The same operation counts once.
+func (h *Host) NoteFeedback(ctx context.Context, ws int64, op string, f Feedback) (out Noted, err error) {
+	if f.Correction = strings.TrimSpace(f.Correction); f.Correction != "" {
+		if f.Rating == Good {
+			return out, fault.New(fault.InvalidArgument, "a good answer has no correction", "leave the correction out, or rate the answer bad")
+		}
+		f.Rating = Bad
+	}
+	if f.Rating != Good && f.Rating != Bad {
+		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("the rating is %q", f.Rating), "use good or bad, or give a correction")
+	}
+	failed := evolve.Failed{Op: op, Bank: f.Bank, Source: evolve.FromFeedback, Question: f.Question, Prediction: f.Answer}
+	if f.MessageID != "" || f.Conversation != "" {
+		if err := h.turnOf(ctx, ws, f, &failed); err != nil {
+			return out, err
+		}
+	}
+	out.Question = failed.Question
+	if f.Rating == Good {
+		if strings.TrimSpace(out.Question) == "" {
+			return out, fault.New(fault.InvalidArgument, "the feedback is about nothing", "give conversation and message_id, or the question")
+		}
+		return out, h.Evolve.Succeeded(ctx, ws, f.Bank, out.Question, op)
+	}
+	if f.Correction != "" {
+		failed.Source, failed.Gold = evolve.FromCorrection, []string{f.Correction}
+	}
+	c, err := h.Evolve.Note(ctx, ws, failed)
+	out.Case = &c
+	return out, err
+}
+
+// turnOf fills in what a turn was asked and what it answered.
+func (h *Host) turnOf(ctx context.Context, ws int64, f Feedback, into *evolve.Failed) error {
+	answer, err := h.Converse.Answer(ctx, ws, f.Conversation, f.MessageID)
+	if err != nil {
+		return err
+	}
+	if answer.Status != converse.StatusEnded {
+		return fault.New(fault.Unavailable, fmt.Sprintf("message %q is being answered still", f.MessageID), "wait for the answer, then rate it")
+	}
+	var c transcript.Conversation
+	err = h.Store.WithWorkspace(ctx, ws, func(q store.Queries) error {
+		v, err := q.ConversationView(ctx, f.Conversation)
+		if err == nil {
+			into.Conversation = v.ID
+			c, err = q.Conversation(ctx, v.ID, 0, max(answer.ReplySeq, v.Messages))
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, m := range c.Messages {
+		if m.ID == f.MessageID {
+			into.Question = m.Content
+		}
+	}
+	into.Prediction, into.Run = answer.Reply, answer.Run
+	return nil
+}
+
+// missed makes a hard case of a question that memory had nothing for, where
+// memories are built with the skills that could do better.
+func (h *Host) missed(ctx context.Context, q progressive.Question, a progressive.Answer) error {
+	builder := ""
+	err := h.Store.WithWorkspace(ctx, q.Workspace, func(tx store.Queries) error {
+		chosen, err := tx.Settings(ctx)
+		builder = chosen.Memory.Builder
+		return err
+	})
+	if err != nil || builder != settings.BuilderSkills || len([]rune(q.Query)) > longestQuestion {
+		return err
+	}
+	op := q.ID
+	if op == "" {
+		op = uuid.NewString() // each time that it is asked is a failure of its own
+	}
+	_, err = h.Evolve.Note(ctx, q.Workspace, evolve.Failed{Op: "retrieve/" + op, Source: evolve.FromRetrieval, Question: q.Query, Prediction: a.Text, Run: a.Run})
+	return err
+}
+
+// longestQuestion is what a case holds, in characters.
+const longestQuestion = 2000

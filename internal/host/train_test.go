@@ -1,0 +1,120 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"cairn/internal/config"
+	"cairn/internal/evolve"
+	"cairn/internal/host"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/run"
+	"cairn/internal/store"
+	"cairn/internal/transcript"
+)
+
+// lessons are traces of small talk with one thing worth asking about in each.
+func lessons(n int) (out []evolve.ImportedTrace) {
+	plants := []string{"lemon", "walnut", "cherry", "juniper", "hazel", "willow", "maple", "quince", "medlar"}
+	for i := range n {
+		plant := plants[i%len(plants)]
+		t := evolve.ImportedTrace{ID: fmt.Sprintf("t%d", i)}
+		for d, line := range []string{"Hello! How are you today?", fmt.Sprintf("I planted a %s tree behind the shed in March %d.", plant, 2000+i), "Thanks, that is nice!", fmt.Sprintf("My sister prefers %s jam.", plant)} {
+			t.Messages = append(t.Messages, transcript.Message{Role: transcript.User, Name: "Vera", Content: line, Time: time.Date(2024, 3, 1+d, 9, 0, 0, 0, time.UTC)})
+		}
+		t.Questions = []evolve.ImportedQuestion{{Question: fmt.Sprintf("Which tree was planted behind the shed in %d?", 2000+i), Answers: []string{plant + " tree"}, Evidence: []int{1}},
+			{Question: "Who prefers " + plant + " jam?", Answers: []string{"sister"}, Evidence: []int{3}}}
+		out = append(out, t)
+	}
+	return out
+}
+
+func offlineRules(c *config.Config) { c.Model, c.BaseURL, c.APIKey = "", "", "" }
+
+// train starts a short training.
+func train(b *hosttest.Bundle, change ...func(*evolve.TrainRequest)) run.Run {
+	b.T.Helper()
+	_, err := b.Evolve.ImportTraces(b.T.Context(), b.Workspace.ID, "", lessons(4))
+	hosttest.Must(b.T, err)
+	r := evolve.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: evolve.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 3, Parallel: 3, Design: true}}
+	r.Keeping.Tokens = 24
+	for _, f := range change {
+		f(&r)
+	}
+	out, err := b.Evolve.Train(b.T.Context(), r)
+	hosttest.Must(b.T, err)
+	return out
+}
+
+func trainedTo(b *hosttest.Bundle, ref run.Ref) (out evolve.TrainedTo) {
+	b.T.Helper()
+	eventually(b.T, "the training ends", func() (over bool) {
+		b.Within(func(ctx context.Context, q store.Queries) error {
+			r, err := q.Run(ctx, ref.Run)
+			if err == nil && r.Status == run.Ended {
+				over, err = true, json.Unmarshal(r.Result, &out)
+			}
+			return err
+		})
+		return over
+	})
+	return out
+}
+
+// The same training gives the same policy, whether its episodes are played one
+// after the other or many at once, and though its worker is killed in between.
+func TestATrainingRepeatsItselfToTheLastBit(t *testing.T) {
+	t.Parallel()
+	alone := hosttest.Open(t, offlineRules)
+	r := train(alone, func(r *evolve.TrainRequest) { r.Parallel = 1 })
+	want := trainedTo(alone, r.Ref)
+	if want.Outcome != run.Completed || want.Version != 2 || want.Iterations != 4 || want.Stages != 2 || len(want.Rewards) != 4 {
+		t.Fatalf("%+v", want)
+	}
+	head, err := alone.Evolve.Bank(t.Context(), alone.Workspace.ID, "")
+	if err == nil {
+		t.Errorf("a bank without a name: version %d", head.Head)
+	}
+	head, err = alone.Evolve.Bank(t.Context(), alone.Workspace.ID, evolve.DefaultBank)
+	hosttest.Must(t, err)
+	first, err := alone.Evolve.At(t.Context(), alone.Workspace.ID, evolve.DefaultBank, 1)
+	hosttest.Must(t, err)
+	if head.Version.Policy != want.Policy || head.Version.Policy == first.Version.Policy || head.Version.Action != evolve.Trained {
+		t.Errorf("in force: %+v", head.Version)
+	}
+	alone.Record(r.WorkflowID, "Train/completed")
+	alone.Record(r.WorkflowID+"/stage-1", "TrainStage/completed")
+	alone.Record(r.WorkflowID+"/stage-1/iteration-1", "TrainIteration/completed")
+	alone.Record(r.WorkflowID+"/stage-1/iteration-1/episode-1", "TrainEpisode/completed")
+
+	many := hosttest.Open(t, offlineRules)
+	if got := trainedTo(many, train(many, func(r *evolve.TrainRequest) { r.Parallel = 16 }).Ref); got.Policy != want.Policy || got.Best != want.Best {
+		t.Errorf("16 at once: policy %.12s, alone %.12s", got.Policy, want.Policy)
+	}
+}
+
+func TestAKilledWorkerChangesNothingInATraining(t *testing.T) {
+	t.Parallel()
+	whole := hosttest.Open(t, offlineRules)
+	want := trainedTo(whole, train(whole).Ref)
+	b := hosttest.OpenIdle(t, offlineRules)
+	worker := b.StartProcess()
+	r := train(b)
+	for _, steps := range []int{2, 6} { // in the middle of the first iteration, and of a later one
+		eventually(t, fmt.Sprintf("%d steps are done", steps), func() bool {
+			return count(b, "select count(*) from cairn.training_steps") >= steps || count(b, "select count(*) from cairn.runs where status = 'ended'") > 0
+		})
+		worker.Kill()
+		worker = b.StartProcess()
+	}
+	got := trainedTo(b, r.Ref)
+	if got.Outcome != run.Completed || got.Policy != want.Policy || got.Best != want.Best || fmt.Sprint(got.Rewards) != fmt.Sprint(want.Rewards) {
+		t.Errorf("killed twice: %+v\nleft alone: %+v", got, want)
+	}
+	if n := count(b, "select count(*) from cairn.policies"); n > 12 {
+		t.Errorf("%d sets of weights are kept", n)
+	}
+}

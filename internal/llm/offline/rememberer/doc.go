@@ -1,0 +1,11 @@
+// Package rememberer is the part of the offline rules that keeps memories: it
+// answers what a memory skill's keeper and designer are asked, from the material
+// alone. It has a budget of its own, 600 lines of code and 8 answerers, checked by
+// a test, and nothing in it knows which stage is asking.
+//
+// A memory skill is obeyed by what it says, never by its name: its fields compile
+// to a filter over sentences. Words such as "dates", "plans" or "preferences" turn
+// classes of sentences on, and off behind "ignore" or "never"; "at most 3" and
+// "under 20 words" are limits; "with the date", "name the speaker" and "compact" are
+// the form of what is kept; its action is all that it leads to.
+package rememberer

@@ -1,0 +1,102 @@
+package rememberer
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cairn/internal/llm/offline/notice"
+	"cairn/internal/prompt"
+)
+
+// filter is a memory skill as the rules obey it.
+type filter struct {
+	action  string
+	name    string          // only ever repeated
+	classes map[string]bool // wanted or refused
+	terms   []string        // stems of what it is for
+	most    int             // of one span, 0 for any
+	length  int             // words of an item, 0 for any
+	dated   bool
+	spoken  bool // with the speaker's name
+	short   bool // without stop words
+}
+
+var (
+	atMost  = regexp.MustCompile(`(?i)\bat most (\d+)(?: (?:items?|memories|facts|entries))?\b|最多\s*(\d+)\s*条`)
+	under   = regexp.MustCompile(`(?i)\b(?:under|below|within|at most|fewer than) (\d+) words\b|(\d+)\s*[个]?[字词]以内`)
+	dated   = regexp.MustCompile(`(?i)\b(?:with|put|write|include|keep|state|start|begin|name|add)\b[^.;]*\b(?:the|its) dates?\b|(?:写明|带上|注明|包含)[^。；]*日期`)
+	spoken  = regexp.MustCompile(`(?i)\b(?:with|put|write|include|keep|state|start|begin|name|say)\b[^.;]*\b(?:speakers?|who said|whose)\b|(?:写明|带上|注明|包含)[^。；]*(?:说话人|谁说)`)
+	brief   = regexp.MustCompile(`(?i)\b(?:compact|terse|telegraphic|without (?:filler|stop) words)\b|精简`)
+	generic = notice.Terms("memory memories store stored item items span fact facts information retrieved existing new lasting incoming worth keep keeping remember detail details skill user content conversation message")
+)
+
+// compile reads a skill by its fields.
+func compile(s prompt.MemorySkill) filter {
+	f := filter{action: s.Action, name: s.Name}
+	f.classes = speaks(append([]string{s.Description, s.Purpose}, s.WhenToUse...), true)
+	for name := range speaks(append(slices.Clone(s.HowToApply), s.Constraints...), false) {
+		f.classes[name] = false
+	}
+	for _, term := range notice.Terms(joined(append([]string{s.Description}, s.WhenToUse...)...)) {
+		if !slices.Contains(generic, term) && !slices.Contains(f.terms, term) {
+			f.terms = append(f.terms, term)
+		}
+	}
+	rules := joined(append(slices.Clone(s.HowToApply), s.Constraints...)...)
+	f.length = number(under.FindStringSubmatch(rules))
+	f.most = number(atMost.FindStringSubmatch(under.ReplaceAllString(rules, "")))
+	f.dated, f.spoken, f.short = dated.MatchString(rules), spoken.MatchString(rules), brief.MatchString(rules)
+	return f
+}
+
+func number(match []string) int {
+	for _, group := range match[min(len(match), 1):] {
+		if n, err := strconv.Atoi(group); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// fit says how much a sentence is what the skill is for; 0 or less is not at all.
+func (f filter) fit(s notice.Sentence) float64 {
+	score := 0.0
+	for name, shown := range shows(s) {
+		wanted, named := f.classes[name]
+		switch {
+		case !shown || !named:
+		case wanted && name == "fact":
+			score += 0.5 // what nearly all sentences are says little
+		case wanted:
+			score++
+		case name == "question" || name == "greeting":
+			return 0
+		default:
+			score -= 2
+		}
+	}
+	if len(f.terms) > 0 {
+		said := notice.Terms(s.Raw)
+		score += float64(len(slices.DeleteFunc(slices.Clone(f.terms), func(t string) bool { return !slices.Contains(said, t) }))) / 2
+	}
+	return score
+}
+
+// item is what is kept of a sentence, in the skill's form.
+func (f filter) item(s said) string {
+	text := strings.TrimSpace(s.Raw)
+	if f.short || f.length > 0 {
+		kept := slices.DeleteFunc(strings.Fields(text), func(w string) bool { return notice.IsStop(strings.Trim(w, ".,;:!?\"'")) && !refuses.MatchString(w) })
+		text = strings.Join(kept[:min(len(kept), cmp.Or(f.length, len(kept)))], " ")
+	}
+	if f.spoken && s.speaker != "" && !strings.HasPrefix(text, s.speaker) {
+		text = s.speaker + ": " + text
+	}
+	if f.dated && s.date != "" && !strings.Contains(text, s.date) {
+		text = s.date + " " + text
+	}
+	return text
+}

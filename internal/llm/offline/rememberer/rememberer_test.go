@@ -1,0 +1,186 @@
+package rememberer
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/internal/prompt"
+)
+
+// The budget keeps these rules from growing into a swamp, as that of package
+// offline does there.
+func TestPackageStaysWithinItsBudget(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+				lines++
+			}
+		}
+	}
+	if lines == 0 || lines > 600 || len(Answers) > 8 {
+		t.Errorf("%d lines of code and %d answerers, budget 600 and 8", lines, len(Answers))
+	}
+}
+
+func span(lines ...string) (out []prompt.Message) {
+	for i, line := range lines {
+		name, text, _ := strings.Cut(line, "|")
+		out = append(out, prompt.Message{Index: i, Role: "user", Name: name, Content: "[2023-05-08 13:56] " + text})
+	}
+	return out
+}
+
+func inserting(change func(*prompt.MemorySkill)) prompt.MemorySkill {
+	s := prompt.MemorySkill{Name: "insert", Action: "insert", Description: "Adds lasting facts that the store does not hold yet.", Purpose: "Keep facts.",
+		WhenToUse: []string{"The span brings facts, events or plans"}, HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings and questions"}}
+	if change != nil {
+		change(&s)
+	}
+	return s
+}
+
+type action struct {
+	Type, Target, Content, About, Skill string
+	Evidence                            []int
+}
+
+func actionsOf(t *testing.T, m prompt.Material) (out []action) {
+	t.Helper()
+	raw, err := json.Marshal(Answers["actions"](m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func contents(as []action) (out []string) {
+	for _, a := range as {
+		out = append(out, a.Content)
+	}
+	return out
+}
+
+var talk = span("Ada|Hey! I went to the pottery workshop in Bergen last Friday. How are you?", "Bo|Thanks! I love hiking with my sister.")
+
+// What a skill says decides, and what it is called does not.
+func TestASkillIsObeyedByItsFieldsAndNotByItsName(t *testing.T) {
+	t.Parallel()
+	ask := func(change func(*prompt.MemorySkill)) []action {
+		return actionsOf(t, prompt.Material{Messages: talk, Bank: []prompt.MemorySkill{inserting(change)}})
+	}
+	plain := contents(ask(nil))
+	if !slices.Equal(plain, []string{"I went to the pottery workshop in Bergen last Friday.", "I love hiking with my sister."}) {
+		t.Fatalf("kept %q", plain)
+	}
+	if renamed := ask(func(s *prompt.MemorySkill) { s.Name = "delete_nothing" }); !slices.Equal(contents(renamed), plain) || renamed[0].Skill != "delete_nothing" {
+		t.Errorf("renamed: %+v", renamed)
+	}
+	for what, c := range map[string]struct {
+		change func(*prompt.MemorySkill)
+		want   []string
+	}{
+		"form": {func(s *prompt.MemorySkill) {
+			s.HowToApply = []string{"Write each item with the date and the name of the speaker"}
+		}, []string{"2023-05-08 Ada: I went to the pottery workshop in Bergen last Friday.", "2023-05-08 Bo: I love hiking with my sister."}},
+		"limit": {func(s *prompt.MemorySkill) { s.Constraints = append(s.Constraints, "At most 1 item") }, plain[:1]},
+		"class": {func(s *prompt.MemorySkill) {
+			s.Description, s.Purpose, s.WhenToUse = "Adds preferences.", "", []string{"The span tells of preferences"}
+		}, plain[1:]},
+		"ignore": {func(s *prompt.MemorySkill) { s.Constraints = append(s.Constraints, "Ignore family and preferences") }, plain[:1]},
+		"action": {func(s *prompt.MemorySkill) { s.Action = "noop" }, nil},
+	} {
+		if got := contents(ask(c.change)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", what, got, c.want)
+		}
+	}
+	if short := contents(ask(func(s *prompt.MemorySkill) { s.HowToApply = []string{"Keep items compact"} })); len(short) != 2 || len(short[0]) >= len(plain[0]) {
+		t.Errorf("short: %q", short)
+	}
+}
+
+func TestOtherPeopleAndPlacesFollow(t *testing.T) {
+	t.Parallel()
+	swap := strings.NewReplacer("Ada", "Ines", "Bergen", "Porto", "pottery", "weaving")
+	var other []prompt.Message
+	for _, m := range talk {
+		m.Name, m.Content = swap.Replace(m.Name), swap.Replace(m.Content)
+		other = append(other, m)
+	}
+	bank := []prompt.MemorySkill{inserting(nil)}
+	one, two := actionsOf(t, prompt.Material{Messages: talk, Bank: bank}), actionsOf(t, prompt.Material{Messages: other, Bank: bank})
+	for i := range one {
+		one[i].Content, one[i].About = swap.Replace(one[i].Content), swap.Replace(one[i].About)
+	}
+	if !reflect.DeepEqual(one, two) {
+		t.Errorf("%+v\n%+v", one, two)
+	}
+}
+
+func TestStoredMemoriesAreCorrectedTakenBackAndNotRepeated(t *testing.T) {
+	t.Parallel()
+	stored := []prompt.Stored{{Handle: "m0", Content: "The pottery workshop is on Tuesday."}, {Handle: "m1", Content: "Has a ticket for the opera in Oslo."}, {Handle: "m2", Content: "Ada keeps two grey rabbits."}}
+	bank := []prompt.MemorySkill{inserting(nil),
+		{Name: "u", Action: "update", Description: "Revises an item when the span corrects it.", WhenToUse: []string{"The span tells of a change or a correction"}, Constraints: []string{"Create nothing"}},
+		{Name: "d", Action: "delete", Description: "Removes what was cancelled.", WhenToUse: []string{"A plan is cancelled, or facts changed"}, Constraints: []string{"When unsure do nothing"}}}
+	got := actionsOf(t, prompt.Material{Stored: stored, Bank: bank,
+		Messages: span("Ada|The pottery workshop is actually on Thursday now. The opera in Oslo is cancelled, I have no ticket. Ada keeps two grey rabbits.")})
+	want := []struct{ kind, target string }{{"update", "m0"}, {"delete", "m1"}}
+	if len(got) != len(want) {
+		t.Fatalf("%+v", got)
+	}
+	for i, w := range want {
+		if got[i].Type != w.kind || got[i].Target != w.target {
+			t.Errorf("%d: %+v, want %+v", i, got[i], w)
+		}
+	}
+}
+
+// A designer's edits come of the cases: which kind was lost, and which edits were
+// tried in vain.
+func TestEditsFollowTheCases(t *testing.T) {
+	t.Parallel()
+	edits := func(failed []string, cases string) (out []struct {
+		Action, Name string
+		Skill        *struct{ Name, Description string }
+	}) {
+		raw, _ := json.Marshal(Answers["changes"](prompt.Material{Bank: []prompt.MemorySkill{inserting(nil)}, Cases: json.RawMessage(cases), Failed: failed, Limits: map[string]int{"max_changes": 3}}))
+		if err := json.Unmarshal(raw, &out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	health := `[{"handle":"c0","mechanism":"storage","evidence":["My doctor says I am allergic"],"retrieved":["I went out"]},{"handle":"c1","mechanism":"storage","evidence":["The injury needs surgery"]}]`
+	if got := edits(nil, health); len(got) != 1 || got[0].Skill == nil || got[0].Skill.Name != "capture_health" || !strings.Contains(got[0].Skill.Description, "health") {
+		t.Fatalf("%+v", got)
+	}
+	if got := edits([]string{"added capture_health: no better"}, health); len(got) > 0 && got[0].Skill.Name == "capture_health" {
+		t.Errorf("tried again: %+v", got)
+	}
+	if got := edits(nil, `[{"handle":"c0","mechanism":"retrieval"}]`); len(got) != 1 || got[0].Action != "refine_existing" || got[0].Name != "insert" {
+		t.Errorf("retrieval: %+v", got)
+	}
+	if got := edits(nil, `[{"handle":"c0","mechanism":"unanswerable"}]`); len(got) != 0 {
+		t.Errorf("unanswerable: %+v", got)
+	}
+}

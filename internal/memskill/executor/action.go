@@ -1,0 +1,129 @@
+package executor
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"cairn/internal/memskill"
+)
+
+// Outcome is what became of an action, or of a reply.
+type Outcome string
+
+const (
+	OK         Outcome = "ok"
+	NoOp       Outcome = "noop"         // nothing to do, said or unsaid: no failure
+	ParseError Outcome = "parse_error"  // a part is missing or too long
+	LLMError   Outcome = "llm_error"    // no reply came
+	Disallowed Outcome = "disallowed"   // no chosen skill is for such an action
+	OutOfRange Outcome = "out_of_range" // names a memory that was not shown
+	Superseded Outcome = "superseded"   // another action of the reply stands in its place
+	Duplicate  Outcome = "duplicate"    // a memory says it already
+	Refused    Outcome = "refused"      // the store would not take it
+)
+
+// ContentRunes bounds what one memory says. Longer text is refused, for a cut one
+// would say something else.
+const ContentRunes = 2000
+
+// Action is one change that a model asks for.
+type Action struct {
+	Type     memskill.Action `json:"type"`
+	Target   string          `json:"target,omitempty"` // handle of the memory to change
+	Content  string          `json:"content,omitempty"`
+	About    string          `json:"about,omitempty"`       // who or what an insert is about
+	Kind     string          `json:"memory_type,omitempty"` // personal or procedural
+	Evidence []int           `json:"evidence,omitempty"`    // indices of messages
+	Skill    string          `json:"skill,omitempty"`       // that the model says it follows
+}
+
+// Resolved is an action with what is to become of it.
+type Resolved struct {
+	Action
+	Outcome Outcome `json:"outcome"` // OK means to be carried out
+	Memory  string  `json:"memory_id,omitempty"`
+	Note    string  `json:"note,omitempty"`
+}
+
+// Chosen is a skill that was selected for the span.
+type Chosen struct {
+	Name   string
+	Action memskill.Action
+}
+
+// Resolve decides which actions are carried out. handles leads from the short
+// names of the memories that were shown to their ids. Deleting a memory beats
+// changing it, the last change of several wins, and two equal inserts are one.
+func Resolve(actions []Action, skills []Chosen, handles map[string]string) []Resolved {
+	out := make([]Resolved, len(actions))
+	deleted, updated, inserted := map[string]int{}, map[string]int{}, map[string]int{}
+	for i, a := range actions {
+		r := &out[i]
+		r.Action, r.Outcome = a, OK
+		r.Skill = follows(a, skills)
+		switch {
+		case a.Type == memskill.Noop:
+			r.Outcome = NoOp
+		case !slices.ContainsFunc(skills, func(s Chosen) bool { return s.Action == a.Type }):
+			r.Outcome = Disallowed
+		case a.Type != memskill.Insert && handles[a.Target] == "":
+			r.Outcome = OutOfRange
+		case a.Type != memskill.Delete && strings.TrimSpace(a.Content) == "":
+			r.Outcome, r.Note = ParseError, "no content"
+		case utf8.RuneCountInString(a.Content) > ContentRunes:
+			r.Outcome, r.Note = ParseError, "content too long"
+		}
+		if r.Outcome != OK {
+			continue
+		}
+		r.Memory = handles[a.Target]
+		switch a.Type {
+		case memskill.Delete:
+			claim(out, deleted, a.Target, i, false)
+		case memskill.Update:
+			claim(out, updated, a.Target, i, true)
+		case memskill.Insert:
+			r.Memory = ""
+			claim(out, inserted, strings.ToLower(strings.Join(strings.Fields(a.Content), " ")), i, false)
+		}
+	}
+	for target, i := range updated {
+		if _, gone := deleted[target]; gone {
+			out[i].Outcome, out[i].Note = Superseded, "the memory is deleted"
+		}
+	}
+	return out
+}
+
+// claim lets one action have a place: the last one, or the first.
+func claim(out []Resolved, places map[string]int, place string, i int, last bool) {
+	earlier, taken := places[place]
+	if !taken {
+		places[place] = i
+		return
+	}
+	loser := i
+	if last {
+		places[place], loser = i, earlier
+	}
+	out[loser].Outcome, out[loser].Note = Superseded, "another action has its place"
+}
+
+// follows is the skill that an action is laid to: the one that the model names,
+// when that is for such actions, else the first that is.
+func follows(a Action, skills []Chosen) string {
+	first := ""
+	for _, s := range skills {
+		if s.Action != a.Type {
+			continue
+		}
+		if s.Name == a.Skill {
+			return s.Name
+		}
+		if first == "" {
+			first = s.Name
+		}
+	}
+	return first
+}

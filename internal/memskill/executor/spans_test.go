@@ -1,0 +1,55 @@
+package executor
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"cairn/internal/transcript"
+)
+
+func TestWindowsStartWhereTheyShould(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int][]int{512: {0}, 513: {0, 448}, 960: {0, 448}, 961: {0, 448, 896}, 2000: {0, 448, 896, 1344, 1792}} {
+		var starts []int
+		windows := Windows(n, 512, 64)
+		for _, w := range windows {
+			starts = append(starts, w.From)
+		}
+		if !reflect.DeepEqual(starts, want) || windows[len(windows)-1].To != n {
+			t.Errorf("%d tokens: starts %v ends %d, want %v", n, starts, windows[len(windows)-1].To, want)
+		}
+	}
+}
+
+// Together the spans hold every word, whole, with who said it.
+func TestSpansLoseNoWord(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("extraordinary remembrance ", 300) + "我们下周二去北京开会"
+	said := []transcript.Message{{Seq: 4, Role: transcript.User, Name: "Ada", Content: "Hello there."}, {Seq: 5, Role: transcript.Assistant, Content: long}, {Seq: 6, Role: transcript.User, Name: "Ada", Content: "  "}}
+	spans := Spans(said, DefaultSpans())
+	if len(spans) < 3 || spans[0].FromSeq() != 4 || spans[0].ToSeq() != 5 || spans[len(spans)-1].FromSeq() != 5 {
+		t.Fatalf("%d spans, the first of %d–%d", len(spans), spans[0].FromSeq(), spans[0].ToSeq())
+	}
+	if !strings.HasPrefix(spans[0].Text(), "Ada: Hello there.\nextraordinary") {
+		t.Errorf("text %.60q", spans[0].Text())
+	}
+	seen := 0
+	for i, s := range spans {
+		if s.Number != i {
+			t.Errorf("span %d has number %d", i, s.Number)
+		}
+		for _, w := range strings.Fields(s.Parts[len(s.Parts)-1].Text) {
+			if w != "extraordinary" && w != "remembrance" && w != "我们下周二去北京开会" && !strings.Contains("我们下周二去北京开会", w) {
+				t.Errorf("span %d has the broken word %q", i, w)
+			}
+		}
+		seen += strings.Count(s.Text(), "extraordinary")
+	}
+	if seen < 300 || !strings.HasSuffix(spans[len(spans)-1].Text(), "北京开会") {
+		t.Errorf("%d of 300 words", seen)
+	}
+	if whole := Spans(said[:1], DefaultSpans()); len(whole) != 1 || Spans(nil, DefaultSpans()) != nil {
+		t.Errorf("%d spans of a short session", len(whole))
+	}
+}

@@ -1,0 +1,18 @@
+package executor
+
+// Window is a range of tokens, To excluded.
+type Window struct{ From, To int }
+
+// Windows cuts n tokens into windows of size that overlap. What fits is one
+// window; there is none that lies wholly inside the one before.
+func Windows(n, size, overlap int) []Window {
+	if n <= size {
+		return []Window{{0, n}}
+	}
+	overlap = max(0, min(overlap, size-1))
+	var out []Window
+	for start := 0; start == 0 || start < n-overlap; start += size - overlap {
+		out = append(out, Window{start, min(n, start+size)})
+	}
+	return out
+}

@@ -1,0 +1,151 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/evolve"
+	"cairn/internal/fault"
+	"cairn/internal/memskill"
+	"cairn/internal/store/dbsqlc"
+)
+
+// PutBank makes a bank or finds it, and locks it until the transaction ends.
+func (q Queries) PutBank(ctx context.Context, name string) (evolve.BankRow, error) {
+	r, err := q.q.BankPut(ctx, dbsqlc.BankPutParams{WorkspaceID: q.ws, Name: name})
+	return evolve.BankRow{ID: r.ID, Name: name, Head: int(r.Head)}, classify("make the bank", err)
+}
+
+// BankNamed finds a bank.
+func (q Queries) BankNamed(ctx context.Context, name string) (evolve.BankRow, bool, error) {
+	r, err := q.q.BankGet(ctx, dbsqlc.BankGetParams{WorkspaceID: q.ws, Name: storable(name)})
+	if isNoRows(err) {
+		return evolve.BankRow{}, false, nil
+	}
+	return evolve.BankRow{ID: r.ID, Name: r.Name, Head: int(r.Head)}, err == nil, classify("read the bank", err)
+}
+
+// BankOf reads a bank by its number.
+func (q Queries) BankOf(ctx context.Context, id int64) (evolve.BankRow, error) {
+	r, err := q.q.BankByID(ctx, dbsqlc.BankByIDParams{WorkspaceID: q.ws, ID: id})
+	return evolve.BankRow{ID: r.ID, Name: r.Name, Head: int(r.Head)}, classify("read the bank", err)
+}
+
+// Banks lists them by name.
+func (q Queries) Banks(ctx context.Context) ([]evolve.Listed, error) {
+	rows, err := q.q.BanksList(ctx, q.ws)
+	if err != nil {
+		return nil, classify("list the banks", err)
+	}
+	out := make([]evolve.Listed, len(rows))
+	for i, r := range rows {
+		out[i] = evolve.Listed{Name: r.Name, Version: int(r.Head), Skills: int(r.Skills), Action: r.Action, Snapshot: r.SnapshotSha, OpenCases: int(r.OpenCases)}
+		if r.CreatedAt != nil {
+			out[i].CreatedAt = *r.CreatedAt
+		}
+	}
+	return out, nil
+}
+
+// AdvanceBank moves the head from base to number; false when it is not at base.
+func (q Queries) AdvanceBank(ctx context.Context, id int64, base, number int) (bool, error) {
+	n, err := q.q.BankAdvance(ctx, dbsqlc.BankAdvanceParams{Number: int32(number), WorkspaceID: q.ws, ID: id, Base: int32(base)})
+	return n == 1, classify("move the bank's head", err)
+}
+
+// LastVersion is the highest number of a bank's versions.
+func (q Queries) LastVersion(ctx context.Context, id int64) (int, error) {
+	n, err := q.q.BankVersionLast(ctx, dbsqlc.BankVersionLastParams{WorkspaceID: q.ws, BankID: id})
+	return int(n), classify("read the bank's versions", err)
+}
+
+// BankVersion reads one version.
+func (q Queries) BankVersion(ctx context.Context, id int64, number int) (evolve.Version, error) {
+	r, err := q.q.BankVersionAt(ctx, dbsqlc.BankVersionAtParams{WorkspaceID: q.ws, BankID: id, Number: int32(number)})
+	if isNoRows(err) {
+		return evolve.Version{}, fault.New(fault.NotFound, fmt.Sprintf("the bank has no version %d", number), "`cairn bank show --history` lists the versions")
+	}
+	return versionOfBank(r), classify("read the bank's version", err)
+}
+
+// BankVersions lists versions, the newest first.
+func (q Queries) BankVersions(ctx context.Context, id int64, most int) ([]evolve.Version, error) {
+	rows, err := q.q.BankVersions(ctx, dbsqlc.BankVersionsParams{WorkspaceID: q.ws, BankID: id, MaxRows: int32(most)})
+	out := make([]evolve.Version, len(rows))
+	for i, r := range rows {
+		out[i] = versionOfBank(r)
+	}
+	return out, classify("list the bank's versions", err)
+}
+
+func versionOfBank(r dbsqlc.BankVersion) evolve.Version {
+	v := evolve.Version{Number: int(r.Number), Action: r.Action, BankSHA: r.BankSha, Capacity: int(r.Capacity), Members: r.Members, Fresh: r.Fresh, Policy: r.PolicySha, Optimiser: r.OptimiserSha,
+		Snapshot: r.SnapshotSha, Reason: r.Reason, Run: number(r.RunID), CreatedAt: r.CreatedAt}
+	if r.Parent != nil {
+		v.Parent = int(*r.Parent)
+	}
+	return v
+}
+
+// PutBankVersion writes a version.
+func (q Queries) PutBankVersion(ctx context.Context, id int64, v evolve.Version) error {
+	var parent *int32
+	if v.Parent != 0 {
+		p := int32(v.Parent)
+		parent = &p
+	}
+	return classify("write the bank's version", q.q.BankVersionPut(ctx, dbsqlc.BankVersionPutParams{WorkspaceID: q.ws, BankID: id, Number: int32(v.Number), Parent: parent, Action: v.Action, BankSha: v.BankSHA,
+		Capacity: int32(v.Capacity), Members: texts(v.Members), Fresh: texts(v.Fresh), PolicySha: v.Policy, OptimiserSha: v.Optimiser, SnapshotSha: v.Snapshot, Reason: storable(v.Reason), RunID: keyOrNull(v.Run)}))
+}
+
+// PutMemorySkills keeps versions of skills; those that are there stay.
+func (q Queries) PutMemorySkills(ctx context.Context, versions []memskill.Version) error {
+	for _, v := range versions {
+		raw, err := encode("the memory skill", v)
+		if err != nil {
+			return err
+		}
+		if err := q.q.MemorySkillPut(ctx, dbsqlc.MemorySkillPutParams{WorkspaceID: q.ws, ID: v.ID, Body: raw}); err != nil {
+			return classify("keep the memory skill", err)
+		}
+	}
+	return nil
+}
+
+// MemorySkills reads versions of skills, all of those that are asked for.
+func (q Queries) MemorySkills(ctx context.Context, ids []string) ([]memskill.Version, error) {
+	rows, err := q.q.MemorySkillsByID(ctx, dbsqlc.MemorySkillsByIDParams{WorkspaceID: q.ws, Ids: texts(ids)})
+	if err != nil {
+		return nil, classify("read the memory skills", err)
+	}
+	if len(rows) != len(ids) {
+		return nil, fmt.Errorf("read the memory skills: %d of %d are there", len(rows), len(ids))
+	}
+	out := make([]memskill.Version, len(rows))
+	for i, r := range rows {
+		if err := json.Unmarshal(r.Body, &out[i]); err != nil {
+			return nil, fmt.Errorf("decode memory skill %s: %w", r.ID, err)
+		}
+	}
+	return out, nil
+}
+
+// PutBlob keeps weights under their hash.
+func (q Queries) PutBlob(ctx context.Context, kind, sha string, blob []byte) error {
+	return classify("keep the weights", q.q.PolicyPut(ctx, dbsqlc.PolicyPutParams{WorkspaceID: q.ws, Sha: sha, Kind: kind, Blob: blob}))
+}
+
+// Blob reads weights.
+func (q Queries) Blob(ctx context.Context, kind, sha string) ([]byte, error) {
+	blob, err := q.q.PolicyGet(ctx, dbsqlc.PolicyGetParams{WorkspaceID: q.ws, Sha: sha, Kind: kind})
+	if isNoRows(err) {
+		return nil, fault.Newf(fault.NotFound, "there is no %s %.12s", kind, sha)
+	}
+	return blob, classify("read the weights", err)
+}
+
+// DropBlobs forgets weights that no version has.
+func (q Queries) DropBlobs(ctx context.Context, shas []string) error {
+	return classify("drop the weights", q.q.PolicyDrop(ctx, dbsqlc.PolicyDropParams{WorkspaceID: q.ws, Shas: shas}))
+}

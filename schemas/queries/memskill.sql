@@ -1,0 +1,96 @@
+-- name: DecisionPut :exec
+insert into decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice)
+values (@workspace_id, @id, @run_id, @conversation_id, @span, @from_seq, @to_seq, @bank_id, @bank_version, @choice)
+on conflict (workspace_id, id) do nothing;
+
+-- name: DecisionGet :one
+select * from decisions where workspace_id = @workspace_id and id = @id;
+
+-- name: DecisionEnd :exec
+update decisions set outcome = @outcome where workspace_id = @workspace_id and id = @id and outcome is null;
+
+-- name: DecisionsOfRun :many
+select * from decisions where workspace_id = @workspace_id and run_id = @run_id order by span;
+
+-- name: SpanNeighbours :many
+-- The memories that come closest to a span, all of them looked at.
+select m.id, m.external_id, m.content, e.v, (1 - (e.v <=> @query::halfvec))::float8 as cosine
+from memories m join search_docs d on d.workspace_id = m.workspace_id and d.kind = 'memory' and d.owner_id = m.id
+join embeddings e on e.workspace_id = m.workspace_id and e.space = @space and e.doc = d.doc
+where m.workspace_id = @workspace_id and m.status = 'active' and m.type in ('personal', 'procedural')
+order by cosine desc, m.id limit @max_rows;
+
+-- name: ScopeNearest :one
+select m.id, m.external_id, m.content, (1 - (e.v <=> @query::halfvec))::float8 as cosine
+from memories m join search_docs d on d.workspace_id = m.workspace_id and d.kind = 'memory' and d.owner_id = m.id
+join embeddings e on e.workspace_id = m.workspace_id and e.space = @space and e.doc = d.doc
+where m.workspace_id = @workspace_id and m.status = 'active' and m.type = @type and m.target = @target
+order by cosine desc, m.id limit 1;
+
+-- name: CasePut :one
+-- A question that failed before keeps its case; one operation counts once.
+insert into cases as c (workspace_id, bank_id, key, source, question, gold, evidence, category, prediction, retrieved, score, failures, iteration, conversation_id, run_id, op_id)
+values (@workspace_id, @bank_id, @key, @source, @question, @gold::text[], @evidence::int[], @category, @prediction, @retrieved::text[], @score, @failures, @iteration, sqlc.narg('conversation_id'), sqlc.narg('run_id'), @op_id)
+on conflict (workspace_id, bank_id, key) do update set
+  gold = case when cardinality(excluded.gold) > 0 then excluded.gold else c.gold end,
+  evidence = case when cardinality(excluded.evidence) > 0 then excluded.evidence else c.evidence end,
+  category = case when excluded.category <> '' then excluded.category else c.category end,
+  conversation_id = coalesce(excluded.conversation_id, c.conversation_id), run_id = coalesce(excluded.run_id, c.run_id),
+  source = case when excluded.failures > 0 then excluded.source else c.source end,
+  state = case when excluded.failures > 0 and excluded.op_id <> c.op_id then 'open' else c.state end,
+  prediction = case when excluded.failures > 0 then excluded.prediction else c.prediction end,
+  retrieved = case when excluded.failures > 0 then excluded.retrieved else c.retrieved end,
+  score = case when excluded.failures > 0 then excluded.score else c.score end,
+  iteration = greatest(c.iteration, excluded.iteration),
+  failures = case when excluded.op_id <> c.op_id then c.failures + excluded.failures else c.failures end,
+  op_id = excluded.op_id, updated_at = now()
+returning *;
+
+-- name: CaseSucceed :exec
+-- A success halves the failures; at none the case is resolved.
+update cases set failures = failures / 2, state = case when failures / 2 = 0 then 'resolved' else state end, op_id = @op_id, updated_at = now()
+where workspace_id = @workspace_id and bank_id = @bank_id and key = @key and op_id <> @op_id and failures > 0;
+
+-- name: CasesOpen :many
+select * from cases where workspace_id = @workspace_id and bank_id = @bank_id and state = 'open' and failures > 0 order by updated_at desc, id desc limit @max_rows;
+
+-- name: CasesKnown :many
+-- Questions whose answers are known, and where they were said.
+select * from cases where workspace_id = @workspace_id and bank_id = @bank_id and conversation_id is not null and cardinality(gold) > 0 order by conversation_id, id;
+
+-- name: RoundPut :one
+insert into evolution_rounds (workspace_id, bank_id, number, run_id, base)
+values (@workspace_id, @bank_id, (select coalesce(max(r.number), 0) + 1 from evolution_rounds r where r.workspace_id = @workspace_id and r.bank_id = @bank_id), @run_id, @base)
+on conflict (workspace_id, run_id) do update set run_id = evolution_rounds.run_id returning *;
+
+-- name: RoundOfRun :one
+select * from evolution_rounds where workspace_id = @workspace_id and run_id = @run_id;
+
+-- name: RoundSave :exec
+update evolution_rounds set conversations = @conversations::bigint[], mined = @mined, analysis = sqlc.narg('analysis'), proposal = sqlc.narg('proposal'), candidate = sqlc.narg('candidate'),
+  comparison = sqlc.narg('comparison'), outcome = @outcome, note = @note, ended_at = case when @outcome <> '' then now() end
+where workspace_id = @workspace_id and run_id = @run_id and outcome = '';
+
+-- name: RoundsOf :many
+select * from evolution_rounds where workspace_id = @workspace_id and bank_id = @bank_id order by number desc limit @max_rows;
+
+-- name: TrainingStepPut :exec
+insert into training_steps (workspace_id, run_id, step, conversation_id, result) values (@workspace_id, @run_id, @step, sqlc.narg('conversation_id'), @result)
+on conflict (workspace_id, run_id, step) do nothing;
+
+-- name: TrainingStepGet :one
+select result from training_steps where workspace_id = @workspace_id and run_id = @run_id and step = @step;
+
+-- name: TrainingStepsUnder :many
+select step, result from training_steps where workspace_id = @workspace_id and run_id = @run_id and step like @prefix || '%' order by step;
+
+-- name: TrainingStepsDrop :exec
+delete from training_steps where workspace_id = @workspace_id and run_id = @run_id and step like @prefix || '%';
+
+-- name: RunConversationPut :exec
+insert into run_conversations (workspace_id, run_id, conversation_id) values (@workspace_id, @run_id, @conversation_id)
+on conflict (workspace_id, run_id, conversation_id) do nothing;
+
+-- name: DecisionsBehind :many
+select m.external_id, r.decision_id from memory_revisions r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
+where r.workspace_id = @workspace_id and m.external_id = any(@ids::text[]) and r.decision_id <> '' order by m.external_id, r.version;

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"cairn/internal/evolve"
+	"cairn/internal/fault"
+	"cairn/internal/memskill"
+)
+
+func (c *cli) bank() *cobra.Command {
+	cmd := &cobra.Command{Use: "bank", Short: "Show and change the banks of memory skills", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long: "Show and change the banks of memory skills: instructions by which conversations become memories, with the policy\nthat chooses among them. Both are one version, and go forward and back together."}
+	var name string
+	cmd.PersistentFlags().StringVar(&name, "bank", evolve.DefaultBank, "name of the bank")
+	list := &cobra.Command{Use: "list", Short: "List the banks", Example: "  cairn bank list", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.listBanks(cmd.Context()) }}
+	var number int
+	var history bool
+	show := &cobra.Command{Use: "show", Short: "Show the skills of a bank, or its versions", Example: "  cairn bank show\n  cairn bank show --history\n  cairn bank show --version 1 -o json", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.showBank(cmd.Context(), name, number, history) }}
+	show.Flags().IntVar(&number, "version", 0, "the version to show (default: the one in force)")
+	show.Flags().BoolVar(&history, "history", false, "list the versions, the newest first")
+	var from, to int
+	diff := &cobra.Command{Use: "diff --from VERSION", Short: "Show what changed between two versions", Example: "  cairn bank diff --from 1", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.diffBank(cmd.Context(), name, from, to) }}
+	diff.Flags().IntVar(&from, "from", 1, "the older version")
+	diff.Flags().IntVar(&to, "to", 0, "the newer version (default: the one in force)")
+	var back int
+	rollback := &cobra.Command{Use: "rollback --to VERSION", Short: "Go back to what a bank and its policy were", Example: "  cairn bank rollback --to 1", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if back < 1 {
+				return usageError{fmt.Errorf("--to is missing: the version to go back to")}
+			}
+			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (evolve.Head, error) {
+				return s.Evolve.Rollback(ctx, s.workspace.ID, name, back)
+			})
+		}}
+	rollback.Flags().IntVar(&back, "to", 0, "the version to go back to")
+	export := &cobra.Command{Use: "export FOLDER", Short: "Write the skills of a bank as Markdown files", Example: "  cairn bank export skills/", Args: exactly(1, "the folder to write to"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.exportBank(cmd.Context(), name, number, args[0])
+		}}
+	export.Flags().IntVar(&number, "version", 0, "the version to export (default: the one in force)")
+	imports := &cobra.Command{Use: "import FOLDER", Short: "Read the Markdown files of a folder into a bank", Example: "  cairn bank import skills/ --bank work",
+		Long: "Read the Markdown files of a folder into a bank, which is made when it is not there. A skill that the bank has not is\nadded, one that says something else is refined. All files are read in, or none is.",
+		Args: exactly(1, "the folder to read"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			files, err := markdownIn(args[0])
+			if err != nil {
+				return err
+			}
+			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (evolve.Head, error) {
+				return s.Evolve.Import(ctx, s.workspace.ID, name, files)
+			})
+		}}
+	cmd.AddCommand(list, show, diff, rollback, export, imports)
+	return cmd
+}
+
+// withBanks opens a session that needs no Temporal.
+func (c *cli) withBanks(ctx context.Context, fn func(*session) error) error {
+	s, err := c.open(ctx, needs{make: true})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return fn(s)
+}
+
+func (c *cli) listBanks(ctx context.Context) error {
+	return c.withBanks(ctx, func(s *session) error {
+		banks, err := s.Evolve.Banks(ctx, s.workspace.ID)
+		if err != nil {
+			return err
+		}
+		if c.output == "json" {
+			return c.printJSON(map[string]any{"banks": banks})
+		}
+		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, "BANK\tVERSION\tSKILLS\tBY\tOPEN CASES\tSNAPSHOT")
+		for _, b := range banks {
+			fmt.Fprintf(tw, "%s\t%d\t%d\t%s\t%d\t%.12s\n", b.Name, b.Version, b.Skills, b.Action, b.OpenCases, b.Snapshot)
+		}
+		return tw.Flush()
+	})
+}
+
+// shownBank is a version as programs read it.
+type shownBank struct {
+	Bank    string             `json:"bank"`
+	Version evolve.Version     `json:"version"`
+	Skills  []memskill.Version `json:"skills"`
+}
+
+func (c *cli) showBank(ctx context.Context, name string, number int, history bool) error {
+	return c.withBanks(ctx, func(s *session) error {
+		if history {
+			return c.bankHistory(ctx, s, name)
+		}
+		h, err := s.Evolve.At(ctx, s.workspace.ID, name, number)
+		if err != nil {
+			return err
+		}
+		return c.printBank(h)
+	})
+}
+
+func (c *cli) printBank(h evolve.Head) error {
+	if c.output == "json" {
+		return c.printJSON(shownBank{h.Name, h.Version, h.Bank.Versions()})
+	}
+	fmt.Fprintf(c.out, "bank %s, version %d (%s), policy %.12s, %d weights\n", h.Name, h.Version.Number, h.Version.Action, h.Version.Policy, h.Policy.Shape().Weights())
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "SKILL\tACTION\tBY\tDESCRIPTION")
+	for _, v := range h.Bank.Versions() {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", v.Skill.Name, v.Skill.Action, v.Author, short(v.Skill.Description))
+	}
+	return tw.Flush()
+}
+
+func (c *cli) bankHistory(ctx context.Context, s *session, name string) error {
+	versions, err := s.Evolve.History(ctx, s.workspace.ID, name, 100)
+	if err != nil {
+		return err
+	}
+	if c.output == "json" {
+		return c.printJSON(map[string]any{"versions": versions})
+	}
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "VERSION\tON\tBY\tSKILLS\tPOLICY\tWHY")
+	for _, v := range versions {
+		fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%.12s\t%s\n", v.Number, v.Parent, v.Action, len(v.Members), v.Policy, short(v.Reason))
+	}
+	return tw.Flush()
+}
+
+func (c *cli) diffBank(ctx context.Context, name string, from, to int) error {
+	return c.withBanks(ctx, func(s *session) error {
+		older, err := s.Evolve.At(ctx, s.workspace.ID, name, from)
+		if err != nil {
+			return err
+		}
+		newer, err := s.Evolve.At(ctx, s.workspace.ID, name, to)
+		if err != nil {
+			return err
+		}
+		differences := memskill.Differences(older.Bank, newer.Bank)
+		if c.output == "json" {
+			return c.printJSON(map[string]any{"from": older.Version.Number, "to": newer.Version.Number, "policy_changed": older.Version.Policy != newer.Version.Policy, "changes": differences})
+		}
+		for _, d := range differences {
+			fmt.Fprintf(c.out, "%s %s\n", d.Kind, d.Name)
+			for _, line := range changedLines(d) {
+				fmt.Fprintln(c.out, "  "+line)
+			}
+		}
+		if older.Version.Policy != newer.Version.Policy {
+			fmt.Fprintf(c.out, "policy %.12s → %.12s\n", older.Version.Policy, newer.Version.Policy)
+		}
+		return nil
+	})
+}
+
+// changedLines are the lines of a skill's Markdown that only one side has.
+func changedLines(d memskill.Difference) (out []string) {
+	lines := func(v memskill.Version) (all []string) {
+		if v.ID != "" {
+			all = strings.Split(strings.TrimSpace(string(memskill.Render(v.Skill))), "\n")
+		}
+		return all
+	}
+	before, after := lines(d.Before), lines(d.After)
+	for _, side := range []struct {
+		mark       string
+		own, other []string
+	}{{"- ", before, after}, {"+ ", after, before}} {
+		has := map[string]bool{}
+		for _, line := range side.other {
+			has[line] = true
+		}
+		for _, line := range side.own {
+			if !has[line] && line != "" {
+				out = append(out, side.mark+line)
+			}
+		}
+	}
+	return out
+}
+
+func (c *cli) changeBank(ctx context.Context, change func(context.Context, *session) (evolve.Head, error)) error {
+	return c.withBanks(ctx, func(s *session) error {
+		h, err := change(ctx, s)
+		if err != nil {
+			return err
+		}
+		return c.printBank(h)
+	})
+}
+
+func (c *cli) exportBank(ctx context.Context, name string, number int, folder string) error {
+	return c.withBanks(ctx, func(s *session) error {
+		h, err := s.Evolve.At(ctx, s.workspace.ID, name, number)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return fmt.Errorf("make the folder: %w", err)
+		}
+		files := h.Bank.Export()
+		for file, text := range files {
+			if err := os.WriteFile(filepath.Join(folder, file), text, 0o644); err != nil {
+				return fmt.Errorf("write a skill: %w", err)
+			}
+		}
+		fmt.Fprintf(c.out, "%d skills of bank %s, version %d, written to %s\n", len(files), h.Name, h.Version.Number, folder)
+		return nil
+	})
+}
+
+// markdownIn are the Markdown files of a folder, by name.
+func markdownIn(folder string) (map[string][]byte, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.md"))
+	if err != nil || len(paths) == 0 {
+		return nil, fault.New(fault.NotFound, fmt.Sprintf("there are no Markdown files in %q", folder), "give a folder such as `cairn bank export` writes")
+	}
+	files := map[string][]byte{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read a skill: %w", err)
+		}
+		files[filepath.Base(path)] = text
+	}
+	return files, nil
+}
