@@ -1,7 +1,9 @@
 package dump
 
 import (
+	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"cairn/internal/memory"
@@ -81,4 +83,51 @@ func moment(text string) time.Time {
 		}
 	}
 	return time.Now().UTC().Truncate(time.Microsecond)
+}
+
+// unnamed is the target of memories that tell nobody.
+const unnamed = "default"
+
+// foreign loads a line of another program's dump, under an id of ours.
+func (l *loading) foreign(ctx context.Context, n int, raw []byte) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	m, skip, err := foreign(n, raw)
+	if err != nil {
+		return err
+	}
+	if skip {
+		l.out.Skipped++
+		return nil
+	}
+	if slices.Contains(memory.Registered, m.Type) {
+		if m.Target == "" {
+			m.Target = unnamed
+		}
+		t, err := memory.NewTarget(m.Type, m.Target)
+		if err != nil {
+			return wrong(n, "%v", err)
+		}
+		known, found, err := l.to.FindTarget(ctx, t)
+		if err != nil {
+			return err
+		}
+		if found {
+			t = known
+		} else if _, err := l.to.LoadTarget(ctx, Target{Type: string(t.Type), Key: t.Key, Display: t.Display, CreatedAt: m.CreatedAt, LastUsedAt: m.CreatedAt}); err != nil {
+			return err
+		}
+		l.count(&l.out.Targets, !found)
+		m.Target = t.Key
+	}
+	if m.Content, err = memory.NormaliseLong(m.Content); err == nil {
+		m.WhenToUse, err = memory.NormaliseUse(m.WhenToUse)
+	}
+	if err != nil {
+		return wrong(n, "%v", err)
+	}
+	m.ID = memory.NewID(l.ws, m.Type, m.Target, m.Content, 0)
+	m.Revisions = []Revision{{Version: 1, Action: memory.Add, Status: m.Status, Content: m.Content, WhenToUse: m.WhenToUse, Metadata: m.Metadata, Origin: m.Origin, Author: m.Author, CreatedAt: m.CreatedAt}}
+	return l.memory(ctx, m)
 }
