@@ -120,9 +120,9 @@ type Config struct {
 	LLMSlots      int           `env:"CAIRN_LLM_SLOTS" envDefault:"200"`     // model activities at once in one worker
 	DatabaseStep  time.Duration `env:"CAIRN_DATABASE_STEP" envDefault:"15s"` // one database activity; a crash in it is noticed after that
 	StopTimeout   time.Duration `env:"CAIRN_STOP_TIMEOUT" envDefault:"20s"`
-	GraphFrom     int           `env:"CAIRN_GRAPH_FROM" envDefault:"50000"`        // documents of a workspace from which the worker builds a graph over its vectors; 0 builds none
+	GraphFrom     int           `env:"CAIRN_GRAPH_FROM" envDefault:"50000"`   // documents of a workspace from which the worker builds a graph over its vectors; 0 builds none
 	GraphURL      string        `env:"CAIRN_GRAPH_DATABASE_URL" secret:"url"` // the login that builds them, which may act as cairn_owner; empty means that of DATABASE_URL
-	LogLevel      string        `env:"CAIRN_LOG" envDefault:"warn"`                // debug info warn error
+	LogLevel      string        `env:"CAIRN_LOG" envDefault:"warn"`           // debug info warn error
 }
 
 // Load reads the settings. Overrides are flags, by the names of the environment.
