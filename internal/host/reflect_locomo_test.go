@@ -18,9 +18,9 @@ import (
 	"cairn/internal/transcript"
 )
 
-// offlineRules let the rules answer in place of the scripted model; no
+// offlineDays let the rules answer in place of the scripted model; no
 // conversation is worth distilling.
-func offlineRules(c *config.Config) {
+func offlineDays(c *config.Config) {
 	c.BaseURL, c.APIKey, c.Model, c.Gate = "", "", "", "memos"
 }
 
@@ -71,7 +71,7 @@ func TestSessionsOnTheirOwnDatesBecomeANoteADayAndMemoriesThatPointToTheirTurns(
 // replay has each date of a conversation looked back on by the rules, twice.
 func replay(t *testing.T, messages []transcript.Message) {
 	t.Helper()
-	b := hosttest.Open(t, offlineRules)
+	b := hosttest.Open(t, offlineDays)
 	id := imported(b, "friends", messages...)
 	var dates []string
 	for _, m := range messages {
