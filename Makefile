@@ -7,6 +7,9 @@ GO ?= go
 FUZZTIME ?= 1m
 # Tests wait for servers more than they compute: more of them at once than cores.
 PARALLEL ?= 4
+# The packages that take longest come first, or one would be left to run alone.
+# Programs of tests are linked without notes for debuggers, which is half of it.
+TEST = GOGC=200 $(GO) test -ldflags=-w -parallel $(PARALLEL) $(1) ./internal/host ./starter ./internal/eval/chaos ./internal/eval/soak ./...
 BIN := bin
 TOOLS := $(BIN)/tools
 RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
@@ -25,7 +28,7 @@ demo: build ## Distil a real conversation into a skill package, start to finish
 
 .PHONY: test
 test: ## Run all tests on a real Postgres and a real Temporal server
-	$(GO) test -parallel $(PARALLEL) ./...
+	$(call TEST)
 
 .PHONY: dev
 dev: build ## Run Postgres, Temporal with its UI and a worker until Ctrl-C
@@ -37,7 +40,7 @@ build: ## Build the command line and the worker into bin/
 
 .PHONY: race
 race: ## Run all tests under the race detector (needs a C compiler)
-	$(GO) test $(RACE) -parallel $(PARALLEL) ./...
+	$(call TEST,$(RACE))
 
 .PHONY: chaos
 chaos: ## Kill workers, Postgres and Temporal under 200 distillations, then count
@@ -46,6 +49,10 @@ chaos: ## Kill workers, Postgres and Temporal under 200 distillations, then coun
 .PHONY: soak
 soak: ## Answer 2,000 messages while the worker is killed every 10 s, then count
 	$(GO) run ./internal/eval/cmd/soak
+
+.PHONY: isolation
+isolation: ## Do 10,000 operations in 50 workspaces at once and compare every answer with a model
+	$(GO) run ./internal/eval/cmd/isolation
 
 .PHONY: bench
 bench: bench-distill bench-turns bench-tau bench-search ## Run all benchmarks
@@ -64,9 +71,8 @@ bench-tau: ## Distil the 160 airline trajectories of τ-bench with the offline r
 
 .PHONY: bench-search
 bench-search: ## Measure skill search against the bare SQL, and hybrid retrieval beside the bare search by vector
-	$(GO) run ./internal/eval/cmd/bench-search
-	$(GO) run ./internal/eval/cmd/bench-find
-	$(GO) run ./internal/eval/cmd/bench-find -dims 1536 -sizes 1x1000,1x10000
+	$(GO) run ./internal/eval/cmd/bench-search; skills=$$?; \
+	$(GO) run ./internal/eval/cmd/bench-find -plot docs/retrieval.svg && exit $$skills
 
 .PHONY: bench-sweep
 bench-sweep: ## Sweep 100,000 workspaces that are due at once, beside bare starts, while the worker is killed

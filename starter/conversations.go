@@ -30,7 +30,7 @@ func (c *cli) conversations() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.cancelTurn(cmd.Context(), args[0], message)
 		}}
-	cancel.Flags().StringVar(&message, "message-id", "", "only when this message is being answered")
+	cancel.Flags().StringVar(&message, "message-id", "", "the turn of this message, being answered or waiting; else whichever is being answered")
 	end := &cobra.Command{Use: "end CONVERSATION", Short: "End a conversation; what was not reviewed yet is, when it is worth it", Example: "  cairn conversations end terminal", Args: exactly(1, "the conversation's id"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.endConversation(cmd.Context(), args[0]) }}
 	cmd.AddCommand(list, show, cancel, end)

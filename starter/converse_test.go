@@ -13,6 +13,7 @@ import (
 	"cairn/internal/agent"
 	"cairn/internal/config"
 	"cairn/internal/converse"
+	"cairn/internal/devstack/devtest"
 	"cairn/internal/gateway/toolserver"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
@@ -174,10 +175,7 @@ func TestTheProgramOffersEveryToolOverMCP(t *testing.T) {
 	t.Parallel()
 	w := &world{folder: t.TempDir()}
 	w.Bundle = hosttest.OpenIdle(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model = "", "", "" })
-	cairn := filepath.Join(w.folder, "cairn")
-	if out, err := exec.Command("go", "build", "-o", cairn, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build cairn: %v\n%s", err, out)
-	}
+	cairn := devtest.Program(t, "cairn/starter")
 	speak := func(workspace string, args ...string) *mcp.ClientSession {
 		c := exec.Command(cairn, append([]string{"mcp", "-w", workspace}, args...)...)
 		c.Dir, c.Stderr = w.folder, t.Output()

@@ -43,7 +43,7 @@ func (c *cli) runEvalRetrieval(ctx context.Context, data string) error {
 	if err != nil {
 		return err
 	}
-	h, done, err := retrieval.OpenLab(ctx, 0, c.errs)
+	h, done, err := retrieval.OpenLab(ctx, retrieval.Lab{}, c.errs)
 	if err != nil {
 		return err
 	}

@@ -178,9 +178,9 @@ func (c *cli) pending() *cobra.Command {
 				return nil
 			}
 			tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(tw, "CHANGE\tSKILL\tON\tSINCE\tBY\tWHY IT WAITS")
+			fmt.Fprintln(tw, "CHANGE\tSKILL\tON\tSTATE\tSINCE\tBY\tWHY IT WAITS")
 			for _, p := range waiting {
-				fmt.Fprintf(tw, "%d\t%s\t%d\t%s\t%s\t%s\n", p.ID, p.Name, p.Base, p.CreatedAt.Local().Format(time.DateTime), p.Origin, p.Reason)
+				fmt.Fprintf(tw, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", p.ID, p.Name, p.Base, p.State, p.CreatedAt.Local().Format(time.DateTime), p.Origin, p.Reason)
 			}
 			return tw.Flush()
 		}}

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
@@ -15,11 +12,8 @@ import (
 func TestSkillsListShowsMoreThanAPage(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	conn, err := pgx.Connect(t.Context(), w.AdminURL)
-	hosttest.Must(t, err)
-	defer conn.Close(context.Background())
 	const many = 2*library.MostListed + 1
-	_, err = conn.Exec(t.Context(), `with p as (
+	_, err := w.Admin().Exec(t.Context(), `with p as (
   insert into cairn.packages (workspace_id, sha256, key, bytes) values ($1, sha256('p'), 'p', 1)
 ), s as (
   insert into cairn.skills (workspace_id, name, status, head_version, origin)

@@ -40,6 +40,7 @@ func open(t *testing.T) *world {
 	w.write("conversation.json", string(samples.Airline))
 	w.write("airline.json", `[{"messages":[{"role":"user","content":"hello"}]},`+string(samples.Airline)+`]`)
 	w.write("weather-report.zip", string(weather(t, "weather-report", "Look at the sky")))
+	w.write("memories.ndjson", "")
 	w.write("message.txt", "I always want short answers.\n")
 	w.write("fact.txt", "Works at night.\n")
 	w.write("soul.txt", "Say du, not Sie.\n")

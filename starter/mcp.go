@@ -24,7 +24,7 @@ func (c *cli) mcp() *cobra.Command {
 
 func (c *cli) runMCP(ctx context.Context, profile string) error {
 	return c.looking(ctx, needs{make: true}, func(s *session) error {
-		server, err := toolserver.New(toolserver.Options{Name: s.Config.MCPName, Registry: s.Tools, Profile: profile, Workspace: s.workspace.ID, MayWrite: true, Log: s.Log})
+		server, err := toolserver.New(toolserver.Options{Name: s.Config.MCPName, Registry: s.Offered, Profile: profile, Workspace: s.workspace.ID, MayWrite: true, Log: s.Log})
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -18,19 +19,32 @@ func (c *cli) memories() *cobra.Command {
 	cmd := &cobra.Command{Use: "memories", Short: "List, add, change and approve what is remembered", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	const sample = "1f0c8a52e7b94d3c"
 	var in remember.ListArgs
-	list := &cobra.Command{Use: "list", Short: "List the memories that stand in every prompt, and how full their stores are", Example: "  cairn memories list --store profile", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.listMemories(cmd.Context(), in) }}
+	var about longTerm
+	list := &cobra.Command{Use: "list", Short: "List the memories that stand in every prompt, and how full their stores are; with --type or --target, long-term ones", Example: "  cairn memories list --store profile\n  cairn memories list --type personal --target alice", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if about.given() {
+				return c.listLongTerm(cmd.Context(), about, in.All)
+			}
+			return c.listMemories(cmd.Context(), in)
+		}}
 	list.Flags().StringVar(&in.Store, "store", "", "core or profile (default: both)")
 	list.Flags().BoolVar(&in.All, "all", false, "removed and quarantined ones, too")
+	about.flags(list)
 	get := &cobra.Command{Use: "get MEMORY", Short: "Show a memory with where it comes from", Example: "  cairn memories get " + sample, Args: exactly(1, "the memory's id"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.getMemory(cmd.Context(), args[0]) }}
 	var store string
-	add := &cobra.Command{Use: "add WORDS", Short: "Remember a fact (- for standard input)", Example: "  cairn memories add Lives in Osaka --store profile\n  cat fact.txt | cairn memories add -", Args: someText("a fact in one sentence"),
+	var added longTerm
+	add := &cobra.Command{Use: "add WORDS", Short: "Remember a fact (- for standard input)", Example: "  cairn memories add Lives in Osaka --store profile\n  cairn memories add Flies from Osaka only --type personal --target alice\n  cat fact.txt | cairn memories add -", Args: someText("a fact in one sentence"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.writeMemory(cmd.Context(), args, func(ctx context.Context, s *session, text string) (remember.Written, error) {
+				if added.given() {
+					return added.add(ctx, s, text)
+				}
 				return s.Memory.Save(ctx, s.person(), remember.SaveArgs{Content: text, Store: store})
 			})
 		}}
+	added.flags(add)
+	add.Flags().StringVar(&added.use, "when-to-use", "", "of a long-term memory: when it helps; of a tool's guideline: the tool's name")
 	add.Flags().StringVar(&store, "store", "core", "profile for who the user is, core for what is true")
 	update := &cobra.Command{Use: "update MEMORY WORDS", Short: "Change what a memory says (- for standard input)", Example: "  cairn memories update " + sample + " Lives in Kyoto", Args: idAndWords,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -38,6 +52,9 @@ func (c *cli) memories() *cobra.Command {
 				e, err := s.Memory.Get(ctx, s.person(), args[0])
 				if err != nil {
 					return remember.Written{}, err
+				}
+				if slices.Contains(memory.LongTermTypes, e.Type) {
+					return onLongTerm(e.Type)(s.LongTerm.UpdateMemories(ctx, s.person(), []remember.ChangedMemory{{ID: e.ID, Content: text}}))
 				}
 				return s.Memory.Replace(ctx, s.person(), remember.ReplaceArgs{Store: string(e.Type), Match: e.ID, Content: text})
 			})
@@ -49,6 +66,9 @@ func (c *cli) memories() *cobra.Command {
 				if err != nil {
 					return remember.Written{}, err
 				}
+				if slices.Contains(memory.LongTermTypes, e.Type) {
+					return onLongTerm(e.Type)(s.LongTerm.DeleteMemories(ctx, s.person(), []remember.GoneMemory{{ID: e.ID}}))
+				}
 				return s.Memory.Remove(ctx, s.person(), remember.RemoveArgs{Store: string(e.Type), Match: e.ID})
 			})
 		}}
@@ -56,7 +76,7 @@ func (c *cli) memories() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return c.memoryHistory(cmd.Context(), args[0]) }}
 	pending := &cobra.Command{Use: "pending", Short: "List the writes that wait for approval, the oldest first", Example: "  cairn memories pending", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.pendingMemories(cmd.Context()) }}
-	cmd.AddCommand(list, get, add, update, remove, history, pending, c.decideMemory("approve", "Do what a write that waits wanted"), c.decideMemory("reject", "Drop a write that waits"))
+	cmd.AddCommand(c.dumpMemories(), c.loadMemories(), c.copyMemories(), list, get, add, update, remove, history, pending, c.decideMemory("approve", "Do what a write that waits wanted"), c.decideMemory("reject", "Drop a write that waits"))
 	return cmd
 }
 
@@ -145,7 +165,11 @@ func (c *cli) printWritten(w remember.Written) error {
 	if c.output == "json" {
 		return c.printJSON(w)
 	}
-	fmt.Fprintf(c.out, "%s: %s; %s is %d%% full\n", w.Action, strings.Join(w.IDs, ", "), w.Store, w.Usage)
+	if slices.Contains(memory.PromptTypes, w.Store) {
+		fmt.Fprintf(c.out, "%s: %s; %s is %d%% full\n", w.Action, strings.Join(w.IDs, ", "), w.Store, w.Usage)
+	} else {
+		fmt.Fprintf(c.out, "%s: %s; %s\n", w.Action, strings.Join(w.IDs, ", "), w.Store)
+	}
 	for _, warning := range w.Warnings {
 		fmt.Fprintf(c.errs, "  %s\n", warning)
 	}
@@ -186,9 +210,9 @@ func (c *cli) pendingMemories(ctx context.Context) error {
 			return nil
 		}
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "WRITE\tSTORE\tSINCE\tBY\tWOULD\tWHY IT WAITS")
+		fmt.Fprintln(tw, "WRITE\tSTORE\tSTATE\tSINCE\tBY\tWOULD\tWHY IT WAITS")
 		for _, p := range waiting {
-			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.Store, p.CreatedAt.Local().Format(time.DateTime), p.Origin, short(oneLine(p.Gist)), p.Reason)
+			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.Store, p.State, p.CreatedAt.Local().Format(time.DateTime), p.Origin, short(oneLine(p.Gist)), p.Reason)
 		}
 		return tw.Flush()
 	})

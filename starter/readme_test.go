@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cairn/internal/agent"
+	"cairn/internal/devstack/devtest"
 	"cairn/internal/gateway"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/memory"
@@ -51,9 +52,8 @@ func wants(t *testing.T, programs ...string) {
 func (w *world) typed(t *testing.T, lines string) string {
 	t.Helper()
 	cairn := filepath.Join(w.folder, "bin", "cairn")
-	if out, err := exec.Command("go", "build", "-o", cairn, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build cairn: %v\n%s", err, out)
-	}
+	hosttest.Must(t, os.MkdirAll(filepath.Dir(cairn), 0o755))
+	hosttest.Must(t, os.Symlink(devtest.Program(t, "cairn/starter"), cairn))
 	environ := append(slices.Clone(w.environ), "PATH="+os.Getenv("PATH"), "CURL_HOME="+w.folder)
 	w.environ = append(w.environ, "CAIRN_LISTEN=127.0.0.1:0")
 	printed := ""
@@ -139,15 +139,52 @@ func TestWhatTheReadmeSaysOfAConversationWorks(t *testing.T) {
 	})
 }
 
-func TestTheGatewayOfTheReadmeWorks(t *testing.T) {
+func TestWhatTheReadmeSaysOfLongTermMemoryWorks(t *testing.T) {
+	t.Parallel()
+	wants(t, "bash", "curl")
+	blocks := readme(t, "Long-term memory over HTTP")
+	if len(blocks) != 1 || strings.Count(blocks[0], "\napi ")+strings.Count(blocks[0], "\ncurl ") != 9 {
+		t.Fatalf("the section has %d blocks", len(blocks))
+	}
+	w := open(t)
+	printed := w.typed(t, blocks[0])
+	for _, want := range []string{`"kind":"summarize"`, `"state":"ended"`, `"content":"Ada keeps bees."`, `"memory_target":"Ada"`, `"histories":0`, `"event":"ADD"`, `"memory":"Drinks green tea."`} {
+		if !strings.Contains(printed, want) {
+			t.Errorf("no %s in\n%s", want, printed)
+		}
+	}
+}
+
+func TestTheHookOfTheReadmeWorks(t *testing.T) {
 	t.Parallel()
 	wants(t, "bash")
-	blocks := readme(t, "A gateway in Go")
-	if len(blocks) != 1 || !strings.Contains(blocks[0], "go run ./docs/examples/gateway") {
+	blocks := readme(t, "An agent with memory, in Go")
+	if len(blocks) != 1 || !strings.Contains(blocks[0], "go run ./docs/examples/hook") {
 		t.Fatalf("the section tells to run %q", blocks)
 	}
 	w := open(t)
-	hosttest.Must(t, os.CopyFS(filepath.Join(w.folder, "docs", "examples"), os.DirFS("../docs/examples")))
+	w.module(t, "docs/examples", "starter/client")
+	printed := w.typed(t, blocks[0])
+	for _, want := range []string{"agent: I remember: - (personal ada) Ada keeps bees on the roof.", "you:   Thank you.\nagent: "} {
+		if !strings.Contains(printed, want) {
+			t.Errorf("no %q in\n%s", want, printed)
+		}
+	}
+	w.Within(func(ctx context.Context, q store.Queries) error {
+		c, err := q.Counts(ctx)
+		if c.Messages != 4 {
+			t.Errorf("%d messages were recorded", c.Messages)
+		}
+		return err
+	})
+}
+
+// module makes the folder a module with some folders of this one.
+func (w *world) module(t *testing.T, folders ...string) {
+	t.Helper()
+	for _, folder := range folders {
+		hosttest.Must(t, os.CopyFS(filepath.Join(w.folder, folder), os.DirFS("../"+folder)))
+	}
 	for _, name := range []string{"go.mod", "go.sum"} {
 		raw, err := os.ReadFile("../" + name)
 		hosttest.Must(t, err)
@@ -158,6 +195,17 @@ func TestTheGatewayOfTheReadmeWorks(t *testing.T) {
 	for i, value := range strings.Split(strings.TrimSpace(string(known)), "\n") { // the folder is the home of nobody: it has no cache
 		w.environ = append(w.environ, []string{"GOCACHE", "GOMODCACHE", "GOPROXY"}[i]+"="+value)
 	}
+}
+
+func TestTheGatewayOfTheReadmeWorks(t *testing.T) {
+	t.Parallel()
+	wants(t, "bash")
+	blocks := readme(t, "A gateway in Go")
+	if len(blocks) != 1 || !strings.Contains(blocks[0], "go run ./docs/examples/gateway") {
+		t.Fatalf("the section tells to run %q", blocks)
+	}
+	w := open(t)
+	w.module(t, "docs/examples")
 	printed := w.typed(t, blocks[0])
 	for _, want := range []string{"you:   Hello, I am Ada.\ncairn: ", "nudge after turn 10: ", "memory (core, by agent): I always sit in an aisle seat."} {
 		if !strings.Contains(printed, want) {

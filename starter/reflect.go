@@ -28,7 +28,7 @@ const (
 )
 
 func (c *cli) reflect() *cobra.Command {
-	cmd := &cobra.Command{Use: "reflect", Short: "Look at when the daily reflection is due", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{Use: "reflect", Short: "Look back on days, and at when that is due", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var p previewRequest
 	preview := &cobra.Command{Use: "preview", Short: "Show when a schedule is due, and what clock changes do to it",
 		Long: "Show when a cron expression is due in a time zone. A wall time that the clock skips is due right after the gap, for its\n" +
@@ -44,6 +44,7 @@ func (c *cli) reflect() *cobra.Command {
 	flags.IntVar(&p.days, "days", 30, fmt.Sprintf("how many days, 1 to %d", maxPreviewDays))
 	flags.IntVar(&p.max, "max", 1000, fmt.Sprintf("how many firings at most, 1 to %d", maxPreviewFirings))
 	cmd.AddCommand(preview)
+	cmd.AddCommand(c.reflectRuns()...)
 	return cmd
 }
 

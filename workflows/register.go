@@ -20,4 +20,5 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Sweep, workflow.RegisterOptions{Name: flow.Sweep})
 	w.RegisterWorkflowWithOptions(Curate, workflow.RegisterOptions{Name: flow.Curate})
 	w.RegisterWorkflowWithOptions(Retrieve, workflow.RegisterOptions{Name: flow.Retrieve})
+	w.RegisterWorkflowWithOptions(Reflection, workflow.RegisterOptions{Name: flow.ReflectionWorkflow})
 }

@@ -36,6 +36,7 @@ type Begin struct {
 type Stepped struct {
 	Calls          []CallRef `json:"calls,omitempty"`
 	Final          bool      `json:"final,omitempty"`           // the reply is the answer, and the step has closed the run with it
+	More           bool      `json:"more,omitempty"`            // a reply without calls ends a part of the work, and another follows
 	Unusable       bool      `json:"unusable,omitempty"`        // malformed or empty, through no fault of the task
 	AllUnavailable bool      `json:"all_unavailable,omitempty"` // every call of the reply before this one failed with unavailable
 	Cheap          bool      `json:"cheap,omitempty"`           // every call of this reply is to a tool that costs no thought

@@ -90,7 +90,7 @@ func (s State) stepped(e Stepped) (State, Effect) {
 		}
 		return s.end(Final)
 	}
-	if len(e.Calls) == 0 {
+	if len(e.Calls) == 0 && !e.More {
 		e.Unusable = true
 	}
 	s = s.refund(e)

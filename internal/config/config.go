@@ -42,7 +42,8 @@ type Config struct {
 	Timeout    time.Duration `env:"CAIRN_LLM_TIMEOUT" envDefault:"120s"`       // of one request
 	Heartbeat  time.Duration `env:"CAIRN_HEARTBEAT" envDefault:"20s"`          // a worker that is silent for longer is taken for dead
 
-	ModelNudge string `env:"CAIRN_MODEL_NUDGE"` // of reviews; CAIRN_MODEL when empty
+	ModelNudge      string `env:"CAIRN_MODEL_NUDGE"`      // of reviews; CAIRN_MODEL when empty
+	ModelReflection string `env:"CAIRN_MODEL_REFLECTION"` // of daily reflections; CAIRN_MODEL_NUDGE when empty
 
 	SkillsLLM        string `env:"SKILLS_LLM"` // all stages of distillation
 	SkillsLLMChunk   string `env:"SKILLS_LLM_CHUNK"`
@@ -112,6 +113,7 @@ type Config struct {
 	PublicBaseURL string  `env:"PUBLIC_BASE_URL"`                           // before the paths of links, such as https://cairn.example; empty leaves them relative
 	RequestBytes  int64   `env:"CAIRN_REQUEST_BYTES" envDefault:"16777216"` // of one request's body
 	RateLimit     float64 `env:"CAIRN_RATE_LIMIT" envDefault:"50"`          // requests a second for each key in one gateway, twice as many at once; 0 means no limit
+	Mem0Compat    string  `env:"MEM0_COMPAT" envDefault:"prefix"`           // where mem0's routes are: prefix, under /mem0, or root, there and at the root
 	MCPName       string  `env:"CAIRN_MCP_NAME" envDefault:"cairn"`         // of the MCP server
 	Metrics       string  `env:"CAIRN_METRICS" envDefault:"open"`           // open to everybody who reaches the address, key (with scope admin), or off
 
@@ -120,8 +122,10 @@ type Config struct {
 	LLMSlots      int           `env:"CAIRN_LLM_SLOTS" envDefault:"200"`     // model activities at once in one worker
 	DatabaseStep  time.Duration `env:"CAIRN_DATABASE_STEP" envDefault:"15s"` // one database activity; a crash in it is noticed after that
 	StopTimeout   time.Duration `env:"CAIRN_STOP_TIMEOUT" envDefault:"20s"`
-	SweepEvery    time.Duration `env:"CAIRN_SWEEP_EVERY" envDefault:"1m"` // how often what is due is looked for; 0 means never
-	LogLevel      string        `env:"CAIRN_LOG" envDefault:"warn"`       // debug info warn error
+	SweepEvery    time.Duration `env:"CAIRN_SWEEP_EVERY" envDefault:"1m"`     // how often what is due is looked for; 0 means never
+	GraphFrom     int           `env:"CAIRN_GRAPH_FROM" envDefault:"50000"`   // documents of a workspace from which the worker builds a graph over its vectors; 0 builds none
+	GraphURL      string        `env:"CAIRN_GRAPH_DATABASE_URL" secret:"url"` // the login that builds them, which may act as cairn_owner; empty means that of DATABASE_URL
+	LogLevel      string        `env:"CAIRN_LOG" envDefault:"warn"`           // debug info warn error
 }
 
 // Load reads the settings. Overrides are flags, by the names of the environment.
@@ -204,6 +208,7 @@ func (c Config) validate() error {
 		oneOf("SKILL_NAME_STYLE", c.NameStyle, "hyphen", "underscore"),
 		oneOf("SKILLS_REPO_BACKEND", strings.ToLower(c.Backend), "local", "oss"),
 		oneOf("CAIRN_STRUCTURED_OUTPUT", c.Structured, "auto", "json_schema", "json_object", "none"),
+		oneOf("MEM0_COMPAT", c.Mem0Compat, "prefix", "root"),
 		oneOf("CAIRN_METRICS", c.Metrics, "open", "key", "off"),
 		between("CAIRN_REQUEST_BYTES", float64(c.RequestBytes), 1<<10, 1<<30),
 		between("CAIRN_RATE_LIMIT", c.RateLimit, 0, 1e6),
@@ -220,6 +225,7 @@ func (c Config) validate() error {
 		between("SKILL_MIN_QUALITY", c.MinQuality, 0, 10),
 		between("SKILL_KEEP_VERSIONS", float64(c.KeepVersions), 0, 10_000),
 		between("CAIRN_EMBEDDING_DIMENSIONS", float64(c.EmbeddingDimensions), 8, 4000),
+		between("CAIRN_GRAPH_FROM", float64(c.GraphFrom), 0, 1e9),
 		between("CAIRN_LLM_LEASE in seconds", c.Lease.Seconds(), 0.2, 3600),
 		between("CAIRN_DATABASE_STEP in seconds", c.DatabaseStep.Seconds(), 1, 600),
 		between("CAIRN_SESSION_TTL in minutes", c.SessionTTL.Minutes(), 0.01, 24*60),

@@ -18,6 +18,7 @@ type job struct {
 	tools   Tools         // that this run has
 	agent   Agent         // nil of turns and reviews
 	subject agent.Subject // of its calls
+	since   int           // responses up to this one are not shown
 	earlier []TurnMessage // of the turns before, and of this one what the user said
 }
 

@@ -150,7 +150,8 @@ func (s *Service) pinReview(ctx context.Context, r Review, spec *Spec, said []Tu
 	if older := len(material.Messages) - spec.Limits.NudgeMessages; older > 0 {
 		material.History, material.Messages = clipped(material.Messages[max(0, older-digestMessages):older]), material.Messages[older:]
 	}
-	if spec.Material, err = prompt.User(material); err != nil {
+	// Each response resends the material: all of them together must fit, and what they add.
+	if spec.Material, err = prompt.User(fitted(material, spec.Limits.InputTokens/(spec.Budget.Max+2))); err != nil {
 		return err
 	}
 	spec.Tools = offered(s.Tools.Offered(agent.OriginNudge))

@@ -24,6 +24,9 @@ func (j *job) request(step agent.Step, note string, short bool) llm.Request {
 	if note != "" {
 		r.Messages = append(r.Messages, llm.Message{Role: llm.RoleUser, Content: note})
 	}
+	if j.spec.Origin.Autonomous() { // nobody is there to like one wording better than another
+		r.Temperature = new(0.0)
+	}
 	if step.Toolless {
 		r.ToolChoice = llm.ChooseNone
 	}
@@ -33,7 +36,7 @@ func (j *job) request(step agent.Step, note string, short bool) llm.Request {
 // sofar is what this run has said and done before step n.
 func (j *job) sofar(n int) (out []llm.Message) {
 	for _, s := range j.steps {
-		if s.N >= n || s.Content == "" && len(s.Calls) == 0 { // an empty response is not shown to its model
+		if s.N >= n || s.N <= j.since || s.Content == "" && len(s.Calls) == 0 { // an empty response is not shown to its model
 			continue
 		}
 		if s.Note != "" {
@@ -95,7 +98,7 @@ func (j *job) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
 			r.Role, r.Content = llm.RoleUser, transcript.Clip(m.Content, j.spec.Limits.ResultChars)
 		case transcript.User:
 			if m.Turn == j.turn.Number && j.turn.Context != "" {
-				r.Content = j.turn.Context + "\n" + m.Content
+				r.Content = j.turn.Context + m.Content
 			}
 		case transcript.System:
 			r.Role = llm.RoleUser

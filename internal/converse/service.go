@@ -43,6 +43,8 @@ type Tx interface {
 	Turns(ctx context.Context, conversation int64, from, to int) ([]Turn, error)
 	PutTurn(ctx context.Context, t Turn) error
 	EndTurn(ctx context.Context, t Turn) error
+	News(ctx context.Context, t Turn, frozen time.Time) (News, error)
+	PinContext(ctx context.Context, t Turn, was, is string) (string, error) // the context that the turn keeps: another one than was stays
 	PutMessages(ctx context.Context, conversation int64, turn, seq int, ms []transcript.Message) error
 	Messages(ctx context.Context, conversation int64, after, to int) ([]TurnMessage, error)
 
@@ -53,12 +55,14 @@ type Tx interface {
 
 	LiveSession(ctx context.Context, channel, lang string) (Session, bool, error)
 	LockSessions(ctx context.Context, channel string) error
-	PutSession(ctx context.Context, s Session, lives time.Duration) (Session, error)
-	KeepSession(ctx context.Context, id, session int64) (Session, error) // the one that the run keeps: the first that was set
-	SessionOf(ctx context.Context, id int64) (Session, bool, error)      // false when it was revoked
+	SessionEpoch(ctx context.Context) (int64, error)
+	PutSession(ctx context.Context, s Session, lives time.Duration) (Session, bool, error) // false when sessions were revoked since its epoch
+	KeepSession(ctx context.Context, id, session int64) (Session, error)                   // the one that the run keeps: the first that was set
+	SessionOf(ctx context.Context, id int64) (Session, bool, error)                        // false when it was revoked
 	RevokeSessions(ctx context.Context) (int, error)
 
 	NudgesToday(ctx context.Context) (int, error)
+	InputTokens(ctx context.Context, id int64) (int, error) // that a run's requests have cost
 }
 
 // Store opens transactions.
@@ -121,6 +125,15 @@ type Turn struct {
 	Tainted      bool
 	AcceptedAt   time.Time
 	EndedAt      *time.Time
+}
+
+// News are what has happened that the session of a turn does not hold.
+type News struct {
+	Zone     string   // IANA name of the workspace's time zone
+	Changed  []string // skills, since the session was frozen
+	Approved []string // skills whose change this conversation had proposed, since the turn before
+	Rejected []string
+	Memories int // proposed changes of memory, decided about since the turn before
 }
 
 // TurnMessage is a message with the turn that it belongs to.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/internal/agent"
+	"cairn/internal/fault"
 	"cairn/internal/llm"
 	"cairn/internal/prompt"
 	"cairn/internal/settings"
@@ -23,6 +24,7 @@ type Session struct {
 	Rendered  string
 	Tools     []llm.Tool
 	SHA       [32]byte // of both
+	Epoch     int64    // of the workspace's sessions, when what it tells was read
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
@@ -42,38 +44,66 @@ func (j *job) takeSession(ctx context.Context, tx Tx) error {
 	if err != nil || !found {
 		return err
 	}
-	j.session, err = tx.KeepSession(ctx, j.run.Ref.Run, live.ID)
-	j.kept = err == nil
-	return err
+	if j.session, err = tx.KeepSession(ctx, j.run.Ref.Run, live.ID); err != nil {
+		return err
+	}
+	j.kept = true
+	return j.pinContext(ctx, tx)
 }
+
+// freezeRounds bounds how often a session is rendered anew because something
+// was taken away meanwhile.
+const freezeRounds = 5
 
 // freezeSession gives a turn a fresh session, or the one that somebody else froze
 // meanwhile.
 func (s *Service) freezeSession(ctx context.Context, j *job) error {
+	for range freezeRounds {
+		if stored, err := s.tryFreeze(ctx, j); err != nil || stored {
+			return err
+		}
+	}
+	return fault.New(fault.Unavailable, "what the session tells is being taken away faster than it can be read", "")
+}
+
+func (s *Service) tryFreeze(ctx context.Context, j *job) (stored bool, err error) {
 	ws := j.run.Workspace
 	fresh, err := s.freeze(ctx, ws, j.spec)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return s.Store.WithConversations(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithConversations(ctx, ws, func(tx Tx) error {
 		// Whoever froze one while we rendered ours was first.
 		if err := tx.LockSessions(ctx, j.spec.sessions()); err != nil {
 			return err
 		}
 		if err := j.takeSession(ctx, tx); err != nil || j.kept {
+			stored = err == nil
 			return err
 		}
-		live, err := tx.PutSession(ctx, fresh, j.spec.SessionTTL)
-		if err != nil {
+		live, put, err := tx.PutSession(ctx, fresh, j.spec.SessionTTL)
+		if err != nil || !put {
 			return err
 		}
-		j.session, err = tx.KeepSession(ctx, j.run.Ref.Run, live.ID)
-		return err
+		stored = true
+		if j.session, err = tx.KeepSession(ctx, j.run.Ref.Run, live.ID); err != nil {
+			return err
+		}
+		return j.pinContext(ctx, tx)
 	})
+	return stored, err
 }
 
 // freeze renders a session from what is remembered now.
 func (s *Service) freeze(ctx context.Context, ws int64, spec Spec) (Session, error) {
+	out := Session{Channel: spec.sessions(), Lang: spec.Lang, Tools: offered(s.turnTools(spec).Offered(spec.Origin))}
+	err := s.Store.WithConversations(ctx, ws, func(tx Tx) (err error) {
+		out.Epoch, err = tx.SessionEpoch(ctx)
+		return err
+	})
+	if err != nil {
+		return Session{}, err
+	}
 	known, err := s.Memory.Remembered(ctx, ws)
 	if err != nil {
 		return Session{}, fmt.Errorf("read what is remembered: %w", err)
@@ -83,7 +113,6 @@ func (s *Service) freeze(ctx context.Context, ws int64, spec Spec) (Session, err
 			return Session{}, fmt.Errorf("read what there are memories about: %w", err)
 		}
 	}
-	out := Session{Channel: spec.sessions(), Lang: spec.Lang, Tools: offered(s.turnTools(spec).Offered(spec.Origin))}
 	if out.Rendered, err = prompt.Session(spec.Lang, spec.Channel, known); err != nil {
 		return Session{}, err
 	}

@@ -14,11 +14,12 @@ import (
 
 // Limits bound what one request of an agent may hold.
 type Limits struct {
-	HistoryTurns  int `json:"history_turns"`  // earlier turns that are shown
-	HistoryTokens int `json:"history_tokens"` // of these together, the newest first
-	ResultChars   int `json:"result_chars"`   // of one tool result, in prompts; the store keeps all of it
-	MaxTokens     int `json:"max_tokens"`     // of one response
-	NudgeMessages int `json:"nudge_messages"` // of the unreviewed tail, word for word; older ones are clipped
+	HistoryTurns  int `json:"history_turns"`          // earlier turns that are shown
+	HistoryTokens int `json:"history_tokens"`         // of these together, the newest first
+	ResultChars   int `json:"result_chars"`           // of one tool result, in prompts; the store keeps all of it
+	MaxTokens     int `json:"max_tokens"`             // of one response
+	NudgeMessages int `json:"nudge_messages"`         // of the unreviewed tail, word for word; older ones are clipped
+	InputTokens   int `json:"input_tokens,omitempty"` // of all requests of a run that nobody waits for, together; 0 is no limit
 }
 
 // Timing bounds the activities of a run.

@@ -56,6 +56,11 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 			return out, err
 		}
 	}
+	if j.run.Kind == run.Turn {
+		if err := s.refresh(ctx, j); err != nil {
+			return out, err
+		}
+	}
 	if err := s.subject(ctx, j, base); err != nil {
 		return out, err
 	}
@@ -77,6 +82,13 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 		step.Toolless, reason = true, agent.Guardrail
 	}
 	said, stored := j.step(step.N)
+	if over, err := s.overInput(ctx, j, step, stored); err != nil {
+		return out, err
+	} else if over { // what it has saved stays
+		out.Final = true
+		out.Ended, err = s.close(ctx, j, base, ending{reason: agent.Exhausted, detail: "input_tokens"})
+		return out, err
+	}
 	if !stored {
 		if said, err = s.respond(ctx, j, step); fault.CodeOf(err) == fault.QuotaExceeded {
 			out.Final, out.OverBudget = true, true
@@ -95,6 +107,12 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 	case step.Toolless: // whatever it called will not run
 		out.Final = true
 		out.Ended, err = s.close(ctx, j, base, ending{reason: reason, said: &said, answer: said.Content})
+	case len(said.Calls) == 0 && !step.Last && j.more(step.N):
+		out.More = true
+		return out, s.keep(ctx, j, said)
+	case len(said.Calls) == 0 && j.more(step.N): // the budget ends before the work does
+		out.Final = true
+		out.Ended, err = s.close(ctx, j, base, ending{reason: agent.Exhausted, said: &said})
 	case len(said.Calls) == 0:
 		out.Final = true
 		out.Ended, err = s.close(ctx, j, base, ending{reason: agent.Final, said: &said, answer: said.Content})

@@ -28,6 +28,9 @@ type Options struct {
 	SearchAttributes map[string]string
 	SkipTemporal     bool // do not start Temporal
 	SkipPostgres     bool // do not start PostgreSQL
+	// Buffers are PostgreSQL's shared_buffers, such as 2GB, of a server that is
+	// started here. "" means 128MB.
+	Buffers string
 }
 
 // Stack is a running development stack. Its methods may be called from several
@@ -62,7 +65,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	// Both at once: the slower one decides.
 	group, starting := errgroup.WithContext(ctx)
 	if !o.SkipPostgres {
-		group.Go(func() (err error) { s.database, err = startDatabase(starting, o.Dir, log); return err })
+		group.Go(func() (err error) { s.database, err = startDatabase(starting, o, log); return err })
 	}
 	if !o.SkipTemporal {
 		group.Go(func() (err error) { s.temporal, err = startTemporal(starting, o, log); return err })
@@ -78,23 +81,24 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 }
 
 // startDatabase goes through the places that a PostgreSQL can come from.
-func startDatabase(ctx context.Context, dir string, log *journal) (database, error) {
+func startDatabase(ctx context.Context, o Options, log *journal) (database, error) {
 	if address := os.Getenv("DATABASE_URL"); address != "" {
 		return useDatabase(ctx, address)
 	}
-	at, err := homeFor(dir)
+	at, err := homeFor(o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	if at.moved {
-		log.say("PostgreSQL keeps its data in %s: %s, who runs it for root, cannot enter %s", at.folder, at.account.name, dir)
+		log.say("PostgreSQL keeps its data in %s: %s, who runs it for root, cannot enter %s", at.folder, at.account.name, o.Dir)
 	}
+	at.buffers = o.Buffers
 	with, err := findServer(ctx, at.account, at.major, log)
 	if err == nil {
 		return startCluster(ctx, at, with)
 	}
 	if fault.CodeOf(err) == fault.Unavailable && at.major == 0 && dockerVersion(ctx) != "" {
-		return startContainer(ctx, dir, log)
+		return startContainer(ctx, o.Dir, log)
 	}
 	return nil, err
 }

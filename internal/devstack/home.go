@@ -25,6 +25,7 @@ type home struct {
 	major   int     // version of the cluster that exists, 0 when there is none
 	moved   bool    // lives in the shelter
 	discard bool    // everything goes at the end
+	buffers string  // shared_buffers of its server
 }
 
 // homeFor is the home of the cluster that belongs to dir, an absolute path. ""
@@ -37,13 +38,12 @@ func homeFor(dir string) (home, error) {
 	return lastingHome(dir)
 }
 
-// pitch makes the folder of a throw-away home. It is in /tmp and not in
-// os.TempDir, which can be too long for a socket or closed to others.
+// pitch makes the folder of a throw-away home.
 func (h *home) pitch() error {
 	if !h.discard {
 		return nil
 	}
-	folder, err := os.MkdirTemp("/tmp", "cairn-")
+	folder, err := os.MkdirTemp(throwAwayFolder(), "cairn-")
 	if err != nil {
 		return fmt.Errorf("make a temporary folder: %w", err)
 	}

@@ -1,6 +1,7 @@
 package devstack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,12 +105,12 @@ func (c *cluster) command(name string, args []string, remove string) command {
 // without tzdata has none.
 func (c *cluster) settings() []string {
 	settings := []string{
-		"listen_addresses=", "max_connections=200", "shared_buffers=128MB", "jit=off", "timezone=GMT", "log_timezone=GMT",
+		"listen_addresses=", "max_connections=200", "shared_buffers=" + cmp.Or(c.home.buffers, "128MB"), "jit=off", "timezone=GMT", "log_timezone=GMT",
 		// CVE-2026-3172: pgvector before 0.8.2 overflows in parallel HNSW builds.
 		"max_parallel_maintenance_workers=0",
 	}
 	if c.home.discard {
-		return append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
+		return append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "max_wal_size=256MB")
 	}
 	return append(settings, "fsync=on", "synchronous_commit=on")
 }

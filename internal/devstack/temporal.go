@@ -131,6 +131,7 @@ func (s *devServer) start(ctx context.Context, claim *os.File) error {
 	}
 	if !s.lasting {
 		command.remove = s.folder
+		command.env = append(command.env, "GOGC=400") // it lives for minutes
 	}
 	if s.running, err = guard(command); err != nil {
 		return err

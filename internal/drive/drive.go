@@ -40,6 +40,8 @@ func (d Driver) Start(ctx context.Context, workspaceKey, channel string, r run.R
 		return d.review(ctx, workspaceKey, r)
 	case run.Summarize, run.Specialist, run.Retrieve:
 		return d.agent(ctx, workspaceKey, channel, r)
+	case run.Reflection:
+		return d.reflection(ctx, workspaceKey, r)
 	}
 	return fmt.Errorf("start run %d: unknown kind %q", r.Ref.Run, r.Kind)
 }
@@ -63,9 +65,13 @@ func options(workspaceKey, channel, kind, id string, conversation int64, summary
 func (d Driver) distill(ctx context.Context, workspaceKey, channel string, r run.Run) error {
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("distil a conversation · run %d", r.Ref.Run))
 	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run)
-	in := flow.DistillInput{WorkflowID: r.WorkflowID, FirstStep: firstStep(r),
+	return d.begin(ctx, o, flow.Distill, DistillInput(workspaceKey, r))
+}
+
+// DistillInput is what the workflow of a distillation starts with.
+func DistillInput(workspaceKey string, r run.Run) flow.DistillInput {
+	return flow.DistillInput{WorkflowID: r.WorkflowID, FirstStep: firstStep(r),
 		RunRef: flow.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}}
-	return d.begin(ctx, o, flow.Distill, in)
 }
 
 // begin starts a workflow, unless it runs or has run without failing.

@@ -56,12 +56,8 @@ func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec
 
 // offer gives a turn to its conversation and waits until the update is at a stage.
 func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec converse.Spec, suffix string, stage client.WorkflowUpdateStage) (client.WorkflowUpdateHandle, error) {
-	id := flow.ConversationID(workspaceKey, r.Conversation)
-	o := options(workspaceKey, spec.Channel, "conversation", id, r.Conversation, fmt.Sprintf("conversation %d · %s", r.Conversation, spec.Channel))
-	o.StaticDetails = "Turns are children, reviews too. Texts are in Postgres, not here."
-	o.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
-	start := d.Client.NewWithStartWorkflowOperation(o, flow.Conversation, flow.ConversationInput{
-		Workspace: r.Workspace, WorkspaceKey: workspaceKey, Conversation: r.Conversation, Channel: spec.Channel, Limits: d.Limits})
+	o, in := d.conversation(workspaceKey, r, spec.Channel)
+	start := d.Client.NewWithStartWorkflowOperation(o, flow.Conversation, in)
 	return d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start, UpdateOptions: client.UpdateWorkflowOptions{
 		UpdateID: spec.MessageID + suffix, UpdateName: flow.UpdateTurn, WaitForStage: stage,
 		Args: []any{flow.TurnRef{Number: spec.Number, MessageID: spec.MessageID, Mode: spec.Mode, Run: r.Ref.Run, Attempt: r.Attempt, WorkflowID: r.WorkflowID,
@@ -115,6 +111,38 @@ func (d Driver) review(ctx context.Context, workspaceKey string, r run.Run) erro
 	return d.begin(ctx, options(workspaceKey, spec.Channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("review after turn %d", spec.Turn)), flow.Nudge,
 		flow.NudgeInput{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Conversation: r.Conversation, Channel: spec.Channel,
 			Parent: flow.ConversationID(workspaceKey, r.Conversation), Number: spec.Number, Turn: spec.Turn, Pace: spec.Pace()})
+}
+
+// conversation is how the conversation of a turn starts when it is not there.
+func (d Driver) conversation(workspaceKey string, r run.Run, channel string) (client.StartWorkflowOptions, flow.ConversationInput) {
+	id := flow.ConversationID(workspaceKey, r.Conversation)
+	o := options(workspaceKey, channel, "conversation", id, r.Conversation, fmt.Sprintf("conversation %d · %s", r.Conversation, channel))
+	o.StaticDetails = "Turns are children, reviews too. Texts are in Postgres, not here."
+	o.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
+	return o, flow.ConversationInput{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Conversation: r.Conversation, Channel: channel, Limits: d.Limits}
+}
+
+// CancelTurn asks for one turn to be answered with what is there, also when its
+// conversation has not heard of it yet: it will have been told then.
+func (d Driver) CancelTurn(ctx context.Context, workspaceKey string, r run.Run) error {
+	spec, err := converse.SpecOf(r)
+	if err != nil {
+		return err
+	}
+	o, in := d.conversation(workspaceKey, r, spec.Channel)
+	_, err = d.Client.SignalWithStartWorkflow(ctx, o.ID, flow.SignalCancelTurn, flow.CancelTurnInput{MessageID: spec.MessageID}, o, flow.Conversation, in)
+	return sending(ctx, err)
+}
+
+// Tell brings a change of settings to a conversation that runs. One that does not
+// learns of it with its next turn.
+func (d Driver) Tell(ctx context.Context, workspaceKey string, conversation int64, s flow.SettingsInput) error {
+	err := d.Client.SignalWorkflow(ctx, flow.ConversationID(workspaceKey, conversation), "", flow.SignalSettings, s)
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		return nil
+	}
+	return sending(ctx, err)
 }
 
 // Cancel asks a conversation to answer with what is there.

@@ -34,7 +34,7 @@ const (
 	UpdateEnd          = "endConversation" // → ConversationView
 	SignalNudgeDone    = "nudgeDone"       // NudgeResult
 	SignalCancelTurn   = "cancelTurn"      // CancelTurnInput
-	SignalSettings     = "settingsChanged" // nudge.Settings
+	SignalSettings     = "settingsChanged" // SettingsInput
 	QueryState         = "state"           // → ConversationView
 )
 
@@ -84,6 +84,8 @@ type ConversationState struct {
 	NudgeFrom  time.Time      `json:"nudge_from"`  // when the nudge in flight began
 	Pace       Pace           `json:"pace"`        // of the latest turn
 
+	Stopped []string `json:"stopped,omitempty"` // messages that are to be answered with nothing done, whenever they come
+
 	Idle    time.Duration `json:"idle,omitempty"`    // after the latest turn, until the conversation is read; 0 is never
 	ReadFor time.Time     `json:"read_for,omitzero"` // the latest turn when it was last read
 }
@@ -95,6 +97,7 @@ type ConversationView struct {
 	Busy     int            `json:"busy"`              // updates that wait or are being handled
 	Answers  string         `json:"answers,omitempty"` // the message that is being answered
 	LastTurn time.Time      `json:"last_turn"`
+	Settings nudge.Settings `json:"settings"` // in force for its reviews
 }
 
 // TurnRef points to one accepted turn. It carries what was pinned for it.
@@ -220,6 +223,12 @@ type NudgeResult struct {
 // CancelTurnInput asks for a turn to be answered with what is there.
 type CancelTurnInput struct {
 	MessageID string `json:"message_id"` // empty for whichever is being answered
+}
+
+// SettingsInput is what a conversation follows of its workspace's settings.
+type SettingsInput struct {
+	nudge.Settings
+	Idle *time.Duration `json:"idle,omitempty"` // as of TurnRef; nil leaves it
 }
 
 // CountInput asks for an observed turn to be counted.

@@ -47,7 +47,10 @@ func (g *Gateway) accepted(ctx context.Context, r run.Run, made bool, wait time.
 	if wait == 0 {
 		return out, nil
 	}
-	status, err := g.await(ctx, r, wait)
+	status, err := g.await(ctx, r.Status, wait, func() (run.Status, error) {
+		p, err := g.Distill.Progress(ctx, r.Ref)
+		return p.Status, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -77,12 +80,11 @@ func (g *Gateway) start(ctx context.Context, r run.Run) {
 
 // await returns the run's status when it has ended, when the caller's patience
 // has, or when the gateway stops.
-func (g *Gateway) await(ctx context.Context, r run.Run, patience time.Duration) (run.Status, error) {
+func (g *Gateway) await(ctx context.Context, status run.Status, patience time.Duration, look func() (run.Status, error)) (run.Status, error) {
 	enough := time.NewTimer(patience)
 	defer enough.Stop()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	status := r.Status
+	again := time.NewTicker(lookEvery)
+	defer again.Stop()
 	for status != run.Ended {
 		select {
 		case <-ctx.Done():
@@ -91,13 +93,12 @@ func (g *Gateway) await(ctx context.Context, r run.Run, patience time.Duration) 
 			return status, nil
 		case <-g.closing.Done():
 			return status, nil
-		case <-look.C:
+		case <-again.C:
 		}
-		p, err := g.Distill.Progress(ctx, r.Ref)
-		if err != nil {
+		var err error
+		if status, err = look(); err != nil {
 			return status, err
 		}
-		status = p.Status
 	}
 	return status, nil
 }

@@ -31,7 +31,7 @@ type MessageList struct {
 
 // Cancelled tells whether there was anything to cancel.
 type Cancelled struct {
-	Cancelled bool `json:"cancelled" doc:"False when no turn, or another one, is being answered"`
+	Cancelled bool `json:"cancelled" doc:"False when there is no such turn, or it has ended"`
 }
 
 func (g *Gateway) conversationRoutes() {
@@ -96,7 +96,7 @@ func (g *Gateway) listMessages(ctx context.Context, in *struct {
 
 func (g *Gateway) cancelTurn(ctx context.Context, in *struct {
 	ConversationPath
-	MessageID string `query:"message_id" maxLength:"200" doc:"Only when this message is being answered"`
+	MessageID string `query:"message_id" maxLength:"200" doc:"The turn of this message, whether it is being answered or waits; without it, whichever is being answered"`
 }) (*bodyOf[Cancelled], error) {
 	asked, err := g.CancelTurn(ctx, asking(ctx).Workspace, in.ID, in.MessageID)
 	return &bodyOf[Cancelled]{Cancelled{asked}}, err

@@ -38,6 +38,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		unrouted(handler, r).write(answer)
 		return
 	}
+	if pattern == loadPattern { // as long as it likes, as long as it comes
+		r.Body = &flowing{r.Body, http.NewResponseController(w)}
+		g.mux.ServeHTTP(answer, r)
+		return
+	}
 	if r.ContentLength > g.Config.RequestBytes {
 		tooLong(g.Config.RequestBytes).with("Connection", "close").write(answer)
 		return
@@ -101,6 +106,21 @@ type timed struct {
 func body(r io.ReadCloser, c *http.ResponseController) io.ReadCloser {
 	_ = c.SetReadDeadline(time.Now().Add(bodyPatience)) // a connection without deadlines has none to lift
 	return &timed{r, func() { _ = c.SetReadDeadline(time.Time{}) }}
+}
+
+// flowing is a body that may be long, and must not stand still.
+type flowing struct {
+	io.ReadCloser
+	control *http.ResponseController
+}
+
+func (f *flowing) Read(p []byte) (int, error) {
+	_ = f.control.SetReadDeadline(time.Now().Add(bodyPatience))
+	n, err := f.ReadCloser.Read(p)
+	if err != nil {
+		_ = f.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
 }
 
 func (t *timed) Read(p []byte) (int, error) {

@@ -40,7 +40,7 @@ func (g *Gateway) mcpServer(r *http.Request) (*mcp.Server, *Problem) {
 	if refused != nil {
 		return nil, refused
 	}
-	s, err := toolserver.New(toolserver.Options{Name: g.Config.MCPName, Registry: g.Tools, Profile: r.URL.Query().Get("profile"), Workspace: h.Workspace.ID, MayWrite: Write.allows(h.Scopes), Log: g.Log})
+	s, err := toolserver.New(toolserver.Options{Name: g.Config.MCPName, Registry: g.Offered, Profile: r.URL.Query().Get("profile"), Workspace: h.Workspace.ID, MayWrite: Write.allows(h.Scopes), Log: g.Log})
 	if err != nil {
 		if fault.CodeOf(err) == fault.Internal {
 			return nil, g.told(r.Context(), "mcp", err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,7 +70,7 @@ func TestEveryToolIsListedAndCalledOverMCP(t *testing.T) {
 	}
 	listed, err := s.ListTools(t.Context(), nil)
 	hosttest.Must(t, err)
-	offered := b.Tools.Offered(agent.OriginAgent)
+	offered := b.Offered.Offered(agent.OriginAgent)
 	if len(listed.Tools) != len(offered) || len(offered) < 6 {
 		t.Fatalf("%d tools listed, %d there are", len(listed.Tools), len(offered))
 	}
@@ -104,12 +105,14 @@ func TestEveryToolIsListedAndCalledOverMCP(t *testing.T) {
 // worked are arguments with which tools succeed, in the order of the registry:
 // a tool without any here is only called wrongly.
 var worked = map[string]any{
-	"soul_update":    map[string]any{"content": "Answer briefly."},
-	"memory_save":    map[string]any{"content": "Lives in Osaka."},
-	"memory_replace": map[string]any{"store": "core", "match": "Osaka", "content": "Lives in Kyoto."},
-	"memory_remove":  map[string]any{"store": "core", "match": "Kyoto"},
-	"memory_batch":   map[string]any{"store": "core", "operations": []any{map[string]any{"op": "add", "content": "Works at night."}}},
-	"memory_search":  map[string]any{"query": "night"},
+	"read_meta_memory":       map[string]any{},
+	"vector_retrieve_memory": map[string]any{"query_items": []any{map[string]any{"memory_type": "tool", "memory_target": "tool_guidelines", "query": "web_search"}}},
+	"soul_update":            map[string]any{"content": "Answer briefly."},
+	"memory_save":            map[string]any{"content": "Lives in Osaka."},
+	"memory_replace":         map[string]any{"store": "core", "match": "Osaka", "content": "Lives in Kyoto."},
+	"memory_remove":          map[string]any{"store": "core", "match": "Kyoto"},
+	"memory_batch":           map[string]any{"store": "core", "operations": []any{map[string]any{"op": "add", "content": "Works at night."}}},
+	"memory_search":          map[string]any{"query": "night"},
 	"skill_save": map[string]any{"name": "brew-tea", "description": "Brews a pot of tea",
 		"content": "## When to Use\nSomebody wants tea.\n\n## Procedure\n1. Boil water.\n2. Pour it over the leaves.\n\n## Pitfalls\nCold water.\n\n## Verification\nIt smells of tea.\n"},
 	"skill_list":   map[string]any{},
@@ -131,28 +134,51 @@ func TestTheDefaultProfileIsTheDesignsList(t *testing.T) {
 		}
 		return out
 	}
-	all := strings.Join(names(b.key, ""), " ")
-	for _, wanted := range []string{"soul_update", "memory_save", "memory_search"} {
-		if !strings.Contains(all, wanted) {
-			t.Errorf("no %s among %s", wanted, all)
-		}
-	}
-	for _, other := range []string{"memory_replace", "memory_batch"} {
-		if strings.Contains(all, other) {
-			t.Errorf("%s is offered by default", other)
-		}
+	all := names(b.key, "")
+	slices.Sort(all)
+	if want := "memory_save memory_search read_history_memory read_meta_memory skill_delete skill_list skill_patch skill_save skill_view soul_update vector_retrieve_memory"; strings.Join(all, " ") != want {
+		t.Errorf("by default it offers %v", all)
 	}
 	for _, name := range names(b.makeKey(b.Workspace, gateway.Read), toolserver.All) {
-		if !b.Tools.Offered(agent.OriginAgent, name)[0].ReadOnly {
+		if !b.Offered.Offered(agent.OriginAgent, name)[0].ReadOnly {
 			t.Errorf("a key that only looks is offered %s", name)
 		}
 	}
-	for _, name := range names(b.key, toolserver.Retrieval) {
-		if !strings.HasPrefix(name, "read_") && !strings.HasPrefix(name, "vector_") {
-			t.Errorf("retrieval offers %s", name)
+	b.do(request{method: http.MethodPost, path: "/mcp?profile=most", body: `{}`}).refused(fault.InvalidArgument)
+}
+
+// Check A11: three tools that read, and no argument that names a workspace.
+func TestTheRetrievalProfileReadsLongTermMemory(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	id := b.remembers("personal", "alice", "Alice flies from Osaka only.")
+	s, err := b.speak(b.makeKey(b.Workspace, gateway.Read), toolserver.Retrieval)
+	hosttest.Must(t, err)
+	listed, err := s.ListTools(t.Context(), nil)
+	hosttest.Must(t, err)
+	var names []string
+	for _, tool := range listed.Tools {
+		names = append(names, tool.Name)
+		if raw, _ := json.Marshal(tool.InputSchema); strings.Contains(string(raw), "workspace") {
+			t.Errorf("%s takes %s", tool.Name, raw)
 		}
 	}
-	b.do(request{method: http.MethodPost, path: "/mcp?profile=most", body: `{}`}).refused(fault.InvalidArgument)
+	if strings.Join(names, " ") != "read_meta_memory vector_retrieve_memory read_history_memory" {
+		t.Errorf("it offers %v", names)
+	}
+	if r := b.call(s, "read_meta_memory", map[string]any{}, nil); !strings.Contains(fmt.Sprint(r.StructuredContent), "- personal(alice): ") {
+		t.Errorf("the targets are %v", r.StructuredContent)
+	}
+	query := map[string]any{"query_items": []any{map[string]any{"memory_type": "personal", "memory_target": "alice", "query": "where Alice flies from"}}, "workspace_id": "other"}
+	if r := b.call(s, "vector_retrieve_memory", query, nil); r.IsError || !strings.Contains(fmt.Sprint(r.StructuredContent), "memory_id="+id) {
+		t.Errorf("found %v", r.StructuredContent)
+	}
+	if r := b.call(s, "read_history_memory", map[string]any{"memory_ids": []string{id}}, nil); !r.IsError || !strings.Contains(fmt.Sprint(r.StructuredContent), "leads to no session") {
+		t.Errorf("read %v", r.StructuredContent)
+	}
+	if r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "memory_save", Arguments: map[string]any{"content": "x"}}); err == nil {
+		t.Errorf("it saves: %+v", r)
+	}
 }
 
 func TestACallOverMCPIsDoneOnceAsAnAgent(t *testing.T) {

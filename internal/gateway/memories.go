@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -21,6 +22,7 @@ type (
 type MemoryList struct {
 	Memories []Memory            `json:"memories"`
 	Usage    map[memory.Type]int `json:"usage_percent" doc:"How full each store is"`
+	Next     string              `json:"next_cursor,omitempty" doc:"Of a list of long-term memories: where the next page begins"`
 }
 
 // MemoryHistory is what a memory has said, the latest first.
@@ -33,6 +35,7 @@ type MemoryHistory struct {
 type NewMemory struct {
 	Content string `json:"content" minLength:"1" doc:"One fact in one sentence, as a statement and not as an order"`
 	Store   string `json:"store,omitempty" enum:"core,profile" doc:"profile for who the user is, core for what is true; core when left out"`
+	NewLongTerm
 }
 
 // MemoryPath names a memory.
@@ -43,7 +46,7 @@ type MemoryPath struct {
 func (g *Gateway) memoryRoutes() {
 	const path = "/v1/memories/{id}"
 	written := content("application/json", schemaOf[MemoryWritten](g))
-	handle(g, route{method: http.MethodGet, path: "/v1/memories", id: "listMemories", tag: tagMemory, scope: Read, summary: "List the memories that stand in every prompt, and how full their stores are"}, g.listMemories)
+	handle(g, route{method: http.MethodGet, path: "/v1/memories", id: "listMemories", tag: tagMemory, scope: Read, summary: "List the memories that stand in every prompt, and how full their stores are; with memory_types, targets or ids, long-term ones"}, g.listMemories)
 	handle(g, route{method: http.MethodPost, path: "/v1/memories", id: "addMemory", tag: tagMemory, scope: Write, status: http.StatusCreated, bytes: smallBody, summary: "Remember a fact",
 		about:     "A fact that is known already changes nothing. A secret, or a text that reads like an attack, is refused.",
 		responses: map[string]*huma.Response{"200": {Description: "It was known already", Content: written}, "201": {Description: "It is remembered", Content: written}}}, g.addMemory)
@@ -56,8 +59,12 @@ func (g *Gateway) memoryRoutes() {
 func (g *Gateway) listMemories(ctx context.Context, in *struct {
 	Store string `query:"store" enum:"core,profile" doc:"Only this one"`
 	All   bool   `query:"all" doc:"Removed and quarantined ones, too"`
-	Limit int    `query:"limit" default:"1000" minimum:"1" maximum:"1000"`
+	LongTermQuery
+	Limit int `query:"limit" default:"1000" minimum:"1" maximum:"1000"`
 }) (*bodyOf[MemoryList], error) {
+	if in.given() {
+		return g.listLongTerm(ctx, in.LongTermQuery, in.All, in.Limit)
+	}
 	listing, err := g.Memory.List(ctx, person(ctx, OnceKey{}), remember.ListArgs{Store: in.Store, All: in.All, Limit: in.Limit})
 	out := &bodyOf[MemoryList]{MemoryList{Memories: []Memory{}, Usage: listing.Usage}}
 	for _, e := range listing.Entries {
@@ -73,7 +80,13 @@ func (g *Gateway) addMemory(ctx context.Context, in *struct {
 	Status int
 	Body   MemoryWritten
 }, error) {
-	w, err := g.Memory.Save(ctx, person(ctx, in.OnceKey), remember.SaveArgs{Content: in.Body.Content, Store: in.Body.Store})
+	save := func() (remember.Written, error) {
+		return g.Memory.Save(ctx, person(ctx, in.OnceKey), remember.SaveArgs{Content: in.Body.Content, Store: in.Body.Store})
+	}
+	if in.Body.Type != "" {
+		save = func() (remember.Written, error) { return g.addLongTerm(ctx, in.OnceKey, in.Body) }
+	}
+	w, err := save()
 	out := &struct {
 		Status int
 		Body   MemoryWritten
@@ -85,7 +98,7 @@ func (g *Gateway) addMemory(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) showMemory(ctx context.Context, in *MemoryPath) (*bodyOf[Memory], error) {
-	e, err := g.Memory.Get(ctx, person(ctx, OnceKey{}), in.ID)
+	e, err := g.entry(ctx, in.ID)
 	return &bodyOf[Memory]{Memory(e)}, err
 }
 
@@ -93,13 +106,18 @@ func (g *Gateway) updateMemory(ctx context.Context, in *struct {
 	MemoryPath
 	OnceKey
 	Body struct {
-		Content string `json:"content" minLength:"1" doc:"All of what it says from now on"`
+		Content  string          `json:"content" minLength:"1" doc:"All of what it says from now on"`
+		Metadata memory.Metadata `json:"metadata,omitempty" doc:"Of a long-term memory: members that change; null takes one away"`
+		Expected *int            `json:"expected_version,omitempty" doc:"Of a long-term memory: the version that the change was made on"`
 	}
 }) (*bodyOf[MemoryWritten], error) {
 	who := person(ctx, in.OnceKey)
-	e, err := g.Memory.Get(ctx, who, in.ID)
+	e, err := g.entry(ctx, in.ID)
 	if err != nil {
 		return nil, err
+	}
+	if slices.Contains(memory.LongTermTypes, e.Type) {
+		return written(e.Type)(g.LongTerm.UpdateMemories(ctx, who, []remember.ChangedMemory{{ID: in.ID, Content: in.Body.Content, Metadata: in.Body.Metadata, Expected: in.Body.Expected}}))
 	}
 	w, err := g.Memory.Replace(ctx, who, remember.ReplaceArgs{Store: string(e.Type), Match: in.ID, Content: in.Body.Content})
 	return &bodyOf[MemoryWritten]{MemoryWritten(w)}, err
@@ -110,9 +128,12 @@ func (g *Gateway) deleteMemory(ctx context.Context, in *struct {
 	OnceKey
 }) (*bodyOf[MemoryWritten], error) {
 	who := person(ctx, in.OnceKey)
-	e, err := g.Memory.Get(ctx, who, in.ID)
+	e, err := g.entry(ctx, in.ID)
 	if err != nil {
 		return nil, err
+	}
+	if slices.Contains(memory.LongTermTypes, e.Type) {
+		return written(e.Type)(g.LongTerm.DeleteMemories(ctx, who, []remember.GoneMemory{{ID: in.ID}}))
 	}
 	w, err := g.Memory.Remove(ctx, who, remember.RemoveArgs{Store: string(e.Type), Match: in.ID})
 	return &bodyOf[MemoryWritten]{MemoryWritten(w)}, err

@@ -20,7 +20,9 @@ type PendingChange struct {
 	Gist        string    `json:"gist" doc:"The change in one line"`
 	Reason      string    `json:"reason" doc:"Why it waits"`
 	Origin      string    `json:"origin"`
+	State       string    `json:"state" enum:"pending,expired" doc:"An expired change cannot be approved any more"`
 	CreatedAt   time.Time `json:"created_at"`
+	ExpiresAt   time.Time `json:"expires_at"`
 	Content
 }
 
@@ -36,7 +38,7 @@ type pendingInput struct {
 func (g *Gateway) pendingRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/pending", id: "listPending", tag: tagApproval, scope: Read, summary: "List the changes that wait for approval, the oldest first"}, g.listPending)
 	handle(g, route{method: http.MethodPost, path: "/v1/pending/{id}/approve", id: "approveChange", tag: tagApproval, scope: Admin,
-		summary: "Make a pending change the version in force", about: "It is a conflict when the skill has moved on since the change was made."}, g.approveChange)
+		summary: "Make a pending change the version in force", about: "When the skill has moved on since, the change is joined with what it says now; it is a conflict where both have changed the same."}, g.approveChange)
 	handle(g, route{method: http.MethodPost, path: "/v1/pending/{id}/reject", id: "rejectChange", tag: tagApproval, scope: Admin, status: http.StatusNoContent, summary: "Drop a pending change"}, g.rejectChange)
 }
 
@@ -52,7 +54,7 @@ func (g *Gateway) listPending(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) pendingChange(p library.Pending) PendingChange {
-	return PendingChange{ID: p.ID, SkillID: p.Skill, Skill: p.Name, Base: p.Base, Description: p.Version.Description, Op: p.Op, Gist: p.Gist, Reason: p.Reason, Origin: p.Origin, CreatedAt: p.CreatedAt,
+	return PendingChange{ID: p.ID, SkillID: p.Skill, Skill: p.Name, Base: p.Base, Description: p.Version.Description, Op: p.Op, Gist: p.Gist, Reason: p.Reason, Origin: p.Origin, State: p.State, CreatedAt: p.CreatedAt, ExpiresAt: p.ExpiresAt,
 		Content: g.contentOf(p.Version)}
 }
 

@@ -67,7 +67,7 @@ func (b *bundle) connect() *pgx.Conn {
 // admin runs a statement as the superuser.
 func (b *bundle) admin(sql string, args ...any) {
 	b.T.Helper()
-	_, err := b.connect().Exec(b.T.Context(), sql, args...)
+	_, err := b.Admin().Exec(b.T.Context(), sql, args...)
 	hosttest.Must(b.T, err)
 }
 

@@ -44,7 +44,7 @@ func (g *Gateway) toolRoutes() {
 
 func (g *Gateway) listTools(context.Context, *struct{}) (*bodyOf[ToolList], error) {
 	out := &bodyOf[ToolList]{ToolList{[]ToolInfo{}}}
-	for _, t := range g.Tools.Offered(agent.OriginUser) {
+	for _, t := range g.Offered.Offered(agent.OriginUser) {
 		out.Body.Tools = append(out.Body.Tools, ToolInfo{Name: t.Name, Description: t.Description, Input: t.Input, Output: t.Output, ReadOnly: t.ReadOnly, Destructive: t.Destructive})
 	}
 	return out, nil
@@ -57,13 +57,13 @@ func (g *Gateway) callTool(ctx context.Context, in *struct {
 	Name    string `path:"name" maxLength:"100"`
 	RawBody []byte
 }) (*toolOutput, error) {
-	if err := mayCall(asking(ctx).Scopes, g.Tools.Offered(agent.OriginUser, in.Name)); err != nil {
+	if err := mayCall(asking(ctx).Scopes, g.Offered.Offered(agent.OriginUser, in.Name)); err != nil {
 		return nil, err
 	}
 	if err := toolserver.Shallow(in.RawBody); err != nil {
 		return nil, err
 	}
-	r, err := g.Tools.Call(ctx, person(ctx, in.OnceKey), in.Name, in.RawBody)
+	r, err := g.Offered.Call(ctx, person(ctx, in.OnceKey), in.Name, in.RawBody)
 	if err != nil {
 		return nil, err
 	}

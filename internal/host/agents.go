@@ -21,6 +21,9 @@ func (h *Host) hire() error {
 	h.Progressive = &progressive.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.Converse, Registry: progressive.NewRegistry()}
 	performer := progressive.Performer{Service: h.Progressive}
 	h.Converse.Agents = map[run.Kind]converse.Agent{run.Summarize: performer, run.Specialist: performer, run.Retrieve: performer}
+	if err := h.hireReflection(); err != nil {
+		return err
+	}
 	look, err := tools.Retriever().Tools(h.LongTerm)
 	if err != nil {
 		return err
@@ -29,7 +32,14 @@ func (h *Host) hire() error {
 	if err != nil {
 		return err
 	}
-	h.Converse.Remy, err = tools.NewRegistry(slices.Concat(usual, look)...)
+	if h.Converse.Remy, err = tools.NewRegistry(slices.Concat(usual, look)...); err != nil {
+		return err
+	}
+	read, err := tools.RetrievalServer().Tools(h.LongTerm)
+	if err != nil {
+		return err
+	}
+	h.Offered, err = tools.NewRegistry(slices.Concat(usual, read)...)
 	return err
 }
 

@@ -153,10 +153,7 @@ func results(t *testing.T, c llmtest.Call) (out []object) {
 // column reads one column as the superuser.
 func column[T any](b *hosttest.Bundle, sql string, args ...any) []T {
 	b.T.Helper()
-	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
-	hosttest.Must(b.T, err)
-	defer conn.Close(context.Background())
-	rows, err := conn.Query(b.T.Context(), sql, args...)
+	rows, err := b.Admin().Query(b.T.Context(), sql, args...)
 	hosttest.Must(b.T, err)
 	out, err := pgx.CollectRows(rows, pgx.RowTo[T])
 	hosttest.Must(b.T, err)

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/converse"
 	"cairn/internal/fault"
 	"cairn/internal/flow"
+	"cairn/internal/run"
 	"cairn/internal/store"
 )
 
@@ -57,11 +58,15 @@ func (h *Host) ShowConversation(ctx context.Context, ws store.Workspace, name st
 }
 
 // CancelTurn asks a conversation to answer with what is there: the turn of a
-// message, or whichever is being answered. It is false when none can be.
+// message, whether it is being answered or still waits, or without one whichever
+// is being answered. It is false when none can be.
 func (h *Host) CancelTurn(ctx context.Context, ws store.Workspace, name, message string) (asked bool, err error) {
 	id, err := h.conversationID(ctx, ws, name)
 	if err != nil {
 		return false, err
+	}
+	if message != "" {
+		return h.cancelMessage(ctx, ws, id, message)
 	}
 	if running, err := h.converses(ctx, ws, id); err != nil || !running {
 		return false, err
@@ -70,11 +75,32 @@ func (h *Host) CancelTurn(ctx context.Context, ws store.Workspace, name, message
 	if err != nil {
 		return false, err
 	}
-	if live.Answers == "" || message != "" && live.Answers != message {
+	if live.Answers == "" {
 		return false, nil
 	}
 	err = h.Driver.Cancel(ctx, ws.Key, id, live.Answers)
 	return err == nil, ignoreGone(err)
+}
+
+// cancelMessage cancels the turn of one message unless it has ended, or was only
+// observed.
+func (h *Host) cancelMessage(ctx context.Context, ws store.Workspace, conversation int64, message string) (bool, error) {
+	var turn run.Run
+	open := false
+	err := h.Store.WithWorkspace(ctx, ws.ID, func(q store.Queries) error {
+		t, found, err := q.TurnOf(ctx, conversation, message)
+		if err != nil || !found || t.Ended || t.Mode == flow.Observe {
+			return err
+		}
+		open = true
+		turn, err = q.Run(ctx, t.Run)
+		return err
+	})
+	if err != nil || !open || h.Temporal == nil {
+		return false, err
+	}
+	err = h.Driver.CancelTurn(ctx, ws.Key, turn)
+	return err == nil, err
 }
 
 // EndConversation ends a conversation: what was not reviewed is, when it is

@@ -34,12 +34,17 @@ func TurnSpec(c config.Config) converse.Spec {
 func NudgeSpec(c config.Config) converse.Spec {
 	s := TurnSpec(c)
 	s.Model = cmp.Or(c.ModelNudge, s.Model)
+	s.Limits.InputTokens = nudgeInputTokens
 	return s
 }
 
 func agentLimits(c config.Config) converse.Limits {
 	return converse.Limits{HistoryTurns: c.TurnHistory, HistoryTokens: c.TurnHistoryTokens, ResultChars: c.ToolResultChars, MaxTokens: c.ReplyTokens, NudgeMessages: nudgeMessages}
 }
+
+// nudgeInputTokens is what all requests of one review may cost together: a long
+// conversation must not make its reviews dear.
+const nudgeInputTokens = 100_000
 
 // nudgeMessages are shown to a review word for word; older ones in short.
 const nudgeMessages = 24

@@ -158,11 +158,8 @@ func waitingForLock(b *hosttest.Bundle) int {
 
 func count(b *hosttest.Bundle, query string) int {
 	b.T.Helper()
-	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
-	hosttest.Must(b.T, err)
-	defer conn.Close(context.Background())
 	var n int
-	hosttest.Must(b.T, conn.QueryRow(b.T.Context(), query).Scan(&n))
+	hosttest.Must(b.T, b.Admin().QueryRow(b.T.Context(), query).Scan(&n))
 	return n
 }
 

@@ -57,21 +57,18 @@ func hang(b *hosttest.Bundle) {
 // rows counts the rows of a workspace in every table of the catalogue.
 func rows(b *hosttest.Bundle, ws store.Workspace) map[string]int64 {
 	b.T.Helper()
-	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
-	hosttest.Must(b.T, err)
-	defer conn.Close(context.Background())
-	found, _ := conn.Query(b.T.Context(), `select c.relname::text from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'workspace_id'
+	found, _ := b.Admin().Query(b.T.Context(), `select c.relname::text from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'workspace_id'
 where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`)
 	tables, err := pgx.CollectRows(found, pgx.RowTo[string])
 	hosttest.Must(b.T, err)
 	out := map[string]int64{}
 	for _, table := range tables {
 		var n int64
-		hosttest.Must(b.T, conn.QueryRow(b.T.Context(), "select count(*) from cairn."+table+" where workspace_id = $1", ws.ID).Scan(&n))
+		hosttest.Must(b.T, b.Admin().QueryRow(b.T.Context(), "select count(*) from cairn."+table+" where workspace_id = $1", ws.ID).Scan(&n))
 		out[table] = n
 	}
 	var n int64
-	hosttest.Must(b.T, conn.QueryRow(b.T.Context(), "select count(*) from cairn.workspaces where id = $1", ws.ID).Scan(&n))
+	hosttest.Must(b.T, b.Admin().QueryRow(b.T.Context(), "select count(*) from cairn.workspaces where id = $1", ws.ID).Scan(&n))
 	out["workspaces"] = n
 	return out
 }
@@ -330,8 +327,8 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 	hang(b)
 	e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: conversationNumber(b, "open")}, b.Workspace.Key)
 	b.Model.Release("hang")
-	b.Stop() // when what is under way has ended
-	if e.Workflows != 2 || e.WorkflowsLeft != 0 {
+	b.Stop()                                     // when what is under way has ended
+	if e.Workflows < 2 || e.WorkflowsLeft != 0 { // more when the relay brought the turn again meanwhile
 		t.Errorf("%d workflows were stopped and %d are left, want the conversation's and its turn's stopped", e.Workflows, e.WorkflowsLeft)
 	}
 	for table, n := range rows(b, b.Workspace) {
@@ -422,9 +419,6 @@ func conversationNumber(b *hosttest.Bundle, name string) (id int64) {
 
 func text(b *hosttest.Bundle, query string) (s string) {
 	b.T.Helper()
-	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
-	hosttest.Must(b.T, err)
-	defer conn.Close(context.Background())
-	hosttest.Must(b.T, conn.QueryRow(b.T.Context(), query).Scan(&s))
+	hosttest.Must(b.T, b.Admin().QueryRow(b.T.Context(), query).Scan(&s))
 	return s
 }

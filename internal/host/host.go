@@ -21,6 +21,7 @@ import (
 	"cairn/internal/curate"
 	"cairn/internal/distill"
 	"cairn/internal/drive"
+	"cairn/internal/dump"
 	"cairn/internal/embed"
 	"cairn/internal/erase"
 	"cairn/internal/fault"
@@ -29,6 +30,7 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline"
 	"cairn/internal/progressive"
+	"cairn/internal/reflect"
 	"cairn/internal/relay"
 	"cairn/internal/remember"
 	"cairn/internal/schedule"
@@ -51,9 +53,12 @@ type Host struct {
 	Memory      *remember.Keeper
 	LongTerm    *remember.LongTerm
 	Tools       *tools.Registry
+	Offered     *tools.Registry // Tools, and what other programs may read of long-term memory
 	Converse    *converse.Service
 	Progressive *progressive.Service
+	Reflect     *reflect.Service
 	Erase       *erase.Service
+	Dumps       *dump.Service
 	Relay       *relay.Relay
 	Driver      drive.Driver
 	Schedules   *schedule.Service
@@ -110,7 +115,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder,
 		KeepVersions: c.KeepVersions, Settings: h.skillSettings}
 	h.Memory = &remember.Keeper{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
-	h.LongTerm = &remember.LongTerm{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space, Ranker: remember.RankedByFinder{Finder: h.Finder}}
+	h.LongTerm = &remember.LongTerm{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
 	if h.Tools, err = h.registry(); err != nil {
 		return err
 	}
@@ -127,6 +132,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 	h.Sweeper = &schedule.Sweeper{Claims: h.Store.Claims(), Starter: starter{h}, Log: h.Log}
 	h.Curator = &curate.Service{Store: h.Store.Curation(), Embedder: h.Embedder}
 	h.Erase = &erase.Service{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver, ObjectsOf: distill.PackageObjects, Empty: h.emptyPackages}
+	h.Dumps = &dump.Service{Store: h.Store.Dumps(), Model: h.Embedder.Model(), Dims: h.Embedder.Dims(), Space: h.Space}
 	h.Relay = &relay.Relay{Store: h.Store, Driver: h.Driver, Embedder: h.Embedder, Space: h.Space, Remove: h.removePackage,
 		Every: relayEvery, Grace: c.PackageGrace, Log: h.Log}
 	return nil

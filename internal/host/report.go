@@ -91,9 +91,11 @@ func agentReport(ctx context.Context, q store.Queries, ref run.Ref) (*AgentRepor
 	if out.Progress, err = q.AgentProgress(ctx, ref.Run); err != nil {
 		return nil, distill.Report{}, err
 	}
-	name, title, err := q.ConversationName(ctx, r.Conversation)
-	if err != nil {
-		return nil, distill.Report{}, err
+	var name, title string
+	if r.Conversation != 0 { // a question is about none
+		if name, title, err = q.ConversationName(ctx, r.Conversation); err != nil {
+			return nil, distill.Report{}, err
+		}
 	}
 	about := distill.Report{Run: ref.Run, Request: r.Key, Title: title, Status: r.Status, Outcome: r.Outcome, Reason: r.Reason, WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, Tasks: []distill.TaskReport{}}
 	if r.StartedAt != nil && r.EndedAt != nil {

@@ -130,10 +130,7 @@ func wall(d time.Duration) func(*converse.Request) {
 // exec changes rows as the superuser.
 func exec(b *hosttest.Bundle, sql string, args ...any) {
 	b.T.Helper()
-	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
-	hosttest.Must(b.T, err)
-	defer conn.Close(context.Background())
-	_, err = conn.Exec(b.T.Context(), sql, args...)
+	_, err := b.Admin().Exec(b.T.Context(), sql, args...)
 	hosttest.Must(b.T, err)
 }
 

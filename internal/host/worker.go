@@ -44,6 +44,7 @@ func (h *Host) Work(ctx context.Context, queues []string) error {
 	defer func() { cancel(); running.Wait() }() // in this order: the relay runs until it is told
 	if slices.Contains(queues, flow.QueueMain) {
 		running.Go(func() { h.Relay.Run(ctx) })
+		running.Go(func() { h.tendGraphs(ctx) })
 	}
 	for i, w := range workers {
 		if err := w.Start(); err != nil {
@@ -88,6 +89,7 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	erasing := activities.Erase{Service: h.Erase}
 	due := activities.Sweep{Sweeper: h.Sweeper, Curator: h.Curator}
 	minds := activities.Agents{Service: h.Progressive, Idle: h.readIdle}
+	days := activities.Reflect{Open: h.openReflection, Distill: h.distillDay}
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout, MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
 		MaxConcurrentWorkflowTaskPollers: pollers, MaxConcurrentActivityTaskPollers: pollers,
 		OnFatalError: func(err error) { failed <- err }}
@@ -107,6 +109,7 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		erasing.RegisterMain(w)
 		due.RegisterMain(w)
 		minds.RegisterMain(w)
+		days.RegisterMain(w)
 	case flow.QueueLLM:
 		tasks.RegisterLLM(w)
 		talks.RegisterLLM(w)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/internal/agent"
 	"cairn/internal/fault"
@@ -82,19 +83,65 @@ func TestAChangeOfAUsersSkillWaitsForAPerson(t *testing.T) {
 	if got := b.column("select origin || ' ' || op || ' ' || base_version from skill_versions where version = 2"); head.Version != 2 || got != "nudge patch 1" {
 		t.Errorf("approved version %d: %s", head.Version, got)
 	}
-	if _, err := b.ApproveChange(t.Context(), b.ws.ID, 2); fault.CodeOf(err) != fault.VersionConflict {
-		t.Errorf("approved on a head that has moved: %v", err)
+	head, err = b.ApproveChange(t.Context(), b.ws.ID, 2) // made on version 1, too
+	hosttest.Must(t, err)
+	body := b.column("select body from skill_versions where version = 3")
+	if head.Version != 3 || !strings.Contains(body, "and sign it") || !strings.Contains(body, "Roll it out slowly") {
+		t.Errorf("version %d says\n%s", head.Version, body)
+	}
+	if got := b.column("select state from pending_writes order by id"); got != "approved,approved" {
+		t.Errorf("states %s", got)
+	}
+}
+
+// Two changes of one line cannot both be meant.
+func TestAChangeThatClashesWithTheHeadHasFailed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.does(b.as(agent.OriginUser), "skill_save", deploy(), "created", 1)
+	nudge := b.as(agent.OriginNudge)
+	b.call(nudge, "skill_view", object{"name": "deploy-web"})
+	b.does(nudge, "skill_patch", patchOf("Roll it out", "Roll it out slowly"), "staged", 1)
+	b.does(nudge, "skill_patch", patchOf("Roll it out", "Roll it out at night"), "staged", 1)
+	_, err := b.ApproveChange(t.Context(), b.ws.ID, 1)
+	hosttest.Must(t, err)
+	if _, err := b.ApproveChange(t.Context(), b.ws.ID, 2); fault.CodeOf(err) != fault.VersionConflict || !strings.Contains(err.Error(), "content") || fault.From(err).Hint == "" {
+		t.Errorf("approved on a head that says something else: %v", err)
 	}
 	if got := b.column("select state from pending_writes order by id"); got != "approved,failed" {
 		t.Errorf("states %s", got)
 	}
 	hosttest.Must(t, b.RejectChange(t.Context(), b.ws.ID, 2))
+}
+
+func TestAChangeThatNobodyDecidedAboutExpires(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.does(b.as(agent.OriginUser), "skill_save", deploy(), "created", 1)
+	nudge := b.as(agent.OriginNudge)
 	b.call(nudge, "skill_view", object{"name": "deploy-web"})
-	b.does(nudge, "skill_patch", patchOf("Roll it out", "Roll it out slowly"), "staged", 2)
+	b.does(nudge, "skill_patch", patchOf("Roll it out", "Roll it out slowly"), "staged", 1)
 	b.exec("update pending_writes set created_at = now() - interval '31 days'")
-	if _, err := b.ApproveChange(t.Context(), b.ws.ID, 3); fault.CodeOf(err) != fault.NotFound {
-		t.Errorf("approved after a month: %v", err)
+	b.does(nudge, "skill_patch", patchOf("Build the image", "Sign the image"), "staged", 1)
+	refused := func() {
+		t.Helper()
+		if _, err := b.ApproveChange(t.Context(), b.ws.ID, 1); fault.CodeOf(err) != fault.NotFound || !strings.Contains(err.Error(), "expired") {
+			t.Errorf("approved after a month: %v", err)
+		}
 	}
+	refused() // also before anybody has looked
+	waiting, err := b.PendingList(t.Context(), b.ws.ID, 10)
+	hosttest.Must(t, err)
+	if len(waiting) != 2 || waiting[0].State != "pending" || waiting[1].State != "expired" || !waiting[1].ExpiresAt.Before(time.Now()) {
+		t.Errorf("waiting %+v", waiting)
+	}
+	if got := b.column("select state from pending_writes order by id"); got != "expired,pending" {
+		t.Errorf("states %s", got)
+	}
+	if n := b.number("select count(*) from packages where state = 'live'"); n != 2 {
+		t.Errorf("%d live packages, want the skill's and that of the change that waits", n)
+	}
+	refused()
 }
 
 func TestTheApprovalSettingDecidesWhoWaits(t *testing.T) {

@@ -108,11 +108,26 @@ func (l *Library) setStatus(ctx context.Context, ws, id int64, to skill.Status, 
 			if head.Status == f {
 				was := head.Status
 				head.Status = to
-				return head, tx.SetStatus(ctx, id, was, to)
+				if err := tx.SetStatus(ctx, id, was, to); err != nil {
+					return head, err
+				}
+				return head, withdraw(ctx, tx, was, to)
 			}
 		}
 		return head, fault.New(fault.VersionConflict, fmt.Sprintf("skill %q is %s", head.Name, head.Status), fmt.Sprintf("this is for skills that are %v", from))
 	})
+}
+
+// withdraw takes a skill out of the indexes of running prompts, when it was in
+// them: what a person took away, or what would attack its reader, does not wait
+// for the next session.
+func withdraw(ctx context.Context, tx Tx, was, to skill.Status) error {
+	listed := func(s skill.Status) bool { return s == skill.Active || s == skill.Stale }
+	if !listed(was) || listed(to) {
+		return nil
+	}
+	_, err := tx.RevokeSessions(ctx)
+	return err
 }
 
 // change runs fn on a head that stands still.

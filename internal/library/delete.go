@@ -87,6 +87,9 @@ func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 		var until time.Time
 		until, err = tx.DeleteSkill(ctx, f.head.ID, into, undoWindow)
 		out.UndoUntil = &until
+		if err == nil && a.Origin == agent.OriginUser {
+			err = withdraw(ctx, tx, f.head.Status, skill.Archived)
+		}
 	}
 	return out, err
 }

@@ -60,6 +60,7 @@ type Tx interface {
 	DeleteSkill(ctx context.Context, id, absorbedInto int64, window time.Duration) (undoUntil time.Time, err error)
 	Deleted(ctx context.Context, id int64, name string, window time.Duration) (skill.Head, error)
 	Undelete(ctx context.Context, id int64, status skill.Status) error
+	RevokeSessions(ctx context.Context) (int, error) // what prompts were frozen to is read again
 }
 
 // Store opens transactions.
@@ -136,7 +137,9 @@ type Pending struct {
 	Reason       string        `json:"reason"`
 	Origin       string        `json:"origin"`
 	AbsorbedInto int64         `json:"absorbed_into,omitempty"` // of OpArchive and OpDelete
+	State        string        `json:"state"`                   // pending; or expired, which nobody can approve any more
 	CreatedAt    time.Time     `json:"created_at"`
+	ExpiresAt    time.Time     `json:"expires_at"`
 }
 
 // Use is one use of a skill. ID is the caller's: the same use counts once.

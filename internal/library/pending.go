@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"strings"
 
+	"cairn/internal/fault"
 	"cairn/internal/skill"
 )
 
-// PendingList lists the changes that wait for approval.
+// PendingList lists the changes that wait for approval, and after them those for
+// which nobody decided in time.
 func (l *Library) PendingList(ctx context.Context, ws int64, max int) (out []Pending, err error) {
 	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
 		out, err = tx.PendingList(ctx, max)
@@ -17,35 +19,72 @@ func (l *Library) PendingList(ctx context.Context, ws int64, max int) (out []Pen
 	return out, err
 }
 
+// approveRounds bounds how often a change is joined with a head that moves again.
+const approveRounds = 5
+
 // ApproveChange does what a pending change proposes, under the origin that
-// proposed it. The head must be the one that the change was made on; when it is
-// not, the change has failed, and is to be made anew.
+// proposed it. When the head has moved on since, the change is joined with what is
+// there now; where both have changed the same it has failed, and is to be made
+// anew.
 func (l *Library) ApproveChange(ctx context.Context, ws, pending int64) (head skill.Head, err error) {
-	var conflict error
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
-		if err := tx.LockSkills(ctx); err != nil {
-			return err
+	var joined *skill.Version // with the head in force
+	for range approveRounds {
+		var p Pending
+		over := false
+		err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+			if err := tx.LockSkills(ctx); err != nil {
+				return err
+			}
+			if p, err = tx.Pending(ctx, pending); err != nil {
+				return err
+			}
+			if head, err = tx.SkillHead(ctx, p.Skill); err != nil {
+				return err
+			}
+			if joined != nil && joined.Base == head.Version {
+				p.Version = *joined
+			} else if head.Version != p.Base {
+				return nil
+			}
+			over = true
+			if head, err = l.carryOut(ctx, tx, head, p); err != nil {
+				return err
+			}
+			return tx.Decide(ctx, pending, "approved")
+		})
+		if err != nil || over {
+			return head, err
 		}
-		p, err := tx.Pending(ctx, pending)
+		v, err := l.joined(ctx, ws, p, head)
 		if err != nil {
-			return err
+			return head, err
 		}
-		if head, err = tx.SkillHead(ctx, p.Skill); err != nil {
-			return err
-		}
-		if head.Version != p.Base {
-			conflict = moved(head, p.Base)
-			return tx.Decide(ctx, pending, "failed")
-		}
-		if head, err = l.carryOut(ctx, tx, head, p); err != nil {
-			return err
-		}
-		return tx.Decide(ctx, pending, "approved")
-	})
-	if err == nil {
-		err = conflict
+		joined = &v
 	}
-	return head, err
+	return head, fault.New(fault.Unavailable, fmt.Sprintf("skill %q is being changed by many at once", head.Name), "approve the change again")
+}
+
+// joined is a pending change on top of the head. One that cannot be is noted as
+// failed.
+func (l *Library) joined(ctx context.Context, ws int64, p Pending, head skill.Head) (v skill.Version, err error) {
+	if p.Op == OpDelete || p.Op == OpArchive { // what is to go is not what was looked at
+		err = moved(head, p.Base)
+	} else {
+		v, err = l.rebased(ctx, ws, p, head)
+	}
+	if code := fault.CodeOf(err); code != fault.VersionConflict && code != fault.InvalidArgument {
+		return v, err
+	}
+	failed := l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+		if _, err := tx.Pending(ctx, p.ID); err != nil {
+			return err
+		}
+		return tx.Decide(ctx, p.ID, "failed")
+	})
+	if failed != nil {
+		return v, failed
+	}
+	return v, err
 }
 
 // carryOut does what a pending change proposes.

@@ -98,7 +98,7 @@ func (s Performer) known(ctx context.Context, w converse.Work, p Pinned) (out pr
 		}
 		out.Identity = identity.Content
 	}
-	meta, err := s.LongTerm.ReadMeta(ctx, a, remember.MetaArgs{Tools: p.Profile.Options.ToolMemory, Identity: p.Profile.Options.IdentityMemory})
+	meta, err := s.LongTerm.ReadMeta(ctx, a, remember.MetaArgs{Tools: p.Profile.Options.ToolMemory, Identity: p.Profile.Options.IdentityMemory, Types: p.Profile.Options.Types})
 	out.Meta = meta.Text
 	return out, err
 }

@@ -30,6 +30,7 @@ type Request struct {
 	Trajectories []Trajectory
 	Targets      []memory.Task // registered before the agent begins
 	KnownOnly    bool          // the agent registers no targets of its own
+	Choices      Choices
 	Fresh        bool          // do it again although the request was made before, and pay again
 	Spec         converse.Spec // configuration to pin
 }
@@ -38,6 +39,7 @@ type Request struct {
 type Trajectory struct {
 	Task     string // id or name, for those who compare attempts
 	Score    *float64
+	Metadata memory.Metadata // facts about it that its messages do not say
 	Messages []transcript.Message
 }
 
@@ -81,6 +83,9 @@ func heading(n int, t Trajectory) string {
 	if t.Score != nil {
 		text += fmt.Sprintf(", score %g", *t.Score)
 	}
+	if facts := t.Metadata.Text(); facts != "" {
+		text += ", " + facts
+	}
 	return text
 }
 
@@ -91,11 +96,15 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 	if err != nil {
 		return out, err
 	}
+	if err := r.Choices.check(memory.HandOffTypes); err != nil {
+		return out, err
+	}
 	args, err := json.Marshal(struct {
 		Messages  []transcript.Message
 		Targets   []memory.Task
 		KnownOnly bool
-	}{messages, r.Targets, r.KnownOnly})
+		Choices   *Choices `json:",omitempty"`
+	}{messages, r.Targets, r.KnownOnly, r.Choices.orNil()})
 	if err != nil {
 		return out, fmt.Errorf("encode the request: %w", err)
 	}
@@ -140,10 +149,11 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int
 	if err != nil {
 		return out, err
 	}
-	d, err := s.Registry.chosen(run.Summarize, "", chosen.Memory)
+	d, err := s.Registry.chosen(run.Summarize, "", r.Choices.over(chosen.Memory))
 	if err != nil {
 		return out, err
 	}
+	d = r.Choices.agent(d)
 	if r.KnownOnly {
 		d.Profile.Names = slices.DeleteFunc(d.Profile.Names, func(name string) bool { return name == "add_meta_memory" })
 	}
@@ -153,7 +163,7 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int
 	spec.Tainted = slices.ContainsFunc(messages, func(m transcript.Message) bool {
 		return m.Role == transcript.Tool && len(guard.Scan(m.Content, guard.Context)) > 0
 	})
-	if spec, err = pin(spec, d, Pinned{Workspace: r.WorkspaceKey, Targets: r.Targets, Idle: idle}, chosen.Memory); err != nil {
+	if spec, err = pin(spec, d, Pinned{Workspace: r.WorkspaceKey, Targets: r.Targets, Idle: idle, Choices: r.Choices.orNil()}, chosen.Memory); err != nil {
 		return out, err
 	}
 	if n.Spec, err = json.Marshal(spec); err != nil {

@@ -6,16 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"cairn/internal/agent"
 	"cairn/internal/converse"
-	"cairn/internal/fault"
 	"cairn/internal/memory"
 	"cairn/internal/remember"
 	"cairn/internal/run"
-	"cairn/internal/tools"
-	"cairn/internal/transcript"
 )
 
 // Statuses of runs and tasks.
@@ -38,15 +34,6 @@ const (
 
 // noteRunes is how much of what a specialist says its parent is told.
 const noteRunes = 200
-
-// Operation is one thing that a tool call did, or could not do.
-type Operation struct {
-	Tool    string     `json:"tool"`
-	Status  string     `json:"status"`
-	ID      string     `json:"memory_id,omitempty"`
-	Code    fault.Code `json:"code,omitempty"`
-	Message string     `json:"message,omitempty"`
-}
 
 // Made is the report of a specialist.
 type Made struct {
@@ -82,108 +69,6 @@ type Looked struct {
 	IDs        []string    `json:"memory_ids"`
 	Sessions   []string    `json:"sessions"`
 	Operations []Operation `json:"operations"`
-}
-
-// Finish leaves a digest where the agent left none, and tells whom the session
-// was about: what is known of a session stays findable.
-func (s Performer) Finish(ctx context.Context, w converse.Work, e converse.Ended) (json.RawMessage, error) {
-	if w.Run.Kind != run.Summarize {
-		return nil, nil
-	}
-	p, err := pinned(w)
-	if err != nil {
-		return nil, err
-	}
-	out := Summary{}
-	if out.History, err = s.history(ctx, w, p); err != nil {
-		return json.Marshal(out) // the session could not be kept: there is nothing to leave a digest of
-	}
-	if out.Tasks, err = s.tasks(ctx, w.Run); err != nil {
-		return nil, err
-	}
-	a := actor(w, "finish", 0)
-	a.Subject = agent.Subject{History: out.History, Author: p.Author}
-	var about []memory.Task
-	for _, t := range out.Tasks {
-		about = append(about, memory.Task{Type: t.Type, Target: t.Target})
-	}
-	digest := func() (found bool, err error) {
-		err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx remember.LongTermTx) error {
-			known, has, err := tx.DigestOf(ctx, out.History, "")
-			out.Digest, found = known.ID, has
-			return err
-		})
-		return found, err
-	}
-	found, err := digest()
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case found && len(about) > 0:
-		_, err = s.LongTerm.SummaryTargets(ctx, a, about)
-	case !found && !strings.Contains(e.Text, NoMemoryNeeded):
-		out.Fallback = true
-		if err = s.fallback(ctx, w, a, about); err == nil {
-			_, err = digest()
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if e.Reason == agent.Final || e.Reason == agent.Exhausted || e.Reason == agent.Guardrail {
-		err = s.Store.WithProgressive(ctx, w.Run.Workspace, func(tx Tx) error {
-			return tx.SetMark(ctx, w.Run.Conversation, run.Summarize, w.Spec.ToSeq, w.Run.Ref.Run)
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return json.Marshal(out)
-}
-
-// fallback is a digest that needs no model: who spoke, and how it began. What
-// may not be kept of the beginning is left out.
-func (s Performer) fallback(ctx context.Context, w converse.Work, a agent.Actor, about []memory.Task) error {
-	said, err := s.said(ctx, w)
-	if err != nil {
-		return err
-	}
-	who, first := speakers(said)
-	for call, text := range []string{fmt.Sprintf("A session of %d messages with %s. It began: %s", len(said), who, first), fmt.Sprintf("A session of %d messages.", len(said))} {
-		a.Op = w.Run.Op("finish", call+1)
-		if _, err = s.LongTerm.AddSummary(ctx, a, remember.SummaryArgs{Content: text, Targets: about}); err == nil || fault.Table[fault.CodeOf(err)].Retryable || fault.CodeOf(err) == fault.Internal {
-			return err
-		}
-	}
-	return nil // a session whose very digest is refused leaves none
-}
-
-// firstRunes is how much of a session's first line stands in its digest.
-const firstRunes = 200
-
-func speakers(said []transcript.Message) (who, first string) {
-	var names []string
-	for _, m := range said {
-		name := m.Name
-		if name == "" || m.Role == transcript.Tool {
-			name = string(m.Role)
-		}
-		if !slices.Contains(names, name) && len(names) < 5 {
-			names = append(names, name)
-		}
-		if first == "" && m.Role == transcript.User && strings.TrimSpace(m.Content) != "" {
-			first, _, _ = strings.Cut(strings.TrimSpace(m.Content), "\n")
-		}
-	}
-	return strings.Join(names, ", "), clip(first, firstRunes)
-}
-
-func clip(text string, runes int) string {
-	if utf8.RuneCountInString(text) <= runes {
-		return text
-	}
-	return string([]rune(text)[:runes-1]) + "…"
 }
 
 // tasks are what became of a run's hand-offs.
@@ -368,55 +253,4 @@ func looked(w converse.Work, done []Operation, e *converse.Ended) (json.RawMessa
 	}
 	raw, err := json.Marshal(out)
 	return raw, status, err
-}
-
-// operations reads what calls did from what they were answered with.
-func operations(steps []converse.Step) []Operation {
-	out := []Operation{}
-	for _, s := range steps {
-		for _, c := range s.Calls {
-			if c.Tool == tools.Think || c.Tool == "hands_off" {
-				continue
-			}
-			var r struct {
-				OK    bool `json:"ok"`
-				Error struct{ Message string }
-				Items []remember.Item `json:"items"`
-				Text  string          `json:"text"`
-			}
-			if json.Unmarshal([]byte(c.Result), &r) != nil || !r.OK {
-				out = append(out, Operation{Tool: c.Tool, Status: remember.Failed, Code: fault.Code(c.Code), Message: r.Error.Message})
-				continue
-			}
-			for _, i := range r.Items {
-				out = append(out, Operation{Tool: c.Tool, Status: i.Status, ID: i.ID, Code: i.Code, Message: i.Message})
-			}
-			if c.Tool == "update_identity_memory" && strings.HasPrefix(r.Text, remember.Updated) {
-				out = append(out, Operation{Tool: c.Tool, Status: remember.Updated})
-			}
-		}
-	}
-	return out
-}
-
-// registered are the targets that the run has added.
-func registered(steps []converse.Step) []memory.Task {
-	out := []memory.Task{}
-	for _, s := range steps {
-		for _, c := range s.Calls {
-			var r struct {
-				OK      bool                        `json:"ok"`
-				Targets []remember.RegisteredTarget `json:"targets"`
-			}
-			if json.Unmarshal([]byte(c.Result), &r) != nil || !r.OK {
-				continue
-			}
-			for _, t := range r.Targets {
-				if t.Status == remember.Added {
-					out = append(out, t.Target)
-				}
-			}
-		}
-	}
-	return out
 }

@@ -37,8 +37,9 @@ type Question struct {
 	Messages     []transcript.Message // said before the question
 	Mode         string               // empty is auto
 	Targets      []memory.Task        // that a fast search is about; empty for all
-	TopK         int                  // memories at most; 0 means 20
-	Spec         converse.Spec        // configuration to pin
+	Choices      Choices
+	TopK         int           // memories at most; 0 means 20
+	Spec         converse.Spec // configuration to pin
 }
 
 // Found is a memory that answers a question.
@@ -63,21 +64,27 @@ type Answer struct {
 	Sessions []string `json:"sessions,omitempty"` // transcripts that were read
 	Run      int64    `json:"run,omitempty"`
 	Note     string   `json:"note,omitempty"` // why it was not the mode that was asked for
+
+	sure bool // of a fast answer: the best leaves little doubt
 }
 
 // What a fast search must find for nobody to look further: enough memories, the
-// best of them near the top by words and by meaning. Ranks are added up as
-// 1/(60+rank), so the best by both has 0.033.
+// best of them near the top by words and near by meaning. The first by words has
+// a score of 1.7 at least.
 const (
 	enoughFound = 3
-	sureScore   = 0.03
+	sureScore   = 1.5
+	sureCosine  = 0.3
 )
 
 // leastTime is what an agent needs at least; with less left, a fast answer is better.
 const leastTime = 10 * time.Second
 
-// Retrieve answers a question from memory.
-func (s *Service) Retrieve(ctx context.Context, q Question) (Answer, error) {
+// questionTypes are the types that a question may be limited to.
+var questionTypes = append(slices.Clone(memory.HandOffTypes), memory.Summary)
+
+// complete fills in what a question left open, and refuses what is none.
+func (q Question) complete() (Question, error) {
 	q.Query = strings.TrimSpace(q.Query)
 	if q.Mode == "" {
 		q.Mode = Auto
@@ -87,19 +94,27 @@ func (s *Service) Retrieve(ctx context.Context, q Question) (Answer, error) {
 	}
 	switch n := utf8.RuneCountInString(q.Query); {
 	case n == 0 || n > remember.QueryRunes:
-		return Answer{}, fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", remember.QueryRunes, n), "ask one question")
+		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", remember.QueryRunes, n), "ask one question")
 	case !slices.Contains([]string{Fast, Agentic, Auto}, q.Mode):
-		return Answer{}, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", q.Mode), "use fast, agentic or auto")
+		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", q.Mode), "use fast, agentic or auto")
 	case q.TopK < 1 || q.TopK > remember.MostTopK:
-		return Answer{}, fault.Newf(fault.InvalidArgument, "top_k is %d, and must be 1 to %d", q.TopK, remember.MostTopK)
+		return q, fault.Newf(fault.InvalidArgument, "top_k is %d, and must be 1 to %d", q.TopK, remember.MostTopK)
+	}
+	return q, q.Choices.check(questionTypes)
+}
+
+// Retrieve answers a question from memory.
+func (s *Service) Retrieve(ctx context.Context, q Question) (Answer, error) {
+	q, err := q.complete()
+	if err != nil {
+		return Answer{}, err
 	}
 	var fast Answer
 	if q.Mode != Agentic {
-		var err error
 		if fast, err = s.fast(ctx, q); err != nil || q.Mode == Fast {
 			return fast, err
 		}
-		if len(fast.Memories) >= min(enoughFound, q.TopK) && fast.Memories[0].Score >= sureScore {
+		if len(fast.Memories) >= min(enoughFound, q.TopK) && fast.sure {
 			return fast, nil
 		}
 	}
@@ -111,7 +126,7 @@ func (s *Service) Retrieve(ctx context.Context, q Question) (Answer, error) {
 	if err == nil && deep.Status != Failed {
 		return deep, nil
 	}
-	if err != nil && fault.CodeOf(err) == fault.InvalidArgument {
+	if code := fault.CodeOf(err); err != nil && (code == fault.InvalidArgument || code == fault.OpReused) {
 		return deep, err
 	}
 	// Memory answers as long as its database does.
@@ -130,7 +145,7 @@ func (s *Service) fast(ctx context.Context, q Question) (Answer, error) {
 	out := Answer{Mode: Fast, Status: OK, Memories: []Found{}}
 	a := agent.Actor{Workspace: q.Workspace, Origin: agent.OriginUser}
 	if len(q.Targets) > 0 {
-		in := remember.RetrieveArgs{Summaries: true, TopK: q.TopK}
+		in := remember.RetrieveArgs{Summaries: slices.Contains(q.Choices.searched(), memory.Summary), TopK: q.TopK}
 		for i, t := range q.Targets {
 			in.Wants = append(in.Wants, remember.Want{Index: i, Query: q.Query, Type: t.Type, Target: t.Target})
 		}
@@ -142,7 +157,7 @@ func (s *Service) fast(ctx context.Context, q Question) (Answer, error) {
 			out.Memories = append(out.Memories, foundOf(e, 0))
 		}
 	} else {
-		ranked, err := s.LongTerm.Ranker.Rank(ctx, q.Workspace, q.Query, memory.Scope{}, memory.LongTermTypes, q.TopK)
+		ranked, err := s.LongTerm.Rank(ctx, q.Workspace, q.Query, q.Choices.searched())
 		if err != nil {
 			return out, err
 		}
@@ -157,6 +172,7 @@ func (s *Service) fast(ctx context.Context, q Question) (Answer, error) {
 		for _, r := range ranked {
 			i := slices.IndexFunc(entries, func(e memory.Entry) bool { return e.ID == r.ID && e.Status == memory.Active })
 			if i >= 0 && len(out.Memories) < q.TopK {
+				out.sure = out.sure || len(out.Memories) == 0 && r.Score >= sureScore && r.Cosine >= sureCosine
 				out.Memories = append(out.Memories, foundOf(entries[i], r.Score))
 			}
 		}
@@ -216,12 +232,58 @@ func (s *Service) agentic(ctx context.Context, q Question) (out Answer, err erro
 	return s.answer(ctx, r.Ref)
 }
 
+// Ask makes a question durable that an agent is to answer, and has its workflow
+// started, without waiting for the answer.
+func (s *Service) Ask(ctx context.Context, q Question) (run.Run, error) {
+	q, err := q.complete()
+	if err != nil {
+		return run.Run{}, err
+	}
+	r, err := s.ask(ctx, q)
+	if err == nil && r.Status != run.Ended {
+		s.start(ctx, q.WorkspaceKey, r)
+	}
+	return r, err
+}
+
+// Answered is the answer to a question that was asked; its Status is empty until
+// the run has ended.
+func (s *Service) Answered(ctx context.Context, ref run.Ref) (Answer, error) {
+	out, err := s.answer(ctx, ref)
+	if err != nil {
+		return out, err
+	}
+	r, err := s.run(ctx, ref)
+	if r.Status != run.Ended {
+		out.Status = ""
+	}
+	return out, err
+}
+
+// RequestOf finds the latest run of a request to summarise or to retrieve.
+func (s *Service) RequestOf(ctx context.Context, ws int64, id string) (out run.Run, err error) {
+	found := false
+	err = s.Store.WithProgressive(ctx, ws, func(tx Tx) error {
+		for _, kind := range []run.Kind{run.Summarize, run.Retrieve} {
+			if out, found, err = tx.RunOf(ctx, kind, id); err != nil || found {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && !found {
+		err = fault.New(fault.NotFound, fmt.Sprintf("there is no request %q", id), "use the request_id that the request was answered with")
+	}
+	return out, err
+}
+
 // ask records a question.
 func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) {
 	args, err := json.Marshal(struct {
 		Query    string
 		Messages []transcript.Message
-	}{q.Query, q.Messages})
+		Choices  *Choices `json:",omitempty"`
+	}{q.Query, q.Messages, q.Choices.orNil()})
 	if err != nil {
 		return out, fmt.Errorf("encode the question: %w", err)
 	}
@@ -234,7 +296,7 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 		if err != nil {
 			return err
 		}
-		d, err := s.Registry.chosen(run.Retrieve, "", chosen.Memory)
+		d, err := s.Registry.chosen(run.Retrieve, "", q.Choices.over(chosen.Memory))
 		if err != nil {
 			return err
 		}
@@ -242,6 +304,7 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 		if spec.Lang == "" {
 			spec.Lang = lang.Detect(q.Query)
 		}
+		d = q.Choices.agent(d)
 		d.Profile.Options.TopK = q.TopK
 		spec, err = pin(spec, d, Pinned{Workspace: q.WorkspaceKey, Question: q.Query, Messages: material(q.Messages, spec.Limits.ResultChars, shortTokens)}, chosen.Memory)
 		if err != nil {

@@ -27,6 +27,7 @@ type Pinned struct {
 	Workspace string        `json:"workspace"`         // its opaque key, for the ids of children
 	Idle      bool          `json:"idle,omitempty"`    // nobody asked: the conversation had gone idle
 	Targets   []memory.Task `json:"targets,omitempty"` // to be registered before the first response
+	Choices   *Choices      `json:"choices,omitempty"` // of the request, for its specialists too
 
 	Type    memory.Type `json:"memory_type,omitempty"` // of a specialist
 	Target  string      `json:"memory_target,omitempty"`
@@ -50,6 +51,14 @@ func pin(base converse.Spec, d Definition, p Pinned, s settings.LongTerm) (conve
 	p.Version, p.Prompt, p.Profile, p.Author = d.Version, d.Prompt, d.Profile, base.Model+"@"+prompt.Hash(system)
 	base.Pinned, err = json.Marshal(p)
 	return base, err
+}
+
+// choices of the request; none when it made none.
+func (p Pinned) choices() Choices {
+	if p.Choices == nil {
+		return Choices{}
+	}
+	return *p.Choices
 }
 
 func pinned(w converse.Work) (p Pinned, err error) {

@@ -15,6 +15,7 @@ type Material struct {
 	History    []Message       `json:"history,omitempty"`    // what came before it; may only fill gaps
 	Candidates []Candidate     `json:"candidates,omitempty"` // existing skills that may be updated, under short handles
 	Memories   []string        `json:"memories,omitempty"`
+	Notes      []string        `json:"notes,omitempty"`    // of the day, as far as they are made
 	Skills     []Candidate     `json:"skills,omitempty"`   // skills in force
 	Cases      json.RawMessage `json:"cases,omitempty"`    // hard cases, for the designer
 	Draft      *Candidate      `json:"draft,omitempty"`    // the skill that files are being written for, or that is judged
@@ -32,6 +33,11 @@ type Message struct {
 	Name      string   `json:"name,omitempty"`
 	Content   string   `json:"content,omitempty"`
 	ToolCalls []string `json:"tool_calls,omitempty"` // name(arguments)
+
+	// Of a day with several conversations:
+	Conversation int    `json:"conversation,omitempty"` // its number, from 1
+	At           string `json:"at,omitempty"`           // local time
+	Reviewed     bool   `json:"reviewed,omitempty"`     // has been looked through for memories and skills
 }
 
 // Candidate is a skill shown to the model. Handle stands for it in the reply,

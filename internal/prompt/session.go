@@ -50,6 +50,11 @@ func Nudge(lang string, memory, skill bool) (string, error) {
 	return render(lang, "nudge", struct{ Memory, Skill bool }{memory, skill})
 }
 
+// Reflection is the system message of a look back over a day.
+func Reflection(lang string, calls int) (string, error) {
+	return render(lang, "reflection", struct{ Calls int }{calls})
+}
+
 func render(lang, name string, data any) (string, error) {
 	own := language(lang)
 	var out strings.Builder

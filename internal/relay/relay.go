@@ -15,6 +15,7 @@ import (
 
 	"cairn/internal/drive"
 	"cairn/internal/embed"
+	"cairn/internal/flow"
 	"cairn/internal/run"
 	"cairn/internal/store"
 )
@@ -108,6 +109,8 @@ func (r *Relay) do(ctx context.Context, d store.Duty) error {
 		return r.drive(ctx, d, id)
 	case store.EmbedDoc:
 		return r.embed(ctx, d, id)
+	case store.TellSettings:
+		return r.tell(ctx, d)
 	}
 	return fmt.Errorf("unknown duty %q", d.Kind)
 }
@@ -140,6 +143,45 @@ func (r *Relay) drive(ctx context.Context, d store.Duty, id int64) error {
 		return err
 	}
 	return r.Driver.Start(ctx, ws.Key, channel, todo)
+}
+
+// tellMost bounds how many conversations of one workspace are told of a change;
+// the others learn of it with their next turn.
+const tellMost = 1000
+
+// tell brings a change of settings to the conversations that run.
+func (r *Relay) tell(ctx context.Context, d store.Duty) error {
+	var (
+		ws      store.Workspace
+		chosen  store.Settings
+		running []int64
+	)
+	err := r.Store.WithWorkspace(ctx, d.Workspace, func(q store.Queries) (err error) {
+		if ws, err = q.Self(ctx); err != nil {
+			return err
+		}
+		if chosen, err = q.Settings(ctx); err != nil {
+			return err
+		}
+		running, err = q.Running(ctx, r.Driver.Limits.Close, tellMost)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	idle := time.Duration(chosen.Memory.IdleMinutes) * time.Minute
+	for _, id := range running {
+		if err := r.Driver.Tell(ctx, ws.Key, id, flow.SettingsInput{Settings: chosen.Nudge, Idle: &idle}); err != nil {
+			return err
+		}
+	}
+	return r.Store.WithWorkspace(ctx, d.Workspace, func(q store.Queries) error {
+		now, err := q.Settings(ctx)
+		if err != nil || now != chosen { // changed meanwhile: the duty is for that change, too
+			return err
+		}
+		return q.Settle(ctx, d.Kind, d.Key)
+	})
 }
 
 // embed gives a document the vector it could not get when it was written.

@@ -23,6 +23,7 @@ type LongTermTx interface {
 	GuidelineOf(ctx context.Context, tool string) (memory.Entry, bool, error)
 	// DigestOf finds the summary of a session; of none, the one that says content.
 	DigestOf(ctx context.Context, history, content string) (memory.Entry, bool, error)
+	LongTermList(ctx context.Context, in memory.Filter) ([]memory.Entry, error)
 	AddLongTerm(ctx context.Context, e *memory.Entry, w Writer) error
 	// Revise writes e as the version after the one that it was read at.
 	Revise(ctx context.Context, e *memory.Entry, action memory.Action, w Writer) error
@@ -76,7 +77,7 @@ type LongTerm struct {
 	Store    LongTermStore
 	Embedder Embedder
 	Space    int16
-	Ranker   Ranker
+	Finder   Finder
 }
 
 // Item is what became of one item of a call.

@@ -22,7 +22,7 @@ type long struct {
 func setupLong(t *testing.T) *long {
 	t.Helper()
 	b := setup(t)
-	return &long{b, &remember.LongTerm{Store: b.store.LongTerm(), Embedder: b.Keeper.Embedder, Space: b.Keeper.Space, Ranker: remember.RankedByFinder{Finder: b.Keeper.Finder}}}
+	return &long{b, &remember.LongTerm{Store: b.store.LongTerm(), Embedder: b.Keeper.Embedder, Space: b.Keeper.Space, Finder: b.Keeper.Finder}}
 }
 
 // about is a specialist's call for a target, in a run and a session.

@@ -25,6 +25,7 @@ type Pending struct {
 	Tainted    bool               `json:"tainted,omitempty"`
 	Run        int64              `json:"run,omitempty"`
 	Evidence   *memory.Evidence   `json:"evidence,omitempty"`
+	State      string             `json:"state"` // pending; or expired, which nobody can approve any more
 	CreatedAt  time.Time          `json:"created_at"`
 	ExpiresAt  time.Time          `json:"expires_at"`
 }
@@ -110,6 +111,9 @@ func (k *Keeper) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, ve
 	w := k.writer(a) // who has read it takes the taint away
 	w.Origin, w.Run, w.Evidence, w.Vectors = p.Origin, p.Run, p.Evidence, vectors
 	if err := tx.WriteMemories(ctx, plan.Steps, w); err != nil {
+		return Decided{}, err
+	}
+	if err := withdraw(ctx, tx, plan); err != nil {
 		return Decided{}, err
 	}
 	out := Decided{Pending: id, State: approved, Written: Written{Action: Applied, Store: p.Store, Usage: memory.Usage(plan.After, budget(chosen, p.Store))}}

@@ -133,9 +133,11 @@ func TestAWaitingWriteLapsesAfterThirtyDays(t *testing.T) {
 	b.exec("update pending_memories set expires_at = now()")
 	_, err := b.Approve(t.Context(), b.user(), id)
 	wants(t, "approve", err, fault.NotFound)
-	if waiting, err := b.PendingList(t.Context(), b.user(), 10); err != nil || len(waiting) != 0 {
-		t.Errorf("still waiting: %+v, %v", waiting, err)
+	if waiting, err := b.PendingList(t.Context(), b.user(), 10); err != nil || len(waiting) != 1 || waiting[0].State != "expired" {
+		t.Errorf("it is shown as %+v, %v", waiting, err)
 	}
+	_, err = b.Approve(t.Context(), b.user(), id)
+	wants(t, "approve what is shown as expired", err, fault.NotFound)
 }
 
 func TestWhatTheScanDoubtsWaitsWhenNobodyWatched(t *testing.T) {

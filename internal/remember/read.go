@@ -2,6 +2,7 @@ package remember
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"cairn/internal/agent"
 	"cairn/internal/fault"
 	"cairn/internal/memory"
+	"cairn/internal/search"
 )
 
 // ListArgs choose what is listed.
@@ -165,17 +167,66 @@ func (k *Keeper) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sear
 		}
 		types = append(types, sources[s]...)
 	}
-	found, err := k.Finder.Memories(ctx, a.Workspace, in.Query, types, in.K)
+	found, err := k.Finder.Find(ctx, a.Workspace, search.Request{Query: in.Query, Kinds: []string{search.KindMemory}, Types: types, Limit: in.K})
 	if err != nil {
 		return out, fmt.Errorf("memory_search: %w", err)
 	}
+	entries, err := k.entries(ctx, a.Workspace, found)
+	if err != nil {
+		return out, fmt.Errorf("memory_search: %w", err)
+	}
+	var shown []memory.Entry
 	for _, f := range found {
-		show(a, &f.Entry)
-		r := Remembered{ID: f.Entry.ID, Type: f.Entry.Type, Content: f.Entry.Content, Score: f.Score, UpdatedAt: f.Entry.UpdatedAt}
-		if e := f.Entry.Evidence; e != nil {
-			r.Source = &Source{Conversation: f.Conversation, FromSeq: e.FromSeq, ToSeq: e.ToSeq}
+		e, there := entries[f.ID]
+		if !there || e.Status != memory.Active { // gone since it was found
+			continue
+		}
+		shown = append(shown, e)
+		show(a, &e)
+		r := Remembered{ID: e.ID, Type: e.Type, Content: e.Content, Score: f.Score, UpdatedAt: e.UpdatedAt}
+		if e.Evidence != nil {
+			r.Source = &Source{Conversation: f.Conversation, FromSeq: e.Evidence.FromSeq, ToSeq: e.Evidence.ToSeq}
 		}
 		out.Results = append(out.Results, r)
 	}
+	k.recalled(ctx, a, in, shown)
 	return out, nil
+}
+
+// recalled counts the notes that somebody has got back. A search does not fail for
+// it: it is counted next time.
+func (k *Keeper) recalled(ctx context.Context, a agent.Actor, in SearchArgs, found []memory.Entry) {
+	if a.Origin.Autonomous() { // who looks back would find what it is about to make of it
+		return
+	}
+	var keys []int64
+	var relevances []float32
+	for i, f := range found {
+		if f.Type == memory.Note {
+			keys, relevances = append(keys, f.Key), append(relevances, float32(in.K-min(i, in.K))/float32(in.K))
+		}
+	}
+	if len(keys) == 0 {
+		return
+	}
+	query := sha256.Sum256([]byte(strings.ToLower(strings.Join(strings.Fields(in.Query), " "))))
+	_ = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error { return tx.Recalled(ctx, query, keys, relevances) })
+}
+
+// entries are the memories that were found, by their ids.
+func (k *Keeper) entries(ctx context.Context, ws int64, found []search.Result) (map[string]memory.Entry, error) {
+	if len(found) == 0 {
+		return nil, nil
+	}
+	ids, out := make([]string, len(found)), map[string]memory.Entry{}
+	for i, f := range found {
+		ids[i] = f.ID
+	}
+	return out, k.Store.WithMemory(ctx, ws, func(tx Tx) error {
+		all, err := tx.LongTerm(ctx, ids)
+		for _, e := range all {
+			out[e.ID] = e
+		}
+		return err
+	})
 }

@@ -31,9 +31,13 @@ type Tx interface {
 	LockMemories(ctx context.Context) error
 	Memories(ctx context.Context, types []memory.Type, everyStatus bool, max int) ([]memory.Entry, error)
 	Memory(ctx context.Context, id string) (memory.Entry, error)
+	// LongTerm reads entries of any type and status by their ids.
+	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
 	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
 	AddedBy(ctx context.Context, run int64, types []memory.Type) (int, error)
 	WriteMemories(ctx context.Context, steps []memory.Step, w Writer) error
+	Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error // notes that a search has brought back
+	NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error)              // of a local date, in order
 
 	PutPendingMemory(ctx context.Context, p Pending, w Writer) (int64, error)
 	PendingMemory(ctx context.Context, id int64) (Pending, error)
@@ -45,6 +49,8 @@ type Tx interface {
 	SoulAt(ctx context.Context, version int) (memory.Soul, error)
 	SoulHistory(ctx context.Context, max int) ([]memory.Soul, error)
 	AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction, w Writer) (int, error)
+
+	RevokeSessions(ctx context.Context) (int, error) // what prompts were frozen to is read again
 }
 
 // Store opens transactions.
@@ -70,9 +76,9 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Finder ranks memories.
+// Finder is the search of a workspace.
 type Finder interface {
-	Memories(ctx context.Context, ws int64, text string, types []memory.Type, limit int) ([]search.FoundMemory, error)
+	Find(ctx context.Context, ws int64, r search.Request) ([]search.Result, error)
 }
 
 // Keeper is the use-case.

@@ -17,31 +17,20 @@ import (
 	"cairn/internal/search"
 )
 
-// Ranker ranks long-term memories.
-type Ranker interface {
-	// Rank gives ids of active memories of some types that answer query, the best
-	// first. Those of scope come whole; of others there may be any number.
-	Rank(ctx context.Context, ws int64, query string, scope memory.Scope, types []memory.Type, limit int) ([]Ranked, error)
-}
-
 // Ranked is a memory that answers a query.
 type Ranked struct {
-	ID    string
-	Score float64
+	ID     string
+	Score  float64
+	Cosine float64 // 0 when the vector was not among the nearest
 }
 
-// RankedByFinder ranks by the search over all memories of a workspace.
-type RankedByFinder struct{ Finder Finder }
-
-// finderPool is how many memories are ranked before those of a scope are taken.
-const finderPool = 100
-
-// Rank implements Ranker.
-func (r RankedByFinder) Rank(ctx context.Context, ws int64, query string, _ memory.Scope, types []memory.Type, _ int) ([]Ranked, error) {
-	found, err := r.Finder.Memories(ctx, ws, query, types, finderPool)
+// Rank gives ids of active memories of some types that answer query, the best
+// first, whatever their targets.
+func (l *LongTerm) Rank(ctx context.Context, ws int64, query string, types []memory.Type) ([]Ranked, error) {
+	found, err := l.Finder.Find(ctx, ws, search.Request{Query: query, Kinds: []string{search.KindMemory}, Types: types, Limit: search.MostFound})
 	out := make([]Ranked, len(found))
 	for i, f := range found {
-		out[i] = Ranked{ID: f.Entry.ID, Score: f.Score}
+		out[i] = Ranked{ID: f.ID, Score: f.Score, Cosine: f.Cosine}
 	}
 	return out, err
 }
@@ -229,7 +218,7 @@ func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, que
 	if in.Summaries {
 		types = append(types, memory.Summary)
 	}
-	ranked, err := l.Ranker.Rank(ctx, a.Workspace, query, s, types, in.TopK)
+	ranked, err := l.Rank(ctx, a.Workspace, query, types)
 	if err != nil || len(ranked) == 0 {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package remember
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"cairn/internal/agent"
 	"cairn/internal/fault"
@@ -122,6 +123,9 @@ func (k *Keeper) setSoul(ctx context.Context, tx Tx, a agent.Actor, current memo
 		return out, nil
 	}
 	out.Version, err = tx.AdvanceSoul(ctx, current.Version, content, action, k.writer(a))
+	if err == nil && a.Origin == agent.OriginUser && !strings.Contains(content, current.Content) { // a person took something out
+		_, err = tx.RevokeSessions(ctx)
+	}
 	return out, err
 }
 

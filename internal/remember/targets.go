@@ -107,6 +107,7 @@ func (g *writing) findTarget(ctx context.Context, t memory.Target) (memory.Targe
 type MetaArgs struct {
 	Tools    bool
 	Identity bool
+	Types    []memory.Type // of the registered targets; empty for all
 }
 
 // Meta is the targets as a prompt shows them.
@@ -124,6 +125,11 @@ func (l *LongTerm) ReadMeta(ctx context.Context, a agent.Actor, in MetaArgs) (ou
 	})
 	if err != nil {
 		return Meta{}, fmt.Errorf("read_meta_memory: %w", err)
+	}
+	if len(in.Types) > 0 {
+		all := len(out.Targets)
+		out.Targets = slices.DeleteFunc(out.Targets, func(t memory.Target) bool { return !slices.Contains(in.Types, t.Type) })
+		out.Total -= all - len(out.Targets)
 	}
 	shown := slices.Clone(out.Targets)
 	for i, t := range shown {

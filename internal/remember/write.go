@@ -165,7 +165,9 @@ func (k *Keeper) apply(ctx context.Context, tx Tx, a agent.Actor, r request, w W
 		out.Action, out.Usage = Staged, memory.Usage(plan.Before, budget(chosen, r.store))
 		out.Pending, err = stage(ctx, tx, r, plan, w, reason)
 	} else {
-		err = tx.WriteMemories(ctx, plan.Steps, w)
+		if err = tx.WriteMemories(ctx, plan.Steps, w); err == nil && a.Origin == agent.OriginUser {
+			err = withdraw(ctx, tx, plan)
+		}
 	}
 	if err != nil {
 		return Written{}, err
@@ -179,6 +181,16 @@ func (k *Keeper) apply(ctx context.Context, tx Tx, a agent.Actor, r request, w W
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%s is %d %% full: merge or remove entries that say the same or are out of date", r.store, out.Usage))
 	}
 	return out, nil
+}
+
+// withdraw takes out of running prompts what a person has taken out of memory.
+// What is only added waits for the next session.
+func withdraw(ctx context.Context, tx Tx, plan memory.Plan) error {
+	if plan.Count(memory.Remove)+plan.Count(memory.Replace) == 0 {
+		return nil
+	}
+	_, err := tx.RevokeSessions(ctx)
+	return err
 }
 
 func (k *Keeper) plan(ctx context.Context, tx Tx, r request, budget int) (memory.Plan, error) {

@@ -23,6 +23,8 @@ const (
 	Summarize  Kind = "summarize"  // a session becomes memories
 	Specialist Kind = "specialist" // what one of them hands off: the memories of one target
 	Retrieve   Kind = "retrieve"   // a question is answered from memory
+
+	Reflection Kind = "reflection" // a local day becomes notes, memories and skills
 )
 
 // Status is how far a run is. It only moves forward, until a retry reopens it.

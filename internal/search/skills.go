@@ -3,7 +3,7 @@ package search
 import (
 	"context"
 
-	"cairn/internal/memory"
+	"cairn/internal/search/lexical"
 	"cairn/internal/skill"
 )
 
@@ -12,9 +12,6 @@ type Index interface {
 	// FindSkills ranks skills, the best first; the one whose canonical name is
 	// name comes before all, ranked or not.
 	FindSkills(ctx context.Context, ws int64, q Query, name string) ([]SkillHit, error)
-	// FindMemories ranks memories of some types, the best first; the one whose id
-	// is id comes before all, ranked or not.
-	FindMemories(ctx context.Context, ws int64, q Query, types []memory.Type, id string) ([]MemoryHit, error)
 	// Find ranks documents of all kinds, the best first; what the query names
 	// exactly comes before all.
 	Find(ctx context.Context, ws int64, p Probe) ([]Result, error)
@@ -72,4 +69,15 @@ func (f Finder) Skills(ctx context.Context, ws int64, text string, limit int) ([
 		}
 	}
 	return out, nil
+}
+
+// fill puts the words and, when an embedder is at hand, the vector of text into q.
+func (f Finder) fill(ctx context.Context, q *Query, text string) {
+	q.Space = f.Space
+	for _, t := range lexical.Terms(text) {
+		q.Terms = append(q.Terms, t.Hash)
+	}
+	if vs, err := f.Embedder.Embed(ctx, []string{text}); err == nil && len(vs) == 1 {
+		q.Vector = vs[0]
+	}
 }

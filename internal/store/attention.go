@@ -24,7 +24,7 @@ type Waiting struct {
 
 // Attention asks one statement, outside of a transaction.
 func (s *Store) Attention(ctx context.Context) (Attention, error) {
-	out := Attention{Runs: map[run.Kind]Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {}, run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}}, Duties: map[string]Waiting{DriveRun: {}, EmbedDoc: {}}}
+	out := Attention{Runs: map[run.Kind]Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {}, run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Reflection: {}}, Duties: map[string]Waiting{DriveRun: {}, EmbedDoc: {}, TellSettings: {}}}
 	rows, err := dbsqlc.New(s.system).Attention(ctx)
 	if err != nil {
 		return out, classify("count what needs a look", err)

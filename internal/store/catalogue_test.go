@@ -28,6 +28,7 @@ var reviewedPolicies = []string{
 	"erase_rules.erase_rules_all {public} * true true",           // which columns lead to a conversation is no secret
 	"erasures.erasures_erase {cairn_erase} * true true",          // numbers only, of workspaces that are no more
 	"erasures.erasures_system {cairn_system} r true -",
+	"lex_stats.lex_stats_system {cairn_system} r (docs >= 10000) -", // which workspaces are big enough for a graph
 	"llm_calls.llm_calls_system_see {cairn_system} r (state = ANY (ARRAY['started'::text, 'unknown'::text])) -",
 	"llm_calls.llm_calls_system_expire {cairn_system} w (state = 'started'::text) (state = 'unknown'::text)",
 	"outbox.outbox_system {cairn_system} * true -",
@@ -62,15 +63,21 @@ var reviewedFunctions = []string{
 	"erase_rows_of definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_tables invoker search_path=cairn, pg_catalog, pg_temp",
 	"enter invoker search_path=cairn, pg_catalog, pg_temp",
-	"find invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;jit=off",
-	"find_docs invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;enable_nestloop=off;enable_mergejoin=off;jit=off",
+	"find invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;enable_seqscan=off;jit=off",
+	"find_docs invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;enable_seqscan=off;enable_nestloop=off;enable_mergejoin=off;jit=off",
+	"graph_bytes invoker search_path=cairn, public, pg_catalog, pg_temp",
+	"many_documents invoker -",
+	"nearest_in_graph invoker search_path=cairn, public, pg_catalog, pg_temp;enable_sort=off;jit=off",
+	"nearest_of_many invoker search_path=cairn, public, pg_catalog, pg_temp;enable_seqscan=on;jit=off",
 	"open_space definer search_path=cairn, public, pg_catalog, pg_temp",
 	"open_workspace definer search_path=cairn, pg_catalog, pg_temp",
-	"rank_docs invoker -", // its body is bound when it is made
+	"rank_docs invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;enable_nestloop=off;enable_mergejoin=off;jit=off",
 	"resolve_key definer search_path=cairn, pg_catalog, pg_temp",
 	"schema_version definer search_path=cairn, pg_catalog, pg_temp",
 	"session_roles invoker -",
+	"vector_graphs invoker search_path=cairn, public, pg_catalog, pg_temp",
 	"vector_index invoker -",
+	"vector_index_drop invoker -",
 	"vector_index_statement invoker search_path=cairn, public, pg_catalog, pg_temp",
 }
 

@@ -123,6 +123,12 @@ func (q Queries) NudgesToday(ctx context.Context) (int, error) {
 	return int(n), classify("count the nudges", err)
 }
 
+// InputTokens is what the requests of a run have cost, by the endpoint's count.
+func (q Queries) InputTokens(ctx context.Context, id int64) (int, error) {
+	n, err := q.q.RunInputTokens(ctx, dbsqlc.RunInputTokensParams{WorkspaceID: q.ws, RunID: id})
+	return int(n), classify("count the tokens of the run", err)
+}
+
 // LiveSession finds the session of a channel that is in force.
 func (q Queries) LiveSession(ctx context.Context, channel, lang string) (converse.Session, bool, error) {
 	r, err := q.q.SessionLive(ctx, dbsqlc.SessionLiveParams{WorkspaceID: q.ws, Channel: channel, Lang: lang})
@@ -141,15 +147,25 @@ func (q Queries) LockSessions(ctx context.Context, channel string) error {
 	return classify("lock the sessions", q.q.SessionLock(ctx, dbsqlc.SessionLockParams{WorkspaceID: q.ws, Channel: channel}))
 }
 
-// PutSession stores a frozen session that lives for a while.
-func (q Queries) PutSession(ctx context.Context, s converse.Session, lives time.Duration) (converse.Session, error) {
+// SessionEpoch counts how often the workspace's sessions were revoked.
+func (q Queries) SessionEpoch(ctx context.Context) (int64, error) {
+	n, err := q.q.SessionEpoch(ctx, q.ws)
+	return n, classify("read the epoch of the sessions", err)
+}
+
+// PutSession stores a frozen session that lives for a while. It is false when
+// sessions were revoked since its epoch.
+func (q Queries) PutSession(ctx context.Context, s converse.Session, lives time.Duration) (converse.Session, bool, error) {
 	raw, err := encode("the tools", s.Tools)
 	if err != nil {
-		return s, err
+		return s, false, err
 	}
-	r, err := q.q.SessionPut(ctx, dbsqlc.SessionPutParams{WorkspaceID: q.ws, Channel: s.Channel, Lang: s.Lang, Rendered: storable(s.Rendered), Tools: raw, Sha256: s.SHA[:], Lives: lives})
+	r, err := q.q.SessionPut(ctx, dbsqlc.SessionPutParams{WorkspaceID: q.ws, Epoch: s.Epoch, Channel: s.Channel, Lang: s.Lang, Rendered: storable(s.Rendered), Tools: raw, Sha256: s.SHA[:], Lives: lives})
+	if isNoRows(err) {
+		return s, false, nil
+	}
 	s.ID, s.CreatedAt, s.ExpiresAt = r.ID, r.CreatedAt, r.ExpiresAt
-	return s, classify("freeze the session", err)
+	return s, err == nil, classify("freeze the session", err)
 }
 
 // KeepSession gives a run its session, unless it has one, and marks it as picked up.
@@ -180,6 +196,9 @@ func (q Queries) SessionOf(ctx context.Context, id int64) (converse.Session, boo
 
 // RevokeSessions makes every run freeze a session anew before its next request.
 func (q Queries) RevokeSessions(ctx context.Context) (int, error) {
+	if n, err := q.q.SessionsEpochNext(ctx, q.ws); err != nil || n != 1 {
+		return 0, oneRow("count a revocation of the sessions", n, err)
+	}
 	n, err := q.q.SessionsRevoke(ctx, q.ws)
 	return int(n), classify("revoke the sessions", err)
 }

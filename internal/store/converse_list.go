@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"cairn/internal/converse"
 	"cairn/internal/run"
@@ -62,10 +63,21 @@ func (q Queries) PatchSettings(ctx context.Context, patch json.RawMessage) (Sett
 		return Settings{}, err
 	}
 	now.TimeZone, now.ReflectionCron = row.TimeZone, row.ReflectionCron
+	was := now
 	if now, err = settings.Patch(now, patch); err != nil {
 		return Settings{}, err
 	}
-	return now, q.SetSettings(ctx, now)
+	if err := q.SetSettings(ctx, now); err != nil || was.Nudge == now.Nudge && was.Memory.IdleMinutes == now.Memory.IdleMinutes {
+		return now, err
+	}
+	return now, q.Owe(ctx, TellSettings, "0", 0)
+}
+
+// Running lists the conversations in which something was said within a time, the
+// latest first: those whose workflow may run.
+func (q Queries) Running(ctx context.Context, within time.Duration, max int) ([]int64, error) {
+	ids, err := q.q.ConversationsRunning(ctx, dbsqlc.ConversationsRunningParams{WorkspaceID: q.ws, Within: within, MaxRows: int32(max)})
+	return ids, classify("list the conversations that run", err)
 }
 
 // ConversationName is the gateway's id of a conversation, and its title.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/internal/embed"
+	"cairn/internal/erase"
 	"cairn/internal/fault"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/memory"
@@ -285,6 +286,16 @@ func TestADistantEmbedderIsOwedTheTurns(t *testing.T) {
 	}
 }
 
+// speakers compares the counts of speakers' names with a recount.
+func (k *talk) speakers() {
+	k.t.Helper()
+	for _, wrong := range k.texts(`
+with real as (select workspace_id, t.term, count(*) as n from search_docs, unnest(target_terms) t(term) where kind = 'turn' group by 1, 2)
+select format('term %s: %s speakers, counted %s', term, real.n, kept.speakers) from real full join (select * from lex_terms where speakers <> 0) kept using (workspace_id, term) where real.n is distinct from kept.speakers`) {
+		k.t.Error(wrong)
+	}
+}
+
 // Postings, frequencies and counts of speakers follow what is taken out again.
 func TestAForgottenTurnLeavesNoTrace(t *testing.T) {
 	t.Parallel()
@@ -292,11 +303,7 @@ func TestAForgottenTurnLeavesNoTrace(t *testing.T) {
 	k.chat()
 	k.remember(k.a, "personal", "ann", "Ann likes Vienna")
 	k.counts()
-	for _, wrong := range k.texts(`
-with real as (select workspace_id, t.term, count(*) as n from search_docs, unnest(target_terms) t(term) where kind = 'turn' group by 1, 2)
-select format('term %s: %s speakers, counted %s', term, real.n, kept.speakers) from real full join (select * from lex_terms where speakers <> 0) kept using (workspace_id, term) where real.n is distinct from kept.speakers`) {
-		t.Error(wrong)
-	}
+	k.speakers()
 	garden := int64(k.number("select id from conversations where external_id = 'garden'"))
 	k.in(k.a, func(ctx context.Context, q store.Queries) error {
 		var gone []search.Doc
@@ -307,11 +314,33 @@ select format('term %s: %s speakers, counted %s', term, real.n, kept.speakers) f
 		return err
 	})
 	k.counts()
+	k.speakers()
 	if got := k.find(k.a, search.Request{Query: "dwarf lemon tree"}); len(got) != 0 {
 		t.Errorf("what is gone is found: %v", got)
 	}
 	if n := k.number("select count(*) from embeddings e left join search_docs d using (workspace_id, doc) where d.doc is null"); n != 0 {
 		t.Errorf("%d vectors of nothing", n)
+	}
+}
+
+// A name that nobody speaks under any more is a word like others again.
+func TestAnErasedConversationTakesItsSpeakersAlong(t *testing.T) {
+	t.Parallel()
+	k := openTalk(t)
+	k.chat()
+	k.say(k.a, "solo", spring, "Zoe: Nobody else was there.", "Zoe: The kettle sang.")
+	if n := k.number("select count(*) from lex_terms where speakers = 2"); n == 0 {
+		t.Fatal("Zoe is not counted as a speaker")
+	}
+	before := k.number("select count(*) from lex_terms")
+	k.erase(erase.Target{Workspace: k.a.ID, Conversation: int64(k.number("select id from conversations where external_id = 'solo'")), Derived: erase.Keep})
+	k.counts()
+	k.speakers()
+	if after := k.number("select count(*) from lex_terms"); after >= before {
+		t.Errorf("%d terms before, %d after", before, after)
+	}
+	if n := k.number("select count(*) from lex_terms where speakers > 0"); n != 2 {
+		t.Errorf("%d names speak, want Ann and Ben", n)
 	}
 }
 

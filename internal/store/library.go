@@ -153,18 +153,31 @@ func changeOp(v skill.Version) string {
 // approved any more.
 func (q Queries) Pending(ctx context.Context, id int64) (library.Pending, error) {
 	r, err := q.q.PendingGet(ctx, dbsqlc.PendingGetParams{WorkspaceID: q.ws, ID: id})
-	if isNoRows(err) || err == nil && (r.State != "pending" && r.State != "failed" || r.Expired) {
+	if err == nil && r.Expired && r.State != "approved" && r.State != "rejected" {
+		return library.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("change %d has expired: nobody decided about it within 30 days", id), "have it proposed again on the version in force").With("state", "expired")
+	}
+	if isNoRows(err) || err == nil && r.State != "pending" && r.State != "failed" {
 		return library.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("no change %d waits for approval", id), "`cairn skills pending` lists those that do")
 	}
 	if err != nil {
 		return library.Pending{}, classify("read the pending change", err)
 	}
 	return pendingOf(dbsqlc.PendingListRow{ID: r.ID, SkillID: r.SkillID, BaseVersion: r.BaseVersion, Version: r.Version, Reason: r.Reason, Origin: r.Origin,
-		Op: r.Op, Gist: r.Gist, AbsorbedInto: r.AbsorbedInto, CreatedAt: r.CreatedAt})
+		Op: r.Op, Gist: r.Gist, AbsorbedInto: r.AbsorbedInto, State: r.State, CreatedAt: r.CreatedAt})
 }
 
-// PendingList lists the changes that wait for approval, the oldest first.
+// PendingList lists the changes that wait for approval, the oldest first, then
+// those for which nobody decided in time.
 func (q Queries) PendingList(ctx context.Context, max int) ([]library.Pending, error) {
+	expired, err := q.q.PendingExpire(ctx, q.ws)
+	if err != nil {
+		return nil, classify("expire pending changes", err)
+	}
+	for _, id := range expired {
+		if err := q.q.PendingRelease(ctx, dbsqlc.PendingReleaseParams{WorkspaceID: q.ws, ID: id}); err != nil {
+			return nil, classify("release the package", err)
+		}
+	}
 	rows, err := q.q.PendingList(ctx, dbsqlc.PendingListParams{WorkspaceID: q.ws, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the pending changes", err)
@@ -179,7 +192,7 @@ func (q Queries) PendingList(ctx context.Context, max int) ([]library.Pending, e
 }
 
 func pendingOf(r dbsqlc.PendingListRow) (library.Pending, error) {
-	p := library.Pending{ID: r.ID, Skill: r.SkillID, Name: r.Name, Base: int(r.BaseVersion), Reason: r.Reason, Origin: r.Origin, Op: r.Op, Gist: r.Gist, CreatedAt: r.CreatedAt}
+	p := library.Pending{ID: r.ID, Skill: r.SkillID, Name: r.Name, Base: int(r.BaseVersion), Reason: r.Reason, Origin: r.Origin, Op: r.Op, Gist: r.Gist, State: r.State, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
 	if r.AbsorbedInto != nil {
 		p.AbsorbedInto = *r.AbsorbedInto
 	}

@@ -194,18 +194,21 @@ func (q Queries) IndexLongTerm(ctx context.Context, entries []memory.Entry, w re
 	var vectors [][]float32
 	for _, e := range entries {
 		embedded, _ := e.Embedded()
-		words := e.Content
-		if e.WhenToUse != "" {
-			words = e.WhenToUse + "\n" + e.Content
-		}
-		d := search.NewDoc(search.KindMemory, e.Key, string(e.Status), words)
-		d.Text = embedded
-		if e.Status != memory.Active {
-			d = search.Doc{Kind: search.KindMemory, Owner: e.Key, Gone: true}
-		}
+		d := longTermDoc(e)
 		docs, vectors = append(docs, d), append(vectors, w.Vectors[embedded])
 	}
 	return q.indexWithVectors(ctx, docs, vectors, w.Space)
+}
+
+// longTermDoc is an entry as search has it.
+func longTermDoc(e memory.Entry) search.Doc {
+	words := e.Content
+	if e.WhenToUse != "" {
+		words = e.WhenToUse + "\n" + e.Content
+	}
+	d := memoryDoc(e, words)
+	d.Text, _ = e.Embedded()
+	return d
 }
 
 // Shown tells what a run was shown by other calls than one.

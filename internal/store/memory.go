@@ -108,15 +108,7 @@ func (q Queries) WriteMemories(ctx context.Context, steps []memory.Step, w remem
 	var docs []search.Doc
 	var vectors [][]float32
 	for _, e := range changed {
-		d := search.NewDoc(search.KindMemory, e.Key, string(e.Status), e.Content).About(e.Target)
-		d.Type, d.EventTime = string(e.Type), e.EventTime
-		if e.Evidence != nil {
-			d.Conversation = &e.Evidence.Conversation
-		}
-		if e.Status != memory.Active {
-			d = search.Doc{Kind: search.KindMemory, Owner: e.Key, Gone: true}
-		}
-		docs, vectors = append(docs, d), append(vectors, w.Vectors[e.Content])
+		docs, vectors = append(docs, memoryDoc(*e, e.Content)), append(vectors, w.Vectors[e.Content])
 	}
 	return q.indexWithVectors(ctx, docs, vectors, w.Space)
 }
@@ -230,17 +222,15 @@ func typeNames(types []memory.Type) []string {
 	return out
 }
 
-// FindMemories ranks and reads in one statement.
-func (s searchIndex) FindMemories(ctx context.Context, ws int64, in search.Query, types []memory.Type, id string) (out []search.MemoryHit, err error) {
-	vector, space := vectorOf(in)
-	err = s.WithWorkspace(ctx, ws, func(q Queries) error {
-		rows, err := q.q.SearchMemories(ctx, dbsqlc.SearchMemoriesParams{Name: storable(id), WorkspaceID: q.ws, Terms: terms(in.Terms), Query: vector, Space: space,
-			MaxRows: int32(in.Limit), Types: typeNames(types)})
-		for _, r := range rows {
-			out = append(out, search.MemoryHit{Hit: search.Hit{Doc: r.Doc, Owner: r.Memory.ID, Score: r.Score, Lexical: r.Lexical, Hits: int(r.Hits), Terms: int(r.Terms), Cosine: r.Cosine},
-				Entry: entryOf(r.Memory), Conversation: r.Conversation, Named: r.Named})
-		}
-		return classify("search the memories", err)
-	})
-	return out, err
+// memoryDoc is what search knows of e by these words; only what is active is found.
+func memoryDoc(e memory.Entry, words string) search.Doc {
+	if e.Status != memory.Active {
+		return search.Doc{Kind: search.KindMemory, Owner: e.Key, Gone: true}
+	}
+	d := search.NewDoc(search.KindMemory, e.Key, string(e.Status), words).About(e.Target)
+	d.Type, d.EventTime = string(e.Type), e.EventTime
+	if e.Evidence != nil {
+		d.Conversation = &e.Evidence.Conversation
+	}
+	return d
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,6 +32,9 @@ func (q Queries) PutPendingMemory(ctx context.Context, p remember.Pending, w rem
 func (q Queries) PendingMemory(ctx context.Context, id int64) (remember.Pending, error) {
 	r, err := q.q.PendingMemoryGet(ctx, dbsqlc.PendingMemoryGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
+		if expired, err := q.q.PendingMemoryExpired(ctx, dbsqlc.PendingMemoryExpiredParams{WorkspaceID: q.ws, ID: id}); err != nil || expired {
+			return remember.Pending{}, cmp.Or(classify("read the pending write", err), error(fault.New(fault.NotFound, fmt.Sprintf("write %d has expired: nobody decided about it within 30 days", id), "let it be written again").With("state", "expired")))
+		}
 		return remember.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("no write %d to memory waits for approval", id), "list the pending writes and use one of those ids")
 	}
 	if err != nil {
@@ -39,8 +43,12 @@ func (q Queries) PendingMemory(ctx context.Context, id int64) (remember.Pending,
 	return pendingMemoryOf(r)
 }
 
-// PendingMemories lists the writes that wait, the oldest first.
+// PendingMemories lists the writes that wait, the oldest first, then those for
+// which nobody decided in time.
 func (q Queries) PendingMemories(ctx context.Context, max int) ([]remember.Pending, error) {
+	if _, err := q.q.PendingMemoryExpire(ctx, q.ws); err != nil {
+		return nil, classify("expire pending writes", err)
+	}
 	rows, err := q.q.PendingMemoryList(ctx, dbsqlc.PendingMemoryListParams{WorkspaceID: q.ws, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the pending writes", err)
@@ -68,7 +76,7 @@ func (q Queries) DecideMemory(ctx context.Context, id int64, state string) error
 
 func pendingMemoryOf(r dbsqlc.PendingMemory) (remember.Pending, error) {
 	p := remember.Pending{ID: r.ID, Store: memory.Type(r.Type), Adds: int(r.Adds), Gist: r.Gist, Risk: r.Risk, Reason: r.Reason, Origin: r.Origin, Tainted: r.Tainted, Run: number(r.RunID),
-		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
+		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), State: r.State, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
 	if err := json.Unmarshal(r.Operations, &p.Operations); err != nil {
 		return p, fmt.Errorf("decode the operations of pending write %d: %w", r.ID, err)
 	}

@@ -11,6 +11,8 @@ import (
 const (
 	DriveRun = "drive" // key: run id; stays until the run has ended
 	EmbedDoc = "embed" // key: document id; stays until the vector is stored
+
+	TellSettings = "settings" // key: 0; stays until the running conversations have heard
 )
 
 // Duty is a row of the outbox: something that was accepted and is not done yet.

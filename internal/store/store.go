@@ -157,12 +157,16 @@ type Queries struct {
 // returns nil and rolls back otherwise. A workspace that is unknown is NotFound,
 // one that is being erased is Erasing.
 func (s *Store) WithWorkspace(ctx context.Context, ws int64, fn func(Queries) error) error {
+	return s.within(ctx, "begin", ws, fn)
+}
+
+func (s *Store) within(ctx context.Context, begin string, ws int64, fn func(Queries) error) error {
 	conn, err := s.app.Acquire(ctx)
 	if err != nil {
 		return classify("begin", err)
 	}
 	defer conn.Release() // one that is still in a transaction is closed by it
-	if err := enter(ctx, conn, ws); err != nil {
+	if err := enter(ctx, conn, begin, ws); err != nil {
 		err = classify("enter the workspace", rollback(ctx, conn, err))
 		if code := fault.CodeOf(err); code == fault.Erasing || code == fault.NotFound {
 			s.forget(ws)

@@ -13,9 +13,9 @@ import (
 // handful of short transactions, so here the door to a workspace travels with it.
 
 // enter begins a transaction and enters ws, in one round trip.
-func enter(ctx context.Context, conn *pgxpool.Conn, ws int64) error {
+func enter(ctx context.Context, conn *pgxpool.Conn, begin string, ws int64) error {
 	var both pgx.Batch
-	both.Queue("begin")
+	both.Queue(begin)
 	both.Queue(dbsqlc.WorkspaceEnter, ws)
 	return conn.SendBatch(ctx, &both).Close()
 }

@@ -50,6 +50,11 @@ func (q Queries) sameMessages(ctx context.Context, id int64, stored int, c trans
 }
 
 func (q Queries) putMessages(ctx context.Context, conversation int64, ms []transcript.Message) error {
+	return q.putMessagesFrom(ctx, conversation, 0, ms)
+}
+
+// putMessagesFrom stores messages whose first has the number from.
+func (q Queries) putMessagesFrom(ctx context.Context, conversation int64, from int, ms []transcript.Message) error {
 	p := dbsqlc.MessagesPutParams{WorkspaceID: q.ws, ConversationID: conversation}
 	for i, m := range ms {
 		calls := []byte("[]")
@@ -61,9 +66,9 @@ func (q Queries) putMessages(ctx context.Context, conversation int64, ms []trans
 		}
 		id := m.ID
 		if id == "" {
-			id = fmt.Sprint(i)
+			id = fmt.Sprint(from + i)
 		}
-		p.Seqs = append(p.Seqs, int32(i))
+		p.Seqs = append(p.Seqs, int32(from+i))
 		p.ExternalIds = append(p.ExternalIds, storable(id))
 		p.Roles = append(p.Roles, string(m.Role))
 		p.Contents = append(p.Contents, storable(m.Content))
@@ -83,7 +88,7 @@ func (q Queries) putMessages(ctx context.Context, conversation int64, ms []trans
 	if err != nil {
 		return classify("store the messages", err)
 	}
-	return q.indexTurns(ctx, conversation, 0, ms, false)
+	return q.indexTurns(ctx, conversation, from, ms, false)
 }
 
 // Conversation reads a conversation with the messages from..to, both included.

@@ -70,6 +70,37 @@ func (q Queries) EndTurn(ctx context.Context, t converse.Turn) error {
 	return oneRow("end the turn", n, err)
 }
 
+// News reads what a turn is told beside its session, frozen at a time.
+func (q Queries) News(ctx context.Context, t converse.Turn, frozen time.Time) (converse.News, error) {
+	rows, err := q.q.TurnNews(ctx, dbsqlc.TurnNewsParams{WorkspaceID: q.ws, Conversation: t.Conversation, Before: int32(t.Number - 1), Frozen: frozen})
+	if err != nil {
+		return converse.News{}, classify("read what is new to a turn", err)
+	}
+	var out converse.News
+	for _, r := range rows {
+		out.Zone = r.TimeZone
+		switch {
+		case r.State == "": // the one row when nothing is new
+		case r.Name == "":
+			out.Memories++
+		case r.State == "approved":
+			out.Approved = append(out.Approved, r.Name)
+		case r.State == "rejected":
+			out.Rejected = append(out.Rejected, r.Name)
+		default:
+			out.Changed = append(out.Changed, r.Name)
+		}
+	}
+	return out, nil
+}
+
+// PinContext replaces one context of a turn with another; when the turn has a
+// third, that one stays.
+func (q Queries) PinContext(ctx context.Context, t converse.Turn, was, is string) (string, error) {
+	kept, err := q.q.TurnContext(ctx, dbsqlc.TurnContextParams{Was: storable(was), Context: storable(is), WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
+	return kept, classify("pin what a turn is told", err)
+}
+
 func seqOrNull(seq int) *int32 {
 	if seq < 0 {
 		return nil

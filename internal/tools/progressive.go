@@ -22,6 +22,20 @@ type Options struct {
 	ToolMemory       bool        // the tool guidelines are a target
 	IdentityMemory   bool        // the identity is a target
 	OutputReflection bool        // think_tool repeats the reflection
+
+	Types []memory.Type `json:",omitempty"` // that the agent works on, of those that its tools know; empty for all
+}
+
+// among are the types of all that the options leave.
+func (o Options) among(all []memory.Type) []memory.Type {
+	if len(o.Types) == 0 {
+		return all
+	}
+	left := slices.DeleteFunc(slices.Clone(all), func(t memory.Type) bool { return !slices.Contains(o.Types, t) })
+	if len(left) == 0 { // digests alone are wanted: they are found by whom they are about
+		return all
+	}
+	return left
 }
 
 // DefaultOptions are what an agent has that chose nothing.

@@ -130,7 +130,7 @@ func vectorRetrieveMemory(o Options, l *remember.LongTerm) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "vector_retrieve_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true, Description: "Look for memories, by words and meaning."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_target", "query")(p)
-			p["memory_type"].Enum = enum(memory.HandOffTypes)
+			p["memory_type"].Enum = enum(o.among(memory.HandOffTypes))
 			p["time_filter"].Pattern = remember.TimeFilter
 		}}
 	if o.Multiple {

@@ -30,7 +30,7 @@ func addMetaMemory(o Options, l *remember.LongTerm) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_meta_memory", Class: agent.Fast, Idempotent: true, Description: "Register one target that memories are kept about. One that is listed already need not be registered."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_target")(p)
-			p["memory_type"].Enum = enum(memory.Registered)
+			p["memory_type"].Enum = enum(o.among(memory.Registered))
 		}}
 	if o.Multiple {
 		d.list, d.most = "meta_memories", mostPairs
@@ -138,7 +138,7 @@ func handsOff(o Options, l *remember.LongTerm) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "hands_off", Class: agent.Control, Description: "Hand this session to the specialist of one target of the list, who updates its memories."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_target")(p)
-			p["memory_type"].Enum = enum(memory.HandOffTypes)
+			p["memory_type"].Enum = enum(o.among(memory.HandOffTypes))
 		}}
 	if o.Multiple {
 		d.list, d.most = "memory_tasks", mostPairs

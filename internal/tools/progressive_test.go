@@ -35,7 +35,7 @@ func setupProgressive(t *testing.T) *progressive {
 	space, err := s.Space(t.Context(), embedder.Model(), embedder.Dims())
 	hosttest.Must(t, err)
 	p := &progressive{t: t, store: s, long: &remember.LongTerm{Store: s.LongTerm(), Embedder: embedder, Space: space,
-		Ranker: remember.RankedByFinder{Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}}
+		Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
 	p.enter("a")
 	return p
 }

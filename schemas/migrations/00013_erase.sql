@@ -129,7 +129,7 @@ grant update (status) on memories, skills, search_docs to cairn_erase;
 grant update (run_id, task_key) on skill_versions to cairn_erase;
 grant update (revoked_at, rendered, tools) on frozen_sessions to cairn_erase;
 grant update (state, touched_at) on packages to cairn_erase;
-grant update (df) on lex_terms to cairn_erase;
+grant update (df, speakers) on lex_terms to cairn_erase;
 grant update (docs) on lex_stats to cairn_erase;
 
 -- What came of a conversation. It is sole when nothing else stands behind it:
@@ -234,14 +234,16 @@ create function cairn.erase_docs(erasure bigint, ws bigint, gone bigint[]) retur
 language plpgsql volatile security invoker set search_path = cairn, pg_catalog, pg_temp as $$
 declare n bigint;
 begin
-  update lex_terms t set df = t.df - g.n from (
-    select term, count(*)::int as n from search_docs d, unnest(d.terms) term where d.workspace_id = ws and d.doc = any(gone) group by term) g
+  update lex_terms t set df = t.df - g.df, speakers = t.speakers - g.speakers from (
+    select w.term, sum(w.df)::int as df, sum(w.speakers)::int as speakers from search_docs d
+    cross join lateral (select term, 1 as df, 0 as speakers from unnest(d.terms) term union all select term, 0, 1 from unnest(d.target_terms) term where d.kind = 'turn') w
+    where d.workspace_id = ws and d.doc = any(gone) group by w.term) g
   where t.workspace_id = ws and t.term = g.term;
   delete from lex_postings p where p.workspace_id = ws and p.doc = any(gone)
     and p.term in (select term from search_docs d, unnest(d.terms) term where d.workspace_id = ws and d.doc = any(gone));
   get diagnostics n = row_count;
   perform cairn.erase_count(erasure, 'lex_postings', n);
-  delete from lex_terms where workspace_id = ws and df <= 0;
+  delete from lex_terms where workspace_id = ws and df <= 0 and speakers <= 0;
   get diagnostics n = row_count;
   perform cairn.erase_count(erasure, 'lex_terms', n);
   delete from embeddings where workspace_id = ws and doc = any(gone);

@@ -81,13 +81,22 @@ order by expires_at desc limit 1;
 -- name: SessionGet :one
 select id, rendered, tools, sha256, created_at, expires_at from frozen_sessions where workspace_id = @workspace_id and id = @id;
 
+-- name: SessionEpoch :one
+select sessions_epoch from workspaces where id = @workspace_id;
+
 -- name: SessionPut :one
+-- No row when sessions were revoked since the epoch was read: what was rendered may hold what was taken away.
+with still as (select w.id from workspaces w where w.id = @workspace_id and w.sessions_epoch = @epoch for share)
 insert into frozen_sessions (workspace_id, channel, lang, rendered, tools, sha256, expires_at)
-values (@workspace_id, @channel, @lang, @rendered, @tools, @sha256, now() + @lives::interval)
+select still.id, @channel, @lang, @rendered, @tools, @sha256, now() + @lives::interval from still
 returning id, created_at, expires_at;
 
 -- name: SessionsRevoke :execrows
 update frozen_sessions set revoked_at = now() where workspace_id = @workspace_id and revoked_at is null and expires_at > now();
+
+-- name: SessionsEpochNext :execrows
+-- Before the revocation: a session that is stored meanwhile is seen by it.
+update workspaces set sessions_epoch = sessions_epoch + 1 where id = @workspace_id;
 
 -- name: RunSession :one
 -- The session that a run keeps: the first that was set stays, unless it was revoked.
@@ -132,6 +141,9 @@ select status from runs where workspace_id = @workspace_id and id = @id for shar
 -- name: NudgesToday :one
 select count(*) from runs where workspace_id = @workspace_id and kind = 'nudge' and created_at >= date_trunc('day', now());
 
+-- name: RunInputTokens :one
+select coalesce(sum(input_tokens), 0)::bigint from llm_calls where workspace_id = @workspace_id and run_id = @run_id;
+
 -- name: NudgesOf :many
 select id, business_key, status, outcome, reason, result, created_at, ended_at from runs
 where workspace_id = @workspace_id and kind = 'nudge' and conversation_id = @conversation_id order by id desc limit @max_rows;
@@ -141,3 +153,30 @@ insert into runs (workspace_id, kind, business_key, generation, args_sha, conver
 values (@workspace_id, @kind, @business_key, 1, @args_sha, @conversation_id, @spec, @workflow_id)
 on conflict (workspace_id, kind, business_key, generation) do update set kind = runs.kind
 returning id, spec, status, outcome, result, attempt;
+
+-- name: TurnNews :many
+-- What a turn is told that its session does not hold: skills that changed since it was frozen, and what a person has
+-- decided, since the turn before, about changes that this conversation had proposed. The name is empty of a change of
+-- memory; the time zone is in every row, of which there is one at least.
+select w.time_zone, coalesce(n.state, '')::text as state, coalesce(n.name, '')::text as name
+from workspaces w left join (
+  select v.workspace_id, 'changed' as state, s.name from skill_versions v
+  join skills s on s.workspace_id = v.workspace_id and s.id = v.skill_id and s.head_version = v.version
+  where s.deleted_at is null and s.status in ('active', 'stale') and v.created_at > sqlc.arg(frozen)::timestamptz
+  union
+  select p.workspace_id, p.state, s.name from pending_writes p
+  join skills s on s.workspace_id = p.workspace_id and s.id = p.skill_id
+  join runs r on r.workspace_id = p.workspace_id and r.id = p.run_id
+  where r.conversation_id = sqlc.arg(conversation)::bigint and p.state in ('approved', 'rejected') and p.decided_at > (select b.accepted_at from turns b where b.workspace_id = p.workspace_id and b.conversation_id = r.conversation_id and b.number = sqlc.arg(before)::int)
+  union all
+  select m.workspace_id, m.state, '' from pending_memories m
+  where m.conversation_id = sqlc.arg(conversation)::bigint and m.state in ('approved', 'rejected') and m.decided_at > (select b.accepted_at from turns b where b.workspace_id = m.workspace_id and b.conversation_id = m.conversation_id and b.number = sqlc.arg(before)::int)
+) n on n.workspace_id = w.id
+where w.id = sqlc.arg(workspace_id)
+order by n.state, n.name;
+
+-- name: TurnContext :one
+-- Pinned once: whoever comes later is told the same.
+update turns set context = case when context = @was::text then @context::text else context end
+where workspace_id = @workspace_id and conversation_id = @conversation_id and number = @number
+returning context;

@@ -22,3 +22,6 @@ select settings, time_zone, reflection_cron from workspaces where id = @workspac
 
 -- name: ConversationName :one
 select external_id, title from conversations where workspace_id = @workspace_id and id = @id;
+
+-- name: ConversationsRunning :many
+select id from conversations where workspace_id = @workspace_id and last_turn_at > now() - @within::interval order by last_turn_at desc limit @max_rows;

@@ -20,14 +20,18 @@ select key from packages where workspace_id = @workspace_id and sha256 = @sha256
 insert into pending_writes (workspace_id, skill_id, base_version, version, reason, origin, op, gist, absorbed_into, run_id)
 values (@workspace_id, @skill_id, @base_version, @version, @reason, @origin, @op, @gist, @absorbed_into, @run_id) returning id;
 
--- name: PendingGet :one
+-- name: PendingExpire :many
 -- Nothing is approved by waiting: what nobody has decided for thirty days is over.
-select p.*, (p.created_at < now() - interval '30 days')::boolean as expired from pending_writes p where p.workspace_id = @workspace_id and p.id = @id for update;
+update pending_writes set state = 'expired', decided_at = now() where workspace_id = @workspace_id and state = 'pending' and created_at < now() - interval '30 days'
+returning id;
+
+-- name: PendingGet :one
+select p.*, (p.state = 'expired' or p.created_at < now() - interval '30 days')::boolean as expired from pending_writes p where p.workspace_id = @workspace_id and p.id = @id for update;
 
 -- name: PendingList :many
-select p.id, p.skill_id, s.name, p.base_version, p.version, p.reason, p.origin, p.op, p.gist, p.absorbed_into, p.created_at
+select p.id, p.skill_id, s.name, p.base_version, p.version, p.reason, p.origin, p.op, p.gist, p.absorbed_into, p.state, p.created_at, (p.created_at + interval '30 days')::timestamptz as expires_at
 from pending_writes p join skills s on s.workspace_id = p.workspace_id and s.id = p.skill_id
-where p.workspace_id = @workspace_id and p.state = 'pending' and s.deleted_at is null and p.created_at > now() - interval '30 days' order by p.id limit @max_rows;
+where p.workspace_id = @workspace_id and p.state in ('pending', 'expired') and s.deleted_at is null and p.created_at > now() - interval '60 days' order by p.state = 'expired', p.id limit @max_rows;
 
 -- name: PendingDecide :execrows
 update pending_writes set state = @state, decided_at = now() where workspace_id = @workspace_id and id = @id and state in ('pending', 'failed');
@@ -71,7 +75,7 @@ where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key
 -- name: PendingRelease :exec
 update packages p set state = 'pending', touched_at = now()
 where p.workspace_id = @workspace_id
-  and p.sha256 = (select decode(w.version ->> 'PackageSHA', 'hex') from pending_writes w where w.workspace_id = @workspace_id and w.id = @id and w.state in ('rejected', 'failed'))
+  and p.sha256 = (select decode(w.version ->> 'PackageSHA', 'hex') from pending_writes w where w.workspace_id = @workspace_id and w.id = @id and w.state in ('rejected', 'failed', 'expired'))
   and not exists (select from skill_versions v where v.workspace_id = p.workspace_id and v.package_sha256 = p.sha256);
 
 -- name: VersionsPrune :many

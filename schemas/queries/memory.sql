@@ -47,23 +47,18 @@ returning id;
 -- name: PendingMemoryGet :one
 select * from pending_memories where workspace_id = @workspace_id and id = @id and state = 'pending' and expires_at > now() for update;
 
+-- name: PendingMemoryExpire :execrows
+update pending_memories set state = 'expired', decided_at = now() where workspace_id = @workspace_id and state = 'pending' and expires_at <= now();
+
+-- name: PendingMemoryExpired :one
+select exists (select 1 from pending_memories where workspace_id = @workspace_id and id = @id and (state = 'expired' or state = 'pending' and expires_at <= now()));
+
 -- name: PendingMemoryList :many
-select * from pending_memories where workspace_id = @workspace_id and state = 'pending' and expires_at > now() order by id limit @max_rows;
+select * from pending_memories where workspace_id = @workspace_id and state in ('pending', 'expired') and expires_at > now() - interval '30 days'
+order by state = 'expired', id limit @max_rows;
 
 -- name: PendingMemoryCount :one
 select count(*) from pending_memories where workspace_id = @workspace_id and state = 'pending' and expires_at > now();
 
 -- name: PendingMemoryDecide :execrows
 update pending_memories set state = @state, decided_at = now() where workspace_id = @workspace_id and id = @id and state = 'pending';
-
--- name: SearchMemories :many
--- The ranked memories, and the one whose id is the query.
-select coalesce(r.doc, 0)::bigint as doc, coalesce(r.lexical, 0)::float8 as lexical, coalesce(r.hits, 0)::int as hits, coalesce(r.terms, 0)::int as terms,
-  coalesce(r.cosine, 0)::float8 as cosine, coalesce(r.score, 0)::float8 as score, (m.external_id = @name::text)::boolean as named, sqlc.embed(m),
-  coalesce(c.external_id, '')::text as conversation
-from cairn.rank_docs(@workspace_id::bigint, 'memory', array['active'], @terms::int[], @query::halfvec, @space::smallint, @max_rows::int) r
-full join (select n.id from memories n where n.workspace_id = @workspace_id and n.external_id = @name::text and n.status = 'active') exact on exact.id = r.owner_id
-join memories m on m.workspace_id = @workspace_id and m.id = coalesce(r.owner_id, exact.id)
-left join conversations c on c.workspace_id = m.workspace_id and c.id = m.conversation_id
-where m.type = any(@types::text[])
-order by named desc, score desc, m.id;

@@ -111,6 +111,26 @@ order by r.named desc, r.score desc;
 -- name: VectorIndexStatement :one
 select cairn.vector_index_statement(@workspace_id::bigint, @space::smallint)::text;
 
+-- name: VectorIndexDrop :one
+select cairn.vector_index_drop(@workspace_id::bigint, @space::smallint)::text;
+
+-- name: VectorGraphs :many
+select g.ws::bigint as workspace_id, g.valid::boolean as valid from cairn.vector_graphs(@space::smallint) g;
+
+-- name: GraphsLock :one
+-- One builder at a time, for the whole database; the lock goes with its session.
+select pg_try_advisory_lock(3, 0);
+
+-- name: GraphsUnlock :exec
+select pg_advisory_unlock(3, 0);
+
+-- name: BigWorkspaces :many
+select workspace_id, docs from lex_stats where docs >= @least::int order by workspace_id;
+
 -- name: NearestBare :many
 -- Nothing but the exact distance: what searches are measured against.
 select doc, ((v <=> @query::halfvec) + 0)::float8 as distance from embeddings where workspace_id = @workspace_id and space = @space order by distance limit @max_rows;
+
+-- name: NearestInGraph :many
+-- The same by the workspace's graph.
+select n.doc::bigint as doc, n.dist::float8 as distance from cairn.nearest_in_graph(@workspace_id::bigint, @query::halfvec, @space::smallint, @max_rows::int) n order by 2, 1;

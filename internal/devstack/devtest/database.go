@@ -109,7 +109,7 @@ func copyDatabase(ctx context.Context, admin, template, name string) error {
 	}
 	defer conn.Close(ctx)
 	for {
-		_, err = conn.Exec(ctx, "CREATE DATABASE "+name+" TEMPLATE "+template)
+		_, err = conn.Exec(ctx, "CREATE DATABASE "+name+" TEMPLATE "+template+" STRATEGY file_copy")
 		var refused *pgconn.PgError
 		if !errors.As(err, &refused) || refused.Code != objectInUse {
 			return err

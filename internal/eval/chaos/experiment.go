@@ -69,7 +69,7 @@ func (e *experiment) start(ctx context.Context) (err error) {
 	if err := os.Chmod(e.folder, 0o755); err != nil {
 		return fmt.Errorf("make the experiment's folder: %w", err)
 	}
-	if e.program, err = workerproc.Build(ctx, e.folder); err != nil {
+	if e.program, err = workerproc.Built(ctx, e.options.Worker, e.folder); err != nil {
 		return err
 	}
 	// Servers with lasting data: others lose what was committed when they crash.

@@ -19,6 +19,7 @@ type Options struct {
 	Patience      time.Duration // for runs to end once nothing is killed any more; 4 min
 	Seed          uint64        // of everything that is drawn; 0 draws it from the clock
 	Log           io.Writer     // progress for people; nil discards it
+	Worker        string        // the worker's program; "" builds it
 
 	// DatabaseStep is when a database step is given up whose worker was killed;
 	// 0 is the product's own.

@@ -14,14 +14,20 @@ import (
 	"cairn/internal/store"
 )
 
-// OpenLab opens a throw-away database with the hashing embedder over it; dims of
-// 0 are its usual ones. Nothing of a user's is read or written.
-func OpenLab(ctx context.Context, dims int, progress io.Writer) (h *host.Host, done func(), err error) {
+// Lab says what a throw-away database is to be like.
+type Lab struct {
+	Dims    int    // of the hashing embedder; 0 means its usual ones
+	Buffers string // shared_buffers, such as 2GB; "" means what a development stack has
+}
+
+// OpenLab opens a throw-away database with the hashing embedder over it. Nothing
+// of a user's is read or written.
+func OpenLab(ctx context.Context, lab Lab, progress io.Writer) (h *host.Host, done func(), err error) {
 	home, err := os.MkdirTemp("", "cairn-eval")
 	if err != nil {
 		return nil, nil, err
 	}
-	stack, err := devstack.Start(ctx, devstack.Options{Log: progress, SkipTemporal: true})
+	stack, err := devstack.Start(ctx, devstack.Options{Log: progress, SkipTemporal: true, Buffers: lab.Buffers})
 	if err != nil {
 		_ = os.RemoveAll(home)
 		return nil, nil, err
@@ -34,8 +40,8 @@ func OpenLab(ctx context.Context, dims int, progress io.Writer) (h *host.Host, d
 		_ = os.RemoveAll(home)
 	}
 	settings := map[string]string{"DATABASE_URL": stack.DatabaseURL(), "CAIRN_LOG": "error"}
-	if dims > 0 {
-		settings["CAIRN_EMBEDDING_DIMENSIONS"] = strconv.Itoa(dims)
+	if lab.Dims > 0 {
+		settings["CAIRN_EMBEDDING_DIMENSIONS"] = strconv.Itoa(lab.Dims)
 	}
 	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_CONFIG=" + os.DevNull}, settings)
 	if err == nil {

@@ -20,6 +20,7 @@ type Options struct {
 	Goal          time.Duration // all in all, the servers' start included; 5 min
 	Seed          uint64        // of everything that is drawn; 0 draws it from the clock
 	Log           io.Writer     // progress for people; nil discards it
+	Worker        string        // the worker's program; "" builds it
 }
 
 func (o Options) withDefaults() Options {

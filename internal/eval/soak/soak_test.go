@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"testing"
 	"time"
+
+	"cairn/internal/devstack/devtest"
 )
 
 // The full experiment is `make soak`; this is the same with less of everything.
 func TestConversationsOutliveTheirWorker(t *testing.T) {
+	worker := devtest.Program(t, "cairn/worker")
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("TEMPORAL_ADDRESS", "")
-	const kills = 2
-	r, err := Run(t.Context(), Options{Conversations: 8, Turns: 12, KillEvery: time.Second, Kills: kills, Patience: time.Minute, Log: t.Output()})
+	const kills, conversations, turns = 2, 6, 12
+	r, err := Run(t.Context(), Options{Conversations: conversations, Turns: turns, KillEvery: time.Second, Kills: kills, Patience: time.Minute, Log: t.Output(), Worker: worker})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,10 +29,10 @@ func TestConversationsOutliveTheirWorker(t *testing.T) {
 	if r.Kills != kills {
 		t.Errorf("%d kills: the experiment did not do what it is for", r.Kills)
 	}
-	if want := 8 * 12; r.Doubled.AllTurns != want {
+	if want := conversations * turns; r.Doubled.AllTurns != want {
 		t.Errorf("%d turns, want %d", r.Doubled.AllTurns, want)
 	}
-	if r.Reviews.Wanted < 8 || r.Doubled.AllMemories < r.Reviews.Wanted {
+	if r.Reviews.Wanted < conversations || r.Doubled.AllMemories < r.Reviews.Wanted {
 		t.Errorf("%d reviews and %d memories: too little was done to be doubled", r.Reviews.Wanted, r.Doubled.AllMemories)
 	}
 }

@@ -50,7 +50,7 @@ func (l *lab) start(ctx context.Context) (err error) {
 	if err := os.Chmod(l.folder, 0o755); err != nil {
 		return fmt.Errorf("make the bench's folder: %w", err)
 	}
-	program, err := workerproc.Build(ctx, l.folder)
+	program, err := workerproc.Built(ctx, l.options.Worker, l.folder)
 	if err != nil {
 		return err
 	}

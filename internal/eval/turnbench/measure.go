@@ -91,16 +91,11 @@ func (l *lab) measure(ctx context.Context, load Load) ([]Cell, error) {
 }
 
 func (l *lab) rounds(ctx context.Context, load Load, cells []Cell, talking []*conversation) error {
-	until := time.Now().Add(time.Duration(load.Share * float64(l.options.Budget)))
 	for round := range load.Rounds {
 		for i := range cells {
 			if err := l.phase(ctx, &cells[i], talking, load.Turns); err != nil {
-				return err
+				return fmt.Errorf("round %d of %d with %d conversations: %w", round+1, load.Rounds, load.AtOnce, err)
 			}
-		}
-		if time.Now().After(until) && round+1 < load.Rounds {
-			fmt.Fprintf(l.options.Log, "bench: the time is up after %d of %d rounds\n", round+1, load.Rounds)
-			return nil
 		}
 	}
 	return nil

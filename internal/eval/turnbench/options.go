@@ -2,6 +2,7 @@ package turnbench
 
 import (
 	"io"
+	"slices"
 	"time"
 )
 
@@ -10,28 +11,34 @@ type Options struct {
 	Reply  time.Duration // that the model takes; 0 answers at once
 	Calls  []int         // model calls of a turn, one kind of turn each
 	Loads  []Load
-	Budget time.Duration // for the measurements together: rounds end early when it is spent
-	Limit  time.Duration // after which everything ends, with what was measured by then
+	Limit  time.Duration // after which everything ends, with what was measured by then, and as a failure
 	Log    io.Writer     // progress for people; nil discards it
+	Worker string        // the worker's program; "" builds it
 }
 
 // Load is how many conversations talk at once, and how often.
 type Load struct {
 	AtOnce int
-	Rounds int // of all kinds of turns, at most
+	Rounds int // of all kinds of turns
 	Turns  int // of each kind in each conversation and round
-	Share  float64
 }
 
-// Full is the whole bench; it takes less than three minutes.
+// Full is the whole bench. It takes two minutes on an idle machine with two
+// processors, and its limit is far beyond: a machine that is shared makes every
+// turn longer, and a bench that stops short proves nothing.
 func Full() Options {
-	return Options{Reply: 20 * time.Millisecond, Calls: []int{1, 2, 4}, Budget: 100 * time.Second, Limit: 165 * time.Second, Loads: []Load{
-		{AtOnce: 1, Rounds: 12, Turns: 4, Share: 0.25}, {AtOnce: 16, Rounds: 8, Turns: 2, Share: 0.3}, {AtOnce: 64, Rounds: 6, Turns: 1, Share: 0.45}}}
+	return Options{Reply: 20 * time.Millisecond, Calls: []int{1, 2, 4}, Limit: 15 * time.Minute, Loads: []Load{
+		{AtOnce: 1, Rounds: 12, Turns: 4}, {AtOnce: 16, Rounds: 6, Turns: 2}, {AtOnce: 64, Rounds: 4, Turns: 1}}}
 }
 
 // Tiny is enough to see that it works.
 func Tiny() Options {
-	return Options{Calls: []int{1, 2}, Budget: 10 * time.Second, Limit: time.Minute, Loads: []Load{{AtOnce: 1, Rounds: 1, Turns: 3, Share: 0.5}, {AtOnce: 4, Rounds: 1, Turns: 1, Share: 0.5}}}
+	return Options{Calls: []int{1, 2}, Limit: time.Minute, Loads: []Load{{AtOnce: 1, Rounds: 1, Turns: 3}, {AtOnce: 4, Rounds: 1, Turns: 1}}}
+}
+
+// Only keeps the loads of so many conversations at once.
+func (o *Options) Only(atOnce ...int) {
+	o.Loads = slices.DeleteFunc(slices.Clone(o.Loads), func(l Load) bool { return !slices.Contains(atOnce, l.AtOnce) })
 }
 
 // warmUp is how many turns of the first two kinds each conversation has before

@@ -1,6 +1,7 @@
 package turnbench
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -41,6 +42,25 @@ func (r Result) Print(w io.Writer) error {
 		return fmt.Errorf("print the parts: %w", err)
 	}
 	return nil
+}
+
+// Missed says which goals were not reached, one a line; nil when all were.
+func (r Result) Missed() error {
+	var bare Cell
+	var missed []error
+	for _, c := range r.Cells {
+		if c.Calls == 0 {
+			bare = c
+			continue
+		}
+		if ratio, goal := c.Ratio(bare), Goal(c.AtOnce, c.Calls); ratio > goal {
+			missed = append(missed, fmt.Errorf("missed: %.2f × a bare turn for %d calls at %d, the goal is %.2f", ratio, c.Calls, c.AtOnce, goal))
+		}
+		if c.Events > EventGoal(c.Calls) {
+			missed = append(missed, fmt.Errorf("missed: %d events for %d calls, the goal is %d", c.Events, c.Calls, EventGoal(c.Calls)))
+		}
+	}
+	return errors.Join(missed...)
 }
 
 // Ratio is the median overhead beside that of the bare turn.

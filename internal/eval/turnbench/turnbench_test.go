@@ -3,15 +3,18 @@ package turnbench
 import (
 	"bytes"
 	"testing"
+
+	"cairn/internal/devstack/devtest"
 )
 
 // The full bench is `make bench-turns`. Times of a busy machine prove nothing, so
 // this holds only what is counted.
 func TestATurnHasAsManyEventsAsPromised(t *testing.T) {
+	worker := devtest.Program(t, "cairn/worker")
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("TEMPORAL_ADDRESS", "")
 	o := Tiny()
-	o.Log = t.Output()
+	o.Log, o.Worker = t.Output(), worker
 	r, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

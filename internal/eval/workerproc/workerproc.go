@@ -24,6 +24,14 @@ func Build(ctx context.Context, folder string) (string, error) {
 	return program, nil
 }
 
+// Built is program, or a worker that Build compiles when there is none yet.
+func Built(ctx context.Context, program, folder string) (string, error) {
+	if program != "" {
+		return program, nil
+	}
+	return Build(ctx, folder)
+}
+
 // Process is a worker that was started. It ends with this process, whatever
 // ends this one, where the system can arrange that.
 type Process struct {

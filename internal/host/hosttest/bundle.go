@@ -14,11 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	temporallog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"cairn/internal/config"
@@ -35,6 +37,9 @@ import (
 // patience is how long anything in a test may take before it counts as stuck.
 const patience = 60 * time.Second
 
+// A test program is big, and its checksum is for nobody.
+func init() { worker.SetBinaryChecksum("test") }
+
 // Bundle is an open Cairn.
 type Bundle struct {
 	*host.Host
@@ -43,8 +48,12 @@ type Bundle struct {
 	Workspace store.Workspace
 	AdminURL  string // superuser's connection to the database
 	Packages  string // folder of the packages
+	admin     func() (*pgxpool.Pool, error)
 	stop      func()
 }
+
+// adminConns are for looking, at one thing after the other.
+const adminConns = 2
 
 // Database makes a migrated database and returns its superuser's URL.
 func Database(t testing.TB) string {
@@ -96,7 +105,7 @@ func Config(t testing.TB, change ...func(*config.Config)) config.Config {
 	t.Helper()
 	home := t.TempDir()
 	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_MODEL=scripted", "OPENAI_API_KEY=none", "SKILL_NAME_STYLE=underscore", "SKILL_QUALITY=off",
-		"CAIRN_LLM_LEASE=1s", "CAIRN_HEARTBEAT=1s", "CAIRN_DATABASE_STEP=3s", "CAIRN_STOP_TIMEOUT=2s", "CAIRN_DATABASE_CONNS=8", "CAIRN_SWEEP_EVERY=0s", "CAIRN_LOG=error"}, nil)
+		"CAIRN_LLM_LEASE=1s", "CAIRN_HEARTBEAT=2s", "CAIRN_DATABASE_STEP=3s", "CAIRN_STOP_TIMEOUT=2s", "CAIRN_DATABASE_CONNS=8", "CAIRN_SWEEP_EVERY=0s", "CAIRN_LOG=error"}, nil)
 	Must(t, err)
 	c.SkillsDir = filepath.Join(home, "packages")
 	for _, f := range change {
@@ -127,13 +136,36 @@ func OpenIdle(t testing.TB, change ...func(*config.Config)) *Bundle {
 	b.Host, err = host.Open(t.Context(), c, slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: host.Level(c.LogLevel)})))
 	Must(t, err)
 	b.Packages = c.SkillsDir
+	b.admin = sync.OnceValues(func() (*pgxpool.Pool, error) { return openAdmin(b.AdminURL) })
 	t.Cleanup(func() {
 		b.Stop()
 		b.Host.Close()
+		if admin, err := b.admin(); err == nil {
+			admin.Close()
+		}
 	})
 	b.Workspace, err = b.Store.Workspace(t.Context(), "test", true)
 	Must(t, err)
 	return b
+}
+
+// openAdmin connects when the first question is asked.
+func openAdmin(url string) (*pgxpool.Pool, error) {
+	c, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	c.MaxConns = adminConns
+	return pgxpool.NewWithConfig(context.Background(), c)
+}
+
+// Admin is the superuser's sight of the database: a connection for each look,
+// again and again, would cost the server more than what is looked at.
+func (b *Bundle) Admin() *pgxpool.Pool {
+	b.T.Helper()
+	admin, err := b.admin()
+	Must(b.T, err)
+	return admin
 }
 
 // Start runs the workers.

@@ -1,12 +1,10 @@
 package hosttest
 
 import (
-	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"sync"
 	"testing"
+
+	"cairn/internal/devstack/devtest"
 )
 
 // Process is a worker in a process of its own, which can be killed.
@@ -15,27 +13,11 @@ type Process struct {
 	cmd *exec.Cmd
 }
 
-// workerBinary builds cmd worker once per test process.
-var workerBinary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "cairn-worker")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "worker")
-	out, err := exec.Command("go", "build", "-o", path, "cairn/worker").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build the worker: %w\n%s", err, out)
-	}
-	return path, nil
-})
-
 // StartProcess runs the worker as a process of its own with the bundle's
 // configuration; environ overrides it. It ends with the test.
 func (b *Bundle) StartProcess(environ ...string) *Process {
 	b.T.Helper()
-	path, err := workerBinary()
-	Must(b.T, err)
-	cmd := exec.Command(path)
+	cmd := exec.Command(devtest.Program(b.T, "cairn/worker"))
 	for _, s := range b.Config.Settings() {
 		cmd.Env = append(cmd.Env, s.Name+"="+s.Value)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/internal/llm"
+	"cairn/internal/prompt"
 )
 
 // stageEmbed is the stage of embedding requests that name none.
@@ -23,7 +24,7 @@ type Call struct {
 	Run      string         `json:"run,omitempty"`
 	Task     string         `json:"task,omitempty"`
 	File     string         `json:"file,omitempty"`
-	Last     string         `json:"last,omitempty"`     // text of the last message
+	Last     string         `json:"last,omitempty"`     // text of the last message, without the context before it
 	Messages []llm.Message  `json:"messages,omitempty"` // of a chat, with the system message as role "system"
 	Tools    []llm.Tool     `json:"tools,omitempty"`    // offered, in order
 	Choice   llm.ToolChoice `json:"choice,omitempty"`   // tool_choice, or the name of the tool that it demands
@@ -59,7 +60,7 @@ func newChat(r *http.Request, body []byte, asked llm.Asked) Call {
 	call := newCall(r, body, "")
 	call.Messages, call.Tools, call.Choice = asked.Messages, asked.Tools, asked.ToolChoice
 	if n := len(asked.Messages); n > 0 {
-		call.Last = asked.Messages[n-1].Content
+		call.Last = prompt.WithoutContext(asked.Messages[n-1].Content)
 	}
 	return call
 }

@@ -12,7 +12,9 @@ import (
 	"cairn/internal/prompt"
 )
 
-const mostCalls, maxFacts = 4, 3 // in one reply, of one material
+const mostCalls, maxFacts, maxObservations = 4, 3, 5 // in one reply, of one material
+
+const telling = 4 // content words that make a sentence worth noting
 
 var (
 	needsMore = notice.Words("needs more") // verbs of tools that need what a material does not show, such as what to replace
@@ -46,6 +48,7 @@ var policies = map[string]func(*view) []string{
 	"query": questions, "question": questions,
 	"content": facts, "text": facts, "fact": facts, "memory": facts,
 	"procedure": methods, "body": methods,
+	"observation": observations,
 }
 
 // act makes the calls that the material has something new for.
@@ -82,6 +85,9 @@ func (v *view) callsFor(t tool, forced bool) []string {
 		}
 		for _, value := range values(v) {
 			arguments[name] = t.Parameters.Properties[name].shape(t.Parameters, v, value, maxDepth)
+			if t.Parameters.Properties["messages"] != nil {
+				arguments["messages"] = v.saying(value)
+			}
 			carries := func(c notice.Call) bool { return strings.Contains(c.Arguments, string(encode(arguments[name]))) }
 			lacks := func(name string) bool { return required(name) && arguments[name] == "" }
 			if !slices.ContainsFunc(v.sent, carries) && !slices.ContainsFunc(parameters, lacks) {
@@ -133,7 +139,7 @@ func facts(v *view) []string {
 	for _, s := range v.sentences {
 		statement := toRemember.ReplaceAllString(s.Raw, "")
 		switch {
-		case s.Role != "user" || s.Index <= v.from || s.Greeting:
+		case s.Role != "user" || s.Index <= v.from || s.Greeting || v.message(s.Index).Reviewed:
 		case statement != s.Raw:
 			out = append(out, notice.Capital(strings.TrimRight(statement, "?？ ")))
 		case s.Question || asking.MatchString(s.Raw):
@@ -144,6 +150,45 @@ func facts(v *view) []string {
 		}
 	}
 	return notice.Distinct(slices.Concat(out, wished, told), maxFacts)
+}
+
+// observations are the sentences that tell most of what happened, in the words
+// and the order in which people said them.
+func observations(v *view) []string {
+	told := v.pick(func(s notice.Sentence) bool {
+		person := s.Role == "user" || s.Role == "assistant" && v.message(s.Index).Name != ""
+		return person && !s.Greeting && !s.Question && !asking.MatchString(s.Raw) && len(notice.Terms(s.Raw)) >= telling
+	})
+	ranked := slices.Clone(told)
+	slices.SortStableFunc(ranked, func(a, b notice.Sentence) int { return len(notice.Terms(b.Raw)) - len(notice.Terms(a.Raw)) })
+	ranked = ranked[:min(maxObservations, len(ranked))]
+	told = slices.DeleteFunc(told, func(s notice.Sentence) bool { return !slices.Contains(ranked, s) })
+	return notice.Distinct(notice.Each(told, func(s notice.Sentence) string {
+		return v.say("said", cmp.Or(v.message(s.Index).Name, v.say("person")), s.Raw)
+	}), maxObservations)
+}
+
+// saying are the messages that a text was taken from, all when it was put
+// together of many.
+func (v *view) saying(text string) []int {
+	text = strings.ToLower(strings.TrimRight(text, ".。"))
+	from := v.pick(func(s notice.Sentence) bool {
+		raw := strings.ToLower(strings.TrimRight(s.Raw, ".。"))
+		return strings.Contains(raw, text) || len(notice.Terms(raw)) > 1 && strings.Contains(text, raw)
+	})
+	out := notice.Each(from, func(s notice.Sentence) int { return s.Index })
+	if len(out) == 0 {
+		out = notice.Each(v.messages, func(m prompt.Message) int { return m.Index })
+	}
+	return slices.Compact(out)
+}
+
+// message is the one of an index.
+func (v *view) message(index int) (m prompt.Message) {
+	if at := slices.IndexFunc(v.messages, func(m prompt.Message) bool { return m.Index == index }); at >= 0 {
+		m = v.messages[at]
+	}
+	return m
 }
 
 // answer is the part of the material that says most of what is asked and adds

@@ -38,9 +38,23 @@ type made struct {
 // agent plays the agent's loop through the real client; result answers calls.
 func agent(t *testing.T, r llm.Request, result func(made) string) (calls []made, final string) {
 	t.Helper()
+	r.Tools = agentTools
+	return play(t, r, result)
+}
+
+// loop plays the loop with other tools, which all succeed.
+func loop(t *testing.T, r llm.Request, tools []llm.Tool) []made {
+	t.Helper()
+	r.Tools = tools
+	calls, _ := play(t, r, done)
+	return calls
+}
+
+func play(t *testing.T, r llm.Request, result func(made) string) (calls []made, final string) {
+	t.Helper()
 	model := llm.OpenAI(llm.Config{BaseURL: "http://offline.invalid/v1", Offline: true, HTTPClient: Client()})
 	seen := map[string]bool{}
-	r.Model, r.Tools = "offline", agentTools
+	r.Model = "offline"
 	for range 6 {
 		p, err := model.Prepare(r)
 		if err != nil {
@@ -247,6 +261,27 @@ func TestAReviewInChineseSavesUnderALatinName(t *testing.T) {
 	}
 	if tools["memory_save"] < 1 || tools["skill_save"] != 1 || len(calls) != tools["memory_save"]+1 {
 		t.Errorf("called %+v", calls)
+	}
+}
+
+func TestAReviewSavesEachFactOfATalk(t *testing.T) {
+	t.Parallel()
+	for _, said := range [][]string{
+		{"I work at night.", "I am allergic to walnuts.", "My sister lives in Kyoto."},
+		{"I am vegetarian.", "We have two children."},
+	} {
+		var talk []prompt.Message
+		for _, text := range said {
+			talk = append(talk, user(text), assistant("Noted."))
+		}
+		calls, _ := review(t, numbering(talk...))
+		var saved []string
+		for _, c := range calls {
+			saved = append(saved, fmt.Sprint(c.arguments["content"]))
+		}
+		if !slices.Equal(saved, said) {
+			t.Errorf("of %q it saved %q", said, saved)
+		}
 	}
 }
 

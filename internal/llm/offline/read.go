@@ -47,7 +47,7 @@ func read(body []byte) (request, error) {
 	}
 	tools, before := map[string]string{}, "" // by the ids of their calls; role of the message before
 	for i, message := range asked.Messages {
-		said := prompt.Message{Index: i, Role: message.Role, Name: tools[message.CallID], Content: message.Content}
+		said := prompt.Message{Index: i, Role: message.Role, Name: tools[message.CallID], Content: prompt.WithoutContext(message.Content)}
 		for _, made := range message.Calls {
 			tools[made.ID] = made.Name
 			req.sent = append(req.sent, notice.Call{Tool: made.Name, Arguments: made.Arguments})

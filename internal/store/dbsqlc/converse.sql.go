@@ -514,6 +514,22 @@ func (q *Queries) RunHold(ctx context.Context, arg RunHoldParams) (string, error
 	return status, err
 }
 
+const RunInputTokens = `-- name: RunInputTokens :one
+select coalesce(sum(input_tokens), 0)::bigint from llm_calls where workspace_id = $1 and run_id = $2
+`
+
+type RunInputTokensParams struct {
+	WorkspaceID int64
+	RunID       int64
+}
+
+func (q *Queries) RunInputTokens(ctx context.Context, arg RunInputTokensParams) (int64, error) {
+	row := q.db.QueryRow(ctx, RunInputTokens, arg.WorkspaceID, arg.RunID)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const RunInsertKind = `-- name: RunInsertKind :one
 insert into runs (workspace_id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
 values ($1, $2, $3, 1, $4, $5, $6, $7)
@@ -618,6 +634,17 @@ func (q *Queries) RunSessionGet(ctx context.Context, arg RunSessionGetParams) (R
 	return i, err
 }
 
+const SessionEpoch = `-- name: SessionEpoch :one
+select sessions_epoch from workspaces where id = $1
+`
+
+func (q *Queries) SessionEpoch(ctx context.Context, workspaceID int64) (int64, error) {
+	row := q.db.QueryRow(ctx, SessionEpoch, workspaceID)
+	var sessions_epoch int64
+	err := row.Scan(&sessions_epoch)
+	return sessions_epoch, err
+}
+
 const SessionGet = `-- name: SessionGet :one
 select id, rendered, tools, sha256, created_at, expires_at from frozen_sessions where workspace_id = $1 and id = $2
 `
@@ -700,19 +727,21 @@ func (q *Queries) SessionLock(ctx context.Context, arg SessionLockParams) error 
 }
 
 const SessionPut = `-- name: SessionPut :one
+with still as (select w.id from workspaces w where w.id = $7 and w.sessions_epoch = $8 for share)
 insert into frozen_sessions (workspace_id, channel, lang, rendered, tools, sha256, expires_at)
-values ($1, $2, $3, $4, $5, $6, now() + $7::interval)
+select still.id, $1, $2, $3, $4, $5, now() + $6::interval from still
 returning id, created_at, expires_at
 `
 
 type SessionPutParams struct {
-	WorkspaceID int64
 	Channel     string
 	Lang        string
 	Rendered    string
 	Tools       json.RawMessage
 	Sha256      []byte
 	Lives       time.Duration
+	WorkspaceID int64
+	Epoch       int64
 }
 
 type SessionPutRow struct {
@@ -721,19 +750,34 @@ type SessionPutRow struct {
 	ExpiresAt time.Time
 }
 
+// No row when sessions were revoked since the epoch was read: what was rendered may hold what was taken away.
 func (q *Queries) SessionPut(ctx context.Context, arg SessionPutParams) (SessionPutRow, error) {
 	row := q.db.QueryRow(ctx, SessionPut,
-		arg.WorkspaceID,
 		arg.Channel,
 		arg.Lang,
 		arg.Rendered,
 		arg.Tools,
 		arg.Sha256,
 		arg.Lives,
+		arg.WorkspaceID,
+		arg.Epoch,
 	)
 	var i SessionPutRow
 	err := row.Scan(&i.ID, &i.CreatedAt, &i.ExpiresAt)
 	return i, err
+}
+
+const SessionsEpochNext = `-- name: SessionsEpochNext :execrows
+update workspaces set sessions_epoch = sessions_epoch + 1 where id = $1
+`
+
+// Before the revocation: a session that is stored meanwhile is seen by it.
+func (q *Queries) SessionsEpochNext(ctx context.Context, workspaceID int64) (int64, error) {
+	result, err := q.db.Exec(ctx, SessionsEpochNext, workspaceID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const SessionsRevoke = `-- name: SessionsRevoke :execrows
@@ -886,6 +930,34 @@ func (q *Queries) TurnByRun(ctx context.Context, arg TurnByRunParams) (Turn, err
 		&i.EndedAt,
 	)
 	return i, err
+}
+
+const TurnContext = `-- name: TurnContext :one
+update turns set context = case when context = $1::text then $2::text else context end
+where workspace_id = $3 and conversation_id = $4 and number = $5
+returning context
+`
+
+type TurnContextParams struct {
+	Was            string
+	Context        string
+	WorkspaceID    int64
+	ConversationID int64
+	Number         int32
+}
+
+// Pinned once: whoever comes later is told the same.
+func (q *Queries) TurnContext(ctx context.Context, arg TurnContextParams) (string, error) {
+	row := q.db.QueryRow(ctx, TurnContext,
+		arg.Was,
+		arg.Context,
+		arg.WorkspaceID,
+		arg.ConversationID,
+		arg.Number,
+	)
+	var context string
+	err := row.Scan(&context)
+	return context, err
 }
 
 const TurnEnd = `-- name: TurnEnd :execrows
@@ -1052,6 +1124,66 @@ func (q *Queries) TurnMessagesPut(ctx context.Context, arg TurnMessagesPutParams
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const TurnNews = `-- name: TurnNews :many
+select w.time_zone, coalesce(n.state, '')::text as state, coalesce(n.name, '')::text as name
+from workspaces w left join (
+  select v.workspace_id, 'changed' as state, s.name from skill_versions v
+  join skills s on s.workspace_id = v.workspace_id and s.id = v.skill_id and s.head_version = v.version
+  where s.deleted_at is null and s.status in ('active', 'stale') and v.created_at > $1::timestamptz
+  union
+  select p.workspace_id, p.state, s.name from pending_writes p
+  join skills s on s.workspace_id = p.workspace_id and s.id = p.skill_id
+  join runs r on r.workspace_id = p.workspace_id and r.id = p.run_id
+  where r.conversation_id = $2::bigint and p.state in ('approved', 'rejected') and p.decided_at > (select b.accepted_at from turns b where b.workspace_id = p.workspace_id and b.conversation_id = r.conversation_id and b.number = $3::int)
+  union all
+  select m.workspace_id, m.state, '' from pending_memories m
+  where m.conversation_id = $2::bigint and m.state in ('approved', 'rejected') and m.decided_at > (select b.accepted_at from turns b where b.workspace_id = m.workspace_id and b.conversation_id = m.conversation_id and b.number = $3::int)
+) n on n.workspace_id = w.id
+where w.id = $4
+order by n.state, n.name
+`
+
+type TurnNewsParams struct {
+	Frozen       time.Time
+	Conversation int64
+	Before       int32
+	WorkspaceID  int64
+}
+
+type TurnNewsRow struct {
+	TimeZone string
+	State    string
+	Name     string
+}
+
+// What a turn is told that its session does not hold: skills that changed since it was frozen, and what a person has
+// decided, since the turn before, about changes that this conversation had proposed. The name is empty of a change of
+// memory; the time zone is in every row, of which there is one at least.
+func (q *Queries) TurnNews(ctx context.Context, arg TurnNewsParams) ([]TurnNewsRow, error) {
+	rows, err := q.db.Query(ctx, TurnNews,
+		arg.Frozen,
+		arg.Conversation,
+		arg.Before,
+		arg.WorkspaceID,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []TurnNewsRow
+	for rows.Next() {
+		var i TurnNewsRow
+		if err := rows.Scan(&i.TimeZone, &i.State, &i.Name); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const TurnPut = `-- name: TurnPut :exec

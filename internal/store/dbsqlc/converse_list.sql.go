@@ -116,6 +116,36 @@ func (q *Queries) ConversationName(ctx context.Context, arg ConversationNamePara
 	return i, err
 }
 
+const ConversationsRunning = `-- name: ConversationsRunning :many
+select id from conversations where workspace_id = $1 and last_turn_at > now() - $2::interval order by last_turn_at desc limit $3
+`
+
+type ConversationsRunningParams struct {
+	WorkspaceID int64
+	Within      time.Duration
+	MaxRows     int32
+}
+
+func (q *Queries) ConversationsRunning(ctx context.Context, arg ConversationsRunningParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, ConversationsRunning, arg.WorkspaceID, arg.Within, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const MessagesPage = `-- name: MessagesPage :many
 select m.seq, m.turn, m.external_id, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, m.created_at
 from messages m where m.workspace_id = $1 and m.conversation_id = $2 and m.seq > $3::int

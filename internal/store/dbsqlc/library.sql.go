@@ -243,8 +243,34 @@ func (q *Queries) PendingDecide(ctx context.Context, arg PendingDecideParams) (i
 	return result.RowsAffected(), nil
 }
 
+const PendingExpire = `-- name: PendingExpire :many
+update pending_writes set state = 'expired', decided_at = now() where workspace_id = $1 and state = 'pending' and created_at < now() - interval '30 days'
+returning id
+`
+
+// Nothing is approved by waiting: what nobody has decided for thirty days is over.
+func (q *Queries) PendingExpire(ctx context.Context, workspaceID int64) ([]int64, error) {
+	rows, err := q.db.Query(ctx, PendingExpire, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const PendingGet = `-- name: PendingGet :one
-select p.workspace_id, p.id, p.skill_id, p.base_version, p.version, p.reason, p.origin, p.state, p.created_at, p.decided_at, p.op, p.gist, p.absorbed_into, p.run_id, (p.created_at < now() - interval '30 days')::boolean as expired from pending_writes p where p.workspace_id = $1 and p.id = $2 for update
+select p.workspace_id, p.id, p.skill_id, p.base_version, p.version, p.reason, p.origin, p.state, p.created_at, p.decided_at, p.op, p.gist, p.absorbed_into, p.run_id, (p.state = 'expired' or p.created_at < now() - interval '30 days')::boolean as expired from pending_writes p where p.workspace_id = $1 and p.id = $2 for update
 `
 
 type PendingGetParams struct {
@@ -270,7 +296,6 @@ type PendingGetRow struct {
 	Expired      bool
 }
 
-// Nothing is approved by waiting: what nobody has decided for thirty days is over.
 func (q *Queries) PendingGet(ctx context.Context, arg PendingGetParams) (PendingGetRow, error) {
 	row := q.db.QueryRow(ctx, PendingGet, arg.WorkspaceID, arg.ID)
 	var i PendingGetRow
@@ -295,9 +320,9 @@ func (q *Queries) PendingGet(ctx context.Context, arg PendingGetParams) (Pending
 }
 
 const PendingList = `-- name: PendingList :many
-select p.id, p.skill_id, s.name, p.base_version, p.version, p.reason, p.origin, p.op, p.gist, p.absorbed_into, p.created_at
+select p.id, p.skill_id, s.name, p.base_version, p.version, p.reason, p.origin, p.op, p.gist, p.absorbed_into, p.state, p.created_at, (p.created_at + interval '30 days')::timestamptz as expires_at
 from pending_writes p join skills s on s.workspace_id = p.workspace_id and s.id = p.skill_id
-where p.workspace_id = $1 and p.state = 'pending' and s.deleted_at is null and p.created_at > now() - interval '30 days' order by p.id limit $2
+where p.workspace_id = $1 and p.state in ('pending', 'expired') and s.deleted_at is null and p.created_at > now() - interval '60 days' order by p.state = 'expired', p.id limit $2
 `
 
 type PendingListParams struct {
@@ -316,7 +341,9 @@ type PendingListRow struct {
 	Op           string
 	Gist         string
 	AbsorbedInto *int64
+	State        string
 	CreatedAt    time.Time
+	ExpiresAt    time.Time
 }
 
 func (q *Queries) PendingList(ctx context.Context, arg PendingListParams) ([]PendingListRow, error) {
@@ -339,7 +366,9 @@ func (q *Queries) PendingList(ctx context.Context, arg PendingListParams) ([]Pen
 			&i.Op,
 			&i.Gist,
 			&i.AbsorbedInto,
+			&i.State,
 			&i.CreatedAt,
+			&i.ExpiresAt,
 		); err != nil {
 			return nil, err
 		}
@@ -390,7 +419,7 @@ func (q *Queries) PendingPut(ctx context.Context, arg PendingPutParams) (int64, 
 const PendingRelease = `-- name: PendingRelease :exec
 update packages p set state = 'pending', touched_at = now()
 where p.workspace_id = $1
-  and p.sha256 = (select decode(w.version ->> 'PackageSHA', 'hex') from pending_writes w where w.workspace_id = $1 and w.id = $2 and w.state in ('rejected', 'failed'))
+  and p.sha256 = (select decode(w.version ->> 'PackageSHA', 'hex') from pending_writes w where w.workspace_id = $1 and w.id = $2 and w.state in ('rejected', 'failed', 'expired'))
   and not exists (select from skill_versions v where v.workspace_id = p.workspace_id and v.package_sha256 = p.sha256)
 `
 

@@ -9,8 +9,6 @@ import (
 	"context"
 	"encoding/json"
 	"time"
-
-	pgvector "github.com/pgvector/pgvector-go"
 )
 
 const MemoriesList = `-- name: MemoriesList :many
@@ -398,6 +396,34 @@ func (q *Queries) PendingMemoryDecide(ctx context.Context, arg PendingMemoryDeci
 	return result.RowsAffected(), nil
 }
 
+const PendingMemoryExpire = `-- name: PendingMemoryExpire :execrows
+update pending_memories set state = 'expired', decided_at = now() where workspace_id = $1 and state = 'pending' and expires_at <= now()
+`
+
+func (q *Queries) PendingMemoryExpire(ctx context.Context, workspaceID int64) (int64, error) {
+	result, err := q.db.Exec(ctx, PendingMemoryExpire, workspaceID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const PendingMemoryExpired = `-- name: PendingMemoryExpired :one
+select exists (select 1 from pending_memories where workspace_id = $1 and id = $2 and (state = 'expired' or state = 'pending' and expires_at <= now()))
+`
+
+type PendingMemoryExpiredParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+func (q *Queries) PendingMemoryExpired(ctx context.Context, arg PendingMemoryExpiredParams) (bool, error) {
+	row := q.db.QueryRow(ctx, PendingMemoryExpired, arg.WorkspaceID, arg.ID)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const PendingMemoryGet = `-- name: PendingMemoryGet :one
 select workspace_id, id, type, operations, base, adds, gist, risk, reason, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, state, created_at, expires_at, decided_at from pending_memories where workspace_id = $1 and id = $2 and state = 'pending' and expires_at > now() for update
 `
@@ -483,7 +509,8 @@ func (q *Queries) PendingMemoryInsert(ctx context.Context, arg PendingMemoryInse
 }
 
 const PendingMemoryList = `-- name: PendingMemoryList :many
-select workspace_id, id, type, operations, base, adds, gist, risk, reason, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, state, created_at, expires_at, decided_at from pending_memories where workspace_id = $1 and state = 'pending' and expires_at > now() order by id limit $2
+select workspace_id, id, type, operations, base, adds, gist, risk, reason, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, state, created_at, expires_at, decided_at from pending_memories where workspace_id = $1 and state in ('pending', 'expired') and expires_at > now() - interval '30 days'
+order by state = 'expired', id limit $2
 `
 
 type PendingMemoryListParams struct {
@@ -521,107 +548,6 @@ func (q *Queries) PendingMemoryList(ctx context.Context, arg PendingMemoryListPa
 			&i.CreatedAt,
 			&i.ExpiresAt,
 			&i.DecidedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const SearchMemories = `-- name: SearchMemories :many
-select coalesce(r.doc, 0)::bigint as doc, coalesce(r.lexical, 0)::float8 as lexical, coalesce(r.hits, 0)::int as hits, coalesce(r.terms, 0)::int as terms,
-  coalesce(r.cosine, 0)::float8 as cosine, coalesce(r.score, 0)::float8 as score, (m.external_id = $1::text)::boolean as named, m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.created_at, m.updated_at, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.last_retrieved_at,
-  coalesce(c.external_id, '')::text as conversation
-from cairn.rank_docs($2::bigint, 'memory', array['active'], $3::int[], $4::halfvec, $5::smallint, $6::int) r
-full join (select n.id from memories n where n.workspace_id = $2 and n.external_id = $1::text and n.status = 'active') exact on exact.id = r.owner_id
-join memories m on m.workspace_id = $2 and m.id = coalesce(r.owner_id, exact.id)
-left join conversations c on c.workspace_id = m.workspace_id and c.id = m.conversation_id
-where m.type = any($7::text[])
-order by named desc, score desc, m.id
-`
-
-type SearchMemoriesParams struct {
-	Name        string
-	WorkspaceID int64
-	Terms       []int32
-	Query       pgvector.HalfVector
-	Space       int16
-	MaxRows     int32
-	Types       []string
-}
-
-type SearchMemoriesRow struct {
-	Doc          int64
-	Lexical      float64
-	Hits         int32
-	Terms        int32
-	Cosine       float64
-	Score        float64
-	Named        bool
-	Memory       Memory
-	Conversation string
-}
-
-// The ranked memories, and the one whose id is the query.
-func (q *Queries) SearchMemories(ctx context.Context, arg SearchMemoriesParams) ([]SearchMemoriesRow, error) {
-	rows, err := q.db.Query(ctx, SearchMemories,
-		arg.Name,
-		arg.WorkspaceID,
-		arg.Terms,
-		arg.Query,
-		arg.Space,
-		arg.MaxRows,
-		arg.Types,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []SearchMemoriesRow
-	for rows.Next() {
-		var i SearchMemoriesRow
-		if err := rows.Scan(
-			&i.Doc,
-			&i.Lexical,
-			&i.Hits,
-			&i.Terms,
-			&i.Cosine,
-			&i.Score,
-			&i.Named,
-			&i.Memory.WorkspaceID,
-			&i.Memory.ID,
-			&i.Memory.ExternalID,
-			&i.Memory.Type,
-			&i.Memory.Target,
-			&i.Memory.Content,
-			&i.Memory.ContentSha256,
-			&i.Memory.Version,
-			&i.Memory.Status,
-			&i.Memory.Origin,
-			&i.Memory.Tainted,
-			&i.Memory.RunID,
-			&i.Memory.OpID,
-			&i.Memory.ConversationID,
-			&i.Memory.FromSeq,
-			&i.Memory.ToSeq,
-			&i.Memory.EventTime,
-			&i.Memory.CreatedAt,
-			&i.Memory.UpdatedAt,
-			&i.Memory.WhenToUse,
-			&i.Memory.EmbeddedField,
-			&i.Memory.Metadata,
-			&i.Memory.HistoryID,
-			&i.Memory.Author,
-			&i.Memory.Importance,
-			&i.Memory.Targets,
-			&i.Memory.SupersededBy,
-			&i.Memory.RetrieveCount,
-			&i.Memory.LastRetrievedAt,
-			&i.Conversation,
 		); err != nil {
 			return nil, err
 		}

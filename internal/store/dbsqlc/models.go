@@ -7,6 +7,8 @@ package dbsqlc
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 type Conversation struct {
@@ -80,6 +82,11 @@ type IdentityVersion struct {
 	OpID        string
 	HistoryID   *string
 	CreatedAt   time.Time
+}
+
+type LexStat struct {
+	WorkspaceID int64
+	Docs        int32
 }
 
 type Memory struct {
@@ -186,6 +193,35 @@ type PendingMemory struct {
 	CreatedAt      time.Time
 	ExpiresAt      time.Time
 	DecidedAt      *time.Time
+}
+
+type ReflectionRead struct {
+	WorkspaceID    int64
+	RunID          int64
+	ConversationID int64
+	FromSeq        int32
+	ToSeq          int32
+	Part           int32
+	State          string
+}
+
+type ReflectionRun struct {
+	WorkspaceID   int64
+	LocalDate     pgtype.Date
+	Zone          string
+	Status        string
+	FromAt        *time.Time
+	ToAt          time.Time
+	RunID         *int64
+	Conversations int32
+	Messages      int32
+	Notes         int32
+	Memories      int32
+	Skills        int32
+	Failures      int32
+	Reason        *string
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
 }
 
 type Run struct {

@@ -12,6 +12,30 @@ import (
 	pgvector "github.com/pgvector/pgvector-go"
 )
 
+const BigWorkspaces = `-- name: BigWorkspaces :many
+select workspace_id, docs from lex_stats where docs >= $1::int order by workspace_id
+`
+
+func (q *Queries) BigWorkspaces(ctx context.Context, least int32) ([]LexStat, error) {
+	rows, err := q.db.Query(ctx, BigWorkspaces, least)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []LexStat
+	for rows.Next() {
+		var i LexStat
+		if err := rows.Scan(&i.WorkspaceID, &i.Docs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const DocDrop = `-- name: DocDrop :exec
 delete from search_docs where workspace_id = $1 and doc = $2
 `
@@ -395,6 +419,27 @@ func (q *Queries) FindDocs(ctx context.Context, arg FindDocsParams) ([]FindDocsR
 	return items, nil
 }
 
+const GraphsLock = `-- name: GraphsLock :one
+select pg_try_advisory_lock(3, 0)
+`
+
+// One builder at a time, for the whole database; the lock goes with its session.
+func (q *Queries) GraphsLock(ctx context.Context) (bool, error) {
+	row := q.db.QueryRow(ctx, GraphsLock)
+	var pg_try_advisory_lock bool
+	err := row.Scan(&pg_try_advisory_lock)
+	return pg_try_advisory_lock, err
+}
+
+const GraphsUnlock = `-- name: GraphsUnlock :exec
+select pg_advisory_unlock(3, 0)
+`
+
+func (q *Queries) GraphsUnlock(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, GraphsUnlock)
+	return err
+}
+
 const LastSitting = `-- name: LastSitting :one
 select now()::timestamptz as now, coalesce(s.session, -1)::int as session, s.event_time
 from (select 1) one left join lateral (
@@ -453,6 +498,48 @@ func (q *Queries) NearestBare(ctx context.Context, arg NearestBareParams) ([]Nea
 	var items []NearestBareRow
 	for rows.Next() {
 		var i NearestBareRow
+		if err := rows.Scan(&i.Doc, &i.Distance); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const NearestInGraph = `-- name: NearestInGraph :many
+select n.doc::bigint as doc, n.dist::float8 as distance from cairn.nearest_in_graph($1::bigint, $2::halfvec, $3::smallint, $4::int) n order by 2, 1
+`
+
+type NearestInGraphParams struct {
+	WorkspaceID int64
+	Query       pgvector.HalfVector
+	Space       int16
+	MaxRows     int32
+}
+
+type NearestInGraphRow struct {
+	Doc      int64
+	Distance float64
+}
+
+// The same by the workspace's graph.
+func (q *Queries) NearestInGraph(ctx context.Context, arg NearestInGraphParams) ([]NearestInGraphRow, error) {
+	rows, err := q.db.Query(ctx, NearestInGraph,
+		arg.WorkspaceID,
+		arg.Query,
+		arg.Space,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []NearestInGraphRow
+	for rows.Next() {
+		var i NearestInGraphRow
 		if err := rows.Scan(&i.Doc, &i.Distance); err != nil {
 			return nil, err
 		}
@@ -706,6 +793,51 @@ func (q *Queries) TermsMove(ctx context.Context, arg TermsMoveParams) error {
 		arg.Names,
 	)
 	return err
+}
+
+const VectorGraphs = `-- name: VectorGraphs :many
+select g.ws::bigint as workspace_id, g.valid::boolean as valid from cairn.vector_graphs($1::smallint) g
+`
+
+type VectorGraphsRow struct {
+	WorkspaceID int64
+	Valid       bool
+}
+
+func (q *Queries) VectorGraphs(ctx context.Context, space int16) ([]VectorGraphsRow, error) {
+	rows, err := q.db.Query(ctx, VectorGraphs, space)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []VectorGraphsRow
+	for rows.Next() {
+		var i VectorGraphsRow
+		if err := rows.Scan(&i.WorkspaceID, &i.Valid); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const VectorIndexDrop = `-- name: VectorIndexDrop :one
+select cairn.vector_index_drop($1::bigint, $2::smallint)::text
+`
+
+type VectorIndexDropParams struct {
+	WorkspaceID int64
+	Space       int16
+}
+
+func (q *Queries) VectorIndexDrop(ctx context.Context, arg VectorIndexDropParams) (string, error) {
+	row := q.db.QueryRow(ctx, VectorIndexDrop, arg.WorkspaceID, arg.Space)
+	var column_1 string
+	err := row.Scan(&column_1)
+	return column_1, err
 }
 
 const VectorIndexStatement = `-- name: VectorIndexStatement :one

@@ -44,6 +44,21 @@ func run(ctx context.Context, seed uint64, output string) error {
 		}
 		rows = append(rows, row)
 	}
+	if err := show(rows, output); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.RatioP50 > goal {
+			return fmt.Errorf("%d skills: %.2f times the bare SQL, goal %.1f", r.Skills, r.RatioP50, goal)
+		}
+	}
+	return nil
+}
+
+// goal is what the median may be of that of the same SQL run bare.
+const goal = 1.3
+
+func show(rows []searchbench.Row, output string) error {
 	if output == "json" {
 		enc := json.NewEncoder(os.Stdout)
 		enc.SetIndent("", "  ")

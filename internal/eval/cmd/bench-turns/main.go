@@ -1,5 +1,6 @@
 // Command bench-turns measures what turns cost beside their model calls:
-// go run ./internal/eval/cmd/bench-turns
+// go run ./internal/eval/cmd/bench-turns. It fails when a goal is missed, and
+// when it could not measure all.
 package main
 
 import (
@@ -30,11 +31,15 @@ func run(ctx context.Context) error {
 	o := turnbench.Full()
 	tiny := flag.Bool("tiny", false, "measure just enough to see that it works")
 	flag.DurationVar(&o.Reply, "reply", o.Reply, "that the model takes; 0 answers at once")
-	flag.DurationVar(&o.Budget, "budget", o.Budget, "for the measurements; rounds end early when it is spent")
+	flag.DurationVar(&o.Limit, "limit", o.Limit, "after which it fails with what was measured by then")
+	atOnce := flag.Int("at-once", 0, "measure this load only: 1, 16 or 64 conversations; 0 measures all")
 	output := flag.String("o", "text", "text or json")
 	flag.Parse()
 	if *tiny {
 		o = turnbench.Tiny()
+	}
+	if *atOnce != 0 {
+		o.Only(*atOnce)
 	}
 	o.Log = os.Stderr
 	// Servers that the environment names are somebody else's and loaded by others.
@@ -48,8 +53,8 @@ func run(ctx context.Context) error {
 	if *output == "json" {
 		encoder := json.NewEncoder(os.Stdout)
 		encoder.SetIndent("", "  ")
-		return errors.Join(err, encoder.Encode(result))
+		return errors.Join(err, encoder.Encode(result), result.Missed())
 	}
 	fmt.Println(strings.TrimSpace("go run ./internal/eval/cmd/bench-turns " + strings.Join(os.Args[1:], " ")))
-	return errors.Join(err, result.Print(os.Stdout))
+	return errors.Join(err, result.Print(os.Stdout), result.Missed())
 }

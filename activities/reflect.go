@@ -1,0 +1,37 @@
+package activities
+
+import (
+	"context"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
+
+	"cairn/internal/flow"
+	"cairn/internal/reflect"
+	"cairn/internal/run"
+)
+
+// Reflect are the activities of reflections; their steps are those of Converse.
+type Reflect struct {
+	Open    func(ctx context.Context, in flow.ReflectionInput, workflowID string) (reflect.Opened, error)
+	Distill func(ctx context.Context, ref run.Ref, workspaceKey string) (flow.DayDistilled, error)
+}
+
+// RegisterMain makes w host the database steps.
+func (a Reflect) RegisterMain(w worker.ActivityRegistry) {
+	register(w, flow.OpenReflection, a.OpenReflection)
+	register(w, flow.DistillDay, a.DistillDay)
+}
+
+// OpenReflection records the reflection of a date and takes up what there is to read.
+func (a Reflect) OpenReflection(ctx context.Context, in flow.ReflectionInput) (flow.ReflectionOpened, error) {
+	r, err := a.Open(ctx, in, activity.GetInfo(ctx).WorkflowExecution.ID)
+	return flow.ReflectionOpened{RunRef: flow.RunRef{Workspace: r.Run.Workspace, WorkspaceKey: in.Workspace, Run: r.Run.Ref.Run, Attempt: r.Run.Attempt},
+		Budget: r.Spec.Budget, Pace: r.Spec.Pace(), Ended: ended(r.Ended)}, temporalError(err)
+}
+
+// DistillDay accepts what the day's conversations are worth.
+func (a Reflect) DistillDay(ctx context.Context, in flow.RunRef) (flow.DayDistilled, error) {
+	out, err := a.Distill(ctx, ref(in), in.WorkspaceKey)
+	return out, temporalError(err)
+}

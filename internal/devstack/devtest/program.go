@@ -1,0 +1,44 @@
+package devtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"testing"
+)
+
+// Program builds a main package of this module, such as "cairn/worker", once in
+// a `go test` run, however many test processes ask, and returns the program's
+// path. It goes with the servers.
+func Program(t testing.TB, pkg string) string {
+	t.Helper()
+	Stack(t) // whose holder removes the folder
+	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+	defer cancel()
+	program, err := build(ctx, thisRun().Folder, pkg)
+	if err != nil {
+		t.Fatalf("build %s: %v", pkg, err)
+	}
+	return program
+}
+
+// build leaves the linker's notes for debuggers out, which take half of its time.
+func build(ctx context.Context, folder, pkg string) (string, error) {
+	program := filepath.Join(folder, "program-"+path.Base(pkg))
+	lock, err := waitLock(ctx, program+".lock")
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	unfinished := program + ".part"
+	if output, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-w -X cairn/internal/host.build=test", "-o", unfinished, pkg).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, output)
+	}
+	return program, os.Rename(unfinished, program)
+}

@@ -1,0 +1,21 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/flow"
+	"cairn/internal/reflect"
+	"cairn/internal/run"
+)
+
+// reflection makes sure that a reflection's workflow runs, or has run.
+func (d Driver) reflection(ctx context.Context, workspaceKey string, r run.Run) error {
+	in, err := reflect.Input(r)
+	if err != nil {
+		return err
+	}
+	o := options(workspaceKey, "scheduled", string(r.Kind), r.WorkflowID, 0, "reflection of "+in.Date)
+	o.StaticDetails = fmt.Sprintf("`cairn reflect status --date %s` tells what became of it. Texts are in Postgres, not here.", in.Date)
+	return d.begin(ctx, o, flow.ReflectionWorkflow, in)
+}

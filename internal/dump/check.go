@@ -1,0 +1,218 @@
+package dump
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"regexp"
+	"slices"
+
+	"cairn/internal/fault"
+	"cairn/internal/memory"
+	"cairn/internal/transcript"
+)
+
+// mostLine bounds a line, in bytes: a memory with all that it has said.
+const mostLine = 32 << 20
+
+// lines reads a file line by line, with the number of each from 1.
+func lines(r io.Reader, use func(n int, raw []byte) error) error {
+	s := bufio.NewScanner(r)
+	s.Buffer(make([]byte, 64<<10), mostLine)
+	n := 0
+	for s.Scan() {
+		n++
+		if err := use(n, s.Bytes()); err != nil {
+			return err
+		}
+	}
+	if s.Err() == bufio.ErrTooLong {
+		return fault.New(fault.TooLarge, fmt.Sprintf("line %d has more than %d bytes", n+1, mostLine), "")
+	}
+	return s.Err()
+}
+
+func wrong(line int, format string, args ...any) error {
+	return fault.New(fault.InvalidArgument, fmt.Sprintf("line %d: ", line)+fmt.Sprintf(format, args...), "nothing was loaded; correct the file, or dump it again")
+}
+
+// checked is what is known of a file that can be loaded.
+type checked struct {
+	header Header
+	legacy bool // lines of another program, without a header
+}
+
+// check reads a whole file and says what is wrong with it.
+func check(r io.Reader) (out checked, err error) {
+	c := checker{sum: sha256.New(), sessions: map[string]bool{}}
+	if err := lines(r, c.line); err != nil {
+		return out, err
+	}
+	switch {
+	case c.n == 0:
+		return out, fault.New(fault.InvalidArgument, "the file is empty", "send what a dump has written")
+	case c.missing > 0:
+		return out, wrong(c.n, "conversation %q lacks %d messages", c.conversation, c.missing)
+	case !c.legacy && !c.ended:
+		return out, wrong(c.n, "the file ends here, before its last line")
+	}
+	return checked{c.header, c.legacy}, nil
+}
+
+// checker holds what lines say of one another. Of sessions it keeps the ids, 16
+// characters each.
+type checker struct {
+	n            int
+	header       Header
+	legacy       bool
+	ended        bool
+	sum          hash.Hash
+	conversation string // whose messages come
+	seq, missing int
+	sessions     map[string]bool
+}
+
+var idForm = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+func (c *checker) line(n int, raw []byte) error {
+	defer func() {
+		c.sum.Write(raw)
+		c.sum.Write([]byte("\n"))
+		c.n = n
+	}()
+	if c.ended {
+		return wrong(n, "there is more after the last line of the dump")
+	}
+	if n == 1 {
+		first, err := isHeader(raw)
+		if err != nil {
+			return err
+		}
+		if c.legacy = first == nil; !c.legacy {
+			c.header = *first
+			return nil
+		}
+	}
+	if c.legacy {
+		if len(bytes.TrimSpace(raw)) == 0 {
+			return nil
+		}
+		_, _, err := foreign(n, raw)
+		return err
+	}
+	var kind struct {
+		Kind string `json:"kind"`
+	}
+	if err := json.Unmarshal(raw, &kind); err != nil {
+		return wrong(n, "it is no JSON: %v", err)
+	}
+	if kind.Kind == KindEnd {
+		return c.end(n, raw)
+	}
+	l, known, err := decode(kind.Kind, raw)
+	if err != nil {
+		return wrong(n, "%v", err)
+	}
+	if !known {
+		return wrong(n, "there is no kind of line %q", kind.Kind)
+	}
+	if c.missing > 0 && l.Message == nil {
+		return wrong(n, "conversation %q lacks %d messages", c.conversation, c.missing)
+	}
+	return c.content(n, l)
+}
+
+// isHeader is nil for the first line of a file that has none.
+func isHeader(raw []byte) (*Header, error) {
+	var h Header
+	if err := json.Unmarshal(raw, &h); err != nil {
+		return nil, wrong(1, "it is no JSON: %v", err)
+	}
+	if h.Kind != KindHeader {
+		return nil, nil
+	}
+	if h.Format != Format || h.Version != Version {
+		return nil, wrong(1, "the file is %s version %d, this program reads %s version %d", h.Format, h.Version, Format, Version)
+	}
+	return &h, nil
+}
+
+func (c *checker) end(n int, raw []byte) error {
+	var e End
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return wrong(n, "%v", err)
+	}
+	if sum := hex.EncodeToString(c.sum.Sum(nil)); e.Lines != n-1 || e.SHA256 != sum {
+		return wrong(n, "the lines before are not those that were dumped: their count or their SHA-256 differs")
+	}
+	c.ended = true
+	return nil
+}
+
+var types = []memory.Type{memory.Core, memory.Profile, memory.Note, memory.Personal, memory.Procedural, memory.Guideline, memory.Summary}
+
+func (c *checker) content(n int, l one) error {
+	switch {
+	case l.Target != nil:
+		if t := l.Target; !slices.Contains(memory.Registered, memory.Type(t.Type)) || t.Key == "" || t.Display == "" {
+			return wrong(n, "the target has no type, key or name")
+		}
+	case l.Conversation != nil:
+		if l.Conversation.ID == "" || l.Conversation.Messages < 0 {
+			return wrong(n, "the conversation has no id or count of messages")
+		}
+		c.conversation, c.seq, c.missing = l.Conversation.ID, 0, l.Conversation.Messages
+	case l.Message != nil:
+		m := l.Message
+		if c.missing == 0 || m.Seq != c.seq || !slices.Contains([]transcript.Role{transcript.User, transcript.Assistant, transcript.Tool, transcript.System}, m.Role) {
+			return wrong(n, "the message does not follow the one before it")
+		}
+		c.seq, c.missing = c.seq+1, c.missing-1
+	case l.History != nil:
+		if h := l.History; !idForm.MatchString(h.ID) || h.Range.FromSeq < 0 || h.Range.ToSeq < h.Range.FromSeq || h.Range.Conversation == "" {
+			return wrong(n, "the session has no id or range of messages")
+		}
+		c.sessions[l.History.ID] = true
+	case l.Memory != nil:
+		return c.memory(n, l.Memory)
+	case l.Identity != nil || l.Soul != nil:
+		d := l.Identity
+		if d == nil {
+			d = l.Soul
+		}
+		if d.Version < 1 {
+			return wrong(n, "the document has no version")
+		}
+		return c.refers(n, d.History)
+	}
+	return nil
+}
+
+func (c *checker) memory(n int, m *Memory) error {
+	sum := sha256.Sum256([]byte(m.Content))
+	switch {
+	case !idForm.MatchString(m.ID) || !slices.Contains(types, m.Type) || m.Content == "" || m.Version < 1 || len(m.Revisions) == 0:
+		return wrong(n, "the memory has no id, type, content, version or history")
+	case m.SHA256 != hex.EncodeToString(sum[:]):
+		return wrong(n, "the content of memory %s is not the one that was dumped", m.ID)
+	case !slices.Contains([]memory.Status{memory.Active, memory.Superseded, memory.Removed, memory.Quarantined}, m.Status):
+		return wrong(n, "memory %s has the status %q", m.ID, m.Status)
+	case len(m.Vector) > 0 && len(m.Vector) != c.header.Dims:
+		return wrong(n, "the vector of memory %s has %d dimensions, not %d", m.ID, len(m.Vector), c.header.Dims)
+	}
+	return c.refers(n, append(slices.Clone(m.Histories), m.First)...)
+}
+
+func (c *checker) refers(n int, sessions ...string) error {
+	for _, id := range sessions {
+		if id != "" && !c.sessions[id] {
+			return wrong(n, "it refers to session %s, which is not in the file", id)
+		}
+	}
+	return nil
+}

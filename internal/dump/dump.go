@@ -1,0 +1,183 @@
+package dump
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"time"
+)
+
+// Counts are how much there is in a workspace.
+type Counts struct {
+	Workspace     string `json:"workspace"`
+	Targets       int64  `json:"targets"`
+	Histories     int64  `json:"histories"`
+	Memories      int64  `json:"memories"`
+	Active        int64  `json:"active_memories"`
+	Revisions     int64  `json:"revisions"`
+	Identities    int64  `json:"identity_versions"`
+	Souls         int64  `json:"soul_versions"`
+	Conversations int64  `json:"conversations"`
+	Messages      int64  `json:"messages"`
+}
+
+// Source is a workspace as it was at one moment, page by page. Each list begins
+// after what its second argument names.
+type Source interface {
+	Counts(ctx context.Context) (Counts, error)
+	DumpTargets(ctx context.Context, after int64, max int) ([]Target, error)
+	DumpConversations(ctx context.Context, after int64, max int) ([]Conversation, error)
+	DumpMessages(ctx context.Context, conversation int64, from, to int) ([]Message, error)
+	DumpHistories(ctx context.Context, after string, max int) ([]History, error)
+	DumpMemories(ctx context.Context, after int64, max int, vectors *int16) ([]Memory, error)
+	DumpIdentities(ctx context.Context, after, max int) ([]Document, error)
+	DumpSouls(ctx context.Context, after, max int) ([]Document, error)
+}
+
+// page is how many rows are in memory at once.
+const page = 200
+
+// Options choose what a dump holds.
+type Options struct {
+	Vectors bool // of memories; without them they are embedded anew where they are loaded
+}
+
+// Dump writes a workspace as it is at one moment. What is written when it fails
+// has no last line, and is refused by Load.
+func (s *Service) Dump(ctx context.Context, ws int64, to io.Writer, o Options) error {
+	err := s.Store.WithSnapshot(ctx, ws, func(from Source) error {
+		w := &writer{to: to, sum: sha256.New()}
+		if err := s.head(ctx, from, w, o); err != nil {
+			return err
+		}
+		for _, part := range []func(context.Context, Source, *writer, Options) error{dumpTargets, dumpConversations, dumpHistories, s.dumpMemories, dumpDocuments} {
+			if err := part(ctx, from, w, o); err != nil {
+				return err
+			}
+		}
+		return w.end()
+	})
+	if err != nil {
+		return fmt.Errorf("dump the workspace: %w", err)
+	}
+	return nil
+}
+
+func (s *Service) head(ctx context.Context, from Source, w *writer, o Options) error {
+	c, err := from.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	return w.line(Header{Kind: KindHeader, Format: Format, Version: Version, Workspace: c.Workspace, DumpedAt: time.Now().UTC().Truncate(time.Second), Model: s.Model, Dims: s.Dims, Vectors: o.Vectors,
+		Counts: map[string]int64{KindTarget: c.Targets, KindHistory: c.Histories, KindMemory: c.Memories, KindIdentity: c.Identities, KindSoul: c.Souls}})
+}
+
+// pages writes a list that is read page by page; next is what the page after a
+// row begins after.
+func pages[T, K any](w *writer, first K, read func(after K) ([]T, error), next func(T) K, write func(T) error) error {
+	for after := first; ; {
+		rows, err := read(after)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if err := write(row); err != nil {
+				return err
+			}
+		}
+		if len(rows) < page {
+			return nil
+		}
+		after = next(rows[len(rows)-1])
+	}
+}
+
+func dumpTargets(ctx context.Context, from Source, w *writer, _ Options) error {
+	return pages(w, 0, func(after int64) ([]Target, error) { return from.DumpTargets(ctx, after, page) }, func(t Target) int64 { return t.Row }, func(t Target) error {
+		t.Kind = KindTarget
+		return w.line(t)
+	})
+}
+
+func dumpConversations(ctx context.Context, from Source, w *writer, _ Options) error {
+	return pages(w, 0, func(after int64) ([]Conversation, error) { return from.DumpConversations(ctx, after, page) }, func(c Conversation) int64 { return c.Row }, func(c Conversation) error {
+		c.Kind = KindConversation
+		if err := w.line(c); err != nil {
+			return err
+		}
+		for seq := 0; seq < c.Messages; seq += page {
+			messages, err := from.DumpMessages(ctx, c.Row, seq, min(seq+page, c.Messages)-1)
+			if err != nil {
+				return err
+			}
+			for _, m := range messages {
+				m.Kind = KindMessage
+				if err := w.line(m); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func dumpHistories(ctx context.Context, from Source, w *writer, _ Options) error {
+	return pages(w, "", func(after string) ([]History, error) { return from.DumpHistories(ctx, after, page) }, func(h History) string { return h.ID }, func(h History) error {
+		h.Kind = KindHistory
+		return w.line(h)
+	})
+}
+
+func (s *Service) dumpMemories(ctx context.Context, from Source, w *writer, o Options) error {
+	var space *int16
+	if o.Vectors {
+		space = &s.Space
+	}
+	return pages(w, 0, func(after int64) ([]Memory, error) { return from.DumpMemories(ctx, after, page, space) }, func(m Memory) int64 { return m.Key }, func(m Memory) error {
+		m.Kind = KindMemory
+		return w.line(m)
+	})
+}
+
+func dumpDocuments(ctx context.Context, from Source, w *writer, _ Options) error {
+	for _, d := range []struct {
+		kind string
+		read func(context.Context, int, int) ([]Document, error)
+	}{{KindIdentity, from.DumpIdentities}, {KindSoul, from.DumpSouls}} {
+		err := pages(w, 0, func(after int) ([]Document, error) { return d.read(ctx, after, page) }, func(v Document) int { return v.Version }, func(v Document) error {
+			v.Kind = d.kind
+			return w.line(v)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writer writes lines and knows what it has written.
+type writer struct {
+	to    io.Writer
+	sum   hash.Hash
+	lines int
+}
+
+func (w *writer) line(v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode line %d: %w", w.lines+1, err)
+	}
+	raw = append(raw, '\n')
+	w.sum.Write(raw)
+	w.lines++
+	_, err = w.to.Write(raw)
+	return err
+}
+
+func (w *writer) end() error {
+	return w.line(End{Kind: KindEnd, Lines: w.lines, SHA256: hex.EncodeToString(w.sum.Sum(nil))})
+}

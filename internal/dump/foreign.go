@@ -1,0 +1,84 @@
+package dump
+
+import (
+	"encoding/json"
+	"time"
+
+	"cairn/internal/memory"
+)
+
+// node is a line of ReMe's dumps: a memory, or a row of its vector store, which
+// has most of the memory in its metadata.
+type node struct {
+	MemoryID  string          `json:"memory_id"`
+	UniqueID  string          `json:"unique_id"`
+	Type      string          `json:"memory_type"`
+	Target    string          `json:"memory_target"`
+	WhenToUse string          `json:"when_to_use"`
+	Content   any             `json:"content"`
+	Created   string          `json:"time_created"`
+	Modified  string          `json:"time_modified"`
+	Author    string          `json:"author"`
+	Score     float64         `json:"score"`
+	Metadata  memory.Metadata `json:"metadata"`
+}
+
+// foreignTypes are the names that other programs have for types of memories.
+var foreignTypes = map[string]memory.Type{"personal": memory.Personal, "procedural": memory.Procedural, "task": memory.Procedural, "tool": memory.Guideline, "summary": memory.Summary}
+
+// foreign reads a line of another program's dump; skip is set for what has no
+// place among memories: identities and raw transcripts.
+func foreign(n int, raw []byte) (out Memory, skip bool, err error) {
+	var v node
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return out, false, wrong(n, "it is no JSON of a memory: %v", err)
+	}
+	text := func(known string, name string) string {
+		if known == "" {
+			known, _ = v.Metadata[name].(string)
+		}
+		delete(v.Metadata, name)
+		return known
+	}
+	kind := text(v.Type, "memory_type")
+	if kind == "history" || kind == "identity" {
+		return out, true, nil
+	}
+	content, _ := v.Content.(string)
+	if held, ok := v.Metadata["content"].(string); ok && held != "" { // of a row of the vector store: what is embedded stands outside
+		v.WhenToUse, content = content, held
+		delete(v.Metadata, "content")
+	}
+	out = Memory{Kind: KindMemory, Type: foreignTypes[kind], Target: text(v.Target, "memory_target"), Content: content, WhenToUse: text(v.WhenToUse, "when_to_use"), Author: text(v.Author, "author"),
+		Importance: v.Score, Version: 1, Status: memory.Active, Origin: "import", CreatedAt: moment(text(v.Created, "time_created")), UpdatedAt: moment(text(v.Modified, "time_modified"))}
+	if out.Type == "" || content == "" {
+		return out, false, wrong(n, "it is neither a line of a dump nor a memory of ReMe: memory_type %q", kind)
+	}
+	if fixed, ok := memory.FixedTarget(out.Type); ok {
+		out.Target = fixed.Key
+		if out.WhenToUse == "" {
+			return out, false, wrong(n, "the guideline names no tool")
+		}
+	}
+	if out.UpdatedAt.Before(out.CreatedAt) {
+		out.UpdatedAt = out.CreatedAt
+	}
+	out.Metadata = memory.Metadata{}.With(v.Metadata)
+	if v.MemoryID == "" {
+		v.MemoryID = v.UniqueID
+	}
+	if v.MemoryID != "" {
+		out.Metadata["legacy_id"] = v.MemoryID
+	}
+	return out, false, out.Metadata.Check()
+}
+
+// moment reads the local times of ReMe, which tell no zone, as UTC.
+func moment(text string) time.Time {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Now().UTC().Truncate(time.Microsecond)
+}

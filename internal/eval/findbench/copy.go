@@ -1,0 +1,157 @@
+package findbench
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	pgvector "github.com/pgvector/pgvector-go"
+	pgxvector "github.com/pgvector/pgvector-go/pgx"
+	"golang.org/x/sync/errgroup"
+
+	"cairn/internal/host"
+	"cairn/internal/search"
+	"cairn/internal/store/dbsqlc"
+)
+
+// connect logs in as the superuser of a throw-away database: COPY knows no
+// row-level security.
+func (b *Bench) connect(ctx context.Context) (*pgx.Conn, error) {
+	c, err := pgx.ParseConfig(b.Host.Config.DatabaseURL)
+	if err != nil {
+		return nil, err
+	}
+	c.RuntimeParams["search_path"], c.RuntimeParams["session_replication_role"] = "cairn, public", "replica" // no reference is looked up for each row
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return conn, pgxvector.RegisterTypes(ctx, conn)
+}
+
+// bytes are those of search without graphs, and those of the first workspace's
+// graph.
+func (b *Bench) bytes(ctx context.Context) (all, graph int64, err error) {
+	conn, err := b.connect(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer conn.Close(ctx)
+	q := dbsqlc.New(conn)
+	if all, err = q.SearchBytes(ctx, dbsqlc.SearchBytesParams{WorkspaceID: b.ids[0], Space: b.Host.Space}); err != nil {
+		return 0, 0, err
+	}
+	graph, err = q.GraphBytes(ctx, dbsqlc.GraphBytesParams{WorkspaceID: b.ids[0], Space: b.Host.Space})
+	return all, graph, err
+}
+
+// batch is what is copied into a workspace: its documents, what they post, in the
+// order of the index, and their vectors for each of the hosts.
+type batch struct {
+	docs     []search.Doc
+	df       map[int32]int32
+	postings []posting
+	vectors  [][][]float32
+}
+
+type posting struct {
+	term int32
+	at   int
+	w    float32
+}
+
+// distinct is how many workspaces have memories of their own; those of the
+// others are the same again, in rows of their own.
+const distinct = 20
+
+func (b *Bench) batch(ctx context.Context, hosts []*host.Host, n int) (*batch, error) {
+	docs, texts := memories(newWords(n, b.Memories, textSeed), 0, b.Memories)
+	out := &batch{docs: docs, df: map[int32]int32{}, vectors: make([][][]float32, len(hosts))}
+	for at, d := range docs {
+		for k, t := range d.Terms {
+			out.df[t]++
+			out.postings = append(out.postings, posting{t, at, d.Weights[k]})
+		}
+	}
+	slices.SortFunc(out.postings, func(a, b posting) int { return cmp.Or(cmp.Compare(a.term, b.term), cmp.Compare(a.at, b.at)) })
+	for i, h := range hosts {
+		vs, err := h.Embedder.Embed(ctx, texts)
+		if err != nil {
+			return nil, err
+		}
+		out.vectors[i] = vs
+	}
+	return out, nil
+}
+
+// copy fills the tables that the store has not filled, and leaves them as
+// autovacuum would.
+func (b *Bench) copy(ctx context.Context, hosts []*host.Host) error {
+	for n := range min(distinct, len(b.ids)) {
+		made, err := b.batch(ctx, hosts, n)
+		if err != nil {
+			return err
+		}
+		group, within := errgroup.WithContext(ctx)
+		group.SetLimit(runtime.NumCPU())
+		for k := n; k < len(b.ids); k += distinct {
+			group.Go(func() error { return b.copyWorkspace(within, hosts, made, k) })
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
+	}
+	conn, err := b.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	q := dbsqlc.New(conn)
+	if b.copied {
+		if err := q.BulkNumbered(ctx, int64(len(b.ids)*b.Memories)); err != nil {
+			return err
+		}
+	}
+	return q.BulkSettled(ctx)
+}
+
+// copyWorkspace fills the k-th workspace.
+func (b *Bench) copyWorkspace(ctx context.Context, hosts []*host.Host, from *batch, k int) error {
+	conn, err := b.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	ws, first := b.ids[k], int64(k*b.Memories)+1 // of the documents' numbers, also when the store gave them
+	into := func(table string, columns []string, n int, row func(i int) []any) {
+		if err == nil {
+			_, err = conn.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromSlice(n, func(i int) ([]any, error) { return row(i), nil }))
+		}
+	}
+	if b.copied {
+		now := time.Now()
+		into("search_docs", []string{"workspace_id", "doc", "kind", "owner_id", "seq", "event_time", "status", "text", "terms", "type", "target", "target_terms", "asks", "dated"}, len(from.docs), func(i int) []any {
+			d := from.docs[i]
+			return []any{ws, first + int64(i), d.Kind, d.Owner, int32(0), now.Add(-time.Duration(i) * time.Minute), d.Status, d.Text, d.Terms, d.Type, "", []int32{}, d.Asks, d.Dated}
+		})
+		into("lex_stats", []string{"workspace_id", "docs"}, 1, func(int) []any { return []any{ws, int32(len(from.docs))} })
+		terms := slices.Sorted(maps.Keys(from.df))
+		into("lex_terms", []string{"workspace_id", "term", "df", "speakers"}, len(terms), func(i int) []any { return []any{ws, terms[i], from.df[terms[i]], int32(0)} })
+		into("lex_postings", []string{"workspace_id", "term", "doc", "w"}, len(from.postings), func(i int) []any {
+			p := from.postings[i]
+			return []any{ws, p.term, first + int64(p.at), p.w}
+		})
+	}
+	for i, h := range hosts {
+		if i > 0 || b.copied { // else the store has them
+			into("embeddings", []string{"workspace_id", "doc", "space", "v"}, len(from.docs), func(at int) []any {
+				return []any{ws, first + int64(at), h.Space, pgvector.NewHalfVector(from.vectors[i][at])}
+			})
+		}
+	}
+	return err
+}

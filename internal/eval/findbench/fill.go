@@ -1,0 +1,89 @@
+package findbench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cairn/internal/host"
+	"cairn/internal/search"
+	"cairn/internal/store"
+)
+
+const (
+	page        = 1000
+	memoryWords = 22
+	textSeed    = 0 // questions have others
+	// copyFrom is from how many memories on rows are copied into the tables: the
+	// store would take too long, and has told its speed on fewer.
+	copyFrom = 50_000
+)
+
+// Fill makes workspaces of memories, with vectors for each of hosts, which share
+// a database and differ in dimensions.
+func Fill(ctx context.Context, hosts []*host.Host, workspaces, memories int) ([]*Bench, error) {
+	one := &Bench{Host: hosts[0], Memories: memories, copied: workspaces*memories >= copyFrom}
+	for n := range workspaces {
+		ws, err := one.Host.Store.Workspace(ctx, fmt.Sprintf("find-%d-%d", memories, n), true)
+		if err != nil {
+			return nil, err
+		}
+		one.ids = append(one.ids, ws.ID)
+	}
+	started := time.Now()
+	if !one.copied {
+		for n, ws := range one.ids {
+			if err := one.store(ctx, n, ws); err != nil {
+				return nil, fmt.Errorf("fill: %w", err)
+			}
+		}
+		one.stored = time.Since(started)
+	}
+	if err := one.copy(ctx, hosts); err != nil {
+		return nil, fmt.Errorf("fill in bulk: %w", err)
+	}
+	if one.copied {
+		one.stored = time.Since(started)
+	}
+	benches := make([]*Bench, len(hosts))
+	for i, h := range hosts {
+		b := *one
+		b.Host = h
+		benches[i] = &b
+	}
+	return benches, nil
+}
+
+// store fills a workspace as everybody does.
+func (b *Bench) store(ctx context.Context, n int, ws int64) error {
+	w := newWords(n%distinct, b.Memories, textSeed)
+	for at := 0; at < b.Memories; at += page {
+		docs, texts := memories(w, at, min(page, b.Memories-at))
+		vectors, err := b.Host.Embedder.Embed(ctx, texts)
+		if err != nil {
+			return err
+		}
+		err = b.Host.Store.WithWorkspace(ctx, ws, func(q store.Queries) error {
+			ids, err := q.IndexNew(ctx, docs)
+			if err != nil {
+				return err
+			}
+			return q.PutEmbeddings(ctx, ids, b.Host.Space, vectors)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// memories are the next n, the first of them with number at.
+func memories(w *words, at, n int) ([]search.Doc, []string) {
+	docs, texts := make([]search.Doc, n), make([]string, n)
+	for i := range n {
+		texts[i] = w.text(memoryWords)
+		docs[i] = search.NewDoc(search.KindMemory, int64(at+i+1), "active", texts[i])
+		docs[i].Type = "personal"
+	}
+	return docs, texts
+}

@@ -1,0 +1,25 @@
+package isolation
+
+import (
+	"bytes"
+	"testing"
+
+	"cairn/internal/config"
+	"cairn/internal/host/hosttest"
+)
+
+// The full experiment is `make isolation`; this is the same with less of everything.
+func TestWorkspacesNeverSeeEachOther(t *testing.T) {
+	t.Parallel()
+	b := hosttest.OpenIdle(t, func(c *config.Config) { c.RateLimit = 0 })
+	r, err := Run(t.Context(), b.Host, Options{Workspaces: 10, Operations: 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	hosttest.Must(t, r.Print(&out))
+	t.Logf("\n%s", &out)
+	if !r.Held() {
+		t.Error("a workspace was answered what is not its own, or not what it was told")
+	}
+}

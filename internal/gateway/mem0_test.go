@@ -1,0 +1,188 @@
+package gateway_test
+
+import (
+	"net/http"
+	"testing"
+
+	"cairn/internal/config"
+	"cairn/internal/gateway"
+)
+
+// mem0 speaks as mem0's clients do.
+type mem0 struct {
+	*bundle
+	mount string
+	auth  map[string]string
+}
+
+func (m mem0) do(method, path string, body any) response {
+	m.T.Helper()
+	return m.bundle.do(request{method: method, path: m.mount + path, body: body, header: m.auth})
+}
+
+type mem0Memory struct {
+	ID, Memory, Hash string
+	UserID           string  `json:"user_id"`
+	AgentID          string  `json:"agent_id"`
+	RunID            string  `json:"run_id"`
+	Score            float64 `json:"score"`
+	Metadata         map[string]any
+	Event            string
+}
+
+type mem0Results struct {
+	Results []mem0Memory
+	Status  string
+	EventID string `json:"event_id"`
+}
+
+func (m mem0) kept(user, text string, more object) string {
+	m.T.Helper()
+	body := object{"messages": []object{{"role": "user", "content": text}}, "user_id": user, "infer": false}
+	for k, v := range more {
+		body[k] = v
+	}
+	var out mem0Results
+	m.do(http.MethodPost, "/memories", body).into(http.StatusOK, &out)
+	if len(out.Results) != 1 || out.Results[0].Event != "ADD" || out.Results[0].Memory != text {
+		m.T.Fatalf("added %+v", out)
+	}
+	return out.Results[0].ID
+}
+
+// Each route of the self-hosted server, as its clients call it.
+func TestMem0ClientsKeepAndFindMemories(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	m := mem0{b, "/mem0", map[string]string{"Authorization": "", "X-API-Key": b.key}}
+	miso := m.kept("ada", "The cat is called Miso.", object{"metadata": object{"topic": "pets", "age": 3}, "run_id": "r1"})
+	tea := m.kept("ada", "Drinks green tea in the morning.", object{"agent_id": "cook"})
+	bob := m.kept("bob", "The cat is called Miso.", nil)
+	old := m.kept("ada", "Has a ticket for the opera.", object{"expiration_date": "2020-01-01"})
+	var found, all mem0Results
+	m.do(http.MethodPost, "/search", object{"query": "What is the cat called?", "filters": object{"user_id": "ada"}}).into(http.StatusOK, &found)
+	if len(found.Results) == 0 || found.Results[0].ID != miso || found.Results[0].UserID != "ada" || found.Results[0].RunID != "r1" || found.Results[0].Score <= 0 || found.Results[0].Metadata["topic"] != "pets" || found.Results[0].Hash == "" {
+		t.Errorf("searched %+v", found)
+	}
+	for _, r := range found.Results {
+		if r.ID == bob || r.ID == old || r.Metadata["mem0"] != nil {
+			t.Errorf("found %+v", r)
+		}
+	}
+	m.do(http.MethodPost, "/search", object{"query": "cat", "user_id": "ada", "filters": object{"AND": []object{{"topic": object{"in": []string{"pets"}}}, {"age": object{"gte": 3}}, {"NOT": []object{{"run_id": "r2"}}}}}}).into(http.StatusOK, &found)
+	if len(found.Results) != 1 || found.Results[0].ID != miso {
+		t.Errorf("filtered %+v", found)
+	}
+	if m.do(http.MethodGet, "/memories?user_id=ada", nil).into(http.StatusOK, &all); len(all.Results) != 2 || all.Results[0].ID != miso || all.Results[1].AgentID != "cook" {
+		t.Errorf("listed %+v", all)
+	}
+	if m.do(http.MethodGet, "/memories?user_id=ada&show_expired=true&top_k=1", nil).into(http.StatusOK, &all); len(all.Results) != 1 {
+		t.Errorf("listed one: %+v", all)
+	}
+	if m.do(http.MethodGet, "/memories?agent_id=cook", nil).into(http.StatusOK, &all); len(all.Results) != 1 || all.Results[0].ID != tea {
+		t.Errorf("of the agent %+v", all)
+	}
+	var one mem0Memory
+	m.do(http.MethodPut, "/memories/"+miso, object{"text": "The cat is called Nori.", "metadata": object{"topic": "cats"}}).into(http.StatusOK, nil)
+	if m.do(http.MethodGet, "/memories/"+miso, nil).into(http.StatusOK, &one); one.Memory != "The cat is called Nori." || one.Metadata["topic"] != "cats" || one.Metadata["age"] != 3.0 || one.UserID != "ada" {
+		t.Errorf("updated %+v", one)
+	}
+	var history []struct {
+		Event string
+		Old   *string `json:"old_memory"`
+		New   *string `json:"new_memory"`
+	}
+	m.do(http.MethodDelete, "/memories/"+miso, nil).into(http.StatusOK, nil)
+	m.do(http.MethodGet, "/memories/"+miso+"/history", nil).into(http.StatusOK, &history)
+	if len(history) != 3 || history[0].Event != "ADD" || history[1].Event != "UPDATE" || *history[1].Old != "The cat is called Miso." || history[2].Event != "DELETE" || history[2].New != nil {
+		t.Errorf("history %+v", history)
+	}
+	m.detail(m.do(http.MethodGet, "/memories/"+miso, nil), http.StatusNotFound)
+	m.do(http.MethodDelete, "/memories?user_id=ada", nil).into(http.StatusOK, nil)
+	if m.do(http.MethodGet, "/memories?user_id=*&show_expired=true", nil).into(http.StatusOK, &all); len(all.Results) != 1 || all.Results[0].ID != bob {
+		t.Errorf("left %+v", all)
+	}
+	var entities struct{ Results []struct{ ID, Type string } }
+	if m.do(http.MethodGet, "/entities", nil).into(http.StatusOK, &entities); len(entities.Results) != 2 {
+		t.Errorf("entities %+v", entities)
+	}
+	m.do(http.MethodPost, "/reset", nil).into(http.StatusOK, nil)
+	if m.do(http.MethodGet, "/memories?user_id=bob", nil).into(http.StatusOK, &all); len(all.Results) != 0 {
+		t.Errorf("after a reset %+v", all)
+	}
+	m.do(http.MethodGet, "/configure", nil).into(http.StatusOK, nil)
+	m.do(http.MethodGet, "/configure/providers", nil).into(http.StatusOK, nil)
+	m.detail(m.do(http.MethodPost, "/configure", object{}), http.StatusForbidden)
+}
+
+// detail checks that a failure has the form that mem0's clients read.
+func (m mem0) detail(r response, status int) {
+	m.T.Helper()
+	var out struct{ Detail string }
+	if r.into(status, &out); out.Detail == "" {
+		m.T.Errorf("no detail in %s", r.body)
+	}
+}
+
+func TestMem0ClientsAreToldWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	m := mem0{b, "/mem0", map[string]string{"Authorization": "Token " + b.key}}
+	m.detail(m.do(http.MethodPost, "/memories", object{"messages": "x"}), http.StatusBadRequest)
+	m.detail(m.do(http.MethodPost, "/memories", object{"user_id": "ada", "messages": []object{}}), http.StatusBadRequest)
+	m.detail(m.do(http.MethodPost, "/memories", object{"user_id": "ada", "messages": "x", "expiration_date": "soon"}), http.StatusBadRequest)
+	m.detail(m.do(http.MethodPost, "/memories", `{"user_id":`), http.StatusBadRequest)
+	m.detail(m.do(http.MethodPost, "/search", object{"query": "x"}), http.StatusBadRequest)
+	m.detail(m.do(http.MethodPost, "/search", object{"query": "x", "filters": object{"user_id": "ada", "n": object{"near": 3}}}), http.StatusBadRequest)
+	m.detail(m.do(http.MethodDelete, "/memories", nil), http.StatusBadRequest)
+	m.detail(m.do(http.MethodGet, "/memories/0000000000000000", nil), http.StatusNotFound)
+	m.auth = map[string]string{"Authorization": "Token m0-nothing"}
+	m.detail(m.do(http.MethodGet, "/v1/ping/", nil), http.StatusUnauthorized)
+	m.auth = map[string]string{"Authorization": "Token " + b.makeKey(b.Workspace, gateway.Write)}
+	m.detail(m.do(http.MethodPost, "/reset", nil), http.StatusForbidden)
+	if r := b.get("/memories?user_id=ada"); r.status != http.StatusNotFound { // the root is for those who ask for it
+		t.Errorf("at the root: %d", r.status)
+	}
+}
+
+// What is inferred is the summary workflow's work; the platform's routes are at
+// the root when MEM0_COMPAT says so.
+func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
+	t.Parallel()
+	b := idle(t, func(c *config.Config) { c.Mem0Compat = "root" })
+	b.Start()
+	b.scriptAlice()
+	m := mem0{b, "", map[string]string{"Authorization": "Token " + b.key}}
+	m.do(http.MethodGet, "/v1/ping/", nil).into(http.StatusOK, nil)
+	var made, later, event, all mem0Results
+	m.do(http.MethodPost, "/memories", object{"messages": flying, "user_id": "alice", "metadata": object{"trip": "x"}, "run_id": "r1"}).into(http.StatusOK, &made)
+	if len(made.Results) != 1 || made.Results[0].Event != "ADD" || made.Results[0].Memory != "Alice flies from Osaka only." {
+		t.Fatalf("added %+v", made)
+	}
+	m.do(http.MethodPost, "/v3/memories/", object{"filters": object{"AND": []object{{"user_id": "alice"}, {"run_id": "r1"}}}}).into(http.StatusOK, &all)
+	if len(all.Results) != 1 || all.Results[0].Metadata["trip"] != "x" || all.Results[0].ID != made.Results[0].ID {
+		t.Errorf("listed %+v", all)
+	}
+	m.do(http.MethodPost, "/v3/memories/add/", object{"messages": "I am Alice and I like trains.", "user_id": "alice"}).into(http.StatusOK, &later)
+	if later.EventID == "" || later.Status != "PENDING" && later.Status != "SUCCEEDED" {
+		t.Fatalf("added later %+v", later)
+	}
+	m.do(http.MethodGet, "/v1/event/"+later.EventID+"/", nil).into(http.StatusOK, &event)
+	if event.Status == "" {
+		t.Errorf("event %+v", event)
+	}
+	m.do(http.MethodPost, "/v3/memories/search/", object{"query": "Where does Alice fly from?", "filters": object{"user_id": "alice"}}).into(http.StatusOK, &all)
+	if len(all.Results) != 1 {
+		t.Errorf("searched %+v", all)
+	}
+	id := made.Results[0].ID
+	m.do(http.MethodPut, "/v1/memories/"+id+"/", object{"text": "Alice flies from Kyoto."}).into(http.StatusOK, nil)
+	var one mem0Memory
+	if m.do(http.MethodGet, "/v1/memories/"+id+"/", nil).into(http.StatusOK, &one); one.Memory != "Alice flies from Kyoto." {
+		t.Errorf("%+v", one)
+	}
+	m.do(http.MethodGet, "/v1/memories/"+id+"/history/", nil).into(http.StatusOK, nil)
+	m.do(http.MethodDelete, "/v1/memories/"+id+"/", nil).into(http.StatusOK, nil)
+	m.do(http.MethodDelete, "/v1/memories/?user_id=alice", nil).into(http.StatusOK, nil)
+	m.do(http.MethodGet, "/v1/entities/", nil).into(http.StatusOK, nil)
+}

@@ -1,0 +1,52 @@
+package gateway_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"cairn/internal/fault"
+	"cairn/internal/gateway"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/llm"
+	"cairn/internal/llm/llmtest"
+	"cairn/internal/reflect"
+	"cairn/internal/store"
+	"cairn/internal/transcript"
+)
+
+func TestADayIsLookedBackOnOverHTTP(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	said := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	hosttest.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) error {
+		_, err := q.PutConversation(context.Background(), transcript.Conversation{ID: "c", Messages: []transcript.Message{{Role: transcript.User, Content: "We picked the blue tiles.", Time: said}}}, "import")
+		return err
+	}))
+	b.Model.On(llmtest.Rule{Stage: "reflection", Last: llm.RoleUser, Calls: []llm.ToolCall{{ID: "1", Name: "note_append", Arguments: `{"observation":"Blue tiles were picked.","messages":[1]}`}}})
+	b.Model.On(llmtest.Rule{Stage: "reflection", Reply: "Nothing to save."})
+	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+
+	b.do(request{method: http.MethodPost, path: "/v1/reflections", key: b.makeKey(b.Workspace, gateway.Read), body: `{}`}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/reflections", body: `{"date":"yesterday"}`}).refused(fault.InvalidArgument)
+	b.do(request{method: http.MethodPost, path: "/v1/reflections", body: `{"date":"2999-01-01"}`}).refused(fault.InvalidArgument)
+	b.do(request{method: http.MethodPost, path: "/v1/reflections", body: `{"from":"2026-03-02","to":"2026-03-01"}`}).refused(fault.InvalidArgument)
+	b.get("/v1/reflections/2026-03-01").refused(fault.NotFound)
+
+	var got gateway.ReflectionsAccepted
+	b.do(request{method: http.MethodPost, path: "/v1/reflections?wait=60", body: `{"from":"2026-02-28","to":"2026-03-01"}`}).into(http.StatusOK, &got)
+	if len(got.Reflections) != 2 || got.Reflections[0].Status != reflect.Empty || got.Reflections[1].Status != reflect.Saved {
+		t.Fatalf("accepted %+v", got)
+	}
+	var day reflect.DayDetail
+	b.get("/v1/reflections/2026-03-01").into(http.StatusOK, &day)
+	if day.Status != reflect.Saved || len(day.Notes) != 1 || day.Notes[0].Content != "Blue tiles were picked." || len(day.Runs) != 1 {
+		t.Errorf("the day %+v", day)
+	}
+	var list gateway.ReflectionList
+	b.get("/v1/reflections?from=2026-03-01").into(http.StatusOK, &list)
+	if len(list.Reflections) != 1 || list.Reflections[0].Date != "2026-03-01" {
+		t.Errorf("the dates %+v", list)
+	}
+}

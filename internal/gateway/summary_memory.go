@@ -1,0 +1,264 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"cairn/internal/host"
+	"cairn/internal/memory"
+	"cairn/internal/progressive"
+	"cairn/internal/run"
+	"cairn/internal/transcript"
+)
+
+// SessionMessage is a message of a session: an OpenAI chat message, with the
+// moment when it was said where that is known.
+type SessionMessage struct {
+	DistillMessage
+	Timestamp string `json:"timestamp,omitempty" doc:"When it was said, RFC 3339"`
+}
+
+// Trajectory is one attempt of an agent at a task.
+type Trajectory struct {
+	Messages []SessionMessage `json:"messages" minItems:"1"`
+	Score    *float64         `json:"score,omitempty" doc:"How well it went; attempts with scores are compared"`
+	TaskID   string           `json:"task_id,omitempty" maxLength:"200"`
+	Metadata map[string]any   `json:"metadata,omitempty" doc:"Facts about the attempt that its messages do not say"`
+}
+
+// MemoryTarget is who or what there are memories about.
+type MemoryTarget struct {
+	Type   string `json:"memory_type" enum:"identity,personal,procedural,tool,summary"`
+	Target string `json:"memory_target" maxLength:"200" doc:"Name of the person, group or domain"`
+}
+
+// AgentOptions are how the agents of one request work; what is left out is as
+// the workspace's settings have it.
+type AgentOptions struct {
+	Types          []string `json:"memory_types,omitempty" enum:"identity,personal,procedural,tool,summary" doc:"Memories of these types alone"`
+	Multiple       *bool    `json:"enable_multiple,omitempty" doc:"Several items in a call of a tool"`
+	ThinkingParams *bool    `json:"enable_thinking_params,omitempty" doc:"Each call of a tool has a text before its arguments"`
+	ThinkTool      *bool    `json:"add_think_tool,omitempty" doc:"A tool to think in"`
+	ToolMemory     *bool    `json:"enable_tool_memory,omitempty" doc:"The guidelines of tools are a target"`
+	IdentityMemory *bool    `json:"enable_identity_memory,omitempty" doc:"The agent's identity is a target"`
+	SummaryMemory  *bool    `json:"enable_summary_memory,omitempty" doc:"Retrieval looks into digests of sessions, too"`
+}
+
+func (o AgentOptions) choices() progressive.Choices {
+	c := progressive.Choices{Multiple: o.Multiple, ThinkingParams: o.ThinkingParams, ThinkTool: o.ThinkTool, ToolMemory: o.ToolMemory, IdentityMemory: o.IdentityMemory, SummaryMemory: o.SummaryMemory}
+	for _, t := range o.Types {
+		c.Types = append(c.Types, memory.Type(t))
+	}
+	return c
+}
+
+// SummaryRequest is a session to be remembered: messages, a text, or attempts.
+type SummaryRequest struct {
+	AgentOptions
+	Query        string           `json:"query,omitempty" maxLength:"100000" doc:"A text to be remembered, in place of messages"`
+	Messages     []SessionMessage `json:"messages,omitempty" maxItems:"5000"`
+	Trajectories []Trajectory     `json:"trajectories,omitempty" maxItems:"100" doc:"Attempts at a task, to be compared"`
+	Targets      []MemoryTarget   `json:"targets,omitempty" maxItems:"50" doc:"Registered before the agent begins"`
+	NewTargets   *bool            `json:"allow_new_targets,omitempty" doc:"Whether the agent registers targets of its own; true when left out"`
+	RequestID    string           `json:"request_id,omitempty" maxLength:"200" doc:"The same id is the same request; as the header Idempotency-Key"`
+	Fresh        bool             `json:"fresh,omitempty" doc:"Do it again although the request was made before, and pay again"`
+	Wait         int              `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for the end; 0 answers as soon as the session is durable"`
+}
+
+// MemoryOperation is one thing that a tool call did, or could not do.
+type MemoryOperation progressive.Operation
+
+// MemoryTask is what a specialist did about one target.
+type MemoryTask struct {
+	MemoryTarget
+	Run        int64             `json:"run"`
+	Status     string            `json:"status"`
+	Added      []string          `json:"added"`
+	Updated    []string          `json:"updated"`
+	Deleted    []string          `json:"deleted"`
+	Operations []MemoryOperation `json:"operations"`
+	Note       string            `json:"note,omitempty"`
+	Error      string            `json:"error,omitempty"`
+}
+
+// SummaryReport is what came of a session.
+type SummaryReport struct {
+	Status     string            `json:"status,omitempty" doc:"ok, no_memory, partial or failed, once it has ended"`
+	Reason     string            `json:"reason,omitempty"`
+	Detail     string            `json:"detail,omitempty"`
+	Text       string            `json:"text,omitempty"`
+	History    string            `json:"ref_memory_id,omitempty" doc:"The session as it is kept"`
+	MetaAdded  []MemoryTarget    `json:"meta_added"`
+	Digest     string            `json:"summary_id,omitempty"`
+	Fallback   bool              `json:"fallback,omitempty" doc:"The agent left no digest; one was made of the session's beginning"`
+	Tasks      []MemoryTask      `json:"tasks"`
+	Operations []MemoryOperation `json:"operations"`
+	Steps      int               `json:"steps"`
+	Usage      run.Usage         `json:"usage"`
+}
+
+// MemoryRequest is a request to summarise or to retrieve, with what came of it.
+type MemoryRequest struct {
+	RequestID string         `json:"request_id"`
+	Kind      run.Kind       `json:"kind" enum:"summarize,retrieve"`
+	Run       int64          `json:"run"`
+	State     run.Status     `json:"state" doc:"accepted, running or ended"`
+	Success   bool           `json:"success" doc:"It has ended, and neither failed nor left anything undone"`
+	Answer    string         `json:"answer" doc:"What the agent said in the end"`
+	Summary   *SummaryReport `json:"summary,omitempty" doc:"Of a request to summarise"`
+	Retrieved *MemoryAnswer  `json:"retrieved,omitempty" doc:"Of a request to retrieve that has ended"`
+	Links     RunLinks       `json:"links"`
+}
+
+type memoryRequestOutput struct {
+	Status   int
+	Location string `header:"Location"`
+	Body     MemoryRequest
+}
+
+func (g *Gateway) summaryRoutes() {
+	body := content("application/json", schemaOf[MemoryRequest](g))
+	handle(g, route{method: http.MethodPost, path: "/v1/summary_memory", id: "summaryMemory", tag: tagMemory, scope: Write, status: http.StatusAccepted,
+		summary: "Make long-term memories of a session",
+		about: "Answers when the session is durable; from then on it is driven to its end. wait blocks; /v1/requests/{id} tells what came of it, and the run's events stream how far it is. " +
+			"The same request, by its id or else by its content, is the same run.",
+		responses: map[string]*huma.Response{"200": {Description: "It has ended; what came of it", Content: body}, "202": {Description: "Accepted", Content: body}}}, g.summaryMemory)
+	handle(g, route{method: http.MethodGet, path: "/v1/requests/{id}", id: "showMemoryRequest", tag: tagMemory, scope: Read, summary: "Show what became of a request to summarise or to retrieve"}, g.showMemoryRequest)
+}
+
+func (g *Gateway) summaryMemory(ctx context.Context, in *struct {
+	OnceKey
+	Body SummaryRequest
+}) (*memoryRequestOutput, error) {
+	from := asking(ctx)
+	r := progressive.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, ID: in.Body.RequestID, Query: in.Body.Query, KnownOnly: in.Body.NewTargets != nil && !*in.Body.NewTargets,
+		Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(), Fresh: in.Body.Fresh, Spec: host.TurnSpec(g.Config)}
+	var err error
+	if r.ID, err = oneID(in.IdempotencyKey, r.ID); err != nil {
+		return nil, err
+	}
+	if r.Messages, err = sessionOf("messages", in.Body.Messages); err != nil {
+		return nil, err
+	}
+	for i, t := range in.Body.Trajectories {
+		one := progressive.Trajectory{Task: t.TaskID, Score: t.Score, Metadata: t.Metadata}
+		if one.Messages, err = sessionOf(fmt.Sprintf("trajectories[%d].messages", i), t.Messages); err != nil {
+			return nil, err
+		}
+		r.Trajectories = append(r.Trajectories, one)
+	}
+	made, err := g.Progressive.Summarize(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return g.waited(ctx, made, time.Duration(in.Body.Wait)*time.Second)
+}
+
+// waited answers with a run as it stands after as long as the caller waits.
+func (g *Gateway) waited(ctx context.Context, r run.Run, wait time.Duration) (*memoryRequestOutput, error) {
+	if wait > 0 {
+		if _, err := g.await(ctx, r.Status, wait, func() (run.Status, error) {
+			now, err := g.Progressive.RequestOf(ctx, r.Workspace, r.Key)
+			return now.Status, err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return g.memoryRequest(ctx, r.Ref)
+}
+
+func (g *Gateway) showMemoryRequest(ctx context.Context, in *struct {
+	ID string `path:"id" maxLength:"200" doc:"The request's id"`
+}) (*memoryRequestOutput, error) {
+	r, err := g.Progressive.RequestOf(ctx, workspace(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out, err := g.memoryRequest(ctx, r.Ref)
+	if err == nil {
+		out.Status, out.Location = http.StatusOK, ""
+	}
+	return out, err
+}
+
+// memoryRequest reads a request of either kind.
+func (g *Gateway) memoryRequest(ctx context.Context, ref run.Ref) (*memoryRequestOutput, error) {
+	r, err := g.Progressive.Await(ctx, ref)
+	if err != nil && r.Ref.Run == 0 {
+		return nil, err
+	}
+	out := &memoryRequestOutput{Status: http.StatusAccepted, Body: MemoryRequest{RequestID: r.Key, Kind: r.Kind, Run: ref.Run, State: r.Status, Links: g.runLinks(ref.Run, r.WorkflowID)}}
+	out.Location = out.Body.Links.Self
+	if r.Status == run.Ended {
+		out.Status = http.StatusOK
+	}
+	if r.Kind == run.Retrieve {
+		if r.Status != run.Ended {
+			return out, nil
+		}
+		a, err := g.Progressive.Answered(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Retrieved = answerOf(a)
+		out.Body.Success, out.Body.Answer = out.Body.Retrieved.Success, a.Text
+		return out, nil
+	}
+	report, err := g.Progressive.Report(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	out.Body.Summary, out.Body.Answer = summaryReport(report), report.Text
+	out.Body.Success = report.Status == progressive.OK || report.Status == progressive.NoMemory
+	return out, nil
+}
+
+func summaryReport(r progressive.Report) *SummaryReport {
+	out := &SummaryReport{Status: r.Status, Reason: string(r.Reason), Detail: r.Detail, Text: r.Text, History: r.History, MetaAdded: []MemoryTarget{}, Digest: r.Digest, Fallback: r.Fallback,
+		Tasks: []MemoryTask{}, Operations: operationsOf(r.Operations), Steps: r.Steps, Usage: r.Usage}
+	for _, t := range r.MetaAdded {
+		out.MetaAdded = append(out.MetaAdded, MemoryTarget{Type: string(t.Type), Target: t.Target})
+	}
+	for _, t := range r.Tasks {
+		out.Tasks = append(out.Tasks, MemoryTask{MemoryTarget: MemoryTarget{Type: string(t.Type), Target: t.Target}, Run: t.Run, Status: t.Status, Added: t.Added, Updated: t.Updated, Deleted: t.Deleted,
+			Operations: operationsOf(t.Operations), Note: t.Note, Error: t.Error})
+	}
+	return out
+}
+
+func operationsOf(all []progressive.Operation) []MemoryOperation {
+	out := []MemoryOperation{}
+	for _, o := range all {
+		out = append(out, MemoryOperation(o))
+	}
+	return out
+}
+
+func targetsOf(all []MemoryTarget) (out []memory.Task) {
+	for _, t := range all {
+		out = append(out, memory.Task{Type: memory.Type(t.Type), Target: t.Target})
+	}
+	return out
+}
+
+// sessionOf reads messages as every other place does that takes some.
+func sessionOf(name string, messages []SessionMessage) ([]transcript.Message, error) {
+	if len(messages) == 0 {
+		return nil, nil
+	}
+	raw, err := json.Marshal(messages)
+	if err != nil {
+		return nil, fmt.Errorf("encode the messages: %w", err)
+	}
+	all, err := transcript.Parse(name, bytes.NewReader(raw), int64(len(raw)))
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return all[0].Messages, nil
+}

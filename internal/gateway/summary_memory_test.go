@@ -1,0 +1,171 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"cairn/internal/agent"
+	"cairn/internal/fault"
+	"cairn/internal/gateway"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/llm"
+	"cairn/internal/llm/llmtest"
+	"cairn/internal/progressive"
+	"cairn/internal/remember"
+	"cairn/internal/run"
+)
+
+type object = map[string]any
+
+// remembers adds a long-term memory and returns its id.
+func (b *bundle) remembers(kind, target, content string) string {
+	b.T.Helper()
+	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/" + content, Subject: agent.Subject{Type: kind, Target: target}}
+	items, err := b.LongTerm.AddMemories(b.T.Context(), a, []remember.NewMemory{{Content: content}})
+	hosttest.Must(b.T, err)
+	return items[0].ID
+}
+
+func calls(tool string, arguments any) []llm.ToolCall {
+	raw, _ := json.Marshal(arguments)
+	return []llm.ToolCall{{ID: "c", Name: tool, Arguments: string(raw)}}
+}
+
+// scriptAlice has the agents remember one thing about Alice.
+func (b *bundle) scriptAlice() {
+	alice := []object{{"memory_type": "personal", "memory_target": "alice"}}
+	none, one := 0, 1
+	b.Model.On(llmtest.Rule{Stage: "summarize", Results: &none, Calls: calls("add_meta_memory", object{"meta_memories": alice})})
+	b.Model.On(llmtest.Rule{Stage: "summarize", Results: &one, Calls: calls("hands_off", object{"memory_tasks": alice})})
+	b.Model.On(llmtest.Rule{Stage: "summarize", Reply: "Alice is up to date."})
+	b.Model.On(llmtest.Rule{Stage: "specialist", Results: &none, Calls: calls("add_memory", object{"memories": []object{{"memory_content": "Alice flies from Osaka only."}}})})
+	b.Model.On(llmtest.Rule{Stage: "specialist", Reply: "One added."})
+	b.Model.On(llmtest.Rule{Stage: "retrieve", Results: &none, Calls: calls("vector_retrieve_memory", object{"query_items": []object{{"memory_type": "personal", "memory_target": "alice", "query": "where Alice flies from"}}})})
+	b.Model.On(llmtest.Rule{Stage: "retrieve", Reply: "From Osaka."})
+}
+
+var flying = []object{{"role": "user", "content": "I am Alice. I only fly from Osaka.", "timestamp": "2026-03-01T10:00:00Z"}, {"role": "assistant", "content": "Noted."}}
+
+func TestASessionIsSummarisedAndAskedOverHTTP(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	b.Start()
+	b.scriptAlice()
+	var got gateway.MemoryRequest
+	body := object{"messages": flying, "request_id": "s1", "wait": 60}
+	b.post("/v1/summary_memory", body).into(http.StatusOK, &got)
+	if !got.Success || got.State != run.Ended || got.Answer != "Alice is up to date." || got.Summary == nil || len(got.Summary.Tasks) != 1 || len(got.Summary.Tasks[0].Added) != 1 || got.Summary.History == "" || len(got.Summary.MetaAdded) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	var again gateway.MemoryRequest
+	if b.post("/v1/summary_memory", body).into(http.StatusOK, &again); again.Run != got.Run {
+		t.Errorf("the same request is run %d, then %d", got.Run, again.Run)
+	}
+	b.post("/v1/summary_memory", object{"query": "something else", "request_id": "s1"}).refused(fault.OpReused)
+	if events := b.get(got.Links.Events); !strings.Contains(string(events.body), "event: end") {
+		t.Errorf("events: %s", events.body)
+	}
+
+	var fast, deep gateway.MemoryAnswer
+	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "fast", "memory_types": []string{"personal"}}).into(http.StatusOK, &fast)
+	if fast.Mode != progressive.Fast || len(fast.Memories) != 1 || fast.Memories[0].Content != "Alice flies from Osaka only." || fast.Memories[0].History != got.Summary.History {
+		t.Errorf("fast: %+v", fast)
+	}
+	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "agentic"}).into(http.StatusOK, &deep)
+	if deep.Mode != progressive.Agentic || deep.Answer != "From Osaka." || !deep.Success || len(deep.Memories) == 0 || deep.Request == "" || deep.Links == nil {
+		t.Fatalf("agentic: %+v", deep)
+	}
+	var shown gateway.MemoryRequest
+	b.get("/v1/requests/"+deep.Request).into(http.StatusOK, &shown)
+	if shown.Kind != run.Retrieve || shown.Retrieved == nil || shown.Retrieved.Answer != "From Osaka." || shown.Run != deep.Run {
+		t.Errorf("its request: %+v", shown)
+	}
+	b.get(deep.Links.Self).into(http.StatusOK, nil)
+	if events := b.get(deep.Links.Events); !strings.Contains(string(events.body), "event: end") {
+		t.Errorf("events of a question: %s", events.body)
+	}
+	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "fast", "targets": []object{{"memory_type": "personal", "memory_target": "Alice"}}}).into(http.StatusOK, &fast)
+	if len(fast.Memories) == 0 {
+		t.Errorf("about a target: %+v", fast)
+	}
+}
+
+// What a request chooses reaches the agents' tools: schemas, targets, trajectories.
+func TestTheOptionsOfARequestReachItsAgents(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	b.Start()
+	b.scriptAlice()
+	score := 0.5
+	var got gateway.MemoryRequest
+	b.post("/v1/summary_memory", object{"wait": 60, "allow_new_targets": false, "enable_multiple": false, "enable_thinking_params": true, "enable_tool_memory": false, "memory_types": []string{"personal"},
+		"targets":      []object{{"memory_type": "personal", "memory_target": "alice"}},
+		"trajectories": []object{{"messages": flying, "score": score, "task_id": "book", "metadata": object{"seed": 7}}, {"messages": flying, "score": 1}}}).into(http.StatusOK, &got)
+	asked := b.Model.Requests()
+	if len(asked) == 0 {
+		t.Fatalf("no model was asked: %+v", got)
+	}
+	var schemas []string
+	for _, tool := range asked[0].Tools {
+		schemas = append(schemas, fmt.Sprintf("%s %s", tool.Name, tool.Schema))
+	}
+	all := strings.Join(schemas, "\n")
+	for _, gone := range []string{"add_meta_memory", "memory_tasks", "procedural", `"tool"`, "identity"} {
+		if strings.Contains(all, gone) {
+			t.Errorf("the agent is offered %s in\n%s", gone, all)
+		}
+	}
+	if !strings.Contains(all, `"thinking"`) || !strings.Contains(all, "hands_off") {
+		t.Errorf("the agent is offered\n%s", all)
+	}
+	text := ""
+	for _, m := range asked[0].Messages {
+		text += m.Content + "\n"
+	}
+	for _, want := range []string{`Trajectory 1 of task`, `book`, "score 0.5", "seed", "- personal(alice)"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "- tool(") {
+		t.Errorf("the guidelines of tools are a target in\n%s", text)
+	}
+}
+
+func TestAQuestionWaitsNoLongerThanItsCaller(t *testing.T) {
+	t.Parallel()
+	b := idle(t) // no worker: an agent never answers
+	b.remembers("personal", "alice", "Alice flies from Osaka only.")
+	var got gateway.MemoryAnswer
+	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "agentic", "wait": 1}).into(http.StatusOK, &got)
+	if got.Mode != progressive.Fast || got.Note == "" || len(got.Memories) != 1 || got.Run == 0 || got.Request == "" {
+		t.Errorf("after a second: %+v", got)
+	}
+	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "agentic", "wait": 0, "request_id": "q"}).into(http.StatusAccepted, &got)
+	var shown gateway.MemoryRequest
+	if b.get("/v1/requests/q").into(http.StatusOK, &shown); shown.State == run.Ended || shown.Retrieved != nil || shown.Run != got.Run {
+		t.Errorf("asked: %+v, shown: %+v", got, shown)
+	}
+	b.post("/v1/retrieve_memory", object{"query": "another", "mode": "agentic", "wait": 0, "request_id": "q"}).refused(fault.OpReused)
+	var kept gateway.MemoryRequest
+	if b.post("/v1/summary_memory", object{"messages": flying}).into(http.StatusAccepted, &kept); kept.Success || kept.State == run.Ended {
+		t.Errorf("kept: %+v", kept)
+	}
+}
+
+func TestBadRequestsOfLongTermMemoryAreRefused(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	for _, body := range []object{{}, {"messages": []object{}}, {"query": "x", "workspace_id": "other"}, {"query": "x", "memory_types": []string{"core"}}, {"query": "x", "enable_thinking_params": true, "add_think_tool": true}} {
+		b.post("/v1/summary_memory", body).refused(fault.InvalidArgument)
+	}
+	for _, body := range []object{{}, {"query": " "}, {"query": "x", "mode": "slow"}, {"query": "x", "top_k": 1000}, {"query": "x", "workspace_id": "other"}} {
+		b.post("/v1/retrieve_memory", body).refused(fault.InvalidArgument)
+	}
+	b.do(request{method: http.MethodPost, path: "/v1/retrieve_memory", body: object{"query": "x", "request_id": "a"}, header: map[string]string{"Idempotency-Key": "b"}}).refused(fault.InvalidArgument)
+	b.get("/v1/requests/none").refused(fault.NotFound)
+	b.do(request{method: http.MethodPost, path: "/v1/summary_memory", key: b.makeKey(b.Workspace, gateway.Read), body: object{"query": "x"}}).refused(fault.OutOfScope)
+}

@@ -1,0 +1,98 @@
+package prompt
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Moment is what was true when a turn began and may not stand in the prompt of
+// its session: that must stay the same from turn to turn.
+type Moment struct {
+	Now      time.Time // in the workspace's time zone
+	Zone     string    // its IANA name
+	Changed  []string  // skills that are new, or say something else than when the session was frozen
+	Approved []string  // skills whose proposed change a person has approved since the turn before
+	Rejected []string  // or has dropped
+	Memories int       // proposed changes of memory that a person has decided about
+	Identity string    // of the agent that answers from long-term memory, when it is another by now
+	Meta     string    // the targets that there are memories about, when they are others by now
+}
+
+const contextOpen, contextClose = "<context>\n", "</context>\n"
+
+// shownNames is how many skills a notice names.
+const shownNames = 5
+
+// Context is a block that goes before what the user said, in the same message.
+// The same moment gives the same bytes.
+func Context(lang string, m Moment) string {
+	zh := language(lang) == "zh"
+	var out strings.Builder
+	out.WriteString(contextOpen)
+	if zh {
+		weekdays := []string{"星期日", "星期一", "星期二", "星期三", "星期四", "星期五", "星期六"}
+		fmt.Fprintf(&out, "现在：%s %s %s（%s，UTC%s）。\n", m.Now.Format("2006年1月2日"), weekdays[m.Now.Weekday()], m.Now.Format("15:04"), m.Zone, m.Now.Format("-07:00"))
+	} else {
+		fmt.Fprintf(&out, "It is %s (%s, UTC%s).\n", m.Now.Format("Monday, 2 January 2006, 15:04"), m.Zone, m.Now.Format("-07:00"))
+	}
+	line := func(names []string, en, han string) {
+		if len(names) > 0 {
+			fmt.Fprintf(&out, pick(zh, han, en)+"\n", named(names, zh))
+		}
+	}
+	line(m.Changed, "New or changed since the index of skills was read: %s.", "技能索引读取之后新增或改动的技能：%s。")
+	line(m.Approved, "A person has approved the proposed change of: %s.", "已获批准的技能改动：%s。")
+	line(m.Rejected, "A person has rejected the proposed change of: %s. Do not propose it again unasked.", "被拒绝的技能改动：%s。未经要求不要再次提出。")
+	if m.Memories > 0 {
+		fmt.Fprintf(&out, pick(zh, "有 %d 项提议的记忆改动已有人处理。\n", "A person has decided about %d proposed changes of memory.\n"), m.Memories)
+	}
+	out.WriteString(contextClose)
+	return MoreContext(out.String(), lang, m)
+}
+
+// MoreContext adds to a context who the agent is and whom there are memories
+// about; one that says either already stays as it is.
+func MoreContext(context, lang string, m Moment) string {
+	about := pick(language(lang) == "zh", "现在有记忆的对象：", "There are memories about these targets now:")
+	if strings.Contains(context, "\n<identity>\n") || strings.Contains(context, "\n"+about+"\n") {
+		return context
+	}
+	var out strings.Builder
+	out.WriteString(strings.TrimSuffix(context, contextClose))
+	if m.Identity != "" {
+		fmt.Fprintf(&out, "<identity>\n%s\n</identity>\n", harmless(m.Identity))
+	}
+	if m.Meta != "" {
+		fmt.Fprintf(&out, "%s\n%s\n", about, harmless(m.Meta))
+	}
+	out.WriteString(contextClose)
+	return out.String()
+}
+
+// harmless cannot end the block that it stands in.
+func harmless(text string) string {
+	return strings.TrimSpace(strings.ReplaceAll(text, strings.TrimSpace(contextClose), ""))
+}
+
+func named(names []string, zh bool) string {
+	shown := names[:min(len(names), shownNames)]
+	text := strings.Join(shown, pick(zh, "、", ", "))
+	if more := len(names) - len(shown); more > 0 {
+		text += fmt.Sprintf(pick(zh, "，另有 %d 项", ", and %d more"), more)
+	}
+	return text
+}
+
+// WithoutContext is what the user said of a message with a context before it.
+func WithoutContext(message string) string {
+	rest, found := strings.CutPrefix(message, contextOpen)
+	if !found {
+		return message
+	}
+	_, said, found := strings.Cut(rest, "\n"+contextClose)
+	if !found {
+		return message
+	}
+	return said
+}

@@ -1,0 +1,127 @@
+package remember
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cairn/internal/agent"
+	"cairn/internal/fault"
+	"cairn/internal/memory"
+)
+
+// MostListed is how many entries a page has at most.
+const MostListed = 1000
+
+// page is a filter that can be asked: with types that there are, and with
+// targets by their keys.
+func (l *LongTerm) page(ctx context.Context, tx LongTermTx, in memory.Filter) (memory.Filter, error) {
+	for _, t := range in.Types {
+		if !slices.Contains(memory.LongTermTypes, t) {
+			return in, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no list of %q memories", t), fmt.Sprintf("use some of %v", memory.LongTermTypes))
+		}
+	}
+	if len(in.Types) == 0 {
+		in.Types = memory.LongTermTypes
+	}
+	if in.Limit < 1 || in.Limit > MostListed {
+		in.Limit = MostListed
+	}
+	var keys []string
+	for _, name := range in.Targets {
+		for _, t := range in.Types {
+			wanted, err := memory.NewTarget(t, name)
+			if err != nil {
+				return in, err
+			}
+			known, found, err := tx.FindTarget(ctx, wanted)
+			if err != nil {
+				return in, err
+			}
+			if found {
+				wanted = known
+			}
+			keys = append(keys, wanted.Key)
+		}
+	}
+	slices.Sort(keys)
+	in.Targets = slices.Compact(keys)
+	return in, nil
+}
+
+// List lists long-term entries in the order of their making; the page after it
+// begins after the Key of its last one.
+func (l *LongTerm) List(ctx context.Context, a agent.Actor, in memory.Filter) (out []memory.Entry, err error) {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+		in, err := l.page(ctx, tx, in)
+		if err != nil {
+			return err
+		}
+		out, err = tx.LongTermList(ctx, in)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the memories: %w", err)
+	}
+	return l.shownTo(a, out), nil
+}
+
+// Get reads entries of any type and status by their ids, in that order; what is
+// not there is left out.
+func (l *LongTerm) Get(ctx context.Context, a agent.Actor, ids ...string) (out []memory.Entry, err error) {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+		out, err = tx.LongTerm(ctx, ids)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the memories: %w", err)
+	}
+	slices.SortStableFunc(out, func(x, y memory.Entry) int { return slices.Index(ids, x.ID) - slices.Index(ids, y.ID) })
+	return l.shownTo(a, out), nil
+}
+
+func (l *LongTerm) shownTo(a agent.Actor, entries []memory.Entry) []memory.Entry {
+	if a.Origin != agent.OriginUser {
+		for i := range entries {
+			entries[i] = sanitised(entries[i])
+		}
+	}
+	return entries
+}
+
+// DeleteWhere takes all long-term memories out that a filter chooses, in one
+// transaction. It is for people, and wants to be told which.
+func (l *LongTerm) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Filter) ([]Item, error) {
+	if err := person(a, "deleting many memories"); err != nil {
+		return nil, err
+	}
+	if len(in.Types)+len(in.Targets)+len(in.Metadata) == 0 {
+		return nil, fault.New(fault.InvalidArgument, "nothing says which memories are to be deleted", "name a type, a target, or members of the metadata")
+	}
+	in.EveryStatus, in.After, in.Limit = false, 0, MostListed
+	none := []Item{}
+	return onceIn(ctx, l.Store.WithLongTerm, a, "delete_memories", in, func(tx LongTermTx) ([]Item, error) {
+		g := &writing{LongTerm: l, tx: tx, a: a, w: writerOf(a, l.Space), items: none}
+		filter, err := l.page(ctx, tx, in)
+		if err != nil {
+			return nil, err
+		}
+		for {
+			entries, err := tx.LongTermList(ctx, filter)
+			if err != nil {
+				return nil, err
+			}
+			for _, e := range entries {
+				e.Status = memory.Removed
+				if err := g.revise(ctx, &e, memory.Remove, false); err != nil {
+					return nil, err
+				}
+				g.items = append(g.items, Item{Index: len(g.items), ID: e.ID, Status: Deleted})
+				filter.After = e.Key
+			}
+			if len(entries) < filter.Limit {
+				return g.items, tx.IndexLongTerm(ctx, g.dirty, g.w)
+			}
+		}
+	})
+}

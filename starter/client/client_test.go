@@ -1,0 +1,241 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"cairn/internal/gateway"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/llm"
+	"cairn/internal/llm/llmtest"
+	"cairn/starter/client"
+)
+
+// bundle is a gateway over a whole Cairn with a client of it.
+type bundle struct {
+	*hosttest.Bundle
+	gateway *gateway.Gateway
+	server  *httptest.Server
+	key     string
+	client  *client.Client
+}
+
+func setup(t *testing.T, options ...client.Option) *bundle {
+	t.Helper()
+	b := &bundle{Bundle: hosttest.OpenIdle(t)}
+	b.gateway = gateway.New(b.Host, gateway.NoMeter)
+	b.server = httptest.NewServer(b.gateway)
+	t.Cleanup(b.server.Close)
+	var err error
+	b.key, _, err = b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "client", []gateway.Scope{gateway.Admin})
+	hosttest.Must(t, err)
+	b.client = b.open(client.Config{URL: b.server.URL, Key: b.key}, options...)
+	return b
+}
+
+func (b *bundle) open(c client.Config, options ...client.Option) *client.Client {
+	b.T.Helper()
+	out, err := client.New(c, options...)
+	hosttest.Must(b.T, err)
+	b.T.Cleanup(func() { out.Close() })
+	return out
+}
+
+// script has the agents remember one thing about Alice.
+func (b *bundle) script() {
+	alice := []map[string]any{{"memory_type": "personal", "memory_target": "alice"}}
+	does := func(tool string, arguments any) []llm.ToolCall {
+		raw, _ := json.Marshal(arguments)
+		return []llm.ToolCall{{ID: "c", Name: tool, Arguments: string(raw)}}
+	}
+	none, one := 0, 1
+	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Hello, Alice."})
+	b.Model.On(llmtest.Rule{Stage: "summarize", Results: &none, Calls: does("add_meta_memory", map[string]any{"meta_memories": alice})})
+	b.Model.On(llmtest.Rule{Stage: "summarize", Results: &one, Calls: does("hands_off", map[string]any{"memory_tasks": alice})})
+	b.Model.On(llmtest.Rule{Stage: "summarize", Reply: "Done."})
+	b.Model.On(llmtest.Rule{Stage: "specialist", Results: &none, Calls: does("add_memory", map[string]any{"memories": []any{map[string]any{"memory_content": "Alice flies from Osaka only."}}})})
+	b.Model.On(llmtest.Rule{Stage: "specialist", Reply: "One added."})
+}
+
+var flying = []client.Message{{Role: "user", Content: "I am Alice. I only fly from Osaka."}, {Role: "assistant", Content: "Noted."}}
+
+func TestTheLibrarySpeaksToTheGateway(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Start()
+	b.script()
+	b.ScriptR1()
+	ctx := t.Context()
+	turn, err := b.client.Turn(ctx, client.TurnRequest{Conversation: "c", MessageID: "m1", Text: "Hello"})
+	if err != nil || turn.Reply != "Hello, Alice." || turn.Status != "ended" {
+		t.Errorf("turn %+v, %v", turn, err)
+	}
+	made, err := b.client.Summary(ctx, client.SummaryRequest{Messages: flying}, client.Wait(60*time.Second), client.RequestID("s1"))
+	if err != nil || !made.Success || made.RequestID != "s1" || len(made.Summary.Tasks) != 1 || len(made.Summary.Tasks[0].Added) != 1 {
+		t.Fatalf("summary %+v, %v", made, err)
+	}
+	if shown, err := b.client.Request(ctx, "s1"); err != nil || shown.Run != made.Run {
+		t.Errorf("request %+v, %v", shown, err)
+	}
+	answer, err := b.client.Retrieve(ctx, "Where does Alice fly from?", client.Mode("fast"), client.TopK(3), client.Types("personal"))
+	if err != nil || len(answer.Memories) != 1 || answer.Memories[0].Content != "Alice flies from Osaka only." {
+		t.Errorf("answer %+v, %v", answer, err)
+	}
+	found, err := b.client.Search(ctx, "Osaka", client.Types("personal"))
+	if err != nil || len(found) != 1 || found[0].ID != answer.Memories[0].ID {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	var incident []client.Message
+	for _, m := range hosttest.C1().Messages {
+		incident = append(incident, client.Message{Role: string(m.Role), Content: m.Content})
+	}
+	distilled, err := b.client.Distill(ctx, incident, client.Wait(60*time.Second))
+	if err != nil || distilled.Report == nil || len(distilled.Report.Tasks) != 1 {
+		t.Errorf("distilled %+v, %v", distilled, err)
+	}
+}
+
+func TestOptionsOfACallCountFirst(t *testing.T) {
+	t.Setenv("CAIRN_TOP_K", "1")
+	t.Setenv("CAIRN_MODE", "fast")
+	b := setup(t)
+	ctx := t.Context()
+	for _, text := range []string{"Likes green tea.", "Likes black tea.", "Likes tea with milk."} {
+		_, err := b.client.Add(ctx, client.NewMemory{Content: text, Type: "personal", Target: "ann"})
+		hosttest.Must(t, err)
+	}
+	finds := func(c *client.Client, options ...client.Option) int {
+		a, err := c.Retrieve(ctx, "tea", options...)
+		hosttest.Must(t, err)
+		return len(a.Memories)
+	}
+	usual := b.open(client.Config{URL: b.server.URL, Key: b.key}, client.TopK(2))
+	if env, client_, call := finds(b.client), finds(usual), finds(usual, client.TopK(3)); env != 1 || client_ != 2 || call != 3 {
+		t.Errorf("the environment gives %d, the client %d, the call %d", env, client_, call)
+	}
+}
+
+func TestErrorsHaveCodeAndHint(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.client.Get(t.Context(), "0000000000000000")
+	var e *client.Error
+	if !errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrOpReused) || !errors.As(err, &e) || e.Hint == "" || e.Status != http.StatusNotFound {
+		t.Errorf("unknown: %v", err)
+	}
+	_, err = b.client.Retrieve(t.Context(), "x", client.Mode("slow"))
+	if !errors.Is(err, client.ErrInvalidArgument) {
+		t.Errorf("no mode: %v", err)
+	}
+	if _, err := b.open(client.Config{URL: b.server.URL, Key: "cairn_wrong"}).List(t.Context()); !errors.Is(err, client.ErrUnauthenticated) {
+		t.Errorf("wrong key: %v", err)
+	}
+	away := b.open(client.Config{URL: "http://127.0.0.1:1", Key: b.key, Retries: -1})
+	if _, err := away.List(t.Context()); !errors.Is(err, client.ErrUnavailable) {
+		t.Errorf("nobody there: %v", err)
+	}
+	hosttest.Must(t, b.client.Close())
+	if _, err := b.client.List(t.Context()); !errors.Is(err, client.ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+// An answer that is lost is asked for again, and the change is done once.
+func TestAChangeWhoseAnswerIsLostIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	lost := 0
+	lossy := b.open(client.Config{Key: b.key, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && lost < 2 {
+			lost++
+			b.gateway.ServeHTTP(httptest.NewRecorder(), r)
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		b.gateway.ServeHTTP(w, r)
+	})})
+	w, err := lossy.Add(t.Context(), client.NewMemory{Content: "Keeps bees.", Type: "personal", Target: "ann"})
+	if err != nil || w.Action != "added" || lost != 2 {
+		t.Fatalf("%+v, %v after %d answers were lost", w, err, lost)
+	}
+	if _, err := lossy.Update(t.Context(), w.IDs[0], "Keeps goats."); err != nil {
+		t.Error(err)
+	}
+	m, err := lossy.Get(t.Context(), w.IDs[0])
+	if err != nil || m.Content != "Keeps goats." || m.Version != 2 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := lossy.Delete(t.Context(), m.ID); err != nil {
+		t.Error(err)
+	}
+	if all, err := lossy.List(t.Context(), client.Types("personal")); err != nil || len(all) != 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// What the hook records is recorded once: whatever is lost, and however often
+// the program starts again.
+func TestAHookRecordsEachMessageOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	folder := t.TempDir()
+	var shown []client.Message
+	agent := func(_ context.Context, messages []client.Message) ([]client.Message, error) {
+		shown = messages
+		return append(messages, client.Message{Role: "assistant", Content: "Noted."}), nil
+	}
+	fails := 0
+	hooked := func(lose bool) client.Agent {
+		c := b.open(client.Config{Key: b.key, Retries: -1, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if lose && strings.Contains(r.URL.Path, "summary") {
+				b.gateway.ServeHTTP(httptest.NewRecorder(), r) // it arrives, and nobody learns of it
+				w.WriteHeader(http.StatusBadGateway)
+				return
+			}
+			b.gateway.ServeHTTP(w, r)
+		})})
+		return c.Hook("s", agent, client.HookOptions{Marks: client.FileMarks(folder), Failed: func(error) { fails++ }})
+	}
+	_, err := b.client.Add(t.Context(), client.NewMemory{Content: "Alice flies from Osaka only.", Type: "personal", Target: "alice"})
+	hosttest.Must(t, err)
+	said, err := hooked(false)(t.Context(), []client.Message{{Role: "user", Content: "Where does Alice fly from?"}})
+	hosttest.Must(t, err)
+	if shown[0].Role != "system" || !strings.Contains(shown[0].Content, "Osaka") || len(said) != 2 {
+		t.Errorf("shown %+v, returned %+v", shown, said)
+	}
+	said, err = hooked(true)(t.Context(), append(said, client.Message{Role: "user", Content: "And Bob?"}))
+	if err != nil || fails != 1 || len(said) != 4 {
+		t.Errorf("%v, %d failures, %d messages", err, fails, len(said))
+	}
+	said, err = hooked(false)(t.Context(), append(said[2:], client.Message{Role: "user", Content: "Thank you."})) // shortened
+	hosttest.Must(t, err)
+	if _, err = hooked(false)(t.Context(), said[:2]); err != nil {
+		t.Error(err)
+	}
+	conn := b.messages()
+	want := "user: Where does Alice fly from?|assistant: Noted.|user: And Bob?|assistant: Noted.|user: Thank you.|assistant: Noted."
+	if got := strings.Join(conn, "|"); got != want {
+		t.Errorf("recorded\n%s\nwant\n%s", got, want)
+	}
+}
+
+// messages are all that was recorded, in the order of its recording.
+func (b *bundle) messages() (out []string) {
+	b.T.Helper()
+	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
+	hosttest.Must(b.T, err)
+	defer conn.Close(context.Background())
+	rows, err := conn.Query(b.T.Context(), "select role || ': ' || content from cairn.messages where workspace_id = $1 order by conversation_id, seq", b.Workspace.ID)
+	hosttest.Must(b.T, err)
+	out, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	hosttest.Must(b.T, err)
+	return out
+}

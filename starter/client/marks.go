@@ -1,0 +1,69 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// memoryMarks forgets with the process.
+type memoryMarks struct {
+	mu    sync.Mutex
+	marks map[string]Mark
+}
+
+func (k *memoryMarks) Update(_ context.Context, session string, change func(*Mark) error) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	m := k.marks[session]
+	if err := change(&m); err != nil {
+		return err
+	}
+	if k.marks == nil {
+		k.marks = map[string]Mark{}
+	}
+	k.marks[session] = m
+	return nil
+}
+
+// FileMarks keeps marks as files of a folder, one for each session. One process
+// uses the folder at a time.
+func FileMarks(folder string) Marks { return &fileMarks{folder: folder} }
+
+type fileMarks struct {
+	mu     sync.Mutex
+	folder string
+}
+
+func (k *fileMarks) Update(_ context.Context, session string, change func(*Mark) error) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	path := filepath.Join(k.folder, hashText(session)+".json") // a session's name may be no name of a file
+	var m Mark
+	raw, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(raw, &m)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the mark of session %q: %w", session, err)
+	}
+	if err := change(&m); err != nil {
+		return err
+	}
+	if raw, err = json.Marshal(m); err != nil {
+		return fmt.Errorf("encode the mark of session %q: %w", session, err)
+	}
+	if err := os.MkdirAll(k.folder, 0o700); err != nil {
+		return fmt.Errorf("keep the mark of session %q: %w", session, err)
+	}
+	// Whole or not at all: a mark that is half written would record a session again.
+	if err := os.WriteFile(path+".new", raw, 0o600); err != nil {
+		return fmt.Errorf("keep the mark of session %q: %w", session, err)
+	}
+	return os.Rename(path+".new", path)
+}

@@ -1,0 +1,168 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Error is what went wrong, in the one form that Cairn has for it. errors.Is
+// compares codes: errors.Is(err, client.ErrNotFound).
+type Error struct {
+	Code      string         `json:"code"`
+	Message   string         `json:"message"`
+	Hint      string         `json:"hint"` // one concrete next step
+	Retryable bool           `json:"retryable"`
+	Status    int            `json:"-"` // of HTTP; 0 when Cairn did not answer
+	Extra     map[string]any `json:"-"` // what a program needs for the next step
+	cause     error
+}
+
+func (e *Error) Error() string {
+	text := fmt.Sprintf("%s [%s]", e.Message, e.Code)
+	if e.cause != nil {
+		text += ": " + e.cause.Error()
+	}
+	return text
+}
+
+func (e *Error) Unwrap() error { return e.cause }
+
+// Is compares codes.
+func (e *Error) Is(target error) bool {
+	other, ok := target.(*Error)
+	return ok && other.Code == e.Code
+}
+
+// Errors to compare with; there are as many codes as internal/fault lists.
+var (
+	ErrNotFound        = &Error{Code: "not_found"}
+	ErrInvalidArgument = &Error{Code: "invalid_argument"}
+	ErrVersionConflict = &Error{Code: "version_conflict"}
+	ErrOpReused        = &Error{Code: "op_reused"}
+	ErrOutOfScope      = &Error{Code: "out_of_scope"}
+	ErrUnauthenticated = &Error{Code: "unauthenticated"}
+	ErrUnavailable     = &Error{Code: "unavailable"}
+	ErrClosed          = &Error{Code: "closed", Message: "the client is closed", Hint: "make another with client.New"}
+)
+
+type request struct {
+	method, path string
+	body         any
+	once         string // Idempotency-Key of a change
+}
+
+// send sends a request until it is answered, fails for good, or ctx ends.
+func (c *Client) send(ctx context.Context, r request, into any) error {
+	var raw []byte
+	if r.body != nil {
+		var err error
+		if raw, err = json.Marshal(r.body); err != nil {
+			return &Error{Code: ErrInvalidArgument.Code, Message: "the request cannot be encoded", cause: err}
+		}
+	}
+	for attempt := 0; ; attempt++ {
+		if c.closed.Load() {
+			return ErrClosed
+		}
+		wait, err := c.try(ctx, r, raw, into)
+		var e *Error
+		if err == nil || !errors.As(err, &e) || !e.Retryable || attempt >= c.retries {
+			return err
+		}
+		pause := time.NewTimer(max(wait, 100*time.Millisecond<<min(attempt, 5)))
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return errors.Join(err, ctx.Err())
+		case <-pause.C:
+		}
+	}
+}
+
+// mostAnswer bounds an answer, in bytes.
+const mostAnswer = 64 << 20
+
+func (c *Client) try(ctx context.Context, r request, raw []byte, into any) (wait time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, r.method, c.url+r.path, bytes.NewReader(raw))
+	if err != nil {
+		return 0, &Error{Code: ErrInvalidArgument.Code, Message: r.method + " " + r.path, cause: err}
+	}
+	req.Header.Set("Authorization", "Bearer "+c.key)
+	if raw != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.once != "" {
+		req.Header.Set("Idempotency-Key", r.once)
+	}
+	away := func(err error) error {
+		return &Error{Code: ErrUnavailable.Code, Message: fmt.Sprintf("%s %s was not answered", r.method, r.path), Hint: "is `cairn serve` running at " + c.url + "?", Retryable: ctx.Err() == nil, cause: err}
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return 0, away(err)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(res.Body, mostAnswer))
+	if err != nil {
+		return 0, away(err)
+	}
+	if res.StatusCode >= http.StatusBadRequest {
+		seconds, _ := strconv.Atoi(res.Header.Get("Retry-After"))
+		return time.Duration(seconds) * time.Second, problem(res, answer)
+	}
+	if into == nil || len(answer) == 0 {
+		return 0, nil
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		return 0, &Error{Code: "internal", Message: "the answer cannot be read", Status: res.StatusCode, cause: err}
+	}
+	return 0, nil
+}
+
+func problem(res *http.Response, answer []byte) *Error {
+	e := &Error{Status: res.StatusCode}
+	if json.Unmarshal(answer, e) != nil || e.Code == "" { // something between us and Cairn has answered
+		return &Error{Code: ErrUnavailable.Code, Message: res.Status, Status: res.StatusCode, Retryable: res.StatusCode >= http.StatusInternalServerError}
+	}
+	if json.Unmarshal(answer, &e.Extra) == nil {
+		for _, known := range []string{"code", "message", "hint", "retryable"} {
+			delete(e.Extra, known)
+		}
+	}
+	return e
+}
+
+// inProcess answers requests without a connection.
+type inProcess struct{ http.Handler }
+
+// RoundTrip implements http.RoundTripper.
+func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer := &held{header: http.Header{}, status: http.StatusOK}
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	p.ServeHTTP(answer, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return &http.Response{Status: http.StatusText(answer.status), StatusCode: answer.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: answer.header,
+		Body: io.NopCloser(&answer.body), ContentLength: int64(answer.body.Len()), Request: r}, nil
+}
+
+// held is an answer that is kept.
+type held struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (h *held) Header() http.Header         { return h.header }
+func (h *held) WriteHeader(status int)      { h.status = status }
+func (h *held) Write(p []byte) (int, error) { return h.body.Write(p) }

@@ -1,0 +1,278 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Message is an OpenAI chat message.
+type Message struct {
+	Role       string     `json:"role"`
+	Content    string     `json:"content"`
+	Name       string     `json:"name,omitempty"`
+	ToolCalls  []any      `json:"tool_calls,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+	Time       *time.Time `json:"timestamp,omitempty"` // when it was said; not every verb has a place for it
+}
+
+// TurnRequest is one message to be answered, or an exchange that the program's
+// own agent has had.
+type TurnRequest struct {
+	Conversation string    `json:"conversation"`
+	MessageID    string    `json:"message_id"` // the same message is answered once
+	Channel      string    `json:"channel,omitempty"`
+	Text         string    `json:"text,omitempty"`
+	Messages     []Message `json:"messages,omitempty"` // of an exchange that is only told, with Mode observe
+	Mode         string    `json:"mode,omitempty"`     // answer, or observe
+}
+
+// TurnAnswer is what became of a message.
+type TurnAnswer struct {
+	Status string `json:"status"` // ended when it is answered
+	Reply  string `json:"reply"`
+	Reason string `json:"reason"`
+	Turn   int    `json:"turn"`
+	Run    int64  `json:"run"`
+}
+
+// Turn has a message answered, once.
+func (c *Client) Turn(ctx context.Context, r TurnRequest, options ...Option) (out TurnAnswer, err error) {
+	body := struct {
+		TurnRequest
+		Wait *int `json:"wait,omitempty"`
+	}{r, c.usual.with(options).seconds()}
+	return out, c.call(ctx, http.MethodPost, "/v1/turns", body, &out, "")
+}
+
+// Trajectory is one attempt of an agent at a task.
+type Trajectory struct {
+	Messages []Message      `json:"messages"`
+	Score    *float64       `json:"score,omitempty"`
+	TaskID   string         `json:"task_id,omitempty"`
+	Metadata map[string]any `json:"metadata,omitempty"`
+}
+
+// SummaryRequest is a session: messages, a text, or attempts.
+type SummaryRequest struct {
+	Messages     []Message
+	Query        string
+	Trajectories []Trajectory
+}
+
+// Summary is what came of a session.
+type Summary struct {
+	RequestID string `json:"request_id"`
+	Run       int64  `json:"run"`
+	State     string `json:"state"` // accepted, running or ended
+	Success   bool   `json:"success"`
+	Answer    string `json:"answer"`
+	Summary   *struct {
+		Status  string `json:"status"`
+		History string `json:"ref_memory_id"`
+		Digest  string `json:"summary_id"`
+		Tasks   []struct {
+			Target
+			Status  string   `json:"status"`
+			Added   []string `json:"added"`
+			Updated []string `json:"updated"`
+			Deleted []string `json:"deleted"`
+		} `json:"tasks"`
+	} `json:"summary"`
+}
+
+// Summary makes long-term memories of a session. It returns when the session is
+// durable, or has waited for its end as Wait says.
+func (c *Client) Summary(ctx context.Context, r SummaryRequest, options ...Option) (out Summary, err error) {
+	body := c.usual.with(options).body(map[string]any{})
+	if r.Query != "" {
+		body["query"] = r.Query
+	}
+	if len(r.Messages) > 0 {
+		body["messages"] = r.Messages
+	}
+	if len(r.Trajectories) > 0 {
+		body["trajectories"] = r.Trajectories
+	}
+	return out, c.call(ctx, http.MethodPost, "/v1/summary_memory", body, &out, "")
+}
+
+// Request tells what became of a session, or of a question to an agent.
+func (c *Client) Request(ctx context.Context, id string) (out Summary, err error) {
+	return out, c.call(ctx, http.MethodGet, "/v1/requests/"+url.PathEscape(id), nil, &out, "")
+}
+
+// Memory is one remembered statement.
+type Memory struct {
+	ID        string         `json:"id"`
+	Type      string         `json:"type"`
+	Target    string         `json:"target"`
+	Content   string         `json:"content"`
+	WhenToUse string         `json:"when_to_use"`
+	Metadata  map[string]any `json:"metadata"`
+	Version   int            `json:"version"`
+	Status    string         `json:"status"`
+	CreatedAt time.Time      `json:"created_at"`
+	UpdatedAt time.Time      `json:"updated_at"`
+}
+
+// Found is a memory that answers a question.
+type Found struct {
+	ID      string  `json:"memory_id"`
+	Type    string  `json:"memory_type"`
+	Target  string  `json:"memory_target"`
+	Content string  `json:"content"`
+	Score   float64 `json:"score"`
+	History string  `json:"ref_memory_id"` // the session that it was last drawn from
+}
+
+// Answer is what memory has to say.
+type Answer struct {
+	Answer   string  `json:"answer"` // of an agent
+	Success  bool    `json:"success"`
+	Mode     string  `json:"mode"`
+	Status   string  `json:"status"`
+	Memories []Found `json:"memories"`
+	Note     string  `json:"note"`
+	Request  string  `json:"request_id"`
+}
+
+// Retrieve asks long-term memory.
+func (c *Client) Retrieve(ctx context.Context, query string, options ...Option) (out Answer, err error) {
+	s := c.usual.with(options)
+	body := s.body(map[string]any{"query": query})
+	if s.mode != "" {
+		body["mode"] = s.mode
+	}
+	if s.topK > 0 {
+		body["top_k"] = s.topK
+	}
+	return out, c.call(ctx, http.MethodPost, "/v1/retrieve_memory", body, &out, "")
+}
+
+// Result is something that a search has found.
+type Result struct {
+	Kind   string  `json:"kind"`
+	ID     string  `json:"id"`
+	Text   string  `json:"text"`
+	Score  float64 `json:"score"`
+	Type   string  `json:"type"`
+	Target string  `json:"target"`
+}
+
+// Search ranks turns, memories and skills together, the best first.
+func (c *Client) Search(ctx context.Context, query string, options ...Option) ([]Result, error) {
+	s := c.usual.with(options)
+	q := url.Values{"q": {query}, "kinds": {"turn,memory,skill"}, "limit": {strconv.Itoa(min(cmp.Or(s.topK, 10), 50))}}
+	if len(s.types) > 0 {
+		q["kinds"], q["types"] = []string{"memory"}, []string{strings.Join(s.types, ",")}
+	}
+	var out struct {
+		Found []Result `json:"found"`
+	}
+	err := c.call(ctx, http.MethodGet, "/v1/search?"+q.Encode(), nil, &out, "")
+	return out.Found, err
+}
+
+// Distilled is what became of a conversation.
+type Distilled struct {
+	Run    int64  `json:"run"`
+	Status string `json:"status"`
+	Report *struct {
+		Outcome string `json:"outcome"`
+		Tasks   []struct {
+			Outcome string `json:"outcome"`
+			Skill   string `json:"skill"`
+			Version int    `json:"version"`
+		} `json:"tasks"`
+	} `json:"report"`
+}
+
+// Distill turns a conversation into skills.
+func (c *Client) Distill(ctx context.Context, messages []Message, options ...Option) (out Distilled, err error) {
+	s := c.usual.with(options)
+	body := map[string]any{"messages": messages}
+	if s.id != "" {
+		body["request_id"] = s.id
+	}
+	path := "/v1/distill"
+	if n := s.seconds(); n != nil {
+		path += "?wait=" + strconv.Itoa(min(*n, 60))
+	}
+	return out, c.call(ctx, http.MethodPost, path, body, &out, "")
+}
+
+// NewMemory is a long-term memory to be added.
+type NewMemory struct {
+	Content   string         `json:"content"`
+	Type      string         `json:"memory_type"`
+	Target    string         `json:"memory_target"`
+	WhenToUse string         `json:"when_to_use,omitempty"`
+	Metadata  map[string]any `json:"metadata,omitempty"`
+}
+
+// Written is what became of a change.
+type Written struct {
+	Action string   `json:"action"`
+	IDs    []string `json:"ids"`
+}
+
+// once is the key of a change, so that sending it again does it once.
+func (s settings) once() string {
+	if s.id != "" {
+		return s.id
+	}
+	return rand.Text()
+}
+
+// Add adds a memory; one that says the same is found in its place.
+func (c *Client) Add(ctx context.Context, m NewMemory, options ...Option) (out Written, err error) {
+	return out, c.call(ctx, http.MethodPost, "/v1/memories", m, &out, c.usual.with(options).once())
+}
+
+// Get reads a memory, whatever its status.
+func (c *Client) Get(ctx context.Context, id string) (out Memory, err error) {
+	return out, c.call(ctx, http.MethodGet, "/v1/memories/"+url.PathEscape(id), nil, &out, "")
+}
+
+// List lists the long-term memories of Types about Targets, in the order of
+// their making.
+func (c *Client) List(ctx context.Context, options ...Option) (out []Memory, err error) {
+	s := c.usual.with(options)
+	q := url.Values{"memory_types": {"personal,procedural,tool,summary"}}
+	if len(s.types) > 0 {
+		q["memory_types"] = []string{strings.Join(s.types, ",")}
+	}
+	for _, t := range s.targets {
+		q.Add("targets", t.Target)
+	}
+	for {
+		var page struct {
+			Memories []Memory `json:"memories"`
+			Next     string   `json:"next_cursor"`
+		}
+		if err := c.call(ctx, http.MethodGet, "/v1/memories?"+q.Encode(), nil, &page, ""); err != nil {
+			return out, err
+		}
+		out = append(out, page.Memories...)
+		if page.Next == "" {
+			return out, nil
+		}
+		q.Set("cursor", page.Next)
+	}
+}
+
+// Update changes what a memory says. It keeps its id.
+func (c *Client) Update(ctx context.Context, id, content string, options ...Option) (out Written, err error) {
+	return out, c.call(ctx, http.MethodPut, "/v1/memories/"+url.PathEscape(id), map[string]string{"content": content}, &out, c.usual.with(options).once())
+}
+
+// Delete forgets a memory; its history stays.
+func (c *Client) Delete(ctx context.Context, id string, options ...Option) (out Written, err error) {
+	return out, c.call(ctx, http.MethodDelete, "/v1/memories/"+url.PathEscape(id), nil, &out, c.usual.with(options).once())
+}

@@ -1,0 +1,121 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"cairn/internal/flow"
+	"cairn/internal/nudge"
+)
+
+// waitForEnd blocks until this run of the workflow is over: it is full, its user
+// has ended the conversation, or nobody has said anything for so long. One timer
+// covers many turns: it is set anew only when it fires.
+func (c *conversation) waitForEnd(ctx workflow.Context) (full bool, err error) {
+	for {
+		since := c.state.LastTurn
+		if since.IsZero() {
+			since = workflow.GetInfo(ctx).WorkflowStartTime
+		}
+		silent := workflow.Now(ctx).Sub(since)
+		left := c.in.Limits.Close - silent
+		armed := c.unread() && c.busy == 0
+		if armed {
+			if silent >= c.state.Idle {
+				c.read(ctx)
+				continue
+			}
+			left = min(left, c.state.Idle-silent)
+		}
+		over := func() bool { return c.ending || c.isFull(ctx) }
+		switch {
+		case left > 0:
+			// The first turn after a while wakes it, to wait for the silence after that.
+			_, err = workflow.AwaitWithTimeout(ctx, left, func() bool { return over() || !armed && c.busy == 0 && c.unread() })
+		case c.busy > 0:
+			err = workflow.Await(ctx, func() bool { return c.busy == 0 || over() })
+		default:
+			return false, nil
+		}
+		if err != nil || over() {
+			return !c.ending, err
+		}
+	}
+}
+
+// unread tells that something was said since the conversation was last read for
+// long-term memory.
+func (c *conversation) unread() bool {
+	return c.state.Idle > 0 && !c.state.LastTurn.IsZero() && c.state.ReadFor.Before(c.state.LastTurn)
+}
+
+// read has what was said since the last time summarised, and distilled when the
+// gate says so. Those are runs of their own; one that cannot be made now is made
+// after the next turns.
+func (c *conversation) read(ctx workflow.Context) {
+	c.state.ReadFor = c.state.LastTurn
+	pace := c.pace()
+	pace.GiveUp = min(pace.GiveUp, time.Hour)
+	read := database(ctx, pace, "have the idle conversation read")
+	if err := workflow.ExecuteActivity(read, flow.ReadIdle, flow.IdleInput{Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Conversation: c.in.Conversation}).Get(read, nil); err != nil {
+		workflow.GetLogger(ctx).Warn("the idle conversation could not be read", "error", err)
+	}
+}
+
+func (c *conversation) isFull(ctx workflow.Context) bool {
+	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() || c.handled >= c.in.Limits.Turns
+}
+
+// rollOver continues as new with all that is known. Updates are turned away
+// first: waiting for them alone would never end while messages keep coming.
+func (c *conversation) rollOver(ctx workflow.Context) error {
+	if err := c.drain(ctx); err != nil {
+		return err
+	}
+	next := c.in
+	next.State = c.state
+	return workflow.NewContinueAsNewError(ctx, flow.Conversation, next)
+}
+
+func (c *conversation) drain(ctx workflow.Context) error {
+	c.closing = true
+	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+		return err
+	}
+	for _, name := range []string{flow.SignalNudgeDone, flow.SignalCancelTurn, flow.SignalSettings} {
+		ch := workflow.GetSignalChannel(ctx, name)
+		for ch.Len() > 0 {
+			switch name {
+			case flow.SignalNudgeDone:
+				c.nudgeDone(ctx, ch)
+			case flow.SignalCancelTurn:
+				c.cancelTurn(ctx, ch)
+			case flow.SignalSettings:
+				c.settingsChanged(ctx, ch)
+			}
+		}
+	}
+	return nil
+}
+
+// end reviews what was not reviewed, when it is worth it, and writes down where
+// the conversation stands.
+func (c *conversation) end(ctx workflow.Context) error {
+	if err := c.drain(ctx); err != nil {
+		return err
+	}
+	if c.unread() {
+		c.read(ctx)
+	}
+	c.missLost(ctx)
+	if c.state.Known && nudge.EndDue(c.state.Counters, c.state.Settings) {
+		c.startNudge(ctx, c.state.LastNumber, true, true)
+	}
+	if !c.state.Known && !c.ending {
+		return nil // nothing was said in this run, so the row is right as it is
+	}
+	ctx = database(ctx, c.pace(), "write down where the conversation stands")
+	return workflow.ExecuteActivity(ctx, flow.CloseConversation, flow.CloseConversationInput{Workspace: c.in.Workspace, Conversation: c.in.Conversation,
+		Ended: c.ending, Counters: c.state.Counters}).Get(ctx, nil)
+}

@@ -1,0 +1,64 @@
+package workflows
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"cairn/internal/flow"
+	"cairn/internal/nudge"
+)
+
+func (c *conversation) nudgeDone(ctx workflow.Context, ch workflow.ReceiveChannel) {
+	var r flow.NudgeResult
+	ch.Receive(ctx, &r)
+	if r.Status == "failed" || r.Status == "capped" { // what it should have read stays unread
+		c.state.Counters = nudge.Lost(c.state.Counters, r.Number)
+	} else {
+		c.state.Counters = nudge.Finished(c.state.Counters, r.Number)
+	}
+}
+
+// lostAfter is how long a review is waited for before another may start.
+const lostAfter = 10 * time.Minute
+
+// nudgeIfDue starts a review when the counters ask for one. They begin anew only
+// when the server has confirmed the start: else the next turn tries again.
+func (c *conversation) nudgeIfDue(ctx workflow.Context, t flow.TurnRef) {
+	c.missLost(ctx)
+	if memory, skill := nudge.Due(c.state.Counters, c.state.Settings); memory || skill {
+		c.startNudge(ctx, t.Number, memory, skill)
+	}
+}
+
+// missLost stops waiting for a review that was not heard of in time.
+func (c *conversation) missLost(ctx workflow.Context) {
+	if c.state.Counters.InFlight != 0 && workflow.Now(ctx).Sub(c.state.NudgeFrom) > lostAfter {
+		c.state.Counters = nudge.Lost(c.state.Counters, c.state.Counters.InFlight)
+	}
+}
+
+func (c *conversation) startNudge(ctx workflow.Context, turn int, memory, skill bool) {
+	number := c.state.Counters.Total
+	started := nudge.Started(c.state.Counters, number, memory, skill)
+	ctx, _ = workflow.NewDisconnectedContext(ctx)
+	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            flow.NudgeID(c.in.WorkspaceKey, c.in.Conversation, number),
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
+		WorkflowTaskTimeout:   flow.TaskTimeout,
+		StaticSummary:         fmt.Sprintf("review after turn %d", turn),
+		TypedSearchAttributes: attributes(ctx, "nudge"),
+	})
+	child := workflow.ExecuteChildWorkflow(ctx, flow.Nudge, flow.NudgeInput{Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Conversation: c.in.Conversation, Channel: c.in.Channel,
+		Parent: workflow.GetInfo(ctx).WorkflowExecution.ID, Number: number, Turn: turn, Memory: memory, Skill: skill, Counters: started, Pace: c.pace()})
+	err := child.GetChildWorkflowExecution().Get(ctx, nil)
+	if err != nil && !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+		workflow.GetLogger(ctx).Warn("the review could not be started", "error", err)
+		return
+	}
+	c.state.Counters, c.state.NudgeFrom = started, workflow.Now(ctx)
+}

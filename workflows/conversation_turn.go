@@ -1,0 +1,154 @@
+package workflows
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"cairn/internal/agent"
+	"cairn/internal/flow"
+	"cairn/internal/nudge"
+)
+
+func (c *conversation) cancelTurn(ctx workflow.Context, ch workflow.ReceiveChannel) {
+	var in flow.CancelTurnInput
+	ch.Receive(ctx, &in)
+	switch {
+	case c.cancel != nil && (in.MessageID == "" || in.MessageID == c.answers):
+		c.cancel()
+	case in.MessageID != "" && !c.state.Seen.Has(in.MessageID) && !slices.Contains(c.state.Stopped, in.MessageID):
+		c.state.Stopped = append(c.state.Stopped, in.MessageID) // it waits, or is on its way
+		c.state.Stopped = c.state.Stopped[max(0, len(c.state.Stopped)-mostStopped):]
+	}
+}
+
+// mostStopped is how many messages are known that are not to be answered: more
+// than may wait at a time.
+const mostStopped = 128
+
+// settingsChanged takes what the workspace chose, in place of what the latest turn
+// was accepted under.
+func (c *conversation) settingsChanged(ctx workflow.Context, ch workflow.ReceiveChannel) {
+	var in flow.SettingsInput
+	ch.Receive(ctx, &in)
+	c.state.Settings = in.Settings
+	if in.Idle != nil {
+		c.state.Idle = *in.Idle
+	}
+}
+
+// begin takes a message out of those that wait, and tells whether it is still
+// wanted.
+func (c *conversation) begin(message string) (wanted bool) {
+	is := func(m string) bool { return m == message }
+	wanted = !slices.ContainsFunc(c.state.Stopped, is)
+	c.waiting, c.state.Stopped = slices.DeleteFunc(c.waiting, is), slices.DeleteFunc(c.state.Stopped, is)
+	return wanted
+}
+
+// turn handles one message.
+func (c *conversation) turn(ctx workflow.Context, t flow.TurnRef) (flow.TurnResult, error) {
+	c.busy++
+	defer func() { c.busy-- }()
+	c.waiting = append(c.waiting, t.MessageID)
+	if !c.state.Seen.Has(t.MessageID) { // now: what is changed while it waits is newer
+		c.state.Settings, c.state.Idle = t.Settings, t.Idle
+	}
+	if err := c.turns.Lock(ctx); err != nil {
+		return flow.TurnResult{}, err
+	}
+	defer c.turns.Unlock()
+	wanted := c.begin(t.MessageID)
+	if c.state.Seen.Has(t.MessageID) {
+		return flow.TurnResult{Number: t.Number, Known: true}, nil
+	}
+	c.state.Pace = t.Pace
+	ended, err := c.answer(ctx, t, wanted)
+	if err != nil {
+		return flow.TurnResult{}, temporal.NewApplicationErrorWithCause("the turn was not brought to its end", flow.TurnLost, err)
+	}
+	c.state.Seen.Add(t.MessageID)
+	c.state.LastTurn, c.state.LastNumber = workflow.Now(ctx), max(c.state.LastNumber, t.Number)
+	c.handled++
+	c.state.Known, c.state.Counters = true, c.merge(ended.Counters)
+	if ended.MayNudge {
+		c.nudgeIfDue(ctx, t)
+	}
+	return flow.TurnResult{Number: t.Number, Reason: ended.Reason, ReplySeq: ended.ReplySeq, Steps: ended.Steps}, nil
+}
+
+// merge takes the counters after a turn. A review that ended during the turn was
+// heard of here, and not by the turn; one whose workflow was lost is known to
+// Postgres alone.
+func (c *conversation) merge(after nudge.Counters) nudge.Counters {
+	if !c.state.Known {
+		return after
+	}
+	both := nudge.Join(after, c.state.Counters)
+	if both.InFlight = c.state.Counters.InFlight; both.InFlight <= both.LastReviewed {
+		both.InFlight = 0
+	}
+	return both
+}
+
+// answer runs the turn's child, or counts an observed turn. A child that has run
+// before, in a history that was reset, is not run again: its row is read.
+func (c *conversation) answer(ctx workflow.Context, t flow.TurnRef, wanted bool) (out flow.AgentResult, err error) {
+	ref := flow.RunRef{Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Run: t.Run, Attempt: t.Attempt}
+	base := flow.Base{Known: c.state.Known, Counters: c.state.Counters}
+	if t.Mode == flow.Observe {
+		ctx = database(ctx, t.Pace, fmt.Sprintf("count turn %d", t.Number))
+		err = workflow.ExecuteActivity(ctx, flow.CountTurn, flow.CountInput{RunRef: ref, Base: base}).Get(ctx, &out)
+		return out, err
+	}
+	in := flow.AgentInput{RunRef: ref, Kind: "turn", Conversation: c.in.Conversation, Number: t.Number, Budget: t.Budget, Pace: t.Pace, Queue: flow.QueueLLM, Base: base}
+	if !wanted {
+		return closeAgent(ctx, in, agent.Interrupted, nil)
+	}
+	ctx, c.cancel = workflow.WithCancel(ctx)
+	c.answers = t.MessageID
+	defer func() { c.cancel, c.answers = nil, "" }()
+	child := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            t.WorkflowID,
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
+		WaitForCancellation:   true,
+		WorkflowTaskTimeout:   flow.TaskTimeout,
+		StaticSummary:         fmt.Sprintf("turn %d", t.Number),
+		TypedSearchAttributes: attributes(ctx, "turn"),
+	})
+	err = workflow.ExecuteChildWorkflow(child, flow.Turn, in).Get(child, &out)
+	switch {
+	case temporal.IsWorkflowExecutionAlreadyStartedError(err):
+		return c.await(ctx, t, ref)
+	case temporal.IsCanceledError(err): // before it could begin
+		return closeAgent(ctx, in, agent.Interrupted, err)
+	}
+	return out, err
+}
+
+// attributes are a child's: its conversation's, but for the kind.
+func attributes(ctx workflow.Context, kind string) temporal.SearchAttributes {
+	return temporal.NewSearchAttributes(workflow.GetTypedSearchAttributes(ctx).Copy(), temporal.NewSearchAttributeKeyKeyword(flow.AttributeKind).ValueSet(kind))
+}
+
+// awaitMargin is how long after its wall clock a turn may still be closing.
+const awaitMargin = time.Minute
+
+// await waits for a turn that an earlier run of the conversation has started. One
+// that does not end in its time has been lost with its workflow.
+func (c *conversation) await(ctx workflow.Context, t flow.TurnRef, ref flow.RunRef) (out flow.AgentResult, err error) {
+	ctx = database(ctx, t.Pace, fmt.Sprintf("wait for turn %d", t.Number))
+	o := workflow.GetActivityOptions(ctx)
+	o.RetryPolicy.MaximumInterval = time.Second
+	if t.Budget.Wall > 0 {
+		o.ScheduleToCloseTimeout = min(o.ScheduleToCloseTimeout, t.Budget.Wall+awaitMargin)
+	}
+	ctx = workflow.WithActivityOptions(ctx, o)
+	err = workflow.ExecuteActivity(ctx, flow.AwaitTurn, ref).Get(ctx, &out)
+	return out, err
+}

@@ -1,0 +1,73 @@
+package workflows
+
+import (
+	"fmt"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"cairn/internal/flow"
+)
+
+// Reflection looks back over a day: its conversations become notes, memories and
+// skills, and those that are worth it are distilled. How it ended is in its row;
+// nobody waits for it.
+func Reflection(ctx workflow.Context, in flow.ReflectionInput) (flow.ReflectionResult, error) {
+	story := newStory(ctx)
+	story.tell("Taking up what was said until the end of " + in.Date)
+	opened, err := openReflection(ctx, in)
+	if err != nil {
+		return flow.ReflectionResult{}, err
+	}
+	ended := opened.Ended
+	if ended == nil {
+		story.tell(fmt.Sprintf("Looking back over %s within %d model calls", in.Date, opened.Budget.Max))
+		out, err := runAgent(ctx, flow.AgentInput{RunRef: opened.RunRef, Kind: "reflection", Budget: opened.Budget, Pace: opened.Pace, Queue: flow.QueueBatch})
+		if err != nil {
+			return flow.ReflectionResult{}, err
+		}
+		ended = &out
+	}
+	result := flow.ReflectionResult{Run: opened.Run, Status: ended.Status, Steps: ended.Steps}
+	if ended.Steps > 0 && ctx.Err() == nil {
+		story.tell("Distilling the conversations of " + in.Date)
+		result.Distills = distillDay(ctx, opened)
+	}
+	return result, nil
+}
+
+func openReflection(ctx workflow.Context, in flow.ReflectionInput) (out flow.ReflectionOpened, err error) {
+	ctx = database(ctx, defaultPace, "open the reflection of "+in.Date)
+	err = workflow.ExecuteActivity(ctx, flow.OpenReflection, in).Get(ctx, &out)
+	return out, err
+}
+
+// distillDay starts the distillations of a day and leaves them to themselves: one
+// that does not start here is started by the relay.
+func distillDay(ctx workflow.Context, opened flow.ReflectionOpened) (started int) {
+	var day flow.DayDistilled
+	read := database(ctx, opened.Pace, "distil what is worth it")
+	if err := workflow.ExecuteActivity(read, flow.DistillDay, opened.RunRef).Get(read, &day); err != nil {
+		return 0 // the next reflection, or the conversation's own idle time, finds it
+	}
+	var children []workflow.ChildWorkflowFuture
+	for _, one := range day.Distills {
+		child := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+			WorkflowID:            one.WorkflowID,
+			WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+			ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
+			WorkflowTaskTimeout:   flow.TaskTimeout,
+			StaticSummary:         fmt.Sprintf("distil a conversation · run %d", one.Input.Run),
+			TypedSearchAttributes: temporal.NewSearchAttributes(attributes(ctx, "distill").Copy(),
+				temporal.NewSearchAttributeKeyKeyword(flow.AttributeConversation).ValueSet(fmt.Sprint(one.Conversation))),
+		})
+		children = append(children, workflow.ExecuteChildWorkflow(child, flow.Distill, one.Input))
+	}
+	for _, c := range children {
+		if err := c.GetChildWorkflowExecution().Get(ctx, nil); err == nil || temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+			started++
+		}
+	}
+	return started
+}
