@@ -97,7 +97,7 @@ func (e *experiment) start(ctx context.Context) (err error) {
 func (e *experiment) openClients(ctx context.Context) error {
 	e.settings = []string{"SKILL_QUALITY=off", "SKILL_KEEP_VERSIONS=0", "DATABASE_URL=" + e.stack.DatabaseURL(), "TEMPORAL_ADDRESS=" + e.stack.TemporalAddress(), "TEMPORAL_NAMESPACE=" + e.stack.TemporalNamespace(),
 		"OPENAI_BASE_URL=" + e.model.URL, "OPENAI_API_KEY=none", "CAIRN_MODEL=scripted", "CAIRN_HOME=" + e.folder, "CAIRN_LOG=error",
-		"CAIRN_LLM_LEASE=" + lease.String(), "CAIRN_HEARTBEAT=" + heartbeat.String(), "CAIRN_STOP_TIMEOUT=2s"}
+		"CAIRN_LLM_LEASE=" + lease.String(), "CAIRN_HEARTBEAT=" + heartbeat.String(), "CAIRN_STOP_TIMEOUT=2s", "CAIRN_SWEEP_EVERY=0s"}
 	c, err := config.Load(append([]string{"CAIRN_CONFIG=" + os.DevNull}, e.settings...), nil)
 	if err != nil {
 		return err

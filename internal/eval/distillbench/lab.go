@@ -103,7 +103,7 @@ func (b *bench) start(ctx context.Context, server string) (err error) {
 		return err
 	}
 	settings := []string{"SKILL_QUALITY=off", "DATABASE_URL=" + b.postgres.DatabaseURL(), "TEMPORAL_ADDRESS=" + b.temporal.TemporalAddress(), "TEMPORAL_NAMESPACE=" + b.temporal.TemporalNamespace(),
-		"OPENAI_BASE_URL=" + b.model.URL, "OPENAI_API_KEY=none", "CAIRN_MODEL=scripted", "CAIRN_HOME=" + b.folder, "CAIRN_LOG=error", "CAIRN_STOP_TIMEOUT=2s"}
+		"OPENAI_BASE_URL=" + b.model.URL, "OPENAI_API_KEY=none", "CAIRN_MODEL=scripted", "CAIRN_HOME=" + b.folder, "CAIRN_LOG=error", "CAIRN_STOP_TIMEOUT=2s", "CAIRN_SWEEP_EVERY=0s"}
 	c, err := config.Load(append([]string{"CAIRN_CONFIG=" + os.DevNull}, settings...), nil)
 	if err != nil {
 		return err

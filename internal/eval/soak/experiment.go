@@ -94,7 +94,7 @@ func (e *experiment) start(ctx context.Context) (err error) {
 func (e *experiment) openGateway(ctx context.Context) error {
 	e.settings = []string{"DATABASE_URL=" + e.stack.DatabaseURL(), "TEMPORAL_ADDRESS=" + e.stack.TemporalAddress(), "TEMPORAL_NAMESPACE=" + e.stack.TemporalNamespace(),
 		"OPENAI_BASE_URL=" + e.model.URL, "OPENAI_API_KEY=none", "CAIRN_MODEL=scripted", "CAIRN_HOME=" + e.folder, "CAIRN_LOG=error",
-		"CAIRN_LLM_LEASE=" + lease, "CAIRN_HEARTBEAT=" + heartbeat, "CAIRN_DATABASE_STEP=5s", "CAIRN_STOP_TIMEOUT=2s"}
+		"CAIRN_LLM_LEASE=" + lease, "CAIRN_HEARTBEAT=" + heartbeat, "CAIRN_DATABASE_STEP=5s", "CAIRN_STOP_TIMEOUT=2s", "CAIRN_SWEEP_EVERY=0s"}
 	c, err := config.Load(append([]string{"CAIRN_CONFIG=" + os.DevNull}, e.settings...), nil)
 	if err != nil {
 		return err

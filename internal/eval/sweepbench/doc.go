@@ -24,7 +24,7 @@ type Options struct {
 
 // Full is the whole bench.
 func Full() Options {
-	return Options{Workspaces: 100_000, Talking: 50, Kills: 2, Limit: 6 * time.Minute, Log: io.Discard}
+	return Options{Workspaces: 100_000, Talking: 50, Kills: 2, Limit: 15 * time.Minute, Log: io.Discard}
 }
 
 // Tiny is enough to see that nothing is lost; its rates say little.

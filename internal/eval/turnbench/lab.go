@@ -67,7 +67,7 @@ func (l *lab) start(ctx context.Context) (err error) {
 		return err
 	}
 	settings := []string{"DATABASE_URL=" + l.postgres.DatabaseURL(), "TEMPORAL_ADDRESS=" + l.temporal.TemporalAddress(), "TEMPORAL_NAMESPACE=" + l.temporal.TemporalNamespace(),
-		"OPENAI_BASE_URL=" + l.model.http.URL + "/v1", "OPENAI_API_KEY=none", "CAIRN_MODEL=scripted", "CAIRN_HOME=" + l.folder, "CAIRN_LOG=error", "CAIRN_STOP_TIMEOUT=2s"}
+		"OPENAI_BASE_URL=" + l.model.http.URL + "/v1", "OPENAI_API_KEY=none", "CAIRN_MODEL=scripted", "CAIRN_HOME=" + l.folder, "CAIRN_LOG=error", "CAIRN_STOP_TIMEOUT=2s", "CAIRN_SWEEP_EVERY=0s"}
 	c, err := config.Load(append([]string{"CAIRN_CONFIG=" + os.DevNull}, settings...), nil)
 	if err != nil {
 		return err
