@@ -45,6 +45,10 @@ func TestInputsOfEarlierReleasesAreRead(t *testing.T) {
 			flow.NudgeInput{Workspace: 1, WorkspaceKey: "w1", Conversation: 2, Channel: "sms", Parent: "conversation/w1/2", Number: 10, Turn: 12, Memory: true, Skill: true,
 				Counters: nudge.Counters{Total: 10, InFlight: 10}, Pace: pace}},
 		"reviewed": {"0.3", `{"number":10,"run":8,"status":"saved","saved":1,"steps":2}`, flow.NudgeResult{Number: 10, Run: 8, Status: "saved", Saved: 1, Steps: 2}},
+		"reflection": {"0.3", `{"workspace":"w1","date":"2026-03-01","zone":"Europe/Berlin","from":"2026-02-28T22:00:00Z","to":"2026-03-01T22:00:00Z","why":"sweep","generation":2}`,
+			flow.ReflectionInput{Workspace: "w1", Date: "2026-03-01", Zone: "Europe/Berlin", From: time.Date(2026, 2, 28, 22, 0, 0, 0, time.UTC), To: time.Date(2026, 3, 1, 22, 0, 0, 0, time.UTC),
+				Why: flow.ReflectionOfSweep, Generation: 2}},
+		"reflected": {"0.3", `{"run":9,"status":"saved","steps":2,"distills":1}`, flow.ReflectionResult{Run: 9, Status: "saved", Steps: 2, Distills: 1}},
 		"distill": {"0.2", `{"workspace":1,"workspace_key":"w1","run":7,"attempt":1,"workflow_id":"distill/w1/7","first_step":3000000000}`,
 			flow.DistillInput{RunRef: ref, WorkflowID: "distill/w1/7", FirstStep: 3 * time.Second}},
 	} {

@@ -1,0 +1,32 @@
+package prompt
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Both languages tell of the same tools, marks of the material and headings, and
+// say how far a day may go.
+func TestALookBackIsAskedForAlikeInBothLanguages(t *testing.T) {
+	t.Parallel()
+	named := regexp.MustCompile("`[^`]+`")
+	words := func(lang string) []string {
+		text, err := Reflection(lang, 15)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text, "15") || strings.Contains(text, "{{") {
+			t.Errorf("%s: %s", lang, text)
+		}
+		_, text, _ = strings.Cut(text, "`task`") // what comes before is shared with all prompts
+		found := named.FindAllString(text, -1)
+		slices.Sort(found)
+		return slices.Compact(found)
+	}
+	en, zh := words("en"), words("zh")
+	if !slices.Equal(en, zh) || !slices.Contains(en, "`note_append`") || !slices.Contains(en, "`reviewed`") {
+		t.Errorf("English names %v, Chinese %v", en, zh)
+	}
+}
