@@ -16,6 +16,8 @@ type MemorySkills struct{ Service *evolve.Service }
 func (a MemorySkills) RegisterMain(w worker.ActivityRegistry) {
 	register(w, flow.OpenBuild, a.OpenBuild)
 	register(w, flow.CloseBuild, a.CloseBuild)
+	register(w, flow.OpenRound, a.OpenRound)
+	register(w, flow.CloseRound, a.CloseRound)
 	register(w, flow.OpenTraining, a.OpenTraining)
 	register(w, flow.CloseTraining, a.CloseTraining)
 }

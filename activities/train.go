@@ -15,6 +15,9 @@ func (a MemorySkills) RegisterBatch(w worker.ActivityRegistry) {
 	register(w, flow.PlayEpisode, a.PlayEpisode)
 	register(w, flow.Learn, a.Learn)
 	register(w, flow.CloseStage, a.CloseStage)
+	register(w, flow.MineRound, a.MineRound)
+	register(w, flow.DesignRound, a.DesignRound)
+	register(w, flow.Trial, a.Trial)
 }
 
 // OpenTraining takes a bank for a training, or says that another has it.

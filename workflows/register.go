@@ -26,6 +26,7 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(TrainStage, workflow.RegisterOptions{Name: flow.TrainStage})
 	w.RegisterWorkflowWithOptions(TrainIteration, workflow.RegisterOptions{Name: flow.TrainIteration})
 	w.RegisterWorkflowWithOptions(TrainEpisode, workflow.RegisterOptions{Name: flow.TrainEpisode})
+	w.RegisterWorkflowWithOptions(Evolve, workflow.RegisterOptions{Name: flow.Evolve})
 }
 
 // RegisterTurn makes w host turns alone: they run on the queue of their steps.

@@ -22,5 +22,8 @@ func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, 
 	if r.Kind == run.Train {
 		return d.begin(ctx, o, flow.Train, flow.TrainInput{RunRef: ref, WorkflowID: r.WorkflowID, Pace: spec.Timing.Pace()})
 	}
+	if r.Kind == run.Evolve {
+		return d.begin(ctx, o, flow.Evolve, flow.EvolveInput{RunRef: ref, Pace: spec.Timing.Pace()})
+	}
 	return d.begin(ctx, o, flow.Build, flow.BuildInput{RunRef: ref, Pace: spec.Timing.Pace()})
 }

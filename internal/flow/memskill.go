@@ -142,3 +142,50 @@ type TrainResult struct {
 	Iterations int     `json:"iterations"`
 	Best       float64 `json:"best"`
 }
+
+// Evolve is a round of the designer.
+const Evolve = "Evolve" // EvolveInput → EvolveResult
+
+// Activities of a round.
+const (
+	OpenRound   = "OpenRound"   // EvolveInput → RoundOpened
+	MineRound   = "MineRound"   // EvolveInput → RoundMined
+	DesignRound = "DesignRound" // EvolveInput → RoundDesigned
+	Trial       = "Trial"       // TrialInput
+	CloseRound  = "CloseRound"  // CloseInput → EvolveResult
+)
+
+// EvolveInput starts Evolve.
+type EvolveInput struct {
+	RunRef
+	Pace Pace `json:"pace"`
+}
+
+// RoundOpened tells whether an earlier attempt has ended the round.
+type RoundOpened struct {
+	Ended *EvolveResult `json:"ended,omitempty"`
+}
+
+// RoundMined counts the cases of a round.
+type RoundMined struct {
+	Cases int `json:"cases"`
+}
+
+// RoundDesigned counts the conversations to try a candidate on; 0 without one.
+type RoundDesigned struct {
+	Trials int `json:"trials"`
+}
+
+// TrialInput names one of them.
+type TrialInput struct {
+	RunRef
+	Trial int `json:"trial"`
+}
+
+// EvolveResult is Evolve's result.
+type EvolveResult struct {
+	Outcome string  `json:"outcome"`
+	Cases   int     `json:"cases"`
+	Traces  int     `json:"traces"`
+	Mean    float64 `json:"mean"` // of candidate − incumbent
+}

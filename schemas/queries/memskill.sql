@@ -61,7 +61,7 @@ select * from cases where workspace_id = @workspace_id and bank_id = @bank_id an
 -- name: RoundPut :one
 insert into evolution_rounds (workspace_id, bank_id, number, run_id, base)
 values (@workspace_id, @bank_id, (select coalesce(max(r.number), 0) + 1 from evolution_rounds r where r.workspace_id = @workspace_id and r.bank_id = @bank_id), @run_id, @base)
-on conflict (workspace_id, run_id) do update set run_id = evolution_rounds.run_id returning *;
+on conflict (workspace_id, run_id) do update set note = evolution_rounds.note returning *;
 
 -- name: RoundOfRun :one
 select * from evolution_rounds where workspace_id = @workspace_id and run_id = @run_id;

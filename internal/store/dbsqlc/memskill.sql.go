@@ -412,7 +412,7 @@ func (q *Queries) RoundOfRun(ctx context.Context, arg RoundOfRunParams) (Evoluti
 const RoundPut = `-- name: RoundPut :one
 insert into evolution_rounds (workspace_id, bank_id, number, run_id, base)
 values ($1, $2, (select coalesce(max(r.number), 0) + 1 from evolution_rounds r where r.workspace_id = $1 and r.bank_id = $2), $3, $4)
-on conflict (workspace_id, run_id) do update set run_id = evolution_rounds.run_id returning workspace_id, bank_id, number, run_id, base, conversations, mined, analysis, proposal, candidate, comparison, outcome, note, created_at, ended_at
+on conflict (workspace_id, run_id) do update set note = evolution_rounds.note returning workspace_id, bank_id, number, run_id, base, conversations, mined, analysis, proposal, candidate, comparison, outcome, note, created_at, ended_at
 `
 
 type RoundPutParams struct {

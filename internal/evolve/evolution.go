@@ -1,0 +1,422 @@
+package evolve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"cairn/internal/fault"
+	"cairn/internal/flow"
+	"cairn/internal/memskill"
+	"cairn/internal/memskill/controller"
+	"cairn/internal/memskill/designer"
+	"cairn/internal/memskill/random"
+	"cairn/internal/progressive"
+	"cairn/internal/remember"
+	"cairn/internal/run"
+)
+
+// EvolveSpec is what a round of evolution is pinned to.
+type EvolveSpec struct {
+	Spec
+	Keeping Keeping `json:"keeping"`
+	Bank    string  `json:"bank"`
+	BankID  int64   `json:"bank_id"`
+	Base    int     `json:"base"`
+	Recipe  string  `json:"recipe"`
+	Score   string  `json:"score"`
+	Held    []int64 `json:"held"` // conversations that the candidate is judged on
+}
+
+// EvolveRequest asks for a round.
+type EvolveRequest struct {
+	Workspace    int64
+	WorkspaceKey string
+	ID           string // the caller's; empty is the next round on the bank's version
+	EvolveSpec
+}
+
+// roundCases are how many of the latest open cases a round chooses from.
+const roundCases = designer.DefaultRoom
+
+// Evolve makes a round durable and has its workflow started.
+func (s *Service) Evolve(ctx context.Context, r EvolveRequest) (out run.Run, err error) {
+	spec := r.EvolveSpec
+	spec.Bank = bankName(spec.Bank)
+	if spec.Recipe == "" {
+		spec.Recipe = memskill.TargetRecipe
+	}
+	if spec.Score == "" {
+		spec.Score = ByRecall
+	}
+	if spec.Keeping == (Keeping{}) {
+		spec.Keeping = DefaultKeeping()
+	}
+	if spec.Model, err = spec.Model.instructed(); err != nil {
+		return out, err
+	}
+	err = s.Store.WithEvolve(ctx, r.Workspace, func(tx Tx) error {
+		head, err := s.bank(ctx, tx, spec.Bank)
+		if err != nil {
+			return err
+		}
+		spec.BankID, spec.Base = head.ID, head.Head
+		all, _, err := s.traces(ctx, tx, head.ID)
+		if err != nil {
+			return err
+		}
+		_, spec.Held = split(all)
+		rounds, err := tx.Rounds(ctx, head.ID, 1)
+		if err != nil {
+			return err
+		}
+		key := r.ID
+		if key == "" {
+			key = fmt.Sprintf("v%d-%d", head.Head, 1)
+			if len(rounds) > 0 {
+				key = fmt.Sprintf("v%d-%d", head.Head, rounds[0].Number+1)
+			}
+		}
+		key = spec.Bank + "/" + key
+		raw, err := json.Marshal(spec)
+		if err != nil {
+			return fmt.Errorf("encode the configuration: %w", err)
+		}
+		out, err = tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Evolve, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw, WorkflowID: flow.EvolveID(r.WorkspaceKey, spec.Bank, flow.VisibleKey(key))})
+		if err != nil || out.Status == run.Ended {
+			return err
+		}
+		return tx.OweRun(ctx, out.Ref.Run)
+	})
+	if err == nil {
+		s.start(ctx, r.WorkspaceKey, out)
+	}
+	return out, err
+}
+
+// OpenRound takes the bank and opens the round of a run. Over is set when an
+// earlier attempt has ended it.
+func (s *Service) OpenRound(ctx context.Context, ref run.Ref) (over *Round, err error) {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+		r, err := tx.Run(ctx, ref.Run)
+		if err != nil {
+			return err
+		}
+		if r.Status == run.Ended {
+			over = new(Round)
+			return json.Unmarshal(r.Result, over)
+		}
+		spec, err := specOf[EvolveSpec](r)
+		if err != nil {
+			return err
+		}
+		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil {
+			return err
+		}
+		if _, err := tx.PutRound(ctx, spec.BankID, ref.Run, spec.Base); err != nil {
+			return err
+		}
+		_, err = tx.StartRun(ctx, ref.Run)
+		return err
+	})
+	return over, err
+}
+
+// round reads a round with what it is pinned to.
+func (s *Service) round(ctx context.Context, ref run.Ref, also func(Tx, EvolveSpec, Head) error) (r Round, spec EvolveSpec, head Head, err error) {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+		of, err := tx.Run(ctx, ref.Run)
+		if err != nil {
+			return err
+		}
+		if spec, err = specOf[EvolveSpec](of); err != nil {
+			return err
+		}
+		if r, err = tx.RoundOf(ctx, ref.Run); err != nil {
+			return err
+		}
+		if head, err = s.at(ctx, tx, BankRow{ID: spec.BankID, Name: spec.Bank, Head: spec.Base}, spec.Base); err != nil || also == nil {
+			return err
+		}
+		return also(tx, spec, head)
+	})
+	return r, spec, head, err
+}
+
+// MineRound chooses the cases of a round. Those of held-out conversations are
+// never among them.
+func (s *Service) MineRound(ctx context.Context, ref run.Ref) (n int, err error) {
+	var open []Case
+	traces := map[int64]Trace{}
+	r, spec, _, err := s.round(ctx, ref, func(tx Tx, spec EvolveSpec, h Head) error {
+		if open, err = tx.OpenCases(ctx, h.ID, roundCases); err != nil {
+			return err
+		}
+		open = slices.DeleteFunc(open, func(c Case) bool { return slices.Contains(spec.Held, c.Conversation) })
+		for _, c := range open {
+			if _, read := traces[c.Conversation]; read || c.Conversation == 0 {
+				continue
+			}
+			if traces[c.Conversation], err = s.trace(ctx, tx, c.Conversation, nil, spec.Keeping.Spanning); err != nil {
+				return err
+			}
+			if err := tx.ShownTo(ctx, ref.Run, c.Conversation); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || r.Outcome != "" || len(r.Mined) > 0 {
+		return len(r.Mined), err
+	}
+	recipe, err := memskill.NewRecipe(spec.Recipe)
+	if err != nil {
+		return 0, err
+	}
+	known, found, err := s.remembered(ctx, ref, open, spec.Keeping.TopN)
+	if err != nil {
+		return 0, err
+	}
+	if r.Mined, err = s.mine(ctx, open, traces, func(c Case) []string { return known[c.Key] }, func(c Case) []string { return found[c.Key] }, recipe); err != nil {
+		return 0, err
+	}
+	for id := range traces {
+		r.Conversations = append(r.Conversations, id)
+	}
+	slices.Sort(r.Conversations)
+	return len(r.Mined), s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.SaveRound(ctx, r) })
+}
+
+// manyMemories are looked through for the answer of a case.
+const manyMemories = 500
+
+// remembered is what a workspace remembers that is near to each question, and of
+// it what the question was answered from.
+func (s *Service) remembered(ctx context.Context, ref run.Ref, cases []Case, topN int) (known, found map[string][]string, err error) {
+	var texts []string
+	for _, c := range cases {
+		texts = append(texts, c.Question)
+	}
+	vectors, err := s.embed(ctx, texts)
+	if err != nil {
+		return nil, nil, err
+	}
+	known, found = map[string][]string{}, map[string][]string{}
+	for i, c := range cases {
+		err := s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+			near, err := tx.Neighbours(ctx, vectors[i], s.Space, manyMemories)
+			for n, one := range near {
+				known[c.Key] = append(known[c.Key], one.Content)
+				if n < topN && len(c.Retrieved) == 0 {
+					found[c.Key] = append(found[c.Key], one.Content)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(c.Retrieved) > 0 {
+			err = s.LongTerm.Store.WithLongTerm(ctx, ref.Workspace, func(tx remember.LongTermTx) error {
+				entries, err := tx.LongTerm(ctx, c.Retrieved)
+				for _, e := range entries {
+					found[c.Key] = append(found[c.Key], e.Content)
+				}
+				return err
+			})
+			if err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return known, found, nil
+}
+
+// DesignRound has the cases analysed and edits proposed. False means that there is
+// no candidate to try.
+func (s *Service) DesignRound(ctx context.Context, ref run.Ref) (found bool, err error) {
+	var failed []string
+	lang := "en"
+	r, spec, head, err := s.round(ctx, ref, func(tx Tx, spec EvolveSpec, h Head) error {
+		earlier, err := tx.Rounds(ctx, h.ID, 50)
+		for _, e := range earlier {
+			if e.Outcome == Rejected && e.Candidate != nil {
+				failed = append(failed, edits(e.Candidate))
+			}
+		}
+		return err
+	})
+	if err != nil || r.Outcome != "" || r.Candidate != nil {
+		return r.Candidate != nil, err
+	}
+	recipe, err := memskill.NewRecipe(spec.Recipe)
+	if err != nil {
+		return false, err
+	}
+	d := designing{ref: ref, step: "design", model: spec.Model, lang: lang, recipe: recipe, bank: head.Bank, mined: r.Mined, failed: failed, beat: func() {}}
+	if r.Analysis, err = s.diagnose(ctx, d); err == nil {
+		r.Proposal, r.Candidate, err = s.propose(ctx, d, r.Analysis)
+	}
+	if f, over := hopeless(err); over {
+		r.Outcome, r.Note = RoundError, f.Error()
+	} else if err != nil {
+		return false, err
+	}
+	return r.Candidate != nil, s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil {
+			return err
+		}
+		return tx.SaveRound(ctx, r)
+	})
+}
+
+// Tried is a held-out trace with both banks.
+type Tried struct {
+	Conversation int64   `json:"conversation"`
+	Incumbent    float64 `json:"incumbent"`
+	Candidate    float64 `json:"candidate"`
+	Known        bool    `json:"known"`
+}
+
+func trialStep(n int) string { return fmt.Sprintf("trial/%04d", n) }
+
+// Trials counts the held-out conversations of a round.
+func (s *Service) Trials(ctx context.Context, ref run.Ref) (int, error) {
+	_, spec, _, err := s.round(ctx, ref, nil)
+	return len(spec.Held), err
+}
+
+// Trial plays a held-out trace twice: with the bank in force and with the
+// candidate, by the same policy, greedily.
+func (s *Service) Trial(ctx context.Context, ref run.Ref, n int) error {
+	var t Trace
+	done := false
+	r, spec, head, err := s.round(ctx, ref, func(tx Tx, spec EvolveSpec, h Head) (err error) {
+		if done, err = tx.Trained(ctx, ref.Run, trialStep(n), new(Tried)); err != nil || done {
+			return err
+		}
+		_, questions, err := s.traces(ctx, tx, h.ID)
+		if err != nil {
+			return err
+		}
+		if t, err = s.trace(ctx, tx, spec.Held[n], questions[spec.Held[n]], spec.Keeping.Spanning); err != nil {
+			return err
+		}
+		return tx.ShownTo(ctx, ref.Run, t.Conversation)
+	})
+	if err != nil || done || r.Candidate == nil {
+		return err
+	}
+	candidate, err := r.Candidate.Bank()
+	if err != nil {
+		return err
+	}
+	out := Tried{Conversation: t.Conversation}
+	known := [2]bool{}
+	for i, bank := range []memskill.Bank{head.Bank, candidate} {
+		p, err := s.player(ctx, playing{ref: ref, step: fmt.Sprintf("%s/%d", trialStep(n), i), model: spec.Model, keeping: spec.Keeping, score: spec.Score, choose: func(span int) controller.Choice {
+			return controller.Choice{K: spec.Keeping.K, Greedy: true, Key: random.Key{Span: span}}
+		}}, bank, head.Policy, nil)
+		if err != nil {
+			return err
+		}
+		played, err := p.play(ctx, t)
+		if err != nil {
+			return err
+		}
+		known[i] = played.Known
+		if i == 0 {
+			out.Incumbent = played.Reward
+		} else {
+			out.Candidate = played.Reward
+		}
+	}
+	out.Known = known[0] && known[1]
+	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTrained(ctx, ref.Run, trialStep(n), t.Conversation, out) })
+}
+
+// CloseRound compares, promotes what is better, and ends the run. Code is set when
+// the workflow gave up.
+func (s *Service) CloseRound(ctx context.Context, ref run.Ref, code, reason string) (out Round, err error) {
+	out, spec, head, err := s.round(ctx, ref, nil)
+	if err != nil {
+		return out, err
+	}
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+		of, err := tx.Run(ctx, ref.Run)
+		if err != nil {
+			return err
+		}
+		if of.Status == run.Ended {
+			return json.Unmarshal(of.Result, &out)
+		}
+		outcome := run.Completed
+		switch {
+		case code == string(fault.Cancelled):
+			outcome, out.Outcome, out.Note = run.CancelledOutcome, RoundError, reason
+		case code != "":
+			outcome, out.Outcome, out.Note = run.Failed, RoundError, reason
+		case out.Outcome == RoundError:
+			outcome = run.Failed
+		case len(out.Mined) == 0:
+			out.Outcome = NoCases
+		case out.Candidate == nil:
+			out.Outcome = NoChange
+		default:
+			if err := s.decideRound(ctx, tx, ref, spec, head, &out); err != nil {
+				return err
+			}
+		}
+		if err := tx.SaveRound(ctx, out); err != nil {
+			return err
+		}
+		if err := s.free(ctx, tx, ref, spec.Bank); err != nil {
+			return err
+		}
+		return tx.EndRun(ctx, ref.Run, outcome, out.Note, out)
+	})
+	return out, err
+}
+
+// decideRound is the gate: the candidate replaces the bank only when it is better
+// on conversations that nobody looked at when it was made.
+func (s *Service) decideRound(ctx context.Context, tx Tx, ref run.Ref, spec EvolveSpec, head Head, r *Round) error {
+	var candidate, incumbent []float64
+	for n := range spec.Held {
+		var one Tried
+		if found, err := tx.Trained(ctx, ref.Run, trialStep(n), &one); err != nil || !found {
+			return missing(err, trialStep(n))
+		}
+		if one.Known {
+			candidate, incumbent = append(candidate, one.Candidate), append(incumbent, one.Incumbent)
+		}
+	}
+	if len(candidate) == 0 {
+		r.Outcome, r.Note = NoTraces, "no conversation with known answers is held out: import some with cairn train --traces"
+		return nil
+	}
+	c, err := designer.DefaultGate().Compare(candidate, incumbent)
+	if err != nil {
+		return err
+	}
+	r.Comparison, r.Outcome = &c, Rejected
+	if !c.Promote {
+		return nil
+	}
+	bank, err := r.Candidate.Bank()
+	if err != nil {
+		return err
+	}
+	_, err = s.advance(ctx, tx, head.BankRow, Draft{Base: spec.Base, Action: Evolved, Bank: bank, Policy: head.Policy, Optimiser: head.Optimiser, Fresh: r.Candidate.Fresh,
+		Reason: fmt.Sprintf("%s: %+.4f on %d held-out traces", edits(r.Candidate), c.Mean, c.Traces), Run: ref.Run})
+	if fault.CodeOf(err) == fault.VersionConflict {
+		r.Outcome, r.Note = Overtaken, err.Error()
+		return nil
+	}
+	if err == nil {
+		r.Outcome = Promoted
+	}
+	return err
+}

@@ -1,0 +1,128 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"cairn/internal/evolve"
+	"cairn/internal/host"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/llm/llmtest"
+	"cairn/internal/prompt"
+	"cairn/internal/run"
+	"cairn/internal/store"
+)
+
+func evolveOnce(b *hosttest.Bundle) (out evolve.Round, r run.Run) {
+	b.T.Helper()
+	spec := evolve.EvolveSpec{Spec: host.EvolveSpec(b.Config)}
+	spec.Keeping = evolve.DefaultKeeping()
+	spec.Keeping.Tokens, spec.Keeping.Overlap = 24, 0
+	r, err := b.Evolve.Evolve(b.T.Context(), evolve.EvolveRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, EvolveSpec: spec})
+	hosttest.Must(b.T, err)
+	eventually(b.T, "the round ends", func() (over bool) {
+		b.Within(func(ctx context.Context, q store.Queries) error {
+			now, err := q.Run(ctx, r.Ref.Run)
+			if err == nil && now.Status == run.Ended {
+				over, err = true, json.Unmarshal(now.Result, &out)
+			}
+			return err
+		})
+		return over
+	})
+	return out, r
+}
+
+// failing imports traces and has a question of the first one answered badly.
+func failing(b *hosttest.Bundle) {
+	b.T.Helper()
+	traces := lessons(4)
+	_, err := b.Evolve.ImportTraces(b.T.Context(), b.Workspace.ID, "", traces)
+	hosttest.Must(b.T, err)
+	_, err = b.Evolve.Note(b.T.Context(), b.Workspace.ID, evolve.Failed{Op: "1", Source: evolve.FromFeedback, Question: "Which tree did Vera plant?", Gold: []string{"lemon tree"}})
+	hosttest.Must(b.T, err)
+}
+
+// designs plays a designer whose skill captures trees, and a keeper who inserts
+// what the chosen skills ask for: everything with a tree when that one is there,
+// nothing without it, or the other way round.
+func designs(b *hosttest.Bundle, helps bool) {
+	b.Model.On(llmtest.Rule{Stage: "diagnose", Reply: `{"failure_patterns": [], "recommendations": [], "summary": "trees are lost"}`})
+	b.Model.On(llmtest.Rule{Stage: "propose", Reply: `{"summary": "capture trees", "changes": [{"action": "add_new", "name": null, "changes": null, "reasoning": "lost", "skill": {"name": "capture_trees", "title": "Capture trees",
+"description": "Adds what the span tells of trees and jam.", "purpose": "Keep them.", "when_to_use": ["The span tells of trees"], "how_to_apply": ["One fact in one item"], "constraints": ["Ignore greetings"], "action": "insert"}}]}`})
+	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: func(c llmtest.Call) string {
+		m, err := prompt.ReadMaterial(c.Messages[1].Content)
+		if err != nil {
+			return err.Error()
+		}
+		captures := false
+		for _, s := range m.Bank {
+			captures = captures || s.Name == "capture_trees"
+		}
+		actions := []any{}
+		for _, said := range m.Messages {
+			if captures == helps {
+				actions = append(actions, map[string]any{"type": "insert", "content": said.Content, "about": "Vera", "evidence": []int{said.Index}})
+			}
+		}
+		raw, _ := json.Marshal(map[string]any{"actions": actions})
+		return string(raw)
+	}})
+}
+
+// A candidate that answers more of what was held out comes into force, with the
+// policy that chose from it.
+func TestABetterBankIsPromoted(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	designs(b, true)
+	failing(b)
+	got, r := evolveOnce(b)
+	if got.Outcome != evolve.Promoted || got.Comparison == nil || got.Comparison.Mean <= 0 || got.Comparison.Traces != 1 || len(got.Mined) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
+	hosttest.Must(t, err)
+	if _, there := head.Bank.Get("capture_trees"); !there || head.Version.Action != evolve.Evolved || head.Head != 2 {
+		t.Errorf("in force: %+v", head.Version)
+	}
+	b.Record(r.WorkflowID, "Evolve/promoted")
+}
+
+// One that is not better leaves everything as it was, and is remembered as tried.
+func TestAWorseBankIsRejected(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	designs(b, false)
+	failing(b)
+	got, r := evolveOnce(b)
+	if got.Outcome != evolve.Rejected || got.Comparison.Mean >= 0 {
+		t.Fatalf("%+v", got)
+	}
+	if head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank); err != nil || head.Head != 1 || head.Bank.Len() != 4 {
+		t.Errorf("version %d, %v", head.Head, err)
+	}
+	b.Record(r.WorkflowID, "Evolve/rejected")
+	evolveOnce(b)
+	told := false
+	for _, c := range b.Model.Requests() {
+		if c.Stage == "propose" {
+			m, err := prompt.ReadMaterial(c.Messages[1].Content)
+			hosttest.Must(t, err)
+			told = told || len(m.Failed) == 1 && m.Failed[0] == "added capture_trees"
+		}
+	}
+	if !told {
+		t.Error("the second round was not told what the first had tried")
+	}
+}
+
+func TestARoundWithoutCasesChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	got, _ := evolveOnce(b)
+	if got.Outcome != evolve.NoCases || len(b.Model.Requests()) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
