@@ -68,6 +68,10 @@ bench-search: ## Measure skill search against the bare SQL, and hybrid retrieval
 	$(GO) run ./internal/eval/cmd/bench-find
 	$(GO) run ./internal/eval/cmd/bench-find -dims 1536 -sizes 1x1000,1x10000
 
+.PHONY: bench-policy
+bench-policy: ## Measure what a policy learns in a synthetic world, and how fast it decides and learns
+	$(GO) test ./internal/memskill/controller -run LearnsWhichSkills -bench . -benchtime 20x -v
+
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a minute
 	@for at in llm:FuzzExtractJSON skill:FuzzParseDocument skill:FuzzDecodeDraft skill:FuzzUnpack skill:FuzzUnpackMembers skill:FuzzCheckFile skill:FuzzCanonical skill:FuzzPatch skill:FuzzNormalizeContent transcript:FuzzDecodeTasks transcript:FuzzParse guard:FuzzRedact guard:FuzzScan transcript/fence:FuzzClosing prompt:FuzzUserRoundTrip search/lexical:FuzzTerms cadence:FuzzParse; do \
