@@ -70,7 +70,9 @@ bench-search: ## Measure skill search against the bare SQL, and hybrid retrieval
 
 .PHONY: bench-policy
 bench-policy: ## Measure what a policy learns in a synthetic world, and how fast it decides and learns
-	$(GO) test ./internal/memskill/controller -run LearnsWhichSkills -bench . -benchtime 20x -v
+	$(GO) test ./internal/memskill/controller -run LearnsWhichSkills -v
+	$(GO) test ./internal/memskill/controller -run '^$$' -bench 'Decide|Update' -benchtime 20x
+	$(GO) test ./internal/memskill/controller -run '^$$' -bench Learning -benchtime 1x
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a minute
