@@ -78,6 +78,12 @@ bench-search: ## Measure skill search against the bare SQL, and hybrid retrieval
 bench-sweep: ## Sweep 100,000 workspaces that are due at once, beside bare starts, while the worker is killed
 	$(GO) run ./internal/eval/cmd/bench-sweep
 
+.PHONY: bench-policy
+bench-policy: ## Measure what a policy learns in a synthetic world, and how fast it decides and learns
+	$(GO) test ./internal/memskill/controller -run LearnsWhichSkills -v
+	$(GO) test ./internal/memskill/controller -run '^$$' -bench 'Decide|Update' -benchtime 20x
+	$(GO) test ./internal/memskill/controller -run '^$$' -bench Learning -benchtime 1x
+
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a minute
 	@for at in llm:FuzzExtractJSON skill:FuzzParseDocument skill:FuzzDecodeDraft skill:FuzzUnpack skill:FuzzUnpackMembers skill:FuzzCheckFile skill:FuzzCanonical skill:FuzzPatch skill:FuzzNormalizeContent transcript:FuzzDecodeTasks transcript:FuzzParse guard:FuzzRedact guard:FuzzScan transcript/fence:FuzzClosing prompt:FuzzUserRoundTrip search/lexical:FuzzTerms cadence:FuzzParse; do \

@@ -44,12 +44,12 @@ func (c *cli) bank() *cobra.Command {
 			})
 		}}
 	rollback.Flags().IntVar(&back, "to", 0, "the version to go back to")
-	export := &cobra.Command{Use: "export FOLDER", Short: "Write the skills of a bank as Markdown files", Example: "  cairn bank export skills/", Args: exactly(1, "the folder to write to"),
+	export := &cobra.Command{Use: "export FOLDER", Short: "Write the skills of a bank as Markdown files", Example: "  cairn bank export memory-skills/", Args: exactly(1, "the folder to write to"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.exportBank(cmd.Context(), name, number, args[0])
 		}}
 	export.Flags().IntVar(&number, "version", 0, "the version to export (default: the one in force)")
-	imports := &cobra.Command{Use: "import FOLDER", Short: "Read the Markdown files of a folder into a bank", Example: "  cairn bank import skills/ --bank work",
+	imports := &cobra.Command{Use: "import FOLDER", Short: "Read the Markdown files of a folder into a bank", Example: "  cairn bank import memory-skills/ --bank work",
 		Long: "Read the Markdown files of a folder into a bank, which is made when it is not there. A skill that the bank has not is\nadded, one that says something else is refined. All files are read in, or none is.",
 		Args: exactly(1, "the folder to read"),
 		RunE: func(cmd *cobra.Command, args []string) error {

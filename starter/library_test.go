@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,6 +22,13 @@ func (w *world) prepared(t *testing.T, args []string) []string {
 	t.Helper()
 	if args[0] == "erase" {
 		w.erasable(t)
+	}
+	if args[0] == "bank" || args[0] == "train" {
+		for i, a := range args {
+			if a == "memory-skills/" || strings.HasSuffix(a, ".svg") {
+				args[i] = filepath.Join(w.folder, a)
+			}
+		}
 	}
 	if args[0] != "skills" {
 		return w.known(t, args)

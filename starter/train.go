@@ -21,7 +21,7 @@ func (c *cli) train() *cobra.Command {
 	cmd := &cobra.Command{Use: "train", Short: "Train the policy of a bank, and with --design the bank, on traces with known answers",
 		Long: "Train the policy of a bank of memory skills on conversations about which there are questions with known answers.\nThe best bank and policy come into force together. A training that is cut off goes on where it was: give the same\ncommand again. One seed gives one policy on one kind of processor, whatever --parallel is.\n" +
 			"FILE is a JSON list of {\"id\", \"messages\", \"questions\": [{\"question\", \"answers\", \"evidence\"}]}.",
-		Example: "  cairn train --traces traces.json --stages 2 --iterations 20 --curve reward.svg\n  cairn train --recipe paper --design --detach", Args: cobra.NoArgs,
+		Example: "  cairn train --traces traces.json --stages 2 --iterations 3 --curve reward.svg\n  cairn train --recipe paper --stages 1 --iterations 2", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.runTrain(cmd.Context(), r, traces, curve, detach)
 		}}

@@ -266,7 +266,8 @@ func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (
 			return err
 		}
 		if before.Version.Snapshot == now.Version.Snapshot {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("version %d is what is in force", to), "`cairn bank show --history` lists the versions")
+			out = now // there already, such as after a retry
+			return nil
 		}
 		out, err = s.advance(ctx, tx, now.BankRow, Draft{Base: now.Head, Action: RolledBack, Bank: before.Bank, Policy: before.Policy, Optimiser: before.Optimiser, Reason: fmt.Sprintf("back to version %d", to)})
 		return err

@@ -37,6 +37,9 @@ func TestABankGoesBackTogetherWithItsPolicy(t *testing.T) {
 	if third.Head != 3 || third.Snapshot() != first.Snapshot() || third.Version.Action != evolve.RolledBack {
 		t.Errorf("%+v", third.Version)
 	}
+	if again, err := b.Evolve.Rollback(t.Context(), ws, evolve.DefaultBank, 1); err != nil || again.Head != 3 {
+		t.Errorf("back to what is in force: version %d, %v", again.Head, err)
+	}
 	if _, err := b.Evolve.Rollback(t.Context(), ws, evolve.DefaultBank, 9); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a version that is not there: %v", err)
 	}

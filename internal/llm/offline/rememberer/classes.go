@@ -15,8 +15,6 @@ type class struct {
 	phrase [2]string      // how the designer speaks of it, en and zh
 }
 
-func words(list string) *regexp.Regexp { return regexp.MustCompile(`(?i)\b(?:` + list + `)\b`) }
-
 // han adds Chinese words, which have no boundaries, to English ones.
 func han(list, chinese string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:` + list + `)\b|` + chinese)

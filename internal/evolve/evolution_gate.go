@@ -1,0 +1,163 @@
+package evolve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/fault"
+	"cairn/internal/memskill"
+	"cairn/internal/memskill/controller"
+	"cairn/internal/memskill/designer"
+	"cairn/internal/memskill/random"
+	"cairn/internal/run"
+)
+
+// Tried is a held-out trace with both banks.
+type Tried struct {
+	Conversation int64   `json:"conversation"`
+	Incumbent    float64 `json:"incumbent"`
+	Candidate    float64 `json:"candidate"`
+	Known        bool    `json:"known"`
+}
+
+func trialStep(n int) string { return fmt.Sprintf("trial/%04d", n) }
+
+// Trials counts the held-out conversations of a round.
+func (s *Service) Trials(ctx context.Context, ref run.Ref) (int, error) {
+	_, spec, _, err := s.round(ctx, ref, nil)
+	return len(spec.Held), err
+}
+
+// Trial plays a held-out trace twice: with the bank in force and with the
+// candidate, by the same policy, greedily.
+func (s *Service) Trial(ctx context.Context, ref run.Ref, n int) error {
+	var t Trace
+	done := false
+	r, spec, head, err := s.round(ctx, ref, func(tx Tx, spec EvolveSpec, h Head) (err error) {
+		if done, err = tx.Trained(ctx, ref.Run, trialStep(n), new(Tried)); err != nil || done {
+			return err
+		}
+		_, questions, err := s.traces(ctx, tx, h.ID)
+		if err != nil {
+			return err
+		}
+		if t, err = s.trace(ctx, tx, spec.Held[n], questions[spec.Held[n]], spec.Keeping.Spanning); err != nil {
+			return err
+		}
+		return tx.ShownTo(ctx, ref.Run, t.Conversation)
+	})
+	if err != nil || done || r.Candidate == nil {
+		return err
+	}
+	candidate, err := r.Candidate.Bank()
+	if err != nil {
+		return err
+	}
+	out := Tried{Conversation: t.Conversation}
+	known := [2]bool{}
+	for i, bank := range []memskill.Bank{head.Bank, candidate} {
+		p, err := s.player(ctx, playing{ref: ref, step: fmt.Sprintf("%s/%d", trialStep(n), i), model: spec.Model, keeping: spec.Keeping, score: spec.Score, choose: func(span int) controller.Choice {
+			return controller.Choice{K: spec.Keeping.K, Greedy: true, Key: random.Key{Span: span}}
+		}}, bank, head.Policy, nil)
+		if err != nil {
+			return err
+		}
+		played, err := p.play(ctx, t)
+		if err != nil {
+			return err
+		}
+		known[i] = played.Known
+		if i == 0 {
+			out.Incumbent = played.Reward
+		} else {
+			out.Candidate = played.Reward
+		}
+	}
+	out.Known = known[0] && known[1]
+	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTrained(ctx, ref.Run, trialStep(n), t.Conversation, out) })
+}
+
+// CloseRound compares, promotes what is better, and ends the run. Code is set when
+// the workflow gave up.
+func (s *Service) CloseRound(ctx context.Context, ref run.Ref, code, reason string) (out Round, err error) {
+	out, spec, head, err := s.round(ctx, ref, nil)
+	if err != nil {
+		return out, err
+	}
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+		of, err := tx.Run(ctx, ref.Run)
+		if err != nil {
+			return err
+		}
+		if of.Status == run.Ended {
+			return json.Unmarshal(of.Result, &out)
+		}
+		outcome := run.Completed
+		switch {
+		case code == string(fault.Cancelled):
+			outcome, out.Outcome, out.Note = run.CancelledOutcome, RoundError, reason
+		case code != "":
+			outcome, out.Outcome, out.Note = run.Failed, RoundError, reason
+		case out.Outcome == RoundError:
+			outcome = run.Failed
+		case len(out.Mined) == 0:
+			out.Outcome = NoCases
+		case out.Candidate == nil:
+			out.Outcome = NoChange
+		default:
+			if err := s.decideRound(ctx, tx, ref, spec, head, &out); err != nil {
+				return err
+			}
+		}
+		if err := tx.SaveRound(ctx, out); err != nil {
+			return err
+		}
+		if err := s.free(ctx, tx, ref, spec.Bank); err != nil {
+			return err
+		}
+		return tx.EndRun(ctx, ref.Run, outcome, out.Note, out)
+	})
+	return out, err
+}
+
+// decideRound is the gate: the candidate replaces the bank only when it is better
+// on conversations that nobody looked at when it was made.
+func (s *Service) decideRound(ctx context.Context, tx Tx, ref run.Ref, spec EvolveSpec, head Head, r *Round) error {
+	var candidate, incumbent []float64
+	for n := range spec.Held {
+		var one Tried
+		if found, err := tx.Trained(ctx, ref.Run, trialStep(n), &one); err != nil || !found {
+			return missing(err, trialStep(n))
+		}
+		if one.Known {
+			candidate, incumbent = append(candidate, one.Candidate), append(incumbent, one.Incumbent)
+		}
+	}
+	if len(candidate) == 0 {
+		r.Outcome, r.Note = NoTraces, "no conversation with known answers is held out: import some with cairn train --traces"
+		return nil
+	}
+	c, err := designer.DefaultGate().Compare(candidate, incumbent)
+	if err != nil {
+		return err
+	}
+	r.Comparison, r.Outcome = &c, Rejected
+	if !c.Promote {
+		return nil
+	}
+	bank, err := r.Candidate.Bank()
+	if err != nil {
+		return err
+	}
+	_, err = s.advance(ctx, tx, head.BankRow, Draft{Base: spec.Base, Action: Evolved, Bank: bank, Policy: head.Policy, Optimiser: head.Optimiser, Fresh: r.Candidate.Fresh,
+		Reason: fmt.Sprintf("%s: %+.4f on %d held-out traces", edits(r.Candidate), c.Mean, c.Traces), Run: ref.Run})
+	if fault.CodeOf(err) == fault.VersionConflict {
+		r.Outcome, r.Note = Overtaken, err.Error()
+		return nil
+	}
+	if err == nil {
+		r.Outcome = Promoted
+	}
+	return err
+}
