@@ -3,7 +3,7 @@
 -- the decisions that were made, and the questions that memory was asked.
 
 alter table runs drop constraint runs_kind_check;
-alter table runs add constraint runs_kind_check check (kind in ('distill', 'turn', 'nudge', 'summarize', 'specialist', 'retrieve', 'build', 'train', 'evolve'));
+alter table runs add constraint runs_kind_check check (kind in ('distill', 'turn', 'nudge', 'summarize', 'specialist', 'retrieve', 'reflection', 'build', 'train', 'evolve'));
 
 -- A skill as it stood at one time, named by what it says.
 create table memory_skills (
