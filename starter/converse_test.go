@@ -195,7 +195,7 @@ func TestTheProgramOffersEveryToolOverMCP(t *testing.T) {
 	}
 	listed, err := ours.ListTools(t.Context(), nil)
 	hosttest.Must(t, err)
-	offered := w.Tools.Offered(agent.OriginAgent)
+	offered := w.Offered.Offered(agent.OriginAgent)
 	if len(listed.Tools) != len(offered) {
 		t.Fatalf("%d tools listed, %d there are", len(listed.Tools), len(offered))
 	}

@@ -29,23 +29,24 @@ func runAgent(ctx workflow.Context, in flow.AgentInput) (flow.AgentResult, error
 				return *out.Ended, nil
 			}
 			called, cause = names(out.Calls), err
-			state, effect = agent.Next(state, happened(err, out.Stepped))
+			state, effect = agent.Next(state, happened(ctx, err, out.Stepped))
 		case agent.RunTools:
 			err := runTools(ctx, in, state, todo)
-			state, effect = agent.Next(state, happened(err, agent.ToolsRan{}))
+			state, effect = agent.Next(state, happened(ctx, err, agent.ToolsRan{}))
 		case agent.End:
 			return closeAgent(ctx, in, todo.Reason, cause)
 		}
 	}
 }
 
-// happened is what an activity's end means for the loop.
-func happened(err error, done agent.Event) agent.Event {
+// happened is what an activity's end means for the loop. One that failed after the
+// run was cancelled, before it heard of it, has been cancelled, too.
+func happened(ctx workflow.Context, err error, done agent.Event) agent.Event {
 	var late *temporal.TimeoutError
 	switch {
 	case err == nil:
 		return done
-	case temporal.IsCanceledError(err):
+	case temporal.IsCanceledError(err), ctx.Err() != nil:
 		return agent.Cancelled{}
 	case errors.As(err, &late), errors.Is(err, errLate):
 		return agent.DeadlinePassed{}

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/run"
+	"cairn/internal/settings"
 	"cairn/internal/store"
 )
 
@@ -86,8 +87,10 @@ func TestOneRunDoesNotWaitForAnothersPlaces(t *testing.T) {
 	wait.Wait()
 }
 
-func (b *bundle) budget(s store.Settings) {
+func (b *bundle) budget(of store.Settings) {
 	b.t.Helper()
+	s := settings.Default()
+	s.TokensPerDay, s.MicrosPerDay = of.TokensPerDay, of.MicrosPerDay
 	hosttest.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(q store.Queries) error { return q.SetSettings(b.t.Context(), s) }))
 }
 

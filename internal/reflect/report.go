@@ -176,6 +176,11 @@ func (s *Service) Show(ctx context.Context, ws int64, date string) (out DayDetai
 	}
 	err = s.Store.WithReflections(ctx, ws, func(tx Tx) error {
 		out = DayDetail{Runs: []DayRun{}}
+		// The runs first: one that is seen to have ended is told of in the date's row.
+		runs, err := tx.Reflections(ctx, date, runsShown)
+		if err != nil {
+			return err
+		}
 		days, err := tx.Days(ctx, date, date, 1)
 		if err != nil {
 			return err
@@ -185,10 +190,6 @@ func (s *Service) Show(ctx context.Context, ws int64, date string) (out DayDetai
 		}
 		out.Day = days[0]
 		if out.Notes, err = tx.NotesOf(ctx, date, notesShown); err != nil {
-			return err
-		}
-		runs, err := tx.Reflections(ctx, date, runsShown)
-		if err != nil {
 			return err
 		}
 		for _, r := range runs {

@@ -269,11 +269,11 @@ func TestWhatHasOtherSourcesStays(t *testing.T) {
 			if n := b.number("select count(*) from skill_versions where body = $1 and run_id is null", secret); n != 1 {
 				t.Errorf("the skill has lost its body")
 			}
-			want := map[string][]string{erase.Keep: {"00112233445566ff active", "ffeeddccbbaa0099 active"}, erase.Quarantine: {"00112233445566ff active", "ffeeddccbbaa0099 quarantined"}, erase.Delete: {"00112233445566ff active"}}
+			want := map[string][]string{erase.Keep: {"00000000000000aa active", "00112233445566ff active", "ffeeddccbbaa0099 active"}, erase.Quarantine: {"00000000000000aa active", "00112233445566ff active", "ffeeddccbbaa0099 quarantined"}, erase.Delete: {"00000000000000aa active", "00112233445566ff active"}}
 			if got := b.texts("select external_id || ' ' || status from memories order by 1"); !slices.Equal(got, want[derived]) {
 				t.Errorf("memories %q, want %q", got, want[derived])
 			}
-			revisions := map[string]int{erase.Keep: 2, erase.Quarantine: 2, erase.Delete: 1}
+			revisions := map[string]int{erase.Keep: 3, erase.Quarantine: 3, erase.Delete: 2}
 			if n := b.number("select count(*) from memory_revisions where conversation_id is null"); n != revisions[derived] || b.number("select count(*) from memory_revisions") != n {
 				t.Errorf("%d revisions, want %d", n, revisions[derived])
 			}
