@@ -14,6 +14,8 @@
 package osstest
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -110,8 +112,14 @@ func (s *Server) Requests() []Request {
 	return append([]Request(nil), s.requests...)
 }
 
-// ServeHTTP is one request of OSS' API.
+// ServeHTTP is one request of OSS' API. All of it is read before it is answered:
+// the SDK reads its count of what was sent without a lock when the answer is there.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client has gone
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	bucket, key := split(r)

@@ -75,8 +75,9 @@ func (e *experiment) turn(ctx context.Context, i, n int) error {
 	})
 }
 
-// awaitReview waits until no review of a talk is under way: while one is,
-// another one that is due waits for a later turn, and nobody could say which.
+// awaitReview waits until no review of a talk is under way or about to start: while
+// one is, another one that is due waits for a later turn, and nobody could say
+// which. An answer may be read before its conversation has come to its review.
 func (e *experiment) awaitReview(ctx context.Context, i int) {
 	id, err := e.conversation(ctx, i)
 	if err != nil {
@@ -84,7 +85,7 @@ func (e *experiment) awaitReview(ctx context.Context, i int) {
 	}
 	_ = e.insist(ctx, askPatience, func(ctx context.Context) (bool, error) { // the audit finds what did not end
 		v, err := e.host.Driver.State(ctx, e.workspaces[i].Key, id)
-		return err == nil && v.Counters.InFlight == 0, err
+		return err == nil && v.Busy == 0 && v.Counters.InFlight == 0, err
 	})
 }
 
