@@ -9,7 +9,7 @@ FUZZTIME ?= 1m
 PARALLEL ?= 4
 # The packages that take longest come first, or one would be left to run alone.
 # Programs of tests are linked without notes for debuggers, which is half of it.
-TEST = GOGC=200 $(GO) test -ldflags=-w -parallel $(PARALLEL) $(1) ./internal/host ./starter ./internal/eval/chaos ./internal/eval/soak ./...
+TEST = GOGC=400 $(GO) test -ldflags=-w -parallel $(PARALLEL) $(1) ./internal/host ./starter ./internal/eval/chaos ./internal/eval/soak ./...
 BIN := bin
 TOOLS := $(BIN)/tools
 RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)

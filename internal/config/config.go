@@ -40,6 +40,7 @@ type Config struct {
 	Prices     string        `env:"CAIRN_PRICES"`                              // JSON: model → micro-dollars per million tokens in and out
 	Lease      time.Duration `env:"CAIRN_LLM_LEASE" envDefault:"30s"`          // of a call; a crash is noticed after it
 	Timeout    time.Duration `env:"CAIRN_LLM_TIMEOUT" envDefault:"120s"`       // of one request
+	Hold       time.Duration `env:"CAIRN_LLM_HOLD" envDefault:"20s"`           // of a paid reply while the database is away: a restart, not an outage
 	Heartbeat  time.Duration `env:"CAIRN_HEARTBEAT" envDefault:"20s"`          // a worker that is silent for longer is taken for dead
 
 	ModelNudge      string `env:"CAIRN_MODEL_NUDGE"`      // of reviews; CAIRN_MODEL when empty
@@ -121,6 +122,7 @@ type Config struct {
 	DatabaseConns int           `env:"CAIRN_DATABASE_CONNS" envDefault:"16"`
 	LLMSlots      int           `env:"CAIRN_LLM_SLOTS" envDefault:"200"`     // model activities at once in one worker
 	DatabaseStep  time.Duration `env:"CAIRN_DATABASE_STEP" envDefault:"15s"` // one database activity; a crash in it is noticed after that
+	Pollers       int           `env:"CAIRN_POLLERS" envDefault:"8"`         // that wait for tasks of each kind on each queue; too few and new workflows wait for one another
 	StopTimeout   time.Duration `env:"CAIRN_STOP_TIMEOUT" envDefault:"20s"`
 	SweepEvery    time.Duration `env:"CAIRN_SWEEP_EVERY" envDefault:"1m"`     // how often what is due is looked for; 0 means never
 	GraphFrom     int           `env:"CAIRN_GRAPH_FROM" envDefault:"50000"`   // documents of a workspace from which the worker builds a graph over its vectors; 0 builds none
@@ -227,6 +229,8 @@ func (c Config) validate() error {
 		between("CAIRN_EMBEDDING_DIMENSIONS", float64(c.EmbeddingDimensions), 8, 4000),
 		between("CAIRN_GRAPH_FROM", float64(c.GraphFrom), 0, 1e9),
 		between("CAIRN_LLM_LEASE in seconds", c.Lease.Seconds(), 0.2, 3600),
+		between("CAIRN_POLLERS", float64(c.Pollers), 2, 100),
+		between("CAIRN_LLM_HOLD in seconds", c.Hold.Seconds(), 0, 600),
 		between("CAIRN_DATABASE_STEP in seconds", c.DatabaseStep.Seconds(), 1, 600),
 		between("CAIRN_SESSION_TTL in minutes", c.SessionTTL.Minutes(), 0.01, 24*60),
 		between("CAIRN_CONVERSATION_CLOSE in hours", c.ConversationClose.Hours(), 0.0001, 24*90),

@@ -51,19 +51,13 @@ func reflectOn(b *hosttest.Bundle, r host.ReflectRequest) reflect.DayDetail {
 }
 
 // reflected waits for the end of a run, and tells of its date.
-func reflected(b *hosttest.Bundle, r run.Run) (out reflect.DayDetail) {
+func reflected(b *hosttest.Bundle, r run.Run) reflect.DayDetail {
 	b.T.Helper()
 	eventually(b.T, fmt.Sprintf("run %d of %s has ended", r.Ref.Run, r.Key), func() bool {
-		detail, err := b.Host.Reflect.Show(b.T.Context(), b.Workspace.ID, r.Key)
-		hosttest.Must(b.T, err)
-		out = detail
-		for _, one := range detail.Runs {
-			if one.Run == r.Ref.Run {
-				return one.State == run.Ended
-			}
-		}
-		return false
+		return count(b, fmt.Sprintf("select count(*) from cairn.runs where id = %d and status = 'ended'", r.Ref.Run)) == 1
 	})
+	out, err := b.Host.Reflect.Show(b.T.Context(), b.Workspace.ID, r.Key)
+	hosttest.Must(b.T, err)
 	return out
 }
 

@@ -93,7 +93,9 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	minds := activities.Agents{Service: h.Progressive, Idle: h.readIdle}
 	days := activities.Reflect{Open: h.openReflection, Distill: h.distillDay}
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout, MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
-		MaxConcurrentWorkflowTaskPollers: pollers, MaxConcurrentActivityTaskPollers: pollers,
+		// The SDK gives all but one of them to workflows that are in the cache once
+		// there are some: with two, every new workflow waits for a single one.
+		MaxConcurrentWorkflowTaskPollers: h.Config.Pollers, MaxConcurrentActivityTaskPollers: h.Config.Pollers,
 		OnFatalError: func(err error) { failed <- err }}
 	switch queue {
 	case flow.QueueLLM: // waits for endpoints, costs next to nothing
@@ -128,11 +130,6 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	}
 	return w
 }
-
-// pollers wait for tasks of one queue. The SDK gives all but one of them to
-// workflows that are in the cache once there are some: with two, every new
-// workflow waits for a single one.
-const pollers = 8
 
 // stickyTimeout is how long a workflow waits for the worker that has it in its
 // cache before any other may take it: short, for a killed worker never answers.

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"cairn/internal/fault"
 	"cairn/internal/ledger"
@@ -40,9 +41,18 @@ func (o *once) Send(context.Context, llm.Prepared) (llm.Reply, error) {
 func TestAPaidReplyOutlivesARestartOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	model := &once{}
-	l := ledger.Ledger{Store: &away{left: 3}, Model: model, Lease: 1e9}
+	l := ledger.Ledger{Store: &away{left: 3}, Model: model, Lease: 1e9, Hold: time.Minute}
 	reply, err := l.Call(t.Context(), run.CallKey{Step: "s"}, llm.Request{}, 0)
 	if err != nil || reply.Text != "paid" || model.sent != 1 {
 		t.Errorf("reply %q after %d requests, %v", reply.Text, model.sent, err)
+	}
+}
+
+func TestAReplyIsGivenUpWhenTheDatabaseStaysAway(t *testing.T) {
+	t.Parallel()
+	store := &away{left: 1000}
+	l := ledger.Ledger{Store: store, Model: &once{}, Lease: time.Second, Hold: time.Millisecond}
+	if _, err := l.Call(t.Context(), run.CallKey{Step: "s"}, llm.Request{}, 0); fault.CodeOf(err) != fault.Unavailable || store.left < 990 {
+		t.Errorf("%d tries left, %v", store.left, err)
 	}
 }

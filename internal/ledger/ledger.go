@@ -77,6 +77,7 @@ type Ledger struct {
 	Model  llm.Model
 	Prices llm.Prices
 	Lease  time.Duration // renewed every third of it while a call is open
+	Hold   time.Duration // how long a paid reply is held while the database is away; 0 gives it up at once
 }
 
 // Call returns the reply to req under key k, paying at most once for each reply
@@ -147,16 +148,12 @@ func (l *Ledger) Honour(ctx context.Context, wish Wish, ticket Ticket, keep Keep
 	return l.keep(ctx, k, reply, cost, keep)
 }
 
-// keepPatience is how long a paid reply is held while the database is away: a
-// restart, not an outage.
-const keepPatience = 20 * time.Second
-
 // keep stores a reply. It is paid, so a database that is away for a moment is
 // waited for.
 func (l *Ledger) keep(ctx context.Context, k run.CallKey, reply llm.Reply, cost *int64, with Keep) (llm.Reply, error) {
 	ctx = context.WithoutCancel(ctx)
 	const first, most = 50 * time.Millisecond, time.Second
-	for wait, until := first, time.Now().Add(keepPatience); ; wait = min(2*wait, most) {
+	for wait, until := first, time.Now().Add(l.Hold); ; wait = min(2*wait, most) {
 		var stored llm.Reply
 		var err error
 		if with != nil {

@@ -29,7 +29,7 @@ func Full() Options {
 
 // Tiny is enough to see that nothing is lost; its rates say little.
 func Tiny() Options {
-	return Options{Workspaces: 300, Talking: 10, Kills: 1, Limit: 90 * time.Second, Log: io.Discard}
+	return Options{Workspaces: 120, Talking: 10, Kills: 1, Limit: 90 * time.Second, Log: io.Discard}
 }
 
 // Goals of the full bench.

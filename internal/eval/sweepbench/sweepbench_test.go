@@ -23,7 +23,7 @@ func TestASweepUnderKillsMissesAndDoublesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lost := r.Lost(); len(lost) > 0 || r.Kills != o.Kills || r.Talking != 30 || r.PerSecond <= 0 || r.Bare <= 0 {
+	if lost := r.Lost(); len(lost) > 0 || r.Kills != o.Kills || r.Talking != 12 || r.PerSecond <= 0 || r.Bare <= 0 {
 		t.Errorf("%v: %+v", lost, r)
 	}
 }

@@ -105,7 +105,8 @@ func Config(t testing.TB, change ...func(*config.Config)) config.Config {
 	t.Helper()
 	home := t.TempDir()
 	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_MODEL=scripted", "OPENAI_API_KEY=none", "SKILL_NAME_STYLE=underscore", "SKILL_QUALITY=off",
-		"CAIRN_LLM_LEASE=1s", "CAIRN_HEARTBEAT=2s", "CAIRN_DATABASE_STEP=3s", "CAIRN_STOP_TIMEOUT=2s", "CAIRN_DATABASE_CONNS=8", "CAIRN_SWEEP_EVERY=0s", "CAIRN_LOG=error"}, nil)
+		"CAIRN_LLM_LEASE=1s", "CAIRN_HEARTBEAT=2s", "CAIRN_DATABASE_STEP=3s", "CAIRN_STOP_TIMEOUT=2s", "CAIRN_DATABASE_CONNS=8", "CAIRN_SWEEP_EVERY=0s", "CAIRN_LOG=error",
+		"CAIRN_LLM_HOLD=3s", "CAIRN_POLLERS=3"}, nil)
 	Must(t, err)
 	c.SkillsDir = filepath.Join(home, "packages")
 	for _, f := range change {
@@ -213,16 +214,24 @@ func (b *Bundle) Wait(ref run.Ref) distill.Report {
 	ctx, cancel := context.WithTimeout(b.T.Context(), patience)
 	defer cancel()
 	for {
-		r, err := b.Host.Distill.Report(ctx, ref)
+		var status run.Status // a whole report, again and again, would cost more than the run
+		err := b.Admin().QueryRow(ctx, "select status from cairn.runs where workspace_id = $1 and id = $2", ref.Workspace, ref.Run).Scan(&status)
+		if err == nil && status != run.Ended {
+			select {
+			case <-ctx.Done():
+			case <-time.After(10 * time.Millisecond):
+				continue
+			}
+		}
+		if ctx.Err() == nil {
+			Must(b.T, err)
+		}
+		r, err := b.Host.Distill.Report(b.T.Context(), ref)
 		Must(b.T, err)
-		if r.Status == run.Ended {
-			return r
-		}
-		select {
-		case <-ctx.Done():
+		if r.Status != run.Ended {
 			b.T.Fatalf("run %d is stuck: %+v", ref.Run, r)
-		case <-time.After(10 * time.Millisecond):
 		}
+		return r
 	}
 }
 
