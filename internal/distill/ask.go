@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"cairn/internal/fault"
+	"cairn/internal/ledger"
 	"cairn/internal/llm"
 	"cairn/internal/prompt"
-	"cairn/internal/run"
 	"cairn/internal/transcript"
 	"cairn/schemas"
 )
@@ -48,42 +48,11 @@ func (s *Service) askRounds(ctx context.Context, j job, q question) error {
 		Schema: &llm.Schema{Name: q.stage.Schema(), JSON: schemas.Model(q.stage.Schema())},
 		Label:  llm.Label{Stage: q.role, Run: fmt.Sprint(j.run.Ref.Run), Task: q.task, File: q.file},
 	}
-	for round := 0; ; round++ {
-		reply, err := s.Ledger.Call(ctx, run.CallKey{Ref: j.run.Ref, Step: q.step, Round: round}, req, j.spec.Limits.Parallel)
-		if err != nil {
-			return err
-		}
-		if reply.Refusal != "" {
-			return fault.New(fault.ModelRefused, fmt.Sprintf("%s: the model declined", q.step), "")
-		}
-		problem := q.decode(reply.Text)
-		if problem == nil {
-			return nil
-		}
-		if round == j.spec.Limits.Repairs {
-			return fault.New(fault.ModelInvalid, fmt.Sprintf("%s: no usable answer after %d repairs: %v", q.step, round, problem), "")
-		}
-		req.Messages = append(req.Messages, llm.Repair(q.lang, reply.Text, problem)...)
+	_, problem, err := s.Ledger.Ask(ctx, ledger.Question{Run: j.run.Ref, Step: q.step, Lang: q.lang, Request: req, Parallel: j.spec.Limits.Parallel, Repairs: j.spec.Limits.Repairs, Decode: q.decode})
+	if err == nil && problem != nil {
+		return fault.New(fault.ModelInvalid, fmt.Sprintf("%s: no usable answer after %d repairs: %v", q.step, j.spec.Limits.Repairs, problem), "")
 	}
-}
-
-// terminal tells trouble that another attempt would only meet again, as the code
-// and the reason with which the task or the run ends.
-func terminal(err error) (*fault.Error, bool) {
-	var model *llm.Error
-	if errors.As(err, &model) {
-		f := model.Fault()
-		return f, !fault.Table[f.Code].Retryable
-	}
-	var f *fault.Error
-	if !errors.As(err, &f) {
-		return nil, false
-	}
-	switch f.Code {
-	case fault.ModelInvalid, fault.ModelRefused, fault.ModelRejected, fault.ModelAuth, fault.ModelContext, fault.QuotaExceeded, fault.OpReused:
-		return f, true
-	}
-	return nil, false
+	return err
 }
 
 // shortChars is what is left of each message when a model could not take all.

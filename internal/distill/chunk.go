@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"cairn/internal/lang"
+	"cairn/internal/ledger"
 	"cairn/internal/llm"
 	"cairn/internal/prompt"
 	"cairn/internal/run"
@@ -24,7 +25,7 @@ func (s *Service) Chunk(ctx context.Context, ref run.Ref) ([]string, error) {
 		return keys(tasks), err
 	}
 	found, err := s.divide(ctx, j)
-	if f, ended := terminal(err); ended {
+	if f, ended := ledger.Hopeless(err); ended {
 		return nil, s.endRun(ctx, ref, outcomeOf(f), f.Error(), Result{Code: string(f.Code)})
 	}
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/internal/ledger"
 	"cairn/internal/llm"
 	"cairn/internal/prompt"
 	"cairn/internal/run"
@@ -56,7 +57,7 @@ func (s *Service) Extract(ctx context.Context, ref run.Ref, key string) (plan Pl
 	}
 	draft, notes, err := s.extract(ctx, j, t, stage, candidates)
 	if err != nil {
-		if f, over := terminal(err); over {
+		if f, over := ledger.Hopeless(err); over {
 			return Plan{}, true, s.failTask(ctx, t, memo, f)
 		}
 		return Plan{}, false, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"cairn/internal/ledger"
 	"cairn/internal/llm"
 	"cairn/internal/prompt"
 	"cairn/internal/run"
@@ -28,7 +29,7 @@ func (s *Service) Judge(ctx context.Context, ref run.Ref, key string) error {
 	}
 	quality, err := s.judge(ctx, j, t, shown)
 	var notes []string
-	if f, over := terminal(err); over {
+	if f, over := ledger.Hopeless(err); over {
 		notes = []string{"not judged: " + f.Error()}
 	} else if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cairn/internal/fault"
+	"cairn/internal/ledger"
 	"cairn/internal/llm"
 	"cairn/internal/prompt"
 	"cairn/internal/run"
@@ -28,7 +29,7 @@ func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidat
 		return len(t.Candidates), t.Stage == EndedTask, err
 	}
 	if t.Query, err = s.rewrite(ctx, j, t); err != nil {
-		if f, over := terminal(err); over {
+		if f, over := ledger.Hopeless(err); over {
 			return 0, true, s.endTask(ctx, t, Failed, f.Error())
 		}
 		return 0, false, err

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"cairn/internal/ledger"
 	"cairn/internal/llm"
 	"cairn/internal/prompt"
 	"cairn/internal/run"
@@ -41,7 +42,7 @@ func (s *Service) Write(ctx context.Context, ref run.Ref, key string, doc int) (
 		kind, plan = Reference, docs[doc:doc+1]
 	}
 	files, err := s.writeFiles(ctx, j, t, kind, plan)
-	if f, over := terminal(err); over {
+	if f, over := ledger.Hopeless(err); over {
 		degraded, err = true, nil
 		files = nil
 		for _, p := range plan {

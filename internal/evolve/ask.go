@@ -2,10 +2,9 @@ package evolve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"cairn/internal/fault"
+	"cairn/internal/ledger"
 	"cairn/internal/llm"
 	"cairn/internal/prompt"
 	"cairn/internal/run"
@@ -35,38 +34,5 @@ func (s *Service) ask(ctx context.Context, ref run.Ref, m Model, q question) (te
 	if q.heat > 0 {
 		req.Temperature = &q.heat
 	}
-	for round := 0; ; round++ {
-		reply, err := s.Ledger.Call(ctx, run.CallKey{Ref: ref, Step: q.step, Round: round}, req, q.parallel)
-		if err != nil {
-			return "", nil, err
-		}
-		if reply.Refusal != "" {
-			return "", nil, fault.New(fault.ModelRefused, fmt.Sprintf("%s: the model declined", q.step), "")
-		}
-		if q.decode != nil {
-			problem = q.decode(reply.Text)
-		}
-		if problem == nil || round >= m.Repairs {
-			return reply.Text, problem, nil
-		}
-		req.Messages = append(req.Messages, llm.Repair(q.lang, reply.Text, problem)...)
-	}
-}
-
-// hopeless is trouble that another attempt would only meet again.
-func hopeless(err error) (*fault.Error, bool) {
-	var model *llm.Error
-	if errors.As(err, &model) {
-		f := model.Fault()
-		return f, !fault.Table[f.Code].Retryable
-	}
-	var f *fault.Error
-	if !errors.As(err, &f) {
-		return nil, false
-	}
-	switch f.Code {
-	case fault.ModelInvalid, fault.ModelRefused, fault.ModelRejected, fault.ModelAuth, fault.ModelContext, fault.QuotaExceeded, fault.OpReused:
-		return f, true
-	}
-	return nil, false
+	return s.Ledger.Ask(ctx, ledger.Question{Run: ref, Step: q.step, Lang: q.lang, Request: req, Parallel: q.parallel, Repairs: m.Repairs, Decode: q.decode})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"cairn/internal/fault"
@@ -289,8 +290,8 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, files map[s
 	}
 	err = s.write(ctx, ws, name, "cairn bank", func(tx Tx, now Head) error {
 		after, err := now.Bank.Import(files, "import")
-		if err != nil {
-			return err
+		if f := fault.From(err); f != nil {
+			return fault.New(f.Code, "the files cannot be read in: "+strings.ReplaceAll(err.Error(), "\n", "; "), f.Hint)
 		}
 		if after.Hash() == now.Bank.Hash() {
 			out = now

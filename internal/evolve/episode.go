@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cairn/internal/fault"
+	"cairn/internal/ledger"
 	"cairn/internal/llm"
 	"cairn/internal/memskill"
 	"cairn/internal/memskill/controller"
@@ -105,7 +106,7 @@ func (p playing) play(ctx context.Context, t Trace) (out Played, err error) {
 		d.ID = fmt.Sprintf("%s/%d", p.step, n)
 		chosen := selected(p.bank, d.Chosen)
 		actions, outcome, err := p.remember(ctx, p.ref, p.model, fmt.Sprintf("%s/span/%d", p.step, n), t.Lang, span, chosen, shown, contents)
-		if _, over := hopeless(err); over || outcome == executor.ParseError {
+		if _, over := ledger.Hopeless(err); over || outcome == executor.ParseError {
 			out.Failed++
 			actions = nil
 		} else if err != nil {
@@ -276,7 +277,7 @@ func (p playing) judge(ctx context.Context, t Trace, n int, q Case, asked *Asked
 			asked.Prediction = reply.Answer
 			return nil
 		}})
-	if _, over := hopeless(err); over || problem != nil || text == "" && err == nil {
+	if _, over := ledger.Hopeless(err); over || problem != nil || text == "" && err == nil {
 		asked.Scored = false
 		return nil
 	}

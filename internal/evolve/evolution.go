@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"cairn/internal/flow"
+	"cairn/internal/ledger"
 	"cairn/internal/memskill"
 	"cairn/internal/memskill/designer"
 	"cairn/internal/progressive"
@@ -256,7 +257,7 @@ func (s *Service) DesignRound(ctx context.Context, ref run.Ref) (found bool, err
 	if r.Analysis, err = s.diagnose(ctx, d); err == nil {
 		r.Proposal, r.Candidate, err = s.propose(ctx, d, r.Analysis)
 	}
-	if f, over := hopeless(err); over {
+	if f, over := ledger.Hopeless(err); over {
 		r.Outcome, r.Note = RoundError, f.Error()
 	} else if err != nil {
 		return false, err

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"cairn/internal/ledger"
 	"cairn/internal/memskill"
 	"cairn/internal/memskill/designer"
 	"cairn/internal/run"
@@ -151,7 +152,7 @@ func (s *Service) evolveStage(ctx context.Context, ref run.Ref, spec TrainSpec, 
 			out.Progress = out.Progress.Evolved(out.Pending, nil)
 		}
 	}
-	if f, over := hopeless(err); over {
+	if f, over := ledger.Hopeless(err); over {
 		out.Note = f.Error()
 		return nil
 	}

@@ -184,3 +184,33 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 		t.Errorf("read again: %+v", again)
 	}
 }
+
+// A review has what was said remembered at once, not only when the conversation
+// has gone idle.
+func TestAReviewHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
+	t.Parallel()
+	b := hosttest.OpenIdle(t)
+	exec(b, `update cairn.workspaces set settings = '{"memory":{"builder":"skills"},"nudge":{"every":2}}' where id = $1`, b.Workspace.ID)
+	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
+	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: keeper})
+	b.Start()
+	b.Say("c", 1, "The greenhouse has nine lemon trees.")
+	builds := func() int { return count(b, "select count(*) from cairn.runs where kind = 'build'") }
+	if n := builds(); n != 0 {
+		t.Errorf("%d builds before the review", n)
+	}
+	b.Say("c", 2, "The cellar key hangs by the door.")
+	reviews(b, "c", 1)
+	quiet(b, "c")
+	eventually(t, "what was said is remembered", func() bool { return len(remembers(b, memory.Personal)) == 1 })
+	if n := builds(); n != 1 {
+		t.Errorf("%d builds after it", n)
+	}
+	if rows := remembers(b, memory.Personal); !strings.Contains(rows[0], "The greenhouse has nine lemon trees.") {
+		t.Errorf("remembered %q", rows)
+	}
+	if n := count(b, "select count(*) from cairn.runs where kind in ('summarize', 'specialist')"); n != 0 {
+		t.Errorf("agents were asked too, in %d runs", n)
+	}
+}

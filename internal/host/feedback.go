@@ -70,7 +70,33 @@ func (h *Host) NoteFeedback(ctx context.Context, ws int64, op string, f Feedback
 	}
 	c, err := h.Evolve.Note(ctx, ws, failed)
 	out.Case = &c
+	if err == nil {
+		h.evolveEarly(ctx, ws)
+	}
 	return out, err
+}
+
+// manyFailures since the last round are not left until night.
+const manyFailures = 20
+
+// evolveEarly starts a round when much has failed. The case is noted whether or
+// not this succeeds: the night's round finds it.
+func (h *Host) evolveEarly(ctx context.Context, ws int64) {
+	var of store.Workspace
+	err := h.Store.WithWorkspace(ctx, ws, func(q store.Queries) (err error) {
+		of, err = q.Self(ctx)
+		return err
+	})
+	if err == nil {
+		_, err = h.Evolve.EvolveDue(ctx, h.evolving(ws, of.Key, manyFailures))
+	}
+	if err != nil {
+		h.Log.Warn("no round of evolution could be started early; the nightly one will be", "workspace", ws, "error", err)
+	}
+}
+
+func (h *Host) evolving(ws int64, workspaceKey string, least int) evolve.Due {
+	return evolve.Due{Workspace: ws, WorkspaceKey: workspaceKey, Spec: EvolveSpec(h.Config), Least: least}
 }
 
 // turnOf fills in what a turn was asked and what it answered.
@@ -120,6 +146,9 @@ func (h *Host) missed(ctx context.Context, q progressive.Question, a progressive
 		op = uuid.NewString() // each time that it is asked is a failure of its own
 	}
 	_, err = h.Evolve.Note(ctx, q.Workspace, evolve.Failed{Op: "retrieve/" + op, Source: evolve.FromRetrieval, Question: q.Query, Prediction: a.Text, Run: a.Run})
+	if err == nil {
+		h.evolveEarly(ctx, q.Workspace)
+	}
 	return err
 }
 

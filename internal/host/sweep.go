@@ -31,6 +31,9 @@ func (s starter) StartSlot(ctx context.Context, slot schedule.Slot) (outcome, re
 	if s.h.Temporal == nil {
 		return "", "", fault.New(fault.Unavailable, "there is no Temporal server to start it", "set TEMPORAL_ADDRESS")
 	}
+	if slot.Kind == schedule.Evolution {
+		return s.evolve(ctx, slot)
+	}
 	began := false
 	if slot.Kind == schedule.Curate {
 		began, err = s.h.Driver.Curate(ctx, slot.Key, flow.CurateInput{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey,
@@ -43,6 +46,19 @@ func (s starter) StartSlot(ctx context.Context, slot schedule.Slot) (outcome, re
 	}
 	if !began && slot.Why != flow.ReflectionOfSweep { // the sweep's own start may have been lost on its way back
 		return schedule.Collapsed, slot.Date + " had one before", nil
+	}
+	return schedule.Started, "", nil
+}
+
+// evolve starts a round for each bank about which something new is known. The
+// rounds are stored before any workflow starts.
+func (s starter) evolve(ctx context.Context, slot schedule.Slot) (outcome, reason string, err error) {
+	rounds, err := s.h.Evolve.EvolveDue(ctx, s.h.evolving(slot.Workspace, slot.WorkspaceKey, 1))
+	switch {
+	case err != nil:
+		return "", "", fmt.Errorf("start the rounds: %w", err)
+	case len(rounds) == 0:
+		return schedule.Empty, "nothing has failed since the last round, or agents build the memories", nil
 	}
 	return schedule.Started, "", nil
 }

@@ -39,7 +39,7 @@ func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 	task, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."})
 	hosttest.Must(t, err)
 	exec(b, "update cairn.scheduled_tasks set due_at = now() - interval '1 minute', due_date = '2026-11-19', due_key = '2026-11-19' where name = 'report'")
-	if got := swept(b, "sweep-answered", flow.SweepInput{}); got.Looked != 3 || got.Started != 1 { // the built-in tasks were planned
+	if got := swept(b, "sweep-answered", flow.SweepInput{}); got.Looked != 4 || got.Started != 1 { // the built-in tasks were planned
 		t.Errorf("swept %+v", got)
 	}
 	out := answered(b, task.Conversation(), "2026-11-19")

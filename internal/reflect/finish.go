@@ -11,10 +11,10 @@ import (
 	"cairn/internal/run"
 )
 
-// patience is how many runs in a row may fail before what the first of them
+// Patience is how many runs in a row may fail before what the first of them
 // could not read is passed over: a day that no model can bear must not keep the
 // days that follow.
-const patience = 3
+const Patience = 3
 
 // finished is what Finish has decided.
 type finished struct {
@@ -77,7 +77,7 @@ func (s Agent) failed(ctx context.Context, tx Tx, w converse.Work, p Pinned, rea
 	if reason == agent.Interrupted {
 		return nil
 	}
-	recent, err := tx.Reflections(ctx, "", 2*patience)
+	recent, err := tx.Reflections(ctx, "", 2*Patience)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s Agent) failed(ctx context.Context, tx Tx, w converse.Work, p Pinned, rea
 		if before.Ref.Run >= w.Run.Ref.Run || before.Status != run.Ended || before.Outcome == run.CancelledOutcome || before.Outcome == run.NothingToExtract && before.Reason == Empty {
 			continue
 		}
-		if before.Reason != Failed || r.Failures == patience {
+		if before.Reason != Failed || r.Failures == Patience {
 			break
 		}
 		earlier, err := pinnedOf(before)
@@ -96,7 +96,7 @@ func (s Agent) failed(ctx context.Context, tx Tx, w converse.Work, p Pinned, rea
 		}
 		r.Failures, until = r.Failures+1, earlier.To
 	}
-	if r.Failures < patience {
+	if r.Failures < Patience {
 		return nil
 	}
 	r.Alert = true

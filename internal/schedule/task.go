@@ -18,6 +18,7 @@ type Kind string
 const (
 	Reflection Kind = "reflection"
 	Curate     Kind = "curate"
+	Evolution  Kind = "evolution"
 	Turn       Kind = "turn"
 )
 

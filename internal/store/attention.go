@@ -5,15 +5,19 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/reflect"
 	"cairn/internal/run"
+	"cairn/internal/schedule"
 	"cairn/internal/store/dbsqlc"
 )
 
 // Attention is what needs a look, counted across workspaces.
 type Attention struct {
-	Runs         map[run.Kind]Waiting // open ones; each kind has an entry
-	Duties       map[string]Waiting   // rows of the outbox; each kind has an entry
-	UnknownCalls int64                // in flight at a crash and not sent again: perhaps paid
+	Runs         map[run.Kind]Waiting      // open ones; each kind has an entry
+	Duties       map[string]Waiting        // rows of the outbox; each kind has an entry
+	UnknownCalls int64                     // in flight at a crash and not sent again: perhaps paid
+	Due          map[schedule.Kind]Waiting // tasks that the sweep has not taken; each kind has an entry
+	FailedDays   int64                     // whose reflections failed so often that they are given up
 }
 
 // Waiting is how much waits, and for how long the oldest of it has.
@@ -24,8 +28,9 @@ type Waiting struct {
 
 // Attention asks one statement, outside of a transaction.
 func (s *Store) Attention(ctx context.Context) (Attention, error) {
-	out := Attention{Runs: map[run.Kind]Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {}, run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Reflection: {}, run.Build: {}, run.Train: {}, run.Evolve: {}}, Duties: map[string]Waiting{DriveRun: {}, EmbedDoc: {}, TellSettings: {}}}
-	rows, err := dbsqlc.New(s.system).Attention(ctx)
+	out := Attention{Runs: map[run.Kind]Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {}, run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Reflection: {}, run.Build: {}, run.Train: {}, run.Evolve: {}}, Duties: map[string]Waiting{DriveRun: {}, EmbedDoc: {}, TellSettings: {}},
+		Due: map[schedule.Kind]Waiting{schedule.Reflection: {}, schedule.Curate: {}, schedule.Evolution: {}, schedule.Turn: {}}}
+	rows, err := dbsqlc.New(s.system).Attention(ctx, reflect.Patience)
 	if err != nil {
 		return out, classify("count what needs a look", err)
 	}
@@ -38,6 +43,10 @@ func (s *Store) Attention(ctx context.Context) (Attention, error) {
 			out.Duties[r.Kind] = w
 		case "unknown call":
 			out.UnknownCalls = w.Count
+		case "due task":
+			out.Due[schedule.Kind(r.Kind)] = w
+		case "failed day":
+			out.FailedDays = w.Count
 		default:
 			return out, fmt.Errorf("count what needs a look: %q is nothing we know", r.What)
 		}

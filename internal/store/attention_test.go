@@ -10,6 +10,7 @@ import (
 	"cairn/internal/fault"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/run"
+	"cairn/internal/schedule"
 	"cairn/internal/store"
 )
 
@@ -23,6 +24,11 @@ func TestWhatNeedsALookIsCountedAcrossWorkspaces(t *testing.T) {
 	b.exec("insert into outbox (workspace_id, kind, key) values ($1, 'embed', '1')", b.a.ID)
 	b.exec("insert into runs (workspace_id, kind, business_key, args_sha, spec, workflow_id, status, outcome, opened_at) values ($1, 'distill', 'done', 'x', '{}', 'w', 'ended', 'completed', now() - interval '1 year')", b.a.ID)
 	b.exec("update llm_calls set state = 'unknown' where workspace_id = $1", b.a.ID)
+	b.exec("update scheduled_tasks set due_at = now() - interval '10 minutes', due_date = current_date, due_key = 'k' where workspace_id = $1 and kind = 'curate'", b.a.ID)
+	b.exec("update scheduled_tasks set due_at = now() - interval '3 days', due_date = current_date, due_key = 'k', paused_at = now() where workspace_id = $1 and kind = 'curate'", b.b.ID)
+	for n := 1; n <= 4; n++ { // days of failures in a row
+		b.exec("insert into reflection_runs (workspace_id, local_date, zone, status, to_at, failures) values ($1, current_date - $2::int, 'UTC', 'failed', now(), $2)", b.a.ID, n)
+	}
 	got, err := b.Attention(t.Context())
 	hosttest.Must(t, err)
 	around := func(what string, w store.Waiting, count int64, oldest time.Duration) {
@@ -34,6 +40,10 @@ func TestWhatNeedsALookIsCountedAcrossWorkspaces(t *testing.T) {
 	around("open runs", got.Runs[run.Distill], 2, time.Hour)
 	around("runs to drive", got.Duties[store.DriveRun], 2, time.Minute)
 	around("texts to embed", got.Duties[store.EmbedDoc], 1, 0)
+	around("tasks due", got.Due[schedule.Curate], 1, 10*time.Minute)
+	if got.FailedDays != 2 {
+		t.Errorf("%d days were given up, want 2", got.FailedDays)
+	}
 	if got.UnknownCalls != 1 {
 		t.Errorf("%d unknown calls, want 1", got.UnknownCalls)
 	}
@@ -74,7 +84,17 @@ func TestEachKindIsCountedWhenNothingWaits(t *testing.T) {
 		}
 		return out
 	}
-	var runs, duties []string
+	b.exec("update scheduled_tasks set due_at = now() + interval '1 day', due_date = current_date, due_key = 'k'")
+	if got, err = b.Attention(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var runs, duties, tasks []string
+	for kind, w := range got.Due {
+		if tasks = append(tasks, string(kind)); w != (store.Waiting{}) {
+			t.Errorf("%s: %+v", kind, w)
+		}
+	}
+	compare(t, "kinds of scheduled tasks", tasks, kinds("scheduled_tasks"))
 	for kind, w := range got.Runs {
 		if runs = append(runs, string(kind)); w != (store.Waiting{}) {
 			t.Errorf("%s: %+v", kind, w)

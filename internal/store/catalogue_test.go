@@ -23,10 +23,11 @@ var direct = regexp.MustCompile(`^\((workspace_id|id) = \(NULLIF\(current_settin
 var reviewedPolicies = []string{
 	"api_keys.api_keys_definer {cairn_owner} r true -", // resolve_key: who has a key's hash has the key
 	"conversation_marks.conversation_marks_system {cairn_system} r (kind = 'reflection'::text) -",
-	"conversations.conversations_system {cairn_system} r true -", // the sweep: ids, sequence numbers and times
-	"embedding_spaces.embedding_spaces_all {public} * true true", // which models there are is no secret
-	"erase_rules.erase_rules_all {public} * true true",           // which columns lead to a conversation is no secret
-	"erasures.erasures_erase {cairn_erase} * true true",          // numbers only, of workspaces that are no more
+	"cases.cases_system {cairn_system} r ((state = 'open'::text) AND (failures > 0)) -", // which workspaces have something to evolve from
+	"conversations.conversations_system {cairn_system} r true -",                        // the sweep: ids, sequence numbers and times
+	"embedding_spaces.embedding_spaces_all {public} * true true",                        // which models there are is no secret
+	"erase_rules.erase_rules_all {public} * true true",                                  // which columns lead to a conversation is no secret
+	"erasures.erasures_erase {cairn_erase} * true true",                                 // numbers only, of workspaces that are no more
 	"erasures.erasures_system {cairn_system} r true -",
 	"lex_stats.lex_stats_system {cairn_system} r (docs >= 10000) -", // which workspaces are big enough for a graph
 	"llm_calls.llm_calls_system_see {cairn_system} r (state = ANY (ARRAY['started'::text, 'unknown'::text])) -",

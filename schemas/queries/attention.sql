@@ -1,12 +1,17 @@
 -- name: Attention :many
 -- System role. Everything that a scrape shows, in one statement: open runs and
--- duties by kind, and calls that nobody knows the end of.
+-- duties by kind, calls that nobody knows the end of, tasks that have come due and
+-- wait for the sweep, and days that were given up after failures in a row.
 select 'run'::text as what, r.kind, count(*) as rows, extract(epoch from now() - min(r.opened_at))::float8 as oldest_seconds
 from runs r where r.status <> 'ended' group by r.kind
 union all
 select 'duty', o.kind, count(*), extract(epoch from now() - min(o.created_at))::float8 from outbox o group by o.kind
 union all
-select 'unknown call', '', count(*), coalesce(extract(epoch from now() - min(c.lease_until)), 0)::float8 from llm_calls c where c.state = 'unknown';
+select 'unknown call', '', count(*), coalesce(extract(epoch from now() - min(c.lease_until)), 0)::float8 from llm_calls c where c.state = 'unknown'
+union all
+select 'due task', t.kind, count(*), extract(epoch from now() - min(coalesce(t.lease_until, t.due_at, now())))::float8 from scheduled_tasks t where t.look_at <= now() group by t.kind
+union all
+select 'failed day', '', count(*), coalesce(extract(epoch from now() - min(d.updated_at)), 0)::float8 from reflection_runs d where d.status = 'failed' and d.failures >= @patience::int;
 
 -- name: SchemaVersion :one
 select version::bigint as version, oldest::bigint as oldest from cairn.schema_version();

@@ -78,6 +78,16 @@ func TestTheLibrarySpeaksToTheGateway(t *testing.T) {
 	if err != nil || turn.Reply != "Hello, Alice." || turn.Status != "ended" {
 		t.Errorf("turn %+v, %v", turn, err)
 	}
+	corrected := client.FeedbackRequest{Conversation: "c", MessageID: "m1", Correction: "Good evening, Alice."}
+	for range 2 { // which counts once
+		noted, err := b.client.Feedback(ctx, corrected, client.RequestID("f1"))
+		if err != nil || noted.Question != "Hello" || noted.Case == 0 || noted.Failures != 1 {
+			t.Errorf("feedback %+v, %v", noted, err)
+		}
+	}
+	if noted, err := b.client.Feedback(ctx, corrected); err != nil || noted.Failures != 2 {
+		t.Errorf("feedback again %+v, %v", noted, err)
+	}
 	made, err := b.client.Summary(ctx, client.SummaryRequest{Messages: flying}, client.Wait(60*time.Second), client.RequestID("s1"))
 	if err != nil || !made.Success || made.RequestID != "s1" || len(made.Summary.Tasks) != 1 || len(made.Summary.Tasks[0].Added) != 1 {
 		t.Fatalf("summary %+v, %v", made, err)

@@ -57,6 +57,20 @@ func ExampleClient_Summary() {
 	// Output: ended true Alice is up to date.
 }
 
+func ExampleClient_Feedback() {
+	c, err := client.New(client.Config{Key: "cairn_…", Handler: fake(map[string]string{"POST /v1/feedback": `{"question":"Where does Vera live?","case":7,"failures":1}`})})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	noted, err := c.Feedback(context.Background(), client.FeedbackRequest{Conversation: "trip", MessageID: "m1", Correction: "In Bergen."})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("case %d: %s\n", noted.Case, noted.Question)
+	// Output: case 7: Where does Vera live?
+}
+
 func ExampleError() {
 	c, err := client.New(client.Config{Key: "cairn_…", Handler: fake(map[string]string{"GET /v1/memories/{id}": `{"code":"not_found","message":"there is no memory \"x\"","hint":"GET /v1/memories lists them","retryable":false}`})})
 	if err != nil {

@@ -15,6 +15,9 @@ var (
 	rowsOwed     = ofKind("cairn_outbox_rows", "What was accepted and is not done yet.")
 	oldestOwed   = ofKind("cairn_outbox_oldest_seconds", "Age of the oldest row of the outbox.")
 	callsUnknown = prometheus.NewDesc("cairn_model_calls_unknown", "Model calls in flight at a crash and not sent again: perhaps paid.", nil, nil)
+	tasksDue     = ofKind("cairn_tasks_due", "Scheduled tasks that have come due and wait for the sweep.")
+	oldestDue    = ofKind("cairn_tasks_due_oldest_seconds", "For how long the oldest due task has waited.")
+	daysFailed   = prometheus.NewDesc("cairn_reflections_given_up", "Days whose reflection failed three times in a row.", nil, nil)
 	databaseUp   = prometheus.NewDesc("cairn_database_up", "Whether the database answered this scrape.", nil, nil)
 )
 
@@ -29,7 +32,7 @@ const scrapePatience = 2 * time.Second
 type lookout struct{ Lookout }
 
 func (l lookout) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{runsOpen, runsOldest, rowsOwed, oldestOwed, callsUnknown, databaseUp} {
+	for _, d := range []*prometheus.Desc{runsOpen, runsOldest, rowsOwed, oldestOwed, callsUnknown, tasksDue, oldestDue, daysFailed, databaseUp} {
 		out <- d
 	}
 }
@@ -55,6 +58,10 @@ func (l lookout) Collect(out chan<- prometheus.Metric) {
 	for kind, w := range seen.Duties {
 		waiting(rowsOwed, oldestOwed, kind, w)
 	}
+	for kind, w := range seen.Due {
+		waiting(tasksDue, oldestDue, string(kind), w)
+	}
+	show(daysFailed, float64(seen.FailedDays))
 	show(callsUnknown, float64(seen.UnknownCalls))
 	show(databaseUp, 1)
 }

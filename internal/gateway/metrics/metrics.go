@@ -25,6 +25,9 @@ import (
 //	cairn_outbox_rows{kind}, cairn_outbox_oldest_seconds{kind}
 //	                                          accepted and not done: if the age of kind "drive" grows, no worker runs;
 //	                                          kind "embed" are texts that wait for their vector
+//	cairn_tasks_due{kind}, cairn_tasks_due_oldest_seconds{kind}
+//	                                          scheduled tasks that wait for the sweep: a growing age means that it does not run
+//	cairn_reflections_given_up                days whose reflection failed three times in a row
 //	cairn_model_calls_unknown                 in flight at a crash and not sent again: perhaps paid
 //	cairn_database_up                         whether the database answered this scrape
 type Meter struct {

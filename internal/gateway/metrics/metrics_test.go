@@ -15,6 +15,7 @@ import (
 	"cairn/internal/gateway/metrics"
 	"cairn/internal/host"
 	"cairn/internal/run"
+	"cairn/internal/schedule"
 	"cairn/internal/store"
 )
 
@@ -23,7 +24,8 @@ type seen struct{ err error }
 
 func (s seen) Attention(context.Context) (store.Attention, error) {
 	return store.Attention{Runs: map[run.Kind]store.Waiting{run.Distill: {Count: 4, Oldest: time.Hour}},
-		Duties: map[string]store.Waiting{store.DriveRun: {Count: 3, Oldest: time.Minute}, store.EmbedDoc: {}}, UnknownCalls: 5}, s.err
+		Duties: map[string]store.Waiting{store.DriveRun: {Count: 3, Oldest: time.Minute}, store.EmbedDoc: {}}, UnknownCalls: 5,
+		Due: map[schedule.Kind]store.Waiting{schedule.Reflection: {Count: 7, Oldest: 90 * time.Second}, schedule.Turn: {}}, FailedDays: 2}, s.err
 }
 
 func scrape(t *testing.T, m gateway.Meter, requests ...string) string {
@@ -58,7 +60,7 @@ func TestRequestsAreCountedByRouteNeverByPath(t *testing.T) {
 func TestWhatNeedsALookIsShownByKind(t *testing.T) {
 	t.Parallel()
 	shown := scrape(t, metrics.New(seen{}))
-	for _, want := range []string{`cairn_runs_open{kind="distill"} 4`, `cairn_runs_open_oldest_seconds{kind="distill"} 3600`, `cairn_outbox_rows{kind="drive"} 3`, `cairn_outbox_oldest_seconds{kind="drive"} 60`,
+	for _, want := range []string{`cairn_tasks_due{kind="reflection"} 7`, `cairn_tasks_due_oldest_seconds{kind="reflection"} 90`, `cairn_tasks_due{kind="turn"} 0`, "cairn_reflections_given_up 2", `cairn_runs_open{kind="distill"} 4`, `cairn_runs_open_oldest_seconds{kind="distill"} 3600`, `cairn_outbox_rows{kind="drive"} 3`, `cairn_outbox_oldest_seconds{kind="drive"} 60`,
 		`cairn_outbox_rows{kind="embed"} 0`, "cairn_model_calls_unknown 5"} {
 		if !strings.Contains(shown, want+"\n") {
 			t.Errorf("no %s", want)

@@ -16,6 +16,10 @@ union all
 select 'duty', o.kind, count(*), extract(epoch from now() - min(o.created_at))::float8 from outbox o group by o.kind
 union all
 select 'unknown call', '', count(*), coalesce(extract(epoch from now() - min(c.lease_until)), 0)::float8 from llm_calls c where c.state = 'unknown'
+union all
+select 'due task', t.kind, count(*), extract(epoch from now() - min(coalesce(t.lease_until, t.due_at, now())))::float8 from scheduled_tasks t where t.look_at <= now() group by t.kind
+union all
+select 'failed day', '', count(*), coalesce(extract(epoch from now() - min(d.updated_at)), 0)::float8 from reflection_runs d where d.status = 'failed' and d.failures >= $1::int
 `
 
 type AttentionRow struct {
@@ -26,9 +30,10 @@ type AttentionRow struct {
 }
 
 // System role. Everything that a scrape shows, in one statement: open runs and
-// duties by kind, and calls that nobody knows the end of.
-func (q *Queries) Attention(ctx context.Context) ([]AttentionRow, error) {
-	rows, err := q.db.Query(ctx, Attention)
+// duties by kind, calls that nobody knows the end of, tasks that have come due and
+// wait for the sweep, and days that were given up after failures in a row.
+func (q *Queries) Attention(ctx context.Context, patience int32) ([]AttentionRow, error) {
+	rows, err := q.db.Query(ctx, Attention, patience)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,82 @@
+package evolve
+
+import (
+	"context"
+
+	"cairn/internal/run"
+	"cairn/internal/settings"
+)
+
+// Due asks whether the banks of a workspace are to evolve without being told to.
+type Due struct {
+	Workspace    int64
+	WorkspaceKey string
+	Spec         Spec
+	Least        int // open cases that have failed since a bank's last round, at least 1
+}
+
+// EvolveDue starts a round for each bank about which enough is new, where memory
+// skills build the memories, and lists what it started. A bank whose last round is
+// under way is left alone.
+func (s *Service) EvolveDue(ctx context.Context, d Due) (started []run.Run, err error) {
+	var due []string
+	err = s.Store.WithEvolve(ctx, d.Workspace, func(tx Tx) error {
+		due = nil
+		chosen, err := tx.Settings(ctx)
+		if err != nil || chosen.Memory.Builder != settings.BuilderSkills {
+			return err
+		}
+		banks, err := tx.Banks(ctx)
+		if err != nil {
+			return err
+		}
+		for _, b := range banks {
+			n, err := news(ctx, tx, b.Name)
+			if err != nil {
+				return err
+			}
+			if n >= max(d.Least, 1) {
+				due = append(due, b.Name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range due {
+		r, err := s.Evolve(ctx, EvolveRequest{Workspace: d.Workspace, WorkspaceKey: d.WorkspaceKey, EvolveSpec: EvolveSpec{Spec: d.Spec, Bank: name}})
+		if err != nil {
+			return started, err
+		}
+		started = append(started, r)
+	}
+	return started, nil
+}
+
+// news counts the open cases of a bank that have failed since its last round; 0
+// while that is under way.
+func news(ctx context.Context, tx Tx, name string) (n int, err error) {
+	row, found, err := tx.BankNamed(ctx, name)
+	if err != nil || !found || row.Head == 0 {
+		return 0, err
+	}
+	rounds, err := tx.Rounds(ctx, row.ID, 1)
+	if err != nil {
+		return 0, err
+	}
+	open, err := tx.OpenCases(ctx, row.ID, roundCases)
+	if err != nil || len(rounds) == 0 {
+		return len(open), err
+	}
+	last, err := tx.Run(ctx, rounds[0].Run)
+	if err != nil || last.Status != run.Ended {
+		return 0, err
+	}
+	for _, c := range open {
+		if c.UpdatedAt.After(rounds[0].CreatedAt) {
+			n++
+		}
+	}
+	return n, nil
+}

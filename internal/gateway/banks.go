@@ -1,0 +1,188 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+
+	"cairn/internal/evolve"
+	"cairn/internal/memskill"
+)
+
+const tagBanks = "banks"
+
+// The forms in which banks travel.
+type (
+	BankSummary     evolve.Listed
+	BankVersion     evolve.Version
+	MemorySkillText memskill.Skill
+)
+
+// MemorySkill is one version of an instruction to the rememberer.
+type MemorySkill struct {
+	ID      string          `json:"id" doc:"Of this version: it never changes"`
+	Skill   MemorySkillText `json:"skill"`
+	Content string          `json:"content" doc:"SHA-256 of its Markdown"`
+	Parent  string          `json:"parent,omitempty" doc:"The version that it refines"`
+	Author  string          `json:"author" enum:"seed,designer,human"`
+	Origin  string          `json:"origin,omitempty"`
+}
+
+// BankList is every bank of the workspace.
+type BankList struct {
+	Banks []BankSummary `json:"banks"`
+}
+
+// BankDetail is one version of a bank with its skills.
+type BankDetail struct {
+	Bank    string        `json:"bank"`
+	Version BankVersion   `json:"version"`
+	Skills  []MemorySkill `json:"skills"`
+}
+
+// BankVersionList is a bank's history, the newest first.
+type BankVersionList struct {
+	Versions []BankVersion `json:"versions"`
+}
+
+// BankChange is what became of one skill.
+type BankChange struct {
+	Name   string       `json:"name"`
+	Kind   string       `json:"kind" enum:"added,refined,removed"`
+	Before *MemorySkill `json:"before,omitempty"`
+	After  *MemorySkill `json:"after,omitempty"`
+}
+
+// BankDiff is what changed between two versions.
+type BankDiff struct {
+	From          int          `json:"from"`
+	To            int          `json:"to"`
+	PolicyChanged bool         `json:"policy_changed" doc:"The weights by which skills are chosen"`
+	Changes       []BankChange `json:"changes"`
+}
+
+// BankFiles are a bank's skills as Markdown, by file name.
+type BankFiles struct {
+	Files map[string]string `json:"files" minProperties:"1"`
+}
+
+// BankPath names a bank.
+type BankPath struct {
+	Name string `path:"name" pattern:"^[a-z][a-z0-9_-]{0,63}$" doc:"The bank's name; the one that memories are built with is called default"`
+}
+
+// BankAt names a version of a bank.
+type BankAt struct {
+	BankPath
+	Version int `query:"version" minimum:"0" maximum:"2147483647" doc:"0 is the one in force"`
+}
+
+func (g *Gateway) bankRoutes() {
+	handle(g, route{method: http.MethodGet, path: "/v1/banks", id: "listBanks", tag: tagBanks, scope: Read, summary: "List the banks of memory skills"}, g.listBanks)
+	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}", id: "showBank", tag: tagBanks, scope: Read, summary: "Show a version of a bank with its skills"}, g.showBank)
+	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/versions", id: "listBankVersions", tag: tagBanks, scope: Read, summary: "List a bank's versions, the newest first"}, g.listBankVersions)
+	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/diff", id: "diffBank", tag: tagBanks, scope: Read, summary: "Show what changed between two versions of a bank"}, g.diffBank)
+	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/export", id: "exportBank", tag: tagBanks, scope: Read, summary: "Get the skills of a bank as Markdown files"}, g.exportBank)
+	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/rollback", id: "rollbackBank", tag: tagBanks, scope: Admin, bytes: smallBody, summary: "Go back to what a bank and its policy were",
+		about: "It becomes a new version; to what is in force already it changes nothing."}, g.rollbackBank)
+	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/import", id: "importBank", tag: tagBanks, scope: Admin, bytes: smallBody, summary: "Read Markdown files into a bank",
+		about: "The bank is made when it is not there. A skill that it has not is added, one that says something else is refined; all files are read in, or none is. What is there already changes nothing."}, g.importBank)
+}
+
+func (g *Gateway) listBanks(ctx context.Context, _ *struct{}) (*bodyOf[BankList], error) {
+	banks, err := g.Evolve.Banks(ctx, workspace(ctx))
+	out := &bodyOf[BankList]{BankList{Banks: []BankSummary{}}}
+	for _, b := range banks {
+		out.Body.Banks = append(out.Body.Banks, BankSummary(b))
+	}
+	return out, err
+}
+
+func (g *Gateway) showBank(ctx context.Context, in *BankAt) (*bodyOf[BankDetail], error) {
+	return shownBank(g.Evolve.At(ctx, workspace(ctx), in.Name, in.Version))
+}
+
+func shownBank(h evolve.Head, err error) (*bodyOf[BankDetail], error) {
+	if err != nil {
+		return nil, err
+	}
+	out := BankDetail{Bank: h.Name, Version: BankVersion(h.Version), Skills: []MemorySkill{}}
+	for _, v := range h.Bank.Versions() {
+		out.Skills = append(out.Skills, memorySkill(v))
+	}
+	return &bodyOf[BankDetail]{out}, nil
+}
+
+func memorySkill(v memskill.Version) MemorySkill {
+	return MemorySkill{ID: v.ID, Skill: MemorySkillText(v.Skill), Content: v.Content, Parent: v.Parent, Author: string(v.Author), Origin: v.Origin}
+}
+
+func (g *Gateway) listBankVersions(ctx context.Context, in *struct {
+	BankPath
+	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+}) (*bodyOf[BankVersionList], error) {
+	versions, err := g.Evolve.History(ctx, workspace(ctx), in.Name, in.Limit)
+	out := &bodyOf[BankVersionList]{BankVersionList{Versions: []BankVersion{}}}
+	for _, v := range versions {
+		out.Body.Versions = append(out.Body.Versions, BankVersion(v))
+	}
+	return out, err
+}
+
+func (g *Gateway) diffBank(ctx context.Context, in *struct {
+	BankPath
+	From int `query:"from" default:"1" minimum:"1" maximum:"2147483647" doc:"The older version"`
+	To   int `query:"to" minimum:"0" maximum:"2147483647" doc:"The newer one; 0 is the one in force"`
+}) (*bodyOf[BankDiff], error) {
+	older, err := g.Evolve.At(ctx, workspace(ctx), in.Name, in.From)
+	if err != nil {
+		return nil, err
+	}
+	newer, err := g.Evolve.At(ctx, workspace(ctx), in.Name, in.To)
+	if err != nil {
+		return nil, err
+	}
+	out := BankDiff{From: older.Version.Number, To: newer.Version.Number, PolicyChanged: older.Version.Policy != newer.Version.Policy, Changes: []BankChange{}}
+	side := func(v memskill.Version) *MemorySkill {
+		if v.ID == "" {
+			return nil
+		}
+		shown := memorySkill(v)
+		return &shown
+	}
+	for _, d := range memskill.Differences(older.Bank, newer.Bank) {
+		out.Changes = append(out.Changes, BankChange{Name: d.Name, Kind: d.Kind, Before: side(d.Before), After: side(d.After)})
+	}
+	return &bodyOf[BankDiff]{out}, nil
+}
+
+func (g *Gateway) exportBank(ctx context.Context, in *BankAt) (*bodyOf[BankFiles], error) {
+	h, err := g.Evolve.At(ctx, workspace(ctx), in.Name, in.Version)
+	if err != nil {
+		return nil, err
+	}
+	out := &bodyOf[BankFiles]{BankFiles{Files: map[string]string{}}}
+	for file, markdown := range h.Bank.Export() {
+		out.Body.Files[file] = string(markdown)
+	}
+	return out, nil
+}
+
+func (g *Gateway) rollbackBank(ctx context.Context, in *struct {
+	BankPath
+	Body struct {
+		To int `json:"to" minimum:"1" maximum:"2147483647" doc:"The version to go back to"`
+	}
+}) (*bodyOf[BankDetail], error) {
+	return shownBank(g.Evolve.Rollback(ctx, workspace(ctx), in.Name, in.Body.To))
+}
+
+func (g *Gateway) importBank(ctx context.Context, in *struct {
+	BankPath
+	Body BankFiles
+}) (*bodyOf[BankDetail], error) {
+	files := map[string][]byte{}
+	for file, markdown := range in.Body.Files {
+		files[file] = []byte(markdown)
+	}
+	return shownBank(g.Evolve.Import(ctx, workspace(ctx), in.Name, files))
+}

@@ -1,0 +1,99 @@
+package gateway_test
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/internal/fault"
+	"cairn/internal/gateway"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/memskill"
+)
+
+// A bank that is exported, changed and imported is another version, which is
+// shown, compared and taken back over HTTP.
+func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	var list gateway.BankList
+	b.get("/v1/banks").into(http.StatusOK, &list)
+	if len(list.Banks) != 1 || list.Banks[0].Name != "default" || list.Banks[0].Version != 1 || list.Banks[0].Skills != 4 {
+		t.Fatalf("banks %+v", list.Banks)
+	}
+	var seeded gateway.BankDetail
+	b.get("/v1/banks/default").into(http.StatusOK, &seeded)
+	if seeded.Version.Number != 1 || len(seeded.Skills) != 4 || seeded.Skills[0].ID == "" || seeded.Skills[0].Skill.Description == "" {
+		t.Errorf("%+v", seeded)
+	}
+	var files gateway.BankFiles
+	b.get("/v1/banks/default/export").into(http.StatusOK, &files)
+	if len(files.Files) != 4 {
+		t.Fatalf("files %v", slices.Collect(maps.Keys(files.Files)))
+	}
+	var same gateway.BankDetail
+	b.post("/v1/banks/default/import", files).into(http.StatusOK, &same)
+	if same.Version.Number != 1 {
+		t.Errorf("what it says already became version %d", same.Version.Number)
+	}
+	files.Files["capture_dates.md"] = string(memskill.Render(memskill.Skill{Name: "capture_dates", Description: "Adds dates.", Purpose: "Keep them.", WhenToUse: []string{"The span tells of them"},
+		HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"}, Action: memskill.Insert}))
+	var changed gateway.BankDetail
+	b.post("/v1/banks/default/import", files).into(http.StatusOK, &changed)
+	if changed.Version.Number != 2 || len(changed.Skills) != 5 {
+		t.Errorf("%+v", changed.Version)
+	}
+	var diff gateway.BankDiff
+	b.get("/v1/banks/default/diff?from=1").into(http.StatusOK, &diff)
+	if diff.From != 1 || diff.To != 2 || diff.PolicyChanged || len(diff.Changes) != 1 || diff.Changes[0].Kind != memskill.Added || diff.Changes[0].Before != nil || diff.Changes[0].After.Skill.Name != "capture_dates" {
+		t.Errorf("%+v", diff)
+	}
+	var back gateway.BankDetail
+	b.post("/v1/banks/default/rollback", map[string]any{"to": 1}).into(http.StatusOK, &back)
+	if back.Version.Number != 3 || back.Version.Snapshot != seeded.Version.Snapshot || len(back.Skills) != 4 {
+		t.Errorf("%+v", back.Version)
+	}
+	var versions gateway.BankVersionList
+	b.get("/v1/banks/default/versions?limit=2").into(http.StatusOK, &versions)
+	if len(versions.Versions) != 2 || versions.Versions[0].Number != 3 || versions.Versions[0].Action != "rollback" || versions.Versions[1].Number != 2 {
+		t.Errorf("%+v", versions)
+	}
+	b.get("/v1/banks/default?version=2").into(http.StatusOK, &changed)
+	if changed.Version.Number != 2 || len(changed.Skills) != 5 {
+		t.Errorf("an earlier one: %+v", changed.Version)
+	}
+
+	other, err := b.Store.Workspace(t.Context(), "other", true)
+	hosttest.Must(t, err)
+	b.do(request{path: "/v1/banks/default", key: b.makeKey(other, gateway.Read)}).into(http.StatusOK, &changed)
+	if changed.Version.Number != 1 {
+		t.Errorf("another workspace has version %d", changed.Version.Number)
+	}
+}
+
+func TestABankThatCannotBeChangedSaysWhy(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	writer := b.makeKey(b.Workspace, gateway.Write)
+	for name, c := range map[string]struct {
+		request
+		code fault.Code
+	}{
+		"a bank that is not there":    {request{path: "/v1/banks/none"}, fault.NotFound},
+		"a version that is not there": {request{path: "/v1/banks/default?version=9"}, fault.NotFound},
+		"a name that cannot be":       {request{path: "/v1/banks/A%20b"}, fault.InvalidArgument},
+		"back to nothing":             {request{method: http.MethodPost, path: "/v1/banks/default/rollback", body: map[string]any{"to": 9}}, fault.NotFound},
+		"no files":                    {request{method: http.MethodPost, path: "/v1/banks/default/import", body: map[string]any{"files": map[string]any{}}}, fault.InvalidArgument},
+		"a rollback by a writer":      {request{method: http.MethodPost, path: "/v1/banks/default/rollback", body: map[string]any{"to": 1}, key: writer}, fault.OutOfScope},
+		"an import by a writer":       {request{method: http.MethodPost, path: "/v1/banks/default/import", body: map[string]any{"files": map[string]any{"a.md": "x"}}, key: writer}, fault.OutOfScope},
+	} {
+		t.Log(name)
+		b.do(c.request).refused(c.code)
+	}
+	p := b.post("/v1/banks/made/import", map[string]any{"files": map[string]any{"a.md": "# Broken", "b.md": "# Broken, too"}}).refused(fault.InvalidArgument)
+	if !strings.Contains(p.Message, "a.md") || !strings.Contains(p.Message, "b.md") {
+		t.Errorf("it does not say which files: %s", p.Message)
+	}
+}

@@ -1,0 +1,63 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"cairn/internal/fault"
+	"cairn/internal/llm"
+	"cairn/internal/run"
+)
+
+// Question is a request whose answer has to decode, with its repairs.
+type Question struct {
+	Run      run.Ref
+	Step     string // its place in the ledger; each repair is another round of it
+	Lang     string // of what a repair says
+	Request  llm.Request
+	Parallel int                     // as of Call
+	Repairs  int                     // further rounds at most
+	Decode   func(text string) error // says what is wrong with an answer, in words for the model; nil takes any
+}
+
+// Ask puts q to its model, once more for each repair that is allowed while the
+// answer does not decode. The last answer is returned with its problem.
+func (l *Ledger) Ask(ctx context.Context, q Question) (text string, problem, err error) {
+	req := q.Request
+	for round := 0; ; round++ {
+		reply, err := l.Call(ctx, run.CallKey{Ref: q.Run, Step: q.Step, Round: round}, req, q.Parallel)
+		if err != nil {
+			return "", nil, err
+		}
+		if reply.Refusal != "" {
+			return "", nil, fault.New(fault.ModelRefused, fmt.Sprintf("%s: the model declined", q.Step), "")
+		}
+		if q.Decode != nil {
+			problem = q.Decode(reply.Text)
+		}
+		if problem == nil || round >= q.Repairs {
+			return reply.Text, problem, nil
+		}
+		req.Messages = append(req.Messages, llm.Repair(q.Lang, reply.Text, problem)...)
+	}
+}
+
+// Hopeless tells trouble that another attempt would only meet again, as the code
+// and the reason with which a task or a run ends.
+func Hopeless(err error) (*fault.Error, bool) {
+	var model *llm.Error
+	if errors.As(err, &model) {
+		f := model.Fault()
+		return f, !fault.Table[f.Code].Retryable
+	}
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return nil, false
+	}
+	switch f.Code {
+	case fault.ModelInvalid, fault.ModelRefused, fault.ModelRejected, fault.ModelAuth, fault.ModelContext, fault.QuotaExceeded, fault.OpReused:
+		return f, true
+	}
+	return nil, false
+}
