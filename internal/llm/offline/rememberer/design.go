@@ -156,7 +156,7 @@ func capture(m prompt.Material, tried func(string) bool) map[string]any {
 }
 
 // wants tells whether a skill speaks of a class already.
-func wants(s prompt.MemorySkill, class string) bool { return compile(s).classes[class] }
+func wants(s prompt.MemorySkill, class string) bool { return Compile(s).classes[class] }
 
 func count(into map[string]float64, text string) {
 	for name, shown := range shows(notice.Sentence{Raw: text}) {
@@ -175,7 +175,7 @@ func form(m prompt.Material, tried func(string) bool) map[string]any {
 		return nil
 	}
 	for _, s := range m.Bank {
-		if f := compile(s); s.Action != "insert" || f.dated && f.spoken || tried(s.Name) {
+		if f := Compile(s); s.Action != "insert" || f.dated && f.spoken || tried(s.Name) {
 			continue
 		}
 		return map[string]any{"action": "refine_existing", "name": s.Name, "reasoning": "retrieval: items cannot be told apart",
