@@ -82,20 +82,23 @@ func orNil(text string) any {
 	return text
 }
 
-// edits are what the cases ask for and no round has tried in vain: a skill for
-// the kind of fact that was lost most, and a form that can be found.
-func edits(m prompt.Material) (out []map[string]any) {
-	most := m.Limits["max_changes"]
+// edits is what the cases ask for and no round has tried in vain: shorter items
+// where there is no room for more, a skill for the kind of fact that was lost
+// most, or a form that can be found. It is one at a time, so that a good edit is
+// not refused together with a bad one.
+func edits(m prompt.Material) []map[string]any {
 	tried := func(what string) bool {
 		return slices.ContainsFunc(m.Failed, func(line string) bool { return strings.Contains(line, what) })
 	}
-	if c := capture(m, tried); c != nil && most > len(out) {
-		out = append(out, c)
+	if m.Limits["max_changes"] < 1 {
+		return nil
 	}
-	if c := form(m, tried); c != nil && most > len(out) {
-		out = append(out, c)
+	for _, propose := range []func(prompt.Material, func(string) bool) map[string]any{shorter, capture, form} {
+		if edit := propose(m, tried); edit != nil {
+			return []map[string]any{edit}
+		}
 	}
-	return out
+	return nil
 }
 
 // capture is a new skill for the classes of sentences that were lost more often
@@ -166,20 +169,50 @@ func count(into map[string]float64, text string) {
 	}
 }
 
-// rule is what makes an item findable.
-const rule = "Write each item with the date and the name of the speaker"
+// Rules of form: what makes an item findable, and what lets more items be kept.
+const (
+	rule  = "Write each item with the date and the name of the speaker"
+	brief = "Keep items compact"
+)
 
-// form is the rule put into the first inserting skill that has it not.
-func form(m prompt.Material, tried func(string) bool) map[string]any {
-	if !slices.ContainsFunc(failures(m), func(f failure) bool { return f.Mechanism == "retrieval" || f.Mechanism == "quality" }) {
+func shorter(m prompt.Material, tried func(string) bool) map[string]any {
+	if tried(brief) || !crowded(m) {
 		return nil
 	}
+	return refined(m, brief, "storage: what the skills ask for found no room", func(f Filter) bool { return f.short })
+}
+
+func form(m prompt.Material, tried func(string) bool) map[string]any {
+	if tried(rule) || !slices.ContainsFunc(failures(m), func(f failure) bool { return f.Mechanism == "retrieval" || f.Mechanism == "quality" }) {
+		return nil
+	}
+	return refined(m, rule, "retrieval: items cannot be told apart", func(f Filter) bool { return f.dated && f.spoken })
+}
+
+// refined puts a rule into the first inserting skill that has it not.
+func refined(m prompt.Material, rule, why string, has func(Filter) bool) map[string]any {
 	for _, s := range m.Bank {
-		if f := Compile(s); s.Action != "insert" || f.dated && f.spoken || tried(s.Name) {
-			continue
+		if s.Action == "insert" && !has(Compile(s)) {
+			return map[string]any{"action": "refine_existing", "name": s.Name, "reasoning": why, "changes": map[string]any{"how_to_apply": append(slices.Clone(s.HowToApply), rule)}}
 		}
-		return map[string]any{"action": "refine_existing", "name": s.Name, "reasoning": "retrieval: items cannot be told apart",
-			"changes": map[string]any{"how_to_apply": append(slices.Clone(s.HowToApply), rule)}}
 	}
 	return nil
+}
+
+// crowded tells whether most of what was lost is what the skills ask for: then
+// there was no room for it.
+func crowded(m prompt.Material) bool {
+	lost, asked := 0, 0
+	for _, f := range failures(m) {
+		if f.Mechanism != "storage" || len(f.Evidence) == 0 {
+			continue
+		}
+		lost++
+		if slices.ContainsFunc(m.Bank, func(s prompt.MemorySkill) bool {
+			return s.Action == "insert" && slices.ContainsFunc(Hear([]prompt.Message{{Content: strings.Join(f.Evidence, "\n")}}), func(h Heard) bool { return Compile(s).fit(h) > 0 })
+		}) {
+			asked++
+		}
+	}
+	return 2*asked > lost
 }

@@ -29,7 +29,7 @@ var (
 	under   = regexp.MustCompile(`(?i)\b(?:under|below|within|at most|fewer than) (\d+) words\b|(\d+)\s*[个]?[字词]以内`)
 	dated   = regexp.MustCompile(`(?i)\b(?:with|put|write|include|keep|state|start|begin|name|add)\b[^.;]*\b(?:the|its) dates?\b|(?:写明|带上|注明|包含)[^。；]*日期`)
 	spoken  = regexp.MustCompile(`(?i)\b(?:with|put|write|include|keep|state|start|begin|name|say)\b[^.;]*\b(?:speakers?|who said|whose)\b|(?:写明|带上|注明|包含)[^。；]*(?:说话人|谁说)`)
-	brief   = regexp.MustCompile(`(?i)\b(?:compact|terse|telegraphic|without (?:filler|stop) words)\b|精简`)
+	terse   = regexp.MustCompile(`(?i)\b(?:compact|terse|telegraphic|without (?:filler|stop) words)\b|精简`)
 	generic = notice.Terms("memory memories store stored item items span fact facts information retrieved existing new lasting incoming worth keep keeping remember detail details skill user content conversation message")
 )
 
@@ -48,7 +48,7 @@ func Compile(s prompt.MemorySkill) Filter {
 	rules := joined(append(slices.Clone(s.HowToApply), s.Constraints...)...)
 	f.length = number(under.FindStringSubmatch(rules))
 	f.most = number(atMost.FindStringSubmatch(under.ReplaceAllString(rules, "")))
-	f.dated, f.spoken, f.short = dated.MatchString(rules), spoken.MatchString(rules), brief.MatchString(rules)
+	f.dated, f.spoken, f.short = dated.MatchString(rules), spoken.MatchString(rules), terse.MatchString(rules)
 	return f
 }
 
