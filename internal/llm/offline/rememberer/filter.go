@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/llm/offline/notice"
 	"cairn/internal/prompt"
+	"cairn/internal/search/lexical"
 )
 
 // Filter is a memory skill as the rules obey it.
@@ -88,7 +89,7 @@ func (f Filter) fit(s Heard) float64 {
 func (f Filter) item(s Heard) string {
 	text := strings.TrimSpace(s.Raw)
 	if f.short || f.length > 0 {
-		kept := slices.DeleteFunc(strings.Fields(text), func(w string) bool { return notice.IsStop(strings.Trim(w, ".,;:!?\"'")) && !refuses.MatchString(w) })
+		kept := slices.DeleteFunc(strings.Fields(text), func(w string) bool { return lexical.IsStopword(lexical.Fold(strings.Trim(w, ".,;:!?\"'"))) && !refuses.MatchString(w) })
 		text = strings.Join(kept[:min(len(kept), cmp.Or(f.length, len(kept)))], " ")
 	}
 	if f.spoken && s.speaker != "" && !strings.HasPrefix(text, s.speaker) {
