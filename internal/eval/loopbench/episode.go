@@ -26,8 +26,9 @@ type chooser func(n int, state []float64) (controller.Decision, error)
 
 // asked is a question after an episode.
 type asked struct {
-	words, evidence, f1 float64
-	read                []string
+	words, evidence, f1, judge float64
+	judged                     bool
+	read                       []string
 }
 
 // played is what an episode came to.

@@ -123,16 +123,20 @@ func (l learner) play(s standing, t *trace) (played, error) {
 	return play(t, s.bank, choose)
 }
 
-// learn trains, and has the designer edit the bank for each round. An edit with
+// start is the seed bank with a policy that was trained on it.
+func (l learner) start() (standing, error) {
+	s, err := l.begin()
+	if err != nil {
+		return s, err
+	}
+	return l.improve(s, 0, nil)
+}
+
+// learn has the designer edit the bank for each round, and trains on. An edit with
 // the policy that was trained on it replaces what is in force only when it is
 // better, question by question, on the selection conversation.
-func (l learner) learn() (out learnt, err error) {
-	if out.standing, err = l.begin(); err != nil {
-		return out, err
-	}
-	if out.standing, err = l.improve(out.standing, 0, nil); err != nil {
-		return out, err
-	}
+func (l learner) learn(from standing) (out learnt, err error) {
+	out.standing = from
 	best, err := l.play(out.standing, l.selection)
 	if err != nil {
 		return out, err

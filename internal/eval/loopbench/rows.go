@@ -27,11 +27,15 @@ const (
 // Rows in the order of the table.
 var Rows = []string{NoSkills, AllSkills, RandomTopK, Static, ContextFree, RefineOnly, Random, Learned}
 
+// Names of the rows on a command line.
+var Names = map[string]string{"none": NoSkills, "all": AllSkills, "random": RandomTopK, "static": Static, "context-free": ContextFree, "refine-only": RefineOnly, "evolved-random": Random, "learned": Learned}
+
 // Measure is what a row came to.
 type Measure struct {
 	Words    float64 `json:"answer_words"`
 	Evidence float64 `json:"evidence"`
 	F1       float64 `json:"f1"`
+	Judge    float64 `json:"judge,omitempty"` // mean over the answers that were judged
 }
 
 // always chooses the same skills for every span.

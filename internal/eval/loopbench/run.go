@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"cairn/internal/fault"
@@ -38,8 +39,8 @@ const (
 
 // MeasureAll runs the experiment on talks, and on mixed traces when there are logs.
 func MeasureAll(ctx context.Context, d Data, o Options) (out []Table, err error) {
-	if len(d.Talks) < 3 {
-		return nil, fault.New(fault.InvalidArgument, "fewer than three conversations leave none to train on", "")
+	if len(d.Talks) < 3 && (needs(o.rows(), RefineOnly) || needs(o.rows(), evolvedRows...)) {
+		return nil, fault.New(fault.InvalidArgument, "fewer than three conversations leave none to learn from", "give more, or measure baselines that learn nothing")
 	}
 	var talks, both []*trace
 	share := len(d.Logs) / len(d.Talks)
@@ -76,7 +77,7 @@ func MeasureAll(ctx context.Context, d Data, o Options) (out []Table, err error)
 func measure(ctx context.Context, kind string, traces []*trace, o Options) (Table, error) {
 	folds := min(o.Folds, len(traces))
 	out := Table{Kind: kind, Folds: map[string][]Measure{}, Went: make([]Went, folds*o.Seeds)}
-	for _, row := range Rows {
+	for _, row := range o.rows() {
 		out.Folds[row] = make([]Measure, folds)
 	}
 	results := make([]map[string]Measure, folds*o.Seeds)
@@ -88,7 +89,7 @@ func measure(ctx context.Context, kind string, traces []*trace, o Options) (Tabl
 		all.Go(func() {
 			defer func() { <-places }()
 			results[i], out.Went[i], errs[i] = fold(ctx, kind, traces, i/o.Seeds, i%o.Seeds, o)
-			o.Log("%s: fold %d, seed %d: static %.3f, learned %.3f", kind, i/o.Seeds, i%o.Seeds, results[i][Static].Words, results[i][Learned].Words)
+			o.Log("%s: fold %d, seed %d is done", kind, i/o.Seeds, i%o.Seeds)
 		})
 	}
 	all.Wait()
@@ -96,7 +97,7 @@ func measure(ctx context.Context, kind string, traces []*trace, o Options) (Tabl
 		for row, m := range r {
 			mean := &out.Folds[row][i/o.Seeds]
 			n := float64(o.Seeds)
-			mean.Words, mean.Evidence, mean.F1 = mean.Words+m.Words/n, mean.Evidence+m.Evidence/n, mean.F1+m.F1/n
+			mean.Words, mean.Evidence, mean.F1, mean.Judge = mean.Words+m.Words/n, mean.Evidence+m.Evidence/n, mean.F1+m.F1/n, mean.Judge+m.Judge/n
 		}
 	}
 	return out, errors.Join(errs...)
@@ -118,59 +119,111 @@ func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Opti
 		return nil, went, err
 	}
 	l := learner{Options: o, seed: fmt.Sprintf("%s/%d/%d", kind, n, seed), recipe: recipe, train: train, selection: selection}
-	evolved, err := l.learn()
-	if err != nil {
-		return nil, went, fmt.Errorf("learn: %w", err)
-	}
-	l.refineOnly = true
-	refined, err := l.learn()
-	if err != nil {
-		return nil, went, fmt.Errorf("learn by refining only: %w", err)
+	if len(test.questions) == 0 {
+		return nil, went, fault.New(fault.InvalidArgument, "no question of "+test.id+" has an answer that stands in its evidence", "")
 	}
 	seedBank, err := memskill.SeedBank(capacity, true)
 	if err != nil {
 		return nil, went, err
 	}
-	best, err := contextFree(train, evolved.bank, o.K)
+	evolved, refined, err := l.both(o.rows())
 	if err != nil {
 		return nil, went, err
 	}
-	learned, err := evolved.greedy(o.K)
-	if err != nil {
-		return nil, went, err
+	went.Skills, went.Rounds, went.Promoted, went.Made, went.Refused = evolved.bank.Len(), evolved.Rounds, evolved.Promoted, evolved.Made, evolved.Refused
+	if o.Limit > 0 && o.Limit < len(test.questions) {
+		short := *test
+		short.questions = test.questions[:o.Limit]
+		test = &short
 	}
-	narrow, err := refined.greedy(o.K)
-	if err != nil {
-		return nil, went, err
+	answers := o.Answers
+	if answers == nil {
+		answers = rules()
 	}
-	went.Skills, went.Rounds, went.Promoted, went.Made, went.Refused, went.Chosen = evolved.bank.Len(), evolved.Rounds, evolved.Promoted, evolved.Made, evolved.Refused, best
 	out := map[string]Measure{}
-	for _, row := range []struct {
-		name   string
-		bank   memskill.Bank
-		choose chooser
-	}{
-		{NoSkills, memskill.Bank{}, nil}, {AllSkills, evolved.bank, always(idsOf(evolved.bank))}, {RandomTopK, seedBank, anyOf(seedBank, o.K, l.seed)}, {Static, seedBank, always(idsOf(seedBank))},
-		{ContextFree, evolved.bank, always(best)}, {RefineOnly, refined.bank, narrow}, {Random, evolved.bank, anyOf(evolved.bank, o.K, l.seed)}, {Learned, evolved.bank, learned},
-	} {
+	for _, row := range o.rows() {
 		var p played
-		if row.choose == nil {
+		bank, choose := evolved.bank, chooser(nil)
+		switch row {
+		case NoSkills:
 			p = verbatim(test)
-		} else if p, err = play(test, row.bank, row.choose); err != nil {
-			return nil, went, fmt.Errorf("%s: %w", row.name, err)
+		case AllSkills:
+			choose = always(idsOf(bank))
+		case RandomTopK:
+			bank = seedBank
+			choose = anyOf(bank, o.K, l.seed)
+		case Static:
+			bank = seedBank
+			choose = always(idsOf(bank))
+		case ContextFree:
+			if went.Chosen, err = contextFree(train, bank, o.K); err == nil {
+				choose = always(went.Chosen)
+			}
+		case RefineOnly:
+			bank = refined.bank
+			choose, err = refined.greedy(o.K)
+		case Random:
+			choose = anyOf(bank, o.K, l.seed)
+		case Learned:
+			choose, err = evolved.greedy(o.K)
+		default:
+			err = fmt.Errorf("there is no such row")
 		}
-		if err := p.f1(ctx, test); err != nil {
-			return nil, went, fmt.Errorf("answer for %s: %w", row.name, err)
+		if err == nil && choose != nil {
+			p, err = play(test, bank, choose)
 		}
-		out[row.name] = p.measure()
+		if err == nil {
+			err = answers.answer(ctx, test, &p)
+		}
+		if err != nil {
+			return nil, went, fmt.Errorf("%s: %w", row, err)
+		}
+		out[row] = p.measure()
 	}
 	return out, went, nil
 }
 
+// evolvedRows are those of the bank that evolved with all edits.
+var evolvedRows = []string{AllSkills, ContextFree, Random, Learned}
+
+func needs(rows []string, any ...string) bool {
+	return slices.ContainsFunc(rows, func(row string) bool { return slices.Contains(any, row) })
+}
+
+// both learns with all edits and with refinements alone, as far as the rows need
+// it. They begin with the same training.
+func (l learner) both(rows []string) (evolved, refined learnt, err error) {
+	narrow, wide := needs(rows, RefineOnly), needs(rows, evolvedRows...)
+	if !narrow && !wide {
+		return evolved, refined, nil
+	}
+	from, err := l.start()
+	if err != nil {
+		return evolved, refined, fmt.Errorf("train: %w", err)
+	}
+	if wide {
+		if evolved, err = l.learn(from); err != nil {
+			return evolved, refined, fmt.Errorf("evolve: %w", err)
+		}
+	}
+	if narrow {
+		l.refineOnly = true
+		if refined, err = l.learn(from); err != nil {
+			return evolved, refined, fmt.Errorf("refine: %w", err)
+		}
+	}
+	return evolved, refined, nil
+}
+
 func (p played) measure() (m Measure) {
-	n := float64(len(p.asked))
+	n, judged := float64(len(p.asked)), 0
 	for _, a := range p.asked {
 		m.Words, m.Evidence, m.F1 = m.Words+a.words/n, m.Evidence+a.evidence/n, m.F1+a.f1/n
+		if a.judged {
+			m.Judge += a.judge
+			judged++
+		}
 	}
+	m.Judge /= float64(max(1, judged))
 	return m
 }

@@ -11,8 +11,11 @@ import (
 // Paired is the difference of two rows over folds.
 type Paired struct {
 	Mean     float64 `json:"mean"`
-	Interval float64 `json:"interval"` // half width of the 95 % t-interval
+	Interval float64 `json:"interval"` // half width of the 95 % t-interval; −1 of one fold, which has none
 }
+
+// Beyond tells whether the difference is more than its interval.
+func (p Paired) Beyond() bool { return p.Interval >= 0 && p.Mean > p.Interval }
 
 // Compare pairs answer-word recall of two rows fold by fold.
 func (t Table) Compare(row, other string) Paired {
@@ -21,7 +24,7 @@ func (t Table) Compare(row, other string) Paired {
 		d = append(d, m.Words-t.Folds[other][i].Words)
 	}
 	if len(d) < 2 {
-		return Paired{Mean: d[0], Interval: math.Inf(1)}
+		return Paired{Mean: d[0], Interval: -1}
 	}
 	mean, deviation := stat.MeanStdDev(d, nil)
 	n := float64(len(d))
@@ -46,7 +49,7 @@ func Verdict(tables []Table) (out []Line) {
 			continue
 		}
 		p := t.Compare(Learned, Static)
-		out = append(out, t.line("evolved > static primitives by more than the interval", p, p.Mean > p.Interval))
+		out = append(out, t.line("evolved > static primitives by more than the interval", p, p.Beyond()))
 		p = t.Compare(Learned, ContextFree)
 		out = append(out, t.line("evolved >= best context-free set", p, p.Mean >= 0))
 	}
@@ -73,9 +76,9 @@ func (t Table) reason() string {
 	switch {
 	case promoted == 0:
 		return said + ": no edit passed the gate"
-	case text.Mean <= text.Interval:
+	case !text.Beyond():
 		return said + ": what the skills say gives little"
-	case choice.Mean <= choice.Interval:
+	case !choice.Beyond():
 		return said + ": the policy did not learn to choose"
 	}
 	return said + ": one fixed set suits these spans as well as a choice for each"

@@ -82,23 +82,21 @@ func orNil(text string) any {
 	return text
 }
 
-// edits is what the cases ask for and no round has tried in vain: shorter items
+// edits are what the cases ask for and no round has tried in vain: shorter items
 // where there is no room for more, a skill for the kind of fact that was lost
-// most, or a form that can be found. It is one at a time, so that a good edit is
-// not refused together with a bad one.
-func edits(m prompt.Material) []map[string]any {
+// most, and a form that can be found; one of each skill at most.
+func edits(m prompt.Material) (out []map[string]any) {
 	tried := func(what string) bool {
 		return slices.ContainsFunc(m.Failed, func(line string) bool { return strings.Contains(line, what) })
 	}
-	if m.Limits["max_changes"] < 1 {
-		return nil
-	}
 	for _, propose := range []func(prompt.Material, func(string) bool) map[string]any{shorter, capture, form} {
-		if edit := propose(m, tried); edit != nil {
-			return []map[string]any{edit}
+		edit := propose(m, tried)
+		if edit == nil || len(out) >= m.Limits["max_changes"] || edit["name"] != nil && slices.ContainsFunc(out, func(o map[string]any) bool { return o["name"] == edit["name"] }) {
+			continue
 		}
+		out = append(out, edit)
 	}
-	return nil
+	return out
 }
 
 // capture is a new skill for the classes of sentences that were lost more often
@@ -153,9 +151,29 @@ func capture(m prompt.Material, tried func(string) bool) map[string]any {
 		return map[string]any{"action": "add_new", "reasoning": "storage: " + first.name + " was lost most",
 			"skill": map[string]any{"name": name, "title": "Capture " + first.name, "description": "Adds what the span tells of " + strings.Join(about, ", and of ") + ".",
 				"purpose": "Keep what questions were asked about and nobody had written down", "when_to_use": when,
-				"how_to_apply": []string{"Write one item for each, with the date and the name of the speaker"}, "constraints": []string{"Ignore greetings and questions"}, "action": "insert"}}
+				"how_to_apply": manner(m), "constraints": []string{"Ignore greetings and questions"}, "action": "insert"}}
 	}
 	return nil
+}
+
+// manner is how a new skill writes items: in the form that the bank has found to
+// do, else with all that may help to find them.
+func manner(m prompt.Material) []string {
+	for _, s := range m.Bank {
+		if f := Compile(s); s.Action == "insert" && (f.short || f.spoken || f.dated) {
+			out := []string{"Write one item for each"}
+			for _, one := range []struct {
+				has  bool
+				rule string
+			}{{f.short, brief}, {f.spoken, named}, {f.dated, timed}} {
+				if one.has {
+					out = append(out, one.rule)
+				}
+			}
+			return out
+		}
+	}
+	return []string{"Write one item for each, with the date and the name of the speaker"}
 }
 
 // wants tells whether a skill speaks of a class already.
@@ -171,7 +189,8 @@ func count(into map[string]float64, text string) {
 
 // Rules of form: what makes an item findable, and what lets more items be kept.
 const (
-	rule  = "Write each item with the date and the name of the speaker"
+	named = "Start each item with the name of the speaker"
+	timed = "Start each item with the date"
 	brief = "Keep items compact"
 )
 
@@ -183,10 +202,19 @@ func shorter(m prompt.Material, tried func(string) bool) map[string]any {
 }
 
 func form(m prompt.Material, tried func(string) bool) map[string]any {
-	if tried(rule) || !slices.ContainsFunc(failures(m), func(f failure) bool { return f.Mechanism == "retrieval" || f.Mechanism == "quality" }) {
+	if !slices.ContainsFunc(failures(m), func(f failure) bool { return f.Mechanism == "retrieval" || f.Mechanism == "quality" }) {
 		return nil
 	}
-	return refined(m, rule, "retrieval: items cannot be told apart", func(f Filter) bool { return f.dated && f.spoken })
+	const why = "retrieval: items cannot be told apart"
+	if !tried(named) {
+		if edit := refined(m, named, why, func(f Filter) bool { return f.spoken }); edit != nil {
+			return edit
+		}
+	}
+	if tried(timed) {
+		return nil
+	}
+	return refined(m, timed, why, func(f Filter) bool { return f.dated })
 }
 
 // refined puts a rule into the first inserting skill that has it not.

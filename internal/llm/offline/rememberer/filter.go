@@ -89,7 +89,9 @@ func (f Filter) fit(s Heard) float64 {
 func (f Filter) item(s Heard) string {
 	text := strings.TrimSpace(s.Raw)
 	if f.short || f.length > 0 {
-		kept := slices.DeleteFunc(strings.Fields(text), func(w string) bool { return lexical.IsStopword(lexical.Fold(strings.Trim(w, ".,;:!?\"'"))) && !refuses.MatchString(w) })
+		kept := slices.DeleteFunc(strings.Fields(text), func(w string) bool {
+			return lexical.IsStopword(lexical.Fold(strings.Trim(w, ".,;:!?\"'"))) && !refuses.MatchString(w)
+		})
 		text = strings.Join(kept[:min(len(kept), cmp.Or(f.length, len(kept)))], " ")
 	}
 	if f.spoken && s.speaker != "" && !strings.HasPrefix(text, s.speaker) {
