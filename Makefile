@@ -84,6 +84,10 @@ bench-policy: ## Measure what a policy learns in a synthetic world, and how fast
 	$(GO) test ./internal/memskill/controller -run '^$$' -bench 'Decide|Update' -benchtime 20x
 	$(GO) test ./internal/memskill/controller -run '^$$' -bench Learning -benchtime 1x
 
+.PHONY: bench-loop
+bench-loop: ## Measure whether memory skills that learn and evolve remember more than fixed ones
+	$(GO) run ./internal/eval/cmd/bench-loop
+
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a minute
 	@for at in llm:FuzzExtractJSON skill:FuzzParseDocument skill:FuzzDecodeDraft skill:FuzzUnpack skill:FuzzUnpackMembers skill:FuzzCheckFile skill:FuzzCanonical skill:FuzzPatch skill:FuzzNormalizeContent transcript:FuzzDecodeTasks transcript:FuzzParse guard:FuzzRedact guard:FuzzScan transcript/fence:FuzzClosing prompt:FuzzUserRoundTrip search/lexical:FuzzTerms cadence:FuzzParse; do \

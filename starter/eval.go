@@ -15,9 +15,9 @@ import (
 
 // evalCommand measures on public data, in a database of its own.
 func (c *cli) evalCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "eval", Short: "Measure on public data, in a throw-away database",
+	cmd := &cobra.Command{Use: "eval", Short: "Measure on public data, apart from yours",
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(c.evalRetrieval())
+	cmd.AddCommand(c.evalRetrieval(), c.evalLocomo())
 	return cmd
 }
 

@@ -228,10 +228,4 @@ func (s *Service) rules(ctx context.Context, d designing, p designer.Proposal) (
 }
 
 // edits is a candidate in words, for those who are not to try it again.
-func edits(c *Candidate) string {
-	var parts []string
-	for _, d := range c.Changes {
-		parts = append(parts, d.Kind+" "+d.Name)
-	}
-	return strings.Join(parts, ", ")
-}
+func edits(c *Candidate) string { return designer.Describe(c.Changes) }

@@ -40,6 +40,7 @@ const (
 	Remember Stage = "remember" // span, stored memories and chosen skills → changes of memories
 	Recite   Stage = "recite"   // question and memories → short answer
 	Diagnose Stage = "diagnose" // cases and bank → failure patterns
+	Grade    Stage = "grade"    // question, right answers and an answer → 0, 0.5 or 1
 	Propose  Stage = "propose"  // analysis, cases and bank → edits of the bank
 )
 

@@ -82,18 +82,19 @@ func orNil(text string) any {
 	return text
 }
 
-// edits are what the cases ask for and no round has tried in vain: a skill for
-// the kind of fact that was lost most, and a form that can be found.
+// edits are what the cases ask for and no round has tried in vain: shorter items
+// where there is no room for more, a skill for the kind of fact that was lost
+// most, and a form that can be found; one of each skill at most.
 func edits(m prompt.Material) (out []map[string]any) {
-	most := m.Limits["max_changes"]
 	tried := func(what string) bool {
 		return slices.ContainsFunc(m.Failed, func(line string) bool { return strings.Contains(line, what) })
 	}
-	if c := capture(m, tried); c != nil && most > len(out) {
-		out = append(out, c)
-	}
-	if c := form(m, tried); c != nil && most > len(out) {
-		out = append(out, c)
+	for _, propose := range []func(prompt.Material, func(string) bool) map[string]any{shorter, capture, form} {
+		edit := propose(m, tried)
+		if edit == nil || len(out) >= m.Limits["max_changes"] || edit["name"] != nil && slices.ContainsFunc(out, func(o map[string]any) bool { return o["name"] == edit["name"] }) {
+			continue
+		}
+		out = append(out, edit)
 	}
 	return out
 }
@@ -150,13 +151,33 @@ func capture(m prompt.Material, tried func(string) bool) map[string]any {
 		return map[string]any{"action": "add_new", "reasoning": "storage: " + first.name + " was lost most",
 			"skill": map[string]any{"name": name, "title": "Capture " + first.name, "description": "Adds what the span tells of " + strings.Join(about, ", and of ") + ".",
 				"purpose": "Keep what questions were asked about and nobody had written down", "when_to_use": when,
-				"how_to_apply": []string{"Write one item for each, with the date and the name of the speaker"}, "constraints": []string{"Ignore greetings and questions"}, "action": "insert"}}
+				"how_to_apply": manner(m), "constraints": []string{"Ignore greetings and questions"}, "action": "insert"}}
 	}
 	return nil
 }
 
+// manner is how a new skill writes items: in the form that the bank has found to
+// do, else with all that may help to find them.
+func manner(m prompt.Material) []string {
+	for _, s := range m.Bank {
+		if f := Compile(s); s.Action == "insert" && (f.short || f.spoken || f.dated) {
+			out := []string{"Write one item for each"}
+			for _, one := range []struct {
+				has  bool
+				rule string
+			}{{f.short, brief}, {f.spoken, named}, {f.dated, timed}} {
+				if one.has {
+					out = append(out, one.rule)
+				}
+			}
+			return out
+		}
+	}
+	return []string{"Write one item for each, with the date and the name of the speaker"}
+}
+
 // wants tells whether a skill speaks of a class already.
-func wants(s prompt.MemorySkill, class string) bool { return compile(s).classes[class] }
+func wants(s prompt.MemorySkill, class string) bool { return Compile(s).classes[class] }
 
 func count(into map[string]float64, text string) {
 	for name, shown := range shows(notice.Sentence{Raw: text}) {
@@ -166,20 +187,60 @@ func count(into map[string]float64, text string) {
 	}
 }
 
-// rule is what makes an item findable.
-const rule = "Write each item with the date and the name of the speaker"
+// Rules of form: what makes an item findable, and what lets more items be kept.
+const (
+	named = "Start each item with the name of the speaker"
+	timed = "Start each item with the date"
+	brief = "Keep items compact"
+)
 
-// form is the rule put into the first inserting skill that has it not.
+func shorter(m prompt.Material, tried func(string) bool) map[string]any {
+	if tried(brief) || !crowded(m) {
+		return nil
+	}
+	return refined(m, brief, "storage: what the skills ask for found no room", func(f Filter) bool { return f.short })
+}
+
 func form(m prompt.Material, tried func(string) bool) map[string]any {
 	if !slices.ContainsFunc(failures(m), func(f failure) bool { return f.Mechanism == "retrieval" || f.Mechanism == "quality" }) {
 		return nil
 	}
-	for _, s := range m.Bank {
-		if f := compile(s); s.Action != "insert" || f.dated && f.spoken || tried(s.Name) {
-			continue
+	const why = "retrieval: items cannot be told apart"
+	if !tried(named) {
+		if edit := refined(m, named, why, func(f Filter) bool { return f.spoken }); edit != nil {
+			return edit
 		}
-		return map[string]any{"action": "refine_existing", "name": s.Name, "reasoning": "retrieval: items cannot be told apart",
-			"changes": map[string]any{"how_to_apply": append(slices.Clone(s.HowToApply), rule)}}
+	}
+	if tried(timed) {
+		return nil
+	}
+	return refined(m, timed, why, func(f Filter) bool { return f.dated })
+}
+
+// refined puts a rule into the first inserting skill that has it not.
+func refined(m prompt.Material, rule, why string, has func(Filter) bool) map[string]any {
+	for _, s := range m.Bank {
+		if s.Action == "insert" && !has(Compile(s)) {
+			return map[string]any{"action": "refine_existing", "name": s.Name, "reasoning": why, "changes": map[string]any{"how_to_apply": append(slices.Clone(s.HowToApply), rule)}}
+		}
 	}
 	return nil
+}
+
+// crowded tells whether most of what was lost is what the skills ask for: then
+// there was no room for it.
+func crowded(m prompt.Material) bool {
+	lost, asked := 0, 0
+	for _, f := range failures(m) {
+		if f.Mechanism != "storage" || len(f.Evidence) == 0 {
+			continue
+		}
+		lost++
+		if slices.ContainsFunc(m.Bank, func(s prompt.MemorySkill) bool {
+			return s.Action == "insert" && slices.ContainsFunc(Hear([]prompt.Message{{Content: strings.Join(f.Evidence, "\n")}}), func(h Heard) bool { return Compile(s).fit(h) > 0 })
+		}) {
+			asked++
+		}
+	}
+	return 2*asked > lost
 }

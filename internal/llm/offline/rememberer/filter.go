@@ -9,10 +9,11 @@ import (
 
 	"cairn/internal/llm/offline/notice"
 	"cairn/internal/prompt"
+	"cairn/internal/search/lexical"
 )
 
-// filter is a memory skill as the rules obey it.
-type filter struct {
+// Filter is a memory skill as the rules obey it.
+type Filter struct {
 	action  string
 	name    string          // only ever repeated
 	classes map[string]bool // wanted or refused
@@ -29,13 +30,13 @@ var (
 	under   = regexp.MustCompile(`(?i)\b(?:under|below|within|at most|fewer than) (\d+) words\b|(\d+)\s*[个]?[字词]以内`)
 	dated   = regexp.MustCompile(`(?i)\b(?:with|put|write|include|keep|state|start|begin|name|add)\b[^.;]*\b(?:the|its) dates?\b|(?:写明|带上|注明|包含)[^。；]*日期`)
 	spoken  = regexp.MustCompile(`(?i)\b(?:with|put|write|include|keep|state|start|begin|name|say)\b[^.;]*\b(?:speakers?|who said|whose)\b|(?:写明|带上|注明|包含)[^。；]*(?:说话人|谁说)`)
-	brief   = regexp.MustCompile(`(?i)\b(?:compact|terse|telegraphic|without (?:filler|stop) words)\b|精简`)
+	terse   = regexp.MustCompile(`(?i)\b(?:compact|terse|telegraphic|without (?:filler|stop) words)\b|精简`)
 	generic = notice.Terms("memory memories store stored item items span fact facts information retrieved existing new lasting incoming worth keep keeping remember detail details skill user content conversation message")
 )
 
-// compile reads a skill by its fields.
-func compile(s prompt.MemorySkill) filter {
-	f := filter{action: s.Action, name: s.Name}
+// Compile reads a skill by its fields.
+func Compile(s prompt.MemorySkill) Filter {
+	f := Filter{action: s.Action, name: s.Name}
 	f.classes = speaks(append([]string{s.Description, s.Purpose}, s.WhenToUse...), true)
 	for name := range speaks(append(slices.Clone(s.HowToApply), s.Constraints...), false) {
 		f.classes[name] = false
@@ -48,7 +49,7 @@ func compile(s prompt.MemorySkill) filter {
 	rules := joined(append(slices.Clone(s.HowToApply), s.Constraints...)...)
 	f.length = number(under.FindStringSubmatch(rules))
 	f.most = number(atMost.FindStringSubmatch(under.ReplaceAllString(rules, "")))
-	f.dated, f.spoken, f.short = dated.MatchString(rules), spoken.MatchString(rules), brief.MatchString(rules)
+	f.dated, f.spoken, f.short = dated.MatchString(rules), spoken.MatchString(rules), terse.MatchString(rules)
 	return f
 }
 
@@ -62,9 +63,9 @@ func number(match []string) int {
 }
 
 // fit says how much a sentence is what the skill is for; 0 or less is not at all.
-func (f filter) fit(s notice.Sentence) float64 {
+func (f Filter) fit(s Heard) float64 {
 	score := 0.0
-	for name, shown := range shows(s) {
+	for name, shown := range s.shows {
 		wanted, named := f.classes[name]
 		switch {
 		case !shown || !named:
@@ -79,17 +80,18 @@ func (f filter) fit(s notice.Sentence) float64 {
 		}
 	}
 	if len(f.terms) > 0 {
-		said := notice.Terms(s.Raw)
-		score += float64(len(slices.DeleteFunc(slices.Clone(f.terms), func(t string) bool { return !slices.Contains(said, t) }))) / 2
+		score += float64(len(slices.DeleteFunc(slices.Clone(f.terms), func(t string) bool { return !slices.Contains(s.terms, t) }))) / 2
 	}
 	return score
 }
 
 // item is what is kept of a sentence, in the skill's form.
-func (f filter) item(s said) string {
+func (f Filter) item(s Heard) string {
 	text := strings.TrimSpace(s.Raw)
 	if f.short || f.length > 0 {
-		kept := slices.DeleteFunc(strings.Fields(text), func(w string) bool { return notice.IsStop(strings.Trim(w, ".,;:!?\"'")) && !refuses.MatchString(w) })
+		kept := slices.DeleteFunc(strings.Fields(text), func(w string) bool {
+			return lexical.IsStopword(lexical.Fold(strings.Trim(w, ".,;:!?\"'"))) && !refuses.MatchString(w)
+		})
 		text = strings.Join(kept[:min(len(kept), cmp.Or(f.length, len(kept)))], " ")
 	}
 	if f.spoken && s.speaker != "" && !strings.HasPrefix(text, s.speaker) {

@@ -28,25 +28,28 @@ func with(answer func(prompt.Material) any) func(prompt.Material) any {
 	}
 }
 
-// said is a sentence with who said it when.
-type said struct {
+// Heard is a sentence with who said it when, and all that a filter asks of it.
+type Heard struct {
 	notice.Sentence
 	speaker, date string
+	shows         map[string]bool
+	terms         []string
 }
 
 var stamp = regexp.MustCompile(`^\[(\d{4}-\d{2}-\d{2})[^\]]*\]\s*`)
 
-// heard are the sentences of a span.
-func heard(m prompt.Material) (out []said) {
-	mask := notice.NewMask(m.Messages)
-	for _, message := range m.Messages {
+// Hear reads a span sentence by sentence. What it makes may be kept and given to
+// Keep any number of times.
+func Hear(messages []prompt.Message) (out []Heard) {
+	mask := notice.NewMask(messages)
+	for _, message := range messages {
 		date := ""
 		if found := stamp.FindStringSubmatch(message.Content); found != nil {
 			date = found[1]
 			message.Content = stamp.ReplaceAllString(message.Content, "")
 		}
 		for _, s := range mask.Sentences(message) {
-			out = append(out, said{s, message.Name, date})
+			out = append(out, Heard{s, message.Name, date, shows(s), notice.Terms(s.Raw)})
 		}
 	}
 	return out
@@ -58,17 +61,21 @@ const (
 	sameAs  = 0.75
 )
 
-// keep makes the actions of a span. A sentence leads to one action at most: what
-// is taken back goes first, then what is corrected, then what is new.
 func keep(m prompt.Material) any {
-	filters := notice.Each(m.Bank, compile)
+	return Keep(Hear(m.Messages), m.Stored, notice.Each(m.Bank, Compile))
+}
+
+// Keep makes the actions of a span. A sentence leads to one action at most: what
+// is taken back goes first, then what is corrected, then what is new.
+func Keep(heard []Heard, stored []prompt.Stored, filters []Filter) []any {
+	memories := notice.Each(stored, func(s prompt.Stored) known { return known{s, notice.Terms(s.Content)} })
 	out := []any{}
 	used, touched := map[string]int{}, map[string]bool{}
-	for _, s := range heard(m) {
-		closest, share := nearest(m.Stored, s.Raw, touched)
+	for _, s := range heard {
+		closest, share := nearest(memories, s.terms, touched)
 		best, most := -1, 0.0
 		for i, f := range filters {
-			fit := f.fit(s.Sentence)
+			fit := f.fit(s)
 			if fit <= 0 || f.most > 0 && used[f.name] == f.most || !f.serves(s, closest, share) {
 				continue
 			}
@@ -101,8 +108,8 @@ var order = map[string]float64{"insert": 1, "update": 2, "delete": 3}
 var takenBack = han(`no longer|not any ?more|any ?more|cancel\w+|called off|forget (?:about )?(?:it|that)|never mind`, `不再|取消|作废|算了`)
 
 // serves tells whether the stored memories let the action be taken at all.
-func (f filter) serves(s said, closest prompt.Stored, share float64) bool {
-	changed := shows(s.Sentence)["change"]
+func (f Filter) serves(s Heard, closest prompt.Stored, share float64) bool {
+	changed := s.shows["change"]
 	switch f.action {
 	case "insert":
 		return share < sameAs
@@ -114,13 +121,17 @@ func (f filter) serves(s said, closest prompt.Stored, share float64) bool {
 	return false
 }
 
+// known is a stored memory with its words.
+type known struct {
+	prompt.Stored
+	terms []string
+}
+
 // nearest is the memory that shares most words with a text.
-func nearest(stored []prompt.Stored, text string, not map[string]bool) (best prompt.Stored, most float64) {
-	own := notice.Terms(text)
-	for _, one := range stored {
-		terms := notice.Terms(one.Content)
-		if share := min(notice.Share(own, terms), 1); share > most && !not[one.Handle] && slices.ContainsFunc(own, func(t string) bool { return slices.Contains(terms, t) }) {
-			best, most = one, share
+func nearest(memories []known, own []string, not map[string]bool) (best prompt.Stored, most float64) {
+	for _, one := range memories {
+		if share := min(notice.Share(own, one.terms), 1); share > most && !not[one.Handle] && slices.ContainsFunc(own, func(t string) bool { return slices.Contains(one.terms, t) }) {
+			best, most = one.Stored, share
 		}
 	}
 	return best, most

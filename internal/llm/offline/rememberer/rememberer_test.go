@@ -184,3 +184,36 @@ func TestEditsFollowTheCases(t *testing.T) {
 		t.Errorf("unanswerable: %+v", got)
 	}
 }
+
+// Where the skills ask for what was lost there was no room for it, and what is
+// added then has the form that the bank has found to do.
+func TestWhatFindsNoRoomIsMadeShorter(t *testing.T) {
+	t.Parallel()
+	edits := func(bank []prompt.MemorySkill, failed ...string) (out []struct {
+		Action, Name string
+		Skill        *struct {
+			How []string `json:"how_to_apply"`
+		}
+		Changes *struct {
+			How []string `json:"how_to_apply"`
+		}
+	}) {
+		raw, _ := json.Marshal(Answers["changes"](prompt.Material{Bank: bank, Failed: failed, Limits: map[string]int{"max_changes": 1},
+			Cases: json.RawMessage(`[{"handle":"c0","mechanism":"storage","evidence":["Ada: I visited the old harbour museum with my doctor last week"],"retrieved":["The weather stayed grey"]}]`)}))
+		if err := json.Unmarshal(raw, &out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	first := edits([]prompt.MemorySkill{inserting(nil)})
+	if len(first) != 1 || first[0].Changes == nil || !slices.Contains(first[0].Changes.How, brief) {
+		t.Fatalf("%+v", first)
+	}
+	if again := edits([]prompt.MemorySkill{inserting(nil)}, "refined insert ("+brief+")"); len(again) != 1 || again[0].Skill == nil {
+		t.Errorf("tried again: %+v", again)
+	}
+	compact := edits([]prompt.MemorySkill{inserting(func(s *prompt.MemorySkill) { s.HowToApply = first[0].Changes.How })})
+	if len(compact) != 1 || compact[0].Skill == nil || !slices.Contains(compact[0].Skill.How, brief) || slices.Contains(compact[0].Skill.How, timed) {
+		t.Errorf("added in another form: %+v", compact)
+	}
+}

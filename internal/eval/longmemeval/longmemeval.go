@@ -1,0 +1,129 @@
+// Package longmemeval reads LongMemEval files (xiaowu0162/LongMemEval): for each
+// question a history of dated sessions between a user and an assistant.
+package longmemeval
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"cairn/internal/fault"
+	"cairn/internal/transcript"
+)
+
+// Sample is one question with the history that it is asked of.
+type Sample struct {
+	ID           string
+	Kind         string // for example multi-session or temporal-reasoning
+	Conversation transcript.Conversation
+	Question     string
+	Answer       string
+	Asked        time.Time // the day of the question, zero when unknown
+	Evidence     []int     // seqs of the turns that are marked as holding the answer
+}
+
+// Unanswerable tells whether the history does not hold the answer. The published
+// scores leave such questions out.
+func (s Sample) Unanswerable() bool { return strings.HasSuffix(s.ID, "_abs") }
+
+type wire struct {
+	ID       string          `json:"question_id"`
+	Kind     string          `json:"question_type"`
+	Question string          `json:"question"`
+	Answer   json.RawMessage `json:"answer"`
+	Asked    string          `json:"question_date"`
+	Dates    []string        `json:"haystack_dates"`
+	Sessions [][]struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+		Answer  bool   `json:"has_answer"`
+	} `json:"haystack_sessions"`
+}
+
+// dayForm is how the files write a time: 2023/05/20 (Sat) 02:21.
+const dayForm = "2006/01/02 (Mon) 15:04"
+
+// Open reads the file at path.
+func Open(path string) ([]Sample, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.InvalidArgument, "the data cannot be opened", "give a file of LongMemEval, longmemeval_s.json for instance")
+	}
+	defer file.Close()
+	out, err := Read(file)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.InvalidArgument, path+" is no LongMemEval file", "it is a JSON array of objects with `question_id` and `haystack_sessions`")
+	}
+	return out, nil
+}
+
+// Read reads samples and says where a bad one is bad.
+func Read(from io.Reader) (out []Sample, err error) {
+	var all []wire
+	if err := json.NewDecoder(from).Decode(&all); err != nil {
+		return nil, fmt.Errorf("read the JSON: %w", err)
+	}
+	seen := map[string]bool{}
+	for i, w := range all {
+		if w.ID == "" || w.Question == "" || seen[w.ID] {
+			return nil, fmt.Errorf("question %d has no id of its own, or no text", i+1)
+		}
+		seen[w.ID] = true
+		s, err := w.sample()
+		if err != nil {
+			return nil, fmt.Errorf("question %s: %w", w.ID, err)
+		}
+		out = append(out, s)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("there are no questions")
+	}
+	return out, nil
+}
+
+func (w wire) sample() (s Sample, err error) {
+	s = Sample{ID: w.ID, Kind: w.Kind, Question: w.Question, Answer: text(w.Answer), Conversation: transcript.Conversation{ID: w.ID}}
+	if w.Asked != "" {
+		if s.Asked, err = time.Parse(dayForm, w.Asked); err != nil {
+			return s, fmt.Errorf("read the day of the question: %w", err)
+		}
+	}
+	if len(w.Dates) > 0 && len(w.Dates) != len(w.Sessions) {
+		return s, fmt.Errorf("%d dates for %d sessions", len(w.Dates), len(w.Sessions))
+	}
+	for i, session := range w.Sessions {
+		var at time.Time
+		if len(w.Dates) > 0 {
+			if at, err = time.Parse(dayForm, w.Dates[i]); err != nil {
+				return s, fmt.Errorf("session %d: read the time: %w", i+1, err)
+			}
+		}
+		for n, turn := range session {
+			role := transcript.Role(turn.Role)
+			if role != transcript.User && role != transcript.Assistant {
+				return s, fmt.Errorf("session %d, turn %d is neither the user's nor the assistant's", i+1, n+1)
+			}
+			seq := len(s.Conversation.Messages)
+			if turn.Answer {
+				s.Evidence = append(s.Evidence, seq)
+			}
+			s.Conversation.Messages = append(s.Conversation.Messages, transcript.Message{Seq: seq, Role: role, Content: turn.Content, Time: at})
+		}
+	}
+	if len(s.Conversation.Messages) == 0 {
+		return s, fmt.Errorf("it has no history")
+	}
+	return s, nil
+}
+
+// text is a string as it is, and a number as it is written.
+func text(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}

@@ -1,0 +1,95 @@
+package loopbench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/eval/score"
+	"cairn/internal/llm"
+	"cairn/internal/llm/offline"
+	"cairn/internal/prompt"
+	"cairn/schemas"
+)
+
+// Answering is who answers from what was read, and who judges the answers.
+type Answering struct {
+	Model llm.Model
+	Name  string
+	Judge string // name of the model that judges; empty judges nothing
+}
+
+func rules() *Answering {
+	return &Answering{Model: llm.OpenAI(llm.Config{BaseURL: "http://offline.invalid/v1", Offline: true, HTTPClient: offline.Client()}), Name: offline.ModelName}
+}
+
+// answer has the questions answered and scored. Without anything read no model is
+// asked: that is a wrong answer.
+func (a *Answering) answer(ctx context.Context, t *trace, p *played) error {
+	for i, q := range t.questions {
+		one := &p.asked[i]
+		one.judged = a.Judge != ""
+		if len(one.read) == 0 {
+			continue
+		}
+		var said struct{ Answer string }
+		if err := a.ask(ctx, prompt.Recite, a.Name, prompt.Material{Question: q.text, Memories: one.read, Language: "en"}, &said); err != nil {
+			return fmt.Errorf("answer %s: %w", q.key, err)
+		}
+		if q.parts {
+			one.f1 = score.F1Parts(said.Answer, q.gold)
+		} else {
+			one.f1 = score.F1(said.Answer, q.gold)
+		}
+		if a.Judge == "" {
+			continue
+		}
+		if err := a.grade(ctx, q, said.Answer, one); err != nil {
+			return fmt.Errorf("judge the answer to %s: %w", q.key, err)
+		}
+	}
+	return nil
+}
+
+// grade has an answer judged. A judge that gives anything but 0, 0.5 or 1 has not
+// judged: that is no 0.
+func (a *Answering) grade(ctx context.Context, q question, answer string, one *asked) error {
+	cases, err := json.Marshal([]map[string]any{{"gold": []string{q.gold}, "prediction": answer}})
+	if err != nil {
+		return err
+	}
+	said := struct{ Score float64 }{-1}
+	if err := a.ask(ctx, prompt.Grade, a.Judge, prompt.Material{Question: q.text, Cases: cases, Language: "en"}, &said); err != nil {
+		return err
+	}
+	if one.judged = said.Score == 0 || said.Score == 0.5 || said.Score == 1; one.judged {
+		one.judge = said.Score
+	}
+	return nil
+}
+
+// ask makes one call. A reply that cannot be read leaves into as it is; trouble
+// of the endpoint is an error, for a row with holes would be no measurement.
+func (a *Answering) ask(ctx context.Context, stage prompt.Stage, name string, m prompt.Material, into any) error {
+	system, err := prompt.Instructions(stage, "en")
+	if err != nil {
+		return err
+	}
+	user, err := prompt.User(m)
+	if err != nil {
+		return err
+	}
+	prepared, err := a.Model.Prepare(llm.Request{Model: name, System: system, Messages: llm.User(user), Schema: &llm.Schema{Name: stage.Schema(), JSON: schemas.Model(stage.Schema())},
+		Label: llm.Label{Stage: string(stage)}})
+	if err != nil {
+		return err
+	}
+	reply, err := a.Model.Send(ctx, prepared)
+	if err != nil {
+		return err
+	}
+	if raw, err := llm.ExtractJSON(reply.Text); err == nil {
+		_ = json.Unmarshal(raw, into) // what cannot be read has said nothing
+	}
+	return nil
+}

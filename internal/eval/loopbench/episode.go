@@ -1,0 +1,176 @@
+package loopbench
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"cairn/internal/eval/score"
+	"cairn/internal/llm/offline/rememberer"
+	"cairn/internal/memskill"
+	"cairn/internal/memskill/controller"
+	"cairn/internal/memskill/executor"
+	"cairn/internal/prompt"
+)
+
+// Budgets of the experiment.
+const (
+	writeShare = 0.3 // of the transcript's tokens that a store may hold
+	readTokens = 300 // that a question is answered from
+	near       = 5   // memories that a span is shown
+)
+
+// chooser picks skills for a span.
+type chooser func(n int, state []float64) (controller.Decision, error)
+
+// asked is a question after an episode.
+type asked struct {
+	words, evidence, f1, judge float64
+	judged                     bool
+	read                       []string
+}
+
+// played is what an episode came to.
+type played struct {
+	episode controller.Episode
+	asked   []asked
+	items   []string
+	words   float64 // mean answer-word recall
+}
+
+var filters sync.Map // skill version id → rememberer.Filter
+
+func shownSkill(s memskill.Skill) prompt.MemorySkill {
+	return prompt.MemorySkill{Name: s.Name, Action: string(s.Action), Description: s.Description, Purpose: s.Purpose, WhenToUse: s.WhenToUse, HowToApply: s.HowToApply, Constraints: s.Constraints}
+}
+
+func filterOf(v memskill.Version) rememberer.Filter {
+	if f, ok := filters.Load(v.ID); ok {
+		return f.(rememberer.Filter)
+	}
+	f := rememberer.Compile(shownSkill(v.Skill))
+	filters.Store(v.ID, f)
+	return f
+}
+
+// play remembers a trace from nothing with the skills of a bank, and asks about it.
+func play(t *trace, bank memskill.Bank, choose chooser) (played, error) {
+	s := newStore(int(writeShare * float64(t.tokens)))
+	byID := map[string]memskill.Version{}
+	for _, v := range bank.Versions() {
+		byID[v.ID] = v
+	}
+	var out played
+	behind := map[int][]string{}
+	for n, sp := range t.spans {
+		closest := s.nearest(sp.vector, near)
+		d, err := choose(n, state(sp, closest))
+		if err != nil {
+			return out, err
+		}
+		d.ID = fmt.Sprint(n)
+		if err := remember(s, sp, closest, byID, d); err != nil {
+			return out, err
+		}
+		s.fit()
+		for _, seq := range sp.seqs {
+			behind[seq] = append(behind[seq], d.ID)
+		}
+		out.episode.Decisions = append(out.episode.Decisions, d)
+	}
+	out.ask(t, s, behind)
+	return out, nil
+}
+
+func state(sp span, closest []*item) []float64 {
+	var memories [][]float64
+	for _, i := range closest {
+		memories = append(memories, wide(i.vector))
+	}
+	return controller.State(wide(sp.vector), memories)
+}
+
+func wide(v []float32) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = float64(x)
+	}
+	return out
+}
+
+// remember has the rules make the actions of a span, and carries them out as the
+// executor resolves them.
+func remember(s *store, sp span, closest []*item, bank map[string]memskill.Version, d controller.Decision) error {
+	var obeyed []rememberer.Filter
+	var roles []executor.Chosen
+	for _, id := range d.Chosen {
+		v := bank[id]
+		obeyed, roles = append(obeyed, filterOf(v)), append(roles, executor.Chosen{Name: v.Skill.Name, Action: v.Skill.Action})
+	}
+	var stored []prompt.Stored
+	handles, byHandle := map[string]string{}, map[string]*item{}
+	for i, one := range closest {
+		handle := fmt.Sprintf("%s%d", executor.HandlePrefix, i)
+		stored = append(stored, prompt.Stored{Handle: handle, Content: one.content})
+		handles[handle], byHandle[handle] = handle, one
+	}
+	raw, err := json.Marshal(map[string]any{"actions": rememberer.Keep(sp.heard, stored, obeyed)})
+	if err != nil {
+		return err
+	}
+	actions, _ := executor.Decode(string(raw))
+	resolved := executor.Resolve(actions, roles, handles)
+	for _, kind := range []memskill.Action{memskill.Delete, memskill.Update, memskill.Insert} {
+		for _, a := range resolved {
+			if a.Outcome != executor.OK || a.Type != kind {
+				continue
+			}
+			switch kind {
+			case memskill.Delete:
+				s.remove(byHandle[a.Memory])
+			case memskill.Update:
+				s.rewrite(byHandle[a.Memory], a.Content, a.Evidence, d.ID)
+			case memskill.Insert:
+				s.insert(a.Content, a.Evidence, d.ID)
+			}
+		}
+	}
+	return nil
+}
+
+// ask reads for every question and scores what was read.
+func (p *played) ask(t *trace, s *store, behind map[int][]string) {
+	r := s.reader()
+	for _, i := range s.items {
+		p.items = append(p.items, i.content)
+	}
+	for _, q := range t.questions {
+		one, met, all := asked{}, controller.Query{Scored: true}, score.Bag{}
+		found := r.read(q.terms, readTokens)
+		for _, i := range found {
+			one.read, met.Retrieved = append(one.read, i.content), append(met.Retrieved, i.decisions...)
+			for w := range i.bag {
+				all[w] = true
+			}
+		}
+		held := 0
+		for _, e := range q.evidence {
+			var of []score.Bag
+			for _, i := range found {
+				if slices.Contains(i.seqs, e.seq) {
+					of = append(of, i.bag)
+				}
+			}
+			if score.Held(e.bag, of) {
+				held++
+			}
+			met.Evidence = append(met.Evidence, behind[e.seq]...)
+		}
+		one.words, _ = q.wanted.Share(all)
+		one.evidence = float64(held) / float64(len(q.evidence))
+		met.Score = one.words
+		p.asked, p.episode.Queries = append(p.asked, one), append(p.episode.Queries, met)
+		p.words += one.words / float64(len(t.questions))
+	}
+}

@@ -1,0 +1,183 @@
+package loopbench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cairn/internal/memskill"
+	"cairn/internal/memskill/controller"
+	"cairn/internal/memskill/designer"
+	"cairn/internal/memskill/random"
+)
+
+const (
+	hidden   = 64
+	capacity = memskill.DefaultCapacity
+)
+
+// standing is a bank with the policy that chooses from it.
+type standing struct {
+	bank      memskill.Bank
+	policy    controller.Policy
+	optimiser controller.Adam
+}
+
+// learner trains and evolves on six conversations and judges on a seventh.
+type learner struct {
+	Options
+	seed       string
+	recipe     memskill.Recipe
+	train      []*trace
+	selection  *trace
+	refineOnly bool
+}
+
+// learnt is what it came to, with how it went.
+type learnt struct {
+	standing
+	Rounds   int
+	Promoted int
+	Refused  []string // edits that made nothing better
+	Made     []string // edits in force
+}
+
+func candidates(b memskill.Bank, fresh []string) (out []controller.Candidate, vectors map[string][]float64, err error) {
+	vectors = map[string][]float64{}
+	for _, v := range b.Versions() {
+		vs, err := embedder.Embed(context.Background(), []string{v.Skill.Description})
+		if err != nil {
+			return nil, nil, err
+		}
+		vectors[v.ID] = wide(vs[0])
+		out = append(out, controller.Candidate{ID: v.ID, Vector: vectors[v.ID], Fresh: slices.Contains(fresh, v.ID)})
+	}
+	return out, vectors, nil
+}
+
+// begin is the seed bank with a policy that knows nothing.
+func (l learner) begin() (s standing, err error) {
+	if s.bank, err = memskill.SeedBank(capacity, true); err != nil {
+		return s, err
+	}
+	s.policy, err = controller.NewPolicy(l.recipe.Shape(dims, hidden), random.Key{Run: l.seed})
+	return s, err
+}
+
+// improve trains the policy on a bank that stays as it is.
+func (l learner) improve(s standing, stage int, fresh []string) (standing, error) {
+	of, vectors, err := candidates(s.bank, fresh)
+	if err != nil {
+		return s, err
+	}
+	for i := range l.Iterations {
+		scorer, err := s.policy.Scorer(of)
+		if err != nil {
+			return s, err
+		}
+		order := slices.Clone(l.train)
+		draw := random.Key{Run: l.seed, Stage: stage, Iteration: i, Purpose: "traces"}.Stream()
+		draw.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
+		var episodes []controller.Episode
+		for e, t := range order[:min(l.Episodes, len(order))] {
+			p, err := play(t, s.bank, func(n int, state []float64) (controller.Decision, error) {
+				key := random.Key{Run: l.seed, Stage: stage, Iteration: i, Episode: e, Span: n}
+				return scorer.Decide(state, controller.Choice{K: l.K, Exploration: l.recipe.Exploration, Since: i, Key: key})
+			})
+			if err != nil {
+				return s, err
+			}
+			episodes = append(episodes, p.episode)
+		}
+		steps, err := l.recipe.Credit.Steps(episodes)
+		if err != nil {
+			return s, err
+		}
+		if s.policy, s.optimiser, _, err = controller.Update(s.policy, s.optimiser, steps, vectors, l.recipe.PPO, random.Key{Run: l.seed, Stage: stage, Iteration: i}); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// greedy chooses as in production.
+func (s standing) greedy(k int) (chooser, error) {
+	of, _, err := candidates(s.bank, nil)
+	if err != nil {
+		return nil, err
+	}
+	scorer, err := s.policy.Scorer(of)
+	if err != nil {
+		return nil, err
+	}
+	return func(n int, state []float64) (controller.Decision, error) {
+		return scorer.Decide(state, controller.Choice{K: k, Greedy: true, Key: random.Key{Span: n}})
+	}, nil
+}
+
+func (l learner) play(s standing, t *trace) (played, error) {
+	choose, err := s.greedy(l.K)
+	if err != nil {
+		return played{}, err
+	}
+	return play(t, s.bank, choose)
+}
+
+// start is the seed bank with a policy that was trained on it.
+func (l learner) start() (standing, error) {
+	s, err := l.begin()
+	if err != nil {
+		return s, err
+	}
+	return l.improve(s, 0, nil)
+}
+
+// learn has the designer edit the bank for each round, and trains on. An edit with
+// the policy that was trained on it replaces what is in force only when it is
+// better, question by question, on the selection conversation.
+func (l learner) learn(from standing) (out learnt, err error) {
+	out.standing = from
+	best, err := l.play(out.standing, l.selection)
+	if err != nil {
+		return out, err
+	}
+	for round := range l.Rounds {
+		edit, err := l.design(out.standing, out.Refused)
+		if err != nil {
+			return out, err
+		}
+		if edit == nil {
+			break // nothing is left to propose
+		}
+		out.Rounds++
+		next := out.standing
+		next.bank = edit.Bank
+		if next, err = l.improve(next, round+1, memskill.Fresh(edit.Changes, l.recipe.AddedOnly)); err != nil {
+			return out, err
+		}
+		tried, err := l.play(next, l.selection)
+		if err != nil {
+			return out, err
+		}
+		c, err := designer.DefaultGate().Compare(wordsOf(tried), wordsOf(best))
+		if err != nil {
+			return out, err
+		}
+		made := designer.Describe(edit.Changes)
+		if !c.Promote {
+			out.Refused = append(out.Refused, made)
+			continue
+		}
+		out.standing, best, out.Refused = next, tried, nil
+		out.Promoted++
+		out.Made = append(out.Made, fmt.Sprintf("%s (%+.3f)", made, c.Mean))
+	}
+	return out, nil
+}
+
+func wordsOf(p played) (out []float64) {
+	for _, a := range p.asked {
+		out = append(out, a.words)
+	}
+	return out
+}

@@ -1,0 +1,206 @@
+package loopbench
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"cairn/internal/eval/score"
+	"cairn/internal/llm"
+	"cairn/internal/search/lexical"
+)
+
+// text is what is known of an item's text. Episodes write the same items over and
+// over, so it is worked out once.
+type text struct {
+	content string
+	tokens  int
+	worth   float64
+	vector  []float32
+	terms   []lexical.Term
+	length  int
+	bag     score.Bag
+}
+
+var texts sync.Map // by content
+
+func textOf(content string) *text {
+	if known, ok := texts.Load(content); ok {
+		return known.(*text)
+	}
+	vectors, _ := embedder.Embed(context.Background(), []string{content}) // hashing does not fail
+	terms := lexical.Terms(content)
+	t := &text{content: content, tokens: llm.EstimateTokens(content), worth: worth(content), vector: vectors[0], terms: terms, length: lexical.Length(terms), bag: score.Content(content)}
+	texts.Store(content, t)
+	return t
+}
+
+var (
+	header  = regexp.MustCompile(`^(?:\d{4}-\d{2}-\d{2} )?(?:[A-Z]\w+: )?`)
+	telling = []*regexp.Regexp{
+		regexp.MustCompile(`\d`),
+		regexp.MustCompile(`\S [A-Z][a-z]+`),
+		regexp.MustCompile(`(?i)\b(?:yesterday|today|tomorrow|(?:last|next|this) \w+|ago|since|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b`),
+		regexp.MustCompile(`(?i)\b(?:my|our|we|i)\b.*\b(?:\w+ed|went|got|made|took|bought|saw|met|won|found|gave|love|like|want|plan)\b|\b(?:went|got|made|took|bought|saw|met|won|found|gave)\b`),
+	}
+)
+
+// worth is the plain rule of what to keep, the same in every row: numbers, names,
+// times and deeds tell something, questions and short remarks do not. Date and
+// speaker that a skill had written before it do not count.
+func worth(content string) float64 {
+	content = strings.TrimPrefix(content, header.FindString(content))
+	sum := min(float64(len(lexical.Words(content))), 12) / 6
+	for _, r := range telling {
+		if r.MatchString(content) {
+			sum++
+		}
+	}
+	if strings.HasSuffix(content, "?") {
+		sum -= 2
+	}
+	return sum
+}
+
+// item is one memory.
+type item struct {
+	*text
+	seqs      []int
+	decisions []string
+}
+
+// store is the memory of an episode.
+type store struct {
+	items  []*item
+	has    map[string]bool
+	tokens int
+	most   int
+}
+
+func newStore(most int) *store { return &store{has: map[string]bool{}, most: most} }
+
+func (s *store) insert(content string, seqs []int, decision string) bool {
+	if s.has[content] {
+		return false
+	}
+	i := &item{text: textOf(content), seqs: seqs, decisions: []string{decision}}
+	s.items, s.has[content] = append(s.items, i), true
+	s.tokens += i.tokens
+	return true
+}
+
+func (s *store) remove(i *item) {
+	s.items = slices.DeleteFunc(s.items, func(o *item) bool { return o == i })
+	delete(s.has, i.content)
+	s.tokens -= i.tokens
+}
+
+func (s *store) rewrite(i *item, content string, seqs []int, decision string) {
+	delete(s.has, i.content)
+	s.tokens -= i.tokens
+	i.text, i.seqs, i.decisions = textOf(content), append(slices.Clip(i.seqs), seqs...), append(slices.Clip(i.decisions), decision)
+	s.has[content] = true
+	s.tokens += i.tokens
+}
+
+// fit gives up what tells least, the oldest of equals, until the store is within
+// its room.
+func (s *store) fit() {
+	if s.tokens <= s.most {
+		return
+	}
+	order := slices.Clone(s.items)
+	slices.SortStableFunc(order, func(a, b *item) int { return cmp.Compare(a.worth, b.worth) })
+	gone := map[*item]bool{}
+	for _, i := range order {
+		if s.tokens <= s.most {
+			break
+		}
+		gone[i] = true
+		delete(s.has, i.content)
+		s.tokens -= i.tokens
+	}
+	s.items = slices.DeleteFunc(s.items, func(i *item) bool { return gone[i] })
+}
+
+// nearest are the items closest to a vector, the oldest first of equals.
+func (s *store) nearest(to []float32, most int) []*item {
+	type scored struct {
+		i   *item
+		dot float32
+	}
+	var best []scored // closest first
+	for _, i := range s.items {
+		var dot float32
+		for d, x := range to {
+			dot += x * i.vector[d]
+		}
+		if len(best) == most && dot <= best[most-1].dot {
+			continue
+		}
+		at := slices.IndexFunc(best, func(o scored) bool { return o.dot < dot })
+		if at < 0 {
+			at = len(best)
+		}
+		best = slices.Insert(best, at, scored{i, dot})
+		best = best[:min(len(best), most)]
+	}
+	out := make([]*item, len(best))
+	for n, b := range best {
+		out[n] = b.i
+	}
+	return out
+}
+
+// reader finds items by BM25.
+type reader struct {
+	store    *store
+	postings map[int32][]posting
+	mean     float64
+}
+
+type posting struct{ item, tf int }
+
+func (s *store) reader() reader {
+	r := reader{store: s, postings: map[int32][]posting{}}
+	for n, i := range s.items {
+		for _, t := range i.terms {
+			r.postings[t.Hash] = append(r.postings[t.Hash], posting{n, int(t.TF)})
+		}
+		r.mean += float64(i.length) / float64(len(s.items))
+	}
+	return r
+}
+
+// read are the best items that fit into so many tokens.
+func (r reader) read(terms []lexical.Term, tokens int) (out []*item) {
+	const k1, b = 1.2, 0.75
+	scores := map[int]float64{}
+	n := float64(len(r.store.items))
+	for _, t := range terms {
+		found := r.postings[t.Hash]
+		idf := math.Log(1 + (n-float64(len(found))+0.5)/(float64(len(found))+0.5))
+		for _, p := range found {
+			tf := float64(p.tf)
+			scores[p.item] += idf * tf * (k1 + 1) / (tf + k1*(1-b+b*float64(r.store.items[p.item].length)/r.mean))
+		}
+	}
+	order := make([]int, 0, len(scores))
+	for i := range scores {
+		order = append(order, i)
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Or(cmp.Compare(scores[j], scores[i]), cmp.Compare(i, j)) })
+	for _, i := range order {
+		if one := r.store.items[i]; one.tokens <= tokens {
+			tokens -= one.tokens
+			out = append(out, one)
+		} else {
+			break
+		}
+	}
+	return out
+}

@@ -1,0 +1,135 @@
+package loopbench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cairn/internal/embed"
+	"cairn/internal/eval/locomo"
+	"cairn/internal/eval/score"
+	"cairn/internal/llm"
+	"cairn/internal/llm/offline/rememberer"
+	"cairn/internal/memskill/executor"
+	"cairn/internal/prompt"
+	"cairn/internal/search/lexical"
+	"cairn/internal/transcript"
+)
+
+// dims is the length of the vectors that the policy looks at.
+const dims = 128
+
+var embedder = embed.Hashing(dims)
+
+// trace is a conversation, read once for all episodes on it.
+type trace struct {
+	id        string
+	spans     []span
+	questions []question
+	tokens    int
+	texts     []string // of the spans
+}
+
+type span struct {
+	seqs   []int
+	heard  []rememberer.Heard
+	vector []float32
+}
+
+type question struct {
+	key, text string
+	gold      string
+	parts     bool // the answer is a list
+	tool      bool // about a tool log
+	terms     []lexical.Term
+	evidence  []passage
+	wanted    score.Bag // words of the answer that its evidence has
+}
+
+type passage struct {
+	seq  int
+	text string
+	bag  score.Bag
+}
+
+// shown is a message as a model reads it.
+func shown(m transcript.Message, text string) string {
+	if m.Time.IsZero() {
+		return text
+	}
+	return m.Time.UTC().Format("[2006-01-02 15:04] ") + text
+}
+
+// ofLocomo reads a conversation with the questions that have an answer in it.
+func ofLocomo(s locomo.Sample) (*trace, error) {
+	t := &trace{id: s.ID}
+	if err := t.read(s.Conversation.Messages); err != nil {
+		return nil, err
+	}
+	for i, q := range s.Questions {
+		if q.Category != locomo.Adversarial {
+			t.ask(s.Conversation.Messages, fmt.Sprintf("%s/%d", s.ID, i), q.Text, q.Answer, q.Evidence)
+			if n := len(t.questions); n > 0 && q.Category == locomo.MultiHop {
+				t.questions[n-1].parts = true
+			}
+		}
+	}
+	return t, nil
+}
+
+// read cuts the messages into spans, none of which crosses a session: the
+// messages of a session have one time.
+func (t *trace) read(messages []transcript.Message) error {
+	var session []transcript.Message
+	cut := func() error {
+		for _, s := range executor.Spans(session, executor.DefaultSpans()) {
+			one := span{}
+			var read []prompt.Message
+			for _, p := range s.Parts {
+				one.seqs = append(one.seqs, p.Seq)
+				read = append(read, prompt.Message{Index: p.Seq, Role: p.Role, Name: p.Speaker, Content: shown(transcript.Message{Time: p.Time}, p.Text)})
+			}
+			one.heard = rememberer.Hear(read)
+			vectors, err := embedder.Embed(context.Background(), []string{s.Text()})
+			if err != nil {
+				return err
+			}
+			one.vector = vectors[0]
+			t.spans, t.texts = append(t.spans, one), append(t.texts, s.Text())
+		}
+		session = nil
+		return nil
+	}
+	var at time.Time
+	var role transcript.Role
+	for _, m := range messages {
+		tool := m.Role == transcript.Tool
+		if len(session) > 0 && (!m.Time.Equal(at) || tool != (role == transcript.Tool)) {
+			if err := cut(); err != nil {
+				return err
+			}
+		}
+		at, role = m.Time, m.Role
+		session = append(session, m)
+		t.tokens += llm.EstimateTokens(m.Content)
+	}
+	return cut()
+}
+
+// ask adds a question, unless no word of its answer stands in its evidence: then
+// reading could not show it.
+func (t *trace) ask(messages []transcript.Message, key, text, gold string, evidence []int) {
+	q := question{key: key, text: text, gold: gold, terms: lexical.Terms(text)}
+	all := score.Bag{}
+	for _, seq := range evidence {
+		m := messages[seq]
+		p := passage{seq: seq, text: m.Name + ": " + m.Content, bag: score.Content(m.Content)}
+		q.evidence = append(q.evidence, p)
+		for w := range p.bag {
+			all[w] = true
+		}
+	}
+	if q.wanted = score.Content(gold).And(all); len(q.wanted) > 0 {
+		t.questions = append(t.questions, q)
+	}
+}

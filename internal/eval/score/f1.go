@@ -1,0 +1,77 @@
+package score
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Failed is what stands for an answer that an endpoint could not give.
+const Failed = "[error]"
+
+const punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+
+var articles = regexp.MustCompile(`\b(?:a|an|the|and)\b`)
+
+// Normalise makes answers comparable: no commas, lower case, no ASCII
+// punctuation, no articles, one blank between words. Other letters stay.
+func Normalise(text string) string {
+	text = strings.ToLower(strings.ReplaceAll(text, ",", ""))
+	text = strings.Map(func(r rune) rune {
+		if strings.ContainsRune(punctuation, r) {
+			return -1
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(articles.ReplaceAllString(text, " ")), " ")
+}
+
+// Words are the stems of a text's words, normalised.
+func Words(text string) []string {
+	words := strings.Fields(Normalise(text))
+	for i, w := range words {
+		words[i] = Stem(w)
+	}
+	return words
+}
+
+// F1 is the harmonic mean of precision and recall over words with their counts,
+// 0–1. It is 0 when no word is shared, also between two empty texts.
+func F1(prediction, gold string) float64 {
+	if prediction == Failed {
+		return 0
+	}
+	said, left := Words(prediction), Words(gold)
+	n, same := len(left), 0
+	for _, w := range said {
+		if i := slices.Index(left, w); i >= 0 {
+			left, same = slices.Delete(left, i, i+1), same+1
+		}
+	}
+	if same == 0 {
+		return 0
+	}
+	return 2 * float64(same) / float64(n+len(said))
+}
+
+// F1Any is that of the right answer that fares best.
+func F1Any(prediction string, gold []string) (best float64) {
+	for _, g := range gold {
+		best = max(best, F1(prediction, g))
+	}
+	return best
+}
+
+// F1Parts is for answers that list several things, divided by commas: the mean,
+// over the parts of the right answer, of the best part of the prediction.
+func F1Parts(prediction, gold string) float64 {
+	parts, sum := strings.Split(gold, ","), 0.0
+	for _, g := range parts {
+		best := 0.0
+		for p := range strings.SplitSeq(prediction, ",") {
+			best = max(best, F1(strings.TrimSpace(p), strings.TrimSpace(g)))
+		}
+		sum += best
+	}
+	return sum / float64(len(parts))
+}
