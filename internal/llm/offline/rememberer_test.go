@@ -24,7 +24,7 @@ func TestTheRulesOfMemorySkillsFitTheirSchemas(t *testing.T) {
 	proposed := ask(t, prompt.Propose, prompt.Material{Bank: keepers, Cases: cases, Limits: map[string]int{"max_changes": 3}})
 	proposed["action"] = designer.ApplyChanges
 	p, err := designer.Decode([]byte(marshalled(proposed)))
-	if err != nil || len(p.Changes) != 2 || p.Changes[0].Skill == nil || p.Changes[1].Changes == nil || p.Changes[1].Changes.Title != nil {
+	if err != nil || len(p.Changes) != 2 || p.Changes[1].Skill == nil || p.Changes[0].Changes == nil || p.Changes[0].Changes.Title != nil {
 		t.Errorf("%v %+v", err, p)
 	}
 	if found := ask(t, prompt.Diagnose, prompt.Material{Bank: keepers, Cases: cases, Limits: map[string]int{"max_changes": 3}})["failure_patterns"].([]any); len(found) != 2 {
