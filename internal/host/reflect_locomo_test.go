@@ -64,23 +64,8 @@ func TestSessionsOnTheirOwnDatesBecomeANoteADayAndMemoriesThatPointToTheirTurns(
 		}
 		talks, err := locomo.Open(path)
 		hosttest.Must(t, err)
-		replay(t, firstDates(talks[0].Conversation.Messages, 8))
+		replay(t, talks[0].Conversation.Messages)
 	})
-}
-
-// firstDates are the messages of a conversation's first n dates: each is looked
-// back on in the same way.
-func firstDates(messages []transcript.Message, n int) []transcript.Message {
-	last := ""
-	for i, m := range messages {
-		if d := m.Time.Format(time.DateOnly); d != last {
-			if n--; n < 0 {
-				return messages[:i]
-			}
-			last = d
-		}
-	}
-	return messages
 }
 
 // replay has each date of a conversation looked back on by the rules, twice.
