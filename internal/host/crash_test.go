@@ -19,12 +19,15 @@ import (
 func TestCrashAfterTheReplyWasStored(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	// The details wait, so the reply of extract is stored when the worker dies.
+	// The scripts wait, so the replies of extract and of the document beside them are stored when the worker dies.
 	b.Model.On(llmtest.Rule{Stage: "scripts", Nth: 1, Barrier: "details", Drop: true})
 	b.ScriptR1()
 	worker := b.StartProcess()
 	ref := start(b)
 	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "details", 1))
+	eventually(t, "the document's reply is stored", func() bool {
+		return count(b, "select count(*) from cairn.llm_calls where stage = 'doc' and state = 'done'") == 1
+	})
 	worker.Kill()
 	b.Model.Release("details")
 	b.StartProcess()

@@ -89,10 +89,10 @@ with conversation as (
 ), task as (
   insert into scheduled_tasks (workspace_id, name, kind, cron, prompt) values ($1, 'seeded', 'turn', '0 9 * * *', $3)
 ), reflection as (
-  insert into reflection_runs (workspace_id, local_date, zone, status, to_at, reason) values ($1, '2026-11-20', 'UTC', 'saved', now(), $3)
+  insert into reflection_runs (workspace_id, local_date, zone, status, to_at, reason) values ($1, '2001-01-01', 'UTC', 'saved', now(), $3)
 ), note as (
   insert into memories (workspace_id, external_id, type, target, content, content_sha256, origin, op_id, conversation_id, from_seq, to_seq)
-  select $1, '00000000000000aa', 'note', '2026-11-20', $3, sha256('n'), 'reflection', 'op', id, 0, 0 from conversation returning id
+  select $1, '00000000000000aa', 'note', '2001-01-01', $3, sha256('n'), 'reflection', 'op', id, 0, 0 from conversation returning id
 ), recalled as (
   insert into note_recalls (workspace_id, memory_id, query_sha, relevance) select $1, id, sha256('q'), 1 from note
 ), taken as (
