@@ -7,9 +7,13 @@ GO ?= go
 FUZZTIME ?= 1m
 # Tests wait for servers more than they compute: more of them at once than cores.
 PARALLEL ?= 4
+# Programs of tests are linked without notes for debuggers, which is half of
+# linking; make lint vets them.
+TEST = GOGC=400 $(GO) test -vet=off -ldflags=-w -parallel $(PARALLEL) $(1)
+# Experiments in small say that a measurement works, not that Cairn does.
+EXPERIMENTS := $(addprefix cairn/internal/eval/,soak sweepbench taubench turnbench)
 # The packages that take longest come first, or one would be left to run alone.
-# Programs of tests are linked without notes for debuggers, which is half of it.
-TEST = GOGC=400 $(GO) test -ldflags=-w -parallel $(PARALLEL) $(1) ./internal/host ./starter ./internal/eval/chaos ./internal/eval/soak ./...
+PACKAGES = ./internal/host ./starter ./internal/eval/chaos $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
 BIN := bin
 TOOLS := $(BIN)/tools
 RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
@@ -20,7 +24,7 @@ SQLC          := $(TOOLS)/sqlc-v1.31.1
 
 .PHONY: help
 help: ## Show what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: build ## Distil a real conversation into a skill package, start to finish
@@ -28,7 +32,11 @@ demo: build ## Distil a real conversation into a skill package, start to finish
 
 .PHONY: test
 test: ## Run all tests on a real Postgres and a real Temporal server
-	$(call TEST)
+	@$(call TEST) $(PACKAGES)
+
+.PHONY: test-experiments
+test-experiments: ## Run the soak and the benchmarks in small, as CI does
+	@$(call TEST) $(EXPERIMENTS)
 
 .PHONY: dev
 dev: build ## Run Postgres, Temporal with its UI and a worker until Ctrl-C
@@ -40,7 +48,7 @@ build: ## Build the command line and the worker into bin/
 
 .PHONY: race
 race: ## Run all tests under the race detector (needs a C compiler)
-	$(call TEST,$(RACE))
+	$(call TEST,$(RACE)) $(PACKAGES) $(EXPERIMENTS)
 
 .PHONY: chaos
 chaos: ## Kill workers, Postgres and Temporal under 200 distillations, then count

@@ -133,7 +133,8 @@ func (s *devServer) start(ctx context.Context, claim *os.File) error {
 	}
 	if !s.lasting {
 		command.remove = s.folder
-		command.env = append(command.env, "GOGC=400") // it lives for minutes
+		// It lives for minutes: collecting can wait until there is much.
+		command.env = append(command.env, "GOGC=off", "GOMEMLIMIT=1GiB")
 	}
 	if s.running, err = guard(command); err != nil {
 		return err
