@@ -103,6 +103,15 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 			t.Errorf("without them it swept %+v", got)
 		}
 	})
+	t.Run("a day that somebody did not want to wait for", func(t *testing.T) {
+		fresh(t, 3)
+		b.exec("update workspaces set key = 'wrest' || split_part(external_id, ' ', 2) where external_id like 'due %'")
+		b.exec(`insert into reflection_runs (workspace_id, local_date, zone, status, to_at) select t.workspace_id, '2026-11-19', 'UTC', 'saved', t.due_at - make_interval(hours => split_part(w.external_id, ' ', 2)::int - 1)
+from scheduled_tasks t join workspaces w on w.id = t.workspace_id where w.external_id <> 'due 3'`)
+		if got := b.sweep(b.Sweeper, 100); got.Started != 2 || got.Skipped != 1 || started("wrest1", "2026-11-19") || !started("wrest2", "2026-11-19") || !started("wrest3", "2026-11-19") {
+			t.Errorf("swept %+v", got)
+		}
+	})
 	t.Run("what was imported", func(t *testing.T) {
 		fresh(t, 3)
 		b.exec("update workspaces set key = 'wimp' || split_part(external_id, ' ', 2) where external_id like 'due %'")

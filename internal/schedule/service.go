@@ -232,7 +232,7 @@ func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name str
 	}
 	firings := c.Preview(start, end, mostBackfill+1)
 	if len(firings) > mostBackfill {
-		return nil, fault.New(fault.TooLarge, fmt.Sprintf("the task was due more than %d times from %s to %s", mostBackfill, from, until), "give fewer dates at once")
+		return nil, fault.New(fault.TooLarge, fmt.Sprintf("the task was due more than %d times from %s to %s", mostBackfill, from, until), "give fewer dates at once; a task that is due more often than that on one date cannot be made up for")
 	}
 	before := start
 	for _, f := range firings {

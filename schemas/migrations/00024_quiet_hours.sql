@@ -24,7 +24,16 @@ alter table conversations add column dated boolean not null default false;
 grant update (dated) on conversations to cairn_app;
 grant select (dated) on conversations to cairn_system;
 set local role cairn_migrator;
-update cairn.conversations c set dated = true where channel = 'import' and exists (select from cairn.messages m where m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.event_time is not null);
+-- +goose StatementBegin
+do $$
+declare due bigint; n bigint;
+begin
+  select count(*) into due from cairn.conversations c where c.channel = 'import' and exists (select from cairn.messages m where m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.event_time is not null);
+  update cairn.conversations c set dated = true where c.channel = 'import' and exists (select from cairn.messages m where m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.event_time is not null);
+  get diagnostics n = row_count;
+  assert n = due, format('%s of %s conversations are marked as dated', n, due);
+end $$;
+-- +goose StatementEnd
 set local role cairn_owner;
 
 -- Whether the day at an instant, if it was empty, is the seventh in a row although

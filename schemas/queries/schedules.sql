@@ -16,7 +16,8 @@ delete from sweep_pages where created_at < now() - interval '3 days';
 
 -- name: SweepClaim :many
 -- System role. Locks a page of what is due and judges each task: a workspace
--- without new turns has its empty day recorded here, and starts no workflow.
+-- without new turns has its empty day recorded here, and starts no workflow. A date
+-- of which somebody did not want to wait for the end has a rest.
 with due as (
   select t.workspace_id, t.id, t.kind, coalesce(t.cron, w.reflection_cron) as cron, coalesce(t.time_zone, w.time_zone) as zone, t.catch_up,
     t.due_at, t.due_date, t.due_key, t.slot_at, t.slot_date, t.slot_key, t.lease_until, w.key as workspace_key,
@@ -31,7 +32,7 @@ with due as (
     when d.lease_until is not null then case when d.wanted then 'again' else 'recalled' end
     when d.due_at is null then 'plan'
     when not d.wanted then 'off'
-    when d.kind = 'reflection' and exists (select from reflection_runs r where r.workspace_id = d.workspace_id and r.local_date = d.due_date) then 'collapsed'
+    when d.kind = 'reflection' and exists (select from reflection_runs r where r.workspace_id = d.workspace_id and r.local_date = d.due_date and r.to_at >= d.due_at) then 'collapsed'
     when d.kind = 'reflection' and not exists (select from conversations c left join conversation_marks m
       on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.kind = 'reflection'
       where c.workspace_id = d.workspace_id and (c.channel in ('voice', 'sms', 'chat') or c.channel = 'import' and c.dated) and c.next_seq > coalesce(m.seq + 1, 0)) then 'empty'

@@ -368,7 +368,7 @@ with due as (
     when d.lease_until is not null then case when d.wanted then 'again' else 'recalled' end
     when d.due_at is null then 'plan'
     when not d.wanted then 'off'
-    when d.kind = 'reflection' and exists (select from reflection_runs r where r.workspace_id = d.workspace_id and r.local_date = d.due_date) then 'collapsed'
+    when d.kind = 'reflection' and exists (select from reflection_runs r where r.workspace_id = d.workspace_id and r.local_date = d.due_date and r.to_at >= d.due_at) then 'collapsed'
     when d.kind = 'reflection' and not exists (select from conversations c left join conversation_marks m
       on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.kind = 'reflection'
       where c.workspace_id = d.workspace_id and (c.channel in ('voice', 'sms', 'chat') or c.channel = 'import' and c.dated) and c.next_seq > coalesce(m.seq + 1, 0)) then 'empty'
@@ -415,7 +415,8 @@ type SweepClaimRow struct {
 }
 
 // System role. Locks a page of what is due and judges each task: a workspace
-// without new turns has its empty day recorded here, and starts no workflow.
+// without new turns has its empty day recorded here, and starts no workflow. A date
+// of which somebody did not want to wait for the end has a rest.
 func (q *Queries) SweepClaim(ctx context.Context, maxRows int32) ([]SweepClaimRow, error) {
 	rows, err := q.db.Query(ctx, SweepClaim, maxRows)
 	if err != nil {
