@@ -112,6 +112,16 @@ from scheduled_tasks t join workspaces w on w.id = t.workspace_id where w.extern
 			t.Errorf("swept %+v", got)
 		}
 	})
+	t.Run("a zone that is unknown here", func(t *testing.T) {
+		fresh(t, 1)
+		b.exec("update workspaces set time_zone = 'Mars/Olympus' where external_id = 'due 1'")
+		if got := b.sweep(b.Sweeper, 100); got.Looked != 1 || got.Skipped != 1 {
+			t.Errorf("swept %+v", got)
+		}
+		if n := b.number("select count(*) from scheduled_tasks where slot_outcome = 'failed' and look_at between now() + interval '23 hours' and now() + interval '25 hours'"); n != 1 {
+			t.Error("it is not left alone for a day")
+		}
+	})
 	t.Run("what was imported", func(t *testing.T) {
 		fresh(t, 3)
 		b.exec("update workspaces set key = 'wimp' || split_part(external_id, ' ', 2) where external_id like 'due %'")

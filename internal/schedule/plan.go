@@ -48,7 +48,7 @@ type Firing struct {
 	At    time.Time
 	Date  string // local, of the wall time that was meant
 	Key   string
-	Start time.Time // when it is looked at; zero: at once
+	Start time.Time // when the sweep looks at it; of a move's next firing it is set
 }
 
 // Move is what the claim does to a task: its next firing, and the slot that came
@@ -130,7 +130,7 @@ func (p planner) move(d Due) (Move, bool) {
 	q, unknown := p.hours(d.Quiet)
 	if err = cmp.Or(err, unknown); err != nil {
 		later := d.Now.Add(unreadable).UTC()
-		return Move{Due: d, Next: Firing{At: later, Date: later.Format(time.DateOnly), Key: later.Format(time.RFC3339)}, Slot: d.Next, Outcome: Failed, Reason: err.Error()}, true
+		return Move{Due: d, Next: Firing{At: later, Date: later.Format(time.DateOnly), Key: later.Format(time.RFC3339), Start: later}, Slot: d.Next, Outcome: Failed, Reason: err.Error()}, true
 	}
 	m := Move{Due: d, Next: p.planned(d, q, NextAfter(s, d.Now))}
 	switch d.Verdict {
