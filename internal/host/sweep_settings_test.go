@@ -228,6 +228,24 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 	}
 }
 
+// A run that finds nothing to read notices, as the claim does, that it is the
+// seventh although people talked.
+func TestARunThatIsEmptyForAWeekSaysSo(t *testing.T) {
+	t.Parallel()
+	b := hosttest.OpenIdle(t)
+	exec(b, `with c as (insert into cairn.conversations (workspace_id, external_id, channel, next_seq, last_turn_at) values ($1, 'c', 'chat', 0, now()) returning id)
+insert into cairn.turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, first_seq, accepted_at) select $1, id, 1, 'm', 'observe', 'user', 'x', 0, now() - interval '2 days' from c`, b.Workspace.ID)
+	exec(b, `insert into cairn.reflection_runs (workspace_id, local_date, zone, status, to_at) select $1, current_date - n, 'UTC', 'empty', now() - make_interval(days => n) from generate_series(1, 6) n`, b.Workspace.ID)
+	date := time.Now().UTC().Format(time.DateOnly)
+	o, err := b.Host.Reflect.Open(t.Context(), reflect.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Date: date, Zone: "UTC", To: time.Now(), Why: flow.ReflectionOfSweep,
+		WorkflowID: "w", Spec: host.ReflectionSpec(b.Config)})
+	hosttest.Must(t, err)
+	day, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, date)
+	if err != nil || o.Ended == nil || day.Status != reflect.Empty || day.Reason != reflect.UnheardReason || !day.Runs[0].Unheard {
+		t.Errorf("the day came to %+v, %v", day, err)
+	}
+}
+
 func TestSettingsOfTheSweepAreShown(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
