@@ -32,8 +32,10 @@ func (c *cli) reflect() *cobra.Command {
 	var p previewRequest
 	preview := &cobra.Command{Use: "preview", Short: "Show when a schedule is due, and what clock changes do to it",
 		Long: "Show when a cron expression is due in a time zone. A wall time that the clock skips is due right after the gap, for its\n" +
-			"own date; one that comes twice is due the first time. With --cron and --tz nothing but this program is needed. Without --tz\n" +
-			"the zone is the workspace's when a database is configured or `cairn dev` runs, else UTC.",
+			"own date; one that comes twice is due the first time. The times are those at which it is due, and its window ends: a start may\n" +
+			"come later, by the workspace's quiet hours and CAIRN_SWEEP_JITTER, which `cairn schedule list` shows; the date stays.\n" +
+			"With --cron and --tz nothing but this program is needed. Without --tz the zone is the workspace's when a database is\n" +
+			"configured or `cairn dev` runs, else UTC.",
 		Example: "  cairn reflect preview --cron \"0 23 * * *\" --tz America/Nuuk --from 2026-03-01 --days 400\n  cairn reflect preview --cron @hourly --tz Europe/Berlin --days 2 -o text\n  cairn reflect preview",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.previewReflection(cmd.Context(), p) }}
@@ -148,7 +150,7 @@ func printFirings(out io.Writer, s cadence.Schedule, firings []cadence.Firing) e
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%d firings of %q in %s; the clock skips %d and doubles %d\n", len(firings), s, s.Zone(), skipped, doubled)
+	_, err := fmt.Fprintf(out, "%d firings of %q in %s; the clock skips %d and doubles %d\nThese are the times at which it is due; quiet hours and jitter can start it later, for the same date.\n", len(firings), s, s.Zone(), skipped, doubled)
 	return err
 }
 

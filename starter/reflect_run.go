@@ -12,6 +12,7 @@ import (
 	"cairn/internal/host"
 	"cairn/internal/reflect"
 	"cairn/internal/run"
+	"cairn/internal/store"
 )
 
 // reflectRuns are the commands that reflect, and tell what it came to.
@@ -20,7 +21,8 @@ func (c *cli) reflectRuns() []*cobra.Command {
 	var wait bool
 	now := &cobra.Command{Use: "now", Short: "Look back on a day now: notes, memories and skills of its conversations",
 		Long: "Look back on a local date of the workspace. Of today what is unread so far is read, the rest when the day is over; of an\n" +
-			"earlier date what was said on it. A date that is done stays as it is; one that failed is done again.",
+			"earlier date what was said on it. A date that is done stays as it is; one that failed is done again. Quiet hours do not hold\n" +
+			"it back; a workspace that has turned reflection off is not read.",
 		Example: "  cairn reflect now --wait\n  cairn reflect now --date 2026-03-01 --wait -o json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.reflectNow(cmd.Context(), r, wait) }}
@@ -118,11 +120,25 @@ func (c *cli) reflectStatus(ctx context.Context, date string, max int) error {
 	if date != "" {
 		return c.printReflection(ctx, s, date)
 	}
+	if err := c.tellOff(ctx, s); err != nil {
+		return err
+	}
 	days, err := s.Reflect.List(ctx, s.workspace.ID, "", "", max)
 	if err != nil {
 		return err
 	}
 	return c.printDays(days)
+}
+
+// tellOff says why no more dates come.
+func (c *cli) tellOff(ctx context.Context, s *session) error {
+	return s.Store.WithWorkspace(ctx, s.workspace.ID, func(q store.Queries) error {
+		chosen, err := q.Settings(ctx)
+		if err == nil && !chosen.Reflection {
+			fmt.Fprintln(c.errs, "reflection is turned off in the workspace's settings; cairn settings set reflection=true turns it on")
+		}
+		return err
+	})
 }
 
 func (c *cli) printDays(days []reflect.Day) error {

@@ -59,7 +59,7 @@ func TestAPreviewNeedsNoServerAndMarksClockChanges(t *testing.T) {
 	}
 
 	code, table, _, _ := alone(t, args...)
-	if code != 0 || strings.Count(table, "\n") != 402 || !strings.Contains(table, "the clock skips 23:00") || !strings.Contains(table, "clock back 1h") || !strings.Contains(table, "400 firings") {
+	if code != 0 || strings.Count(table, "\n") != 403 || !strings.Contains(table, "the clock skips 23:00") || !strings.Contains(table, "clock back 1h") || !strings.Contains(table, "400 firings") {
 		t.Errorf("exit %d: %s", code, table)
 	}
 	code, text, errs, _ := alone(t, append(args, "-o", "text", "--max", "2")...)

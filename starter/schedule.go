@@ -15,7 +15,10 @@ import (
 
 func (c *cli) schedule() *cobra.Command {
 	cmd := &cobra.Command{Use: "schedule", Short: "Look after what is done again and again: reflection, curation, your own prompts", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	list := &cobra.Command{Use: "list", Short: "List the workspace's scheduled tasks and when they are due", Example: "  cairn schedule list\n  cairn schedule list -o json", Args: cobra.NoArgs,
+	list := &cobra.Command{Use: "list", Short: "List the workspace's scheduled tasks, when they are due, and when they start if that is later",
+		Long: "List the workspace's scheduled tasks. What is due in the workspace's quiet hours starts at their end; the built-in tasks of all\n" +
+			"workspaces are spread over CAIRN_SWEEP_JITTER. The date that a firing counts for is that on which it was due.",
+		Example: "  cairn schedule list\n  cairn schedule list -o json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.looking(cmd.Context(), needs{make: true}, func(s *session) error {
 				tasks, err := s.Schedules.List(cmd.Context(), s.workspace.ID)
@@ -56,6 +59,7 @@ func (c *cli) scheduleAdd() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				fmt.Fprintf(c.errs, "its answers: cairn conversations show %s\n", t.Conversation())
 				return c.printTasks([]schedule.Task{t})
 			})
 		}}
@@ -132,19 +136,25 @@ func (c *cli) printTasks(tasks []schedule.Task) error {
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	if c.output == "table" {
-		fmt.Fprintln(tw, "NAME\tCRON\tTIME ZONE\tNEXT\tLAST\tWHAT")
+		fmt.Fprintln(tw, "NAME\tCRON\tTIME ZONE\tDUE\tSTARTS\tLAST\tWHAT")
 	}
 	for _, t := range tasks {
 		zone, err := cadence.Zone(t.Zone)
 		if err != nil {
 			return err
 		}
-		next, last := "not planned yet", "never"
+		next, starts, last := "not planned yet", "", "never"
 		if t.DueAt != nil {
-			next = t.DueAt.In(zone).Format("Mon 2006-01-02 15:04")
+			next = t.DueAt.In(zone).Format(dueForm)
 		}
-		if t.PausedAt != nil {
-			next = "paused"
+		if t.StartsAt != nil && t.StartsAt.After(*t.DueAt) {
+			starts = t.StartsAt.In(zone).Format(dueForm)
+		}
+		switch {
+		case t.PausedAt != nil:
+			next, starts = "paused", ""
+		case t.Off:
+			next, starts = "turned off (settings: reflection)", ""
 		}
 		if t.Last != nil {
 			last = strings.TrimSpace(t.Last.Date + " " + t.Last.Outcome)
@@ -153,10 +163,12 @@ func (c *cli) printTasks(tasks []schedule.Task) error {
 		if t.Kind == schedule.Turn {
 			what = firstLine(t.Prompt)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Cron, t.Zone, next, last, what)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Cron, t.Zone, next, starts, last, what)
 	}
 	return tw.Flush()
 }
+
+const dueForm = "Mon 2006-01-02 15:04"
 
 // promptShown is how much of a prompt a list shows.
 const promptShown = 50

@@ -125,6 +125,7 @@ type Config struct {
 	Pollers       int           `env:"CAIRN_POLLERS" envDefault:"8"`         // that wait for tasks of each kind on each queue; too few and new workflows wait for one another
 	StopTimeout   time.Duration `env:"CAIRN_STOP_TIMEOUT" envDefault:"20s"`
 	SweepEvery    time.Duration `env:"CAIRN_SWEEP_EVERY" envDefault:"1m"`     // how often what is due is looked for; 0 means never
+	SweepJitter   time.Duration `env:"CAIRN_SWEEP_JITTER" envDefault:"15m"`   // within how much time after it is due a workspace's own place to start built-in tasks is; 0 starts them at once
 	GraphFrom     int           `env:"CAIRN_GRAPH_FROM" envDefault:"50000"`   // documents of a workspace from which the worker builds a graph over its vectors; 0 builds none
 	GraphURL      string        `env:"CAIRN_GRAPH_DATABASE_URL" secret:"url"` // the login that builds them, which may act as cairn_owner; empty means that of DATABASE_URL
 	LogLevel      string        `env:"CAIRN_LOG" envDefault:"warn"`           // debug info warn error
@@ -241,6 +242,7 @@ func (c Config) validate() error {
 		between("CAIRN_REPLY_TOKENS", float64(c.ReplyTokens), 16, 1e6),
 		between("CAIRN_TOOL_TIMEOUT in seconds", c.ToolTimeout.Seconds(), 0.1, 600),
 		between("CAIRN_SWEEP_EVERY in seconds", c.SweepEvery.Seconds(), 0, 3600),
+		between("CAIRN_SWEEP_JITTER in minutes", c.SweepJitter.Minutes(), 0, 6*60),
 		between("CAIRN_HEARTBEAT in seconds", c.Heartbeat.Seconds(), 1, 600),
 	} {
 		if err != nil {

@@ -24,6 +24,7 @@ const (
 	OpReused         Code = "op_reused"
 	Unavailable      Code = "unavailable"
 	Erasing          Code = "erasing"
+	TurnedOff        Code = "turned_off"
 	Misconfigured    Code = "misconfigured"
 	ModelAuth        Code = "model_auth"
 	ModelRejected    Code = "model_rejected"
@@ -66,6 +67,7 @@ var Table = map[Code]Row{
 	OpReused:         {409, 4, false, "use a new operation id, or a new generation of the run: cairn runs retry --fresh"},
 	Unavailable:      {503, 7, true, "try again shortly; `cairn doctor` tells what is missing"},
 	Erasing:          {410, 6, false, "the workspace is being erased; use another"},
+	TurnedOff:        {409, 6, false, "turn it on in the workspace's settings: cairn settings set"},
 	Misconfigured:    {500, 8, false, "see `cairn config` for the settings in force and `cairn doctor` for what is missing"},
 	ModelAuth:        {502, 9, false, "check the API key and its rights at the model endpoint"},
 	ModelRejected:    {502, 9, false, "check the model's name and the endpoint; the message is the endpoint's own"},

@@ -55,7 +55,7 @@ func (g *Gateway) reflectionRoutes() {
 	handle(g, route{method: http.MethodPost, path: "/v1/reflections", id: "reflect", tag: tagReflections, scope: Write, status: http.StatusAccepted,
 		responses: map[string]*huma.Response{"200": {Description: "All of them have ended", Content: accepted}, "202": {Description: "Accepted", Content: accepted}},
 		summary:   "Look back on a day: notes, memories and skills of its conversations",
-		about:     "Of today what is unread so far is read, of an earlier date what was said on it. A date that is done stays as it is; one that failed is done again."}, g.reflect)
+		about:     "Of today what is unread so far is read, of an earlier date what was said on it. A date that is done stays as it is; one that failed is done again. A workspace that has turned reflection off in its settings is refused: turned_off."}, g.reflect)
 }
 
 func (g *Gateway) listReflections(ctx context.Context, in *struct {

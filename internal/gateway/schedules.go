@@ -54,7 +54,8 @@ func (g *Gateway) scheduleRoutes() {
 	const path = "/v1/schedules"
 	const one = path + "/{id}"
 	handle(g, route{method: http.MethodGet, path: path, id: "listSchedules", tag: tagSchedules, scope: Read, summary: "List what is done again and again",
-		about: "Every workspace has daily-reflection, which follows the settings time_zone and reflection_cron, weekly-curation, and nightly-evolution, which is about memory skills."}, g.listSchedules)
+		about: "Every workspace has daily-reflection, which follows the settings time_zone and reflection_cron, weekly-curation, and nightly-evolution, which is about memory skills. " +
+			"starts_at is later than due_at in quiet hours (settings quiet_hours), and by the workspace's place in CAIRN_SWEEP_JITTER. off tells that the settings turn it off."}, g.listSchedules)
 	handle(g, route{method: http.MethodPost, path: path, id: "addSchedule", tag: tagSchedules, scope: Write, status: http.StatusCreated, bytes: smallBody,
 		summary: "Have a prompt answered again and again", about: "Each firing is a turn in a conversation of the task's own. Missed firings are one, the latest."}, g.addSchedule)
 	handle(g, route{method: http.MethodGet, path: one, id: "showSchedule", tag: tagSchedules, scope: Read, summary: "Show a scheduled task"}, g.showSchedule)

@@ -131,8 +131,9 @@ func (h *Host) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	h.Schedules = &schedule.Service{Store: h.Store.Schedules(), Starter: starter{h}}
-	h.Sweeper = &schedule.Sweeper{Claims: h.Store.Claims(), Starter: starter{h}, Log: h.Log}
+	planner := schedule.Planner{Jitter: c.SweepJitter}
+	h.Schedules = &schedule.Service{Store: h.Store.Schedules(), Starter: starter{h}, Planner: planner}
+	h.Sweeper = &schedule.Sweeper{Claims: h.Store.Claims(), Starter: starter{h}, Planner: planner, Log: h.Log}
 	h.Curator = &curate.Service{Store: h.Store.Curation(), Embedder: h.Embedder}
 	h.Erase = &erase.Service{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver, ObjectsOf: distill.PackageObjects, Empty: h.emptyPackages}
 	h.Dumps = &dump.Service{Store: h.Store.Dumps(), Model: h.Embedder.Model(), Dims: h.Embedder.Dims(), Space: h.Space}

@@ -120,7 +120,9 @@ func (h *Host) reflectionWindow(ctx context.Context, ws store.Workspace, date st
 	var zoneName string
 	err = h.Store.WithWorkspace(ctx, ws.ID, func(q store.Queries) error {
 		chosen, err := q.Settings(ctx)
-		zoneName = chosen.TimeZone
+		if zoneName = chosen.TimeZone; err == nil && !chosen.Reflection {
+			err = fault.New(fault.TurnedOff, "the workspace has turned reflection off in its settings", "turn it on first: cairn settings set reflection=true")
+		}
 		return err
 	})
 	if err != nil {

@@ -206,12 +206,12 @@ func TestASlotWhoseLeaseRanOutIsAnotherPages(t *testing.T) {
 	t.Parallel()
 	b := sweepSetup(t)
 	b.reflections(3, 1)
-	taken, err := b.Store.Claims().ClaimPage(t.Context(), "lost", 100, time.Hour, schedule.Plan)
+	taken, err := b.Store.Claims().ClaimPage(t.Context(), "lost", 100, time.Hour, schedule.Planner{}.Plan)
 	hosttest.Must(t, err)
 	if len(taken.Slots) != 3 {
 		t.Fatalf("took %+v", taken)
 	}
-	if same, err := b.Store.Claims().ClaimPage(t.Context(), "lost", 100, time.Hour, schedule.Plan); err != nil || fmt.Sprint(sorted(same.Slots)) != fmt.Sprint(sorted(taken.Slots)) {
+	if same, err := b.Store.Claims().ClaimPage(t.Context(), "lost", 100, time.Hour, schedule.Planner{}.Plan); err != nil || fmt.Sprint(sorted(same.Slots)) != fmt.Sprint(sorted(taken.Slots)) {
 		t.Errorf("the claim again is %+v, %v; it was %+v", same, err, taken)
 	}
 	b.exec("update scheduled_tasks set lease_until = now() - interval '1 second'")
@@ -295,7 +295,7 @@ func TestAFailedDayIsPartOfTheNextWindow(t *testing.T) {
 	b.reflections(1, 1)
 	b.exec(`insert into reflection_runs (workspace_id, local_date, zone, status, to_at) select workspace_id, d::date, 'UTC', s, d::timestamptz from scheduled_tasks,
 (values ('2026-11-16', 'saved'), ('2026-11-17', 'empty'), ('2026-11-18', 'failed')) v(d, s)`)
-	page, err := b.Store.Claims().ClaimPage(t.Context(), "window", 10, time.Minute, schedule.Plan)
+	page, err := b.Store.Claims().ClaimPage(t.Context(), "window", 10, time.Minute, schedule.Planner{}.Plan)
 	hosttest.Must(t, err)
 	if len(page.Slots) != 1 || page.Slots[0].ReflectedTo.UTC().Format(time.DateOnly) != "2026-11-17" {
 		t.Errorf("took %+v", page.Slots)

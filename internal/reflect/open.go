@@ -102,7 +102,22 @@ func (s *Service) Open(ctx context.Context, r Request) (out Opened, err error) {
 	if err := json.Unmarshal(out.Run.Result, out.Ended); err != nil {
 		return out, fmt.Errorf("decode the result of run %d: %w", out.Run.Ref.Run, err)
 	}
-	return out, nil
+	if out.Made {
+		err = s.alarm(r, out)
+	}
+	return out, err
+}
+
+// alarm says aloud that a day is empty which should not be.
+func (s *Service) alarm(r Request, o Opened) error {
+	var report Report
+	if err := json.Unmarshal(o.Ended.Report, &report); err != nil {
+		return fmt.Errorf("decode the report of run %d: %w", o.Run.Ref.Run, err)
+	}
+	if report.Unheard {
+		s.Log.Error("nothing was looked back on for a week although people talked", "workspace", r.WorkspaceKey, "date", r.Date, "run", o.Run.Ref.Run)
+	}
+	return nil
 }
 
 // placed is where a request stands among the runs of its date.
@@ -221,14 +236,21 @@ func recordEmpty(ctx context.Context, tx Tx, made run.Run, p Pinned) (run.Run, e
 	if err := mark(ctx, tx, id, false); err != nil {
 		return made, err
 	}
-	if err := day(ctx, tx, id, p, Empty, p.report()); err != nil {
+	report := p.report()
+	var err error
+	if p.Why == flow.ReflectionOfSweep {
+		if report.Unheard, err = tx.Unheard(ctx, p.To); err != nil {
+			return made, err
+		}
+	}
+	if err := day(ctx, tx, id, p, Empty, report); err != nil {
 		return made, err
 	}
-	report, err := json.Marshal(p.report())
+	raw, err := json.Marshal(report)
 	if err != nil {
 		return made, fmt.Errorf("encode the report: %w", err)
 	}
-	e := converse.Ended{Reason: agent.Final, Status: Empty, ReplySeq: -1, Report: report}
+	e := converse.Ended{Reason: agent.Final, Status: Empty, ReplySeq: -1, Report: raw}
 	if err := tx.EndRun(ctx, id, run.NothingToExtract, Empty, e); err != nil {
 		return made, err
 	}

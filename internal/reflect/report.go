@@ -36,6 +36,7 @@ type Report struct {
 	Left          bool      `json:"left,omitempty"`     // a rest is for the next run
 	Failures      int       `json:"failures,omitempty"` // runs in a row that failed, with this one
 	Alert         bool      `json:"alert,omitempty"`    // they were too many: what they could not read is passed over
+	Unheard       bool      `json:"unheard,omitempty"`  // the seventh empty day in a row although people talked
 }
 
 func (p Pinned) report() Report {
@@ -142,6 +143,10 @@ type DayRun struct {
 	CreatedAt time.Time  `json:"created_at"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 }
+
+// UnheardReason stands in the row of a day that is empty and should not be: one
+// that nothing is read of looks like one on which nothing was said.
+const UnheardReason = "the seventh empty day in a row, although people talked"
 
 const (
 	firstDate, lastDate = "0001-01-01", "9999-12-31"

@@ -1,7 +1,9 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
+	"hash/fnv"
 	"time"
 
 	"cairn/internal/cadence"
@@ -15,6 +17,8 @@ const (
 	Unknown  Verdict = "plan"      // nobody has planned the task yet
 	Idle     Verdict = "empty"     // there is nothing to do
 	Repeated Verdict = "collapsed" // the date has its reflection already
+	Off      Verdict = "off"       // the workspace wants none
+	Recalled Verdict = "recalled"  // as Again, and the workspace wants none any more
 	Ready    Verdict = "start"
 )
 
@@ -27,21 +31,28 @@ type Due struct {
 	Cron, Zone   string
 	CatchUp      time.Duration
 	Next         Firing    // that came due
-	Held         Firing    // with Again
+	Held         Firing    // with Again and Recalled
 	ReflectedTo  time.Time // watermark of the reflection; zero without one
+	Quiet        QuietHours
+	Unheard      bool // with Idle: a week of days was empty although people talked
 	Verdict      Verdict
 	Now          time.Time // the database's
 }
 
+// QuietHours are those of the workspace, and its zone, which need not be the
+// task's.
+type QuietHours struct{ From, To, Zone string }
+
 // Firing is one time at which a task is due.
 type Firing struct {
-	At   time.Time
-	Date string // local, of the wall time that was meant
-	Key  string
+	At    time.Time
+	Date  string // local, of the wall time that was meant
+	Key   string
+	Start time.Time // when the sweep looks at it; of a move's next firing it is set
 }
 
 // Move is what the claim does to a task: its next firing, and the slot that came
-// due unless the task was only planned.
+// due unless the task was only planned, or its slot put off.
 type Move struct {
 	Due     Due
 	Next    Firing
@@ -53,33 +64,58 @@ type Move struct {
 // Start tells that the slot is held until it is started.
 func (m Move) Start() bool { return m.Slot.Key != "" && m.Outcome == "" }
 
+// Planner decides about tasks that came due.
+type Planner struct {
+	// Jitter is within how much time after a firing the tasks that every workspace
+	// has are started: they are due at the same minute for all of a zone. 0 is at once.
+	Jitter time.Duration
+}
+
 // planner reads each expression of a page once.
-type planner map[[2]string]parsed
+type planner struct {
+	Planner
+	cadences map[[2]string]parsed
+	quiet    map[QuietHours]quiet
+}
 
 type parsed struct {
 	schedule cadence.Schedule
 	err      error
 }
 
+type quiet struct {
+	hours cadence.Quiet
+	err   error
+}
+
 func (p planner) cadence(expression, zone string) (cadence.Schedule, error) {
 	key := [2]string{expression, zone}
-	known, ok := p[key]
+	known, ok := p.cadences[key]
 	if !ok {
 		known.schedule, known.err = cadence.Parse(expression, zone)
-		p[key] = known
+		p.cadences[key] = known
 	}
 	return known.schedule, known.err
 }
 
+func (p planner) hours(h QuietHours) (cadence.Quiet, error) {
+	known, ok := p.quiet[h]
+	if !ok {
+		known.hours, known.err = cadence.ParseQuiet(h.From, h.To, h.Zone)
+		p.quiet[h] = known
+	}
+	return known.hours, known.err
+}
+
 // Plan decides about a page of tasks; those that are held again stay as they are.
-func Plan(page []Due) (moves []Move, again []Due) {
-	p := planner{}
+func (with Planner) Plan(page []Due) (moves []Move, again []Due) {
+	p := planner{with, map[[2]string]parsed{}, map[QuietHours]quiet{}}
 	for _, d := range page {
-		if d.Verdict == Again {
-			again = append(again, d)
+		if m, decided := p.move(d); decided {
+			moves = append(moves, m)
 			continue
 		}
-		moves = append(moves, p.move(d))
+		again = append(again, d)
 	}
 	return moves, again
 }
@@ -88,32 +124,96 @@ func Plan(page []Due) (moves []Move, again []Due) {
 // know is left alone: another may know it tomorrow.
 const unreadable = 24 * time.Hour
 
-func (p planner) move(d Due) Move {
+// move is false for a slot that is held again.
+func (p planner) move(d Due) (Move, bool) {
 	s, err := p.cadence(d.Cron, d.Zone)
-	if err != nil {
+	q, unknown := p.hours(d.Quiet)
+	if err = cmp.Or(err, unknown); err != nil {
 		later := d.Now.Add(unreadable).UTC()
-		return Move{Due: d, Next: Firing{later, later.Format(time.DateOnly), later.Format(time.RFC3339)}, Slot: d.Next, Outcome: Failed, Reason: err.Error()}
+		return Move{Due: d, Next: Firing{At: later, Date: later.Format(time.DateOnly), Key: later.Format(time.RFC3339), Start: later}, Slot: d.Next, Outcome: Failed, Reason: err.Error()}, true
 	}
-	m := Move{Due: d, Next: NextAfter(s, d.Now)}
+	m := Move{Due: d, Next: p.planned(d, q, NextAfter(s, d.Now))}
 	switch d.Verdict {
 	case Unknown:
 	case Idle:
 		m.Slot, m.Outcome = d.Next, Empty
 	case Repeated:
 		m.Slot, m.Outcome, m.Reason = d.Next, Collapsed, "the date has its reflection already"
-	default:
-		m.Slot = latest(s, d.Next, d.Now, d.CatchUp)
-		if late := d.Now.Sub(m.Slot.At); late > d.CatchUp {
-			m.Outcome, m.Reason = Skipped, fmt.Sprintf("%s late, and the task catches up with %s", late.Round(time.Second), d.CatchUp)
+	case Off:
+		m.Slot, m.Outcome, m.Reason = d.Next, Skipped, turnedOff
+	case Recalled:
+		m.Slot, m.Outcome, m.Reason = d.Held, Skipped, turnedOff
+	case Again:
+		if !q.Holds(d.Now) {
+			return Move{}, false
 		}
+		m.Next = d.Held
+		m.Next.Start = p.within(d, q, q.After(d.Now))
+	default:
+		p.ready(&m, s, q)
 	}
-	return m
+	return m, true
+}
+
+const turnedOff = "the workspace has turned it off: settings.reflection"
+
+// ready decides about a firing that there is something to do for: it is put off,
+// or stands for all that were missed in a row and is started or too late.
+func (p planner) ready(m *Move, s cadence.Schedule, q cadence.Quiet) {
+	d := m.Due
+	start := p.planned(d, q, d.Next).Start
+	if q.Holds(d.Now) {
+		start = p.within(d, q, q.After(d.Now))
+	}
+	if d.Now.Before(start) {
+		m.Next = d.Next
+		m.Next.Start = start
+		return
+	}
+	m.Slot = latest(s, d.Next, d.Now, d.CatchUp)
+	if late := d.Now.Sub(p.planned(d, q, m.Slot).Start); late > d.CatchUp {
+		m.Outcome, m.Reason = Skipped, fmt.Sprintf("%s late, and the task catches up with %s", late.Round(time.Second), d.CatchUp)
+	}
+}
+
+// planned says when a firing is looked at: after the quiet hours, and for the
+// tasks of every workspace at the workspace's place in the jitter.
+func (p planner) planned(d Due, q cadence.Quiet, f Firing) Firing {
+	f.Start = p.within(d, q, q.After(f.At))
+	return f
+}
+
+// tell fills in when the next firing of a task is looked at.
+func (with Planner) tell(t *Task) error {
+	if t.DueAt == nil || t.StartsAt != nil || t.Off || t.PausedAt != nil {
+		return nil
+	}
+	q, err := cadence.ParseQuiet(t.Quiet.From, t.Quiet.To, t.Quiet.Zone)
+	start := planner{Planner: with}.planned(Due{Kind: t.Kind, WorkspaceKey: t.WorkspaceKey}, q, Firing{At: *t.DueAt}).Start
+	t.StartsAt = &start
+	return err
+}
+
+// within spreads starts over the jitter, the same place for a workspace every
+// time, and not into the quiet hours.
+func (p planner) within(d Due, q cadence.Quiet, from time.Time) time.Time {
+	room := p.Jitter
+	if room <= 0 || d.Kind == Turn { // a person chose the time of a prompt
+		return from
+	}
+	if !q.None() {
+		room = min(room, q.Next(from).Sub(from))
+	}
+	h := fnv.New64a()
+	h.Write([]byte(d.WorkspaceKey))
+	const places = 1 << 16
+	return from.Add(time.Duration(h.Sum64()%places) * room / places).Truncate(time.Microsecond)
 }
 
 // NextAfter is a schedule's first firing after an instant.
 func NextAfter(s cadence.Schedule, after time.Time) Firing {
 	at, date := s.Next(after)
-	return Firing{at, date.String(), s.Key(at, date)}
+	return Firing{At: at, Date: date.String(), Key: s.Key(at, date)}
 }
 
 // latest is the last firing that has come, of those that were missed in a row:

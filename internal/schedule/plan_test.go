@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func due(t *testing.T, cron, zone string, next, now time.Time, change ...func(*D
 
 func one(t *testing.T, d Due) Move {
 	t.Helper()
-	moves, again := Plan([]Due{d})
+	moves, again := Planner{}.Plan([]Due{d})
 	if len(moves) != 1 || len(again) != 0 {
 		t.Fatalf("%d moves, %d again", len(moves), len(again))
 	}
@@ -102,7 +103,7 @@ func TestMissedFiringsAreOneTheLatestWithinTheCatchUp(t *testing.T) {
 func TestWhatWasTakenStaysAndWhatIsUnknownIsPlanned(t *testing.T) {
 	t.Parallel()
 	now := at(t, "2026-11-20T23:10:00Z")
-	moves, again := Plan([]Due{
+	moves, again := Planner{}.Plan([]Due{
 		due(t, cadence.Daily, "UTC", now, now, func(d *Due) { d.Verdict, d.Task = Again, 1 }),
 		due(t, cadence.Daily, "UTC", now, now, func(d *Due) { d.Verdict, d.Next, d.Task = Unknown, Firing{}, 2 }),
 		due(t, cadence.Daily, "UTC", now.Add(-time.Hour), now, func(d *Due) { d.Verdict, d.Task = Repeated, 3 }),
@@ -119,5 +120,154 @@ func TestWhatWasTakenStaysAndWhatIsUnknownIsPlanned(t *testing.T) {
 	}
 	if m := moves[2]; m.Start() || m.Outcome != Failed || m.Reason == "" || !m.Next.At.After(now) {
 		t.Errorf("a zone that is unknown here: %+v", m)
+	}
+}
+
+// night are quiet hours of a workspace.
+func night(from, to, zone string) func(*Due) {
+	return func(d *Due) { d.Quiet = QuietHours{from, to, zone} }
+}
+
+// step has the sweep look at a task when it is to be looked at, until it starts
+// what is due: once at a look that is in time, and again when it is put off.
+func step(t *testing.T, p Planner, d Due) (started Move, looks []time.Time) {
+	t.Helper()
+	for range 5 {
+		d.Now = d.Next.Start
+		if d.Now.IsZero() {
+			d.Now = d.Next.At
+		}
+		looks = append(looks, d.Now)
+		moves, again := p.Plan([]Due{d})
+		if len(moves) != 1 || len(again) != 0 {
+			t.Fatalf("%d moves, %d again", len(moves), len(again))
+		}
+		if moves[0].Start() {
+			return moves[0], looks
+		}
+		if moves[0].Outcome != "" {
+			t.Fatalf("it came to %+v", moves[0])
+		}
+		d.Next = moves[0].Next
+	}
+	t.Fatalf("it was put off at %v", looks)
+	return Move{}, nil
+}
+
+// What comes due in quiet hours starts at their end, once, under the date that it
+// was due on, and its window ends where it always did.
+func TestQuietHoursPutOffWhatIsDueInThem(t *testing.T) {
+	t.Parallel()
+	prompt := func(d *Due) { d.Kind, d.CatchUp = Turn, 10*time.Minute }
+	for name, c := range map[string]struct {
+		cron, zone, due, start, key string
+		change                      []func(*Due)
+	}{
+		"the reflection of a night":       {cadence.Daily, "Europe/Berlin", "2026-11-20T22:00:00Z", "2026-11-21T06:00:00Z", "2026-11-20", []func(*Due){night("22:00", "07:00", "Europe/Berlin")}},
+		"one that is not in them":         {cadence.Daily, "Europe/Berlin", "2026-11-20T22:00:00Z", "2026-11-20T22:00:00Z", "2026-11-20", []func(*Due){night("00:00", "07:00", "Europe/Berlin")}},
+		"a night that is an hour shorter": {cadence.Daily, "Europe/Berlin", "2026-03-28T22:00:00Z", "2026-03-29T05:00:00Z", "2026-03-28", []func(*Due){night("22:00", "07:00", "Europe/Berlin")}},
+		"an end that the clock skips":     {cadence.Daily, "Europe/Berlin", "2026-03-28T22:00:00Z", "2026-03-29T01:00:00Z", "2026-03-28", []func(*Due){night("22:00", "02:30", "Europe/Berlin")}},
+		"the first of two 23:00s":         {cadence.Daily, "America/Nuuk", "2026-10-25T00:00:00Z", "2026-10-25T09:00:00Z", "2026-10-24", []func(*Due){night("22:00", "07:00", "America/Nuuk")}},
+		"a 23:00 that the clock skips":    {cadence.Daily, "America/Nuuk", "2027-03-28T01:00:00Z", "2027-03-28T08:00:00Z", "2027-03-27", []func(*Due){night("22:00", "07:00", "America/Nuuk")}},
+		"a task in another zone":          {"0 9 * * *", "Asia/Tokyo", "2026-11-20T00:00:00Z", "2026-11-20T06:00:00Z", "2026-11-20", []func(*Due){night("22:00", "07:00", "Europe/Berlin"), prompt}},
+		"hours of prompts are one":        {"0 * * * *", "UTC", "2026-11-20T22:00:00Z", "2026-11-21T07:00:00Z", "2026-11-21T07:00Z", []func(*Due){night("22:00", "07:00", "UTC"), prompt}},
+		"a catch-up shorter than they":    {"30 23 * * *", "UTC", "2026-11-20T23:30:00Z", "2026-11-21T07:00:00Z", "2026-11-20", []func(*Due){night("22:00", "07:00", "UTC"), prompt}},
+	} {
+		d := due(t, c.cron, c.zone, at(t, c.due), time.Time{}, c.change...)
+		m, looks := step(t, Planner{}, d)
+		if last := looks[len(looks)-1]; !last.Equal(at(t, c.start)) || len(looks) > 2 || m.Slot.Key != c.key {
+			t.Errorf("%s: looked at %v, started %+v", name, looks, m.Slot)
+		}
+		if m.Slot.Key == d.Next.Key && !m.Slot.At.Equal(d.Next.At) {
+			t.Errorf("%s: its window ends at %s", name, m.Slot.At)
+		}
+		if m.Next.Start.Before(m.Next.At) || !m.Next.At.After(looks[len(looks)-1]) {
+			t.Errorf("%s: the next is %+v", name, m.Next)
+		}
+		d.Next = m.Next // planned by the sweep: no look in between
+		if _, looks := step(t, Planner{}, d); len(looks) != 1 {
+			t.Errorf("%s: the next was looked at %v", name, looks)
+		}
+	}
+}
+
+// A sweep that was away, and one that was away while it held a slot.
+func TestNothingStartsLateIntoQuietHours(t *testing.T) {
+	t.Parallel()
+	evening, now := at(t, "2026-11-20T20:00:00Z"), at(t, "2026-11-20T22:30:00Z")
+	d := due(t, "0 20 * * *", "UTC", evening, now, night("22:00", "07:00", "UTC"))
+	if m := one(t, d); m.Start() || m.Outcome != "" || m.Next.Key != "2026-11-20" || !m.Next.Start.Equal(at(t, "2026-11-21T07:00:00Z")) {
+		t.Errorf("late: %+v", m)
+	}
+	d.Verdict, d.Held = Again, d.Next
+	d.Next = Firing{}
+	if m := one(t, d); m.Start() || m.Next.Key != "2026-11-20" || !m.Next.Start.Equal(at(t, "2026-11-21T07:00:00Z")) {
+		t.Errorf("held: %+v", m)
+	}
+	d.Now = at(t, "2026-11-20T21:30:00Z")
+	if moves, again := (Planner{}).Plan([]Due{d}); len(moves) != 0 || len(again) != 1 {
+		t.Errorf("held before them: %+v", moves)
+	}
+}
+
+func TestWhatAWorkspaceTurnedOffIsPassedOver(t *testing.T) {
+	t.Parallel()
+	now := at(t, "2026-11-20T23:10:00Z")
+	off := one(t, due(t, cadence.Daily, "UTC", now.Add(-10*time.Minute), now, func(d *Due) { d.Verdict = Off }))
+	held := one(t, due(t, cadence.Daily, "UTC", now, now, func(d *Due) { d.Verdict, d.Held = Recalled, Firing{Key: "2026-11-19"} }))
+	for _, m := range []Move{off, held} {
+		if m.Start() || m.Outcome != Skipped || m.Reason == "" || m.Next.Date != "2026-11-21" {
+			t.Errorf("%+v", m)
+		}
+	}
+	if off.Slot.Key != "2026-11-20" || held.Slot.Key != "2026-11-19" {
+		t.Errorf("slots %+v, %+v", off.Slot, held.Slot)
+	}
+}
+
+// A hundred thousand workspaces are due at one minute: each has a place of its
+// own in the jitter, the same every night, and its date is that of the firing.
+func TestStartsAreSpreadOverTheJitter(t *testing.T) {
+	t.Parallel()
+	const jitter = 15 * time.Minute
+	nominal := at(t, "2026-11-20T23:55:00Z")
+	p := Planner{Jitter: jitter}
+	minutes := map[int]int{}
+	for i := range 15_000 {
+		d := due(t, "55 23 * * *", "UTC", nominal, nominal, func(d *Due) { d.WorkspaceKey = fmt.Sprintf("w%016x", i*7919) })
+		m, looks := step(t, p, d)
+		place := looks[len(looks)-1].Sub(nominal)
+		if place < 0 || place >= jitter || m.Slot.Key != "2026-11-20" || !m.Slot.At.Equal(nominal) {
+			t.Fatalf("%s after it was due: %+v", place, m.Slot)
+		}
+		if next := m.Next.Start.Sub(m.Next.At); next != place {
+			t.Fatalf("its place is %s, the next night %s", place, next)
+		}
+		minutes[int(place/time.Minute)]++
+	}
+	for minute := range 15 {
+		if n := minutes[minute]; n < 800 || n > 1200 {
+			t.Errorf("%d of 15,000 start in minute %d", n, minute)
+		}
+	}
+}
+
+func TestJitterKeepsOutOfQuietHoursAndOfPrompts(t *testing.T) {
+	t.Parallel()
+	p := Planner{Jitter: 15 * time.Minute}
+	for i := range 200 {
+		key := func(d *Due) { d.WorkspaceKey = fmt.Sprint("w", i) }
+		before := due(t, "55 21 * * *", "UTC", at(t, "2026-11-20T21:55:00Z"), time.Time{}, night("22:00", "07:00", "UTC"), key)
+		if _, looks := step(t, p, before); looks[len(looks)-1].After(at(t, "2026-11-20T21:59:59Z")) {
+			t.Fatalf("started at %v", looks)
+		}
+		within := due(t, cadence.Daily, "UTC", at(t, "2026-11-20T23:00:00Z"), time.Time{}, night("22:00", "07:00", "UTC"), key)
+		if _, looks := step(t, p, within); looks[len(looks)-1].Before(at(t, "2026-11-21T07:00:00Z")) || !looks[len(looks)-1].Before(at(t, "2026-11-21T07:15:00Z")) {
+			t.Fatalf("started at %v", looks)
+		}
+		prompt := due(t, "*/5 * * * *", "UTC", at(t, "2026-11-20T08:00:00Z"), time.Time{}, key, func(d *Due) { d.Kind = Turn })
+		if _, looks := step(t, p, prompt); len(looks) != 1 {
+			t.Fatalf("a prompt was put off: %v", looks)
+		}
 	}
 }

@@ -30,6 +30,7 @@ type Store interface {
 type Service struct {
 	Store   Store
 	Starter Starter
+	Planner Planner // the sweep's: it says when what is due is started
 }
 
 // List has the built-in tasks first.
@@ -38,19 +39,24 @@ func (s *Service) List(ctx context.Context, ws int64) (out []Task, err error) {
 		out, err = tx.ScheduledTasks(ctx, "")
 		return err
 	})
+	for i := range out {
+		if err := s.Planner.tell(&out[i]); err != nil {
+			return nil, err
+		}
+	}
 	return out, err
 }
 
 // Get reads one task.
 func (s *Service) Get(ctx context.Context, ws int64, name string) (t Task, err error) {
 	err = s.Store.WithSchedules(ctx, ws, func(tx Tx) (err error) {
-		t, err = find(ctx, tx, name)
+		t, err = s.find(ctx, tx, name)
 		return err
 	})
 	return t, err
 }
 
-func find(ctx context.Context, tx Tx, name string) (Task, error) {
+func (s *Service) find(ctx context.Context, tx Tx, name string) (Task, error) {
 	if name == "" {
 		return Task{}, fault.New(fault.InvalidArgument, "the task's name is empty", "`cairn schedule list` shows the names")
 	}
@@ -61,7 +67,15 @@ func find(ctx context.Context, tx Tx, name string) (Task, error) {
 	if err != nil {
 		return Task{}, err
 	}
-	return found[0], nil
+	return found[0], s.Planner.tell(&found[0])
+}
+
+// wanted refuses to fire what the workspace has turned off.
+func (t Task) wanted() error {
+	if t.Off {
+		return fault.New(fault.TurnedOff, fmt.Sprintf("%s is turned off in the workspace's settings", t.Name), "turn it on first: cairn settings set reflection=true")
+	}
+	return nil
 }
 
 // Add makes a task whose prompt is answered each time that it is due.
@@ -96,7 +110,7 @@ func (s *Service) Add(ctx context.Context, ws int64, d Draft) (t Task, err error
 		if !made {
 			return fault.New(fault.AlreadyExists, fmt.Sprintf("there is a scheduled task %q", d.Name), "choose another name, or remove that one first")
 		}
-		t, err = find(ctx, tx, d.Name)
+		t, err = s.find(ctx, tx, d.Name)
 		return err
 	})
 	return t, err
@@ -123,13 +137,13 @@ func (s *Service) Resume(ctx context.Context, ws int64, name string) (Task, erro
 
 func (s *Service) change(ctx context.Context, ws int64, name string, do func(Tx, Task) error) (t Task, err error) {
 	err = s.Store.WithSchedules(ctx, ws, func(tx Tx) error {
-		if t, err = find(ctx, tx, name); err != nil {
+		if t, err = s.find(ctx, tx, name); err != nil {
 			return err
 		}
 		if err := do(tx, t); err != nil {
 			return err
 		}
-		t, err = find(ctx, tx, name)
+		t, err = s.find(ctx, tx, name)
 		return err
 	})
 	return t, err
@@ -138,7 +152,7 @@ func (s *Service) change(ctx context.Context, ws int64, name string, do func(Tx,
 // Remove deletes a task. What it has started goes on; its conversation stays.
 func (s *Service) Remove(ctx context.Context, ws int64, name string) error {
 	return s.Store.WithSchedules(ctx, ws, func(tx Tx) error {
-		t, err := find(ctx, tx, name)
+		t, err := s.find(ctx, tx, name)
 		if err != nil {
 			return err
 		}
@@ -149,13 +163,16 @@ func (s *Service) Remove(ctx context.Context, ws int64, name string) error {
 	})
 }
 
-// Trigger fires a task now, beside its cadence, paused or not. The id names the
+// Trigger fires a task now, beside its cadence, paused or not, in quiet hours or not. The id names the
 // request: sent again it is the same firing. Empty makes one up.
 func (s *Service) Trigger(ctx context.Context, ws int64, workspaceKey, name, id string) (f Fired, err error) {
 	var t Task
 	var reflected time.Time
 	err = s.Store.WithSchedules(ctx, ws, func(tx Tx) (err error) {
-		if t, err = find(ctx, tx, name); err != nil {
+		if t, err = s.find(ctx, tx, name); err == nil {
+			err = t.wanted()
+		}
+		if err != nil {
 			return err
 		}
 		reflected, err = tx.ReflectedTo(ctx)
@@ -192,6 +209,9 @@ const mostBackfill = 100
 // same one.
 func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name string, from, until cadence.Date) (out []Fired, err error) {
 	t, err := s.Get(ctx, ws, name)
+	if err == nil {
+		err = t.wanted()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +232,7 @@ func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name str
 	}
 	firings := c.Preview(start, end, mostBackfill+1)
 	if len(firings) > mostBackfill {
-		return nil, fault.New(fault.TooLarge, fmt.Sprintf("the task was due more than %d times from %s to %s", mostBackfill, from, until), "give fewer dates at once")
+		return nil, fault.New(fault.TooLarge, fmt.Sprintf("the task was due more than %d times from %s to %s", mostBackfill, from, until), "give fewer dates at once; a task that is due more often than that on one date cannot be made up for")
 	}
 	before := start
 	for _, f := range firings {

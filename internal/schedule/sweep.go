@@ -28,7 +28,8 @@ type Slot struct {
 type Page struct {
 	Looked, Taken, Empty, Skipped int
 	More                          bool
-	Slots                         []Slot // taken and not dealt with yet
+	Slots                         []Slot  // taken and not dealt with yet
+	Unheard                       []int64 // workspaces whose days were empty for a week although people talked
 }
 
 // Ended is what became of a slot.
@@ -57,6 +58,7 @@ type Starter interface {
 type Sweeper struct {
 	Claims  Claims
 	Starter Starter
+	Planner Planner
 	Log     *slog.Logger
 }
 
@@ -79,9 +81,12 @@ func (s *Sweeper) Page(ctx context.Context, claim string, rows int) (out flow.Sw
 	if rows <= 0 {
 		rows = pageRows
 	}
-	page, err := s.Claims.ClaimPage(ctx, claim, rows, lease, Plan)
+	page, err := s.Claims.ClaimPage(ctx, claim, rows, lease, s.Planner.Plan)
 	if err != nil {
 		return out, fmt.Errorf("claim a page: %w", err)
+	}
+	for _, ws := range page.Unheard {
+		s.Log.Error("sweep: nothing was looked back on for a week although people talked", "workspace", ws)
 	}
 	out = flow.SweepCounts{Looked: page.Looked, Started: page.Taken, Empty: page.Empty, Skipped: page.Skipped, More: page.More}
 	return out, s.start(ctx, claim, page.Slots)

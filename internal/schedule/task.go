@@ -53,10 +53,14 @@ type Task struct {
 	PausedAt *time.Time    `json:"paused_at,omitempty"`
 	DueAt    *time.Time    `json:"due_at,omitempty" doc:"The next firing; absent until the sweep has planned a new task"`
 	DueDate  string        `json:"due_date,omitempty" doc:"Local date of the next firing"`
+	StartsAt *time.Time    `json:"starts_at,omitempty" doc:"When the next firing is started at the earliest: after the quiet hours, and for built-in tasks at the workspace's place in CAIRN_SWEEP_JITTER"`
+	Off      bool          `json:"off" doc:"Turned off in the settings: reflection"`
 	Last     *Fired        `json:"last,omitempty"`
 	Created  time.Time     `json:"created_at"`
 
-	Now time.Time `json:"-"` // the database's, when the task was read
+	Now          time.Time  `json:"-"` // the database's, when the task was read
+	WorkspaceKey string     `json:"-"`
+	Quiet        QuietHours `json:"-"`
 }
 
 // Fired is a firing and what became of it.

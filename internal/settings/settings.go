@@ -8,10 +8,10 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"time"
 
 	"cairn/internal/cadence"
 	"cairn/internal/fault"
@@ -25,6 +25,7 @@ type Settings struct {
 	WriteApproval WriteApproval `json:"write_approval"`
 	Nudge         Nudge         `json:"nudge"`
 	Limits        Limits        `json:"limits"`
+	Reflection    bool          `json:"reflection"` // whether days are looked back on
 	QuietHours    QuietHours    `json:"quiet_hours"`
 	Agent         string        `json:"agent"` // who answers turns: empty for the usual agent, or remy
 	Memory        LongTerm      `json:"memory"`
@@ -73,10 +74,16 @@ func (c Curation) validate() error {
 }
 
 // QuietHours are a time of day, in the workspace's time zone, in which nothing
-// starts by itself. Empty for none; From after To goes over midnight.
+// that is scheduled starts: it is put off to their end. Empty for none; From after
+// To goes over midnight.
 type QuietHours struct {
 	From string `json:"from"` // 15:04
 	To   string `json:"to"`
+}
+
+// Quiet are the quiet hours on the workspace's clock.
+func (s Settings) Quiet() (cadence.Quiet, error) {
+	return cadence.ParseQuiet(s.QuietHours.From, s.QuietHours.To, cmp.Or(s.TimeZone, "UTC"))
 }
 
 // Default is what a workspace has that chose nothing.
@@ -84,6 +91,7 @@ func Default() Settings {
 	return Settings{
 		WriteApproval: WriteApproval{Memory: GateOff, Skills: GateAutonomous},
 		Nudge:         nudge.Default(),
+		Reflection:    true,
 		Limits:        Limits{ActiveSkills: 300, SkillWritesHour: 30, AutonomousSkillWritesHour: 6, CoreRunes: 2200, ProfileRunes: 1375},
 		Memory:        LongTerm{Builder: BuilderAgents, IdleMinutes: 30},
 		Curation:      Curation{StaleDays: 30, ArchiveDays: 90, Floor: 0.2, MinTrials: 5},
@@ -164,14 +172,6 @@ func (s Settings) Validate() error {
 			return fault.New(fault.InvalidArgument, fmt.Sprintf("write_approval.%s is %q", name, g), "use off, autonomous or all")
 		}
 	}
-	if (s.QuietHours.From == "") != (s.QuietHours.To == "") {
-		return fault.New(fault.InvalidArgument, "quiet_hours has one end only", "give from and to, or neither")
-	}
-	for _, clock := range []string{s.QuietHours.From, s.QuietHours.To} {
-		if _, err := time.Parse("15:04", clock); clock != "" && err != nil {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("quiet_hours has %q", clock), "write a time of day as 22:00")
-		}
-	}
 	if err := s.Memory.validate(); err != nil {
 		return err
 	}
@@ -192,8 +192,8 @@ func (s Settings) validateClock() error {
 	} else if _, err := cadence.Zone(zone); err != nil {
 		return err
 	}
-	if s.ReflectionCron == "" {
-		return nil
+	if _, err := s.Quiet(); err != nil || s.ReflectionCron == "" {
+		return err
 	}
 	c, err := cadence.Parse(s.ReflectionCron, zone)
 	if err == nil && !c.OncePerDate() {

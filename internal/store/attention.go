@@ -18,6 +18,7 @@ type Attention struct {
 	UnknownCalls int64                     // in flight at a crash and not sent again: perhaps paid
 	Due          map[schedule.Kind]Waiting // tasks that the sweep has not taken; each kind has an entry
 	FailedDays   int64                     // whose reflections failed so often that they are given up
+	Unheard      int64                     // workspaces whose days were empty for a week although people talked
 }
 
 // Waiting is how much waits, and for how long the oldest of it has.
@@ -47,6 +48,8 @@ func (s *Store) Attention(ctx context.Context) (Attention, error) {
 			out.Due[schedule.Kind(r.Kind)] = w
 		case "failed day":
 			out.FailedDays = w.Count
+		case "unheard workspace":
+			out.Unheard = w.Count
 		default:
 			return out, fmt.Errorf("count what needs a look: %q is nothing we know", r.What)
 		}

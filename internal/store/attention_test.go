@@ -27,7 +27,7 @@ func TestWhatNeedsALookIsCountedAcrossWorkspaces(t *testing.T) {
 	b.exec("update scheduled_tasks set due_at = now() - interval '10 minutes', due_date = current_date, due_key = 'k' where workspace_id = $1 and kind = 'curate'", b.a.ID)
 	b.exec("update scheduled_tasks set due_at = now() - interval '3 days', due_date = current_date, due_key = 'k', paused_at = now() where workspace_id = $1 and kind = 'curate'", b.b.ID)
 	for n := 1; n <= 4; n++ { // days of failures in a row
-		b.exec("insert into reflection_runs (workspace_id, local_date, zone, status, to_at, failures) values ($1, current_date - $2::int, 'UTC', 'failed', now(), $2)", b.a.ID, n)
+		b.exec("insert into reflection_runs (workspace_id, local_date, zone, status, to_at, failures) values ($1, current_date - 100 - $2::int, 'UTC', 'failed', now(), $2)", b.a.ID, n)
 	}
 	got, err := b.Attention(t.Context())
 	hosttest.Must(t, err)

@@ -37,6 +37,7 @@ var reviewedPolicies = []string{
 	"reflection_runs.reflection_runs_system_empty {cairn_system} a - (status = 'empty'::text)", // a day on which nothing was said
 	"reflection_runs.reflection_runs_system_see {cairn_system} r true -",
 	"runs.runs_system {cairn_system} r (status <> 'ended'::text) -",
+	"turns.turns_system {cairn_system} r (origin = 'user'::text) -",                    // whether people talked
 	"scheduled_tasks.scheduled_tasks_definer {cairn_owner} a - (kind <> 'turn'::text)", // open_workspace: the built-in tasks
 	"scheduled_tasks.scheduled_tasks_system_advance {cairn_system} w true -",
 	"scheduled_tasks.scheduled_tasks_system_see {cairn_system} r true -",
@@ -52,6 +53,8 @@ var reviewedFunctions = []string{
 	"derived_of invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_accept definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_conversation definer search_path=cairn, pg_catalog, pg_temp",
+	"erase_identity definer search_path=cairn, pg_catalog, pg_temp",
+	"unheard invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_count invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_derived definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_docs invoker search_path=cairn, pg_catalog, pg_temp",

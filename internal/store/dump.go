@@ -165,6 +165,6 @@ func (q Queries) LoadMessages(ctx context.Context, conversation int64, from int,
 	if err := q.putMessagesFrom(ctx, conversation, from, ms); err != nil {
 		return err
 	}
-	n, err := q.q.ConversationAdvance(ctx, dbsqlc.ConversationAdvanceParams{NextSeq: int32(from + len(ms)), WorkspaceID: q.ws, ID: conversation, Was: int32(from)})
+	n, err := q.q.ConversationAdvance(ctx, dbsqlc.ConversationAdvanceParams{NextSeq: int32(from + len(ms)), Dated: dated(ms), WorkspaceID: q.ws, ID: conversation, Was: int32(from)})
 	return oneRow("advance the conversation", n, err)
 }

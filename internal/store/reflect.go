@@ -170,7 +170,7 @@ func (q Queries) PutDay(ctx context.Context, id int64, status string, r reflect.
 		return err
 	}
 	p := dbsqlc.ReflectionDayPutParams{WorkspaceID: q.ws, LocalDate: date, Zone: r.Zone, Status: status, ToAt: r.To, RunID: keyOrNull(id), Conversations: int32(r.Conversations),
-		Messages: int32(r.Messages), Notes: int32(r.Notes), Memories: int32(r.Memories), Skills: int32(r.Skills), Failures: int32(r.Failures)}
+		Messages: int32(r.Messages), Notes: int32(r.Notes), Memories: int32(r.Memories), Skills: int32(r.Skills), Failures: int32(r.Failures), Unheard: r.Unheard}
 	if !r.From.IsZero() {
 		p.FromAt = &r.From
 	}
@@ -179,6 +179,13 @@ func (q Queries) PutDay(ctx context.Context, id int64, status string, r reflect.
 		p.Reason = &reason
 	}
 	return classify("write down what the date came to", q.q.ReflectionDayPut(ctx, p))
+}
+
+// Unheard tells whether the day at an instant, if it was empty, is the seventh in
+// a row although people talked.
+func (q Queries) Unheard(ctx context.Context, at time.Time) (bool, error) {
+	unheard, err := q.q.ReflectionUnheard(ctx, dbsqlc.ReflectionUnheardParams{WorkspaceID: q.ws, At: at})
+	return unheard, classify("look at the days before", err)
 }
 
 // Days lists dates, the latest first.
@@ -199,6 +206,9 @@ func (q Queries) Days(ctx context.Context, from, to string, max int) ([]reflect.
 	for i, r := range rows {
 		out[i] = reflect.Day{Date: r.LocalDate.Time.Format(time.DateOnly), Zone: r.Zone, Status: r.Status, To: r.ToAt, Run: number(r.RunID), Conversations: int(r.Conversations),
 			Messages: int(r.Messages), Notes: int(r.Notes), Memories: int(r.Memories), Skills: int(r.Skills), Failures: int(r.Failures), Reason: text(r.Reason), UpdatedAt: r.UpdatedAt}
+		if r.Unheard {
+			out[i].Reason = reflect.UnheardReason
+		}
 	}
 	return out, nil
 }

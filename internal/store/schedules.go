@@ -40,7 +40,8 @@ func (q Queries) tasks(ctx context.Context, name string, id int64) ([]schedule.T
 	for i, r := range rows {
 		out[i] = schedule.Task{ID: r.ID, Name: r.Name, Kind: schedule.Kind(r.Kind), Cron: r.Cron, Zone: r.Zone, Zoned: r.Zoned, Prompt: r.Prompt, Channel: r.Channel,
 			MaxTurns: int(r.MaxTurns), CatchUp: time.Duration(r.CatchUpSeconds * float64(time.Second)), Overlap: r.Overlap, PausedAt: r.PausedAt,
-			DueAt: r.DueAt, DueDate: r.DueDate, Created: r.CreatedAt, Now: r.At}
+			DueAt: r.DueAt, DueDate: r.DueDate, StartsAt: r.StartAt, Off: !r.Wanted, WorkspaceKey: r.WorkspaceKey,
+			Quiet: schedule.QuietHours{From: r.QuietFrom, To: r.QuietTo, Zone: r.HomeZone}, Created: r.CreatedAt, Now: r.At}
 		if r.SlotAt != nil {
 			out[i].Last = &schedule.Fired{At: *r.SlotAt, Date: r.SlotDate, Key: r.SlotKey, Outcome: r.SlotOutcome, Reason: r.SlotReason}
 		}

@@ -118,9 +118,14 @@ func (q Queries) IdentityHistory(ctx context.Context, max int) ([]memory.Identit
 	return out, classify("list the identities", err)
 }
 
-// AdvanceIdentity makes content the version after base, which must be the head.
+// AdvanceIdentity makes content the next version; base must be the head. They are
+// not neighbours when an erase put an earlier one in force.
 func (q Queries) AdvanceIdentity(ctx context.Context, base int, content, action, history string, w remember.Writer) (int, error) {
-	version := base + 1
+	latest, err := q.q.IdentityLatest(ctx, q.ws)
+	if err != nil {
+		return 0, classify("find the last identity", err)
+	}
+	version := int(latest) + 1
 	n, err := q.q.IdentityAdvance(ctx, dbsqlc.IdentityAdvanceParams{Version: int32(version), WorkspaceID: q.ws, BaseVersion: int32(base)})
 	if err == nil && n != 1 {
 		return 0, fault.New(fault.VersionConflict, fmt.Sprintf("the identity has moved on from version %d", base), "")

@@ -47,7 +47,8 @@ func (s sweepStore) ClaimPage(ctx context.Context, claim string, max int, lease 
 func dueOf(r dbsqlc.SweepClaimRow) schedule.Due {
 	return schedule.Due{Workspace: r.WorkspaceID, WorkspaceKey: r.WorkspaceKey, Task: r.ID, Kind: schedule.Kind(r.Kind), Cron: r.Cron, Zone: r.Zone,
 		CatchUp: time.Duration(r.CatchUpSeconds * float64(time.Second)), Next: schedule.Firing{At: r.DueAt, Date: r.DueDate, Key: r.DueKey},
-		Held: schedule.Firing{At: r.SlotAt, Date: r.SlotDate, Key: r.SlotKey}, ReflectedTo: r.ReflectedTo, Verdict: schedule.Verdict(r.Verdict), Now: r.At}
+		Held: schedule.Firing{At: r.SlotAt, Date: r.SlotDate, Key: r.SlotKey}, ReflectedTo: r.ReflectedTo, Verdict: schedule.Verdict(r.Verdict), Now: r.At,
+		Quiet: schedule.QuietHours{From: r.QuietFrom, To: r.QuietTo, Zone: r.HomeZone}, Unheard: r.Unheard}
 }
 
 // heldPage is what a claim took that is known, and has not dealt with yet.
@@ -72,8 +73,12 @@ func takePage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.D
 		a := &advance
 		a.Workspaces, a.Ids = append(a.Workspaces, m.Due.Workspace), append(a.Ids, m.Due.Task)
 		a.DueAts, a.DueDates, a.DueKeys = append(a.DueAts, m.Next.At), append(a.DueDates, m.Next.Date), append(a.DueKeys, m.Next.Key)
+		a.StartAts = append(a.StartAts, m.Next.Start)
 		a.SlotAts, a.SlotDates, a.SlotKeys = append(a.SlotAts, m.Slot.At), append(a.SlotDates, m.Slot.Date), append(a.SlotKeys, m.Slot.Key)
 		a.Outcomes, a.Reasons, a.Helds = append(a.Outcomes, m.Outcome), append(a.Reasons, storable(m.Reason)), append(a.Helds, m.Start())
+		if m.Due.Unheard {
+			out.Unheard = append(out.Unheard, m.Due.Workspace)
+		}
 		switch {
 		case m.Start():
 			out.Slots = append(out.Slots, slotOf(m.Due, m.Slot))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"cairn/internal/fault"
@@ -25,8 +26,13 @@ func (q Queries) PutConversation(ctx context.Context, c transcript.Conversation,
 	if err := q.putMessages(ctx, row.ID, c.Messages); err != nil {
 		return 0, err
 	}
-	n, err := q.q.ConversationAdvance(ctx, dbsqlc.ConversationAdvanceParams{NextSeq: int32(len(c.Messages)), WorkspaceID: q.ws, ID: row.ID, Was: 0})
+	n, err := q.q.ConversationAdvance(ctx, dbsqlc.ConversationAdvanceParams{NextSeq: int32(len(c.Messages)), Dated: dated(c.Messages), WorkspaceID: q.ws, ID: row.ID, Was: 0})
 	return row.ID, oneRow("advance the conversation", n, err)
+}
+
+// dated tells whether some message says when it was said.
+func dated(ms []transcript.Message) bool {
+	return slices.ContainsFunc(ms, func(m transcript.Message) bool { return !m.Time.IsZero() })
 }
 
 // sameMessages refuses to take what is stored for something else.

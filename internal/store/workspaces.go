@@ -100,6 +100,9 @@ func (q Queries) SetSettings(ctx context.Context, v Settings) error {
 	if err := oneRow("write the settings", n, classify("write the settings", err)); err != nil {
 		return err
 	}
+	if err := q.q.SchedulesRestart(ctx, q.ws); err != nil {
+		return classify("look at the scheduled tasks anew", err)
+	}
 	moved := v.TimeZone != "" && v.TimeZone != before.TimeZone
 	if !moved && (v.ReflectionCron == "" || v.ReflectionCron == before.ReflectionCron) {
 		return nil

@@ -1,7 +1,8 @@
 -- name: Attention :many
 -- System role. Everything that a scrape shows, in one statement: open runs and
 -- duties by kind, calls that nobody knows the end of, tasks that have come due and
--- wait for the sweep, and days that were given up after failures in a row.
+-- wait for the sweep, days that were given up after failures in a row, and
+-- workspaces whose days were empty for a week although people talked.
 select 'run'::text as what, r.kind, count(*) as rows, extract(epoch from now() - min(r.opened_at))::float8 as oldest_seconds
 from runs r where r.status <> 'ended' group by r.kind
 union all
@@ -11,7 +12,9 @@ select 'unknown call', '', count(*), coalesce(extract(epoch from now() - min(c.l
 union all
 select 'due task', t.kind, count(*), extract(epoch from now() - min(coalesce(t.lease_until, t.due_at, now())))::float8 from scheduled_tasks t where t.look_at <= now() group by t.kind
 union all
-select 'failed day', '', count(*), coalesce(extract(epoch from now() - min(d.updated_at)), 0)::float8 from reflection_runs d where d.status = 'failed' and d.failures >= @patience::int;
+select 'failed day', '', count(*), coalesce(extract(epoch from now() - min(d.updated_at)), 0)::float8 from reflection_runs d where d.status = 'failed' and d.failures >= @patience::int
+union all
+select 'unheard workspace', '', count(distinct d.workspace_id), 0::float8 from reflection_runs d where d.unheard and d.local_date > current_date - 3;
 
 -- name: SchemaVersion :one
 select version::bigint as version, oldest::bigint as oldest from cairn.schema_version();

@@ -19,7 +19,7 @@ select tbl::text as tbl, place::int as place from cairn.erase_tables() order by 
 select cairn.erase_rows(@id::bigint, @tbl::text, @most::int)::bigint;
 
 -- name: EraseDerived :exec
-select cairn.erase_derived(@id::bigint);
+select cairn.erase_derived(@id::bigint), cairn.erase_identity(@id::bigint);
 
 -- name: EraseConversation :exec
 select cairn.erase_conversation(@id::bigint);

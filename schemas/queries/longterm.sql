@@ -161,6 +161,10 @@ values (@workspace_id, @version, @content, @action, @origin, @author, @run_id, @
 -- name: IdentityAdvance :execrows
 update workspaces set identity_version = @version where id = @workspace_id and identity_version = @base_version;
 
+-- name: IdentityLatest :one
+-- The last version, which an erase may have left out of force.
+select coalesce(max(version), 0)::int from identity_versions where workspace_id = @workspace_id;
+
 -- name: LeaseTake :one
 -- No row while another holds it. Who holds it already keeps its fence.
 insert into memory_leases as l (workspace_id, type, target_key, holder, fence, lease_until)

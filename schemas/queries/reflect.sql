@@ -64,9 +64,11 @@ delete from reflection_reads where workspace_id = @workspace_id and run_id = @ru
 select * from reflection_reads where workspace_id = @workspace_id and run_id = @run_id order by part, conversation_id, from_seq;
 
 -- name: ReflectionMark :one
--- The last message before the first that no reflection has had, among those after the mark.
+-- The last message before the first that no reflection has had, among those after the mark. What was
+-- imported without a time is never read.
 select coalesce(
-  (select min(m.seq) - 1 from messages m where m.workspace_id = @workspace_id and m.conversation_id = @conversation_id
+  (select min(m.seq) - 1 from messages m join conversations c on c.workspace_id = m.workspace_id and c.id = m.conversation_id
+    where m.workspace_id = @workspace_id and m.conversation_id = @conversation_id and (c.channel <> 'import' or m.event_time is not null)
     and m.seq > coalesce((select k.seq from conversation_marks k where k.workspace_id = @workspace_id and k.conversation_id = @conversation_id and k.kind = 'reflection'), -1)
     and not exists (select from reflection_reads r where r.workspace_id = @workspace_id and r.conversation_id = @conversation_id and r.state <> 'open' and m.seq between r.from_seq and r.to_seq)),
   (select max(m.seq) from messages m where m.workspace_id = @workspace_id and m.conversation_id = @conversation_id), -1)::int as seq;
@@ -87,11 +89,15 @@ select * from memories where workspace_id = @workspace_id and type = 'note' and 
 
 -- name: ReflectionDayPut :exec
 -- What a local date came to.
-insert into reflection_runs as d (workspace_id, local_date, zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason)
-values (@workspace_id, @local_date, @zone, @status, sqlc.narg('from_at'), @to_at, sqlc.narg('run_id'), @conversations, @messages, @notes, @memories, @skills, @failures, sqlc.narg('reason'))
+insert into reflection_runs as d (workspace_id, local_date, zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason, unheard)
+values (@workspace_id, @local_date, @zone, @status, sqlc.narg('from_at'), @to_at, sqlc.narg('run_id'), @conversations, @messages, @notes, @memories, @skills, @failures, sqlc.narg('reason'), @unheard)
 on conflict (workspace_id, local_date) do update set zone = excluded.zone, status = excluded.status, from_at = excluded.from_at, to_at = greatest(d.to_at, excluded.to_at), run_id = excluded.run_id,
   conversations = excluded.conversations, messages = excluded.messages, notes = excluded.notes, memories = excluded.memories, skills = excluded.skills,
-  failures = excluded.failures, reason = excluded.reason, updated_at = now();
+  failures = excluded.failures, reason = excluded.reason, unheard = excluded.unheard, updated_at = now();
+
+-- name: ReflectionUnheard :one
+-- Whether a day that is empty is one too many.
+select cairn.unheard(@workspace_id::bigint, @at::timestamptz)::boolean;
 
 -- name: ReflectionDays :many
 select * from reflection_runs where workspace_id = @workspace_id and local_date between @from_date and @to_date order by local_date desc limit @max_rows;

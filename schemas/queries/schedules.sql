@@ -16,10 +16,12 @@ delete from sweep_pages where created_at < now() - interval '3 days';
 
 -- name: SweepClaim :many
 -- System role. Locks a page of what is due and judges each task: a workspace
--- without new turns has its empty day recorded here, and starts no workflow.
+-- without new turns has its empty day recorded here, and starts no workflow. A date
+-- of which somebody did not want to wait for the end has a rest.
 with due as (
   select t.workspace_id, t.id, t.kind, coalesce(t.cron, w.reflection_cron) as cron, coalesce(t.time_zone, w.time_zone) as zone, t.catch_up,
-    t.due_at, t.due_date, t.due_key, t.slot_at, t.slot_date, t.slot_key, t.lease_until, w.key as workspace_key
+    t.due_at, t.due_date, t.due_key, t.slot_at, t.slot_date, t.slot_key, t.lease_until, w.key as workspace_key,
+    t.kind <> 'reflection' or w.reflects as wanted, coalesce(w.quiet_from, '') as quiet_from, coalesce(w.quiet_to, '') as quiet_to, w.time_zone as home_zone
   from scheduled_tasks t join workspaces w on w.id = t.workspace_id and w.state = 'active'
   where t.look_at <= now() order by t.look_at limit @max_rows for update of t skip locked
 ), watermark as (
@@ -27,36 +29,41 @@ with due as (
     order by r.local_date desc limit 1) as to_at from due d where d.kind = 'reflection'
 ), judged as (
   select d.*, k.to_at as reflected_to, case
-    when d.lease_until is not null then 'again'
+    when d.lease_until is not null then case when d.wanted then 'again' else 'recalled' end
     when d.due_at is null then 'plan'
-    when d.kind = 'reflection' and exists (select from reflection_runs r where r.workspace_id = d.workspace_id and r.local_date = d.due_date) then 'collapsed'
+    when not d.wanted then 'off'
+    when d.kind = 'reflection' and exists (select from reflection_runs r where r.workspace_id = d.workspace_id and r.local_date = d.due_date and r.to_at >= d.due_at) then 'collapsed'
     when d.kind = 'reflection' and not exists (select from conversations c left join conversation_marks m
       on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.kind = 'reflection'
-      where c.workspace_id = d.workspace_id and c.last_turn_at is not null and c.channel <> 'scheduled' and c.next_seq > coalesce(m.seq + 1, 0)) then 'empty'
+      where c.workspace_id = d.workspace_id and (c.channel in ('voice', 'sms', 'chat') or c.channel = 'import' and c.dated) and c.next_seq > coalesce(m.seq + 1, 0)) then 'empty'
     when d.kind = 'curate' and not exists (select from skills s where s.workspace_id = d.workspace_id and s.managed and s.deleted_at is null) then 'empty'
     when d.kind = 'evolution' and not exists (select from cases c where c.workspace_id = d.workspace_id and c.state = 'open' and c.failures > 0) then 'empty'
     else 'start' end as verdict
   from due d left join watermark k on k.workspace_id = d.workspace_id and k.id = d.id
+), heard as (
+  select j.*, j.kind = 'reflection' and j.verdict = 'empty'
+    and exists (select from conversations c where c.workspace_id = j.workspace_id and c.last_turn_at > j.due_at - interval '7 days') and cairn.unheard(j.workspace_id, j.due_at) as unheard from judged j
 ), emptied as (
-  insert into reflection_runs (workspace_id, local_date, zone, status, from_at, to_at)
-  select workspace_id, due_date, zone, 'empty', reflected_to, due_at from judged where kind = 'reflection' and verdict = 'empty'
+  insert into reflection_runs (workspace_id, local_date, zone, status, from_at, to_at, unheard)
+  select workspace_id, due_date, zone, 'empty', reflected_to, due_at, unheard from heard where kind = 'reflection' and verdict = 'empty'
   on conflict (workspace_id, local_date) do nothing
 )
 select j.workspace_id, j.workspace_key, j.id, j.kind, j.cron, j.zone, extract(epoch from j.catch_up)::float8 as catch_up_seconds, coalesce(j.due_at, '0001-01-01 00:00:00+00'::timestamptz)::timestamptz as due_at,
   coalesce(j.due_date::text, '')::text as due_date, coalesce(j.due_key, '')::text as due_key, coalesce(j.slot_at, '0001-01-01 00:00:00+00'::timestamptz)::timestamptz as slot_at, coalesce(j.slot_date::text, '')::text as slot_date,
-  coalesce(j.slot_key, '')::text as slot_key, coalesce(j.reflected_to, '0001-01-01 00:00:00+00'::timestamptz)::timestamptz as reflected_to, j.verdict::text as verdict, now()::timestamptz as at
-from judged j;
+  coalesce(j.slot_key, '')::text as slot_key, coalesce(j.reflected_to, '0001-01-01 00:00:00+00'::timestamptz)::timestamptz as reflected_to, j.verdict::text as verdict,
+  j.quiet_from::text as quiet_from, j.quiet_to::text as quiet_to, j.home_zone::text as home_zone, j.unheard::boolean as unheard, now()::timestamptz as at
+from heard j;
 
 -- name: SweepAdvance :execrows
 -- System role, in the transaction of the claim: the next due time, the slot that
 -- is dealt with and, for what is to be started, the lease.
-update scheduled_tasks t set due_at = a.due_at, due_date = a.due_date::date, due_key = a.due_key,
+update scheduled_tasks t set due_at = a.due_at, due_date = a.due_date::date, due_key = a.due_key, start_at = nullif(a.start_at, a.due_at),
   slot_at = case when a.slot_key = '' then t.slot_at else a.slot_at end, slot_date = case when a.slot_key = '' then t.slot_date else a.slot_date::date end,
   slot_key = case when a.slot_key = '' then t.slot_key else a.slot_key end, slot_outcome = case when a.slot_key = '' then t.slot_outcome else a.outcome end,
   slot_reason = case when a.slot_key = '' then t.slot_reason else a.reason end,
   claim = @claim::text, lease_until = case when a.held then now() + @lease::interval end, updated_at = now()
 from (select unnest(@workspaces::bigint[]) as workspace_id, unnest(@ids::bigint[]) as id, unnest(@due_ats::timestamptz[]) as due_at, unnest(@due_dates::text[]) as due_date,
-  unnest(@due_keys::text[]) as due_key, unnest(@slot_ats::timestamptz[]) as slot_at, unnest(@slot_dates::text[]) as slot_date, unnest(@slot_keys::text[]) as slot_key,
+  unnest(@due_keys::text[]) as due_key, unnest(@start_ats::timestamptz[]) as start_at, unnest(@slot_ats::timestamptz[]) as slot_at, unnest(@slot_dates::text[]) as slot_date, unnest(@slot_keys::text[]) as slot_key,
   unnest(@outcomes::text[]) as outcome, unnest(@reasons::text[]) as reason, unnest(@helds::bool[]) as held) a
 where t.workspace_id = a.workspace_id and t.id = a.id;
 
@@ -92,7 +99,8 @@ select count(*) from scheduled_tasks where workspace_id = @workspace_id;
 
 -- name: SchedulesList :many
 select t.id, t.name, t.kind, coalesce(t.cron, w.reflection_cron) as cron, coalesce(t.time_zone, w.time_zone) as zone, (t.time_zone is not null)::bool as zoned, t.prompt, t.channel, t.max_turns, extract(epoch from t.catch_up)::float8 as catch_up_seconds, t.overlap,
-  t.paused_at, t.due_at, coalesce(t.due_date::text, '')::text as due_date, coalesce(t.due_key, '')::text as due_key, t.slot_at, coalesce(t.slot_date::text, '')::text as slot_date, coalesce(t.slot_key, '')::text as slot_key, t.slot_outcome, t.slot_reason, (t.lease_until is not null)::bool as held, t.created_at, now()::timestamptz as at
+  (t.kind <> 'reflection' or w.reflects)::boolean as wanted, coalesce(w.quiet_from, '')::text as quiet_from, coalesce(w.quiet_to, '')::text as quiet_to, w.time_zone as home_zone, w.key as workspace_key,
+  t.paused_at, t.due_at, t.start_at, coalesce(t.due_date::text, '')::text as due_date, coalesce(t.due_key, '')::text as due_key, t.slot_at, coalesce(t.slot_date::text, '')::text as slot_date, coalesce(t.slot_key, '')::text as slot_key, t.slot_outcome, t.slot_reason, (t.lease_until is not null)::bool as held, t.created_at, now()::timestamptz as at
 from scheduled_tasks t join workspaces w on w.id = t.workspace_id
 where t.workspace_id = @workspace_id and (@name::text = '' or t.name = @name::text) and (@id::bigint = 0 or t.id = @id::bigint) order by t.kind <> 'reflection', t.name;
 
@@ -101,11 +109,16 @@ update scheduled_tasks set paused_at = coalesce(paused_at, now()), updated_at = 
 
 -- name: ScheduleResume :execrows
 -- What came due meanwhile is not made up for.
-update scheduled_tasks set paused_at = null, due_at = @due_at, due_date = to_date(@due_date::text, 'YYYY-MM-DD'), due_key = @due_key, updated_at = now()
+update scheduled_tasks set paused_at = null, start_at = null, due_at = @due_at, due_date = to_date(@due_date::text, 'YYYY-MM-DD'), due_key = @due_key, updated_at = now()
 where workspace_id = @workspace_id and id = @id and paused_at is not null;
 
+-- name: SchedulesRestart :exec
+-- What quiet hours have put off, or will, is looked at when it is due: the sweep
+-- decides anew.
+update scheduled_tasks set start_at = null, updated_at = now() where workspace_id = @workspace_id and start_at is not null;
+
 -- name: SchedulePlan :execrows
-update scheduled_tasks set due_at = @due_at, due_date = to_date(@due_date::text, 'YYYY-MM-DD'), due_key = @due_key, updated_at = now() where workspace_id = @workspace_id and id = @id;
+update scheduled_tasks set start_at = null, due_at = @due_at, due_date = to_date(@due_date::text, 'YYYY-MM-DD'), due_key = @due_key, updated_at = now() where workspace_id = @workspace_id and id = @id;
 
 -- name: ScheduleRemove :execrows
 delete from scheduled_tasks where workspace_id = @workspace_id and id = @id and kind = 'turn';

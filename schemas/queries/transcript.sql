@@ -5,7 +5,7 @@ on conflict (workspace_id, external_id) do update set title = conversations.titl
 returning id, next_seq;
 
 -- name: ConversationAdvance :execrows
-update conversations set next_seq = @next_seq where workspace_id = @workspace_id and id = @id and next_seq = @was;
+update conversations set next_seq = @next_seq, dated = dated or @dated::boolean where workspace_id = @workspace_id and id = @id and next_seq = @was;
 
 -- name: ConversationGet :one
 select * from conversations where workspace_id = @workspace_id and id = @id;

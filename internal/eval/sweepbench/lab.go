@@ -63,7 +63,7 @@ func (l *lab) start(ctx context.Context, at servers) (err error) {
 		return err
 	}
 	l.settings = []string{"DATABASE_URL=" + at.database, "TEMPORAL_ADDRESS=" + at.temporal, "TEMPORAL_NAMESPACE=" + at.namespace,
-		"CAIRN_HOME=" + l.folder, "CAIRN_LOG=error", "CAIRN_STOP_TIMEOUT=2s", "CAIRN_SWEEP_EVERY=0s", roleVariable + "=worker", startsVariable + "=" + l.starts()}
+		"CAIRN_HOME=" + l.folder, "CAIRN_LOG=error", "CAIRN_STOP_TIMEOUT=2s", "CAIRN_SWEEP_EVERY=0s", "CAIRN_SWEEP_JITTER=0s", roleVariable + "=worker", startsVariable + "=" + l.starts()}
 	c, err := config.Load(append([]string{"CAIRN_CONFIG=" + os.DevNull}, l.settings...), nil)
 	if err != nil {
 		return err

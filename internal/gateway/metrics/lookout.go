@@ -18,6 +18,7 @@ var (
 	tasksDue     = ofKind("cairn_tasks_due", "Scheduled tasks that have come due and wait for the sweep.")
 	oldestDue    = ofKind("cairn_tasks_due_oldest_seconds", "For how long the oldest due task has waited.")
 	daysFailed   = prometheus.NewDesc("cairn_reflections_given_up", "Days whose reflection failed three times in a row.", nil, nil)
+	unheard      = prometheus.NewDesc("cairn_reflections_unheard", "Workspaces whose days were empty for a week although people talked.", nil, nil)
 	databaseUp   = prometheus.NewDesc("cairn_database_up", "Whether the database answered this scrape.", nil, nil)
 )
 
@@ -32,7 +33,7 @@ const scrapePatience = 2 * time.Second
 type lookout struct{ Lookout }
 
 func (l lookout) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{runsOpen, runsOldest, rowsOwed, oldestOwed, callsUnknown, tasksDue, oldestDue, daysFailed, databaseUp} {
+	for _, d := range []*prometheus.Desc{runsOpen, runsOldest, rowsOwed, oldestOwed, callsUnknown, tasksDue, oldestDue, daysFailed, unheard, databaseUp} {
 		out <- d
 	}
 }
@@ -62,6 +63,7 @@ func (l lookout) Collect(out chan<- prometheus.Metric) {
 		waiting(tasksDue, oldestDue, string(kind), w)
 	}
 	show(daysFailed, float64(seen.FailedDays))
+	show(unheard, float64(seen.Unheard))
 	show(callsUnknown, float64(seen.UnknownCalls))
 	show(databaseUp, 1)
 }

@@ -28,6 +28,7 @@ import (
 //	cairn_tasks_due{kind}, cairn_tasks_due_oldest_seconds{kind}
 //	                                          scheduled tasks that wait for the sweep: a growing age means that it does not run
 //	cairn_reflections_given_up                days whose reflection failed three times in a row
+//	cairn_reflections_unheard                 workspaces whose days were empty for a week although people talked
 //	cairn_model_calls_unknown                 in flight at a crash and not sent again: perhaps paid
 //	cairn_database_up                         whether the database answered this scrape
 type Meter struct {

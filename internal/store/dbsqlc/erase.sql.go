@@ -79,7 +79,7 @@ func (q *Queries) EraseConversation(ctx context.Context, id int64) error {
 }
 
 const EraseDerived = `-- name: EraseDerived :exec
-select cairn.erase_derived($1::bigint)
+select cairn.erase_derived($1::bigint), cairn.erase_identity($1::bigint)
 `
 
 func (q *Queries) EraseDerived(ctx context.Context, id int64) error {

@@ -349,6 +349,18 @@ func (q *Queries) IdentityInsert(ctx context.Context, arg IdentityInsertParams) 
 	return err
 }
 
+const IdentityLatest = `-- name: IdentityLatest :one
+select coalesce(max(version), 0)::int from identity_versions where workspace_id = $1
+`
+
+// The last version, which an erase may have left out of force.
+func (q *Queries) IdentityLatest(ctx context.Context, workspaceID int64) (int32, error) {
+	row := q.db.QueryRow(ctx, IdentityLatest, workspaceID)
+	var column_1 int32
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const LeaseFree = `-- name: LeaseFree :execrows
 update memory_leases set lease_until = clock_timestamp()
 where workspace_id = $1 and type = $2 and target_key = $3 and holder = $4 and fence = $5 and lease_until > clock_timestamp()

@@ -76,6 +76,7 @@ type Conversation struct {
 	Notice       string
 	LastTurnAt   *time.Time
 	ClosedAt     *time.Time
+	Dated        bool
 }
 
 type Decision struct {
@@ -305,6 +306,7 @@ type ReflectionRun struct {
 	Reason        *string
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
+	Unheard       bool
 }
 
 type Run struct {

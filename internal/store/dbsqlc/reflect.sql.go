@@ -126,11 +126,11 @@ func (q *Queries) NotesRecalled(ctx context.Context, arg NotesRecalledParams) ([
 }
 
 const ReflectionDayPut = `-- name: ReflectionDayPut :exec
-insert into reflection_runs as d (workspace_id, local_date, zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+insert into reflection_runs as d (workspace_id, local_date, zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason, unheard)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 on conflict (workspace_id, local_date) do update set zone = excluded.zone, status = excluded.status, from_at = excluded.from_at, to_at = greatest(d.to_at, excluded.to_at), run_id = excluded.run_id,
   conversations = excluded.conversations, messages = excluded.messages, notes = excluded.notes, memories = excluded.memories, skills = excluded.skills,
-  failures = excluded.failures, reason = excluded.reason, updated_at = now()
+  failures = excluded.failures, reason = excluded.reason, unheard = excluded.unheard, updated_at = now()
 `
 
 type ReflectionDayPutParams struct {
@@ -148,6 +148,7 @@ type ReflectionDayPutParams struct {
 	Skills        int32
 	Failures      int32
 	Reason        *string
+	Unheard       bool
 }
 
 // What a local date came to.
@@ -167,12 +168,13 @@ func (q *Queries) ReflectionDayPut(ctx context.Context, arg ReflectionDayPutPara
 		arg.Skills,
 		arg.Failures,
 		arg.Reason,
+		arg.Unheard,
 	)
 	return err
 }
 
 const ReflectionDays = `-- name: ReflectionDays :many
-select workspace_id, local_date, zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason, created_at, updated_at from reflection_runs where workspace_id = $1 and local_date between $2 and $3 order by local_date desc limit $4
+select workspace_id, local_date, zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason, created_at, updated_at, unheard from reflection_runs where workspace_id = $1 and local_date between $2 and $3 order by local_date desc limit $4
 `
 
 type ReflectionDaysParams struct {
@@ -213,6 +215,7 @@ func (q *Queries) ReflectionDays(ctx context.Context, arg ReflectionDaysParams) 
 			&i.Reason,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.Unheard,
 		); err != nil {
 			return nil, err
 		}
@@ -236,7 +239,8 @@ func (q *Queries) ReflectionLock(ctx context.Context, workspaceID int64) error {
 
 const ReflectionMark = `-- name: ReflectionMark :one
 select coalesce(
-  (select min(m.seq) - 1 from messages m where m.workspace_id = $1 and m.conversation_id = $2
+  (select min(m.seq) - 1 from messages m join conversations c on c.workspace_id = m.workspace_id and c.id = m.conversation_id
+    where m.workspace_id = $1 and m.conversation_id = $2 and (c.channel <> 'import' or m.event_time is not null)
     and m.seq > coalesce((select k.seq from conversation_marks k where k.workspace_id = $1 and k.conversation_id = $2 and k.kind = 'reflection'), -1)
     and not exists (select from reflection_reads r where r.workspace_id = $1 and r.conversation_id = $2 and r.state <> 'open' and m.seq between r.from_seq and r.to_seq)),
   (select max(m.seq) from messages m where m.workspace_id = $1 and m.conversation_id = $2), -1)::int as seq
@@ -247,7 +251,8 @@ type ReflectionMarkParams struct {
 	ConversationID int64
 }
 
-// The last message before the first that no reflection has had, among those after the mark.
+// The last message before the first that no reflection has had, among those after the mark. What was
+// imported without a time is never read.
 func (q *Queries) ReflectionMark(ctx context.Context, arg ReflectionMarkParams) (int32, error) {
 	row := q.db.QueryRow(ctx, ReflectionMark, arg.WorkspaceID, arg.ConversationID)
 	var seq int32
@@ -625,6 +630,23 @@ func (q *Queries) ReflectionTurns(ctx context.Context, arg ReflectionTurnsParams
 	var turn int32
 	err := row.Scan(&turn)
 	return turn, err
+}
+
+const ReflectionUnheard = `-- name: ReflectionUnheard :one
+select cairn.unheard($1::bigint, $2::timestamptz)::boolean
+`
+
+type ReflectionUnheardParams struct {
+	WorkspaceID int64
+	At          time.Time
+}
+
+// Whether a day that is empty is one too many.
+func (q *Queries) ReflectionUnheard(ctx context.Context, arg ReflectionUnheardParams) (bool, error) {
+	row := q.db.QueryRow(ctx, ReflectionUnheard, arg.WorkspaceID, arg.At)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
 }
 
 const ReflectionUnread = `-- name: ReflectionUnread :many

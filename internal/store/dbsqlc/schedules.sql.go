@@ -70,7 +70,7 @@ func (q *Queries) SchedulePause(ctx context.Context, arg SchedulePauseParams) (i
 }
 
 const SchedulePlan = `-- name: SchedulePlan :execrows
-update scheduled_tasks set due_at = $1, due_date = to_date($2::text, 'YYYY-MM-DD'), due_key = $3, updated_at = now() where workspace_id = $4 and id = $5
+update scheduled_tasks set start_at = null, due_at = $1, due_date = to_date($2::text, 'YYYY-MM-DD'), due_key = $3, updated_at = now() where workspace_id = $4 and id = $5
 `
 
 type SchedulePlanParams struct {
@@ -154,7 +154,7 @@ func (q *Queries) ScheduleRemove(ctx context.Context, arg ScheduleRemoveParams) 
 }
 
 const ScheduleResume = `-- name: ScheduleResume :execrows
-update scheduled_tasks set paused_at = null, due_at = $1, due_date = to_date($2::text, 'YYYY-MM-DD'), due_key = $3, updated_at = now()
+update scheduled_tasks set paused_at = null, start_at = null, due_at = $1, due_date = to_date($2::text, 'YYYY-MM-DD'), due_key = $3, updated_at = now()
 where workspace_id = $4 and id = $5 and paused_at is not null
 `
 
@@ -194,7 +194,8 @@ func (q *Queries) SchedulesCount(ctx context.Context, workspaceID int64) (int64,
 
 const SchedulesList = `-- name: SchedulesList :many
 select t.id, t.name, t.kind, coalesce(t.cron, w.reflection_cron) as cron, coalesce(t.time_zone, w.time_zone) as zone, (t.time_zone is not null)::bool as zoned, t.prompt, t.channel, t.max_turns, extract(epoch from t.catch_up)::float8 as catch_up_seconds, t.overlap,
-  t.paused_at, t.due_at, coalesce(t.due_date::text, '')::text as due_date, coalesce(t.due_key, '')::text as due_key, t.slot_at, coalesce(t.slot_date::text, '')::text as slot_date, coalesce(t.slot_key, '')::text as slot_key, t.slot_outcome, t.slot_reason, (t.lease_until is not null)::bool as held, t.created_at, now()::timestamptz as at
+  (t.kind <> 'reflection' or w.reflects)::boolean as wanted, coalesce(w.quiet_from, '')::text as quiet_from, coalesce(w.quiet_to, '')::text as quiet_to, w.time_zone as home_zone, w.key as workspace_key,
+  t.paused_at, t.due_at, t.start_at, coalesce(t.due_date::text, '')::text as due_date, coalesce(t.due_key, '')::text as due_key, t.slot_at, coalesce(t.slot_date::text, '')::text as slot_date, coalesce(t.slot_key, '')::text as slot_key, t.slot_outcome, t.slot_reason, (t.lease_until is not null)::bool as held, t.created_at, now()::timestamptz as at
 from scheduled_tasks t join workspaces w on w.id = t.workspace_id
 where t.workspace_id = $1 and ($2::text = '' or t.name = $2::text) and ($3::bigint = 0 or t.id = $3::bigint) order by t.kind <> 'reflection', t.name
 `
@@ -217,8 +218,14 @@ type SchedulesListRow struct {
 	MaxTurns       int32
 	CatchUpSeconds float64
 	Overlap        string
+	Wanted         bool
+	QuietFrom      string
+	QuietTo        string
+	HomeZone       string
+	WorkspaceKey   string
 	PausedAt       *time.Time
 	DueAt          *time.Time
+	StartAt        *time.Time
 	DueDate        string
 	DueKey         string
 	SlotAt         *time.Time
@@ -252,8 +259,14 @@ func (q *Queries) SchedulesList(ctx context.Context, arg SchedulesListParams) ([
 			&i.MaxTurns,
 			&i.CatchUpSeconds,
 			&i.Overlap,
+			&i.Wanted,
+			&i.QuietFrom,
+			&i.QuietTo,
+			&i.HomeZone,
+			&i.WorkspaceKey,
 			&i.PausedAt,
 			&i.DueAt,
+			&i.StartAt,
 			&i.DueDate,
 			&i.DueKey,
 			&i.SlotAt,
@@ -275,15 +288,26 @@ func (q *Queries) SchedulesList(ctx context.Context, arg SchedulesListParams) ([
 	return items, nil
 }
 
+const SchedulesRestart = `-- name: SchedulesRestart :exec
+update scheduled_tasks set start_at = null, updated_at = now() where workspace_id = $1 and start_at is not null
+`
+
+// What quiet hours have put off, or will, is looked at when it is due: the sweep
+// decides anew.
+func (q *Queries) SchedulesRestart(ctx context.Context, workspaceID int64) error {
+	_, err := q.db.Exec(ctx, SchedulesRestart, workspaceID)
+	return err
+}
+
 const SweepAdvance = `-- name: SweepAdvance :execrows
-update scheduled_tasks t set due_at = a.due_at, due_date = a.due_date::date, due_key = a.due_key,
+update scheduled_tasks t set due_at = a.due_at, due_date = a.due_date::date, due_key = a.due_key, start_at = nullif(a.start_at, a.due_at),
   slot_at = case when a.slot_key = '' then t.slot_at else a.slot_at end, slot_date = case when a.slot_key = '' then t.slot_date else a.slot_date::date end,
   slot_key = case when a.slot_key = '' then t.slot_key else a.slot_key end, slot_outcome = case when a.slot_key = '' then t.slot_outcome else a.outcome end,
   slot_reason = case when a.slot_key = '' then t.slot_reason else a.reason end,
   claim = $1::text, lease_until = case when a.held then now() + $2::interval end, updated_at = now()
 from (select unnest($3::bigint[]) as workspace_id, unnest($4::bigint[]) as id, unnest($5::timestamptz[]) as due_at, unnest($6::text[]) as due_date,
-  unnest($7::text[]) as due_key, unnest($8::timestamptz[]) as slot_at, unnest($9::text[]) as slot_date, unnest($10::text[]) as slot_key,
-  unnest($11::text[]) as outcome, unnest($12::text[]) as reason, unnest($13::bool[]) as held) a
+  unnest($7::text[]) as due_key, unnest($8::timestamptz[]) as start_at, unnest($9::timestamptz[]) as slot_at, unnest($10::text[]) as slot_date, unnest($11::text[]) as slot_key,
+  unnest($12::text[]) as outcome, unnest($13::text[]) as reason, unnest($14::bool[]) as held) a
 where t.workspace_id = a.workspace_id and t.id = a.id
 `
 
@@ -295,6 +319,7 @@ type SweepAdvanceParams struct {
 	DueAts     []time.Time
 	DueDates   []string
 	DueKeys    []string
+	StartAts   []time.Time
 	SlotAts    []time.Time
 	SlotDates  []string
 	SlotKeys   []string
@@ -314,6 +339,7 @@ func (q *Queries) SweepAdvance(ctx context.Context, arg SweepAdvanceParams) (int
 		arg.DueAts,
 		arg.DueDates,
 		arg.DueKeys,
+		arg.StartAts,
 		arg.SlotAts,
 		arg.SlotDates,
 		arg.SlotKeys,
@@ -330,33 +356,39 @@ func (q *Queries) SweepAdvance(ctx context.Context, arg SweepAdvanceParams) (int
 const SweepClaim = `-- name: SweepClaim :many
 with due as (
   select t.workspace_id, t.id, t.kind, coalesce(t.cron, w.reflection_cron) as cron, coalesce(t.time_zone, w.time_zone) as zone, t.catch_up,
-    t.due_at, t.due_date, t.due_key, t.slot_at, t.slot_date, t.slot_key, t.lease_until, w.key as workspace_key
+    t.due_at, t.due_date, t.due_key, t.slot_at, t.slot_date, t.slot_key, t.lease_until, w.key as workspace_key,
+    t.kind <> 'reflection' or w.reflects as wanted, coalesce(w.quiet_from, '') as quiet_from, coalesce(w.quiet_to, '') as quiet_to, w.time_zone as home_zone
   from scheduled_tasks t join workspaces w on w.id = t.workspace_id and w.state = 'active'
   where t.look_at <= now() order by t.look_at limit $1 for update of t skip locked
 ), watermark as (
   select d.workspace_id, d.id, (select r.to_at from reflection_runs r where r.workspace_id = d.workspace_id and r.status in ('saved', 'nothing_to_save', 'empty', 'partial')
     order by r.local_date desc limit 1) as to_at from due d where d.kind = 'reflection'
 ), judged as (
-  select d.workspace_id, d.id, d.kind, d.cron, d.zone, d.catch_up, d.due_at, d.due_date, d.due_key, d.slot_at, d.slot_date, d.slot_key, d.lease_until, d.workspace_key, k.to_at as reflected_to, case
-    when d.lease_until is not null then 'again'
+  select d.workspace_id, d.id, d.kind, d.cron, d.zone, d.catch_up, d.due_at, d.due_date, d.due_key, d.slot_at, d.slot_date, d.slot_key, d.lease_until, d.workspace_key, d.wanted, d.quiet_from, d.quiet_to, d.home_zone, k.to_at as reflected_to, case
+    when d.lease_until is not null then case when d.wanted then 'again' else 'recalled' end
     when d.due_at is null then 'plan'
-    when d.kind = 'reflection' and exists (select from reflection_runs r where r.workspace_id = d.workspace_id and r.local_date = d.due_date) then 'collapsed'
+    when not d.wanted then 'off'
+    when d.kind = 'reflection' and exists (select from reflection_runs r where r.workspace_id = d.workspace_id and r.local_date = d.due_date and r.to_at >= d.due_at) then 'collapsed'
     when d.kind = 'reflection' and not exists (select from conversations c left join conversation_marks m
       on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.kind = 'reflection'
-      where c.workspace_id = d.workspace_id and c.last_turn_at is not null and c.channel <> 'scheduled' and c.next_seq > coalesce(m.seq + 1, 0)) then 'empty'
+      where c.workspace_id = d.workspace_id and (c.channel in ('voice', 'sms', 'chat') or c.channel = 'import' and c.dated) and c.next_seq > coalesce(m.seq + 1, 0)) then 'empty'
     when d.kind = 'curate' and not exists (select from skills s where s.workspace_id = d.workspace_id and s.managed and s.deleted_at is null) then 'empty'
     when d.kind = 'evolution' and not exists (select from cases c where c.workspace_id = d.workspace_id and c.state = 'open' and c.failures > 0) then 'empty'
     else 'start' end as verdict
   from due d left join watermark k on k.workspace_id = d.workspace_id and k.id = d.id
+), heard as (
+  select j.workspace_id, j.id, j.kind, j.cron, j.zone, j.catch_up, j.due_at, j.due_date, j.due_key, j.slot_at, j.slot_date, j.slot_key, j.lease_until, j.workspace_key, j.wanted, j.quiet_from, j.quiet_to, j.home_zone, j.reflected_to, j.verdict, j.kind = 'reflection' and j.verdict = 'empty'
+    and exists (select from conversations c where c.workspace_id = j.workspace_id and c.last_turn_at > j.due_at - interval '7 days') and cairn.unheard(j.workspace_id, j.due_at) as unheard from judged j
 ), emptied as (
-  insert into reflection_runs (workspace_id, local_date, zone, status, from_at, to_at)
-  select workspace_id, due_date, zone, 'empty', reflected_to, due_at from judged where kind = 'reflection' and verdict = 'empty'
+  insert into reflection_runs (workspace_id, local_date, zone, status, from_at, to_at, unheard)
+  select workspace_id, due_date, zone, 'empty', reflected_to, due_at, unheard from heard where kind = 'reflection' and verdict = 'empty'
   on conflict (workspace_id, local_date) do nothing
 )
 select j.workspace_id, j.workspace_key, j.id, j.kind, j.cron, j.zone, extract(epoch from j.catch_up)::float8 as catch_up_seconds, coalesce(j.due_at, '0001-01-01 00:00:00+00'::timestamptz)::timestamptz as due_at,
   coalesce(j.due_date::text, '')::text as due_date, coalesce(j.due_key, '')::text as due_key, coalesce(j.slot_at, '0001-01-01 00:00:00+00'::timestamptz)::timestamptz as slot_at, coalesce(j.slot_date::text, '')::text as slot_date,
-  coalesce(j.slot_key, '')::text as slot_key, coalesce(j.reflected_to, '0001-01-01 00:00:00+00'::timestamptz)::timestamptz as reflected_to, j.verdict::text as verdict, now()::timestamptz as at
-from judged j
+  coalesce(j.slot_key, '')::text as slot_key, coalesce(j.reflected_to, '0001-01-01 00:00:00+00'::timestamptz)::timestamptz as reflected_to, j.verdict::text as verdict,
+  j.quiet_from::text as quiet_from, j.quiet_to::text as quiet_to, j.home_zone::text as home_zone, j.unheard::boolean as unheard, now()::timestamptz as at
+from heard j
 `
 
 type SweepClaimRow struct {
@@ -375,11 +407,16 @@ type SweepClaimRow struct {
 	SlotKey        string
 	ReflectedTo    time.Time
 	Verdict        string
+	QuietFrom      string
+	QuietTo        string
+	HomeZone       string
+	Unheard        bool
 	At             time.Time
 }
 
 // System role. Locks a page of what is due and judges each task: a workspace
-// without new turns has its empty day recorded here, and starts no workflow.
+// without new turns has its empty day recorded here, and starts no workflow. A date
+// of which somebody did not want to wait for the end has a rest.
 func (q *Queries) SweepClaim(ctx context.Context, maxRows int32) ([]SweepClaimRow, error) {
 	rows, err := q.db.Query(ctx, SweepClaim, maxRows)
 	if err != nil {
@@ -405,6 +442,10 @@ func (q *Queries) SweepClaim(ctx context.Context, maxRows int32) ([]SweepClaimRo
 			&i.SlotKey,
 			&i.ReflectedTo,
 			&i.Verdict,
+			&i.QuietFrom,
+			&i.QuietTo,
+			&i.HomeZone,
+			&i.Unheard,
 			&i.At,
 		); err != nil {
 			return nil, err

@@ -12,11 +12,12 @@ import (
 )
 
 const ConversationAdvance = `-- name: ConversationAdvance :execrows
-update conversations set next_seq = $1 where workspace_id = $2 and id = $3 and next_seq = $4
+update conversations set next_seq = $1, dated = dated or $2::boolean where workspace_id = $3 and id = $4 and next_seq = $5
 `
 
 type ConversationAdvanceParams struct {
 	NextSeq     int32
+	Dated       bool
 	WorkspaceID int64
 	ID          int64
 	Was         int32
@@ -25,6 +26,7 @@ type ConversationAdvanceParams struct {
 func (q *Queries) ConversationAdvance(ctx context.Context, arg ConversationAdvanceParams) (int64, error) {
 	result, err := q.db.Exec(ctx, ConversationAdvance,
 		arg.NextSeq,
+		arg.Dated,
 		arg.WorkspaceID,
 		arg.ID,
 		arg.Was,
@@ -52,7 +54,7 @@ func (q *Queries) ConversationChannel(ctx context.Context, arg ConversationChann
 }
 
 const ConversationGet = `-- name: ConversationGet :one
-select workspace_id, id, external_id, channel, title, reward, next_seq, created_at, next_turn, counters, counted, reviewed_turn, notice, last_turn_at, closed_at from conversations where workspace_id = $1 and id = $2
+select workspace_id, id, external_id, channel, title, reward, next_seq, created_at, next_turn, counters, counted, reviewed_turn, notice, last_turn_at, closed_at, dated from conversations where workspace_id = $1 and id = $2
 `
 
 type ConversationGetParams struct {
@@ -79,6 +81,7 @@ func (q *Queries) ConversationGet(ctx context.Context, arg ConversationGetParams
 		&i.Notice,
 		&i.LastTurnAt,
 		&i.ClosedAt,
+		&i.Dated,
 	)
 	return i, err
 }
