@@ -45,6 +45,7 @@ func (s Performer) Subject(ctx context.Context, w converse.Work, fence int64) (o
 	if out.History, err = s.history(ctx, w, p); err != nil || w.Run.Kind != run.Specialist {
 		return out, err
 	}
+	out.Metadata = p.choices().Metadata
 	a := actor(w, "lease", 0)
 	a.Subject = out
 	lease, err := s.LongTerm.TakeLease(ctx, a, holder(w.Run), flow.LeaseFor(w.Spec.Pace()))
