@@ -183,6 +183,7 @@ func (c *mem0Call) summarize(in mem0Add, messages []transcript.Message) (run.Run
 	if in.Type != "" {
 		where.Type, choices.Types = memory.Procedural, []memory.Type{memory.Procedural}
 	}
+	choices.Only = []memory.Task{where} // nobody else's memories come of what one user said
 	wanted := progressive.Request{Workspace: c.from.Workspace.ID, WorkspaceKey: c.from.Workspace.Key, ID: c.r.Header.Get("Idempotency-Key"), Messages: messages,
 		Targets: []memory.Task{where}, KnownOnly: true, Choices: choices, Spec: host.TurnSpec(c.Config)}
 	r, err := c.Progressive.Summarize(c.r.Context(), wanted)

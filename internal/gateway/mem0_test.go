@@ -2,11 +2,13 @@ package gateway_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"cairn/internal/config"
 	"cairn/internal/gateway"
+	"cairn/internal/llm/llmtest"
 )
 
 // mem0 speaks as mem0's clients do.
@@ -156,13 +158,25 @@ func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.Mem0Compat, c.RateLimit = "root", 0 })
 	b.Start()
+	none := 0
+	b.Model.On(llmtest.Rule{Stage: "summarize", Results: &none, Calls: calls("hands_off", object{"memory_tasks": []object{{"memory_type": "personal", "memory_target": "alice"}, {"memory_type": "personal", "memory_target": "bob"}}})})
 	b.scriptAlice()
 	m := mem0{b, "", map[string]string{"Authorization": "Token " + b.key}}
+	m.kept("bob", "Bob sails.", nil)
 	m.do(http.MethodGet, "/v1/ping/", nil).into(http.StatusOK, nil)
 	var made, later, event, all mem0Results
 	m.do(http.MethodPost, "/memories", object{"messages": flying, "user_id": "alice", "metadata": object{"trip": "x"}, "run_id": "r1"}).into(http.StatusOK, &made)
 	if len(made.Results) != 1 || made.Results[0].Event != "ADD" || made.Results[0].Memory != "Alice flies from Osaka only." {
 		t.Fatalf("added %+v", made)
+	}
+	// What one user says is shown and handed to nobody else's agent.
+	for _, asked := range b.Model.Requests() {
+		if system := string(asked.Body); asked.Stage == "summarize" && (strings.Contains(system, "personal(bob)") || !strings.Contains(system, "personal(alice)")) {
+			t.Errorf("the agent is shown others:\n%s", system)
+		}
+	}
+	if n := b.Model.Count("specialist"); n != 2 { // one adds, and ends
+		t.Errorf("%d responses of specialists", n)
 	}
 	m.do(http.MethodPost, "/v3/memories/", object{"filters": object{"AND": []object{{"user_id": "alice"}, {"run_id": "r1"}}}}).into(http.StatusOK, &all)
 	if len(all.Results) != 1 || all.Results[0].Metadata["trip"] != "x" || all.Results[0].ID != made.Results[0].ID {

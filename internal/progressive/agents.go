@@ -99,7 +99,7 @@ func (s Performer) known(ctx context.Context, w converse.Work, p Pinned) (out pr
 		}
 		out.Identity = identity.Content
 	}
-	meta, err := s.LongTerm.ReadMeta(ctx, a, remember.MetaArgs{Tools: p.Profile.Options.ToolMemory, Identity: p.Profile.Options.IdentityMemory, Types: p.Profile.Options.Types})
+	meta, err := s.LongTerm.ReadMeta(ctx, a, remember.MetaArgs{Tools: p.Profile.Options.ToolMemory, Identity: p.Profile.Options.IdentityMemory, Types: p.Profile.Options.Types, Only: p.Profile.Options.Only})
 	out.Meta = meta.Text
 	return out, err
 }
