@@ -62,6 +62,10 @@ soak: ## Answer 2,000 messages while the worker is killed every 10 s, then count
 isolation: ## Do 10,000 operations in 50 workspaces at once and compare every answer with a model
 	$(GO) run ./internal/eval/cmd/isolation
 
+.PHONY: clients
+clients: build ## Run mem0's npm client, MCP's conformance suite and Inspector, and a skill validator against cairn serve (needs npm)
+	$(GO) run ./internal/eval/cmd/clients -cairn $(BIN)/cairn -report docs/mcp-conformance.md
+
 .PHONY: bench
 bench: bench-distill bench-turns bench-tau bench-search ## Run all benchmarks
 

@@ -161,8 +161,15 @@ func (c *cli) exportSkill(ctx context.Context, name string, number int, to, styl
 	if err := os.WriteFile(to, archive, 0o644); err != nil {
 		return fault.Wrap(err, fault.InvalidArgument, "the package cannot be written to "+to, "give a folder that exists, or the path of a file in one")
 	}
+	wrong, advice := skill.Portable(archive)
 	if c.output == "json" {
-		return c.printJSON(map[string]any{"name": v.Name, "version": v.Number, "file": to, "bytes": len(archive), "sha256": fmt.Sprintf("%x", sha256.Sum256(archive))})
+		return c.printJSON(map[string]any{"name": v.Name, "version": v.Number, "file": to, "bytes": len(archive), "sha256": fmt.Sprintf("%x", sha256.Sum256(archive)), "warnings": append(append([]string{}, wrong...), advice...)})
+	}
+	for _, w := range wrong {
+		fmt.Fprintln(c.errs, "not as agentskills.io has it:", w)
+	}
+	for _, w := range advice {
+		fmt.Fprintln(c.errs, "agentskills.io advises otherwise:", w)
 	}
 	fmt.Fprintf(c.out, "%s, version %d: %s (%d bytes)\n", v.Name, v.Number, to, len(archive))
 	return nil

@@ -52,6 +52,9 @@ type Subject struct {
 	Fence     int64  // of the run's lease on the target: a write under an older one is refused. 0 without a lease
 	ShownOnly bool   // only what the run was shown may be changed
 	Decision  string // that led to the write; empty without memory skills
+	// Metadata is what the caller of the run has every memory say that it makes,
+	// beside its content.
+	Metadata map[string]any
 }
 
 // Class is how a tool is run.

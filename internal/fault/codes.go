@@ -35,6 +35,7 @@ const (
 	Unauthenticated  Code = "unauthenticated"
 	MethodNotAllowed Code = "method_not_allowed"
 	RateLimited      Code = "rate_limited"
+	NotImplemented   Code = "not_implemented"
 	Internal         Code = "internal"
 )
 
@@ -78,5 +79,6 @@ var Table = map[Code]Row{
 	Unauthenticated:  {401, 6, false, "send `Authorization: Bearer cairn_…` with a key that `cairn keys create` made"},
 	MethodNotAllowed: {405, 2, false, "use a method of the Allow header; /openapi.json describes the routes"},
 	RateLimited:      {429, 5, true, "wait for the seconds that Retry-After tells, then send it again"},
+	NotImplemented:   {501, 2, false, "/openapi.json describes what there is"},
 	Internal:         {500, 1, false, "run `cairn doctor`; if it finds nothing, this is a defect worth reporting"},
 }

@@ -2,7 +2,10 @@ package gateway
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"net/http"
+	"net/url"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -22,13 +25,33 @@ func (g *Gateway) mcpRoute() {
 	}, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: min(g.Config.RequestBytes, mcpBody),
 		DisableLocalhostProtection: true}) // it guards servers without keys
 	g.mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) {
-		s, refused := g.mcpServer(r)
+		refused := g.foreign(r)
+		var s *mcp.Server
+		if refused == nil {
+			s, refused = g.mcpServer(r)
+		}
 		if refused != nil {
 			refused.write(w)
 			return
 		}
 		handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), serverKey{}, s)))
 	})
+}
+
+// foreign refuses a web page of another address, as the protocol asks for. Only
+// pages send an Origin; one that a name was rebound to says its own as Host, so
+// Host proves nothing.
+func (g *Gateway) foreign(r *http.Request) *Problem {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return nil
+	}
+	page, err := url.Parse(origin)
+	own, _ := url.Parse(g.Config.PublicBaseURL)
+	if err == nil && (page.Hostname() == "localhost" || net.ParseIP(page.Hostname()).IsLoopback() || own != nil && own.Host != "" && page.Scheme == own.Scheme && page.Host == own.Host) {
+		return nil
+	}
+	return problem(fault.OutOfScope, fmt.Sprintf("a page of %.100q may not use /mcp", origin), "set PUBLIC_BASE_URL to the gateway's own address, or send no Origin")
 }
 
 // mcpBody is a tool's arguments with what goes round them, in bytes.

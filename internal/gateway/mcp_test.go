@@ -231,5 +231,11 @@ func TestOverMCPAKeySpeaksForItsWorkspaceOnly(t *testing.T) {
 		t.Errorf("a wrong key: %v", err)
 	}
 	b.do(request{method: http.MethodPost, path: "/mcp", header: map[string]string{"Authorization": ""}, body: `{}`}).refused(fault.Unauthenticated)
+	for origin, ok := range map[string]bool{"http://localhost:6274": true, "http://127.0.0.1:9": true, "http://evil.example.com": false, "null": false, "http://10.0.0.1": false} {
+		r := b.do(request{method: http.MethodPost, path: "/mcp", header: map[string]string{"Origin": origin, "Accept": "application/json, text/event-stream"}, body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`})
+		if ok != (r.status == http.StatusOK) || !ok && r.status != http.StatusForbidden {
+			b.T.Errorf("a page of %s: %d %s", origin, r.status, r.body)
+		}
+	}
 	b.get("/mcp").refused(fault.MethodNotAllowed) // there are no sessions, and so no stream to open
 }

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"cmp"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +13,6 @@ import (
 	"cairn/internal/agent"
 	"cairn/internal/fault"
 	"cairn/internal/memory"
-	"cairn/internal/remember"
 	"cairn/internal/store"
 )
 
@@ -19,13 +20,6 @@ import (
 // routes of its self-hosted server, and those of its platform that its clients
 // use. The workspace is the key's; what mem0 calls user_id, agent_id and run_id
 // is data: whom a memory is about, and members of its metadata.
-
-// mem0Route is a route under a prefix of each mount.
-type mem0Route struct {
-	pattern string
-	scope   Scope
-	answer  func(*mem0Call) (any, error)
-}
 
 // mem0Call is one request of a mem0 client.
 type mem0Call struct {
@@ -35,77 +29,59 @@ type mem0Call struct {
 	body []byte
 }
 
-func (g *Gateway) mem0Routes() {
-	mounts := []string{"/mem0"}
-	if g.Config.Mem0Compat == "root" {
-		mounts = append(mounts, "")
-	}
-	for _, mount := range mounts {
-		for _, r := range mem0Table {
-			method, path, _ := strings.Cut(r.pattern, " ")
-			g.mux.HandleFunc(method+" "+mount+path, func(w http.ResponseWriter, req *http.Request) { g.mem0(w, req, r) })
-		}
-	}
-}
-
-var mem0Table = []mem0Route{
-	{"POST /memories", Write, (*mem0Call).add},
-	{"GET /memories", Read, (*mem0Call).getAll},
-	{"DELETE /memories", Admin, (*mem0Call).deleteAll},
-	{"GET /memories/{id}", Read, (*mem0Call).get},
-	{"PUT /memories/{id}", Write, (*mem0Call).update},
-	{"DELETE /memories/{id}", Write, (*mem0Call).remove},
-	{"GET /memories/{id}/history", Read, (*mem0Call).history},
-	{"POST /search", Read, (*mem0Call).search},
-	{"POST /reset", Admin, (*mem0Call).reset},
-	{"GET /configure", Read, (*mem0Call).configuration},
-	{"POST /configure", Admin, (*mem0Call).configure},
-	{"GET /configure/providers", Read, (*mem0Call).providers},
-	{"GET /entities", Read, (*mem0Call).entities},
-
-	{"POST /v3/memories/add/{$}", Write, (*mem0Call).addLater},
-	{"POST /v3/memories/search/{$}", Read, (*mem0Call).search},
-	{"POST /v3/memories/{$}", Read, (*mem0Call).getAll},
-	{"GET /v1/memories/{id}/{$}", Read, (*mem0Call).get},
-	{"PUT /v1/memories/{id}/{$}", Write, (*mem0Call).update},
-	{"DELETE /v1/memories/{id}/{$}", Write, (*mem0Call).remove},
-	{"GET /v1/memories/{id}/history/{$}", Read, (*mem0Call).history},
-	{"DELETE /v1/memories/{$}", Admin, (*mem0Call).deleteAll},
-	{"GET /v1/event/{id}/{$}", Read, (*mem0Call).event},
-	{"GET /v1/entities/{$}", Read, (*mem0Call).entities},
-	{"GET /v1/ping/{$}", Read, (*mem0Call).ping},
-}
-
 // mem0 answers one request in the form that mem0's clients know, errors too:
-// {"detail": …}.
+// {"detail": …}. The id in X-Request-ID stands in the log beside a failure.
 func (g *Gateway) mem0(w http.ResponseWriter, r *http.Request, route mem0Route) {
-	refuse := func(p *Problem) {
-		for name := range p.header {
-			w.Header().Set(name, p.header.Get(name))
-		}
-		answerJSON(w, p.status, map[string]any{"detail": p.Message, "code": p.Code, "hint": p.Hint})
-	}
-	keyed := r.Clone(r.Context())
-	if key := r.Header.Get("X-API-Key"); key != "" {
-		keyed.Header.Set("Authorization", "Bearer "+key)
-	} else if scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Token") {
-		keyed.Header.Set("Authorization", "Bearer "+key)
-	}
-	from, refused := g.authorize(keyed, route.scope)
-	if refused != nil {
-		refuse(refused)
-		return
-	}
-	body, err := io.ReadAll(r.Body)
-	var out any
+	id := rand.Text()[:16]
+	w.Header().Set("X-Request-ID", id)
+	c := &mem0Call{Gateway: g, r: r}
+	out, err := c.answered(route)
 	if err == nil {
-		out, err = route.answer(&mem0Call{Gateway: g, r: r, from: from, body: body})
-	}
-	if err != nil {
-		refuse(g.told(r.Context(), "mem0 "+route.pattern, err))
+		answerJSON(w, max(route.status, http.StatusOK), out)
 		return
 	}
-	answerJSON(w, http.StatusOK, out)
+	p := g.told(r.Context(), "mem0 "+route.pattern+" "+id, err)
+	for name := range p.header {
+		w.Header().Set(name, p.header.Get(name))
+	}
+	told := map[string]any{"detail": p.Message, "code": p.Code, "hint": p.Hint}
+	status := p.status
+	if upstream := mem0Upstream[p.Code]; upstream != "" {
+		status, told["code"], told["request_id"] = http.StatusBadGateway, upstream, id
+	}
+	answerJSON(w, status, told)
+}
+
+// mem0Upstream are mem0's names of what goes wrong behind the server.
+var mem0Upstream = map[fault.Code]string{
+	fault.ModelAuth: "provider_auth_failed", fault.ModelRejected: "provider_bad_request", fault.ModelRefused: "provider_bad_request", fault.ModelContext: "provider_bad_request",
+	fault.ModelInvalid: "provider_unavailable", fault.Unavailable: "datastore_unavailable",
+}
+
+func (c *mem0Call) answered(route mem0Route) (any, error) {
+	if route.scope != "" {
+		from, refused := c.authorize(c.keyed(), route.scope)
+		if refused != nil {
+			return nil, refused
+		}
+		c.from = from
+	}
+	var err error
+	if c.body, err = io.ReadAll(c.r.Body); err != nil {
+		return nil, err
+	}
+	return route.answer(c)
+}
+
+// keyed is the request with its key where Cairn looks for it.
+func (c *mem0Call) keyed() *http.Request {
+	out := c.r.Clone(c.r.Context())
+	if key := c.r.Header.Get("X-API-Key"); key != "" {
+		out.Header.Set("Authorization", "Bearer "+key)
+	} else if scheme, key, _ := strings.Cut(c.r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Token") {
+		out.Header.Set("Authorization", "Bearer "+key)
+	}
+	return out
 }
 
 func answerJSON(w http.ResponseWriter, status int, v any) {
@@ -137,14 +113,22 @@ func (c *mem0Call) person() agent.Actor {
 type entity struct {
 	User  string `json:"user_id,omitempty"`
 	Agent string `json:"agent_id,omitempty"`
+	App   string `json:"app_id,omitempty"`
 	Run   string `json:"run_id,omitempty"`
 }
+
+// named is the entity of a kind: user, agent, app or run.
+func (e *entity) named(kind string) *string {
+	return map[string]*string{"user": &e.User, "agent": &e.Agent, "app": &e.App, "run": &e.Run}[strings.TrimSuffix(kind, "_id")]
+}
+
+var entityKinds = []string{"user", "agent", "app", "run"}
 
 func (e entity) none() bool { return e == entity{} }
 
 // target is where the memories of an entity lie: a user's are facts about a
-// person, an agent's are how things are done, a run of nobody is a person that
-// has its name.
+// person, an agent's are how things are done, an app or a run of nobody is a
+// person that has its name.
 func (e entity) target() memory.Task {
 	switch {
 	case e.User != "":
@@ -152,10 +136,10 @@ func (e entity) target() memory.Task {
 	case e.Agent != "":
 		return memory.Task{Type: memory.Procedural, Target: e.Agent}
 	}
-	return memory.Task{Type: memory.Personal, Target: e.Run}
+	return memory.Task{Type: memory.Personal, Target: cmp.Or(e.App, e.Run)}
 }
 
-var noEntity = fault.New(fault.InvalidArgument, "At least one identifier (user_id, agent_id, run_id) is required.", "")
+var noEntity = fault.New(fault.InvalidArgument, "At least one identifier (user_id, agent_id, app_id, run_id) is required.", "")
 
 // mem0Facts is the member of the metadata under which an entry keeps what mem0
 // says of it.
@@ -164,8 +148,10 @@ const mem0Facts = "mem0"
 // facts are what mem0 says of a memory beside its text.
 type facts struct {
 	entity
-	Expires string `json:"expiration_date,omitempty"`
-	Role    string `json:"role,omitempty"`
+	Expires  string `json:"expiration_date,omitempty"`
+	Role     string `json:"role,omitempty"`
+	Feedback string `json:"feedback,omitempty"` // POSITIVE, NEGATIVE or VERY_NEGATIVE
+	Reason   string `json:"feedback_reason,omitempty"`
 }
 
 // stamp adds the facts to the caller's metadata.
@@ -196,34 +182,3 @@ func factsOf(e memory.Entry) (out facts) {
 
 // mem0Types are the types of memories that mem0's clients see.
 var mem0Types = []memory.Type{memory.Personal, memory.Procedural}
-
-func (c *mem0Call) configuration() (any, error) {
-	return map[string]any{"version": "v1.1", "vector_store": map[string]any{"provider": "pgvector"}, "llm": map[string]any{"provider": "openai", "config": map[string]any{"model": c.Config.Model}},
-		"embedder": map[string]any{"provider": "openai", "config": map[string]any{"model": c.Embedder.Model(), "embedding_dims": c.Embedder.Dims()}}}, nil
-}
-
-func (c *mem0Call) configure() (any, error) {
-	return nil, fault.New(fault.OutOfScope, "models and stores are configured by whoever runs Cairn, for all workspaces", "set them in the environment, see `cairn config`; PATCH /v1/settings changes a workspace")
-}
-
-func (c *mem0Call) providers() (any, error) {
-	return map[string]any{"llm": []string{"openai"}, "embedder": []string{"openai"}, "vector_store": []string{"pgvector"}}, nil
-}
-
-func (c *mem0Call) ping() (any, error) {
-	return map[string]any{"status": "ok", "org_id": nil, "project_id": c.from.Workspace.Name, "user_email": nil}, nil
-}
-
-// entities are the targets, as mem0 calls them.
-func (c *mem0Call) entities() (any, error) {
-	meta, err := c.LongTerm.ReadMeta(c.r.Context(), c.person(), remember.MetaArgs{})
-	out := []map[string]any{}
-	for _, t := range meta.Targets {
-		kind := "user"
-		if t.Type == memory.Procedural {
-			kind = "agent"
-		}
-		out = append(out, map[string]any{"id": t.Display, "name": t.Display, "type": kind, "created_at": t.CreatedAt, "updated_at": t.LastUsedAt})
-	}
-	return map[string]any{"results": out, "count": len(out)}, err
-}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +26,9 @@ type mem0Query struct {
 	PageSize    int            `json:"page_size"`
 	Threshold   *float64       `json:"threshold"`
 	ShowExpired bool           `json:"show_expired"`
+	Metadata    map[string]any `json:"metadata"`   // members that a memory must have
+	From        string         `json:"start_date"` // of its making, both ends included
+	To          string         `json:"end_date"`
 }
 
 const (
@@ -38,7 +42,6 @@ func (c *mem0Call) query() (q mem0Query, err error) {
 		return q, err
 	}
 	given := c.r.URL.Query()
-	q.User, q.Agent, q.Run = cmp.Or(q.User, given.Get("user_id")), cmp.Or(q.Agent, given.Get("agent_id")), cmp.Or(q.Run, given.Get("run_id"))
 	number := func(name string) int { n, _ := strconv.Atoi(given.Get(name)); return n }
 	q.TopK = cmp.Or(q.TopK, q.Limit, q.PageSize, number("top_k"), number("limit"), number("page_size"), mem0TopK)
 	q.Page = max(cmp.Or(q.Page, number("page")), 1)
@@ -49,16 +52,46 @@ func (c *mem0Call) query() (q mem0Query, err error) {
 	if q.Filters == nil {
 		q.Filters = map[string]any{}
 	}
-	for name, value := range map[string]string{"user_id": q.User, "agent_id": q.Agent, "run_id": q.Run} {
-		if value != "" {
-			q.Filters[name] = value
+	for _, kind := range entityKinds {
+		if name := cmp.Or(*q.entity.named(kind), given.Get(kind+"_id")); name != "" {
+			q.Filters[kind+"_id"] = name
 		}
 	}
 	if !named(q.Filters) {
 		return q, noEntity
 	}
+	for name, value := range q.Metadata {
+		if _, taken := q.Filters[name]; !taken {
+			q.Filters[name] = value
+		}
+	}
+	q.between()
 	_, err = fits(q.Filters, memory.Entry{}) // what it cannot read is refused, not passed over
 	return q, err
+}
+
+// between makes filters of the dates that a list is bounded by.
+func (q mem0Query) between() {
+	var bounds []any
+	if q.From != "" {
+		bounds = append(bounds, map[string]any{"created_at": map[string]any{"gte": q.From}})
+	}
+	if q.To != "" {
+		bounds = append(bounds, map[string]any{"created_at": map[string]any{"lt": q.To + "~"}}) // a date alone holds its whole day
+	}
+	if len(bounds) == 0 {
+		return
+	}
+	if others, ok := q.Filters["AND"]; ok {
+		bounds = append(bounds, map[string]any{"AND": others})
+	}
+	q.Filters["AND"] = bounds
+}
+
+// isEntity tells whether a member of a filter names an entity.
+func isEntity(name string) bool {
+	kind, ok := strings.CutSuffix(name, "_id")
+	return ok && slices.Contains(entityKinds, kind)
 }
 
 // named tells whether a filter says whose memories are meant.
@@ -66,7 +99,7 @@ func named(filter any) bool {
 	switch f := filter.(type) {
 	case map[string]any:
 		for name, v := range f {
-			if name == "user_id" || name == "agent_id" || name == "run_id" || (name == "AND" || name == "OR") && named(v) {
+			if isEntity(name) || (name == "AND" || name == "OR") && named(v) {
 				return true
 			}
 		}
@@ -90,9 +123,19 @@ func (q mem0Query) targets() []string {
 	return nil // an agent's and a run's may be about users, too
 }
 
+// stamped are facts that all of the memories have in their metadata.
+func (q mem0Query) stamped() memory.Metadata {
+	for _, name := range []string{"run_id", "app_id"} {
+		if v, _ := q.Filters[name].(string); v != "" && v != "*" {
+			return memory.Metadata{mem0Facts: map[string]any{name: v}}
+		}
+	}
+	return nil
+}
+
 // holds tells whether an entry is one that the query may find.
 func (q mem0Query) holds(e memory.Entry) bool {
-	if e.Status != memory.Active || !contains(mem0Types, e.Type) {
+	if e.Status != memory.Active || !slices.Contains(mem0Types, e.Type) {
 		return false
 	}
 	if until := factsOf(e).Expires; until != "" && !q.ShowExpired && until < time.Now().UTC().Format(time.DateOnly) {
@@ -104,7 +147,7 @@ func (q mem0Query) holds(e memory.Entry) bool {
 
 // all lists the entries of a query in the order of their making.
 func (c *mem0Call) all(q mem0Query, most int) (out []memory.Entry, err error) {
-	f := memory.Filter{Types: mem0Types, Targets: q.targets(), Limit: remember.MostListed}
+	f := memory.Filter{Types: mem0Types, Targets: q.targets(), Metadata: q.stamped(), Limit: remember.MostListed}
 	for {
 		page, err := c.LongTerm.List(c.r.Context(), c.person(), f)
 		if err != nil {
@@ -142,19 +185,23 @@ func (c *mem0Call) deleteAll() (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, err = c.forget(q)
+	return mem0Message("All relevant memories deleted"), err
+}
+
+// forget deletes what a query holds, and tells how many there were.
+func (c *mem0Call) forget(q mem0Query) (int, error) {
 	q.ShowExpired = true
 	entries, err := c.all(q, -1)
-	if err != nil {
-		return nil, err
+	if err != nil || len(entries) == 0 {
+		return 0, err
 	}
 	var gone []remember.GoneMemory
 	for i, e := range entries {
 		gone = append(gone, remember.GoneMemory{Index: i, ID: e.ID})
 	}
-	if len(gone) > 0 {
-		_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), gone)
-	}
-	return map[string]any{"message": "All relevant memories deleted"}, err
+	_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), gone)
+	return len(gone), err
 }
 
 func (c *mem0Call) search() (any, error) {
@@ -209,7 +256,7 @@ func fits(filter any, e memory.Entry) (bool, error) {
 		switch name {
 		case "AND", "OR", "NOT":
 			ok, err = combined(name, want, e)
-		case "user_id", "agent_id", "run_id":
+		case "user_id", "agent_id", "app_id", "run_id":
 			ok, err = compared(mem0Value(e, name), want)
 			if id, text := want.(string); text && e.Metadata[mem0Facts] == nil { // known by its target, which has no case
 				held, _ := mem0Value(e, name).(string)
@@ -252,12 +299,8 @@ func combined(how string, want any, e memory.Entry) (bool, error) {
 func mem0Value(e memory.Entry, name string) any {
 	f := factsOf(e)
 	switch name {
-	case "user_id":
-		return orNothing(f.User)
-	case "agent_id":
-		return orNothing(f.Agent)
-	case "run_id":
-		return orNothing(f.Run)
+	case "user_id", "agent_id", "app_id", "run_id":
+		return orNothing(*f.entity.named(name))
 	case "created_at":
 		return e.CreatedAt.UTC().Format(time.RFC3339)
 	case "updated_at":

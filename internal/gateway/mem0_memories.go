@@ -6,6 +6,7 @@ import (
 	"crypto/md5"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"cairn/internal/agent"
@@ -42,10 +43,15 @@ func mem0Of(e memory.Entry) mem0Memory {
 
 // mem0Event is what was done to one memory.
 type mem0Event struct {
-	ID     string `json:"id"`
+	ID     string   `json:"id"`
+	Memory string   `json:"memory"`
+	Event  string   `json:"event"` // ADD UPDATE DELETE NONE
+	Role   string   `json:"role,omitempty"`
+	Data   mem0Said `json:"data"` // the text again, where the platform's clients look
+}
+
+type mem0Said struct {
 	Memory string `json:"memory"`
-	Event  string `json:"event"` // ADD UPDATE DELETE NONE
-	Role   string `json:"role,omitempty"`
 }
 
 type mem0Add struct {
@@ -55,6 +61,8 @@ type mem0Add struct {
 	Expires  string          `json:"expiration_date"`
 	Infer    *bool           `json:"infer"`
 	Type     string          `json:"memory_type"`
+	At       int64           `json:"timestamp"`  // when it was said, in seconds since 1970
+	Async    *bool           `json:"async_mode"` // of the platform; false waits
 }
 
 func (c *mem0Call) added() (in mem0Add, messages []transcript.Message, err error) {
@@ -64,10 +72,8 @@ func (c *mem0Call) added() (in mem0Add, messages []transcript.Message, err error
 	if in.none() {
 		return in, nil, noEntity
 	}
-	if in.Expires != "" {
-		if _, err := time.Parse(time.DateOnly, in.Expires); err != nil {
-			return in, nil, fault.New(fault.InvalidArgument, "expiration_date is no YYYY-MM-DD", "")
-		}
+	if err := checkDate(in.Expires); err != nil {
+		return in, nil, err
 	}
 	if in.Type != "" && in.Type != "procedural_memory" {
 		return in, nil, fault.New(fault.InvalidArgument, fmt.Sprintf("memory_type is %q", in.Type), "leave it out, or use procedural_memory")
@@ -84,10 +90,29 @@ func (c *mem0Call) added() (in mem0Add, messages []transcript.Message, err error
 	if err != nil {
 		return in, nil, err
 	}
-	if len(all) != 1 || len(memory.Said(all[0].Messages)) == 0 {
+	if len(all) == 1 {
+		messages = memory.Said(all[0].Messages)
+	}
+	if len(messages) == 0 {
 		return in, nil, fault.New(fault.InvalidArgument, "messages is empty", "send what was said")
 	}
-	return in, memory.Said(all[0].Messages), nil
+	return in, messages, nil
+}
+
+// when tells the time of what was said, if the caller told it.
+func (in mem0Add) when() *time.Time {
+	if in.At <= 0 {
+		return nil
+	}
+	t := time.Unix(in.At, 0).UTC()
+	return &t
+}
+
+func checkDate(text string) error {
+	if _, err := time.Parse(time.DateOnly, text); text != "" && err != nil {
+		return fault.New(fault.InvalidArgument, "expiration_date is no YYYY-MM-DD", "")
+	}
+	return nil
 }
 
 func slicesOf(one []byte) []byte { return append(append([]byte("["), one...), ']') }
@@ -106,13 +131,17 @@ func (c *mem0Call) remember(wait time.Duration) (any, error) {
 	if in.Infer != nil && !*in.Infer {
 		return c.addAsIs(in, messages)
 	}
-	where := in.target()
-	choices := progressive.Choices{Types: mem0Types}
-	if in.Type != "" {
-		where.Type, choices.Types = memory.Procedural, []memory.Type{memory.Procedural}
+	if in.Async != nil && !*in.Async {
+		wait = mem0Patience
 	}
-	r, err := c.Progressive.Summarize(c.r.Context(), progressive.Request{Workspace: c.from.Workspace.ID, WorkspaceKey: c.from.Workspace.Key, ID: c.r.Header.Get("Idempotency-Key"), Messages: messages,
-		Targets: []memory.Task{where}, KnownOnly: true, Choices: choices, Spec: host.TurnSpec(c.Config)})
+	if t := in.when(); t != nil {
+		for i := range messages {
+			if messages[i].Time.IsZero() {
+				messages[i].Time = *t
+			}
+		}
+	}
+	r, err := c.summarize(in, messages)
 	if err != nil {
 		return nil, err
 	}
@@ -124,27 +153,69 @@ func (c *mem0Call) remember(wait time.Duration) (any, error) {
 			return nil, err
 		}
 	}
-	out, err := c.came(r.Ref, facts{entity: in.entity, Expires: in.Expires}.stamp(in.Metadata))
-	if err != nil || wait > 0 && out["status"] == "SUCCEEDED" {
-		return map[string]any{"results": out["results"]}, err
-	}
-	out["event_id"], out["message"] = r.Key, "Memory processing has been queued for background execution"
-	return out, nil
-}
-
-// came tells what a request has come to, and marks what it made as the entity's.
-func (c *mem0Call) came(ref run.Ref, stamp memory.Metadata) (map[string]any, error) {
-	ctx := c.r.Context()
-	report, err := c.Progressive.Report(ctx, ref)
+	out, err := c.came(r)
 	if err != nil {
 		return nil, err
 	}
-	results := []mem0Event{}
+	if wait > 0 && out.Status == mem0Status(run.Ended, true) {
+		return nil, out.failure
+	}
+	if wait > 0 && out.Status == mem0Status(run.Ended, false) {
+		return map[string]any{"results": out.Results}, nil
+	}
+	return mem0Queued{out.Status, r.Key, "Memory processing has been queued for background execution", out.Results}, nil
+}
+
+// mem0Queued is the answer to an add that goes on.
+type mem0Queued struct {
+	Status  string      `json:"status"`
+	Event   string      `json:"event_id"`
+	Message string      `json:"message"`
+	Results []mem0Event `json:"results"`
+}
+
+// summarize has memories made of what was said. Sent again while it is under
+// way, or with the same Idempotency-Key, it is the same request; sent again
+// later it is looked at again, as mem0 does.
+func (c *mem0Call) summarize(in mem0Add, messages []transcript.Message) (run.Run, error) {
+	where := in.target()
+	choices := progressive.Choices{Types: mem0Types, Metadata: facts{entity: in.entity, Expires: in.Expires}.stamp(in.Metadata)}
+	if in.Type != "" {
+		where.Type, choices.Types = memory.Procedural, []memory.Type{memory.Procedural}
+	}
+	choices.Only = []memory.Task{where} // nobody else's memories come of what one user said
+	wanted := progressive.Request{Workspace: c.from.Workspace.ID, WorkspaceKey: c.from.Workspace.Key, ID: c.r.Header.Get("Idempotency-Key"), Messages: messages,
+		Targets: []memory.Task{where}, KnownOnly: true, Choices: choices, Spec: host.TurnSpec(c.Config)}
+	r, err := c.Progressive.Summarize(c.r.Context(), wanted)
+	if err == nil && r.Status == run.Ended && wanted.ID == "" {
+		wanted.Fresh = true
+		return c.Progressive.Summarize(c.r.Context(), wanted)
+	}
+	return r, err
+}
+
+// mem0Came is what a request to remember has come to.
+type mem0Came struct {
+	mem0EventRow
+	Results []mem0Event `json:"results"`
+	Detail  string      `json:"detail,omitempty"`
+	failure error
+}
+
+func (c *mem0Call) came(r run.Run) (out mem0Came, err error) {
+	report, err := c.Progressive.Report(c.r.Context(), r.Ref)
+	if err != nil {
+		return out, err
+	}
+	out.Results = []mem0Event{}
+	out.mem0EventRow = mem0EventRow{ID: r.Key, Type: "ADD", Status: mem0Status(report.State, report.Status == progressive.Failed), Created: r.CreatedAt, Updated: r.CreatedAt}
 	if report.State != run.Ended {
-		return map[string]any{"status": "PENDING", "results": results}, nil
+		return out, nil
 	}
 	if report.Status == progressive.Failed {
-		return map[string]any{"status": "FAILED", "results": results, "detail": report.Detail}, nil
+		out.failure = failureOf(report)
+		out.Detail = out.failure.Error()
+		return out, nil
 	}
 	kinds := map[string]string{}
 	var ids []string
@@ -158,30 +229,24 @@ func (c *mem0Call) came(ref run.Ref, stamp memory.Metadata) (map[string]any, err
 			}
 		}
 	}
-	entries, err := c.LongTerm.Get(ctx, c.person(), ids...)
-	if err != nil {
-		return nil, err
-	}
-	var marked []remember.ChangedMemory
+	entries, err := c.LongTerm.Get(c.r.Context(), c.person(), ids...)
 	for _, e := range entries {
-		results = append(results, mem0Event{ID: e.ID, Memory: e.Content, Event: kinds[e.ID]})
-		if e.Status == memory.Active && e.Metadata[mem0Facts] == nil && stamp != nil {
-			marked = append(marked, remember.ChangedMemory{Index: len(marked), ID: e.ID, Content: e.Content, Metadata: stamp})
-		}
+		out.Results = append(out.Results, mem0Event{ID: e.ID, Memory: e.Content, Event: kinds[e.ID], Data: mem0Said{e.Content}})
 	}
-	if len(marked) > 0 {
-		if _, err := c.LongTerm.UpdateMemories(ctx, c.marker(ref), marked); err != nil {
-			return nil, err
-		}
-	}
-	return map[string]any{"status": "SUCCEEDED", "results": results}, nil
+	return out, err
 }
 
-// marker marks what a run made.
-func (c *mem0Call) marker(ref run.Ref) agent.Actor {
-	a := c.person()
-	a.Op = operation("mem0", "") + fmt.Sprintf("/%d", ref.Run)
-	return a
+// failureOf is why a request came to nothing, as an error of its caller.
+func failureOf(r progressive.Report) error {
+	switch code := fault.Code(r.Detail); {
+	case r.Reason == agent.OverBudget:
+		return fault.New(fault.QuotaExceeded, "the budget for models is used up", "")
+	case r.Reason == agent.Interrupted:
+		return fault.New(fault.Cancelled, "the request was cancelled", "")
+	case mem0Upstream[code] != "" && code != fault.Unavailable:
+		return fault.New(code, "the model endpoint refused: "+r.Detail, "")
+	}
+	return fault.New(fault.ModelInvalid, "the model could not be had: "+string(r.Reason)+" "+r.Detail, "`cairn runs show` tells what happened; send it again")
 }
 
 // addAsIs remembers each message as it stands.
@@ -192,7 +257,7 @@ func (c *mem0Call) addAsIs(in mem0Add, messages []transcript.Message) (any, erro
 	var wanted []remember.NewMemory
 	for i, m := range messages {
 		f := facts{entity: in.entity, Expires: in.Expires, Role: string(m.Role)}
-		wanted = append(wanted, remember.NewMemory{Index: i, Content: m.Content, Metadata: f.stamp(in.Metadata)})
+		wanted = append(wanted, remember.NewMemory{Index: i, Content: m.Content, Metadata: f.stamp(in.Metadata), EventTime: in.when()})
 	}
 	items, err := c.LongTerm.AddMemories(c.r.Context(), who, wanted)
 	results := []mem0Event{}
@@ -204,43 +269,22 @@ func (c *mem0Call) addAsIs(in mem0Add, messages []transcript.Message) (any, erro
 		case remember.AlreadyExists:
 			event = "NONE"
 		}
-		results = append(results, mem0Event{ID: i.ID, Memory: wanted[i.Index].Content, Event: event, Role: string(messages[i.Index].Role)})
+		results = append(results, mem0Event{ID: i.ID, Memory: wanted[i.Index].Content, Event: event, Role: string(messages[i.Index].Role), Data: mem0Said{wanted[i.Index].Content}})
 	}
 	return map[string]any{"results": results}, err
 }
 
+// event tells what came of one add.
 func (c *mem0Call) event() (any, error) {
 	r, err := c.Progressive.RequestOf(c.r.Context(), c.from.Workspace.ID, c.r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
-	out, err := c.came(r.Ref, nil)
-	if err == nil {
-		out["id"], out["event_type"], out["created_at"] = r.Key, "ADD", r.CreatedAt
-	}
-	return out, err
+	return c.came(r)
 }
 
 // entry is the memory that the path names, if it is one that mem0 sees.
-func (c *mem0Call) entry() (memory.Entry, error) {
-	found, err := c.LongTerm.Get(c.r.Context(), c.person(), c.r.PathValue("id"))
-	if err != nil {
-		return memory.Entry{}, err
-	}
-	if len(found) == 0 || found[0].Status != memory.Active || !contains(mem0Types, found[0].Type) {
-		return memory.Entry{}, fault.New(fault.NotFound, "Memory not found", "")
-	}
-	return found[0], nil
-}
-
-func contains[T comparable](all []T, one T) bool {
-	for _, a := range all {
-		if a == one {
-			return true
-		}
-	}
-	return false
-}
+func (c *mem0Call) entry() (memory.Entry, error) { return c.entryOf(c.r.PathValue("id")) }
 
 func (c *mem0Call) get() (any, error) {
 	e, err := c.entry()
@@ -253,7 +297,7 @@ func (c *mem0Call) update() (any, error) {
 		Data     string          `json:"data"`
 		Memory   string          `json:"memory"`
 		Metadata memory.Metadata `json:"metadata"`
-		Expires  *string         `json:"expiration_date"`
+		Expires  json.RawMessage `json:"expiration_date"` // null takes it away
 	}
 	e, err := c.entry()
 	if err == nil {
@@ -262,9 +306,15 @@ func (c *mem0Call) update() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if delete(in.Metadata, mem0Facts); in.Expires != nil { // whom a memory is for does not change
+	if delete(in.Metadata, mem0Facts); len(in.Expires) > 0 { // whom a memory is for does not change
 		f := factsOf(e)
-		f.Expires = *in.Expires
+		f.Expires = ""
+		if err := json.Unmarshal(in.Expires, &f.Expires); err != nil {
+			return nil, fault.New(fault.InvalidArgument, "expiration_date is no text", "")
+		}
+		if err := checkDate(f.Expires); err != nil {
+			return nil, err
+		}
 		in.Metadata = f.stamp(in.Metadata)
 	}
 	text := cmp.Or(in.Text, in.Data, in.Memory, e.Content)
@@ -272,7 +322,7 @@ func (c *mem0Call) update() (any, error) {
 		return nil, err
 	}
 	if e, err = c.entry(); fault.CodeOf(err) == fault.NotFound { // another says it already, and has become this one's place
-		return map[string]any{"message": "Memory updated successfully!"}, nil
+		return mem0Message("Memory updated successfully!"), nil
 	}
 	return struct {
 		mem0Memory
@@ -285,14 +335,14 @@ func (c *mem0Call) remove() (any, error) {
 	if err == nil {
 		_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), []remember.GoneMemory{{ID: e.ID}})
 	}
-	return map[string]any{"message": "Memory deleted successfully!"}, err
+	return mem0Message("Memory deleted successfully!"), err
 }
 
 func (c *mem0Call) history() (any, error) {
 	id := c.r.PathValue("id")
 	const most = 1000
 	found, err := c.LongTerm.Get(c.r.Context(), c.person(), id)
-	if err == nil && (len(found) == 0 || !contains(mem0Types, found[0].Type)) {
+	if err == nil && (len(found) == 0 || !slices.Contains(mem0Types, found[0].Type)) {
 		err = fault.New(fault.NotFound, "Memory not found", "")
 	}
 	if err != nil {
@@ -321,5 +371,5 @@ func (c *mem0Call) history() (any, error) {
 
 func (c *mem0Call) reset() (any, error) {
 	_, err := c.LongTerm.DeleteWhere(c.r.Context(), c.person(), memory.Filter{Types: memory.LongTermTypes})
-	return map[string]any{"message": "All memories reset"}, err
+	return mem0Message("All memories reset"), err
 }

@@ -2,10 +2,13 @@ package gateway_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"cairn/internal/config"
 	"cairn/internal/gateway"
+	"cairn/internal/llm/llmtest"
 )
 
 // mem0 speaks as mem0's clients do.
@@ -28,6 +31,7 @@ type mem0Memory struct {
 	Score            float64 `json:"score"`
 	Metadata         map[string]any
 	Event            string
+	Expires          string `json:"expiration_date"`
 }
 
 type mem0Results struct {
@@ -102,8 +106,11 @@ func TestMem0ClientsKeepAndFindMemories(t *testing.T) {
 	if m.do(http.MethodGet, "/memories?user_id=*&show_expired=true", nil).into(http.StatusOK, &all); len(all.Results) != 1 || all.Results[0].ID != bob {
 		t.Errorf("left %+v", all)
 	}
-	var entities struct{ Results []struct{ ID, Type string } }
-	if m.do(http.MethodGet, "/entities", nil).into(http.StatusOK, &entities); len(entities.Results) != 2 {
+	var entities []struct {
+		ID, Type string
+		Total    int `json:"total_memories"`
+	}
+	if m.do(http.MethodGet, "/entities", nil).into(http.StatusOK, &entities); len(entities) != 1 || entities[0].ID != "bob" || entities[0].Type != "user" || entities[0].Total != 1 {
 		t.Errorf("entities %+v", entities)
 	}
 	m.do(http.MethodPost, "/reset", nil).into(http.StatusOK, nil)
@@ -149,27 +156,63 @@ func TestMem0ClientsAreToldWhatIsWrong(t *testing.T) {
 // the root when MEM0_COMPAT says so.
 func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 	t.Parallel()
-	b := idle(t, func(c *config.Config) { c.Mem0Compat = "root" })
+	b := idle(t, func(c *config.Config) { c.Mem0Compat, c.RateLimit = "root", 0 })
 	b.Start()
+	none := 0
+	b.Model.On(llmtest.Rule{Stage: "summarize", Results: &none, Calls: calls("hands_off", object{"memory_tasks": []object{{"memory_type": "personal", "memory_target": "alice"}, {"memory_type": "personal", "memory_target": "bob"}}})})
 	b.scriptAlice()
 	m := mem0{b, "", map[string]string{"Authorization": "Token " + b.key}}
+	m.kept("bob", "Bob sails.", nil)
 	m.do(http.MethodGet, "/v1/ping/", nil).into(http.StatusOK, nil)
 	var made, later, event, all mem0Results
 	m.do(http.MethodPost, "/memories", object{"messages": flying, "user_id": "alice", "metadata": object{"trip": "x"}, "run_id": "r1"}).into(http.StatusOK, &made)
 	if len(made.Results) != 1 || made.Results[0].Event != "ADD" || made.Results[0].Memory != "Alice flies from Osaka only." {
 		t.Fatalf("added %+v", made)
 	}
+	// What one user says is shown and handed to nobody else's agent.
+	for _, asked := range b.Model.Requests() {
+		if system := string(asked.Body); asked.Stage == "summarize" && (strings.Contains(system, "personal(bob)") || !strings.Contains(system, "personal(alice)")) {
+			t.Errorf("the agent is shown others:\n%s", system)
+		}
+	}
+	if n := b.Model.Count("specialist"); n != 2 { // one adds, and ends
+		t.Errorf("%d responses of specialists", n)
+	}
 	m.do(http.MethodPost, "/v3/memories/", object{"filters": object{"AND": []object{{"user_id": "alice"}, {"run_id": "r1"}}}}).into(http.StatusOK, &all)
 	if len(all.Results) != 1 || all.Results[0].Metadata["trip"] != "x" || all.Results[0].ID != made.Results[0].ID {
 		t.Errorf("listed %+v", all)
 	}
-	m.do(http.MethodPost, "/v3/memories/add/", object{"messages": "I am Alice and I like trains.", "user_id": "alice"}).into(http.StatusOK, &later)
-	if later.EventID == "" || later.Status != "PENDING" && later.Status != "SUCCEEDED" {
+	// What an add that nobody waits for has made says all that the add said.
+	m.do(http.MethodDelete, "/v1/memories/"+made.Results[0].ID+"/", nil).into(http.StatusOK, nil)
+	m.do(http.MethodPost, "/v3/memories/add/", object{"messages": flying, "user_id": "alice", "metadata": object{"trip": "y"}, "run_id": "r2", "expiration_date": "2999-01-01"}).into(http.StatusOK, &later)
+	if later.EventID == "" || later.Status != "PENDING" && later.Status != "RUNNING" && later.Status != "SUCCEEDED" {
 		t.Fatalf("added later %+v", later)
 	}
-	m.do(http.MethodGet, "/v1/event/"+later.EventID+"/", nil).into(http.StatusOK, &event)
-	if event.Status == "" {
-		t.Errorf("event %+v", event)
+	for event.Status != "SUCCEEDED" && event.Status != "FAILED" {
+		time.Sleep(25 * time.Millisecond)
+		m.do(http.MethodGet, "/v1/event/"+later.EventID+"/", nil).into(http.StatusOK, &event)
+	}
+	if len(event.Results) != 1 || event.Results[0].Event != "ADD" || event.Results[0].Memory != "Alice flies from Osaka only." {
+		t.Fatalf("event %+v", event)
+	}
+	var one mem0Memory
+	if m.do(http.MethodGet, "/v1/memories/"+event.Results[0].ID+"/", nil).into(http.StatusOK, &one); one.Metadata["trip"] != "y" || one.UserID != "alice" || one.RunID != "r2" || one.Metadata["mem0"] != nil || one.Expires != "2999-01-01" {
+		t.Errorf("added later %+v", one)
+	}
+	made.Results[0].ID = event.Results[0].ID
+	var events struct {
+		Count   int
+		Results []struct{ ID, Status string }
+	}
+	if m.do(http.MethodGet, "/v1/events/?page_size=1", nil).into(http.StatusOK, &events); events.Count != 2 || len(events.Results) != 1 || events.Results[0].ID != later.EventID {
+		t.Errorf("events %+v", events)
+	}
+	var requests []struct {
+		Path   string
+		Status int `json:"status_code"`
+	}
+	if m.do(http.MethodGet, "/requests?limit=1", nil).into(http.StatusOK, &requests); len(requests) != 1 || requests[0].Path != "/memories" || requests[0].Status != http.StatusOK {
+		t.Errorf("requests %+v", requests)
 	}
 	m.do(http.MethodPost, "/v3/memories/search/", object{"query": "Where does Alice fly from?", "filters": object{"user_id": "alice"}}).into(http.StatusOK, &all)
 	if len(all.Results) != 1 {
@@ -177,7 +220,6 @@ func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 	}
 	id := made.Results[0].ID
 	m.do(http.MethodPut, "/v1/memories/"+id+"/", object{"text": "Alice flies from Kyoto."}).into(http.StatusOK, nil)
-	var one mem0Memory
 	if m.do(http.MethodGet, "/v1/memories/"+id+"/", nil).into(http.StatusOK, &one); one.Memory != "Alice flies from Kyoto." {
 		t.Errorf("%+v", one)
 	}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"cairn/internal/fault"
 )
 
 // route is what a route's description says beside its types.
@@ -56,7 +58,7 @@ func handle[I, O any](g *Gateway, r route, fn func(context.Context, *I) (*O, err
 // told is err as the caller sees it. What the caller cannot mend is logged.
 func (g *Gateway) told(ctx context.Context, doing string, err error) *Problem {
 	p := problemOf(err)
-	if p.status >= http.StatusInternalServerError && ctx.Err() == nil {
+	if p.status >= http.StatusInternalServerError && p.Code != fault.NotImplemented && ctx.Err() == nil {
 		g.Log.Error("request failed", "operation", doing, "code", p.Code, "error", err)
 	}
 	return p

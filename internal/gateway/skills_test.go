@@ -133,6 +133,12 @@ func TestAPackageIsTheStoredFileByteForByte(t *testing.T) {
 		hyphens.header.Get("ETag") != fmt.Sprintf(`"%x"`, sha256.Sum256(hyphens.body)) {
 		t.Errorf("in the other style: %v", hyphens.header)
 	}
+	if wrong, advice := skill.Portable(hyphens.body); len(wrong)+len(advice) > 0 {
+		t.Errorf("by the Agent Skills specification: %q, %q", wrong, advice)
+	}
+	if wrong, advice := skill.Portable(stored); len(wrong) != 1 || !strings.Contains(wrong[0], "service_deployment_rollback") || len(advice) > 0 {
+		t.Errorf("with underscores, by the Agent Skills specification: %q, %q", wrong, advice)
+	}
 	b.get("/v1/skills/1/package?style=camel").refused(fault.InvalidArgument)
 
 	hosttest.Must(t, os.WriteFile(filepath.Join(b.Packages, filepath.FromSlash(head.PackageKey)), []byte("damaged"), 0o644))

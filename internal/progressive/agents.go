@@ -45,6 +45,7 @@ func (s Performer) Subject(ctx context.Context, w converse.Work, fence int64) (o
 	if out.History, err = s.history(ctx, w, p); err != nil || w.Run.Kind != run.Specialist {
 		return out, err
 	}
+	out.Metadata = p.choices().Metadata
 	a := actor(w, "lease", 0)
 	a.Subject = out
 	lease, err := s.LongTerm.TakeLease(ctx, a, holder(w.Run), flow.LeaseFor(w.Spec.Pace()))
@@ -98,7 +99,7 @@ func (s Performer) known(ctx context.Context, w converse.Work, p Pinned) (out pr
 		}
 		out.Identity = identity.Content
 	}
-	meta, err := s.LongTerm.ReadMeta(ctx, a, remember.MetaArgs{Tools: p.Profile.Options.ToolMemory, Identity: p.Profile.Options.IdentityMemory, Types: p.Profile.Options.Types})
+	meta, err := s.LongTerm.ReadMeta(ctx, a, remember.MetaArgs{Tools: p.Profile.Options.ToolMemory, Identity: p.Profile.Options.IdentityMemory, Types: p.Profile.Options.Types, Only: p.Profile.Options.Only})
 	out.Meta = meta.Text
 	return out, err
 }

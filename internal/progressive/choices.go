@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/fault"
 	"cairn/internal/memory"
+	"cairn/internal/remember"
 	"cairn/internal/run"
 	"cairn/internal/settings"
 )
@@ -20,10 +21,13 @@ type Choices struct {
 	IdentityMemory *bool         `json:"identity_memory,omitempty"` // the identity is a target
 	SummaryMemory  *bool         `json:"summary_memory,omitempty"`  // retrieval looks into digests of sessions, too
 	Types          []memory.Type `json:"types,omitempty"`           // of memories that are made, or looked for; empty for all
+	Only           []memory.Task `json:"only,omitempty"`            // targets that a session is about, and no others; empty for all
+	// Metadata is what every memory says that a specialist of the request makes.
+	Metadata memory.Metadata `json:"metadata,omitempty"`
 }
 
 func (c Choices) none() bool {
-	return c.Multiple == nil && c.ThinkingParams == nil && c.ThinkTool == nil && c.ToolMemory == nil && c.IdentityMemory == nil && c.SummaryMemory == nil && len(c.Types) == 0
+	return c.Multiple == nil && c.ThinkingParams == nil && c.ThinkTool == nil && c.ToolMemory == nil && c.IdentityMemory == nil && c.SummaryMemory == nil && len(c.Types)+len(c.Only)+len(c.Metadata) == 0
 }
 
 // orNil leaves no choices out of what is stored, so that a request without any
@@ -46,7 +50,7 @@ func (c Choices) check(allowed []memory.Type) error {
 			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no memory type %q here", t), fmt.Sprintf("use some of %v", allowed))
 		}
 	}
-	return nil
+	return remember.CheckMetadata(c.Metadata)
 }
 
 // over are the settings with what was chosen in their place.
@@ -84,7 +88,7 @@ func (c Choices) agent(d Definition) Definition {
 	if d.Kind == run.Retrieve {
 		o.SummaryMemory = o.SummaryMemory && c.has(memory.Summary)
 	}
-	o.Types = c.Types
+	o.Types, o.Only = c.Types, c.Only
 	if !c.has(memory.Personal) && !c.has(memory.Procedural) { // nothing is left to register
 		d.Profile.Names = slices.DeleteFunc(d.Profile.Names, func(name string) bool { return name == "add_meta_memory" })
 	}

@@ -117,7 +117,7 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w converse.Work, p Pinn
 		}
 		base := w.Spec
 		base.Pinned = nil
-		spec, err := pin(base, d, Pinned{Workspace: p.Workspace, Type: t.Type, Target: t.Target, History: history, Step: step}, chosen.Memory)
+		spec, err := pin(base, d, Pinned{Workspace: p.Workspace, Type: t.Type, Target: t.Target, History: history, Step: step, Choices: p.Choices}, chosen.Memory)
 		if err != nil {
 			return run.Run{}, err
 		}

@@ -22,6 +22,7 @@ type HandOffArgs struct {
 	Tasks    []NewTask
 	Tools    bool
 	Identity bool
+	Only     []memory.Task `json:",omitempty"` // targets that may be handed to; empty for all of the list
 }
 
 // HandedOff is what is to be run: each pair once, as it is registered, in the
@@ -76,5 +77,17 @@ func (g *writing) task(ctx context.Context, in HandOffArgs, one NewTask) (memory
 	if err == nil && !found {
 		err = notRegistered(memory.Task{Type: one.Type, Target: one.Target})
 	}
+	if err == nil && len(in.Only) > 0 {
+		err = g.among(ctx, known, in.Only)
+	}
 	return memory.Task{Type: known.Type, Target: known.Display}, err
+}
+
+// among refuses a target that the request is not about.
+func (g *writing) among(ctx context.Context, t memory.Target, only []memory.Task) error {
+	allowed, err := g.targets(ctx, only)
+	if err == nil && !slices.ContainsFunc(allowed, func(a memory.Target) bool { return a.Scope() == t.Scope() }) {
+		err = fault.New(fault.OutOfScope, fmt.Sprintf("this request is not about %s", t.Display), "hand off pairs of the list only")
+	}
+	return err
 }

@@ -116,12 +116,33 @@ func (g *writing) add(ctx context.Context, s memory.Scope, m NewMemory, risky bo
 		known.Content, known.Metadata = m.Content, known.Metadata.With(m.Metadata)
 		return Item{ID: known.ID, Status: Updated}, g.revise(ctx, &known, memory.Replace, risky)
 	}
-	e := memory.Entry{Type: s.Type, Target: s.Target, Content: m.Content, WhenToUse: m.WhenToUse, Metadata: m.Metadata, EventTime: m.EventTime, Importance: m.Importance,
+	e := memory.Entry{Type: s.Type, Target: s.Target, Content: m.Content, WhenToUse: m.WhenToUse, Metadata: g.stamped(m.Metadata), EventTime: m.EventTime, Importance: m.Importance,
 		Author: g.w.Author, Tainted: g.tainted(risky)}
 	if err := g.create(ctx, &e); err != nil {
 		return Item{}, err
 	}
 	return Item{ID: e.ID, Status: Added}, nil
+}
+
+// stamp is what the caller of the run has its memories say.
+func (g *writing) stamp() memory.Metadata { return g.a.Subject.Metadata }
+
+// stamped adds the caller's metadata to a model's, which gives way when both are
+// too large.
+func (g *writing) stamped(m memory.Metadata) memory.Metadata {
+	if both := m.With(g.stamp()); both.Check() == nil {
+		return both
+	}
+	return memory.Metadata{}.With(g.stamp())
+}
+
+// CheckMetadata refuses metadata of a caller that no memory may have.
+func CheckMetadata(m memory.Metadata) error {
+	if err := m.Check(); err != nil {
+		return err
+	}
+	_, err := inspect("the metadata", m.Text())
+	return err
 }
 
 // known is the entry in whose place a new one would stand.
@@ -197,7 +218,7 @@ func (g *writing) update(ctx context.Context, m ChangedMemory, risky bool) (Item
 	if m.Expected != nil && *m.Expected != e.Version {
 		return Item{}, fault.New(fault.VersionConflict, fmt.Sprintf("memory %s is at version %d, not %d", e.ID, e.Version, *m.Expected), "read it again, then decide again")
 	}
-	next := e.Metadata.With(m.Metadata)
+	next := g.stamp().With(e.Metadata).With(m.Metadata) // what it says already stays
 	if err := next.Check(); err != nil {
 		return Item{}, err
 	}

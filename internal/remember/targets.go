@@ -108,6 +108,7 @@ type MetaArgs struct {
 	Tools    bool
 	Identity bool
 	Types    []memory.Type // of the registered targets; empty for all
+	Only     []memory.Task // these targets and no others; empty for all
 }
 
 // Meta is the targets as a prompt shows them.
@@ -120,6 +121,11 @@ type Meta struct {
 // ReadMeta lists the targets in force; it never fails on what they are called.
 func (l *LongTerm) ReadMeta(ctx context.Context, a agent.Actor, in MetaArgs) (out Meta, err error) {
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+		if len(in.Only) > 0 {
+			out.Targets, err = (&writing{LongTerm: l, tx: tx, a: a}).targets(ctx, in.Only)
+			out.Total = len(out.Targets)
+			return err
+		}
 		out.Targets, out.Total, err = tx.Targets(ctx, memory.MetaLines)
 		return err
 	})
@@ -137,6 +143,24 @@ func (l *LongTerm) ReadMeta(ctx context.Context, a agent.Actor, in MetaArgs) (ou
 		shown[i].Description = sanitise("target", t.Key, t.Description)
 	}
 	out.Text = memory.MetaText(shown, out.Total-len(shown), in.Tools, in.Identity)
+	return out, nil
+}
+
+// targets are those of tasks that are registered.
+func (g *writing) targets(ctx context.Context, tasks []memory.Task) (out []memory.Target, err error) {
+	for _, one := range tasks {
+		t, err := memory.NewTarget(one.Type, one.Target)
+		if err != nil {
+			return nil, err
+		}
+		known, found, err := g.findTarget(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			out = append(out, known)
+		}
+	}
 	return out, nil
 }
 

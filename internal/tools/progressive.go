@@ -24,6 +24,7 @@ type Options struct {
 	OutputReflection bool        // think_tool repeats the reflection
 
 	Types []memory.Type `json:",omitempty"` // that the agent works on, of those that its tools know; empty for all
+	Only  []memory.Task `json:",omitempty"` // targets that are listed and handed to; empty for all
 }
 
 // among are the types of all that the options leave.

@@ -73,7 +73,7 @@ type nothing struct{}
 func readMetaMemory(o Options, l *remember.LongTerm) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "read_meta_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true, Description: "List the targets that there are memories about, one a line: - type(target): what is remembered."}}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, _ []given[nothing], _ []remember.Item) (remember.Meta, error) {
-		return l.ReadMeta(ctx, a, remember.MetaArgs{Tools: o.ToolMemory, Identity: o.IdentityMemory})
+		return l.ReadMeta(ctx, a, remember.MetaArgs{Tools: o.ToolMemory, Identity: o.IdentityMemory, Only: o.Only})
 	})
 }
 
@@ -145,7 +145,7 @@ func handsOff(o Options, l *remember.LongTerm) (Tool, error) {
 		d.spec.Description = "Hand this session to the specialists of targets of the list, who update their memories side by side. Name all that the session says something about in one call."
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[taskItem], bad []remember.Item) (remember.HandedOff, error) {
-		in := remember.HandOffArgs{Tools: o.ToolMemory, Identity: o.IdentityMemory}
+		in := remember.HandOffArgs{Tools: o.ToolMemory, Identity: o.IdentityMemory, Only: o.Only}
 		for _, one := range items {
 			in.Tasks = append(in.Tasks, remember.NewTask{Index: one.Index, Type: memory.Type(one.Value.Type), Target: one.Value.Target})
 		}

@@ -181,3 +181,17 @@ where workspace_id = @workspace_id and type = @type and target_key = @target_key
 -- name: LeaseHeld :one
 -- Locked, so that nobody takes it over before the write under it is committed.
 select fence from memory_leases where workspace_id = @workspace_id and type = @type and target_key = @target_key for share;
+
+-- name: MemoryEntities :many
+-- Whom active memories are for, as clients of mem0 name it: by what the metadata
+-- says, else by the target.
+select e.kind::text as kind, e.name::text as name, count(*) as memories, min(m.created_at)::timestamptz as first_at, max(m.updated_at)::timestamptz as last_at
+from memories m
+left join memory_targets t on t.workspace_id = m.workspace_id and t.type = m.type and t.target_key = m.target
+cross join lateral (values
+  ('user', case when m.metadata ? 'mem0' then m.metadata->'mem0'->>'user_id' when m.type = 'personal' then coalesce(t.target, m.target) end),
+  ('agent', case when m.metadata ? 'mem0' then m.metadata->'mem0'->>'agent_id' when m.type = 'procedural' then coalesce(t.target, m.target) end),
+  ('app', m.metadata->'mem0'->>'app_id'),
+  ('run', m.metadata->'mem0'->>'run_id')) as e(kind, name)
+where m.workspace_id = @workspace_id and m.status = 'active' and m.type in ('personal', 'procedural') and e.name is not null
+group by e.kind, e.name order by e.kind, e.name limit @max_rows;

@@ -1033,6 +1033,60 @@ func (q *Queries) LongTermSaying(ctx context.Context, arg LongTermSayingParams) 
 	return i, err
 }
 
+const MemoryEntities = `-- name: MemoryEntities :many
+select e.kind::text as kind, e.name::text as name, count(*) as memories, min(m.created_at)::timestamptz as first_at, max(m.updated_at)::timestamptz as last_at
+from memories m
+left join memory_targets t on t.workspace_id = m.workspace_id and t.type = m.type and t.target_key = m.target
+cross join lateral (values
+  ('user', case when m.metadata ? 'mem0' then m.metadata->'mem0'->>'user_id' when m.type = 'personal' then coalesce(t.target, m.target) end),
+  ('agent', case when m.metadata ? 'mem0' then m.metadata->'mem0'->>'agent_id' when m.type = 'procedural' then coalesce(t.target, m.target) end),
+  ('app', m.metadata->'mem0'->>'app_id'),
+  ('run', m.metadata->'mem0'->>'run_id')) as e(kind, name)
+where m.workspace_id = $1 and m.status = 'active' and m.type in ('personal', 'procedural') and e.name is not null
+group by e.kind, e.name order by e.kind, e.name limit $2
+`
+
+type MemoryEntitiesParams struct {
+	WorkspaceID int64
+	MaxRows     int32
+}
+
+type MemoryEntitiesRow struct {
+	Kind     string
+	Name     string
+	Memories int64
+	FirstAt  time.Time
+	LastAt   time.Time
+}
+
+// Whom active memories are for, as clients of mem0 name it: by what the metadata
+// says, else by the target.
+func (q *Queries) MemoryEntities(ctx context.Context, arg MemoryEntitiesParams) ([]MemoryEntitiesRow, error) {
+	rows, err := q.db.Query(ctx, MemoryEntities, arg.WorkspaceID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []MemoryEntitiesRow
+	for rows.Next() {
+		var i MemoryEntitiesRow
+		if err := rows.Scan(
+			&i.Kind,
+			&i.Name,
+			&i.Memories,
+			&i.FirstAt,
+			&i.LastAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const MemoryViewPut = `-- name: MemoryViewPut :execrows
 with shown as (
   insert into memory_views (workspace_id, run_id, memory_id, op_id) select $1, $2, unnest($3::bigint[]), $4

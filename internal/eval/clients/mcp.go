@@ -1,0 +1,196 @@
+package clients
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// keyed is a proxy that adds the key: the suite has no way to send one. All
+// else, Host and Origin too, goes through as it comes.
+func keyed(s *server) (address string, stop func(), err error) {
+	to, err := url.Parse(s.url)
+	if err != nil {
+		return "", nil, err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	proxy := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		r.Out.Host = r.In.Host
+		r.Out.Header.Set("Authorization", "Bearer "+s.key)
+	}}}
+	go func() { _ = proxy.Serve(l) }()
+	return "http://" + l.Addr().String() + "/mcp", func() { _ = proxy.Close() }, nil
+}
+
+// absent are the scenarios that ask for something that Cairn does not have, by
+// why, each with what the server must answer for that to be the cause.
+var absent = []struct {
+	scenarios *regexp.Regexp
+	answer    *regexp.Regexp
+	why       string
+}{
+	{regexp.MustCompile(`^(tools-call-|elicitation-|json-schema-2020-12)`), regexp.MustCompile(`unknown tool "test_|Tool 'json_schema_2020_12_tool' not found`), "wants a tool of the suite's own, which a server for users does not offer"},
+	{regexp.MustCompile(`^prompts-get-`), regexp.MustCompile(`unknown prompt "test_`), "wants a prompt of the suite's own; Cairn offers tools only and says so"},
+	{regexp.MustCompile(`^resources-`), regexp.MustCompile(`Resource not found|method not found: "resources/`), "wants a resource of the suite's own; Cairn offers tools only and says so"},
+	{regexp.MustCompile(`^completion-`), regexp.MustCompile(`method not found: "completion/`), "wants completions, which are for prompts and resources; Cairn offers tools only and says so"},
+	{regexp.MustCompile(`^server-sse-`), regexp.MustCompile(`did not provide session ID`), "wants a session and its streams; every answer of Cairn is one JSON body, and any gateway can give it"},
+}
+
+// check is one check of a scenario as the suite writes it down.
+type check struct {
+	Status  string
+	Message string `json:"errorMessage"`
+	Details json.RawMessage
+}
+
+// runConformance runs all server scenarios of the conformance suite.
+func runConformance(ctx context.Context, n npm, s *server) ([]Row, error) {
+	address, stop, err := keyed(s)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	results := filepath.Join(n.folder, "conformance")
+	out, failed := n.command(ctx, nil, n.module("@modelcontextprotocol/conformance/dist/index.js"), "server", "--url", address, "--suite", "all", "-o", results).CombinedOutput()
+	ended := time.Now()
+	folders, err := os.ReadDir(results)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w\n%s", failed, err, out) // what failed says why there is nothing to read
+	}
+	slices.SortFunc(folders, func(a, b os.DirEntry) int { return began(a.Name()).Compare(began(b.Name())) })
+	var rows []Row
+	for i, folder := range folders {
+		raw, err := os.ReadFile(filepath.Join(results, folder.Name(), "checks.json"))
+		if err != nil {
+			return rows, err
+		}
+		var checks []check
+		if err := json.Unmarshal(raw, &checks); err != nil {
+			return rows, err
+		}
+		row := judged(stamped.ReplaceAllString(strings.TrimPrefix(folder.Name(), "server-"), ""), checks)
+		row.Took = ended.Sub(began(folder.Name()))
+		if i+1 < len(folders) {
+			row.Took = began(folders[i+1].Name()).Sub(began(folder.Name()))
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) < scenariosLeast {
+		return rows, fmt.Errorf("only %d scenarios were run\n%s", len(rows), out)
+	}
+	return rows, nil
+}
+
+var stamped = regexp.MustCompile(`-\d{4}-\d\d-\d\dT.*$`)
+
+// began is when a scenario began: its folder is named after it, and the suite
+// runs one after the other.
+func began(folder string) time.Time {
+	t, _ := time.Parse("-2006-01-02T15-04-05.000Z", regexp.MustCompile(`-(\d+)Z$`).ReplaceAllString(stamped.FindString(folder), ".${1}Z"))
+	return t
+}
+
+// scenariosLeast is how many the suite has.
+const scenariosLeast = 32
+
+// judged is a scenario by its checks.
+func judged(scenario string, checks []check) Row {
+	row := Row{Client: conformance, Call: scenario, State: OK}
+	passed, trouble := 0, []string{}
+	for _, c := range checks {
+		switch c.Status {
+		case "SUCCESS":
+			passed++
+		case "FAILURE", "WARNING":
+			if c.Message == "" {
+				c.Message = string(c.Details)
+			}
+			trouble = append(trouble, c.Message)
+		}
+	}
+	row.Detail = fmt.Sprintf("%d of %d checks passed", passed, passed+len(trouble))
+	if len(trouble) == 0 && passed > 0 {
+		return row
+	}
+	for _, a := range absent {
+		other := func(message string) bool { return !a.answer.MatchString(message) }
+		if a.scenarios.MatchString(scenario) && len(trouble) > 0 && !slices.ContainsFunc(trouble, other) {
+			row.State, row.Detail = NotApplicable, a.why
+			return row
+		}
+	}
+	row.State, row.Detail = Failed, row.Detail+": "+strings.Join(trouble, "; ")
+	return row
+}
+
+// runInspector lists and calls tools with the Inspector's command line, over
+// HTTP with a key and over standard input and output.
+func runInspector(ctx context.Context, n npm, s *server) (out []Row, err error) {
+	cli := n.module("@modelcontextprotocol/inspector/clients/launcher/build/index.js")
+	ways := []struct {
+		name string
+		args []string
+	}{
+		{"HTTP", []string{s.url + "/mcp", "--transport", "http", "--header", "Authorization: Bearer " + s.key}},
+		{"stdio", []string{s.program, "mcp"}},
+	}
+	for _, way := range ways {
+		call := func(name string, holds func(result []byte) (string, error), args ...string) {
+			out = append(out, timed(inspector, name+" over "+way.name, func() (string, error) {
+				c := n.command(ctx, s.environ, cli, append(append([]string{"--cli"}, way.args...), args...)...)
+				c.Dir = s.home
+				var trouble strings.Builder
+				c.Stderr = &trouble
+				raw, err := c.Output()
+				if err != nil {
+					return "", fmt.Errorf("%w: %s", err, strings.TrimSpace(trouble.String()))
+				}
+				return holds(raw)
+			}))
+		}
+		call("tools/list", listed, "--method", "tools/list", "--strict", "--format", "json")
+		fact := "content=The office over " + way.name + " closes at five."
+		call("tools/call memory_save", worked, "--method", "tools/call", "--tool-name", "memory_save", "--tool-arg", fact, "--format", "json")
+		call("tools/call memory_search", worked, "--method", "tools/call", "--tool-name", "memory_search", "--tool-arg", "query=When does the office close?", "--format", "json")
+	}
+	return out, nil
+}
+
+// listed counts the tools of a list.
+func listed(raw []byte) (string, error) {
+	var list struct {
+		Result, Data struct{ Tools []struct{ Name string } }
+	}
+	var plain struct{ Tools []struct{ Name string } }
+	if err := errors.Join(json.Unmarshal(raw, &list), json.Unmarshal(raw, &plain)); err != nil {
+		return "", fmt.Errorf("%w in %.300s", err, raw)
+	}
+	n := max(len(plain.Tools), len(list.Result.Tools), len(list.Data.Tools))
+	if n < 8 {
+		return "", fmt.Errorf("%d tools: %.300s", n, raw)
+	}
+	return fmt.Sprintf("%d tools", n), nil
+}
+
+// worked checks that a tool said that it was done.
+func worked(raw []byte) (string, error) {
+	if !regexp.MustCompile(`"ok": ?true`).Match(raw) {
+		return "", fmt.Errorf("not ok: %.300s", raw)
+	}
+	return "", nil
+}

@@ -1,0 +1,79 @@
+package clients
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+)
+
+// States of a call.
+const (
+	OK            = "ok"
+	Failed        = "FAILED"
+	NotApplicable = "n/a" // it asks for what Cairn does not have, by design
+)
+
+// Row is what became of one call of one client.
+type Row struct {
+	Client string
+	Call   string
+	State  string
+	Took   time.Duration
+	Detail string
+}
+
+// Result is what became of all.
+type Result struct{ Rows []Row }
+
+// Held tells whether nothing failed, and every client was run.
+func (r Result) Held() bool {
+	seen := map[string]bool{}
+	for _, row := range r.Rows {
+		if row.State == Failed {
+			return false
+		}
+		seen[row.Client] = true
+	}
+	return len(seen) == len(kinds)
+}
+
+// Print writes a table.
+func (r Result) Print(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "client\tcall\tresult\tms\t")
+	count := map[string]int{}
+	for _, row := range r.Rows {
+		count[row.State]++
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\n", row.Client, row.Call, row.State, row.Took.Milliseconds(), row.Detail)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%d ok, %d not applicable, %d failed\n", count[OK], count[NotApplicable], count[Failed])
+	return err
+}
+
+// of are the rows of a client, in the order of their calls' names.
+func (r Result) of(client string) (out []Row) {
+	for _, row := range r.Rows {
+		if row.Client == client {
+			out = append(out, row)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Row) int { return cmp.Compare(a.Call, b.Call) })
+	return out
+}
+
+// timed makes the row of a call.
+func timed(client, call string, work func() (detail string, err error)) Row {
+	began := time.Now()
+	detail, err := work()
+	row := Row{Client: client, Call: call, State: OK, Took: time.Since(began), Detail: detail}
+	if err != nil {
+		row.State, row.Detail = Failed, err.Error()
+	}
+	return row
+}
