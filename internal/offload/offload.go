@@ -31,6 +31,7 @@ type Request struct {
 	Messages     []transcript.Message
 	Options      working.Options
 	TTL          time.Duration
+	Wait         time.Duration // for a model; after it the messages come back as they were
 	Spec         Spec
 }
 
@@ -170,7 +171,7 @@ func away(b working.Blob) Away {
 	return Away{Handle: b.Handle(), Kind: b.Kind, Label: b.Label, Chars: utf8.RuneCountInString(b.Content)}
 }
 
-// records has a model make the records of groups, and waits until ctx ends.
+// records has a model make the records of groups, and waits for them.
 func (s *Service) records(ctx context.Context, r Request, groups []working.Group, out *Offloaded) (Result, error) {
 	if s.Starter == nil {
 		return Result{Degraded: "unavailable: there is no Temporal server"}, nil
@@ -181,11 +182,13 @@ func (s *Service) records(ctx context.Context, r Request, groups []working.Group
 	}
 	out.Run = made.Ref.Run
 	if made.Status != run.Ended {
-		err := s.Starter.Start(ctx, r.WorkspaceKey, "", made)
+		waiting, cancel := context.WithTimeout(ctx, r.Wait)
+		defer cancel()
+		err := s.Starter.Start(waiting, r.WorkspaceKey, "", made)
 		if err == nil {
-			err = s.Starter.Ended(ctx, made.WorkflowID)
+			err = s.Starter.Ended(waiting, made.WorkflowID)
 		}
-		if ctx.Err() != nil {
+		if waiting.Err() != nil {
 			return Result{Degraded: "timeout: the records are not made yet; the same request has them later"}, nil
 		}
 		if err != nil {

@@ -136,12 +136,15 @@ func GroupsOf(ms []transcript.Message, from, to, tokens int) (out []Group, err e
 	return out, nil
 }
 
+// New is the Seq of a message that stands for others: it is none of theirs.
+const New = -1
+
 // Compressed puts snapshots in the place of their groups.
 func Compressed(ms []transcript.Message, groups []Group, texts []string) (out []transcript.Message) {
 	at := 0
 	for i, g := range groups {
 		out = append(out, ms[at:g.From]...)
-		out = append(out, transcript.Message{Role: transcript.User, Content: texts[i]})
+		out = append(out, transcript.Message{Seq: New, Role: transcript.User, Content: texts[i]})
 		at = g.To
 	}
 	return append(out, ms[at:]...)
