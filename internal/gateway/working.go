@@ -25,7 +25,7 @@ type OffloadRequest struct {
 	Ratio       float64          `json:"compact_ratio,omitempty" minimum:"0" maximum:"1" doc:"With auto: when compaction leaves more than this part of the tokens, a model compresses; 0.75 when left out"`
 	TTL         int              `json:"ttl_seconds,omitempty" minimum:"1" maximum:"31622400" doc:"For how long what is put away can be had back; a week when left out"`
 	RequestID   string           `json:"request_id,omitempty" maxLength:"200" doc:"The same id is the same request; as the header Idempotency-Key"`
-	Wait        *int             `json:"wait,omitempty" minimum:"1" maximum:"120" doc:"Seconds to wait for a model, 60 when left out; after them the thread comes back as it was, and the same request has the records later"`
+	Wait        *int             `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for a model, 60 when left out; after them the thread comes back as it was, and the same request has the records later"`
 }
 
 // PutAway is something that was put away.

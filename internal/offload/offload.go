@@ -46,14 +46,14 @@ type Away struct {
 // Offloaded is a thread after it was shortened. Degraded means that it is the
 // original one, for the reason that is given.
 type Offloaded struct {
-	Messages     []transcript.Message
-	Mode         working.Mode // that took effect; empty when nothing had to be done
-	TokensBefore int
-	TokensAfter  int
-	Away         []Away
-	Degraded     bool
-	Reason       string
-	Run          int64 // of the model's work, 0 without any
+	Messages     []transcript.Message `json:"messages"`
+	Mode         working.Mode         `json:"mode,omitempty"` // that took effect; empty when nothing had to be done
+	TokensBefore int                  `json:"tokens_before"`
+	TokensAfter  int                  `json:"tokens_after"`
+	Away         []Away               `json:"offloaded"`
+	Degraded     bool                 `json:"degraded"`
+	Reason       string               `json:"reason,omitempty"`
+	Run          int64                `json:"run,omitempty"` // of the model's work, 0 without any
 }
 
 // Bounds of a request.
@@ -184,7 +184,7 @@ func (s *Service) records(ctx context.Context, r Request, groups []working.Group
 	if made.Status != run.Ended {
 		waiting, cancel := context.WithTimeout(ctx, r.Wait)
 		defer cancel()
-		err := s.Starter.Start(waiting, r.WorkspaceKey, "", made)
+		err := s.Starter.Start(ctx, r.WorkspaceKey, "", made)
 		if err == nil {
 			err = s.Starter.Ended(waiting, made.WorkflowID)
 		}
