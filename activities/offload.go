@@ -24,8 +24,8 @@ func (a Offload) RegisterLLM(w worker.ActivityRegistry) { register(w, flow.Compr
 // Compress has a model record one group of messages.
 func (a Offload) Compress(ctx context.Context, in flow.GroupInput) (flow.Compressed, error) {
 	defer beat(ctx)()
-	reason, err := a.Service.Compress(ctx, ref(in.RunRef), in.Group)
-	return flow.Compressed{Reason: reason}, temporalError(err)
+	code, err := a.Service.Compress(ctx, ref(in.RunRef), in.Group)
+	return flow.Compressed{Reason: code}, temporalError(err)
 }
 
 // CloseOffload ends a run.

@@ -31,7 +31,7 @@ type Compactor interface {
 type Overflow struct {
 	Workspace    int64
 	Conversation int64
-	Upto         int           // the last turn that goes
+	After, Upto  int           // the turn up to which a record stands already, and the last one that goes
 	Said         []TurnMessage // what goes
 	Tokens       int           // of it
 	Lang         string
@@ -75,14 +75,23 @@ const urgent = 15 * time.Second
 // overflow finds out, before a turn asks anything, whether what was said before
 // fits its model. What does not is to be made shorter: never is it cut.
 func (s *Service) overflow(ctx context.Context, j *job, step agent.Step, base Base) (*Overflowing, error) {
-	if j.run.Kind != run.Turn || s.Compactor == nil || !base.Compacts || step.N != 1 || j.kept || len(j.steps) > 0 || j.spec.Limits.Window == 0 {
+	if j.kept { // it was asked already
 		return nil, nil
 	}
-	upto, tokens := j.overflowing()
+	return s.shorten(ctx, j, step, base, j.spec.Limits.history())
+}
+
+// shorten begins the work on a conversation that has more than so many tokens, if
+// it is a turn's that has not asked anything yet.
+func (s *Service) shorten(ctx context.Context, j *job, step agent.Step, base Base, room int) (*Overflowing, error) {
+	if j.run.Kind != run.Turn || s.Compactor == nil || !base.Compacts || step.N != 1 || len(j.steps) > 0 || j.spec.Limits.Window == 0 {
+		return nil, nil
+	}
+	upto, tokens := j.overflowing(room)
 	if upto == 0 {
 		return nil, nil
 	}
-	o := Overflow{Workspace: j.run.Workspace, Conversation: j.run.Conversation, Upto: upto, Tokens: tokens, Lang: j.spec.Lang,
+	o := Overflow{Workspace: j.run.Workspace, Conversation: j.run.Conversation, After: j.turn.Record.Upto, Upto: upto, Tokens: tokens, Lang: j.spec.Lang,
 		AtOnce: j.spec.Budget.Wall > 0 && j.spec.Budget.Wall <= urgent}
 	for _, m := range j.earlier {
 		if m.Turn <= upto {
@@ -107,10 +116,9 @@ func (s *Service) overflow(ctx context.Context, j *job, step agent.Step, base Ba
 	return nil, err
 }
 
-// overflowing is the last turn that has to go for what was said before to fit, 0
-// when it fits, and how many tokens go.
-func (j *job) overflowing() (upto, tokens int) {
-	room := j.spec.Limits.history()
+// overflowing is the last turn that has to go for what was said before to have at
+// most so many tokens, 0 when it has, and how many go.
+func (j *job) overflowing(room int) (upto, tokens int) {
 	total := llm.EstimateTokens(j.turn.Record.Content)
 	sizes := map[int]int{}
 	var turns []int

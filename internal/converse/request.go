@@ -60,7 +60,7 @@ func (j *job) sofar(n int) (out []llm.Message) {
 func (j *job) conversation(short bool) []llm.Message {
 	left := j.spec.Limits.history() - llm.EstimateTokens(j.turn.Record.Content)
 	if short { // the model said that it was too much
-		left /= 4
+		left /= shortPart
 	}
 	var turns [][]llm.Message
 	for i := len(j.earlier); i > 0; {
@@ -86,6 +86,9 @@ func (j *job) conversation(short bool) []llm.Message {
 	}
 	return out
 }
+
+// shortPart divides the history for a model that has said that it was too much.
+const shortPart = 4
 
 // thread renders the messages of one turn. The record of a gateway's own agent
 // may lack results, or calls; endpoints refuse a call without its result next to

@@ -107,6 +107,10 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 		} else if err != nil {
 			return out, err
 		}
+		if r.overflow != nil {
+			out.Overflow = r.overflow
+			return out, nil
+		}
 		if _, there := j.step(step.N); !there {
 			j.steps = append(j.steps, r.said)
 		}

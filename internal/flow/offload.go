@@ -32,8 +32,7 @@ type GroupInput struct {
 	Group int `json:"group"`
 }
 
-// Compressed tells whether a group has its record. Reason is why not, without a
-// word of what was said.
+// Compressed tells whether a group has its record. Reason is the code of why not.
 type Compressed struct {
 	Reason string `json:"reason,omitempty"`
 }

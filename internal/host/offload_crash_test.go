@@ -69,6 +69,7 @@ func TestACompactionSurvivesCrashes(t *testing.T) {
 func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t, smallWindow)
+	b.Model.On(llmtest.Rule{Stage: "turn", Match: "too long for you", Times: 2, Status: 400, Reply: `{"error":{"message":"This model's maximum context length is 500 tokens.","code":"context_length_exceeded"}}`})
 	b.Model.On(llmtest.Rule{Stage: "turn", Match: "Where is crate 2", Results: new(0), Offers: []string{"grep_content"}, Calls: []llm.ToolCall{saying("grep_content", map[string]any{"pattern": "crate number 2 "})}})
 	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleTool, ReplyFunc: func(c llmtest.Call) string { return "Found: " + c.Messages[len(c.Messages)-1].Content }})
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
@@ -97,6 +98,9 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 			b.Say("spoilt", n, "spoilt: "+chatter(n))
 		}
 		finds(t, "spoilt", 9)
+		var record string
+		hosttest.Must(t, b.Admin().QueryRow(t.Context(), "select r.workflow_id from cairn.compactions c join cairn.runs r on r.id = c.run_id where c.conversation_id = $1", view(b, "spoilt").ID).Scan(&record))
+		b.Record(record, "Offload/degraded")
 		if records, requests, degraded := row(t, "spoilt"); records != 1 || degraded != 1 || requests != 3 {
 			t.Errorf("%d records, %d of them by rule, %d requests", records, degraded, requests)
 		}
@@ -128,6 +132,22 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 		if before != records-1 {
 			t.Errorf("%d of %d records were made of the one before", before, records)
 		}
+	})
+	t.Run("a model that takes less than is known", func(t *testing.T) {
+		for n := range 6 {
+			b.Say("narrow", n, chatter(n))
+		}
+		if got := b.Say("narrow", 6, "Is this too long for you?"); got.Reply != "Noted." {
+			t.Errorf("answered %q", got.Reply)
+		}
+		if records, requests, degraded := row(t, "narrow"); records != 1 || degraded != 0 || requests != 2 {
+			t.Errorf("%d records, %d of them by rule, %d requests", records, degraded, requests)
+		}
+		last := asked(b, "turn")
+		if text := last[len(last)-1].Messages[1].Content; !strings.Contains(text, "Earlier in this conversation: ") {
+			t.Errorf("the last request begins with %.80q", text)
+		}
+		finds(t, "narrow", 7)
 	})
 	t.Run("an exchange of another agent that is longer than the window", func(t *testing.T) {
 		r := observed(b, "watched", 0, "hi")

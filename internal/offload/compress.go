@@ -33,12 +33,11 @@ func (s *Service) load(ctx context.Context, ref run.Ref) (j job, err error) {
 			return err
 		}
 		if j.spec.Cycle != nil {
-			// While this one is not over, the last is the one before.
-			last, _, err := tx.LastCompaction(ctx, j.run.Conversation)
+			before, _, err := tx.CompactionAt(ctx, j.run.Conversation, j.spec.Cycle.After)
 			if err != nil {
 				return err
 			}
-			j.record = last.Content
+			j.record = before.Content
 		}
 		_, err = tx.StartRun(ctx, ref.Run)
 		return err
@@ -47,8 +46,8 @@ func (s *Service) load(ctx context.Context, ref run.Ref) (j job, err error) {
 }
 
 // Compress asks a model for the record of one group. Why there is none is a
-// reason, not an error: then the messages stay as they are.
-func (s *Service) Compress(ctx context.Context, ref run.Ref, group int) (reason string, err error) {
+// code, not an error: then the messages stay as they are.
+func (s *Service) Compress(ctx context.Context, ref run.Ref, group int) (code string, err error) {
 	j, err := s.load(ctx, ref)
 	if err != nil || j.run.Status == run.Ended {
 		return "", err
@@ -56,8 +55,9 @@ func (s *Service) Compress(ctx context.Context, ref run.Ref, group int) (reason 
 	if group < 0 || group >= len(j.spec.Groups) {
 		return "", fault.Newf(fault.InvalidArgument, "run %d has no group %d", ref.Run, group)
 	}
-	_, reason, err = s.ask(ctx, j, group)
-	return reason, err
+	_, reason, err := s.ask(ctx, j, group)
+	code, _, _ = strings.Cut(reason, ":") // what is wrong with an answer is told in its words
+	return code, err
 }
 
 // messages are those of a group, after the record of what came before them.
@@ -136,7 +136,7 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (out Result, err error
 }
 
 // Close ends a run with its records, or with why there are none. Reasons are
-// what Compress has said of groups; code is set when the workflow gave up.
+// the codes that Compress gave for groups; code is set when the workflow gave up.
 func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code, why string) (out Result, err error) {
 	j, err := s.load(ctx, ref)
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code
 		out.Degraded = code + ": " + why
 	}
 	for _, reason := range reasons {
-		if reason != "" && out.Degraded == "" {
+		if reason != "" && reason != string(fault.ModelInvalid) && out.Degraded == "" { // of an answer that is none the ledger tells more
 			out.Degraded = reason
 		}
 	}

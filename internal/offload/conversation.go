@@ -34,7 +34,7 @@ func (c Cycles) Begin(ctx context.Context, o converse.Overflow) (out converse.Ov
 	if spec.System, err = prompt.Instructions(prompt.Compress, spec.Lang); err != nil {
 		return out, err
 	}
-	spec.Cycle = &Cycle{Upto: o.Upto, Tokens: o.Tokens}
+	spec.Cycle = &Cycle{After: o.After, Upto: o.Upto, Tokens: o.Tokens}
 	ms := make([]transcript.Message, len(o.Said))
 	for i, m := range o.Said {
 		ms[i] = m.Message

@@ -39,7 +39,7 @@ type Tx interface {
 	OffloadedBy(ctx context.Context, s working.Session, most int) ([][sha256.Size]byte, error)
 
 	PutCompaction(ctx context.Context, c Compaction) error
-	LastCompaction(ctx context.Context, conversation int64) (Compaction, bool, error)
+	CompactionAt(ctx context.Context, conversation int64, upto int) (Compaction, bool, error)
 }
 
 // Store opens transactions.
@@ -88,6 +88,7 @@ type Group struct {
 // Cycle is the turn of a conversation up to which records stand for it, and the
 // review that comes before.
 type Cycle struct {
+	After  int             `json:"after,omitempty"` // the turn up to which the record before stands, 0 without one
 	Upto   int             `json:"upto"`
 	Tokens int             `json:"tokens"`          // of what goes
 	Flush  int64           `json:"flush,omitempty"` // run of the review, 0 without one

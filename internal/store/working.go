@@ -61,9 +61,9 @@ func (q Queries) PutCompaction(ctx context.Context, c offload.Compaction) error 
 		Content: storable(c.Content), Tokens: int32(c.Tokens), Degraded: storable(c.Degraded)}))
 }
 
-// LastCompaction is the record in force of a conversation.
-func (q Queries) LastCompaction(ctx context.Context, conversation int64) (offload.Compaction, bool, error) {
-	r, err := q.q.CompactionLast(ctx, dbsqlc.CompactionLastParams{WorkspaceID: q.ws, ConversationID: conversation})
+// CompactionAt is the record of a conversation up to a turn.
+func (q Queries) CompactionAt(ctx context.Context, conversation int64, upto int) (offload.Compaction, bool, error) {
+	r, err := q.q.CompactionAt(ctx, dbsqlc.CompactionAtParams{WorkspaceID: q.ws, ConversationID: conversation, UptoTurn: int32(upto)})
 	if isNoRows(err) {
 		return offload.Compaction{}, false, nil
 	}

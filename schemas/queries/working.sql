@@ -29,8 +29,8 @@ insert into compactions (workspace_id, conversation_id, upto_turn, run_id, conte
 values (@workspace_id, @conversation_id, @upto_turn, @run_id, @content, @tokens, @degraded)
 on conflict (workspace_id, conversation_id, upto_turn) do nothing;
 
--- name: CompactionLast :one
-select upto_turn, run_id, content, tokens, degraded from compactions where workspace_id = @workspace_id and conversation_id = @conversation_id order by upto_turn desc limit 1;
+-- name: CompactionAt :one
+select upto_turn, run_id, content, tokens, degraded from compactions where workspace_id = @workspace_id and conversation_id = @conversation_id and upto_turn = @upto_turn;
 
 -- name: CompactionOfTurn :one
 -- The record that the turn of a run begins with.

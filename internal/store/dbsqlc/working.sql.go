@@ -132,16 +132,17 @@ func (q *Queries) BlobsPurge(ctx context.Context, maxRows int32) (int64, error) 
 	return result.RowsAffected(), nil
 }
 
-const CompactionLast = `-- name: CompactionLast :one
-select upto_turn, run_id, content, tokens, degraded from compactions where workspace_id = $1 and conversation_id = $2 order by upto_turn desc limit 1
+const CompactionAt = `-- name: CompactionAt :one
+select upto_turn, run_id, content, tokens, degraded from compactions where workspace_id = $1 and conversation_id = $2 and upto_turn = $3
 `
 
-type CompactionLastParams struct {
+type CompactionAtParams struct {
 	WorkspaceID    int64
 	ConversationID int64
+	UptoTurn       int32
 }
 
-type CompactionLastRow struct {
+type CompactionAtRow struct {
 	UptoTurn int32
 	RunID    int64
 	Content  string
@@ -149,9 +150,9 @@ type CompactionLastRow struct {
 	Degraded string
 }
 
-func (q *Queries) CompactionLast(ctx context.Context, arg CompactionLastParams) (CompactionLastRow, error) {
-	row := q.db.QueryRow(ctx, CompactionLast, arg.WorkspaceID, arg.ConversationID)
-	var i CompactionLastRow
+func (q *Queries) CompactionAt(ctx context.Context, arg CompactionAtParams) (CompactionAtRow, error) {
+	row := q.db.QueryRow(ctx, CompactionAt, arg.WorkspaceID, arg.ConversationID, arg.UptoTurn)
+	var i CompactionAtRow
 	err := row.Scan(
 		&i.UptoTurn,
 		&i.RunID,
