@@ -20,6 +20,7 @@ import (
 type Record struct {
 	Upto    int // 0 without a record
 	Content string
+	Run     int64 // that made it
 }
 
 // Compactor makes conversations shorter that do not fit their model.

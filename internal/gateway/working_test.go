@@ -129,7 +129,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 	})
 	t.Run("what is no record leaves the messages as they were", func(t *testing.T) {
 		ms := thread("spoilt", 10, 400)
-		original := generic(ms)
+		var original any
 		long, _ := json.Marshal(object{"goal": "services of spoilt", "key_facts": []string{strings.Repeat("service of spoilt ", 3000)}, "recent_actions": []string{}, "pending": []string{}})
 		bads := []string{"", "hello", `{"summary":"services of spoilt"}`, string(long), "Error: 500 Internal Server Error", `{"goal":"Error: the model is overloaded","key_facts":["x"],"recent_actions":[],"pending":[]}`}
 		asked := map[int]int{}

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/run"
 	"cairn/internal/store"
 )
 
@@ -119,6 +120,16 @@ func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	hosttest.Must(t, rows.Scan(&records, &flushes, &open))
 	if records != 1 || flushes != 1 || open != 0 {
 		t.Errorf("%d runs of records, %d of reviews, %d open", records, flushes, open)
+	}
+	var id int64
+	hosttest.Must(t, b.Admin().QueryRow(t.Context(), "select run_id from cairn.compactions").Scan(&id))
+	made, err := b.Host.RunReport(t.Context(), run.Ref{Workspace: b.Workspace.ID, Run: id})
+	if err != nil || made.Offload == nil || made.Offload.Upto == 0 || made.Offload.Tokens >= made.Offload.Was || len(made.Offload.Handles) == 0 || made.Offload.Flush == 0 {
+		t.Errorf("the record's run is told as %+v, %v", made.Offload, err)
+	}
+	turn, err := b.Host.RunReport(t.Context(), run.Ref{Workspace: b.Workspace.ID, Run: got.Run})
+	if err != nil || turn.Agent.Record != id {
+		t.Errorf("the turn's run is told as %+v, %v", turn.Agent, err)
 	}
 }
 

@@ -127,6 +127,12 @@ func SpecOf(r run.Run) (s Spec, err error) {
 	return s, err
 }
 
+// ResultOf reads what became of a run that has ended.
+func ResultOf(r run.Run) (*Result, error) {
+	out, err := resultOf(r)
+	return &out, err
+}
+
 func resultOf(r run.Run) (out Result, err error) {
 	if err = json.Unmarshal(r.Result, &out); err != nil {
 		err = fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"time"
 
+	"cairn/internal/converse"
 	"cairn/internal/offload"
 	"cairn/internal/store/dbsqlc"
 	"cairn/internal/working"
@@ -68,6 +69,15 @@ func (q Queries) CompactionAt(ctx context.Context, conversation int64, upto int)
 		return offload.Compaction{}, false, nil
 	}
 	return offload.Compaction{Conversation: conversation, Upto: int(r.UptoTurn), Run: r.RunID, Content: r.Content, Tokens: int(r.Tokens), Degraded: r.Degraded}, err == nil, classify("read the record", err)
+}
+
+// Record is what the turn of a run begins with.
+func (q Queries) Record(ctx context.Context, id int64) (converse.Record, error) {
+	r, err := q.q.CompactionOfTurn(ctx, dbsqlc.CompactionOfTurnParams{WorkspaceID: q.ws, RunID: &id})
+	if isNoRows(err) {
+		return converse.Record{}, nil
+	}
+	return converse.Record{Upto: int(r.UptoTurn), Content: r.Content, Run: r.RunID}, classify("read the record", err)
 }
 
 // purgeAtOnce bounds one deletion of what has expired.

@@ -34,5 +34,5 @@ select upto_turn, run_id, content, tokens, degraded from compactions where works
 
 -- name: CompactionOfTurn :one
 -- The record that the turn of a run begins with.
-select c.upto_turn, c.content from compactions c join turns t on t.workspace_id = c.workspace_id and t.conversation_id = c.conversation_id
+select c.upto_turn, c.content, c.run_id from compactions c join turns t on t.workspace_id = c.workspace_id and t.conversation_id = c.conversation_id
 where t.workspace_id = @workspace_id and t.run_id = @run_id and c.upto_turn < t.number order by c.upto_turn desc limit 1;

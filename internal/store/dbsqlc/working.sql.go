@@ -164,7 +164,7 @@ func (q *Queries) CompactionAt(ctx context.Context, arg CompactionAtParams) (Com
 }
 
 const CompactionOfTurn = `-- name: CompactionOfTurn :one
-select c.upto_turn, c.content from compactions c join turns t on t.workspace_id = c.workspace_id and t.conversation_id = c.conversation_id
+select c.upto_turn, c.content, c.run_id from compactions c join turns t on t.workspace_id = c.workspace_id and t.conversation_id = c.conversation_id
 where t.workspace_id = $1 and t.run_id = $2 and c.upto_turn < t.number order by c.upto_turn desc limit 1
 `
 
@@ -176,13 +176,14 @@ type CompactionOfTurnParams struct {
 type CompactionOfTurnRow struct {
 	UptoTurn int32
 	Content  string
+	RunID    int64
 }
 
 // The record that the turn of a run begins with.
 func (q *Queries) CompactionOfTurn(ctx context.Context, arg CompactionOfTurnParams) (CompactionOfTurnRow, error) {
 	row := q.db.QueryRow(ctx, CompactionOfTurn, arg.WorkspaceID, arg.RunID)
 	var i CompactionOfTurnRow
-	err := row.Scan(&i.UptoTurn, &i.Content)
+	err := row.Scan(&i.UptoTurn, &i.Content, &i.RunID)
 	return i, err
 }
 
