@@ -51,7 +51,11 @@ func (a Converse) registerAgent(w worker.ActivityRegistry) {
 func (a Converse) Step(ctx context.Context, in flow.StepInput) (flow.StepResult, error) {
 	defer beat(ctx)()
 	out, err := a.Service.Step(ctx, ref(in.RunRef), in.Step, converse.Base(in.Base))
-	return flow.StepResult{Stepped: out.Stepped, Ended: ended(out.Ended)}, temporalError(err)
+	result := flow.StepResult{Stepped: out.Stepped, Ended: ended(out.Ended)}
+	if o := out.Overflow; o != nil {
+		result.Overflow = &flow.OffloadToStart{WorkflowID: o.WorkflowID, Input: o.Input}
+	}
+	return result, temporalError(err)
 }
 
 // RunTool runs one slow tool call.

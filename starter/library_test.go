@@ -30,6 +30,9 @@ func (w *world) prepared(t *testing.T, args []string) []string {
 			}
 		}
 	}
+	if args[0] == "working" {
+		return w.putAway(t, args)
+	}
 	if args[0] != "skills" {
 		return w.known(t, args)
 	}

@@ -99,7 +99,7 @@ func (c *cli) root() *cobra.Command {
 		return nil
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(c.demo(), c.dev(), c.turn(), c.chat(), c.conversations(), c.memories(), c.targets(), c.soul(), c.settings(), c.mcp(), c.distill(), c.skills(), c.search(), c.summarize(), c.retrieve(), c.runs(), c.reflect(), c.serve(), c.keys(),
+	root.AddCommand(c.demo(), c.dev(), c.turn(), c.chat(), c.conversations(), c.memories(), c.targets(), c.soul(), c.settings(), c.mcp(), c.distill(), c.skills(), c.search(), c.summarize(), c.retrieve(), c.working(), c.runs(), c.reflect(), c.serve(), c.keys(),
 		c.replay(), c.migrate(), c.doctor(), c.config(), c.erase(), c.schedule(), c.curate(), c.insights(), c.evalCommand(), c.bank(), c.feedback(), c.train(), c.evolve())
 	return root
 }

@@ -115,6 +115,15 @@ func printAgent(w io.Writer, r host.RunReport) {
 	for _, t := range a.Tools {
 		fmt.Fprintf(w, "  step %d: %s%s\n", t.Step, t.Tool, because(t.Code))
 	}
+	if o := r.Offload; o != nil {
+		fmt.Fprintf(w, "  %d tokens of records%s\n", o.Tokens, because(o.Degraded))
+		if o.Upto > 0 {
+			fmt.Fprintf(w, "  %d tokens of the turns up to %d, put away as %s\n", o.Was, o.Upto, strings.Join(o.Handles, ", "))
+		}
+	}
+	if a.Record != 0 {
+		fmt.Fprintf(w, "  the beginning of the conversation is the record of run %d\n", a.Record)
+	}
 	if a.Reply != "" {
 		fmt.Fprintf(w, "\n  %s\n", strings.ReplaceAll(a.Reply, "\n", "\n  "))
 	}

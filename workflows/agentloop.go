@@ -25,6 +25,15 @@ func runAgent(ctx workflow.Context, in flow.AgentInput) (flow.AgentResult, error
 		switch todo := effect.(type) {
 		case agent.Step:
 			out, err := step(ctx, in, state, todo, called)
+			if err == nil && out.Overflow != nil { // nothing was asked: the clock begins when the conversation fits
+				if err := shorten(ctx, in, *out.Overflow); err != nil && ctx.Err() != nil {
+					state, effect = agent.Next(state, agent.Cancelled{})
+					continue
+				}
+				in.Base.Compacts = false // once: what does not fit even now is shown as far as it does
+				state, effect = agent.Next(agent.State{}, agent.Begin{At: workflow.Now(ctx), Budget: in.Budget})
+				continue
+			}
 			if err == nil && out.Ended != nil {
 				return *out.Ended, nil
 			}

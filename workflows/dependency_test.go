@@ -53,7 +53,7 @@ func TestFlowDependsOnTheStandardLibraryOnly(t *testing.T) {
 func TestDomainImportsNoAdapter(t *testing.T) {
 	t.Parallel()
 	domain := []string{"cairn/internal/skill", "cairn/internal/transcript", "cairn/internal/lang", "cairn/internal/run", "cairn/internal/fault",
-		"cairn/internal/agent", "cairn/internal/nudge", "cairn/internal/cadence", "cairn/internal/memskill", "cairn/internal/memskill/controller", "cairn/internal/memskill/designer"}
+		"cairn/internal/agent", "cairn/internal/nudge", "cairn/internal/cadence", "cairn/internal/working", "cairn/internal/memskill", "cairn/internal/memskill/controller", "cairn/internal/memskill/designer"}
 	adapters := []string{"github.com/jackc/pgx", "go.temporal.io/", "github.com/openai/", "net/http", "cairn/internal/store", "cairn/internal/llm", "cairn/internal/embed", "cairn/internal/blob"}
 	for _, pkg := range domain {
 		for _, dep := range deps(t, pkg) {

@@ -21,6 +21,7 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Curate, workflow.RegisterOptions{Name: flow.Curate})
 	w.RegisterWorkflowWithOptions(Retrieve, workflow.RegisterOptions{Name: flow.Retrieve})
 	w.RegisterWorkflowWithOptions(Reflection, workflow.RegisterOptions{Name: flow.ReflectionWorkflow})
+	w.RegisterWorkflowWithOptions(Offload, workflow.RegisterOptions{Name: flow.Offload})
 	w.RegisterWorkflowWithOptions(Build, workflow.RegisterOptions{Name: flow.Build})
 	w.RegisterWorkflowWithOptions(Train, workflow.RegisterOptions{Name: flow.Train})
 	w.RegisterWorkflowWithOptions(TrainStage, workflow.RegisterOptions{Name: flow.TrainStage})

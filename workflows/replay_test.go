@@ -34,7 +34,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{flow.Distill, flow.DistillTask, flow.Conversation, flow.Turn, flow.Nudge, flow.Erase, flow.Summarize, flow.Specialist, flow.Retrieve, flow.Sweep, flow.Curate, flow.ReflectionWorkflow, flow.Build, flow.Train, flow.TrainStage, flow.TrainIteration, flow.TrainEpisode, flow.Evolve} {
+	for _, name := range []string{flow.Distill, flow.DistillTask, flow.Conversation, flow.Turn, flow.Nudge, flow.Erase, flow.Summarize, flow.Specialist, flow.Retrieve, flow.Sweep, flow.Curate, flow.ReflectionWorkflow, flow.Build, flow.Train, flow.TrainStage, flow.TrainIteration, flow.TrainEpisode, flow.Evolve, flow.Offload} {
 		if !recorded[name] {
 			t.Errorf("no history of %s is kept", name)
 		}
@@ -51,7 +51,7 @@ func TestHistoriesHoldNoText(t *testing.T) {
 			t.Fatal(err)
 		}
 		for payload := range payloads(t, raw) {
-			for _, word := range []string{"Checkout", "502", "healthy", "Rollback", "rollback", "kubectl", "hello", "tea", "coffee", "Grace likes", "All right", "Enough", "I am back", "bees", "talk", "lemon", "cellar"} {
+			for _, word := range []string{"Checkout", "502", "healthy", "Rollback", "rollback", "kubectl", "hello", "tea", "coffee", "Grace likes", "All right", "Enough", "I am back", "bees", "talk", "lemon", "cellar", "crate", "warehouse"} {
 				if strings.Contains(payload, word) {
 					t.Errorf("%s: a payload holds %q: %s", file, word, payload)
 				}

@@ -13,5 +13,6 @@ import (
 // cancelled is answered all the same.
 func Turn(ctx workflow.Context, in flow.AgentInput) (flow.AgentResult, error) {
 	newStory(ctx).tell(fmt.Sprintf("Answering turn %d within %d model calls", in.Number, in.Budget.Max))
+	in.Base.Compacts = true // see StepResult.Overflow: no recorded history has one
 	return runAgent(ctx, in)
 }

@@ -58,6 +58,12 @@ func ForNudge() Budget {
 	return Budget{Max: 5, RunLast: true, Wall: 3 * time.Minute}
 }
 
+// ForFlush is the budget of a review before a conversation is compacted: somebody
+// waits for it.
+func ForFlush() Budget {
+	return Budget{Max: 2, RunLast: true, Wall: time.Minute}
+}
+
 // ForAgent is the budget of an agent of long-term memory: so many replies with
 // tools, all of which run, and then a report.
 func ForAgent(steps int, wall time.Duration) Budget {

@@ -46,6 +46,9 @@ type Config struct {
 	ModelNudge      string `env:"CAIRN_MODEL_NUDGE"`      // of reviews; CAIRN_MODEL when empty
 	ModelReflection string `env:"CAIRN_MODEL_REFLECTION"` // of daily reflections; CAIRN_MODEL_NUDGE when empty
 
+	ModelWindow      int `env:"CAIRN_MODEL_WINDOW" envDefault:"128000"` // tokens that CAIRN_MODEL takes: a conversation that does not fit is compacted
+	ModelWindowNudge int `env:"CAIRN_MODEL_WINDOW_NUDGE"`               // that CAIRN_MODEL_NUDGE takes, which makes the records; CAIRN_MODEL_WINDOW when 0
+
 	SkillsLLM        string `env:"SKILLS_LLM"` // all stages of distillation
 	SkillsLLMChunk   string `env:"SKILLS_LLM_CHUNK"`
 	SkillsLLMRewrite string `env:"SKILLS_LLM_REWRITE"`
@@ -100,14 +103,14 @@ type Config struct {
 	PackageGrace time.Duration `env:"SKILL_ARTIFACT_GC_GRACE" envDefault:"168h"`
 
 	// Conversations.
-	SessionTTL        time.Duration `env:"CAIRN_SESSION_TTL" envDefault:"30m"`          // of a frozen prompt, counted from its creation
-	ConversationClose time.Duration `env:"CAIRN_CONVERSATION_CLOSE" envDefault:"24h"`   // without a turn, after which its workflow ends
-	ConversationTurns int           `env:"CAIRN_CONVERSATION_TURNS" envDefault:"500"`   // after which its workflow continues as new, at the latest
-	TurnHistory       int           `env:"CAIRN_TURN_HISTORY" envDefault:"20"`          // earlier turns that a model is shown
-	TurnHistoryTokens int           `env:"CAIRN_TURN_HISTORY_TOKENS" envDefault:"8000"` // of these together, the newest first
-	ToolResultChars   int           `env:"CAIRN_TOOL_RESULT_CHARS" envDefault:"8000"`   // of one tool result, in prompts
-	ReplyTokens       int           `env:"CAIRN_REPLY_TOKENS" envDefault:"2000"`        // of one model response in a conversation
-	ToolTimeout       time.Duration `env:"CAIRN_TOOL_TIMEOUT" envDefault:"20s"`         // of one tool call
+	SessionTTL        time.Duration `env:"CAIRN_SESSION_TTL" envDefault:"30m"`           // of a frozen prompt, counted from its creation
+	ConversationClose time.Duration `env:"CAIRN_CONVERSATION_CLOSE" envDefault:"24h"`    // without a turn, after which its workflow ends
+	ConversationTurns int           `env:"CAIRN_CONVERSATION_TURNS" envDefault:"500"`    // after which its workflow continues as new, at the latest
+	TurnHistoryTokens int           `env:"CAIRN_TURN_HISTORY_TOKENS" envDefault:"24000"` // of a conversation, from which on it is compacted although the window has room; 0 means the window alone
+	OffloadTTL        time.Duration `env:"CAIRN_OFFLOAD_TTL" envDefault:"168h"`          // of what callers put away; what conversations put away lives as long as they do
+	ToolResultChars   int           `env:"CAIRN_TOOL_RESULT_CHARS" envDefault:"8000"`    // of one tool result, in prompts
+	ReplyTokens       int           `env:"CAIRN_REPLY_TOKENS" envDefault:"2000"`         // of one model response in a conversation
+	ToolTimeout       time.Duration `env:"CAIRN_TOOL_TIMEOUT" envDefault:"20s"`          // of one tool call
 
 	// Gateway.
 	Listen        string  `env:"CAIRN_LISTEN" envDefault:"127.0.0.1:8080"`  // host:port; port 0 takes a free one
@@ -236,7 +239,9 @@ func (c Config) validate() error {
 		between("CAIRN_SESSION_TTL in minutes", c.SessionTTL.Minutes(), 0.01, 24*60),
 		between("CAIRN_CONVERSATION_CLOSE in hours", c.ConversationClose.Hours(), 0.0001, 24*90),
 		between("CAIRN_CONVERSATION_TURNS", float64(c.ConversationTurns), 1, 1000),
-		between("CAIRN_TURN_HISTORY", float64(c.TurnHistory), 0, 200),
+		between("CAIRN_MODEL_WINDOW", float64(c.ModelWindow), 1000, 1e8),
+		between("CAIRN_MODEL_WINDOW_NUDGE", float64(c.ModelWindowNudge), 0, 1e8),
+		between("CAIRN_OFFLOAD_TTL in hours", c.OffloadTTL.Hours(), 0.001, 24*366),
 		between("CAIRN_TURN_HISTORY_TOKENS", float64(c.TurnHistoryTokens), 0, 1e6),
 		between("CAIRN_TOOL_RESULT_CHARS", float64(c.ToolResultChars), 100, 1e6),
 		between("CAIRN_REPLY_TOKENS", float64(c.ReplyTokens), 16, 1e6),

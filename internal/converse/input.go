@@ -41,9 +41,9 @@ func tokensOf(r llm.Request) int {
 // leastChars is what is left of a message at least when a material has to shrink.
 const leastChars = 100
 
-// fitted shortens the messages of a material, the longest first, until it has at
+// Fitted shortens the messages of a material, the longest first, until it has at
 // most so many tokens; what came before goes when that is not enough.
-func fitted(m prompt.Material, tokens int) prompt.Material {
+func Fitted(m prompt.Material, tokens int) prompt.Material {
 	size := func() (n int) {
 		for _, part := range [][]prompt.Message{m.History, m.Messages} {
 			for _, one := range part {

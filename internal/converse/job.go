@@ -41,10 +41,18 @@ func (s *Service) load(ctx context.Context, ref run.Ref) (j *job, err error) {
 			_, err = tx.StartRun(ctx, ref.Run)
 			return err
 		}
-		j.session, j.kept, j.earlier, err = tx.Thread(ctx, ref.Run, j.spec.sessions(), j.spec.Lang, j.turn, j.turn.Number-1-j.spec.Limits.HistoryTurns)
+		j.session, j.kept, j.earlier, err = tx.Thread(ctx, ref.Run, j.sessions(), j.spec.Lang, j.turn, j.after())
 		return err
 	})
 	return j, err
+}
+
+// after is the turn after which what was said is shown word for word.
+func (j *job) after() int {
+	if j.spec.Limits.Window > 0 {
+		return j.turn.Record.Upto
+	}
+	return max(j.turn.Number-1-j.spec.Limits.HistoryTurns, j.turn.Record.Upto)
 }
 
 // step finds a response that is stored.

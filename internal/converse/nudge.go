@@ -151,7 +151,7 @@ func (s *Service) pinReview(ctx context.Context, r Review, spec *Spec, said []Tu
 		material.History, material.Messages = clipped(material.Messages[max(0, older-digestMessages):older]), material.Messages[older:]
 	}
 	// Each response resends the material: all of them together must fit, and what they add.
-	if spec.Material, err = prompt.User(fitted(material, spec.Limits.InputTokens/(spec.Budget.Max+2))); err != nil {
+	if spec.Material, err = prompt.User(Fitted(material, spec.Limits.InputTokens/(spec.Budget.Max+2))); err != nil {
 		return err
 	}
 	spec.Tools = offered(s.Tools.Offered(agent.OriginNudge))
@@ -184,19 +184,23 @@ const (
 	NudgeCapped  = "capped" // the workspace's reviews of the day are used up: it was not begun
 )
 
+// reviewStatus is the status of a review that ended for a reason, with so many writes.
+func reviewStatus(reason agent.Reason, writes int) string {
+	switch {
+	case reason == agent.Exhausted || reason == agent.WallClock:
+		return NudgeBudget
+	case reason == agent.ProviderError || reason == agent.Interrupted || reason == agent.OverBudget:
+		return NudgeFailed
+	case writes > 0:
+		return NudgeSaved
+	}
+	return NudgeNothing
+}
+
 // closeNudge ends a review. What it saved is said with the next answer.
 func (j *job) closeNudge(ctx context.Context, tx Tx, c Conversation, e ending) (*Ended, error) {
 	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(j.steps), Writes: j.writes(), ReplySeq: -1, Number: j.spec.Number}
-	switch {
-	case e.reason == agent.Exhausted || e.reason == agent.WallClock:
-		out.Status = NudgeBudget
-	case e.reason == agent.ProviderError || e.reason == agent.Interrupted || e.reason == agent.OverBudget:
-		out.Status = NudgeFailed
-	case len(out.Writes) > 0:
-		out.Status = NudgeSaved
-	default:
-		out.Status = NudgeNothing
-	}
+	out.Status = reviewStatus(e.reason, len(out.Writes))
 	c.Counters = reviewed(c.Counters, out)
 	if out.Status != NudgeFailed {
 		c.Reviewed = max(c.Reviewed, j.spec.Turn)

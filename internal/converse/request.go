@@ -54,12 +54,13 @@ func (j *job) sofar(n int) (out []llm.Message) {
 	return out
 }
 
-// conversation is the thread up to the message that is being answered: whole
-// turns, the newest that fit.
+// conversation is the thread up to the message that is being answered: the record
+// of its beginning, if there is one, and whole turns, the newest that fit. All do,
+// but when a model has said that it was too much, or none has made a record.
 func (j *job) conversation(short bool) []llm.Message {
-	left := j.spec.Limits.HistoryTokens
+	left := j.spec.Limits.history() - llm.EstimateTokens(j.turn.Record.Content)
 	if short { // the model said that it was too much
-		left /= 4
+		left /= shortPart
 	}
 	var turns [][]llm.Message
 	for i := len(j.earlier); i > 0; {
@@ -77,11 +78,17 @@ func (j *job) conversation(short bool) []llm.Message {
 		i = from
 	}
 	var out []llm.Message
+	if j.turn.Record.Upto > 0 {
+		out = append(out, llm.Message{Role: llm.RoleUser, Content: j.turn.Record.Content})
+	}
 	for i := len(turns) - 1; i >= 0; i-- {
 		out = append(out, turns[i]...)
 	}
 	return out
 }
+
+// shortPart divides the history for a model that has said that it was too much.
+const shortPart = 4
 
 // thread renders the messages of one turn. The record of a gateway's own agent
 // may lack results, or calls; endpoints refuse a call without its result next to

@@ -22,6 +22,8 @@ type response struct {
 	said   Step
 	done   bool   // all of it is stored
 	ended  *Ended // with it the run has
+
+	overflow *Overflowing // there is none: the model has said that the conversation is too long for it
 }
 
 // unusable tells that the model has neither answered nor called anything.
@@ -64,7 +66,8 @@ func (s *Service) conclude(ctx context.Context, j *job, r *response, more func(c
 	})
 }
 
-// respond asks the model, and once more with less history when it was too much.
+// respond asks the model. When it was too much a turn's conversation is to be made
+// shorter; what is too much even then is asked once more with less history.
 func (s *Service) respond(ctx context.Context, j *job, r *response) error {
 	note := ""
 	if r.step.Toolless && r.step.N > 1 {
@@ -85,6 +88,10 @@ func (s *Service) respond(ctx context.Context, j *job, r *response) error {
 	reply, err := ask("", false)
 	var failed *llm.Error
 	if errors.As(err, &failed) && failed.Class == llm.ContextLength && j.run.Kind != run.Nudge {
+		if over, begun := s.shorten(ctx, j, r.step, r.base, j.spec.Limits.history()/shortPart); begun != nil || over != nil {
+			r.overflow = over
+			return begun
+		}
 		reply, err = ask("/short", true)
 	}
 	if err == nil && !r.done {

@@ -95,6 +95,9 @@ type Service struct {
 	Memory Memory
 	Agents map[run.Kind]Agent // of further kinds of runs
 	Remy   Tools              // of turns that the agent remy answers
+
+	Compactor Compactor   // nil where conversations are cut
+	FlushSpec func() Spec // the configuration of reviews before a compaction
 }
 
 // Conversation is a row as turns need it.
@@ -127,6 +130,7 @@ type Turn struct {
 	Facts        nudge.Turn
 	Tainted      bool
 	AcceptedAt   time.Time
+	Record       Record // of the turns before it, as it stands when its run is read
 	EndedAt      *time.Time
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"cairn/internal/agent"
@@ -12,6 +13,7 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/prompt"
 	"cairn/internal/settings"
+	"cairn/internal/tools"
 )
 
 // Session is the exact beginning of every request of a channel for a while:
@@ -29,14 +31,21 @@ type Session struct {
 	ExpiresAt time.Time
 }
 
-// sessions names the sessions that a turn may have: those of its channel, and of
-// the agent that answers.
-func (s Spec) sessions() string {
-	if s.Agent == "" {
-		return s.Channel
+// sessions names the sessions that a turn may have: those of its channel, of the
+// agent that answers, and of conversations that have put something away, which
+// alone have the tools that look into it.
+func (s Spec) sessions(offloaded bool) string {
+	name := s.Channel
+	if s.Agent != "" {
+		name += "/" + s.Agent
 	}
-	return s.Channel + "/" + s.Agent
+	if offloaded {
+		name += "/offloaded"
+	}
+	return name
 }
+
+func (j *job) sessions() string { return j.spec.sessions(j.turn.Record.Upto > 0) }
 
 // freezeRounds bounds how often a session is rendered anew because something
 // was taken away meanwhile.
@@ -55,16 +64,16 @@ func (s *Service) freezeSession(ctx context.Context, j *job) error {
 
 func (s *Service) tryFreeze(ctx context.Context, j *job) (stored bool, err error) {
 	ws := j.run.Workspace
-	fresh, err := s.freeze(ctx, ws, j.spec)
+	fresh, err := s.freeze(ctx, ws, j.spec, j.turn.Record.Upto > 0)
 	if err != nil {
 		return false, err
 	}
 	err = s.Store.WithConversations(ctx, ws, func(tx Tx) error {
 		// Whoever froze one while we rendered ours was first.
-		if err := tx.LockSessions(ctx, j.spec.sessions()); err != nil {
+		if err := tx.LockSessions(ctx, j.sessions()); err != nil {
 			return err
 		}
-		live, found, err := tx.LiveSession(ctx, j.spec.sessions(), j.spec.Lang)
+		live, found, err := tx.LiveSession(ctx, j.sessions(), j.spec.Lang)
 		if err == nil && !found {
 			if live, found, err = tx.PutSession(ctx, fresh, j.spec.SessionTTL); err == nil && !found {
 				return nil
@@ -82,8 +91,9 @@ func (s *Service) tryFreeze(ctx context.Context, j *job) (stored bool, err error
 }
 
 // freeze renders a session from what is remembered now.
-func (s *Service) freeze(ctx context.Context, ws int64, spec Spec) (Session, error) {
-	out := Session{Channel: spec.sessions(), Lang: spec.Lang, Tools: offered(s.turnTools(spec).Offered(spec.Origin))}
+func (s *Service) freeze(ctx context.Context, ws int64, spec Spec, offloaded bool) (Session, error) {
+	specs := slices.DeleteFunc(s.turnTools(spec).Offered(spec.Origin), func(t agent.ToolSpec) bool { return !offloaded && slices.Contains(tools.Working, t.Name) })
+	out := Session{Channel: spec.sessions(offloaded), Lang: spec.Lang, Tools: offered(specs)}
 	err := s.Store.WithConversations(ctx, ws, func(tx Tx) (err error) {
 		out.Epoch, err = tx.SessionEpoch(ctx)
 		return err

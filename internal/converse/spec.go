@@ -14,8 +14,9 @@ import (
 
 // Limits bound what one request of an agent may hold.
 type Limits struct {
-	HistoryTurns  int `json:"history_turns"`          // earlier turns that are shown
-	HistoryTokens int `json:"history_tokens"`         // of these together, the newest first
+	HistoryTurns  int `json:"history_turns"`          // earlier turns that are shown, where Window is 0
+	HistoryTokens int `json:"history_tokens"`         // of what was said before, together; 0 is as many as the window has room for
+	Window        int `json:"window,omitempty"`       // tokens that the model takes; 0 of runs that were pinned before it was known
 	ResultChars   int `json:"result_chars"`           // of one tool result, in prompts; the store keeps all of it
 	MaxTokens     int `json:"max_tokens"`             // of one response
 	NudgeMessages int `json:"nudge_messages"`         // of the unreviewed tail, word for word; older ones are clipped
@@ -60,6 +61,7 @@ type Spec struct {
 	FromSeq  int        `json:"from_seq,omitempty"`
 	ToSeq    int        `json:"to_seq,omitempty"`
 	Tainted  bool       `json:"tainted,omitempty"`
+	Date     string     `json:"date,omitempty"` // of a flush: local, as 2026-03-01
 
 	// Of an agent of long-term memory, and of the agent that answers turns.
 	Agent    string          `json:"agent,omitempty"`    // who answers: empty for the usual one, or remy

@@ -17,12 +17,15 @@ type Base struct {
 	Known    bool
 	Counters nudge.Counters
 	Fence    int64 // of the lease under which an agent works
+	Compacts bool  // whoever asks has a conversation made shorter that does not fit
 }
 
 // Stepped is what a step did. Ended is set when it has closed the run.
 type Stepped struct {
 	agent.Stepped
 	Ended *Ended
+
+	Overflow *Overflowing // nothing was asked: the conversation is to be made shorter first
 }
 
 // Step makes one model response: it runs the calls that the last one left, asks
@@ -48,6 +51,9 @@ func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base B
 }
 
 func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) (out Stepped, err error) {
+	if out.Overflow, err = s.overflow(ctx, j, step, base); err != nil || out.Overflow != nil {
+		return out, err
+	}
 	if j.run.Kind == run.Turn && j.session.ID == 0 {
 		if err := s.freezeSession(ctx, j); err != nil {
 			return out, err
@@ -100,6 +106,10 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 			return out, err
 		} else if err != nil {
 			return out, err
+		}
+		if r.overflow != nil {
+			out.Overflow = r.overflow
+			return out, nil
 		}
 		if _, there := j.step(step.N); !there {
 			j.steps = append(j.steps, r.said)

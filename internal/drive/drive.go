@@ -40,6 +40,8 @@ func (d Driver) Start(ctx context.Context, workspaceKey, channel string, r run.R
 		return d.review(ctx, workspaceKey, r)
 	case run.Summarize, run.Specialist, run.Retrieve:
 		return d.agent(ctx, workspaceKey, channel, r)
+	case run.Offload:
+		return d.offload(ctx, workspaceKey, channel, r)
 	case run.Reflection:
 		return d.reflection(ctx, workspaceKey, r)
 	case run.Build, run.Train, run.Evolve:

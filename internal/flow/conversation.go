@@ -152,7 +152,8 @@ type StepInput struct {
 type Base struct {
 	Known    bool           `json:"known"`
 	Counters nudge.Counters `json:"counters"`
-	Fence    int64          `json:"fence,omitempty"` // of the lease under which an agent works
+	Fence    int64          `json:"fence,omitempty"`    // of the lease under which an agent works
+	Compacts bool           `json:"compacts,omitempty"` // the workflow has a conversation made shorter that does not fit
 }
 
 // StepResult is what a Step did: what the loop must know, and what became of
@@ -160,6 +161,10 @@ type Base struct {
 type StepResult struct {
 	agent.Stepped
 	Ended *AgentResult `json:"ended,omitempty"`
+
+	// Overflow is a conversation that does not fit. The step has asked nothing, and
+	// is to be done again when it was made shorter.
+	Overflow *OffloadToStart `json:"overflow,omitempty"`
 }
 
 // AgentResult is what became of a run of the agent loop.

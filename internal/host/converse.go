@@ -11,6 +11,7 @@ import (
 	"cairn/internal/converse"
 	"cairn/internal/flow"
 	"cairn/internal/library"
+	"cairn/internal/offload"
 	"cairn/internal/prompt"
 	"cairn/internal/remember"
 	"cairn/internal/run"
@@ -39,8 +40,29 @@ func NudgeSpec(c config.Config) converse.Spec {
 }
 
 func agentLimits(c config.Config) converse.Limits {
-	return converse.Limits{HistoryTurns: c.TurnHistory, HistoryTokens: c.TurnHistoryTokens, ResultChars: c.ToolResultChars, MaxTokens: c.ReplyTokens, NudgeMessages: nudgeMessages}
+	return converse.Limits{Window: c.ModelWindow, HistoryTokens: c.TurnHistoryTokens, ResultChars: c.ToolResultChars, MaxTokens: c.ReplyTokens, NudgeMessages: nudgeMessages}
 }
+
+// FlushSpec is the configuration that a review before a compaction is pinned to.
+func FlushSpec(c config.Config) converse.Spec {
+	s := NudgeSpec(c)
+	s.Limits.Window = cmp.Or(c.ModelWindowNudge, c.ModelWindow)
+	s.Limits.InputTokens = min(s.Limits.InputTokens, s.Limits.Window)
+	s.Timing.GiveUp = recordPatience
+	return s
+}
+
+// OffloadSpec is the configuration that a new run of working memory is pinned to.
+func OffloadSpec(c config.Config) offload.Spec {
+	s := FlushSpec(c)
+	return offload.Spec{Model: s.Model, Timing: s.Timing, Limits: offload.Limits{ResultChars: recordResultChars, MaterialTokens: min(groupTokens, s.Limits.Window/2), Repairs: 1, ReplyTokens: c.ReplyTokens}}
+}
+
+const (
+	recordPatience    = 2 * time.Minute // for a record: the thread goes on without one
+	recordResultChars = 2_000           // of one tool result that a record is made of
+	groupTokens       = 12_000          // of the messages that one record is made of
+)
 
 // nudgeInputTokens is what all requests of one review may cost together: a long
 // conversation must not make its reviews dear.
@@ -110,11 +132,11 @@ func (h *Host) skillSettings(ctx context.Context, ws int64) (out library.Setting
 
 // registry is every tool, in the order in which models are told of them.
 func (h *Host) registry() (*tools.Registry, error) {
-	usual, err := h.usual()
+	all, err := h.answering()
 	if err != nil {
 		return nil, err
 	}
-	return tools.NewRegistry(usual...)
+	return tools.NewRegistry(all...)
 }
 
 // usual are the tools of the agent that answers turns.
@@ -132,6 +154,17 @@ func (h *Host) usual() ([]tools.Tool, error) {
 		return nil, err
 	}
 	return slices.Concat(skills, soul, memory), nil
+}
+
+// answering are the tools of turns: the usual ones, and those that look into what
+// a conversation has put away.
+func (h *Host) answering() ([]tools.Tool, error) {
+	usual, err := h.usual()
+	if err != nil {
+		return nil, err
+	}
+	away, err := tools.WorkingMemory(h.Offload)
+	return slices.Concat(usual, away), err
 }
 
 // approver decides about changes of skills that wait.

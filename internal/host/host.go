@@ -30,6 +30,7 @@ import (
 	"cairn/internal/library"
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline"
+	"cairn/internal/offload"
 	"cairn/internal/progressive"
 	"cairn/internal/reflect"
 	"cairn/internal/relay"
@@ -60,6 +61,7 @@ type Host struct {
 	Reflect     *reflect.Service
 	Evolve      *evolve.Service
 	Erase       *erase.Service
+	Offload     *offload.Service
 	Dumps       *dump.Service
 	Relay       *relay.Relay
 	Driver      drive.Driver
@@ -118,10 +120,12 @@ func (h *Host) build(ctx context.Context) (err error) {
 		KeepVersions: c.KeepVersions, Settings: h.skillSettings}
 	h.Memory = &remember.Keeper{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
 	h.LongTerm = &remember.LongTerm{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
+	h.Offload = &offload.Service{Store: h.Store.Offload(), Ledger: calls}
 	if h.Tools, err = h.registry(); err != nil {
 		return err
 	}
-	h.Converse = &converse.Service{Store: h.Store.Conversations(), Ledger: calls, Tools: h.Tools, Memory: known{h.Memory, h.Library, h.LongTerm}}
+	h.Converse = &converse.Service{Store: h.Store.Conversations(), Ledger: calls, Tools: h.Tools, Memory: known{h.Memory, h.Library, h.LongTerm},
+		Compactor: offload.Cycles{Service: h.Offload, Spec: func() offload.Spec { return OffloadSpec(c) }}, FlushSpec: func() converse.Spec { return FlushSpec(c) }}
 	if err := h.hire(); err != nil {
 		return err
 	}
@@ -185,7 +189,7 @@ func (h *Host) dial(ctx context.Context) error {
 		return h.refused(err, "Temporal does not answer at "+h.Config.TemporalAddress)
 	}
 	h.Driver = drive.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config), Heartbeat: h.Config.Heartbeat}
-	h.Progressive.Starter, h.Evolve.Starter = h.Driver, h.Driver
+	h.Progressive.Starter, h.Evolve.Starter, h.Offload.Starter = h.Driver, h.Driver, h.Driver
 	return nil
 }
 

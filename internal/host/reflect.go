@@ -43,7 +43,9 @@ func (h *Host) hireReflection() error {
 	}
 	h.Reflect = &reflect.Service{Store: h.Store.Reflections(), Keeper: h.Memory, Memory: known{h.Memory, h.Library, h.LongTerm}, Tools: all, Log: h.Log}
 	h.Converse.Agents[run.Reflection] = reflect.Agent{Service: h.Reflect}
-	return nil
+	noting, err := tools.NewRegistry(notes...)
+	h.Converse.Agents[run.Flush] = converse.Flush{Notes: noting}
+	return err
 }
 
 func (h *Host) openReflection(ctx context.Context, in flow.ReflectionInput, workflowID string) (reflect.Opened, error) {

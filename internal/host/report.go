@@ -8,6 +8,7 @@ import (
 	"cairn/internal/converse"
 	"cairn/internal/distill"
 	"cairn/internal/fault"
+	"cairn/internal/offload"
 	"cairn/internal/run"
 	"cairn/internal/store"
 )
@@ -17,6 +18,8 @@ type RunReport struct {
 	distill.Report
 	Kind  run.Kind     `json:"kind"`
 	Agent *AgentReport `json:"agent,omitempty"` // of a turn or a review
+
+	Offload *offload.Result `json:"offload,omitempty"` // of a thread that was made shorter, once it has ended
 }
 
 // AgentReport is what an agent did in a turn or a review.
@@ -25,7 +28,8 @@ type AgentReport struct {
 	Conversation string           `json:"conversation"`
 	MessageID    string           `json:"message_id,omitempty"` // of a turn
 	Turn         int              `json:"turn,omitempty"`
-	Reason       string           `json:"reason,omitempty"` // why it ended
+	Record       int64            `json:"record_run,omitempty"` // of a turn: the run that made the record in front of what it was shown
+	Reason       string           `json:"reason,omitempty"`     // why it ended
 	Detail       string           `json:"detail,omitempty"`
 	Result       string           `json:"result,omitempty"` // of a review: saved, nothing, budget, failed
 	Reply        string           `json:"reply,omitempty"`
@@ -63,6 +67,15 @@ func (h *Host) RunReport(ctx context.Context, ref run.Ref) (out RunReport, err e
 	err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q store.Queries) error {
 		if out.Agent, out.Report, err = agentReport(ctx, q, ref); err != nil {
 			return err
+		}
+		if out.Kind == run.Offload && out.Report.Status == run.Ended {
+			r, err := q.Run(ctx, ref.Run)
+			if err != nil {
+				return err
+			}
+			if out.Offload, err = offload.ResultOf(r); err != nil {
+				return err
+			}
 		}
 		if out.Report.Usage, err = q.Usage(ctx, ref.Run); err != nil {
 			return err
@@ -117,6 +130,11 @@ func agentReport(ctx context.Context, q store.Queries, ref run.Ref) (*AgentRepor
 		return nil, about, err
 	}
 	out.MessageID, out.Turn = t.MessageID, t.Number
+	record, err := q.Record(ctx, ref.Run)
+	if err != nil {
+		return nil, about, err
+	}
+	out.Record = record.Run
 	if t.ReplySeq >= 0 && r.Status == run.Ended {
 		out.Reply, err = q.MessageText(ctx, t.Conversation, t.ReplySeq)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/config"
 	"cairn/internal/converse"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
@@ -41,7 +42,7 @@ func TestAReviewIsAskedAtTemperatureZeroAndFiveTimesAtMost(t *testing.T) {
 // what it has saved, and begins with a part of them however long the talk was.
 func TestAReviewStaysUnderItsInputTokens(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := hosttest.Open(t, func(c *config.Config) { c.TurnHistoryTokens = 0 }) // the window has room for all of it
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
 	b.Model.On(llmtest.Rule{Stage: "nudge", CallsFunc: func(c llmtest.Call) []llm.ToolCall {
 		return []llm.ToolCall{saying("memory_save", map[string]string{"content": fmt.Sprintf("Fact number %d.", len(c.Messages))})}

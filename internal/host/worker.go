@@ -92,6 +92,7 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	skills := activities.MemorySkills{Service: h.Evolve}
 	minds := activities.Agents{Service: h.Progressive, Idle: h.readIdle}
 	days := activities.Reflect{Open: h.openReflection, Distill: h.distillDay}
+	away := activities.Offload{Service: h.Offload}
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout, MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
 		// The SDK gives all but one of them to workflows that are in the cache once
 		// there are some: with two, every new workflow waits for a single one.
@@ -114,6 +115,7 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		minds.RegisterMain(w)
 		days.RegisterMain(w)
 		skills.RegisterMain(w)
+		away.RegisterMain(w)
 	case flow.QueueLLM:
 		// A turn runs where its steps run: the server then hands a step out with its
 		// answer to the workflow task that asked for it, and nobody has to poll for it.
@@ -122,6 +124,7 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		talks.RegisterLLM(w)
 		skills.RegisterLLM(w)
 		minds.RegisterSteps(w)
+		away.RegisterLLM(w)
 	case flow.QueueBatch:
 		tasks.RegisterBatch(w)
 		talks.RegisterBatch(w)

@@ -1,23 +1,9 @@
 package llm
 
-import "unicode"
-
-// runesPerToken is the usual ratio of alphabetic text; a CJK character is
-// about one token.
-const runesPerToken = 4
+import "cairn/internal/lang"
 
 // EstimateTokens guesses how many tokens text has, for endpoints that do not count.
-func EstimateTokens(text string) int {
-	cjk, other := 0, 0
-	for _, r := range text {
-		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
-			cjk++
-		} else {
-			other++
-		}
-	}
-	return cjk + (other+runesPerToken-1)/runesPerToken
-}
+func EstimateTokens(text string) int { return lang.EstimateTokens(text) }
 
 // estimateRequest counts the words of a request, or the whole of a body that
 // it cannot read.

@@ -35,6 +35,9 @@ const (
 	Judge         Stage = "judge"          // draft and task → score
 )
 
+// Compress is the stage of working memory: older messages → a record of them.
+const Compress Stage = "compress"
+
 // The stages of memory skills.
 const (
 	Remember Stage = "remember" // span, stored memories and chosen skills → changes of memories
@@ -71,7 +74,7 @@ func Instructions(stage Stage, lang string) (string, error) {
 
 // apart are templates that are no stage of distillation: parts that others share,
 // and what is rendered with data of its own.
-var apart = []string{"frame", "guidance", "session", "nudge", "reflection", "agents", "agent_summarize", "agent_retrieve", "agent_specialist_personal", "agent_specialist_procedural", "agent_specialist_tool",
+var apart = []string{"frame", "guidance", "session", "nudge", "reflection", "flush", "agents", "agent_summarize", "agent_retrieve", "agent_specialist_personal", "agent_specialist_procedural", "agent_specialist_tool",
 	"agent_specialist_identity"}
 
 // Hash names a system message: the first 16 hexadecimal digits of its SHA-256.

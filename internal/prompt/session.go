@@ -55,6 +55,12 @@ func Reflection(lang string, calls int) (string, error) {
 	return render(lang, "reflection", struct{ Calls int }{calls})
 }
 
+// Flush is the system message of the review before a part of a conversation
+// becomes a record.
+func Flush(lang string, calls int) (string, error) {
+	return render(lang, "flush", struct{ Calls int }{calls})
+}
+
 func render(lang, name string, data any) (string, error) {
 	own := language(lang)
 	var out strings.Builder

@@ -242,5 +242,15 @@ func (r *Relay) Tidy(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("collect a package of workspace %d: %w", p.Workspace, err))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, r.purge(ctx))...)
+}
+
+// purge takes away what callers have put away for a time that is over.
+func (r *Relay) purge(ctx context.Context) error {
+	for {
+		n, err := r.Store.PurgeBlobs(ctx)
+		if err != nil || n == 0 {
+			return err
+		}
+	}
 }

@@ -26,6 +26,10 @@ const (
 
 	Reflection Kind = "reflection" // a local day becomes notes, memories and skills
 
+	// Of working memory.
+	Offload Kind = "offload" // what a thread put away is recorded
+	Flush   Kind = "flush"   // what a conversation says is looked through before its record takes its place
+
 	// Of memory skills.
 	Build  Kind = "build"  // a session becomes memories, span by span
 	Train  Kind = "train"  // the policy of a bank learns

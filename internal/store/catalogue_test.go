@@ -32,6 +32,8 @@ var reviewedPolicies = []string{
 	"lex_stats.lex_stats_system {cairn_system} r (docs >= 10000) -", // which workspaces are big enough for a graph
 	"llm_calls.llm_calls_system_see {cairn_system} r (state = ANY (ARRAY['started'::text, 'unknown'::text])) -",
 	"llm_calls.llm_calls_system_expire {cairn_system} w (state = 'started'::text) (state = 'unknown'::text)",
+	"offload_blobs.offload_blobs_system_purge {cairn_system} d (expires_at < now()) -", // what has expired: hashes and times
+	"offload_blobs.offload_blobs_system_see {cairn_system} r (expires_at < now()) -",
 	"outbox.outbox_system {cairn_system} * true -",
 	"packages.packages_system {cairn_system} r (state <> 'live'::text) -",
 	"reflection_runs.reflection_runs_system_empty {cairn_system} a - (status = 'empty'::text)", // a day on which nothing was said
@@ -213,7 +215,7 @@ func TestTheSystemRoleReadsNoTexts(t *testing.T) {
 		"select content from memories", "select content from memory_revisions", "select operations from pending_memories", "select content from soul_versions",
 		"select rendered from frozen_sessions", "select context from turns", "select content from agent_steps", "select arguments from agent_calls", "select notice from conversations", "select skill_id from skill_views",
 		"select prompt from scheduled_tasks", "select name from scheduled_tasks", "select reason from reflection_runs", "select name from skills", "select external_id from conversations", "select target from memory_targets", "select content from identity_versions", "select id from memory_histories", "select history_id from memory_refs", "select holder from memory_leases",
-		"select version from pending_writes", "select reason from failure_memos", "select hash from api_keys", "select cairn.resolve_key('x')", "select spec from runs", "select id from runs", "select workspace_id from runs", "select reason from runs", "select result from tool_op_log", "select settings from workspaces", "select key from packages", "select * from llm_calls",
+		"select content from offload_blobs", "select label from offload_uses", "select content from compactions", "select version from pending_writes", "select reason from failure_memos", "select hash from api_keys", "select cairn.resolve_key('x')", "select spec from runs", "select id from runs", "select workspace_id from runs", "select reason from runs", "select result from tool_op_log", "select settings from workspaces", "select key from packages", "select * from llm_calls",
 		"update llm_calls set reply = 'x'", "update outbox set key = '7'", "insert into outbox (workspace_id, kind, key) values (1, 'drive', '1')", "select cairn.open_workspace('a', true)"} {
 		system.refuses("42501", read)
 	}

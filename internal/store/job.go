@@ -17,8 +17,10 @@ import (
 func (q Queries) Job(ctx context.Context, id int64) (r run.Run, steps []converse.Step, t converse.Turn, err error) {
 	var runs []dbsqlc.Run
 	var turns []dbsqlc.Turn
+	var records []converse.Record
 	ahead(q, "read the run", &runs, dbsqlc.RunGet, q.ws, id)
 	ahead(q, "read the turn", &turns, dbsqlc.TurnByRun, q.ws, &id)
+	ahead(q, "read the record", &records, dbsqlc.CompactionOfTurn, q.ws, &id)
 	if steps, err = q.Steps(ctx, id); err != nil {
 		return r, nil, t, err
 	}
@@ -27,6 +29,9 @@ func (q Queries) Job(ctx context.Context, id int64) (r run.Run, steps []converse
 	}
 	if len(turns) > 0 {
 		t, err = turnOf(turns[0])
+	}
+	if len(records) > 0 {
+		t.Record = records[0]
 	}
 	return runOf(runs[0]), steps, t, err
 }

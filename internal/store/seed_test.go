@@ -97,6 +97,12 @@ with conversation as (
   insert into note_recalls (workspace_id, memory_id, query_sha, relevance) select $1, id, sha256('q'), 1 from note
 ), taken as (
   insert into reflection_reads (workspace_id, run_id, conversation_id, from_seq, to_seq, part) select $1, run.id, conversation.id, 0, 0, 0 from run, conversation
+), away as (
+  insert into offload_blobs (workspace_id, sha256, kind, content, bytes, expires_at) values ($1, sha256('b'), 'text', $3, 3, 'infinity')
+), put_away as (
+  insert into offload_uses (workspace_id, session, sha256, conversation_id, label) select $1, 'c/1', sha256('b'), id, $3 from conversation
+), compaction as (
+  insert into compactions (workspace_id, conversation_id, upto_turn, run_id, content, tokens) select $1, conversation.id, 1, run.id, $3, 1 from run, conversation
 ), memory_skill as (
   insert into memory_skills (workspace_id, id, body) values ($1, 'insert@x', to_jsonb($3::text))
 ), policy as (

@@ -103,6 +103,24 @@ func TestTheLibrarySpeaksToTheGateway(t *testing.T) {
 	if err != nil || len(found) != 1 || found[0].ID != answer.Memories[0].ID {
 		t.Errorf("found %+v, %v", found, err)
 	}
+	long := strings.Repeat("The vault stands in Osaka.\n", 2000)
+	thread := []client.Message{{Role: "user", Content: "Read the log."}, {Role: "assistant", ToolCalls: []any{map[string]any{"id": "1", "type": "function", "function": map[string]any{"name": "read_log", "arguments": "{}"}}}},
+		{Role: "tool", ToolCallID: "1", Content: long + "The code is 4711.\n"}, {Role: "user", Content: "Thanks."}}
+	short, err := b.client.Offload(ctx, client.OffloadRequest{Messages: thread, Mode: "compact", Session: "log", KeepRecent: new(0), TotalTokens: 1000}, client.Wait(0))
+	if err != nil || short.Mode != "compact" || len(short.PutAway) != 1 || short.TokensAfter >= short.TokensBefore || short.Messages[3].Content != "Thanks." {
+		t.Fatalf("offloaded %+v, %v", short, err)
+	}
+	hits, err := b.client.Grep(ctx, client.Grep{Pattern: "the CODE", Session: "log"})
+	if err != nil || hits.Total != 1 || len(hits.Hits[0].Before) != 5 {
+		t.Fatalf("found %+v, %v", hits, err)
+	}
+	lines, err := b.client.Read(ctx, hits.Hits[0].Handle, hits.Hits[0].Line-1, 1)
+	if err != nil || len(lines.Lines) != 1 || lines.Lines[0] != "The code is 4711." {
+		t.Errorf("read %+v, %v", lines, err)
+	}
+	if whole, err := b.client.Reload(ctx, short.PutAway[0].Handle); err != nil || whole.Content != thread[2].Content {
+		t.Errorf("reloaded %d characters, %v", len(whole.Content), err)
+	}
 	var incident []client.Message
 	for _, m := range hosttest.C1().Messages {
 		incident = append(incident, client.Message{Role: string(m.Role), Content: m.Content})

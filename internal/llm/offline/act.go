@@ -49,6 +49,7 @@ var policies = map[string]func(*view) []string{
 	"content": facts, "text": facts, "fact": facts, "memory": facts,
 	"procedure": methods, "body": methods,
 	"observation": observations,
+	"pattern":     words,
 }
 
 // act makes the calls that the material has something new for.
@@ -104,6 +105,9 @@ func (v *view) callsFor(t tool, forced bool) []string {
 func questions(v *view) []string {
 	return notice.Distinct([]string{strings.Join(notice.KeyWords(v.material.Question, 8, false), " ")}, 1)
 }
+
+// words are those of a question that are looked for one by one.
+func words(v *view) []string { return notice.KeyWords(v.material.Question, 2, false) }
 
 // asked are the questions and orders in what is being answered.
 func (v *view) asked() string {

@@ -9,14 +9,17 @@ import (
 	"cairn/internal/prompt"
 )
 
-// Answers are what the rules say for properties of a reply, by their names. Each
-// is nil where the material holds no memory skills.
+// Answers are what the rules say for properties of a reply, by their names. Those
+// of memory skills are nil where the material holds none.
 var Answers = map[string]func(prompt.Material) any{
 	"actions":          with(keep),
 	"failure_patterns": with(patterns),
 	"recommendations":  with(recommendations),
 	"changes":          with(changes),
 	"summary":          with(summary),
+	"goal":             goal,
+	"key_facts":        keyFacts,
+	"recent_actions":   recentActions,
 }
 
 func with(answer func(prompt.Material) any) func(prompt.Material) any {

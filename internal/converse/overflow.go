@@ -1,0 +1,220 @@
+package converse
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"cairn/internal/agent"
+	"cairn/internal/flow"
+	"cairn/internal/guard"
+	"cairn/internal/llm"
+	"cairn/internal/memory"
+	"cairn/internal/prompt"
+	"cairn/internal/run"
+	"cairn/internal/transcript"
+)
+
+// Record stands for the turns of a conversation up to one: requests begin with it.
+type Record struct {
+	Upto    int // 0 without a record
+	Content string
+	Run     int64 // that made it
+}
+
+// Compactor makes conversations shorter that do not fit their model.
+type Compactor interface {
+	Begin(ctx context.Context, o Overflow) (Overflowing, error)
+}
+
+// Overflow is a conversation that has grown too long.
+type Overflow struct {
+	Workspace    int64
+	Conversation int64
+	After, Upto  int           // the turn up to which a record stands already, and the last one that goes
+	Said         []TurnMessage // what goes
+	Tokens       int           // of it
+	Lang         string
+	Flush        *Spec // of the review that comes before
+	AtOnce       bool  // nobody can wait for a model
+}
+
+// Overflowing is the work on a conversation that has grown too long.
+type Overflowing struct {
+	WorkflowID string
+	Input      flow.OffloadInput
+	Done       bool // there is nothing to wait for
+}
+
+// What a request needs beside what was said before: instructions, tools, this
+// turn and the reply; and how far off a guess at tokens may be.
+const (
+	reserveTokens = 20_000
+	marginTokens  = 4_000
+)
+
+// history is how many tokens may be shown of what was said before this turn.
+func (l Limits) history() int {
+	if l.Window == 0 { // pinned before windows were known
+		return l.HistoryTokens
+	}
+	room := l.Window - min(reserveTokens, l.Window/2) - min(marginTokens, l.Window/8)
+	if l.HistoryTokens > 0 {
+		room = min(room, l.HistoryTokens)
+	}
+	return room
+}
+
+// recentShare is the part of the history that stays word for word when the rest
+// becomes a record.
+const recentShare = 0.5
+
+// urgent is the wall clock of a turn up to which nobody can wait for a model.
+const urgent = 15 * time.Second
+
+// overflow finds out, before a turn asks anything, whether what was said before
+// fits its model. What does not is to be made shorter: never is it cut.
+func (s *Service) overflow(ctx context.Context, j *job, step agent.Step, base Base) (*Overflowing, error) {
+	if j.kept { // it was asked already
+		return nil, nil
+	}
+	return s.shorten(ctx, j, step, base, j.spec.Limits.history())
+}
+
+// shorten begins the work on a conversation that has more than so many tokens, if
+// it is a turn's that has not asked anything yet.
+func (s *Service) shorten(ctx context.Context, j *job, step agent.Step, base Base, room int) (*Overflowing, error) {
+	if j.run.Kind != run.Turn || s.Compactor == nil || !base.Compacts || step.N != 1 || len(j.steps) > 0 || j.spec.Limits.Window == 0 {
+		return nil, nil
+	}
+	upto, tokens := j.overflowing(room)
+	if upto == 0 {
+		return nil, nil
+	}
+	o := Overflow{Workspace: j.run.Workspace, Conversation: j.run.Conversation, After: j.turn.Record.Upto, Upto: upto, Tokens: tokens, Lang: j.spec.Lang,
+		AtOnce: j.spec.Budget.Wall > 0 && j.spec.Budget.Wall <= urgent}
+	for _, m := range j.earlier {
+		if m.Turn <= upto {
+			o.Said = append(o.Said, m)
+		}
+	}
+	if !o.AtOnce {
+		flush, err := s.pinFlush(ctx, j, o)
+		if err != nil {
+			return nil, err
+		}
+		o.Flush = &flush
+	}
+	out, err := s.Compactor.Begin(ctx, o)
+	if err != nil || !out.Done {
+		return &out, err
+	}
+	again, err := s.load(ctx, j.run.Ref)
+	if err == nil {
+		*j = *again
+	}
+	return nil, err
+}
+
+// overflowing is the last turn that has to go for what was said before to have at
+// most so many tokens, 0 when it has, and how many go.
+func (j *job) overflowing(room int) (upto, tokens int) {
+	total := llm.EstimateTokens(j.turn.Record.Content)
+	sizes := map[int]int{}
+	var turns []int
+	for i := 0; i < len(j.earlier); {
+		to := i + 1
+		for to < len(j.earlier) && j.earlier[to].Turn == j.earlier[i].Turn {
+			to++
+		}
+		if turn := j.earlier[i].Turn; turn != j.turn.Number {
+			_, sizes[turn] = j.thread(j.earlier[i:to])
+			total += sizes[turn]
+			turns = append(turns, turn)
+		}
+		i = to
+	}
+	if total <= room {
+		return 0, 0
+	}
+	left := int(float64(room) * recentShare)
+	for len(turns) > 0 && sizes[turns[len(turns)-1]] <= left {
+		left -= sizes[turns[len(turns)-1]]
+		turns = turns[:len(turns)-1]
+	}
+	for _, t := range turns {
+		upto, tokens = t, tokens+sizes[t]
+	}
+	return upto, tokens
+}
+
+// pinFlush renders what a review is told that comes before turns become a record:
+// all that goes, and what is kept already. It adds to the day's notes and changes
+// nothing.
+func (s *Service) pinFlush(ctx context.Context, j *job, o Overflow) (spec Spec, err error) {
+	zone := time.UTC
+	err = s.Store.WithConversations(ctx, o.Workspace, func(tx Tx) error {
+		chosen, err := tx.Settings(ctx)
+		if err == nil {
+			zone, err = time.LoadLocation(chosen.TimeZone)
+		}
+		return err
+	})
+	if err != nil {
+		return spec, fmt.Errorf("read the workspace's time zone: %w", err)
+	}
+	known, err := s.Memory.Remembered(ctx, o.Workspace)
+	if err != nil {
+		return spec, fmt.Errorf("read what is remembered: %w", err)
+	}
+	spec = s.FlushSpec()
+	spec.Origin, spec.Budget, spec.Channel, spec.Lang, spec.Turn = agent.OriginNudge, agent.ForFlush(), j.spec.Channel, o.Lang, o.Upto
+	var messages []transcript.Message
+	for _, m := range o.Said {
+		if m.Role == transcript.Tool && len(guard.Scan(m.Content, guard.Context)) > 0 {
+			spec.Tainted = true
+		}
+		messages = append(messages, m.Message)
+	}
+	spec.FromSeq, spec.ToSeq = messages[0].Seq, messages[len(messages)-1].Seq
+	messages, _ = guard.NewRedactor(guard.Options{}).Messages(messages)
+	material := prompt.Material{Messages: transcript.Material(messages, spec.Limits.ResultChars), Memories: known.Entries(), Language: spec.Lang}
+	if spec.Material, err = prompt.User(Fitted(material, spec.Limits.InputTokens/(spec.Budget.Max+2))); err != nil {
+		return spec, err
+	}
+	spec.Date = j.turn.AcceptedAt.In(zone).Format(time.DateOnly)
+	spec.System, err = prompt.Flush(spec.Lang, spec.Budget.Max)
+	return spec, err
+}
+
+// Flush is the review before a compaction, as the loop drives it: its request is
+// pinned as a whole, and what it writes are notes of its date.
+type Flush struct{ Notes Tools }
+
+var _ Agent = Flush{}
+
+// Tools are those that take notes.
+func (f Flush) Tools(Work) (Tools, error) { return f.Notes, nil }
+
+// Subject is the date whose notes are added to.
+func (f Flush) Subject(_ context.Context, w Work, _ int64) (agent.Subject, error) {
+	return agent.Subject{Type: string(memory.Note), Target: w.Spec.Date}, nil
+}
+
+// Brief is the request that was pinned.
+func (f Flush) Brief(_ context.Context, w Work, _ bool) (Brief, error) {
+	return Brief{System: w.Spec.System, Messages: llm.User(w.Spec.Material)}, nil
+}
+
+// Finish has nothing left to do.
+func (f Flush) Finish(context.Context, Work, Ended) (json.RawMessage, error) {
+	return json.RawMessage("null"), nil
+}
+
+// Result tells what was noted.
+func (f Flush) Result(w Work, _ json.RawMessage, e *Ended) (run.Outcome, error) {
+	e.Writes = (&job{steps: w.Steps}).writes()
+	e.Status, e.Number = reviewStatus(e.Reason, len(e.Writes)), w.Spec.Turn
+	return outcomeOf(e.Reason), nil
+}

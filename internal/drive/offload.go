@@ -1,0 +1,21 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/flow"
+	"cairn/internal/offload"
+	"cairn/internal/run"
+)
+
+// offload starts the workflow that has records made of a thread.
+func (d Driver) offload(ctx context.Context, workspaceKey, channel string, r run.Run) error {
+	in, err := offload.Input(workspaceKey, r)
+	if err != nil {
+		return err
+	}
+	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
+	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run)
+	return d.begin(ctx, o, flow.Offload, in)
+}
