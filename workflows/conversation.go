@@ -21,7 +21,10 @@ func Conversation(ctx workflow.Context, in flow.ConversationInput) error {
 	if err != nil {
 		return err
 	}
-	if full {
+	switch {
+	case c.erased:
+		return c.drain(ctx)
+	case full:
 		return c.rollOver(ctx)
 	}
 	return c.end(ctx)
@@ -36,6 +39,7 @@ type conversation struct {
 	busy    int            // updates that wait or are being handled
 	closing bool           // no update is taken any more: this run is over
 	ending  bool           // its user has ended the conversation
+	erased  bool           // there is nothing any more that it could be about
 	waiting []string       // messages whose turn has not begun
 	answers string         // the message that is being answered
 	cancel  workflow.CancelFunc

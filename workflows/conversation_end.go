@@ -10,7 +10,7 @@ import (
 )
 
 // waitForEnd blocks until this run of the workflow is over: it is full, its user
-// has ended the conversation, or nobody has said anything for so long. One timer
+// has ended the conversation, its rows are gone, or nobody has said anything for so long. One timer
 // covers many turns: it is set anew only when it fires.
 func (c *conversation) waitForEnd(ctx workflow.Context) (full bool, err error) {
 	for {
@@ -28,7 +28,7 @@ func (c *conversation) waitForEnd(ctx workflow.Context) (full bool, err error) {
 			}
 			left = min(left, c.state.Idle-silent)
 		}
-		over := func() bool { return c.ending || c.isFull(ctx) }
+		over := func() bool { return c.ending || c.erased || c.isFull(ctx) }
 		switch {
 		case left > 0:
 			// The first turn after a while wakes it, to wait for the silence after that.

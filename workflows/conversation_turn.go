@@ -69,6 +69,7 @@ func (c *conversation) turn(ctx workflow.Context, t flow.TurnRef) (flow.TurnResu
 	c.state.Pace = t.Pace
 	ended, err := c.answer(ctx, t, wanted)
 	if err != nil {
+		c.erased = c.erased || isErased(ctx, err)
 		return flow.TurnResult{}, temporal.NewApplicationErrorWithCause("the turn was not brought to its end", flow.TurnLost, err)
 	}
 	c.state.Seen.Add(t.MessageID)
@@ -79,6 +80,13 @@ func (c *conversation) turn(ctx workflow.Context, t flow.TurnRef) (flow.TurnResu
 		c.nudgeIfDue(ctx, t)
 	}
 	return flow.TurnResult{Number: t.Number, Reason: ended.Reason, ReplySeq: ended.ReplySeq, Steps: ended.Steps}, nil
+}
+
+// isErased tells that a turn was lost since its rows are gone. Whoever brought it
+// had read them before, and without this the conversation would be there again.
+func isErased(ctx workflow.Context, err error) bool {
+	code, _ := explain(err)
+	return (code == "not_found" || code == "erasing") && workflow.GetVersion(ctx, "end-when-erased", workflow.DefaultVersion, 1) == 1
 }
 
 // merge takes the counters after a turn. A review that ended during the turn was

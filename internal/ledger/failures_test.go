@@ -1,13 +1,18 @@
 package ledger_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
+	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/prompt"
 	"cairn/internal/run"
 )
 
@@ -50,6 +55,55 @@ func TestAFailedCallKeepsItsClassAndMayBeTriedAgain(t *testing.T) {
 	}
 	if n := b.number("select count(*) from llm_calls where reserved <> 0 or reserved_micros <> 0"); n != 0 {
 		t.Errorf("%d calls still hold a part of the budget", n)
+	}
+}
+
+// What the log tells of a prompt that an endpoint turned down: which part of it
+// is another than it was, and none of its words.
+func TestARejectedPromptIsLoggedByTheHashesOfItsSections(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var log bytes.Buffer
+	b.Log = slog.New(slog.NewJSONHandler(&log, nil))
+	status := 400
+	b.model.answers(func(context.Context, int, string) (llm.Reply, error) {
+		return llm.Reply{}, &llm.Error{Class: llm.Fatal, Status: status, Sent: true, Message: "credit balance exhausted"}
+	})
+	told := func(step, soul string) (line struct {
+		Run      int64
+		Step     string
+		Status   int
+		System   string
+		Sections map[string]string
+	}) {
+		t.Helper()
+		log.Reset()
+		system, err := prompt.Session("en", "chat", prompt.Remembered{Soul: soul, Core: []string{"The release is on Fridays."}})
+		hosttest.Must(t, err)
+		if _, err := b.ask(t.Context(), step, "hi", func(r *llm.Request) { r.System = system }); err == nil {
+			t.Fatal("the request went through")
+		}
+		if log.Len() > 0 {
+			hosttest.Must(t, json.Unmarshal(log.Bytes(), &line))
+		}
+		for _, secret := range []string{"pirate", "Fridays", "credit"} {
+			if strings.Contains(log.String(), secret) {
+				t.Errorf("the log holds %q", secret)
+			}
+		}
+		return line
+	}
+	first, second := told("one", "Speak plainly."), told("two", "Speak like a pirate.")
+	if first.Run != b.run.Run || first.Step != "one" || first.Status != 400 || first.System == second.System || len(first.Sections) != 7 {
+		t.Errorf("logged %+v", first)
+	}
+	for name, hash := range first.Sections {
+		if differs := second.Sections[name] != hash; differs != (name == "soul") {
+			t.Errorf("section %q differs: %t", name, differs)
+		}
+	}
+	if status = 503; told("three", "").Status != 0 {
+		t.Error("an endpoint that is overloaded has the prompt logged")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
@@ -78,6 +79,7 @@ type Ledger struct {
 	Prices llm.Prices
 	Lease  time.Duration // renewed every third of it while a call is open
 	Hold   time.Duration // how long a paid reply is held while the database is away; 0 gives it up at once
+	Log    *slog.Logger  // hears of requests that were turned down; nil keeps them quiet
 }
 
 // Call returns the reply to req under key k, paying at most once for each reply
@@ -207,6 +209,7 @@ func (l *Ledger) send(ctx context.Context, w Wish, req llm.Request, p llm.Prepar
 	class, unknown := "", true // a cancelled caller cannot tell what the endpoint did
 	if errors.As(err, &failed) {
 		class, unknown = string(failed.Class), failed.Sent && failed.Status == 0
+		l.tellRejected(w, failed)
 	}
 	if storeErr := l.Store.FailCall(context.WithoutCancel(ctx), w.Key, w.Holder, class, err.Error(), unknown); storeErr != nil {
 		return llm.Reply{}, errors.Join(err, storeErr)

@@ -31,7 +31,7 @@ func (e *experiment) send(ctx context.Context, wanted []request) (refused []stri
 		clients.Go(func() {
 			for r := range todo {
 				if err := e.request(ctx, r); err != nil {
-					e.say("%s was refused: %v", r.conversation.ID, err)
+					e.Say("%s was refused: %v", r.conversation.ID, err)
 					mu.Lock()
 					refused = append(refused, fmt.Sprintf("%s: %v", r.conversation.ID, err))
 					mu.Unlock()
@@ -60,7 +60,7 @@ func (e *experiment) send(ctx context.Context, wanted []request) (refused []stri
 func (e *experiment) request(ctx context.Context, r request) error {
 	var accepted run.Run
 	err := insist(ctx, func(ctx context.Context) (err error) {
-		accepted, _, err = e.host.Distill.Accept(ctx, e.asked(r))
+		accepted, _, err = e.Host.Distill.Accept(ctx, e.asked(r))
 		return err
 	})
 	if err != nil {
@@ -69,7 +69,7 @@ func (e *experiment) request(ctx context.Context, r request) error {
 	if !r.driven {
 		return nil
 	}
-	err = insist(ctx, func(ctx context.Context) error { return e.host.Driver.Start(ctx, e.workspace.Key, channel, accepted) })
+	err = insist(ctx, func(ctx context.Context) error { return e.Host.Driver.Start(ctx, e.workspace.Key, channel, accepted) })
 	if err != nil {
 		return fmt.Errorf("start: %w", err)
 	}
@@ -77,7 +77,7 @@ func (e *experiment) request(ctx context.Context, r request) error {
 }
 
 func (e *experiment) asked(r request) distill.Request {
-	spec := host.DistillSpec(e.host.Config, transcript.ExtractAuto)
+	spec := host.DistillSpec(e.Host.Config, transcript.ExtractAuto)
 	if e.options.DatabaseStep > 0 {
 		spec.Timing.Database = e.options.DatabaseStep
 	}

@@ -29,7 +29,7 @@ func (e *experiment) found(n *int, format string, args ...any) {
 
 // foundMany is found for a query that only counts.
 func (e *experiment) foundMany(ctx context.Context, n *int, name string) error {
-	more, err := e.audit.Number(ctx, name)
+	more, err := e.Audit.Number(ctx, name)
 	if more > 0 {
 		*n += more
 		e.result.Findings = append(e.result.Findings, fmt.Sprintf("%s: %d", strings.ReplaceAll(name, "_", " "), more))
@@ -40,7 +40,7 @@ func (e *experiment) foundMany(ctx context.Context, n *int, name string) error {
 // countCalls compares the ledger with the server that answered.
 func (e *experiment) countCalls(ctx context.Context, _ []request) (err error) {
 	var findings []string
-	e.result.Calls, findings, err = e.audit.Calls(ctx, e.model)
+	e.result.Calls, findings, err = e.Audit.Calls(ctx, e.Model)
 	e.result.Findings = append(e.result.Findings, findings...)
 	return err
 }
@@ -59,7 +59,7 @@ type runRow struct {
 
 // countRuns looks for each request's one run.
 func (e *experiment) countRuns(ctx context.Context, wanted []request) error {
-	rows, _ := e.audit.Query(ctx, e.audit.Text("runs"))
+	rows, _ := e.Audit.Query(ctx, e.Audit.Text("runs"))
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[runRow])
 	if err != nil {
 		return fmt.Errorf("read the runs: %w", err)
@@ -96,7 +96,7 @@ type skillRow struct {
 
 // countSkills looks for each theme's one skill and for every lesson in it.
 func (e *experiment) countSkills(ctx context.Context, wanted []request) error {
-	rows, _ := e.audit.Query(ctx, e.audit.Text("skills"))
+	rows, _ := e.Audit.Query(ctx, e.Audit.Text("skills"))
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[skillRow])
 	if err != nil {
 		return fmt.Errorf("read the skills: %w", err)
@@ -135,17 +135,17 @@ func (e *experiment) countSkills(ctx context.Context, wanted []request) error {
 func (e *experiment) countVersions(ctx context.Context, _ []request) error {
 	d := &e.result.Doubled
 	var err error
-	if d.AllVersions, err = e.audit.Number(ctx, "versions"); err != nil {
+	if d.AllVersions, err = e.Audit.Number(ctx, "versions"); err != nil {
 		return err
 	}
-	rows, _ := e.audit.Query(ctx, e.audit.Text("tasks_by_outcome"))
+	rows, _ := e.Audit.Query(ctx, e.Audit.Text("tasks_by_outcome"))
 	tasks := map[string]int{}
 	var outcome string
 	var n int
 	if _, err := pgx.ForEachRow(rows, []any{&outcome, &n}, func() error { tasks[outcome] = n; return nil }); err != nil {
 		return fmt.Errorf("count the tasks: %w", err)
 	}
-	commits, err := e.audit.Number(ctx, "commits")
+	commits, err := e.Audit.Number(ctx, "commits")
 	if err != nil {
 		return err
 	}

@@ -25,12 +25,12 @@ type packageRow struct {
 // countPackages compares rows with the objects on disk, both ways.
 func (e *experiment) countPackages(ctx context.Context, _ []request) error {
 	d := &e.result.Doubled
-	rows, _ := e.audit.Query(ctx, e.audit.Text("packages"))
+	rows, _ := e.Audit.Query(ctx, e.Audit.Text("packages"))
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[packageRow])
 	if err != nil {
 		return fmt.Errorf("read the packages: %w", err)
 	}
-	root := filepath.Join(e.folder, "packages")
+	root := filepath.Join(e.Folder, "packages")
 	known := map[string]bool{}
 	for _, p := range all {
 		for _, object := range distill.PackageObjects(p.Key) {

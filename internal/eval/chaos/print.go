@@ -3,14 +3,11 @@ package chaos
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
-	"time"
-)
 
-// mostFindings is how many findings Print shows.
-const mostFindings = 40
+	"cairn/internal/eval/ground"
+)
 
 // Print writes the counts for people.
 func (r Result) Print(w io.Writer) error {
@@ -26,36 +23,11 @@ func (r Result) Print(w io.Writer) error {
 	}
 	var crashes []string
 	for _, c := range r.Crashes {
-		crashes = append(crashes, fmt.Sprintf("%s at %.0f %% of the runs (down %s)", c.Server, 100*c.At, seconds(c.Took)))
+		crashes = append(crashes, fmt.Sprintf("%s at %.0f %% of the runs (down %s)", c.Server, 100*c.At, ground.Seconds(c.Took)))
 	}
 	fmt.Fprintf(w, "\nseed %d: worker killed %d times (%d exits of its own), %s\n", r.Seed, r.Kills, r.Exits, strings.Join(crashes, ", "))
 	fmt.Fprintf(w, "accepted in %s, troubled for %s, drained in %s, all in all %s; a run took %s at the median, %s at the 95th percentile, %s at most\n",
-		seconds(r.Accepted), seconds(r.Troubled), seconds(r.Drained), seconds(r.Total), seconds(r.Runs.Median), seconds(r.Runs.P95), seconds(r.Runs.Most))
-	for i, f := range append(r.Refused, r.Findings...) {
-		if i == mostFindings {
-			fmt.Fprintln(w, "…")
-			break
-		}
-		fmt.Fprintln(w, "found:", f)
-	}
+		ground.Seconds(r.Accepted), ground.Seconds(r.Troubled), ground.Seconds(r.Drained), ground.Seconds(r.Total), ground.Seconds(r.Runs.Median), ground.Seconds(r.Runs.P95), ground.Seconds(r.Runs.Most))
+	ground.PrintFindings(w, append(r.Refused, r.Findings...))
 	return nil
-}
-
-func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
-
-// keepLog keeps the worker's last words where the folder's end does not reach.
-func (e *experiment) keepLog(r *Result) {
-	const lastWords = 64 << 10
-	raw, err := os.ReadFile(e.workerLog.Name())
-	if err != nil {
-		return
-	}
-	kept, err := os.CreateTemp("", "cairn-chaos-worker-*.log")
-	if err != nil {
-		return
-	}
-	defer kept.Close()
-	if _, err := kept.Write(raw[max(0, len(raw)-lastWords):]); err == nil {
-		r.Findings = append(r.Findings, "the worker's log is kept in "+kept.Name())
-	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"cairn/internal/eval/audit"
-	"cairn/internal/eval/workerproc"
 	"cairn/internal/fault"
 )
 
@@ -28,18 +27,18 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	result, err := e.run(ctx)
 	result.Total = time.Since(started)
 	if !result.Held() || err != nil {
-		e.keepLog(&result)
+		result.Findings = append(result.Findings, e.KeepLog()...)
 	}
-	return result, errors.Join(err, e.close())
+	return result, errors.Join(err, e.Close())
 }
 
 func (e *experiment) run(ctx context.Context) (Result, error) {
 	o := e.options
 	wanted := requests(o.Distillations, o.Skills, e.draw)
 	crashes := e.drawCrashes()
-	e.say("seed %d · %d distillations, %d skills · worker killed every %s", o.Seed, o.Distillations, o.Skills, o.KillEvery)
+	e.Say("seed %d · %d distillations, %d skills · worker killed every %s", o.Seed, o.Distillations, o.Skills, o.KillEvery)
 
-	e.worker = workerproc.Supervise(e.program, e.settings, e.workerLog)
+	e.worker = e.Supervise()
 	defer e.worker.Stop()
 	troubled, calm := context.WithCancel(ctx)
 	defer calm()
@@ -50,7 +49,7 @@ func (e *experiment) run(ctx context.Context) (Result, error) {
 	clients.Go(func() {
 		e.result.Refused = e.send(ctx, wanted)
 		e.result.Accepted = time.Since(started)
-		e.say("everything is accepted after %.1f s", e.result.Accepted.Seconds())
+		e.Say("everything is accepted after %.1f s", e.result.Accepted.Seconds())
 	})
 	err := e.awaitEnded(ctx, int(calmShare*float64(o.Distillations)), time.Duration(o.Kills)*o.KillEvery+o.Patience)
 	clients.Wait()
@@ -58,7 +57,7 @@ func (e *experiment) run(ctx context.Context) (Result, error) {
 	trouble.Wait()
 	e.result.Kills, e.result.Exits = e.worker.Counts()
 	e.result.Troubled = time.Since(started)
-	e.say("calm after %.1f s and %d kills", e.result.Troubled.Seconds(), e.result.Kills)
+	e.Say("calm after %.1f s and %d kills", e.result.Troubled.Seconds(), e.result.Kills)
 	if err != nil {
 		return e.result, err
 	}
@@ -66,7 +65,7 @@ func (e *experiment) run(ctx context.Context) (Result, error) {
 	if err := e.awaitEnded(ctx, o.Distillations-len(e.result.Refused), o.Patience); err != nil {
 		return e.result, err
 	}
-	audit.AwaitClosed(ctx, e.host.Temporal, e.stack.TemporalNamespace())
+	audit.AwaitClosed(ctx, e.Host.Temporal, e.Stack.TemporalNamespace())
 	e.result.Drained = time.Since(calmSince)
 	return e.result, e.count(ctx, wanted)
 }
@@ -86,7 +85,7 @@ func (e *experiment) awaitEnded(ctx context.Context, n int, patience time.Durati
 		case <-ctx.Done():
 			return fault.Wrap(ctx.Err(), fault.Cancelled, "the experiment was interrupted", "")
 		case <-over:
-			e.say("fewer than %d runs have ended after %s", n, patience)
+			e.Say("fewer than %d runs have ended after %s", n, patience)
 			return nil
 		case <-time.After(look):
 		}
@@ -97,7 +96,7 @@ func (e *experiment) awaitEnded(ctx context.Context, n int, patience time.Durati
 func (e *experiment) ended(ctx context.Context) (n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	err = e.audit.QueryRow(ctx, e.audit.Text("ended")).Scan(&n)
+	err = e.Audit.QueryRow(ctx, e.Audit.Text("ended")).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count the ended runs: %w", err)
 	}

@@ -27,7 +27,7 @@ func (e *experiment) found(n *int, format string, args ...any) {
 
 // foundMany is found for a query that only counts.
 func (e *experiment) foundMany(ctx context.Context, n *int, name string) error {
-	more, err := e.audit.Number(ctx, name)
+	more, err := e.Audit.Number(ctx, name)
 	if more > 0 {
 		*n += more
 		e.result.Findings = append(e.result.Findings, fmt.Sprintf("%s: %d", strings.ReplaceAll(name, "_", " "), more))
@@ -46,7 +46,7 @@ type turnRow struct {
 
 // countTurns looks for each turn's one answer, and for all that it is made of.
 func (e *experiment) countTurns(ctx context.Context) error {
-	rows, _ := e.audit.Query(ctx, e.audit.Text("turns"))
+	rows, _ := e.Audit.Query(ctx, e.Audit.Text("turns"))
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[turnRow])
 	if err != nil {
 		return fmt.Errorf("read the turns: %w", err)
@@ -96,7 +96,7 @@ type memoryRow struct {
 
 // countMemories looks for the one memory of each turn and review that saved one.
 func (e *experiment) countMemories(ctx context.Context) error {
-	rows, _ := e.audit.Query(ctx, e.audit.Text("memories"))
+	rows, _ := e.Audit.Query(ctx, e.Audit.Text("memories"))
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[memoryRow])
 	if err != nil {
 		return fmt.Errorf("read the memories: %w", err)
@@ -137,7 +137,7 @@ func (e *experiment) countMemories(ctx context.Context) error {
 
 // countTimes reads how long answers took.
 func (e *experiment) countTimes(ctx context.Context) error {
-	rows, _ := e.audit.Query(ctx, e.audit.Text("answer_times"))
+	rows, _ := e.Audit.Query(ctx, e.Audit.Text("answer_times"))
 	all, err := pgx.CollectRows(rows, pgx.RowTo[float64])
 	if err != nil {
 		return fmt.Errorf("read the times of the answers: %w", err)

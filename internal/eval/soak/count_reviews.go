@@ -23,7 +23,7 @@ type reviewRow struct {
 
 // countReviews compares those that took place with those that were foreseen.
 func (e *experiment) countReviews(ctx context.Context) error {
-	rows, _ := e.audit.Query(ctx, e.audit.Text("reviews"))
+	rows, _ := e.Audit.Query(ctx, e.Audit.Text("reviews"))
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[reviewRow])
 	if err != nil {
 		return fmt.Errorf("read the reviews: %w", err)
@@ -62,7 +62,7 @@ func (e *experiment) countReviews(ctx context.Context) error {
 // reviews add up to.
 func (e *experiment) countCounters(ctx context.Context) error {
 	there := map[string]nudge.Counters{}
-	rows, _ := e.audit.Query(ctx, e.audit.Text("counters"))
+	rows, _ := e.Audit.Query(ctx, e.Audit.Text("counters"))
 	var name string
 	var raw json.RawMessage
 	_, err := pgx.ForEachRow(rows, []any{&name, &raw}, func() error {
@@ -85,7 +85,7 @@ func (e *experiment) countCounters(ctx context.Context) error {
 // countCalls compares the ledger with the server that answered.
 func (e *experiment) countCalls(ctx context.Context) (err error) {
 	var findings []string
-	e.result.Calls, findings, err = e.audit.Calls(ctx, e.model)
+	e.result.Calls, findings, err = e.Audit.Calls(ctx, e.Model)
 	e.result.Findings = append(e.result.Findings, findings...)
 	return err
 }
@@ -94,7 +94,7 @@ func (e *experiment) countCalls(ctx context.Context) (err error) {
 // the outbox are the other half: nothing may be left to be driven.
 func (e *experiment) countWorkflows(ctx context.Context) error {
 	s := &e.result.Stuck
-	all, err := audit.Workflows(ctx, e.host.Temporal, e.stack.TemporalNamespace(), "")
+	all, err := audit.Workflows(ctx, e.Host.Temporal, e.Stack.TemporalNamespace(), "")
 	if err != nil {
 		return err
 	}

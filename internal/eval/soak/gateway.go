@@ -66,11 +66,11 @@ func (e *experiment) each(ctx context.Context, one func(ctx context.Context, i i
 // not answered yet is sent again, as a gateway would.
 func (e *experiment) turn(ctx context.Context, i, n int) error {
 	ws, t := e.workspaces[i], &e.talks[i]
-	spec := host.TurnSpec(e.host.Config)
+	spec := host.TurnSpec(e.Host.Config)
 	spec.Timing.Model = e.options.Step
 	r := converse.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: t.name, Channel: "chat", MessageID: fmt.Sprintf("m%02d", n), Text: t.says(n), Spec: spec}
 	return e.insist(ctx, sayPatience, func(ctx context.Context) (bool, error) {
-		a, err := e.host.Say(ctx, r)
+		a, err := e.Host.Say(ctx, r)
 		return a.Status == "ended", err
 	})
 }
@@ -84,7 +84,7 @@ func (e *experiment) awaitReview(ctx context.Context, i int) {
 		return // it has not begun
 	}
 	_ = e.insist(ctx, askPatience, func(ctx context.Context) (bool, error) { // the audit finds what did not end
-		v, err := e.host.Driver.State(ctx, e.workspaces[i].Key, id)
+		v, err := e.Host.Driver.State(ctx, e.workspaces[i].Key, id)
 		return err == nil && v.Busy == 0 && v.Counters.InFlight == 0, err
 	})
 }
@@ -96,7 +96,7 @@ func (e *experiment) end(ctx context.Context, i int) error {
 		return fmt.Errorf("end %s: %w", e.talks[i].name, err)
 	}
 	e.awaitReview(ctx, i)
-	if _, err := e.host.Driver.End(ctx, e.workspaces[i].Key, id); err != nil {
+	if _, err := e.Host.Driver.End(ctx, e.workspaces[i].Key, id); err != nil {
 		return fmt.Errorf("end %s: %w", e.talks[i].name, err)
 	}
 	return nil
@@ -104,7 +104,7 @@ func (e *experiment) end(ctx context.Context, i int) error {
 
 // conversation is a talk's row.
 func (e *experiment) conversation(ctx context.Context, i int) (id int64, err error) {
-	err = e.host.Converse.Store.WithConversations(ctx, e.workspaces[i].ID, func(tx converse.Tx) error {
+	err = e.Host.Converse.Store.WithConversations(ctx, e.workspaces[i].ID, func(tx converse.Tx) error {
 		v, err := tx.ConversationView(ctx, e.talks[i].name)
 		id = v.ID
 		return err

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"cairn/internal/eval/audit"
-	"cairn/internal/eval/workerproc"
 )
 
 // Run carries the experiment out. An error means that it could not be done; what
@@ -23,15 +22,15 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	err = e.run(ctx)
 	e.result.Total = time.Since(started)
 	if !e.result.Held() || err != nil {
-		e.keepLog(&e.result)
+		e.result.Findings = append(e.result.Findings, e.KeepLog()...)
 	}
-	return e.result, errors.Join(err, e.close())
+	return e.result, errors.Join(err, e.Close())
 }
 
 func (e *experiment) run(ctx context.Context) error {
 	o := e.options
-	e.say("seed %d · %d conversations of %d turns · worker killed every %s", o.Seed, o.Conversations, o.Turns, o.KillEvery)
-	e.worker = workerproc.Supervise(e.program, e.settings, e.workerLog)
+	e.Say("seed %d · %d conversations of %d turns · worker killed every %s", o.Seed, o.Conversations, o.Turns, o.KillEvery)
+	e.worker = e.Supervise()
 	defer e.worker.Stop()
 	troubled, calm := context.WithCancel(ctx)
 	defer calm()
@@ -44,7 +43,7 @@ func (e *experiment) run(ctx context.Context) error {
 	trouble.Wait()
 	e.result.Kills, e.result.Exits = e.worker.Counts()
 	e.result.Answered = time.Since(started)
-	e.say("everything is answered after %.1f s and %d kills", e.result.Answered.Seconds(), e.result.Kills)
+	e.Say("everything is answered after %.1f s and %d kills", e.result.Answered.Seconds(), e.result.Kills)
 	if err != nil {
 		return err
 	}
@@ -53,10 +52,10 @@ func (e *experiment) run(ctx context.Context) error {
 		return err
 	}
 	_ = e.insist(ctx, askPatience, func(ctx context.Context) (bool, error) { // the audit finds what did not end
-		open, err := e.audit.Number(ctx, "open_runs")
+		open, err := e.Audit.Number(ctx, "open_runs")
 		return open == 0, err
 	})
-	audit.AwaitClosed(ctx, e.host.Temporal, e.stack.TemporalNamespace())
+	audit.AwaitClosed(ctx, e.Host.Temporal, e.Stack.TemporalNamespace())
 	e.result.Drained = time.Since(calmSince)
 	return e.count(ctx)
 }
@@ -71,8 +70,8 @@ func (e *experiment) tell(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if n, err := e.audit.Number(ctx, "answered"); err == nil {
-				e.say("%d of %d turns are answered", n, e.options.Conversations*e.options.Turns)
+			if n, err := e.Audit.Number(ctx, "answered"); err == nil {
+				e.Say("%d of %d turns are answered", n, e.options.Conversations*e.options.Turns)
 			}
 		}
 	}

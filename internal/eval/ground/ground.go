@@ -1,0 +1,156 @@
+// Package ground is what an experiment stands on whose worker is killed: a
+// Postgres and a Temporal of its own, a scripted model, the side of a gateway,
+// an audit, and the worker's program with what it says.
+//
+//	g, err := ground.Open(ctx, ground.Options{Name: "soak", Queries: auditSQL, Log: os.Stderr})
+//	…
+//	worker := g.Supervise()
+//	go worker.KillEvery(ctx, 10*time.Second, 60)
+//	…
+//	worker.Stop()
+//	err = g.Close()
+//
+// Nothing that the environment names is used.
+package ground
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"cairn/internal/config"
+	"cairn/internal/devstack"
+	"cairn/internal/eval/audit"
+	"cairn/internal/eval/workerproc"
+	"cairn/internal/fault"
+	"cairn/internal/flow"
+	"cairn/internal/host"
+	"cairn/internal/llm/llmtest"
+	"cairn/internal/store"
+)
+
+// Options say what an experiment needs.
+type Options struct {
+	Name     string    // of the experiment, before each line that it says
+	Does     string    // to its servers, for whoever offers it others: "counts everything on"
+	Lasting  bool      // servers with lasting data: others lose what was committed when they crash
+	Queries  string    // of the audit
+	Settings []string  // of the worker and the gateway's side, beside those that every experiment has
+	Worker   string    // the worker's program; "" builds it
+	Log      io.Writer // progress for people
+}
+
+// Ground is everything that is open while an experiment runs.
+type Ground struct {
+	Folder string // of its own, which goes with Close
+	Stack  *devstack.Stack
+	Model  *llmtest.Server
+	Host   *host.Host // the gateway's side: accepts, and starts workflows
+	Audit  *audit.Audit
+
+	options   Options
+	program   string
+	settings  []string
+	workerLog *os.File
+}
+
+// Of model calls and of model activities: a crash, and a dead worker, is noticed
+// after it.
+const lease, heartbeat = "1s", "2s"
+
+// Open starts the servers. What was started before something failed is ended.
+func Open(ctx context.Context, o Options) (*Ground, error) {
+	if os.Getenv("DATABASE_URL") != "" || os.Getenv("TEMPORAL_ADDRESS") != "" {
+		return nil, fault.New(fault.Misconfigured, "the environment names servers, and this experiment "+o.Does+" the servers that it uses",
+			"unset DATABASE_URL and TEMPORAL_ADDRESS: it starts its own")
+	}
+	g := &Ground{options: o}
+	if err := g.start(ctx); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	return g, nil
+}
+
+func (g *Ground) start(ctx context.Context) (err error) {
+	// Short, for sockets; open to the account that runs Postgres for root.
+	if g.Folder, err = os.MkdirTemp("/tmp", "cairn-"+g.options.Name+"-"); err != nil {
+		return fmt.Errorf("make the experiment's folder: %w", err)
+	}
+	if err := os.Chmod(g.Folder, 0o755); err != nil {
+		return fmt.Errorf("make the experiment's folder: %w", err)
+	}
+	if g.program, err = workerproc.Built(ctx, g.options.Worker, g.Folder); err != nil {
+		return err
+	}
+	stack := devstack.Options{Log: g.options.Log, SearchAttributes: flow.SearchAttributes()}
+	if g.options.Lasting {
+		stack.Dir = filepath.Join(g.Folder, "s")
+	}
+	if g.Stack, err = devstack.Start(ctx, stack); err != nil {
+		return err
+	}
+	if _, err := store.Migrate(ctx, g.Stack.DatabaseURL()); err != nil {
+		return err
+	}
+	if g.Model, err = llmtest.Start(); err != nil {
+		return err
+	}
+	if g.workerLog, err = os.Create(filepath.Join(g.Folder, "worker.log")); err != nil {
+		return fmt.Errorf("make the worker's log: %w", err)
+	}
+	if g.Audit, err = audit.Open(ctx, g.Stack.DatabaseURL(), g.options.Queries); err != nil {
+		return err
+	}
+	return g.openHost(ctx)
+}
+
+func (g *Ground) openHost(ctx context.Context) error {
+	g.settings = append([]string{"DATABASE_URL=" + g.Stack.DatabaseURL(), "TEMPORAL_ADDRESS=" + g.Stack.TemporalAddress(), "TEMPORAL_NAMESPACE=" + g.Stack.TemporalNamespace(),
+		"OPENAI_BASE_URL=" + g.Model.URL, "OPENAI_API_KEY=none", "CAIRN_MODEL=scripted", "CAIRN_HOME=" + g.Folder, "CAIRN_LOG=error",
+		"CAIRN_LLM_LEASE=" + lease, "CAIRN_HEARTBEAT=" + heartbeat, "CAIRN_STOP_TIMEOUT=2s", "CAIRN_SWEEP_EVERY=0s"}, g.options.Settings...)
+	c, err := config.Load(append([]string{"CAIRN_CONFIG=" + os.DevNull}, g.settings...), nil)
+	if err != nil {
+		return err
+	}
+	// What the SDK says about workers and servers that are away is what is wanted here.
+	g.Host, err = host.Open(ctx, c, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	return err
+}
+
+// Supervise starts the worker, and again whenever it has ended, until it is stopped.
+func (g *Ground) Supervise() *workerproc.Supervisor {
+	return workerproc.Supervise(g.program, g.settings, g.workerLog)
+}
+
+// Say tells people how far it is.
+func (g *Ground) Say(format string, args ...any) {
+	fmt.Fprintf(g.options.Log, g.options.Name+": "+format+"\n", args...)
+}
+
+// Close ends everything that Open began and removes the folder.
+func (g *Ground) Close() error {
+	if g.Host != nil {
+		g.Host.Close()
+	}
+	if g.Audit != nil {
+		g.Audit.Close()
+	}
+	if g.Model != nil {
+		g.Model.Close()
+	}
+	var errs []error
+	if g.Stack != nil {
+		errs = append(errs, g.Stack.Close())
+	}
+	if g.workerLog != nil {
+		errs = append(errs, g.workerLog.Close())
+	}
+	if g.Folder != "" {
+		errs = append(errs, os.RemoveAll(g.Folder))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,62 @@
+package prompt
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Section is a part of a system message by the name that our templates give it,
+// and its Hash. It holds no word of anybody's.
+type Section struct {
+	Name string
+	Hash string
+}
+
+// mark begins a section: a line of a template.
+type mark struct{ opening, name string }
+
+var (
+	marks    = readMarks()
+	headings = regexp.MustCompile(`(?m)^# [^{\n]+$`)
+	blocks   = regexp.MustCompile(`\{\{with \.(\w+)\}\}([^{\n]+)`) // what a session tells when there is some of it
+)
+
+// Sections divides a system message where its templates begin something new: at
+// their headings, and at what they tell of the workspace. A heading that is not
+// ours divides nothing. What differs between two sessions is found by comparing
+// hashes.
+func Sections(system string) (out []Section) {
+	name, from, at := "opening", 0, 0
+	for line := range strings.Lines(system) {
+		i := slices.IndexFunc(marks, func(m mark) bool { return strings.HasPrefix(line, m.opening) })
+		if i >= 0 && at > from {
+			out = append(out, Section{name, Hash(system[from:at])})
+			from = at
+		}
+		if i >= 0 {
+			name = marks[i].name
+		}
+		at += len(line)
+	}
+	if at > from {
+		out = append(out, Section{name, Hash(system[from:])})
+	}
+	return out
+}
+
+func readMarks() (out []mark) {
+	files, _ := templateFiles.ReadDir("templates")
+	for _, f := range files {
+		text, _ := templateFiles.ReadFile("templates/" + f.Name())
+		for _, heading := range headings.FindAllString(string(text), -1) {
+			out = append(out, mark{heading, strings.TrimPrefix(heading, "# ")})
+		}
+		if strings.HasPrefix(f.Name(), "session.") {
+			for _, b := range blocks.FindAllStringSubmatch(string(text), -1) {
+				out = append(out, mark{b[2], strings.ToLower(b[1])})
+			}
+		}
+	}
+	return out
+}
