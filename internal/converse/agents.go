@@ -70,9 +70,26 @@ func (s *Service) hire(j *job) (err error) {
 // turnTools are what the agent that answers turns can do.
 func (s *Service) turnTools(spec Spec) Tools {
 	if spec.Agent == settings.Remy {
-		return s.Remy
+		return chosen{s.Remy, spec.Toolsets}
 	}
-	return s.Tools
+	return chosen{s.Tools, spec.Toolsets}
+}
+
+// chosen are tools without those of groups that were not chosen.
+type chosen struct {
+	Tools
+	sets []agent.Set
+}
+
+func (c chosen) Offered(o agent.Origin, names ...string) []agent.ToolSpec {
+	return slices.DeleteFunc(c.Tools.Offered(o, names...), func(t agent.ToolSpec) bool { return t.Set != "" && !slices.Contains(c.sets, t.Set) })
+}
+
+func (c chosen) Call(ctx context.Context, a agent.Actor, name string, arguments json.RawMessage) (tools.Result, error) {
+	if len(c.Tools.Offered(a.Origin, name)) > 0 && len(c.Offered(a.Origin, name)) == 0 {
+		return tools.Failure(fault.New(fault.UnknownTool, name+" is not offered in this conversation", "")), nil
+	}
+	return c.Tools.Call(ctx, a, name, arguments)
 }
 
 // withdrawn tells whether a tool is not offered in step n: nobody reflects twice

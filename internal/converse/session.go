@@ -29,13 +29,17 @@ type Session struct {
 	ExpiresAt time.Time
 }
 
-// sessions names the sessions that a turn may have: those of its channel, and of
-// the agent that answers.
+// sessions names the sessions that a turn may have: those of its channel, of
+// the agent that answers, and of the groups of tools that it may use.
 func (s Spec) sessions() string {
-	if s.Agent == "" {
-		return s.Channel
+	name := s.Channel
+	if s.Agent != "" {
+		name += "/" + s.Agent
 	}
-	return s.Channel + "/" + s.Agent
+	for _, set := range s.Toolsets {
+		name += "+" + string(set)
+	}
+	return name
 }
 
 // freezeRounds bounds how often a session is rendered anew because something

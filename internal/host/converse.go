@@ -117,7 +117,8 @@ func (h *Host) registry() (*tools.Registry, error) {
 	return tools.NewRegistry(usual...)
 }
 
-// usual are the tools of the agent that answers turns.
+// usual are the tools of the agent that answers turns, with those that a
+// workspace has to choose.
 func (h *Host) usual() ([]tools.Tool, error) {
 	skills, err := tools.Skills(h.Library)
 	if err != nil {
@@ -131,7 +132,11 @@ func (h *Host) usual() ([]tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(skills, soul, memory), nil
+	disclosure, err := tools.Disclosure(h.Library)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(skills, soul, memory, disclosure), nil
 }
 
 // approver decides about changes of skills that wait.
