@@ -34,7 +34,11 @@ func (h *Host) hire() error {
 	if err != nil {
 		return err
 	}
-	if h.Converse.Remy, err = tools.NewRegistry(slices.Concat(usual, look)...); err != nil {
+	remy, err := h.withShell(slices.Concat(usual, look))
+	if err != nil {
+		return err
+	}
+	if h.Converse.Remy, err = tools.NewRegistry(remy...); err != nil {
 		return err
 	}
 	read, err := tools.RetrievalServer().Tools(h.LongTerm)

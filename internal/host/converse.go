@@ -114,6 +114,9 @@ func (h *Host) registry() (*tools.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
+	if usual, err = h.withShell(usual); err != nil {
+		return nil, err
+	}
 	return tools.NewRegistry(usual...)
 }
 

@@ -36,6 +36,7 @@ import (
 	"cairn/internal/remember"
 	"cairn/internal/schedule"
 	"cairn/internal/search"
+	"cairn/internal/shell"
 	"cairn/internal/skill"
 	"cairn/internal/store"
 	"cairn/internal/tools"
@@ -59,6 +60,7 @@ type Host struct {
 	Progressive *progressive.Service
 	Reflect     *reflect.Service
 	Evolve      *evolve.Service
+	Shell       *shell.Service // nil unless commands of skills are on
 	Erase       *erase.Service
 	Dumps       *dump.Service
 	Relay       *relay.Relay

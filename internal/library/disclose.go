@@ -209,3 +209,29 @@ func (l *Library) Files(ctx context.Context, v skill.Version) ([]skill.File, err
 	extra, err := skill.ReadExtras(archive)
 	return slices.Concat(v.Files, extra), err
 }
+
+// Copied is a skill's files, SKILL.md among them, for somebody to work on.
+type Copied struct {
+	Name    string
+	Version int
+	Files   []skill.File
+}
+
+// Copy reads the whole package of a skill in force. One that waits for approval,
+// or is out of use, is Protected. It counts as a use.
+func (l *Library) Copy(ctx context.Context, a agent.Actor, name string) (out Copied, err error) {
+	head, v, err := l.read(ctx, a, name, 0, false)
+	if err != nil {
+		return out, err
+	}
+	if head.Status != skill.Active && head.Status != skill.Stale {
+		return out, fault.New(fault.Protected, fmt.Sprintf("skill %q is %s", head.Name, head.Status), "only a skill in force is run; a person decides about it")
+	}
+	files, err := l.Files(ctx, v)
+	if err != nil {
+		return out, err
+	}
+	markdown := skill.Compose(v.Name, v.Description, []byte(v.Body), skill.RenderOptions{NameStyle: l.NameStyle})
+	l.countRead(ctx, a, head, v)
+	return Copied{Name: head.Name, Version: v.Number, Files: slices.Concat([]skill.File{{Path: "SKILL.md", Content: string(markdown)}}, files)}, nil
+}

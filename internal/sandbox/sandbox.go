@@ -54,7 +54,7 @@ type Limits struct {
 
 // DefaultLimits are enough for a script that checks or converts something.
 func DefaultLimits() Limits {
-	return Limits{Wall: 10 * time.Second, CPU: 10 * time.Second, Memory: 512 << 20, Together: 512 << 20, Processes: 32, File: 16 << 20, Disk: 64 << 20, Open: 128, Output: 64 << 10}
+	return Limits{Wall: 10 * time.Second, CPU: 10 * time.Second, Memory: 1 << 30, Together: 512 << 20, Processes: 32, File: 16 << 20, Disk: 64 << 20, Open: 128, Output: 64 << 10}
 }
 
 // Stop is the limit that ended a job.
