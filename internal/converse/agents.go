@@ -50,9 +50,10 @@ type Work struct {
 
 // Brief is a request without what the run itself has said and done.
 type Brief struct {
-	System   string
-	Messages []llm.Message
-	Since    int // responses up to this one were about an earlier part, and are not shown
+	System     string
+	Messages   []llm.Message
+	Unthinking bool // the endpoint is asked not to reason before it answers
+	Since      int  // responses up to this one were about an earlier part, and are not shown
 }
 
 func (j *job) work() Work { return Work{j.run, j.spec, j.steps} }
@@ -142,6 +143,7 @@ func (s *Service) brief(ctx context.Context, j *job, step agent.Step, note strin
 	}
 	j.since = told.Since
 	r := j.request(step, note, short)
+	r.NoReasoning = told.Unthinking
 	r.System, r.Tools = told.System, offered(j.offered(step.N))
 	r.Messages = slices.Concat(told.Messages, r.Messages)
 	return r, nil
