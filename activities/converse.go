@@ -46,6 +46,9 @@ func (a Converse) registerAgent(w worker.ActivityRegistry) {
 	register(w, flow.RunTool, a.RunTool)
 }
 
+// RegisterSandbox makes w host the calls that run in a sandbox.
+func (a Converse) RegisterSandbox(w worker.ActivityRegistry) { register(w, flow.RunTool, a.RunTool) }
+
 // Step makes one model response of a run, and runs the tools that the last one
 // called.
 func (a Converse) Step(ctx context.Context, in flow.StepInput) (flow.StepResult, error) {
@@ -58,7 +61,7 @@ func (a Converse) Step(ctx context.Context, in flow.StepInput) (flow.StepResult,
 	return result, temporalError(err)
 }
 
-// RunTool runs one slow tool call.
+// RunTool runs one slow or isolated tool call.
 func (a Converse) RunTool(ctx context.Context, in flow.ToolInput) error {
 	defer beat(ctx)()
 	return temporalError(a.Service.RunTool(ctx, ref(in.RunRef), in.Step, in.Position, converse.Base(in.Base)))

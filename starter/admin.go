@@ -7,8 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/config"
 	"cairn/internal/devstack"
 	"cairn/internal/fault"
+	"cairn/internal/flow"
+	"cairn/internal/sandbox"
 	"cairn/internal/store"
 )
 
@@ -62,7 +65,7 @@ func (c *cli) runDoctor(ctx context.Context) error {
 	if cfg.Offline() {
 		model = devstack.Found{Part: "model", Status: "ok", Version: "offline rules", Where: "in this program", Hint: "set OPENAI_API_KEY or OPENAI_BASE_URL, and CAIRN_MODEL, to use a real one"}
 	}
-	found = append(found, model)
+	found = append(found, model, examineSandbox(ctx, cfg))
 	if c.output == "json" {
 		return c.printJSON(map[string]any{"found": found})
 	}
@@ -82,6 +85,21 @@ func (c *cli) runDoctor(ctx context.Context) error {
 		return fault.New(fault.Unavailable, fmt.Sprintf("%d parts are missing", missing), "the last column tells what to do about each")
 	}
 	return nil
+}
+
+// examineSandbox tells whether commands of skills could be run here.
+func examineSandbox(ctx context.Context, cfg config.Config) devstack.Found {
+	f := devstack.Found{Part: "sandbox", Status: "ok", Where: "CAIRN_SHELL=off", Hint: "commands of skills are not run; set CAIRN_SHELL=on to have them run in sandboxes"}
+	if cfg.Shell {
+		f.Where, f.Hint = "CAIRN_SHELL=on", "commands of skills are run by `worker --queues "+flow.QueueSandbox+"`, and by cairn dev"
+	}
+	if err := sandbox.Probe(ctx); err != nil {
+		f.Hint = err.Error() + "; " + fault.From(err).Hint
+		if cfg.Shell { // what is not asked for is not missing
+			f.Status = "missing"
+		}
+	}
+	return f
 }
 
 func (c *cli) config() *cobra.Command {

@@ -16,9 +16,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/fault"
+	"cairn/internal/sandbox"
 )
 
 func main() {
+	sandbox.Enter()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := execute(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	stop()

@@ -111,8 +111,12 @@ func (s *session) findServers(ctx context.Context, cfg *config.Config, n needs, 
 func (s *session) startWork(ctx context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var working sync.WaitGroup
+	queues := host.Queues()
+	if s.Config.Shell {
+		queues = append(queues, flow.QueueSandbox)
+	}
 	working.Go(func() {
-		if err := s.Work(ctx, host.Queues()); err != nil {
+		if err := s.Work(ctx, queues); err != nil {
 			s.Log.Error("worker", "error", err)
 		}
 	})

@@ -13,11 +13,14 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/fault"
+	"cairn/internal/flow"
 	"cairn/internal/host"
+	"cairn/internal/sandbox"
 )
 
 func main() {
-	queues := flag.String("queues", strings.Join(host.Queues(), ","), "task queues to serve, separated by commas")
+	sandbox.Enter()
+	queues := flag.String("queues", strings.Join(host.Queues(), ","), "task queues to serve, separated by commas; "+flow.QueueSandbox+" runs commands of skills")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -94,7 +94,7 @@ func remaining(ctx workflow.Context, in flow.AgentInput, state agent.State) time
 }
 
 // runTools runs the slow calls of a response, one activity each, side by side,
-// then those that hand work off. A reflection has been made when it was written
+// those of sandboxed workers on their queue and never twice, then those that hand work off. A reflection has been made when it was written
 // down: the next step acknowledges it. A tool that fails is told to the model by the next step; only a cancellation and
 // the deadline end the run here.
 func runTools(ctx workflow.Context, in flow.AgentInput, state agent.State, todo agent.RunTools) error {
@@ -115,10 +115,15 @@ func runTools(ctx workflow.Context, in flow.AgentInput, state agent.State, todo 
 		group.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer group.Done()
-			ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+			options := workflow.ActivityOptions{
 				TaskQueue: in.Queue, StartToCloseTimeout: min(in.Pace.Model, left), ScheduleToCloseTimeout: left, HeartbeatTimeout: in.Pace.Heartbeat, Summary: "tool " + call.Tool,
 				RetryPolicy: &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 15 * time.Second},
-			})
+			}
+			if call.Class == agent.Isolated { // a worker that takes nothing for as long is not there
+				options.TaskQueue, options.ScheduleToStartTimeout = flow.QueueSandbox, in.Pace.Heartbeat
+				options.RetryPolicy = &temporal.RetryPolicy{MaximumAttempts: 1}
+			}
+			ctx = workflow.WithActivityOptions(ctx, options)
 			_ = workflow.ExecuteActivity(ctx, flow.RunTool, flow.ToolInput{RunRef: in.RunRef, Step: state.Step, Position: call.Index, Base: in.Base}).Get(ctx, nil)
 		})
 	}

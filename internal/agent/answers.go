@@ -41,6 +41,8 @@ const (
 	UnrunUnknownTool Unrun = "unknown_tool"
 	UnrunArguments   Unrun = "arguments" // not JSON
 	UnrunTimeout     Unrun = "timeout"
+	UnrunUntaken     Unrun = "untaken"         // no sandboxed worker began it, and none will
+	UnrunUnknown     Unrun = "unknown_outcome" // begun by one, which did not come back
 )
 
 // Unrun is why the calls left at the end of a run have no result.
@@ -113,6 +115,10 @@ func (u Unrun) fault(tool string) *fault.Error {
 			"send one JSON object that fits the tool's schema")
 	case UnrunTimeout:
 		return fault.New(fault.Unavailable, fmt.Sprintf("%s gave no result in time", tool), "find out whether it took effect before you try again")
+	case UnrunUntaken:
+		return fault.New(fault.Unavailable, fmt.Sprintf("not executed: no sandboxed worker took %s", tool), "go on without it, and say what is still open")
+	case UnrunUnknown:
+		return fault.New(fault.UnknownOutcome, fmt.Sprintf("%s was begun and interrupted: nobody knows how far it came", tool), "")
 	}
 	return fault.New(fault.Cancelled, "not executed: the run was interrupted", answerNow)
 }

@@ -179,7 +179,7 @@ func (s State) end(why Reason) (State, Effect) {
 func notFast(calls []CallRef) []CallRef {
 	var picked []CallRef
 	for _, c := range calls {
-		if c.Class == Slow || c.Class == Control {
+		if c.Class == Slow || c.Class == Control || c.Class == Isolated {
 			picked = append(picked, c)
 		}
 	}

@@ -64,6 +64,18 @@ const (
 	Fast    Class = "fast"    // inside the step, in a transaction of its own
 	Slow    Class = "slow"    // an activity of its own
 	Control Class = "control" // steers the run; no effect of its own
+
+	// Isolated is an activity on the queue of the sandboxed workers, and is
+	// attempted once: what it has begun is never begun again.
+	Isolated Class = "isolated"
+)
+
+// Set is a group of tools that a workspace may add to its conversations.
+type Set string
+
+const (
+	SetSkills Set = "skills" // skills step by step: what there is, how it is done, its files
+	SetShell  Set = "shell"  // commands of a skill, in a sandbox
 )
 
 // ToolSpec is what is known of a tool without its handler.
@@ -77,6 +89,7 @@ type ToolSpec struct {
 	ReadOnly    bool            `json:"read_only,omitempty"`
 	Destructive bool            `json:"destructive,omitempty"`
 	Idempotent  bool            `json:"idempotent,omitempty"`
+	Set         Set             `json:"set,omitempty"` // that a conversation has to choose; empty for what all have
 }
 
 // Allows tells whether o may call the tool.

@@ -112,6 +112,17 @@ type Config struct {
 	ReplyTokens       int           `env:"CAIRN_REPLY_TOKENS" envDefault:"2000"`         // of one model response in a conversation
 	ToolTimeout       time.Duration `env:"CAIRN_TOOL_TIMEOUT" envDefault:"20s"`          // of one tool call
 
+	// Commands of skills. They are offered to conversations whose workspace has set
+	// tools.shell, and run by workers of the queue cairn-sandbox only.
+	Shell            bool          `env:"CAIRN_SHELL" envDefault:"off"`
+	ShellCommands    string        `env:"CAIRN_SHELL_COMMANDS" envDefault:"python3,bash,sh,node,cat,ls,head,tail,wc,grep,sort,uniq,cut,tr,diff,jq,date,sha256sum"` // programs, separated by commas
+	ShellTimeout     time.Duration `env:"CAIRN_SHELL_TIMEOUT" envDefault:"10s"`                                                                                    // of a command, on the clock and of processor for each of its processes; less than CAIRN_TOOL_TIMEOUT
+	ShellMemoryMB    int           `env:"CAIRN_SHELL_MEMORY_MB" envDefault:"512"`                                                                                  // of all its processes
+	ShellDiskMB      int           `env:"CAIRN_SHELL_DISK_MB" envDefault:"64"`                                                                                     // of all its files, which are in memory
+	ShellProcesses   int           `env:"CAIRN_SHELL_PROCESSES" envDefault:"32"`                                                                                   // at once, threads included
+	ShellOutputBytes int           `env:"CAIRN_SHELL_OUTPUT_BYTES" envDefault:"65536"`                                                                             // of what it prints; more ends it
+	SandboxSlots     int           `env:"CAIRN_SANDBOX_SLOTS" envDefault:"4"`                                                                                      // commands at once in one worker
+
 	// Gateway.
 	Listen        string  `env:"CAIRN_LISTEN" envDefault:"127.0.0.1:8080"`  // host:port; port 0 takes a free one
 	PublicBaseURL string  `env:"PUBLIC_BASE_URL"`                           // before the paths of links, such as https://cairn.example; empty leaves them relative
@@ -246,6 +257,12 @@ func (c Config) validate() error {
 		between("CAIRN_TOOL_RESULT_CHARS", float64(c.ToolResultChars), 100, 1e6),
 		between("CAIRN_REPLY_TOKENS", float64(c.ReplyTokens), 16, 1e6),
 		between("CAIRN_TOOL_TIMEOUT in seconds", c.ToolTimeout.Seconds(), 0.1, 600),
+		between("CAIRN_SHELL_TIMEOUT in seconds", c.ShellTimeout.Seconds(), 0.1, 600),
+		between("CAIRN_SHELL_MEMORY_MB", float64(c.ShellMemoryMB), 16, 1<<20),
+		between("CAIRN_SHELL_DISK_MB", float64(c.ShellDiskMB), 1, 1<<20),
+		between("CAIRN_SHELL_PROCESSES", float64(c.ShellProcesses), 1, 4096),
+		between("CAIRN_SHELL_OUTPUT_BYTES", float64(c.ShellOutputBytes), 1<<10, 1<<20),
+		between("CAIRN_SANDBOX_SLOTS", float64(c.SandboxSlots), 1, 1000),
 		between("CAIRN_SWEEP_EVERY in seconds", c.SweepEvery.Seconds(), 0, 3600),
 		between("CAIRN_SWEEP_JITTER in minutes", c.SweepJitter.Minutes(), 0, 6*60),
 		between("CAIRN_HEARTBEAT in seconds", c.Heartbeat.Seconds(), 1, 600),
@@ -253,6 +270,9 @@ func (c Config) validate() error {
 		if err != nil {
 			return err
 		}
+	}
+	if c.Shell && c.ShellTimeout >= c.ToolTimeout {
+		return fault.New(fault.Misconfigured, fmt.Sprintf("CAIRN_SHELL_TIMEOUT is %v, and no tool is waited for longer than CAIRN_TOOL_TIMEOUT, %v", c.ShellTimeout, c.ToolTimeout), "set CAIRN_TOOL_TIMEOUT some seconds higher")
 	}
 	if (c.BaseURL != "" || c.APIKey != "") && c.Model == "" && c.SkillsLLM == "" {
 		return fault.New(fault.Misconfigured, "a model endpoint is set, but no model", "set CAIRN_MODEL to a model of that endpoint")

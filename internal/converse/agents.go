@@ -50,9 +50,10 @@ type Work struct {
 
 // Brief is a request without what the run itself has said and done.
 type Brief struct {
-	System   string
-	Messages []llm.Message
-	Since    int // responses up to this one were about an earlier part, and are not shown
+	System     string
+	Messages   []llm.Message
+	Unthinking bool // the endpoint is asked not to reason before it answers
+	Since      int  // responses up to this one were about an earlier part, and are not shown
 }
 
 func (j *job) work() Work { return Work{j.run, j.spec, j.steps} }
@@ -70,9 +71,26 @@ func (s *Service) hire(j *job) (err error) {
 // turnTools are what the agent that answers turns can do.
 func (s *Service) turnTools(spec Spec) Tools {
 	if spec.Agent == settings.Remy {
-		return s.Remy
+		return chosen{s.Remy, spec.Toolsets}
 	}
-	return s.Tools
+	return chosen{s.Tools, spec.Toolsets}
+}
+
+// chosen are tools without those of groups that were not chosen.
+type chosen struct {
+	Tools
+	sets []agent.Set
+}
+
+func (c chosen) Offered(o agent.Origin, names ...string) []agent.ToolSpec {
+	return slices.DeleteFunc(c.Tools.Offered(o, names...), func(t agent.ToolSpec) bool { return t.Set != "" && !slices.Contains(c.sets, t.Set) })
+}
+
+func (c chosen) Call(ctx context.Context, a agent.Actor, name string, arguments json.RawMessage) (tools.Result, error) {
+	if len(c.Tools.Offered(a.Origin, name)) > 0 && len(c.Offered(a.Origin, name)) == 0 {
+		return tools.Failure(fault.New(fault.UnknownTool, name+" is not offered in this conversation", "")), nil
+	}
+	return c.Tools.Call(ctx, a, name, arguments)
 }
 
 // withdrawn tells whether a tool is not offered in step n: nobody reflects twice
@@ -125,6 +143,7 @@ func (s *Service) brief(ctx context.Context, j *job, step agent.Step, note strin
 	}
 	j.since = told.Since
 	r := j.request(step, note, short)
+	r.NoReasoning = told.Unthinking
 	r.System, r.Tools = told.System, offered(j.offered(step.N))
 	r.Messages = slices.Concat(told.Messages, r.Messages)
 	return r, nil

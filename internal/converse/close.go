@@ -180,6 +180,9 @@ func (j *job) settle(ctx context.Context, tx Tx, e ending) (over bool, err error
 
 // told is a call with its effect as its result, or with why it has none.
 func (c Call) told(effect json.RawMessage, unrun agent.Unrun) (Call, error) {
+	if len(effect) > 0 && c.Class == agent.Isolated { // it was begun, and no more is written down
+		unrun, effect = agent.UnrunUnknown, nil
+	}
 	if len(effect) == 0 {
 		c.Result, c.Code = c.result(unrun), string(unrun)
 		return c, nil

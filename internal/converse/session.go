@@ -32,12 +32,16 @@ type Session struct {
 }
 
 // sessions names the sessions that a turn may have: those of its channel, of the
-// agent that answers, and of conversations that have put something away, which
-// alone have the tools that look into it.
+// agent that answers, of the groups of tools that it may use, and of
+// conversations that have put something away, which alone have the tools that
+// look into it.
 func (s Spec) sessions(offloaded bool) string {
 	name := s.Channel
 	if s.Agent != "" {
 		name += "/" + s.Agent
+	}
+	for _, set := range s.Toolsets {
+		name += "+" + string(set)
 	}
 	if offloaded {
 		name += "/offloaded"

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/fault"
 	"cairn/internal/nudge"
 	"cairn/internal/run"
+	"cairn/internal/tools"
 )
 
 // Base is where a conversation's counters stand before a turn. Known is false
@@ -143,13 +144,14 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 	return out, err
 }
 
-// shown is a tool's name as a workflow may keep it: one that the model has made
+// shown is a tool's name as a workflow knows it: a typed one is the tool that it
+// stands for, and one that the model has made
 // up is its words, of any length.
 func (s *Service) shown(j *job, tool string) string {
 	if len(j.tools.Offered(j.spec.Origin, tool)) == 0 {
 		return string(fault.UnknownTool)
 	}
-	return tool
+	return tools.Base(tool)
 }
 
 // stepKey is a step's place in operation ids.

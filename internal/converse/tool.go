@@ -38,17 +38,40 @@ func (s *Service) runCalls(ctx context.Context, j *job, n int, unrun agent.Unrun
 		c := &j.steps[at].Calls[i]
 		if !c.Done {
 			why := unrun
-			if why == "" && !last && c.Class != agent.Fast && c.Tool != tools.Think { // its own activity has given up
+			if why == "" && !last && c.Class != agent.Fast && c.Class != agent.Isolated && c.Tool != tools.Think { // its own activity has given up
 				why = agent.UnrunTimeout
+			}
+			if why == "" && c.Class == agent.Isolated {
+				if why, err = s.lost(ctx, j, *c, last); err != nil {
+					return out, err
+				}
 			}
 			if err := s.runCall(ctx, j, c, why, n == len(order)-1 && !last && j.agent == nil); err != nil {
 				return out, err
 			}
 		}
-		out.unavailable = out.unavailable && (c.Code == string(fault.Unavailable) || c.Code == string(agent.UnrunTimeout))
+		out.unavailable = out.unavailable && (c.Code == string(fault.Unavailable) || c.Code == string(agent.UnrunTimeout) || c.Code == string(agent.UnrunUntaken))
 		out.tripped = out.tripped || c.Code == string(agent.UnrunGuardrail)
 	}
 	return out, nil
+}
+
+// lost is why a call that only a sandboxed worker runs has no result: it was
+// begun, or it never will be.
+func (s *Service) lost(ctx context.Context, j *job, c Call, last bool) (why agent.Unrun, err error) {
+	err = s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
+		begun, err := tx.VoidOp(ctx, j.run.Op(stepKey(c.Step), c.Position))
+		switch {
+		case len(begun) > 0:
+			why = agent.UnrunUnknown
+		case last: // no activity was started for it
+			why = agent.UnrunBudget
+		default:
+			why = agent.UnrunUntaken
+		}
+		return err
+	})
+	return why, err
 }
 
 // RunTool runs one slow call of a response.
@@ -182,7 +205,7 @@ func attempts(ctx context.Context, t Tools, a agent.Actor, c Call) (result tools
 // ran tells whether the tool was called.
 func (c Call) ran() bool {
 	switch agent.Unrun(c.Code) {
-	case agent.UnrunBudget, agent.UnrunWallClock, agent.UnrunGuardrail, agent.UnrunRepeated, agent.UnrunInterrupted, agent.UnrunUnknownTool, agent.UnrunArguments:
+	case agent.UnrunBudget, agent.UnrunWallClock, agent.UnrunGuardrail, agent.UnrunRepeated, agent.UnrunInterrupted, agent.UnrunUnknownTool, agent.UnrunArguments, agent.UnrunUntaken:
 		return false
 	}
 	return c.Done

@@ -36,6 +36,10 @@ const (
 	MethodNotAllowed Code = "method_not_allowed"
 	RateLimited      Code = "rate_limited"
 	NotImplemented   Code = "not_implemented"
+	CommandRefused   Code = "command_refused" // not begun
+	CommandFailed    Code = "command_failed"
+	LimitExceeded    Code = "limit_exceeded"
+	UnknownOutcome   Code = "unknown_outcome" // begun, and interrupted
 	Internal         Code = "internal"
 )
 
@@ -80,5 +84,9 @@ var Table = map[Code]Row{
 	MethodNotAllowed: {405, 2, false, "use a method of the Allow header; /openapi.json describes the routes"},
 	RateLimited:      {429, 5, true, "wait for the seconds that Retry-After tells, then send it again"},
 	NotImplemented:   {501, 2, false, "/openapi.json describes what there is"},
+	CommandRefused:   {403, 6, false, "use a program that is allowed, or a script of the skill"},
+	CommandFailed:    {422, 4, false, "read stderr, and correct the arguments or the skill"},
+	LimitExceeded:    {422, 5, false, "give it less to do"},
+	UnknownOutcome:   {409, 4, false, "find out what took effect before you do it again; it is not repeated by itself"},
 	Internal:         {500, 1, false, "run `cairn doctor`; if it finds nothing, this is a defect worth reporting"},
 }

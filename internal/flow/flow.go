@@ -17,6 +17,10 @@ const (
 	QueueMain  = "cairn"
 	QueueLLM   = "cairn-llm"
 	QueueBatch = "cairn-batch"
+
+	// QueueSandbox is served by workers that run commands of skills, where there
+	// are any.
+	QueueSandbox = "cairn-sandbox"
 )
 
 // TaskTimeout bounds a workflow task, which takes milliseconds: a task that a

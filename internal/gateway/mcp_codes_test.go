@@ -21,6 +21,7 @@ import (
 // What each tool is to a client that asks before it lets a model call one.
 var hints = map[string]struct{ readOnly, destructive, idempotent bool }{
 	"skill_list": {readOnly: true, idempotent: true}, "skill_view": {readOnly: true, idempotent: true},
+	"load_meta_skills": {readOnly: true, idempotent: true}, "load_skills": {readOnly: true, idempotent: true}, "load_reference_skills": {readOnly: true, idempotent: true},
 	"skill_save": {}, "skill_patch": {}, "skill_delete": {destructive: true},
 	"soul_update": {destructive: true},
 	"memory_save": {}, "memory_replace": {destructive: true}, "memory_remove": {destructive: true}, "memory_batch": {destructive: true},

@@ -139,7 +139,8 @@ func (h *Host) registry() (*tools.Registry, error) {
 	return tools.NewRegistry(all...)
 }
 
-// usual are the tools of the agent that answers turns.
+// usual are the tools of the agent that answers turns, with those that a
+// workspace has to choose.
 func (h *Host) usual() ([]tools.Tool, error) {
 	skills, err := tools.Skills(h.Library)
 	if err != nil {
@@ -153,18 +154,25 @@ func (h *Host) usual() ([]tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(skills, soul, memory), nil
+	disclosure, err := tools.Disclosure(h.Library)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(skills, soul, memory, disclosure), nil
 }
 
-// answering are the tools of turns: the usual ones, and those that look into what
-// a conversation has put away.
+// answering are the tools of turns: the usual ones, those that look into what a
+// conversation has put away, and commands where they are on.
 func (h *Host) answering() ([]tools.Tool, error) {
 	usual, err := h.usual()
 	if err != nil {
 		return nil, err
 	}
 	away, err := tools.WorkingMemory(h.Offload)
-	return slices.Concat(usual, away), err
+	if err != nil {
+		return nil, err
+	}
+	return h.withShell(slices.Concat(usual, away))
 }
 
 // approver decides about changes of skills that wait.

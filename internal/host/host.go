@@ -37,6 +37,7 @@ import (
 	"cairn/internal/remember"
 	"cairn/internal/schedule"
 	"cairn/internal/search"
+	"cairn/internal/shell"
 	"cairn/internal/skill"
 	"cairn/internal/store"
 	"cairn/internal/tools"
@@ -60,6 +61,7 @@ type Host struct {
 	Progressive *progressive.Service
 	Reflect     *reflect.Service
 	Evolve      *evolve.Service
+	Shell       *shell.Service // nil unless commands of skills are on
 	Erase       *erase.Service
 	Offload     *offload.Service
 	Dumps       *dump.Service

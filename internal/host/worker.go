@@ -23,8 +23,12 @@ import (
 // started by whoever accepted it.
 const relayEvery = time.Second
 
-// Queues are all task queues.
+// Queues are the task queues that a worker serves unless it is told otherwise.
 func Queues() []string { return []string{flow.QueueMain, flow.QueueLLM, flow.QueueBatch} }
+
+// allQueues are all task queues. A worker of the last one runs commands of skills, in
+// sandboxes: it has to be asked for.
+func allQueues() []string { return append(Queues(), flow.QueueSandbox) }
 
 // Work hosts workflows and activities of the named queues until ctx ends, then
 // lets what is under way finish for the configured time. The relay runs beside
@@ -34,8 +38,13 @@ func (h *Host) Work(ctx context.Context, queues []string) error {
 	var workers []worker.Worker
 	failed := make(chan error, len(queues)) // one each: the SDK tells of the first only
 	for _, q := range queues {
-		if !slices.Contains(Queues(), q) {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no queue %q", q), "use "+strings.Join(Queues(), ", "))
+		if !slices.Contains(allQueues(), q) {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no queue %q", q), "use "+strings.Join(allQueues(), ", "))
+		}
+		if q == flow.QueueSandbox {
+			if err := h.runCommands(ctx); err != nil {
+				return err
+			}
 		}
 		workers = append(workers, h.worker(q, failed))
 	}
@@ -103,6 +112,8 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		options.MaxConcurrentActivityExecutionSize = h.Config.LLMSlots
 	case flow.QueueBatch:
 		options.DisableWorkflowWorker = true
+	case flow.QueueSandbox:
+		options.DisableWorkflowWorker, options.MaxConcurrentActivityExecutionSize = true, h.Config.SandboxSlots
 	}
 	w := worker.New(h.Temporal, queue, options)
 	switch queue {
@@ -130,6 +141,8 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		talks.RegisterBatch(w)
 		skills.RegisterBatch(w)
 		minds.RegisterSteps(w)
+	case flow.QueueSandbox:
+		talks.RegisterSandbox(w)
 	}
 	return w
 }

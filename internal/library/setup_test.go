@@ -61,7 +61,9 @@ func setup(t *testing.T, change ...func(*library.Settings)) *bundle {
 		Settings: func(context.Context, int64) (library.Settings, error) { return s, nil }}
 	all, err := tools.Skills(b.Library)
 	hosttest.Must(t, err)
-	b.tools, err = tools.NewRegistry(all...)
+	steps, err := tools.Disclosure(b.Library)
+	hosttest.Must(t, err)
+	b.tools, err = tools.NewRegistry(append(all, steps...)...)
 	hosttest.Must(t, err)
 	return b
 }

@@ -35,48 +35,69 @@ type Viewed struct {
 	Origin      string    `json:"origin" jsonschema:"who made it"`
 	TimesUsed   int64     `json:"times_used"`
 	UpdatedAt   time.Time `json:"updated_at"`
+	Files       []string  `json:"files,omitempty" jsonschema:"its scripts and references, and what else its package holds"`
 }
 
 // View reads a skill. A run that has read a version may change it; a use is
 // counted when somebody is at work with the version in force.
 func (l *Library) View(ctx context.Context, a agent.Actor, in ViewArgs) (out Viewed, err error) {
-	var head skill.Head
-	var v skill.Version
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
-		head, err = Head(ctx, tx, 0, in.Name)
-		if fault.CodeOf(err) == fault.NotFound {
-			return l.unknown(ctx, tx, in.Name)
-		}
-		if err != nil {
-			return err
-		}
-		number := in.Version
-		if number == 0 {
-			number = head.Version
-		}
-		if v, err = tx.Version(ctx, head.ID, number); err != nil {
-			return err
-		}
-		if a.Run == 0 || in.Section != "" { // who has read a part may not replace the whole
-			return nil
-		}
-		return tx.PutView(ctx, a.Run, head.ID, number)
-	})
+	head, v, err := l.read(ctx, a, in.Name, in.Version, in.Section == "")
 	if err != nil {
 		return out, err
 	}
 	out = Viewed{Name: head.Name, Description: v.Description, Category: category(v.Category), Version: v.Number, Content: v.Body, State: string(head.Status), Pinned: head.Pinned,
-		Managed: head.Managed, Tainted: head.Tainted, Origin: head.Origin, TimesUsed: head.Uses, UpdatedAt: head.UpdatedAt}
+		Managed: head.Managed, Tainted: head.Tainted, Origin: head.Origin, TimesUsed: head.Uses, UpdatedAt: head.UpdatedAt, Files: paths(v)}
 	if err := out.narrow(in.Section, v); err != nil {
 		return out, err
 	}
 	if a.Origin != agent.OriginUser { // a person may look at what would attack an agent
 		l.defuse(ctx, a.Workspace, head, v, &out)
 	}
+	l.countRead(ctx, a, head, v)
+	return out, nil
+}
+
+// read finds a version of a skill, 0 for the one in force. Who has read a part
+// may not replace the whole: only a whole one is noted as seen by the run.
+func (l *Library) read(ctx context.Context, a agent.Actor, name string, number int, whole bool) (head skill.Head, v skill.Version, err error) {
+	err = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
+		head, err = Head(ctx, tx, 0, name)
+		if fault.CodeOf(err) == fault.NotFound {
+			return l.unknown(ctx, tx, name)
+		}
+		if err != nil {
+			return err
+		}
+		if number == 0 {
+			number = head.Version
+		}
+		if v, err = tx.Version(ctx, head.ID, number); err != nil {
+			return err
+		}
+		if a.Run == 0 || !whole {
+			return nil
+		}
+		return tx.PutView(ctx, a.Run, head.ID, number)
+	})
+	return head, v, err
+}
+
+// countRead counts a use when somebody is at work with the version in force.
+func (l *Library) countRead(ctx context.Context, a agent.Actor, head skill.Head, v skill.Version) {
 	if !a.Origin.Autonomous() && v.Number == head.Version {
 		l.countUse(ctx, a, head)
 	}
-	return out, nil
+}
+
+// paths are the files of a version beside SKILL.md.
+func paths(v skill.Version) (out []string) {
+	for _, f := range v.Files {
+		out = append(out, f.Path)
+	}
+	for _, f := range v.Extra {
+		out = append(out, f.Path)
+	}
+	return out
 }
 
 // narrow keeps one section of the text.

@@ -29,7 +29,7 @@ var (
 	tooLong = regexp.MustCompile(`(?i)context.?length|context window|context size|maximum context|too many tokens|` +
 		`prompt is too long|input is too long|input token count|reduce the length|request too large|上下文长度|输入过长`)
 	outOfMoney = regexp.MustCompile(`(?i)insufficient_quota|billing_hard_limit|exceeded your current quota|insufficient (balance|credits?)|余额不足|欠费`)
-	optionTalk = regexp.MustCompile(`(?i)tool_choice|tool choice|temperature`)
+	optionTalk = regexp.MustCompile(`(?i)tool_choice|tool choice|temperature|reasoning_effort`)
 	schemaTalk = regexp.MustCompile(`(?i)response_format|json_schema|json_object|structured output`)
 )
 
@@ -87,7 +87,7 @@ func classOf(status int, said endpointError, request []byte) Class {
 		return ContextLength
 	case (status == 400 || status == 422) && has(request, "response_format") && schemaTalk.MatchString(words):
 		return NoSchema
-	case (status == 400 || status == 422) && (has(request, "tool_choice") || has(request, "temperature")) && optionTalk.MatchString(words):
+	case (status == 400 || status == 422) && (has(request, "tool_choice") || has(request, "temperature") || has(request, "reasoning_effort")) && optionTalk.MatchString(words):
 		return NoOption
 	case status == 408 || status == 409 || status == 429:
 		return Retryable

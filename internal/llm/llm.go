@@ -21,6 +21,7 @@ type Request struct {
 	ToolChoice  ToolChoice // "" leaves it to the model; ignored without Tools
 	MaxTokens   int        // 0 leaves it to the endpoint
 	Temperature *float64   // 0 to 2, nil leaves it to the endpoint
+	NoReasoning bool       // asks for an answer without reasoning before it; left out for endpoints that do not know it
 	Label       Label
 }
 

@@ -52,6 +52,9 @@ func (c *Client) render(r Request) (openai.ChatCompletionNewParams, error) {
 	case r.ToolChoice != ChooseAuto && r.ToolChoice != ChooseNone:
 		return params, fault.New(fault.InvalidArgument, "tool choice "+quote(string(r.ToolChoice))+" of a model request is unknown", "use none, or leave it empty")
 	}
+	if r.NoReasoning {
+		params.ReasoningEffort = shared.ReasoningEffortNone
+	}
 	if r.Temperature != nil {
 		params.Temperature = param.NewOpt(*r.Temperature)
 	}
@@ -117,7 +120,7 @@ func strictNode(node any) bool {
 // WithoutOptions leaves out what only some endpoints take: what to send after a
 // NoOption.
 func WithoutOptions(r Request) Request {
-	r.ToolChoice, r.Temperature = ChooseAuto, nil
+	r.ToolChoice, r.Temperature, r.NoReasoning = ChooseAuto, nil, false
 	return r
 }
 
@@ -131,7 +134,7 @@ func Plainer(r Request, err error) (Request, bool) {
 	switch {
 	case failed.Class == NoSchema && r.Schema != nil:
 		return WithoutSchema(r), true
-	case failed.Class == NoOption && (r.ToolChoice != ChooseAuto || r.Temperature != nil):
+	case failed.Class == NoOption && (r.ToolChoice != ChooseAuto || r.Temperature != nil || r.NoReasoning):
 		return WithoutOptions(r), true
 	}
 	return r, false

@@ -68,6 +68,7 @@ func (s Performer) Brief(ctx context.Context, w converse.Work, short bool) (out 
 	if out.System, err = prompt.Agent(w.Spec.Lang, p.Prompt, known); err != nil {
 		return out, err
 	}
+	out.System, out.Unthinking = p.Profile.Told(out.System), p.Profile.Options.Unthinking
 	m := prompt.Material{Question: p.Question, Messages: p.Messages, Language: w.Spec.Lang}
 	if w.Run.Kind != run.Retrieve {
 		said, err := s.said(ctx, w)

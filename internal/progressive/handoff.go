@@ -91,7 +91,7 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w converse.Work, p Pinn
 	if err != nil {
 		return run.Run{}, err
 	}
-	d, err := s.Registry.chosen(run.Specialist, t.Type, p.choices().over(chosen.Memory))
+	d, err := s.Registry.chosen(run.Specialist, t.Type, chosen.Memory, p.choices().over)
 	if err != nil {
 		return run.Run{}, err
 	}

@@ -25,7 +25,7 @@ func operations(steps []converse.Step) []Operation {
 	out := []Operation{}
 	for _, s := range steps {
 		for _, c := range s.Calls {
-			if c.Tool == tools.Think || c.Tool == "hands_off" {
+			if c.Tool == tools.Think || tools.Base(c.Tool) == "hands_off" {
 				continue
 			}
 			var r struct {

@@ -68,25 +68,32 @@ func (r *Registry) find(kind run.Kind, t memory.Type, version string) (Definitio
 	return r.agents[i], nil
 }
 
-// chosen is the agent as a workspace has it.
-func (r *Registry) chosen(kind run.Kind, t memory.Type, s settings.LongTerm) (Definition, error) {
+// chosen is the agent as a workspace has it, and then as the request wants it.
+func (r *Registry) chosen(kind run.Kind, t memory.Type, s settings.LongTerm, requested func(settings.LongTerm) settings.LongTerm) (Definition, error) {
 	versions := map[memory.Type]string{memory.Personal: s.Agents.Personal, memory.Procedural: s.Agents.Procedural, memory.Guideline: s.Agents.Tool, memory.Identity: s.Agents.Identity}
-	version := versions[t]
+	modes := map[memory.Type]settings.Mode{memory.Personal: s.Modes.Personal, memory.Procedural: s.Modes.Procedural, memory.Guideline: s.Modes.Tool, memory.Identity: s.Modes.Identity}
+	version, mode := versions[t], modes[t]
 	switch kind {
 	case run.Summarize:
-		version = s.Agents.Summarize
+		version, mode = s.Agents.Summarize, s.Modes.Summarize
 	case run.Retrieve:
-		version = s.Agents.Retrieve
+		version, mode = s.Agents.Retrieve, s.Modes.Retrieve
+	}
+	if s = mode.Over(s); requested != nil { // a request decides for all of its agents
+		s = requested(s)
 	}
 	d, err := r.find(kind, t, version)
 	if err != nil {
 		return d, err
 	}
 	d.Profile.Names = slices.Clone(d.Profile.Names)
-	d.Profile.Options.Multiple = !s.Single
+	d.Profile.Options.Typed = s.Profile == settings.Typed
+	d.Profile.Options.Multiple = !s.Single && !d.Profile.Options.Typed
 	switch s.Thinking {
 	case settings.ThinkParameter:
 		d.Profile.Options.Thinking = true
+	case settings.ThinkNone:
+		d.Profile.Options.Unthinking = true
 	case settings.ThinkTool:
 		d.Profile.Names = append(d.Profile.Names, tools.Think)
 	}

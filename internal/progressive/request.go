@@ -149,7 +149,7 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int
 	if err != nil {
 		return out, err
 	}
-	d, err := s.Registry.chosen(run.Summarize, "", r.Choices.over(chosen.Memory))
+	d, err := s.Registry.chosen(run.Summarize, "", chosen.Memory, r.Choices.over)
 	if err != nil {
 		return out, err
 	}

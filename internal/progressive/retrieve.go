@@ -304,7 +304,7 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 		if err != nil {
 			return err
 		}
-		d, err := s.Registry.chosen(run.Retrieve, "", q.Choices.over(chosen.Memory))
+		d, err := s.Registry.chosen(run.Retrieve, "", chosen.Memory, q.Choices.over)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"cairn/internal/fault"
 )
@@ -19,6 +20,7 @@ const (
 // How the agents of long-term memory think.
 const (
 	ThinkNative    = ""      // as their model does
+	ThinkNone      = "none"  // not at all: the endpoint is asked not to reason
 	ThinkParameter = "param" // each call has a text before its arguments
 	ThinkTool      = "tool"  // in a tool, never twice in a row
 )
@@ -30,7 +32,64 @@ type LongTerm struct {
 	Thinking    string   `json:"thinking"`
 	Single      bool     `json:"single"` // one item in a call of a tool
 	CallPause   int      `json:"call_pause_ms"`
+	Profile     string   `json:"profile"` // names of the tools: empty for the usual ones, or typed
 	Agents      Versions `json:"agents"`
+	Modes       Modes    `json:"modes"` // of agents that differ from the rest
+}
+
+// Typed is the profile whose tools are named after what they are about, such as
+// retrieve_personal_memory.
+const Typed = "typed"
+
+// Modes are how single agents differ.
+type Modes struct {
+	Summarize  Mode `json:"summarize"`
+	Retrieve   Mode `json:"retrieve"`
+	Personal   Mode `json:"personal"`
+	Procedural Mode `json:"procedural"`
+	Tool       Mode `json:"tool"`
+	Identity   Mode `json:"identity"`
+}
+
+// Mode is how one agent thinks and calls tools. What is empty is as for all.
+type Mode struct {
+	Profile  string `json:"profile"`  // usual or typed
+	Thinking string `json:"thinking"` // native, none, param or tool
+	Calls    string `json:"calls"`    // single or multiple: items in a call of a tool
+}
+
+// Values of a Mode, beside those that hold for all agents.
+const (
+	Usual         = "usual"
+	Native        = "native"
+	SingleCalls   = "single"
+	MultipleCalls = "multiple"
+)
+
+// Over are the settings for an agent of the mode.
+func (m Mode) Over(s LongTerm) LongTerm {
+	if m.Profile != "" {
+		s.Profile = strings.TrimPrefix(m.Profile, Usual)
+	}
+	if m.Thinking != "" {
+		s.Thinking = strings.TrimPrefix(m.Thinking, Native)
+	}
+	if m.Calls != "" {
+		s.Single = m.Calls == SingleCalls
+	}
+	return s
+}
+
+func (m Mode) validate(name string) error {
+	for what, v := range map[string]struct {
+		value   string
+		allowed []string
+	}{"profile": {m.Profile, []string{"", Usual, Typed}}, "thinking": {m.Thinking, []string{"", Native, ThinkNone, ThinkParameter, ThinkTool}}, "calls": {m.Calls, []string{"", SingleCalls, MultipleCalls}}} {
+		if !slices.Contains(v.allowed, v.value) {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.modes.%s.%s is %q", name, what, v.value), "leave it empty, or use one of "+strings.Join(v.allowed[1:], ", "))
+		}
+	}
+	return nil
 }
 
 // Versions choose agents; empty is the one that comes with the program.
@@ -47,10 +106,17 @@ func (m LongTerm) validate() error {
 	switch {
 	case !slices.Contains([]string{"", BuilderAgents, BuilderSkills}, m.Builder):
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.builder is %q", m.Builder), "use agents or skills")
-	case !slices.Contains([]string{ThinkNative, ThinkParameter, ThinkTool}, m.Thinking):
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.thinking is %q", m.Thinking), "leave it empty, or use param or tool")
+	case !slices.Contains([]string{ThinkNative, ThinkNone, ThinkParameter, ThinkTool}, m.Thinking):
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.thinking is %q", m.Thinking), "leave it empty, or use none, param or tool")
+	case m.Profile != "" && m.Profile != Typed:
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.profile is %q", m.Profile), "leave it empty, or use "+Typed)
 	case m.IdleMinutes < 0 || m.CallPause < 0:
 		return fault.New(fault.InvalidArgument, "memory.idle_minutes and memory.call_pause_ms cannot be below 0", "use 0 for never, and for no pause")
+	}
+	for name, mode := range map[string]Mode{"summarize": m.Modes.Summarize, "retrieve": m.Modes.Retrieve, "personal": m.Modes.Personal, "procedural": m.Modes.Procedural, "tool": m.Modes.Tool, "identity": m.Modes.Identity} {
+		if err := mode.validate(name); err != nil {
+			return err
+		}
 	}
 	return nil
 }

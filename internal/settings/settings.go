@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"cairn/internal/agent"
 	"cairn/internal/cadence"
 	"cairn/internal/fault"
 	"cairn/internal/nudge"
@@ -28,6 +29,7 @@ type Settings struct {
 	Reflection    bool          `json:"reflection"` // whether days are looked back on
 	QuietHours    QuietHours    `json:"quiet_hours"`
 	Agent         string        `json:"agent"` // who answers turns: empty for the usual agent, or remy
+	Tools         Toolsets      `json:"tools"`
 	Memory        LongTerm      `json:"memory"`
 	Curation      Curation      `json:"curation"`
 	TimeZone      string        `json:"-"` // IANA name; a column of its own
@@ -35,6 +37,23 @@ type Settings struct {
 	// ReflectionCron is when the day is reflected on, once each local date; a
 	// column of its own.
 	ReflectionCron string `json:"-"`
+}
+
+// Toolsets are what conversations may use beside the usual tools.
+type Toolsets struct {
+	Skills bool `json:"skills"` // skills step by step: what there is, how it is done, its files
+	Shell  bool `json:"shell"`  // commands of a skill, where the deployment has sandboxed workers
+}
+
+// Chosen lists the groups, sorted.
+func (t Toolsets) Chosen() (out []agent.Set) {
+	if t.Shell {
+		out = append(out, agent.SetShell)
+	}
+	if t.Skills {
+		out = append(out, agent.SetSkills)
+	}
+	return out
 }
 
 // WriteApproval says whose writes wait for a person.

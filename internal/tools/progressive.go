@@ -23,6 +23,9 @@ type Options struct {
 	IdentityMemory   bool        // the identity is a target
 	OutputReflection bool        // think_tool repeats the reflection
 
+	Unthinking bool `json:",omitempty"` // the endpoint is asked not to reason before it answers
+
+	Typed bool          `json:",omitempty"` // tools under names that say what they are about, one item a call
 	Types []memory.Type `json:",omitempty"` // that the agent works on, of those that its tools know; empty for all
 	Only  []memory.Task `json:",omitempty"` // targets that are listed and handed to; empty for all
 }
@@ -59,6 +62,14 @@ func (p Profile) Tools(l *remember.LongTerm) ([]Tool, error) {
 		make := makers[name]
 		if make == nil {
 			return nil, fmt.Errorf("there is no tool %q in progressive memory", name)
+		}
+		if p.Options.Typed {
+			all, err := typed(name, p.Options, l)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, all...)
+			continue
 		}
 		t, err := make(p.Options, l)
 		if err != nil {

@@ -55,11 +55,8 @@ func progressive[Item, Out any](o Options, d definition, use func(ctx context.Co
 	if err != nil {
 		return fail(err)
 	}
-	if d.spec.Input, err = json.Marshal(whole); err != nil {
+	if d.spec.Input, err = encoded(whole); err != nil {
 		return fail(err)
-	}
-	if len(whole.Properties) == 0 { // endpoints want the member all the same
-		d.spec.Input = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 	}
 	if d.spec.Output, err = json.Marshal(output); err != nil {
 		return fail(err)

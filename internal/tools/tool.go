@@ -45,7 +45,7 @@ func New[In, Out any](spec agent.ToolSpec, use func(context.Context, agent.Actor
 	if err != nil {
 		return Tool{}, fmt.Errorf("arguments of %s: %w", spec.Name, err)
 	}
-	if spec.Input, err = json.Marshal(input); err != nil {
+	if spec.Input, err = encoded(input); err != nil {
 		return Tool{}, fmt.Errorf("arguments of %s: %w", spec.Name, err)
 	}
 	if spec.Output, err = json.Marshal(output); err != nil {
@@ -59,6 +59,15 @@ func New[In, Out any](spec agent.ToolSpec, use func(context.Context, agent.Actor
 		return use(ctx, a, in)
 	}
 	return Tool{ToolSpec: spec, run: run}, nil
+}
+
+// encoded is a schema of arguments. One without properties says so: endpoints want
+// the member all the same.
+func encoded(s *jsonschema.Schema) (json.RawMessage, error) {
+	if len(s.Properties) == 0 {
+		return json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`), nil
+	}
+	return json.Marshal(s)
 }
 
 func schemaOf[T any]() (*jsonschema.Schema, error) {

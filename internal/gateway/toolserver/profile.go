@@ -13,11 +13,12 @@ import (
 const (
 	Default   = "default"
 	Retrieval = "retrieval" // what looks things up, and nothing else
+	Skills    = "skills"    // skills step by step: what there is, how it is done, its files
 	All       = "all"       // everything that an agent may call
 )
 
 // Profiles lists them.
-var Profiles = []string{Default, Retrieval, All}
+var Profiles = []string{Default, Retrieval, Skills, All}
 
 var lookUp = []string{"read_meta_memory", "vector_retrieve_memory", "read_history_memory"}
 
@@ -28,6 +29,8 @@ func profile(name string) ([]string, error) {
 		return append([]string{"skill_save", "skill_list", "skill_view", "skill_patch", "skill_delete", "soul_update", "memory_save", "memory_search"}, lookUp...), nil
 	case Retrieval:
 		return lookUp, nil
+	case Skills:
+		return []string{"load_meta_skills", "load_skills", "load_reference_skills"}, nil
 	case All:
 		return nil, nil
 	}

@@ -17,7 +17,18 @@ type Process struct {
 // configuration; environ overrides it. It ends with the test.
 func (b *Bundle) StartProcess(environ ...string) *Process {
 	b.T.Helper()
-	cmd := exec.Command(devtest.Program(b.T, "cairn/worker"))
+	return b.startProcess(environ)
+}
+
+// StartQueue is StartProcess for one queue.
+func (b *Bundle) StartQueue(queue string) *Process {
+	b.T.Helper()
+	return b.startProcess(nil, "--queues", queue)
+}
+
+func (b *Bundle) startProcess(environ []string, arguments ...string) *Process {
+	b.T.Helper()
+	cmd := exec.Command(devtest.Program(b.T, "cairn/worker"), arguments...)
 	for _, s := range b.Config.Settings() {
 		cmd.Env = append(cmd.Env, s.Name+"="+s.Value)
 	}

@@ -1,0 +1,100 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// confine gives up every right that a command does not need, for good.
+func confine(o order) error {
+	if err := closeInput(); err != nil {
+		return fmt.Errorf("close the input: %w", err)
+	}
+	for c := 0; ; c++ {
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0); err == unix.EINVAL { // the last one was before
+			break
+		} else if err != nil {
+			return fmt.Errorf("drop capability %d: %w", c, err)
+		}
+	}
+	// Neither a change of user nor a program can bring capabilities back.
+	const locked = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<5 | 1<<6 | 1<<7 // SECBIT_NOROOT, NO_SETUID_FIXUP, KEEP_CAPS off, NO_CAP_AMBIENT_RAISE, each locked
+	if o.User != 0 {
+		if err := unix.Setgroups(nil); err != nil {
+			return fmt.Errorf("leave the groups: %w", err)
+		}
+		if err := unix.Setresgid(o.User, o.User, o.User); err != nil {
+			return fmt.Errorf("change the group: %w", err)
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_SECUREBITS, locked, 0, 0, 0); err != nil {
+		return fmt.Errorf("lock capabilities: %w", err)
+	}
+	if o.User != 0 {
+		if err := unix.Setresuid(o.User, o.User, o.User); err != nil {
+			return fmt.Errorf("change the user: %w", err)
+		}
+	}
+	none := [2]unix.CapUserData{}
+	if err := unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0]); err != nil {
+		return fmt.Errorf("give up capabilities: %w", err)
+	}
+	if err := limit(o.Limits); err != nil {
+		return err
+	}
+	if err := dieWithParent(); err != nil {
+		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("forbid new privileges: %w", err)
+	}
+	if err := filter(); err != nil {
+		return fmt.Errorf("filter system calls: %w", err)
+	}
+	return nil
+}
+
+// closeInput gives the command an empty standard input.
+func closeInput() error {
+	null, err := os.Open("/dev/null")
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	return unix.Dup3(int(null.Fd()), 0, 0)
+}
+
+func limit(l Limits) error {
+	seconds := uint64((l.CPU + time.Second - 1) / time.Second)
+	for _, r := range []struct {
+		what       int
+		soft, hard uint64
+	}{
+		{unix.RLIMIT_CORE, 0, 0}, {unix.RLIMIT_MEMLOCK, 0, 0}, {unix.RLIMIT_MSGQUEUE, 0, 0}, {unix.RLIMIT_SIGPENDING, 128, 128},
+		{unix.RLIMIT_CPU, seconds, seconds}, {unix.RLIMIT_FSIZE, uint64(l.File), uint64(l.File)}, {unix.RLIMIT_NOFILE, uint64(l.Open), uint64(l.Open)},
+		{unix.RLIMIT_NPROC, uint64(l.Processes), uint64(l.Processes)}, {unix.RLIMIT_AS, uint64(l.Memory), uint64(l.Memory)},
+	} {
+		if err := unix.Setrlimit(r.what, &unix.Rlimit{Cur: r.soft, Max: r.hard}); err != nil {
+			return fmt.Errorf("set limit %d: %w", r.what, err)
+		}
+	}
+	return nil
+}
+
+// dieWithParent renews what a change of user has taken away, and looks whether
+// the parent died in between: then nobody reads the status any more.
+func dieWithParent() error {
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("die with the parent: %w", err)
+	}
+	fds := []unix.PollFd{{Fd: statusFD, Events: unix.POLLOUT}}
+	if _, err := unix.Poll(fds, 0); err == nil && fds[0].Revents&unix.POLLERR != 0 {
+		os.Exit(1)
+	}
+	return nil
+}

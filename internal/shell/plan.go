@@ -1,0 +1,84 @@
+package shell
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cairn/internal/fault"
+	"cairn/internal/skill"
+)
+
+// interpreters run the scripts with these extensions, the first that is allowed.
+var interpreters = map[string][]string{".py": {"python3"}, ".sh": {"bash", "sh"}, ".js": {"node"}}
+
+// plan is the command that is run for the words of a call: an allowed program, or
+// a script of the skill by the interpreter that its extension names. An
+// interpreter runs nothing but such scripts.
+func plan(words []string, files []skill.File, allowed []string) ([]string, error) {
+	if len(words) == 0 {
+		return nil, fault.New(fault.InvalidArgument, "the command is empty", "name a script of the skill, such as scripts/check.py")
+	}
+	for _, w := range words {
+		if slices.Contains(strings.FieldsFunc(w, func(r rune) bool { return r == '/' || r == '=' }), "..") {
+			return nil, fault.New(fault.OutOfScope, fmt.Sprintf("%.80q leads out of the skill's folder", w), "use paths inside of it: the command starts there")
+		}
+	}
+	program := words[0]
+	if strings.Contains(program, "/") || path.Ext(program) != "" {
+		script, err := scriptOf(program, files)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range interpreters[path.Ext(script)] {
+			if slices.Contains(allowed, i) {
+				return slices.Concat([]string{i, script}, words[1:]), nil
+			}
+		}
+		return nil, fault.New(fault.CommandRefused, "no allowed program runs "+script, "allowed are "+strings.Join(allowed, ", "))
+	}
+	if !slices.Contains(allowed, program) {
+		return nil, fault.New(fault.CommandRefused, fmt.Sprintf("%.80q is not an allowed program", program), "run a script of the skill, or one of "+strings.Join(allowed, ", "))
+	}
+	if !interprets(program) {
+		return words, nil
+	}
+	if len(words) < 2 || strings.HasPrefix(words[1], "-") {
+		return nil, fault.New(fault.CommandRefused, program+" runs scripts of the skill and nothing else", "name the script right after it, such as "+program+" scripts/check.py")
+	}
+	script, err := scriptOf(words[1], files)
+	return slices.Concat([]string{program, script}, words[min(2, len(words)):]), err
+}
+
+func interprets(program string) bool {
+	for _, names := range interpreters {
+		if slices.Contains(names, program) {
+			return true
+		}
+	}
+	return false
+}
+
+// scriptOf finds a script by its path in the skill, with or without its folder.
+func scriptOf(name string, files []skill.File) (string, error) {
+	clean := strings.TrimPrefix(name, "./")
+	if !filepath.IsLocal(clean) || path.Clean(clean) != clean {
+		return "", fault.New(fault.OutOfScope, fmt.Sprintf("%.80q is no file of the skill", name), "name a script by its path in the skill, such as scripts/check.py")
+	}
+	var there []string
+	for _, f := range files {
+		if f.Path == clean || f.Path == skill.Scripts+"/"+clean {
+			return f.Path, nil
+		}
+		if f.Kind() == skill.Scripts {
+			there = append(there, f.Path)
+		}
+	}
+	hint := "it has no scripts"
+	if len(there) > 0 {
+		hint = "it has " + strings.Join(there, ", ")
+	}
+	return "", fault.New(fault.NotFound, fmt.Sprintf("the skill has no file %.80q", name), hint)
+}
