@@ -1,7 +1,6 @@
 package loopbench
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -39,6 +38,14 @@ type played struct {
 	words   float64 // mean answer-word recall
 }
 
+// handleNames are what the memories that a span is shown are called.
+var handleNames = func() (out [near]string) {
+	for i := range out {
+		out[i] = fmt.Sprint(executor.HandlePrefix, i)
+	}
+	return out
+}()
+
 var filters sync.Map // skill version id → rememberer.Filter
 
 func shownSkill(s memskill.Skill) prompt.MemorySkill {
@@ -70,9 +77,7 @@ func play(t *trace, bank memskill.Bank, choose chooser) (played, error) {
 			return out, err
 		}
 		d.ID = fmt.Sprint(n)
-		if err := remember(s, sp, closest, byID, d); err != nil {
-			return out, err
-		}
+		remember(s, sp, closest, byID, d)
 		s.fit()
 		for _, seq := range sp.seqs {
 			behind[seq] = append(behind[seq], d.ID)
@@ -101,25 +106,25 @@ func wide(v []float32) []float64 {
 
 // remember has the rules make the actions of a span, and carries them out as the
 // executor resolves them.
-func remember(s *store, sp span, closest []*item, bank map[string]memskill.Version, d controller.Decision) error {
+func remember(s *store, sp span, closest []*item, bank map[string]memskill.Version, d controller.Decision) {
 	var obeyed []rememberer.Filter
 	var roles []executor.Chosen
 	for _, id := range d.Chosen {
 		v := bank[id]
 		obeyed, roles = append(obeyed, filterOf(v)), append(roles, executor.Chosen{Name: v.Skill.Name, Action: v.Skill.Action})
 	}
-	var stored []prompt.Stored
+	var stored []rememberer.Known
 	handles, byHandle := map[string]string{}, map[string]*item{}
 	for i, one := range closest {
-		handle := fmt.Sprintf("%s%d", executor.HandlePrefix, i)
-		stored = append(stored, prompt.Stored{Handle: handle, Content: one.content})
-		handles[handle], byHandle[handle] = handle, one
+		k := one.known
+		k.Handle = handleNames[i]
+		stored = append(stored, k)
+		handles[k.Handle], byHandle[k.Handle] = k.Handle, one
 	}
-	raw, err := json.Marshal(map[string]any{"actions": rememberer.Keep(sp.heard, stored, obeyed)})
-	if err != nil {
-		return err
+	var actions []executor.Action
+	for _, a := range rememberer.Keep(sp.heard, stored, obeyed) {
+		actions = append(actions, executor.Action{Type: memskill.Action(a.Type), Target: a.Target, Content: a.Content, About: a.About, Kind: a.Kind, Evidence: a.Evidence, Skill: a.Skill})
 	}
-	actions, _ := executor.Decode(string(raw))
 	resolved := executor.Resolve(actions, roles, handles)
 	for _, kind := range []memskill.Action{memskill.Delete, memskill.Update, memskill.Insert} {
 		for _, a := range resolved {
@@ -136,7 +141,6 @@ func remember(s *store, sp span, closest []*item, bank map[string]memskill.Versi
 			}
 		}
 	}
-	return nil
 }
 
 // ask reads for every question and scores what was read.

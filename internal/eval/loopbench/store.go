@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/eval/score"
 	"cairn/internal/llm"
+	"cairn/internal/llm/offline/rememberer"
 	"cairn/internal/search/lexical"
 )
 
@@ -24,6 +25,7 @@ type text struct {
 	terms   []lexical.Term
 	length  int
 	bag     score.Bag
+	known   rememberer.Known
 }
 
 var texts sync.Map // by content
@@ -34,7 +36,7 @@ func textOf(content string) *text {
 	}
 	vectors, _ := embedder.Embed(context.Background(), []string{content}) // hashing does not fail
 	terms := lexical.Terms(content)
-	t := &text{content: content, tokens: llm.EstimateTokens(content), worth: worth(content), vector: vectors[0], terms: terms, length: lexical.Length(terms), bag: score.Content(content)}
+	t := &text{content: content, tokens: llm.EstimateTokens(content), worth: worth(content), vector: vectors[0], terms: terms, length: lexical.Length(terms), bag: score.Content(content), known: rememberer.Recall("", content)}
 	texts.Store(content, t)
 	return t
 }

@@ -177,12 +177,13 @@ func manner(m prompt.Material) []string {
 }
 
 // wants tells whether a skill speaks of a class already.
-func wants(s prompt.MemorySkill, class string) bool { return Compile(s).classes[class] }
+func wants(s prompt.MemorySkill, class string) bool { return Compile(s).wanted&kind(class) != 0 }
 
 func count(into map[string]float64, text string) {
-	for name, shown := range shows(notice.Sentence{Raw: text}) {
-		if shown {
-			into[name]++
+	shown := shows(notice.Sentence{Raw: text}, len(notice.Terms(text)))
+	for i, c := range classes {
+		if shown>>i&1 == 1 {
+			into[c.name]++
 		}
 	}
 }
@@ -230,14 +231,20 @@ func refined(m prompt.Material, rule, why string, has func(Filter) bool) map[str
 // crowded tells whether most of what was lost is what the skills ask for: then
 // there was no room for it.
 func crowded(m prompt.Material) bool {
+	var asking []Filter
+	for _, s := range m.Bank {
+		if s.Action == "insert" {
+			asking = append(asking, Compile(s))
+		}
+	}
 	lost, asked := 0, 0
 	for _, f := range failures(m) {
 		if f.Mechanism != "storage" || len(f.Evidence) == 0 {
 			continue
 		}
 		lost++
-		if slices.ContainsFunc(m.Bank, func(s prompt.MemorySkill) bool {
-			return s.Action == "insert" && slices.ContainsFunc(Hear([]prompt.Message{{Content: strings.Join(f.Evidence, "\n")}}), func(h Heard) bool { return Compile(s).fit(h) > 0 })
+		if slices.ContainsFunc(Hear([]prompt.Message{{Content: strings.Join(f.Evidence, "\n")}}), func(h Heard) bool {
+			return slices.ContainsFunc(asking, func(f Filter) bool { return f.fit(h) > 0 })
 		}) {
 			asked++
 		}

@@ -2,6 +2,7 @@ package rememberer
 
 import (
 	"cmp"
+	"math/bits"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,11 +16,12 @@ import (
 // Filter is a memory skill as the rules obey it.
 type Filter struct {
 	action  string
-	name    string          // only ever repeated
-	classes map[string]bool // wanted or refused
-	terms   []string        // stems of what it is for
-	most    int             // of one span, 0 for any
-	length  int             // words of an item, 0 for any
+	name    string // only ever repeated
+	wanted  kinds
+	refused kinds
+	terms   []string // stems of what it is for
+	most    int      // of one span, 0 for any
+	length  int      // words of an item, 0 for any
 	dated   bool
 	spoken  bool // with the speaker's name
 	short   bool // without stop words
@@ -37,10 +39,9 @@ var (
 // Compile reads a skill by its fields.
 func Compile(s prompt.MemorySkill) Filter {
 	f := Filter{action: s.Action, name: s.Name}
-	f.classes = speaks(append([]string{s.Description, s.Purpose}, s.WhenToUse...), true)
-	for name := range speaks(append(slices.Clone(s.HowToApply), s.Constraints...), false) {
-		f.classes[name] = false
-	}
+	_, refused := speaks(append(slices.Clone(s.HowToApply), s.Constraints...)) // how to keep says nothing of what
+	f.wanted, f.refused = speaks(append([]string{s.Description, s.Purpose}, s.WhenToUse...))
+	f.wanted, f.refused = f.wanted&^refused, f.refused|refused
 	for _, term := range notice.Terms(joined(append([]string{s.Description}, s.WhenToUse...)...)) {
 		if !slices.Contains(generic, term) && !slices.Contains(f.terms, term) {
 			f.terms = append(f.terms, term)
@@ -64,23 +65,17 @@ func number(match []string) int {
 
 // fit says how much a sentence is what the skill is for; 0 or less is not at all.
 func (f Filter) fit(s Heard) float64 {
-	score := 0.0
-	for name, shown := range s.shows {
-		wanted, named := f.classes[name]
-		switch {
-		case !shown || !named:
-		case wanted && name == "fact":
-			score += 0.5 // what nearly all sentences are says little
-		case wanted:
-			score++
-		case name == "question" || name == "greeting":
-			return 0
-		default:
-			score -= 2
-		}
+	if s.shows&f.refused&(question|greeting) != 0 {
+		return 0
 	}
-	if len(f.terms) > 0 {
-		score += float64(len(slices.DeleteFunc(slices.Clone(f.terms), func(t string) bool { return !slices.Contains(s.terms, t) }))) / 2
+	score := float64(bits.OnesCount32(uint32(s.shows&f.wanted&^fact))) - 2*float64(bits.OnesCount32(uint32(s.shows&f.refused)))
+	if s.shows&f.wanted&fact != 0 {
+		score += 0.5 // what nearly all sentences are says little
+	}
+	for _, t := range f.terms {
+		if slices.Contains(s.terms, t) {
+			score += 0.5
+		}
 	}
 	return score
 }
