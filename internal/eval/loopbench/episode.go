@@ -85,6 +85,9 @@ func play(t *trace, bank memskill.Bank, choose chooser) (played, error) {
 		out.episode.Decisions = append(out.episode.Decisions, d)
 	}
 	out.ask(t, s, behind)
+	if len(s.gone) > 0 {
+		out.episode.Room = &controller.Room{Held: s.held(out.episode.Decisions), Price: price(t, s, out.words)}
+	}
 	return out, nil
 }
 
@@ -177,4 +180,41 @@ func (p *played) ask(t *trace, s *store, behind map[int][]string) {
 		p.asked, p.episode.Queries = append(p.asked, one), append(p.episode.Queries, met)
 		p.words += one.words / float64(len(t.questions))
 	}
+}
+
+// price is what all of a full store's room is worth at the margin: the share of
+// answers that were given up, as far as what is kept is found, for so much more
+// room as they would have taken.
+func price(t *trace, s *store, found float64) float64 {
+	kept, gone := by(s.items), by(s.gone)
+	has := func(q question, items map[int][]*item) score.Bag {
+		all := score.Bag{}
+		for _, e := range q.evidence {
+			for _, i := range items[e.seq] {
+				for w := range i.bag {
+					all[w] = true
+				}
+			}
+		}
+		return all
+	}
+	held, lost := 0.0, 0.0
+	for _, q := range t.questions {
+		here := has(q, kept)
+		share, _ := q.wanted.Share(here)
+		both := has(q, gone)
+		for w := range here {
+			both[w] = true
+		}
+		offered, _ := q.wanted.Share(both)
+		held, lost = held+share/float64(len(t.questions)), lost+(offered-share)/float64(len(t.questions))
+	}
+	tokens := 0
+	for _, i := range s.gone {
+		tokens += i.tokens
+	}
+	if held == 0 || tokens == 0 {
+		return 0
+	}
+	return lost * min(1, found/held) * float64(s.most) / float64(tokens)
 }

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/eval/score"
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline/rememberer"
+	"cairn/internal/memskill/controller"
 	"cairn/internal/search/lexical"
 )
 
@@ -81,6 +82,7 @@ type store struct {
 	has    map[string]bool
 	tokens int
 	most   int
+	gone   []*item // given up for room
 }
 
 func newStore(most int) *store { return &store{has: map[string]bool{}, most: most} }
@@ -123,10 +125,37 @@ func (s *store) fit() {
 			break
 		}
 		gone[i] = true
+		s.gone = append(s.gone, i)
 		delete(s.has, i.content)
 		s.tokens -= i.tokens
 	}
 	s.items = slices.DeleteFunc(s.items, func(i *item) bool { return gone[i] })
+}
+
+// held is the share of the room that each decision's items take up.
+func (s *store) held(decisions []controller.Decision) []float64 {
+	by := map[string]float64{}
+	for _, i := range s.items {
+		for _, id := range i.decisions {
+			by[id] += float64(i.tokens) / float64(len(i.decisions)) / float64(s.most)
+		}
+	}
+	out := make([]float64, len(decisions))
+	for t, d := range decisions {
+		out[t] = by[d.ID]
+	}
+	return out
+}
+
+// by lays items out by the messages that they come from.
+func by(items []*item) map[int][]*item {
+	out := map[int][]*item{}
+	for _, i := range items {
+		for _, seq := range i.seqs {
+			out[seq] = append(out[seq], i)
+		}
+	}
+	return out
 }
 
 // nearest are the items closest to a vector, the oldest first of equals.

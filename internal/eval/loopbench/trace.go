@@ -17,7 +17,7 @@ import (
 )
 
 // dims is the length of the vectors that the policy looks at.
-const dims = 128
+const dims = 32
 
 var embedder = embed.Hashing(dims)
 
