@@ -99,7 +99,7 @@ func (l learner) mine(tried []played) (out []mined, err error) {
 			if err != nil {
 				return nil, err
 			}
-			hard, vectors[c.Key()] = append(hard, c), wide(vs[0])
+			hard, vectors[c.Key()] = append(hard, c), folded(vs[0])
 		}
 	}
 	how := designer.DefaultMining()

@@ -94,17 +94,9 @@ func play(t *trace, bank memskill.Bank, choose chooser) (played, error) {
 func state(sp span, closest []*item) []float64 {
 	var memories [][]float64
 	for _, i := range closest {
-		memories = append(memories, wide(i.vector))
+		memories = append(memories, i.seen)
 	}
-	return controller.State(wide(sp.vector), memories)
-}
-
-func wide(v []float32) []float64 {
-	out := make([]float64, len(v))
-	for i, x := range v {
-		out[i] = float64(x)
-	}
-	return out
+	return controller.State(sp.seen, memories)
 }
 
 // remember has the rules make the actions of a span, and carries them out as the

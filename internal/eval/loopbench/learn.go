@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"cairn/internal/memskill"
 	"cairn/internal/memskill/controller"
 	"cairn/internal/memskill/designer"
@@ -49,7 +51,7 @@ func candidates(b memskill.Bank, fresh []string) (out []controller.Candidate, ve
 		if err != nil {
 			return nil, nil, err
 		}
-		vectors[v.ID] = wide(vs[0])
+		vectors[v.ID] = folded(vs[0])
 		out = append(out, controller.Candidate{ID: v.ID, Vector: vectors[v.ID], Fresh: slices.Contains(fresh, v.ID)})
 	}
 	return out, vectors, nil
@@ -60,7 +62,7 @@ func (l learner) begin() (s standing, err error) {
 	if s.bank, err = memskill.SeedBank(capacity, true); err != nil {
 		return s, err
 	}
-	s.policy, err = controller.NewPolicy(l.recipe.Shape(dims, hidden), random.Key{Run: l.seed})
+	s.policy, err = controller.NewPolicy(l.recipe.Shape(narrow, hidden), random.Key{Run: l.seed})
 	return s, err
 }
 
@@ -150,12 +152,7 @@ func (l learner) learn(from standing) (out learnt, err error) {
 			break // nothing is left to propose
 		}
 		out.Rounds++
-		next := out.standing
-		next.bank = edit.Bank
-		if next, err = l.improve(next, round+1, memskill.Fresh(edit.Changes, l.recipe.AddedOnly)); err != nil {
-			return out, err
-		}
-		tried, err := l.tryOut(next)
+		next, tried, err := l.follow(out.standing, *edit, round+1)
 		if err != nil {
 			return out, err
 		}
@@ -173,6 +170,28 @@ func (l learner) learn(from standing) (out learnt, err error) {
 		out.Made = append(out.Made, fmt.Sprintf("%s (%+.3f)", made, c.Mean))
 	}
 	return out, nil
+}
+
+// follow is the edited bank with the policy as it is, unless training goes on and
+// does better. Only the first tells what the edit does by itself; a skill that was
+// added is not known to the policy without the second.
+func (l learner) follow(s standing, edit designer.Round, stage int) (best standing, tried []played, err error) {
+	s.bank = edit.Bank
+	trained, err := l.improve(s, stage, memskill.Fresh(edit.Changes, l.recipe.AddedOnly))
+	if err != nil {
+		return s, nil, err
+	}
+	if tried, err = l.tryOut(s); err != nil {
+		return s, nil, err
+	}
+	after, err := l.tryOut(trained)
+	if err != nil {
+		return s, nil, err
+	}
+	if stat.Mean(wordsOf(after), nil) > stat.Mean(wordsOf(tried), nil) {
+		return trained, after, nil
+	}
+	return s, tried, nil
 }
 
 // tryOut plays the training conversations and then the one for selection, on

@@ -23,6 +23,7 @@ type text struct {
 	tokens  int
 	worth   float64
 	vector  []float32
+	seen    []float64 // by the policy
 	terms   []lexical.Term
 	length  int
 	bag     score.Bag
@@ -37,7 +38,7 @@ func textOf(content string) *text {
 	}
 	vectors, _ := embedder.Embed(context.Background(), []string{content}) // hashing does not fail
 	terms := lexical.Terms(content)
-	t := &text{content: content, tokens: llm.EstimateTokens(content), worth: worth(content), vector: vectors[0], terms: terms, length: lexical.Length(terms), bag: score.Content(content), known: rememberer.Recall("", content)}
+	t := &text{content: content, tokens: llm.EstimateTokens(content), worth: worth(content), vector: vectors[0], seen: folded(vectors[0]), terms: terms, length: lexical.Length(terms), bag: score.Content(content), known: rememberer.Recall("", content)}
 	texts.Store(content, t)
 	return t
 }

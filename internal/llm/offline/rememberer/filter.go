@@ -10,7 +10,6 @@ import (
 
 	"cairn/internal/llm/offline/notice"
 	"cairn/internal/prompt"
-	"cairn/internal/search/lexical"
 )
 
 // Filter is a memory skill as the rules obey it.
@@ -25,6 +24,7 @@ type Filter struct {
 	dated   bool
 	spoken  bool // with the speaker's name
 	short   bool // without stop words
+	lean    bool // without fillers
 }
 
 var (
@@ -33,6 +33,7 @@ var (
 	dated   = regexp.MustCompile(`(?i)\b(?:with|put|write|include|keep|state|start|begin|name|add)\b[^.;]*\b(?:the|its) dates?\b|(?:写明|带上|注明|包含)[^。；]*日期`)
 	spoken  = regexp.MustCompile(`(?i)\b(?:with|put|write|include|keep|state|start|begin|name|say)\b[^.;]*\b(?:speakers?|who said|whose)\b|(?:写明|带上|注明|包含)[^。；]*(?:说话人|谁说)`)
 	terse   = regexp.MustCompile(`(?i)\b(?:compact|terse|telegraphic|without (?:filler|stop) words)\b|精简`)
+	fillers = regexp.MustCompile(`(?i)\b(?:leave out|drop|without|omit)\b[^.;]*\bfillers?\b`)
 	generic = notice.Terms("memory memories store stored item items span fact facts information retrieved existing new lasting incoming worth keep keeping remember detail details skill user content conversation message")
 )
 
@@ -50,6 +51,7 @@ func Compile(s prompt.MemorySkill) Filter {
 	rules := joined(append(slices.Clone(s.HowToApply), s.Constraints...)...)
 	f.length = number(under.FindStringSubmatch(rules))
 	f.most = number(atMost.FindStringSubmatch(under.ReplaceAllString(rules, "")))
+	f.lean = fillers.MatchString(rules)
 	f.dated, f.spoken, f.short = dated.MatchString(rules), spoken.MatchString(rules), terse.MatchString(rules)
 	return f
 }
@@ -83,10 +85,11 @@ func (f Filter) fit(s Heard) float64 {
 // item is what is kept of a sentence, in the skill's form.
 func (f Filter) item(s Heard) string {
 	text := strings.TrimSpace(s.Raw)
-	if f.short || f.length > 0 {
-		kept := slices.DeleteFunc(strings.Fields(text), func(w string) bool {
-			return lexical.IsStopword(lexical.Fold(strings.Trim(w, ".,;:!?\"'"))) && !refuses.MatchString(w)
-		})
+	if f.short || f.lean || f.length > 0 {
+		kept := s.compact
+		if f.lean {
+			kept = s.lean
+		}
 		text = strings.Join(kept[:min(len(kept), cmp.Or(f.length, len(kept)))], " ")
 	}
 	if f.spoken && s.speaker != "" && !strings.HasPrefix(text, s.speaker) {

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"maps"
 	"regexp"
+	"strings"
 
 	"cairn/internal/llm/offline/notice"
 	"cairn/internal/prompt"
+	"cairn/internal/search/lexical"
 )
 
 // Answers are what the rules say for properties of a reply, by their names. Each
@@ -34,7 +36,11 @@ type Heard struct {
 	speaker, date string
 	shows         kinds
 	terms         []string // each once
+	compact, lean []string // its words without those that no search looks for, and without fillers
 }
+
+// filler says how strongly something is meant, or that somebody speaks.
+var filler = regexp.MustCompile(`(?i)^\W*(?:hey|hi|hello|wow|whoa|woah|oh|ah|aw+|yeah|yep|yup|yes|nope|ok|okay|well|hmm|haha|lol|thanks?|thank|please|cheers|really|super|totally|definitely|actually|basically|literally|absolutely|truly|completely|especially|certainly|probably|maybe|perhaps|kinda|sorta|pretty|quite|rather|somewhat|always|even|still|yet|though|anyway|like|know|guess|mean|think|lots?|bit|thing|things|stuff|something|great|awesome|amazing|good|nice|cool|wonderful|fantastic|incredible)\W*$`)
 
 var stamp = regexp.MustCompile(`^\[(\d{4}-\d{2}-\d{2})[^\]]*\]\s*`)
 
@@ -50,7 +56,16 @@ func Hear(messages []prompt.Message) (out []Heard) {
 		}
 		for _, s := range mask.Sentences(message) {
 			terms := notice.Terms(s.Raw)
-			out = append(out, Heard{s, message.Name, date, shows(s, len(terms)), notice.Distinct(terms, len(terms))})
+			h := Heard{Sentence: s, speaker: message.Name, date: date, shows: shows(s, len(terms)), terms: notice.Distinct(terms, len(terms))}
+			for _, w := range strings.Fields(s.Raw) {
+				if len(lexical.Words(w)) > 0 || refuses.MatchString(w) {
+					h.compact = append(h.compact, w)
+					if !filler.MatchString(w) {
+						h.lean = append(h.lean, w)
+					}
+				}
+			}
+			out = append(out, h)
 		}
 	}
 	return out

@@ -114,6 +114,10 @@ func TestASkillIsObeyedByItsFieldsAndNotByItsName(t *testing.T) {
 			t.Errorf("%s: %q, want %q", what, got, c.want)
 		}
 	}
+	wordy := actionsOf(t, prompt.Material{Messages: span("Ada|Well, I really love that totally quiet lighthouse."), Bank: []prompt.MemorySkill{inserting(func(s *prompt.MemorySkill) { s.HowToApply = []string{"Leave out filler words"} })}})
+	if !slices.Equal(contents(wordy), []string{"love quiet lighthouse."}) {
+		t.Errorf("fillers: %q", contents(wordy))
+	}
 	if short := contents(ask(func(s *prompt.MemorySkill) { s.HowToApply = []string{"Keep items compact"} })); len(short) != 2 || len(short[0]) >= len(plain[0]) {
 		t.Errorf("short: %q", short)
 	}
@@ -213,6 +217,10 @@ func TestWhatFindsNoRoomIsMadeShorter(t *testing.T) {
 		t.Errorf("tried again: %+v", again)
 	}
 	compact := edits([]prompt.MemorySkill{inserting(func(s *prompt.MemorySkill) { s.HowToApply = first[0].Changes.How })})
+	if len(compact) != 1 || compact[0].Changes == nil || !slices.Contains(compact[0].Changes.How, lean) {
+		t.Errorf("still no room: %+v", compact)
+	}
+	compact = edits([]prompt.MemorySkill{inserting(func(s *prompt.MemorySkill) { s.HowToApply = first[0].Changes.How })}, "refined insert ("+lean+")")
 	if len(compact) != 1 || compact[0].Skill == nil || !slices.Contains(compact[0].Skill.How, brief) || slices.Contains(compact[0].Skill.How, timed) {
 		t.Errorf("added in another form: %+v", compact)
 	}
