@@ -111,7 +111,7 @@ func remember(s *store, sp span, closest []*item, bank map[string]memskill.Versi
 	var stored []rememberer.Known
 	handles, byHandle := map[string]string{}, map[string]*item{}
 	for i, one := range closest {
-		k := one.known
+		k := one.known()
 		k.Handle = handleNames[i]
 		stored = append(stored, k)
 		handles[k.Handle], byHandle[k.Handle] = k.Handle, one
@@ -128,7 +128,7 @@ func remember(s *store, sp span, closest []*item, bank map[string]memskill.Versi
 			}
 			switch kind {
 			case memskill.Delete:
-				s.remove(byHandle[a.Memory])
+				s.remove(byHandle[a.Memory], d.ID)
 			case memskill.Update:
 				s.rewrite(byHandle[a.Memory], a.Content, a.Evidence, d.ID)
 			case memskill.Insert:
@@ -140,7 +140,7 @@ func remember(s *store, sp span, closest []*item, bank map[string]memskill.Versi
 
 // ask reads for every question and scores what was read.
 func (p *played) ask(t *trace, s *store, behind map[int][]string) {
-	r := s.reader()
+	r, taken := s.reader(), by(s.taken)
 	for _, i := range s.items {
 		p.items = append(p.items, i.content)
 	}
@@ -149,7 +149,7 @@ func (p *played) ask(t *trace, s *store, behind map[int][]string) {
 		found := r.read(q.terms, readTokens)
 		for _, i := range found {
 			one.read, met.Retrieved = append(one.read, i.content), append(met.Retrieved, i.decisions...)
-			for w := range i.bag {
+			for w := range i.words().bag {
 				all[w] = true
 			}
 		}
@@ -158,13 +158,18 @@ func (p *played) ask(t *trace, s *store, behind map[int][]string) {
 			var of []score.Bag
 			for _, i := range found {
 				if slices.Contains(i.seqs, e.seq) {
-					of = append(of, i.bag)
+					of = append(of, i.words().bag)
 				}
 			}
 			if score.Held(e.bag, of) {
 				held++
 			}
 			met.Evidence = append(met.Evidence, behind[e.seq]...)
+			for _, i := range taken[e.seq] {
+				if lacks(q.wanted, all, i.words().bag) {
+					met.Taken = append(met.Taken, i.decisions...)
+				}
+			}
 		}
 		one.words, _ = q.wanted.Share(all)
 		one.evidence = float64(held) / float64(len(q.evidence))
@@ -172,6 +177,16 @@ func (p *played) ask(t *trace, s *store, behind map[int][]string) {
 		p.asked, p.episode.Queries = append(p.asked, one), append(p.episode.Queries, met)
 		p.words += one.words / float64(len(t.questions))
 	}
+}
+
+// lacks tells whether a text has words of an answer that what was read has not.
+func lacks(wanted, read, text score.Bag) bool {
+	for w := range wanted {
+		if text[w] && !read[w] {
+			return true
+		}
+	}
+	return false
 }
 
 // price is what all of a full store's room is worth at the margin: the share of
@@ -183,7 +198,7 @@ func price(t *trace, s *store, found float64) float64 {
 		all := score.Bag{}
 		for _, e := range q.evidence {
 			for _, i := range items[e.seq] {
-				for w := range i.bag {
+				for w := range i.words().bag {
 					all[w] = true
 				}
 			}

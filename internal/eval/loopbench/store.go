@@ -17,17 +17,22 @@ import (
 )
 
 // text is what is known of an item's text. Episodes write the same items over and
-// over, so it is worked out once.
+// over, so it is worked out once, and what few items are asked for not before.
 type text struct {
 	content string
 	tokens  int
 	worth   float64
 	vector  []float32
 	seen    []float64 // by the policy
-	terms   []lexical.Term
-	length  int
-	bag     score.Bag
-	known   rememberer.Known
+	known   func() rememberer.Known
+	words   func() words
+}
+
+// words are what a search looks for in a text.
+type words struct {
+	terms  []lexical.Term
+	length int
+	bag    score.Bag
 }
 
 var texts sync.Map // by content
@@ -37,10 +42,14 @@ func textOf(content string) *text {
 		return known.(*text)
 	}
 	vectors, _ := embedder.Embed(context.Background(), []string{content}) // hashing does not fail
-	terms := lexical.Terms(content)
-	t := &text{content: content, tokens: llm.EstimateTokens(content), worth: worth(content), vector: vectors[0], seen: folded(vectors[0]), terms: terms, length: lexical.Length(terms), bag: score.Content(content), known: rememberer.Recall("", content)}
-	texts.Store(content, t)
-	return t
+	t := &text{content: content, tokens: llm.EstimateTokens(content), worth: worth(content), vector: vectors[0], seen: folded(vectors[0])}
+	t.known = sync.OnceValue(func() rememberer.Known { return rememberer.Recall("", content) })
+	t.words = sync.OnceValue(func() words {
+		terms := lexical.Terms(content)
+		return words{terms, lexical.Length(terms), score.Content(content)}
+	})
+	kept, _ := texts.LoadOrStore(content, t)
+	return kept.(*text)
 }
 
 var (
@@ -84,6 +93,7 @@ type store struct {
 	tokens int
 	most   int
 	gone   []*item // given up for room
+	taken  []*item // as they were before a decision rewrote or removed them, with that decision
 }
 
 func newStore(most int) *store { return &store{has: map[string]bool{}, most: most} }
@@ -98,13 +108,15 @@ func (s *store) insert(content string, seqs []int, decision string) bool {
 	return true
 }
 
-func (s *store) remove(i *item) {
+func (s *store) remove(i *item, decision string) {
+	s.taken = append(s.taken, &item{text: i.text, seqs: i.seqs, decisions: []string{decision}})
 	s.items = slices.DeleteFunc(s.items, func(o *item) bool { return o == i })
 	delete(s.has, i.content)
 	s.tokens -= i.tokens
 }
 
 func (s *store) rewrite(i *item, content string, seqs []int, decision string) {
+	s.taken = append(s.taken, &item{text: i.text, seqs: i.seqs, decisions: []string{decision}})
 	delete(s.has, i.content)
 	s.tokens -= i.tokens
 	i.text, i.seqs, i.decisions = textOf(content), append(slices.Clip(i.seqs), seqs...), append(slices.Clip(i.decisions), decision)
@@ -195,15 +207,19 @@ type reader struct {
 	mean     float64
 }
 
-type posting struct{ item, tf int }
+type posting struct {
+	item, tf int
+	length   float64 // of the item
+}
 
 func (s *store) reader() reader {
 	r := reader{store: s, postings: map[int32][]posting{}}
 	for n, i := range s.items {
-		for _, t := range i.terms {
-			r.postings[t.Hash] = append(r.postings[t.Hash], posting{n, int(t.TF)})
+		w := i.words()
+		for _, t := range w.terms {
+			r.postings[t.Hash] = append(r.postings[t.Hash], posting{n, t.TF, float64(w.length)})
 		}
-		r.mean += float64(i.length) / float64(len(s.items))
+		r.mean += float64(w.length) / float64(len(s.items))
 	}
 	return r
 }
@@ -211,19 +227,19 @@ func (s *store) reader() reader {
 // read are the best items that fit into so many tokens.
 func (r reader) read(terms []lexical.Term, tokens int) (out []*item) {
 	const k1, b = 1.2, 0.75
-	scores := map[int]float64{}
+	scores := make([]float64, len(r.store.items))
+	var order []int
 	n := float64(len(r.store.items))
 	for _, t := range terms {
 		found := r.postings[t.Hash]
 		idf := math.Log(1 + (n-float64(len(found))+0.5)/(float64(len(found))+0.5))
 		for _, p := range found {
+			if scores[p.item] == 0 {
+				order = append(order, p.item)
+			}
 			tf := float64(p.tf)
-			scores[p.item] += idf * tf * (k1 + 1) / (tf + k1*(1-b+b*float64(r.store.items[p.item].length)/r.mean))
+			scores[p.item] += idf * tf * (k1 + 1) / (tf + k1*(1-b+b*p.length/r.mean))
 		}
-	}
-	order := make([]int, 0, len(scores))
-	for i := range scores {
-		order = append(order, i)
 	}
 	slices.SortFunc(order, func(i, j int) int { return cmp.Or(cmp.Compare(scores[j], scores[i]), cmp.Compare(i, j)) })
 	for _, i := range order {

@@ -50,6 +50,9 @@ type Query struct {
 	// cited, and that the search found. Evidence are those of the spans that hold
 	// the answer, where that is known.
 	Cited, Retrieved, Evidence []string
+	// Taken are the decisions that rewrote or removed memories which held the
+	// answer. Only an episode with Room looks at them.
+	Taken []string
 }
 
 // Episode is one trace that was remembered and then asked about.

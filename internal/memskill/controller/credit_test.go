@@ -139,6 +139,10 @@ func TestRoomCostsWhoTakesItUp(t *testing.T) {
 	if steps, err = (Credit{Name: Provenance}).Steps([]Episode{saw}); err != nil || steps[0].Reward != 0 || steps[1].Reward != 2 {
 		t.Errorf("%v %+v: b saw the evidence, a was only met", err, steps)
 	}
+	saw.Queries[0].Score, saw.Queries[0].Taken = .25, []string{"a"}
+	if steps, err = (Credit{Name: Provenance}).Steps([]Episode{saw}); err != nil || steps[0].Reward != -1.5 || steps[1].Reward != .5 {
+		t.Errorf("%v %+v: a took back what was asked about", err, steps)
+	}
 	saw.Room.Held = nil
 	if _, err = (Credit{Name: Provenance}).Steps([]Episode{saw}); err == nil {
 		t.Error("room of other decisions was taken")

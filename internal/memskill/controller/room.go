@@ -18,7 +18,8 @@ type Room struct {
 //	r_t = T·(gain_t − price·held_t),  Σ gain_t = R
 //
 // A query's score is shared by the decisions behind what it retrieved, by those
-// that saw the evidence when they are among them. A decision that wrote nothing
+// that saw the evidence when they are among them. What a bad answer lacks is laid
+// to the decisions that took the memory of it back. A decision that wrote nothing
 // has 0, which is more than one that filled the store with what nobody asks for.
 func worth(e Episode) []Step {
 	_, known := e.Reward()
@@ -36,15 +37,18 @@ func worth(e Episode) []Step {
 		}
 	}
 	for _, q := range e.Queries {
-		behind := q.owners()
-		if !q.Scored || len(behind) == 0 {
+		if !q.Scored {
 			continue
 		}
-		for _, id := range behind {
-			if t, there := place[id]; there {
-				steps[t].Reward += scale * q.Score / scored / float64(len(behind))
+		share := func(ids []string, of float64) {
+			for _, id := range ids {
+				if t, there := place[id]; there {
+					steps[t].Reward += scale * of / scored / float64(len(ids))
+				}
 			}
 		}
+		share(q.owners(), q.Score)
+		share(q.Taken, q.Score-1)
 	}
 	return steps
 }

@@ -47,6 +47,8 @@ var classes = []class{
 		han(`events?|activit\w+|experiences?|happen(?:s|ed|ings?)?|achievements?`, `事件|活动|经历`), [2]string{"events and what somebody did", "事件和做过的事"}},
 	{"change", han(`no longer|not any ?more|any ?more|changed|instead|actually|moved|switched|cancel\w+|postponed|correction|replaced|now`, `不再|改为|改成|取消|其实|换成|推迟|更正`),
 		han(`changes?|correct(?:s|ed|ion|ions)?|contradict\w*|clarif\w+|extends?|cancel\w+|replaced|out of date|outdated|invalid\w*`, `变化|更正|矛盾|取消|过时`), [2]string{"changes and corrections", "变化和更正"}},
+	{"identifier", regexp.MustCompile(`\b(?:[A-Za-z]+_)+\d+\b|\b(?:[A-Z]+\d|\d+[A-Z])[A-Z0-9]{2,}\b`),
+		han(`identifiers?|ids?|reference codes?`, `标识|单号|卡号`), [2]string{"identifiers and reference codes", "标识和单号"}},
 	{"fact", nil, han(`facts?|information|context|details?|knowledge|statements?`, `事实|信息|内容`), [2]string{"lasting facts", "长期有效的事实"}},
 	{"question", nil, han(`questions?`, `问题|疑问`), [2]string{"questions", "问题"}},
 	{"greeting", nil, han(`greetings?|small ?talk|trivia|passing remarks?|chit-?chat|pleasantries`, `寒暄|闲聊|客套`), [2]string{"greetings", "寒暄"}},

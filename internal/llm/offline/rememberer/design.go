@@ -195,7 +195,7 @@ func count(into map[string]float64, text string) {
 
 // Rules of form: what makes an item findable, and what lets more items be kept.
 const (
-	named = "Start each item with the name of the speaker"
+	named = "Start each item with the name of the speaker, or of whose record it is"
 	timed = "Start each item with the date"
 	brief = "Keep items compact"
 	lean  = "Leave out filler words"

@@ -30,7 +30,7 @@ func with(answer func(prompt.Material) any) func(prompt.Material) any {
 	}
 }
 
-// Heard is a sentence with who said it when, and all that a filter asks of it.
+// Heard is a sentence with who said it, or whose record it is, when, and all that a filter asks of it.
 type Heard struct {
 	notice.Sentence
 	speaker, date string
@@ -42,13 +42,22 @@ type Heard struct {
 // filler says how strongly something is meant, or that somebody speaks.
 var filler = regexp.MustCompile(`(?i)^\W*(?:hey|hi|hello|wow|whoa|woah|oh|ah|aw+|yeah|yep|yup|yes|nope|ok|okay|well|hmm|haha|lol|thanks?|thank|please|cheers|really|super|totally|definitely|actually|basically|literally|absolutely|truly|completely|especially|certainly|probably|maybe|perhaps|kinda|sorta|pretty|quite|rather|somewhat|always|even|still|yet|though|anyway|like|know|guess|mean|think|lots?|bit|thing|things|stuff|something|great|awesome|amazing|good|nice|cool|wonderful|fantastic|incredible)\W*$`)
 
+// owned finds whose record a tool was asked for or gave.
+var owned = regexp.MustCompile(`(?i)\b(?:user|customer|client|account|member|owner)_?(?:id|name)\W+([\w.@-]+)`)
+
 var stamp = regexp.MustCompile(`^\[(\d{4}-\d{2}-\d{2})[^\]]*\]\s*`)
 
 // Hear reads a span sentence by sentence. What it makes may be kept and given to
 // Keep any number of times.
 func Hear(messages []prompt.Message) (out []Heard) {
-	mask := notice.NewMask(messages)
+	mask, owner := notice.NewMask(messages), ""
 	for _, message := range messages {
+		if found := owned.FindStringSubmatch(message.Content); found != nil && message.Role == "tool" {
+			owner = found[1]
+		}
+		if message.Role == "tool" && message.Name == "" {
+			message.Name = owner
+		}
 		date := ""
 		if found := stamp.FindStringSubmatch(message.Content); found != nil {
 			date = found[1]
