@@ -85,7 +85,7 @@ func play(t *trace, bank memskill.Bank, choose chooser) (played, error) {
 		out.episode.Decisions = append(out.episode.Decisions, d)
 	}
 	out.ask(t, s, behind)
-	if len(s.gone) > 0 {
+	if len(s.gone) > 0 && !out.episode.Decisions[0].Greedy { // nothing is learnt from greedy ones
 		out.episode.Room = &controller.Room{Held: s.held(out.episode.Decisions), Price: price(t, s, out.words)}
 	}
 	return out, nil
@@ -145,13 +145,11 @@ func (p *played) ask(t *trace, s *store, behind map[int][]string) {
 		p.items = append(p.items, i.content)
 	}
 	for _, q := range t.questions {
-		one, met, all := asked{}, controller.Query{Scored: true}, score.Bag{}
+		one, met, read := asked{}, controller.Query{Scored: true}, score.Bag{}
 		found := r.read(q.terms, readTokens)
 		for _, i := range found {
 			one.read, met.Retrieved = append(one.read, i.content), append(met.Retrieved, i.decisions...)
-			for w := range i.words().bag {
-				all[w] = true
-			}
+			q.has(i, read)
 		}
 		held := 0
 		for _, e := range q.evidence {
@@ -166,12 +164,12 @@ func (p *played) ask(t *trace, s *store, behind map[int][]string) {
 			}
 			met.Evidence = append(met.Evidence, behind[e.seq]...)
 			for _, i := range taken[e.seq] {
-				if lacks(q.wanted, all, i.words().bag) {
+				if had := (score.Bag{}); q.has(i, had) && len(had.And(read)) < len(had) {
 					met.Taken = append(met.Taken, i.decisions...)
 				}
 			}
 		}
-		one.words, _ = q.wanted.Share(all)
+		one.words, _ = q.wanted.Share(read)
 		one.evidence = float64(held) / float64(len(q.evidence))
 		met.Score = one.words
 		p.asked, p.episode.Queries = append(p.asked, one), append(p.episode.Queries, met)
@@ -179,14 +177,16 @@ func (p *played) ask(t *trace, s *store, behind map[int][]string) {
 	}
 }
 
-// lacks tells whether a text has words of an answer that what was read has not.
-func lacks(wanted, read, text score.Bag) bool {
-	for w := range wanted {
-		if text[w] && !read[w] {
-			return true
+// has adds the words of the answer that an item has, and tells whether there are
+// any.
+func (q question) has(i *item, words score.Bag) (any bool) {
+	bag := i.words().bag
+	for w := range q.wanted {
+		if bag[w] {
+			words[w], any = true, true
 		}
 	}
-	return false
+	return any
 }
 
 // price is what all of a full store's room is worth at the margin: the share of
@@ -194,27 +194,20 @@ func lacks(wanted, read, text score.Bag) bool {
 // room as they would have taken.
 func price(t *trace, s *store, found float64) float64 {
 	kept, gone := by(s.items), by(s.gone)
-	has := func(q question, items map[int][]*item) score.Bag {
-		all := score.Bag{}
-		for _, e := range q.evidence {
-			for _, i := range items[e.seq] {
-				for w := range i.words().bag {
-					all[w] = true
+	held, lost, n := 0.0, 0.0, float64(len(t.questions))
+	for _, q := range t.questions {
+		words := score.Bag{}
+		count := func(items map[int][]*item) int {
+			for _, e := range q.evidence {
+				for _, i := range items[e.seq] {
+					q.has(i, words)
 				}
 			}
+			return len(words)
 		}
-		return all
-	}
-	held, lost := 0.0, 0.0
-	for _, q := range t.questions {
-		here := has(q, kept)
-		share, _ := q.wanted.Share(here)
-		both := has(q, gone)
-		for w := range here {
-			both[w] = true
-		}
-		offered, _ := q.wanted.Share(both)
-		held, lost = held+share/float64(len(t.questions)), lost+(offered-share)/float64(len(t.questions))
+		here := count(kept)
+		held += float64(here) / float64(len(q.wanted)) / n
+		lost += float64(count(gone)-here) / float64(len(q.wanted)) / n
 	}
 	tokens := 0
 	for _, i := range s.gone {

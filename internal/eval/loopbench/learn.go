@@ -152,16 +152,16 @@ func (l learner) learn(from standing) (out learnt, err error) {
 			break // nothing is left to propose
 		}
 		out.Rounds++
-		next, tried, err := l.follow(out.standing, *edit, round+1)
+		next, tried, err := l.follow(out.standing, *edit, best, round+1)
 		if err != nil {
 			return out, err
 		}
-		c, err := designer.DefaultGate().Compare(wordsOf(tried), wordsOf(best))
+		c, err := gate().Compare(wordsOf(tried), wordsOf(best))
 		if err != nil {
 			return out, err
 		}
 		made := designer.Describe(edit.Changes)
-		if !c.Promote {
+		if !c.Promote || c.Mean < leastGain {
 			out.Refused = append(out.Refused, made)
 			continue
 		}
@@ -169,30 +169,55 @@ func (l learner) learn(from standing) (out learnt, err error) {
 		out.Promoted++
 		out.Made = append(out.Made, fmt.Sprintf("%s (%+.3f)", made, c.Mean))
 	}
-	return out, nil
+	out.standing, _, err = l.further(out.standing, best, l.Rounds+1, nil)
+	return out, err
+}
+
+// leastGain is what an edit has to be worth: one that is worth less makes the
+// choice harder for nothing.
+const leastGain = 0.005
+
+// gate is the program's, with fewer resamples: it is asked hundreds of times.
+func gate() designer.Gate {
+	g := designer.DefaultGate()
+	g.Resamples = 2000
+	return g
 }
 
 // follow is the edited bank with the policy as it is, unless training goes on and
-// does better. Only the first tells what the edit does by itself; a skill that was
-// added is not known to the policy without the second.
-func (l learner) follow(s standing, edit designer.Round, stage int) (best standing, tried []played, err error) {
+// does better. Only the first tells what the edit does by itself, and when that is
+// harm, the second is spared; a skill that was added is not known to the policy
+// without it.
+func (l learner) follow(s standing, edit designer.Round, best []played, stage int) (standing, []played, error) {
 	s.bank = edit.Bank
-	trained, err := l.improve(s, stage, memskill.Fresh(edit.Changes, l.recipe.AddedOnly))
+	tried, err := l.tryOut(s)
 	if err != nil {
 		return s, nil, err
 	}
-	if tried, err = l.tryOut(s); err != nil {
+	added := slices.ContainsFunc(edit.Changes, func(d memskill.Difference) bool { return d.Kind == memskill.Added })
+	if !added && mean(tried) < mean(best)-leastGain {
+		return s, tried, nil
+	}
+	return l.further(s, tried, stage, memskill.Fresh(edit.Changes, l.recipe.AddedOnly))
+}
+
+// further trains on, and goes back when that did no good.
+func (l learner) further(s standing, tried []played, stage int, fresh []string) (standing, []played, error) {
+	trained, err := l.improve(s, stage, fresh)
+	if err != nil {
 		return s, nil, err
 	}
 	after, err := l.tryOut(trained)
 	if err != nil {
 		return s, nil, err
 	}
-	if stat.Mean(wordsOf(after), nil) > stat.Mean(wordsOf(tried), nil) {
+	if mean(after) > mean(tried) {
 		return trained, after, nil
 	}
 	return s, tried, nil
 }
+
+func mean(all []played) float64 { return stat.Mean(wordsOf(all), nil) }
 
 // tryOut plays the training conversations and then the one for selection, on
 // which nothing was learnt. One alone is too few: an edit that is worth 0.05 on

@@ -84,6 +84,7 @@ type item struct {
 	*text
 	seqs      []int
 	decisions []string
+	age       int
 }
 
 // store is the memory of an episode.
@@ -92,6 +93,8 @@ type store struct {
 	has    map[string]bool
 	tokens int
 	most   int
+	order  []*item // what tells least first, the oldest of equals
+	made   int
 	gone   []*item // given up for room
 	taken  []*item // as they were before a decision rewrote or removed them, with that decision
 }
@@ -102,14 +105,17 @@ func (s *store) insert(content string, seqs []int, decision string) bool {
 	if s.has[content] {
 		return false
 	}
-	i := &item{text: textOf(content), seqs: seqs, decisions: []string{decision}}
+	i := &item{text: textOf(content), seqs: seqs, decisions: []string{decision}, age: s.made}
+	s.made++
 	s.items, s.has[content] = append(s.items, i), true
+	s.rank(i)
 	s.tokens += i.tokens
 	return true
 }
 
 func (s *store) remove(i *item, decision string) {
 	s.taken = append(s.taken, &item{text: i.text, seqs: i.seqs, decisions: []string{decision}})
+	s.unrank(i)
 	s.items = slices.DeleteFunc(s.items, func(o *item) bool { return o == i })
 	delete(s.has, i.content)
 	s.tokens -= i.tokens
@@ -118,10 +124,24 @@ func (s *store) remove(i *item, decision string) {
 func (s *store) rewrite(i *item, content string, seqs []int, decision string) {
 	s.taken = append(s.taken, &item{text: i.text, seqs: i.seqs, decisions: []string{decision}})
 	delete(s.has, i.content)
+	s.unrank(i)
 	s.tokens -= i.tokens
 	i.text, i.seqs, i.decisions = textOf(content), append(slices.Clip(i.seqs), seqs...), append(slices.Clip(i.decisions), decision)
 	s.has[content] = true
 	s.tokens += i.tokens
+	s.rank(i)
+}
+
+func (s *store) place(i *item) int {
+	at, _ := slices.BinarySearchFunc(s.order, i, func(a, b *item) int { return cmp.Or(cmp.Compare(a.worth, b.worth), cmp.Compare(a.age, b.age)) })
+	return at
+}
+
+func (s *store) rank(i *item) { s.order = slices.Insert(s.order, s.place(i), i) }
+
+func (s *store) unrank(i *item) {
+	at := s.place(i)
+	s.order = slices.Delete(s.order, at, at+1)
 }
 
 // fit gives up what tells least, the oldest of equals, until the store is within
@@ -130,18 +150,18 @@ func (s *store) fit() {
 	if s.tokens <= s.most {
 		return
 	}
-	order := slices.Clone(s.items)
-	slices.SortStableFunc(order, func(a, b *item) int { return cmp.Compare(a.worth, b.worth) })
-	gone := map[*item]bool{}
-	for _, i := range order {
+	gone, n := map[*item]bool{}, 0
+	for _, i := range s.order {
 		if s.tokens <= s.most {
 			break
 		}
 		gone[i] = true
-		s.gone = append(s.gone, i)
+		n++
 		delete(s.has, i.content)
 		s.tokens -= i.tokens
 	}
+	s.gone = append(s.gone, s.order[:n]...)
+	s.order = slices.Delete(s.order, 0, n)
 	s.items = slices.DeleteFunc(s.items, func(i *item) bool { return gone[i] })
 }
 
@@ -171,6 +191,15 @@ func by(items []*item) map[int][]*item {
 	return out
 }
 
+func inner(a, b []float32) float32 {
+	var w, x, y, z float32
+	b = b[:len(a)]
+	for i := 0; i+3 < len(a); i += 4 {
+		w, x, y, z = w+a[i]*b[i], x+a[i+1]*b[i+1], y+a[i+2]*b[i+2], z+a[i+3]*b[i+3]
+	}
+	return w + x + y + z
+}
+
 // nearest are the items closest to a vector, the oldest first of equals.
 func (s *store) nearest(to []float32, most int) []*item {
 	type scored struct {
@@ -179,10 +208,7 @@ func (s *store) nearest(to []float32, most int) []*item {
 	}
 	var best []scored // closest first
 	for _, i := range s.items {
-		var dot float32
-		for d, x := range to {
-			dot += x * i.vector[d]
-		}
+		dot := inner(to, i.vector)
 		if len(best) == most && dot <= best[most-1].dot {
 			continue
 		}
