@@ -51,8 +51,7 @@ func Compile(s prompt.MemorySkill) Filter {
 	rules := joined(append(slices.Clone(s.HowToApply), s.Constraints...)...)
 	f.length = number(under.FindStringSubmatch(rules))
 	f.most = number(atMost.FindStringSubmatch(under.ReplaceAllString(rules, "")))
-	f.lean = fillers.MatchString(rules)
-	f.dated, f.spoken, f.short = dated.MatchString(rules), spoken.MatchString(rules), terse.MatchString(rules)
+	f.dated, f.spoken, f.short, f.lean = dated.MatchString(rules), spoken.MatchString(rules), terse.MatchString(rules), fillers.MatchString(rules)
 	return f
 }
 

@@ -123,6 +123,21 @@ func TestASkillIsObeyedByItsFieldsAndNotByItsName(t *testing.T) {
 	}
 }
 
+// What a tool says is named after whose record it is, as the last call tells.
+func TestRecordsAreNamedAfterTheirOwner(t *testing.T) {
+	t.Parallel()
+	bank := []prompt.MemorySkill{inserting(func(s *prompt.MemorySkill) {
+		s.HowToApply = []string{"Start each item with the name of the speaker, or of whose record it is"}
+	})}
+	lines := []prompt.Message{{Index: 0, Role: "tool", Content: "call find_locker: member_id vera_77"}, {Index: 1, Role: "tool", Content: "find_locker keys: colour red, number 12"},
+		{Index: 2, Role: "tool", Content: "call find_locker: member_id bo_8"}, {Index: 3, Role: "tool", Content: "find_locker keys: colour blue, number 9"}}
+	got := contents(actionsOf(t, prompt.Material{Messages: lines, Bank: bank}))
+	want := []string{"vera_77: call find_locker: member_id vera_77", "vera_77: find_locker keys: colour red, number 12", "bo_8: call find_locker: member_id bo_8", "bo_8: find_locker keys: colour blue, number 9"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestOtherPeopleAndPlacesFollow(t *testing.T) {
 	t.Parallel()
 	swap := strings.NewReplacer("Ada", "Ines", "Bergen", "Porto", "pottery", "weaving")
