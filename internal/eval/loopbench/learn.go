@@ -33,7 +33,17 @@ type learner struct {
 	train      []*trace
 	selection  *trace
 	refineOnly bool
+	done       *done
 }
+
+// done is what was worked out, by all that it depends on: learning with all edits
+// and with refinements alone go the same way until a skill is added.
+type done struct {
+	improved map[string]standing
+	tried    map[string][]played
+}
+
+func (s standing) key() string { return s.bank.Hash() + s.policy.Hash() }
 
 // learnt is what it came to, with how it went.
 type learnt struct {
@@ -68,6 +78,10 @@ func (l learner) begin() (s standing, err error) {
 
 // improve trains the policy on a bank that stays as it is.
 func (l learner) improve(s standing, stage int, fresh []string) (standing, error) {
+	key := fmt.Sprint(s.key(), s.optimiser.Hash(), stage, fresh)
+	if known, there := l.done.improved[key]; there {
+		return known, nil
+	}
 	of, vectors, err := candidates(s.bank, fresh)
 	if err != nil {
 		return s, err
@@ -99,6 +113,7 @@ func (l learner) improve(s standing, stage int, fresh []string) (standing, error
 			return s, err
 		}
 	}
+	l.done.improved[key] = s
 	return s, nil
 }
 
@@ -223,6 +238,10 @@ func mean(all []played) float64 { return stat.Mean(wordsOf(all), nil) }
 // which nothing was learnt. One alone is too few: an edit that is worth 0.05 on
 // average loses on every fourth conversation.
 func (l learner) tryOut(s standing) (out []played, err error) {
+	key := s.key()
+	if known, there := l.done.tried[key]; there {
+		return known, nil
+	}
 	for _, t := range append(slices.Clip(l.train), l.selection) {
 		p, err := l.play(s, t)
 		if err != nil {
@@ -230,6 +249,7 @@ func (l learner) tryOut(s standing) (out []played, err error) {
 		}
 		out = append(out, p)
 	}
+	l.done.tried[key] = out
 	return out, nil
 }
 
