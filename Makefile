@@ -91,10 +91,11 @@ bench-sweep: ## Sweep 100,000 workspaces that are due at once, beside bare start
 	$(GO) run ./internal/eval/cmd/bench-sweep
 
 .PHONY: bench-policy
-bench-policy: ## Measure what a policy learns in a synthetic world, and how fast it decides and learns
+bench-policy: ## Measure what a policy learns in a synthetic world, how fast it decides and learns, and how fast spans are remembered
 	$(GO) test ./internal/memskill/controller -run LearnsWhichSkills -v
 	$(GO) test ./internal/memskill/controller -run '^$$' -bench 'Decide|Update' -benchtime 20x
-	$(GO) test ./internal/memskill/controller -run '^$$' -bench Learning -benchtime 1x
+	$(GO) test ./internal/memskill/controller -run '^$$' -bench 'Learning|Memory' -benchtime 1x
+	$(GO) test ./internal/host -run '^$$' -bench Spans -benchtime 1x
 
 .PHONY: bench-loop
 bench-loop: ## Measure whether memory skills that learn and evolve remember more than fixed ones

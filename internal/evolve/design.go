@@ -11,6 +11,7 @@ import (
 	"cairn/internal/guard"
 	"cairn/internal/llm"
 	"cairn/internal/memskill"
+	"cairn/internal/memskill/controller"
 	"cairn/internal/memskill/designer"
 	"cairn/internal/prompt"
 	"cairn/internal/run"
@@ -51,7 +52,7 @@ func (s *Service) mine(ctx context.Context, cases []Case, traces map[int64]Trace
 	}
 	vectors := map[string][]float64{}
 	for i, c := range hard {
-		vectors[c.Key()] = fold(found[i], s.Embedder.Dims())
+		vectors[c.Key()] = controller.Fold(found[i], s.Embedder.Dims())
 	}
 	mining := designer.DefaultMining()
 	mining.Difficulty = recipe.Difficulty
@@ -219,9 +220,9 @@ func (s *Service) rules(ctx context.Context, d designing, p designer.Proposal) (
 	}
 	for i, v := range vectors {
 		if i < len(names) {
-			out.Added[names[i]] = fold(v, s.Embedder.Dims())
+			out.Added[names[i]] = controller.Fold(v, s.Embedder.Dims())
 		} else {
-			out.Vectors[ids[i-len(names)]] = fold(v, s.Embedder.Dims())
+			out.Vectors[ids[i-len(names)]] = controller.Fold(v, s.Embedder.Dims())
 		}
 	}
 	return out, nil

@@ -19,28 +19,6 @@ const policyHidden = 64
 
 func (s *Service) dims() int { return min(policyDims, s.Embedder.Dims()) }
 
-// fold makes a vector of dims numbers: each number is added, with a sign of its
-// own, to one place (count sketch, Charikar et al. 2002). Inner products stay what
-// they were on average.
-func fold(v []float32, dims int) []float64 {
-	out := make([]float64, dims)
-	if len(v) <= dims {
-		for i, x := range v {
-			out[i] = float64(x)
-		}
-		return out
-	}
-	for i, x := range v {
-		h := uint64(i+1) * 0x9E3779B97F4A7C15 // Fibonacci hashing: place and sign of i
-		h ^= h >> 29
-		if h>>40&1 == 1 {
-			x = -x
-		}
-		out[h%uint64(dims)] += float64(x)
-	}
-	return out
-}
-
 // embed turns texts into vectors, and fails when the embedder is away: a decision
 // without a state would be another decision.
 func (s *Service) embed(ctx context.Context, texts []string) ([][]float32, error) {
@@ -73,7 +51,7 @@ func (s *Service) candidates(ctx context.Context, b memskill.Bank, fresh []strin
 	}
 	var out []controller.Candidate
 	for i, v := range b.Versions() {
-		out = append(out, controller.Candidate{ID: v.ID, Vector: fold(vectors[i], s.dims()), Fresh: isFresh[v.ID]})
+		out = append(out, controller.Candidate{ID: v.ID, Vector: controller.Fold(vectors[i], s.dims()), Fresh: isFresh[v.ID]})
 	}
 	return out, nil
 }
@@ -82,7 +60,7 @@ func (s *Service) candidates(ctx context.Context, b memskill.Bank, fresh []strin
 func (s *Service) state(span []float32, near [][]float32) []float64 {
 	var memories [][]float64
 	for _, v := range near {
-		memories = append(memories, fold(v, s.dims()))
+		memories = append(memories, controller.Fold(v, s.dims()))
 	}
-	return controller.State(fold(span, s.dims()), memories)
+	return controller.State(controller.Fold(span, s.dims()), memories)
 }

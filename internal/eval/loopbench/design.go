@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"cairn/internal/llm/offline/rememberer"
+	"cairn/internal/memskill"
 	"cairn/internal/memskill/designer"
 	"cairn/internal/prompt"
 )
@@ -29,8 +30,8 @@ type mined struct {
 
 // design is one round of the designer on the training conversations; nil when it
 // has nothing to propose that could be applied.
-func (l learner) design(s standing, failed []string) (*designer.Round, error) {
-	cases, err := l.mine(s)
+func (l learner) design(bank memskill.Bank, tried []played, failed []string) (*designer.Round, error) {
+	cases, err := l.mine(tried)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func (l learner) design(s standing, failed []string) (*designer.Round, error) {
 		return nil, err
 	}
 	m := prompt.Material{Cases: raw, Failed: failed, Limits: map[string]int{"max_changes": edits}, Language: "en"}
-	for _, v := range s.bank.Versions() {
+	for _, v := range bank.Versions() {
 		m.Bank = append(m.Bank, shownSkill(v.Skill))
 	}
 	reply, err := json.Marshal(rememberer.Answers["changes"](m))
@@ -71,22 +72,20 @@ func (l learner) design(s standing, failed []string) (*designer.Round, error) {
 	if err != nil {
 		return nil, err
 	}
-	round, problems := designer.Apply(s.bank, p, designer.Rules{Edits: edits, Origin: l.seed})
+	round, problems := designer.Apply(bank, p, designer.Rules{Edits: edits, Origin: l.seed})
 	if len(problems) > 0 {
 		return nil, nil // the rules would only propose it again
 	}
 	return &round, nil
 }
 
-// mine chooses the cases that stand for what the training conversations failed at.
-func (l learner) mine(s standing) (out []mined, err error) {
+// mine chooses the cases that stand for what the training conversations, the first
+// that were played, failed at.
+func (l learner) mine(tried []played) (out []mined, err error) {
 	var hard []designer.Case
 	vectors, views := map[string][]float64{}, map[string]designer.View{}
-	for _, t := range l.train {
-		p, err := l.play(s, t)
-		if err != nil {
-			return nil, err
-		}
+	for n, t := range l.train {
+		p := tried[n]
 		views[t.id] = designer.View{Bank: p.items, Trace: t.texts}
 		for i, q := range t.questions {
 			if p.asked[i].words >= answered {
@@ -100,7 +99,7 @@ func (l learner) mine(s standing) (out []mined, err error) {
 			if err != nil {
 				return nil, err
 			}
-			hard, vectors[c.Key()] = append(hard, c), wide(vs[0])
+			hard, vectors[c.Key()] = append(hard, c), folded(vs[0])
 		}
 	}
 	how := designer.DefaultMining()

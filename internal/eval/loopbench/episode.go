@@ -1,7 +1,6 @@
 package loopbench
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -39,6 +38,14 @@ type played struct {
 	words   float64 // mean answer-word recall
 }
 
+// handleNames are what the memories that a span is shown are called.
+var handleNames = func() (out [near]string) {
+	for i := range out {
+		out[i] = fmt.Sprint(executor.HandlePrefix, i)
+	}
+	return out
+}()
+
 var filters sync.Map // skill version id → rememberer.Filter
 
 func shownSkill(s memskill.Skill) prompt.MemorySkill {
@@ -70,9 +77,7 @@ func play(t *trace, bank memskill.Bank, choose chooser) (played, error) {
 			return out, err
 		}
 		d.ID = fmt.Sprint(n)
-		if err := remember(s, sp, closest, byID, d); err != nil {
-			return out, err
-		}
+		remember(s, sp, closest, byID, d)
 		s.fit()
 		for _, seq := range sp.seqs {
 			behind[seq] = append(behind[seq], d.ID)
@@ -80,46 +85,41 @@ func play(t *trace, bank memskill.Bank, choose chooser) (played, error) {
 		out.episode.Decisions = append(out.episode.Decisions, d)
 	}
 	out.ask(t, s, behind)
+	if len(s.gone) > 0 && !out.episode.Decisions[0].Greedy { // nothing is learnt from greedy ones
+		out.episode.Room = &controller.Room{Held: s.held(out.episode.Decisions), Price: price(t, s, out.words)}
+	}
 	return out, nil
 }
 
 func state(sp span, closest []*item) []float64 {
 	var memories [][]float64
 	for _, i := range closest {
-		memories = append(memories, wide(i.vector))
+		memories = append(memories, i.seen)
 	}
-	return controller.State(wide(sp.vector), memories)
-}
-
-func wide(v []float32) []float64 {
-	out := make([]float64, len(v))
-	for i, x := range v {
-		out[i] = float64(x)
-	}
-	return out
+	return controller.State(sp.seen, memories)
 }
 
 // remember has the rules make the actions of a span, and carries them out as the
 // executor resolves them.
-func remember(s *store, sp span, closest []*item, bank map[string]memskill.Version, d controller.Decision) error {
+func remember(s *store, sp span, closest []*item, bank map[string]memskill.Version, d controller.Decision) {
 	var obeyed []rememberer.Filter
 	var roles []executor.Chosen
 	for _, id := range d.Chosen {
 		v := bank[id]
 		obeyed, roles = append(obeyed, filterOf(v)), append(roles, executor.Chosen{Name: v.Skill.Name, Action: v.Skill.Action})
 	}
-	var stored []prompt.Stored
+	var stored []rememberer.Known
 	handles, byHandle := map[string]string{}, map[string]*item{}
 	for i, one := range closest {
-		handle := fmt.Sprintf("%s%d", executor.HandlePrefix, i)
-		stored = append(stored, prompt.Stored{Handle: handle, Content: one.content})
-		handles[handle], byHandle[handle] = handle, one
+		k := one.known()
+		k.Handle = handleNames[i]
+		stored = append(stored, k)
+		handles[k.Handle], byHandle[k.Handle] = k.Handle, one
 	}
-	raw, err := json.Marshal(map[string]any{"actions": rememberer.Keep(sp.heard, stored, obeyed)})
-	if err != nil {
-		return err
+	var actions []executor.Action
+	for _, a := range rememberer.Keep(sp.heard, stored, obeyed) {
+		actions = append(actions, executor.Action{Type: memskill.Action(a.Type), Target: a.Target, Content: a.Content, About: a.About, Kind: a.Kind, Evidence: a.Evidence, Skill: a.Skill})
 	}
-	actions, _ := executor.Decode(string(raw))
 	resolved := executor.Resolve(actions, roles, handles)
 	for _, kind := range []memskill.Action{memskill.Delete, memskill.Update, memskill.Insert} {
 		for _, a := range resolved {
@@ -128,7 +128,7 @@ func remember(s *store, sp span, closest []*item, bank map[string]memskill.Versi
 			}
 			switch kind {
 			case memskill.Delete:
-				s.remove(byHandle[a.Memory])
+				s.remove(byHandle[a.Memory], d.ID)
 			case memskill.Update:
 				s.rewrite(byHandle[a.Memory], a.Content, a.Evidence, d.ID)
 			case memskill.Insert:
@@ -136,41 +136,85 @@ func remember(s *store, sp span, closest []*item, bank map[string]memskill.Versi
 			}
 		}
 	}
-	return nil
 }
 
 // ask reads for every question and scores what was read.
 func (p *played) ask(t *trace, s *store, behind map[int][]string) {
-	r := s.reader()
+	r, taken := s.reader(), by(s.taken)
 	for _, i := range s.items {
 		p.items = append(p.items, i.content)
 	}
 	for _, q := range t.questions {
-		one, met, all := asked{}, controller.Query{Scored: true}, score.Bag{}
+		one, met, read := asked{}, controller.Query{Scored: true}, score.Bag{}
 		found := r.read(q.terms, readTokens)
 		for _, i := range found {
 			one.read, met.Retrieved = append(one.read, i.content), append(met.Retrieved, i.decisions...)
-			for w := range i.bag {
-				all[w] = true
-			}
+			q.has(i, read)
 		}
 		held := 0
 		for _, e := range q.evidence {
 			var of []score.Bag
 			for _, i := range found {
 				if slices.Contains(i.seqs, e.seq) {
-					of = append(of, i.bag)
+					of = append(of, i.words().bag)
 				}
 			}
 			if score.Held(e.bag, of) {
 				held++
 			}
 			met.Evidence = append(met.Evidence, behind[e.seq]...)
+			for _, i := range taken[e.seq] {
+				if had := (score.Bag{}); q.has(i, had) && len(had.And(read)) < len(had) {
+					met.Taken = append(met.Taken, i.decisions...)
+				}
+			}
 		}
-		one.words, _ = q.wanted.Share(all)
+		one.words, _ = q.wanted.Share(read)
 		one.evidence = float64(held) / float64(len(q.evidence))
 		met.Score = one.words
 		p.asked, p.episode.Queries = append(p.asked, one), append(p.episode.Queries, met)
 		p.words += one.words / float64(len(t.questions))
 	}
+}
+
+// has adds the words of the answer that an item has, and tells whether there are
+// any.
+func (q question) has(i *item, words score.Bag) (any bool) {
+	bag := i.words().bag
+	for w := range q.wanted {
+		if bag[w] {
+			words[w], any = true, true
+		}
+	}
+	return any
+}
+
+// price is what all of a full store's room is worth at the margin: the share of
+// answers that were given up, as far as what is kept is found, for so much more
+// room as they would have taken.
+func price(t *trace, s *store, found float64) float64 {
+	kept, gone := by(s.items), by(s.gone)
+	held, lost, n := 0.0, 0.0, float64(len(t.questions))
+	for _, q := range t.questions {
+		words := score.Bag{}
+		count := func(items map[int][]*item) int {
+			for _, e := range q.evidence {
+				for _, i := range items[e.seq] {
+					q.has(i, words)
+				}
+			}
+			return len(words)
+		}
+		here := count(kept)
+		held += float64(here) / float64(len(q.wanted)) / n
+		lost += float64(count(gone)-here) / float64(len(q.wanted)) / n
+	}
+	tokens := 0
+	for _, i := range s.gone {
+		tokens += i.tokens
+	}
+	if held == 0 || tokens == 0 {
+		return 0
+	}
+	return lost * min(1, found/held) * float64(s.most) / float64(tokens)
 }

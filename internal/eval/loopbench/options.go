@@ -27,7 +27,7 @@ func (o Options) rows() []string {
 
 // DefaultOptions are all folds with three seeds.
 func DefaultOptions() Options {
-	return Options{Folds: 8, Seeds: 3, K: 3, Iterations: 6, Episodes: 4, Rounds: 3, Workers: 2, Log: func(string, ...any) {}}
+	return Options{Folds: 8, Seeds: 3, K: 3, Iterations: 6, Episodes: 4, Rounds: 5, Workers: 2, Log: func(string, ...any) {}}
 }
 
 // Data is what is measured on.

@@ -118,7 +118,8 @@ func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Opti
 	if err != nil {
 		return nil, went, err
 	}
-	l := learner{Options: o, seed: fmt.Sprintf("%s/%d/%d", kind, n, seed), recipe: recipe, train: train, selection: selection}
+	l := learner{Options: o, seed: fmt.Sprintf("%s/%d/%d", kind, n, seed), recipe: recipe, train: train, selection: selection,
+		done: &done{improved: map[string]standing{}, tried: map[string][]played{}}}
 	if len(test.questions) == 0 {
 		return nil, went, fault.New(fault.InvalidArgument, "no question of "+test.id+" has an answer that stands in its evidence", "")
 	}

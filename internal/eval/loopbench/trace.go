@@ -10,14 +10,20 @@ import (
 	"cairn/internal/eval/score"
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline/rememberer"
+	"cairn/internal/memskill/controller"
 	"cairn/internal/memskill/executor"
 	"cairn/internal/prompt"
 	"cairn/internal/search/lexical"
 	"cairn/internal/transcript"
 )
 
-// dims is the length of the vectors that the policy looks at.
-const dims = 128
+// Lengths of vectors: of those that memories are compared by, and of those that
+// the policy looks at. Longer ones tell it each training span from the others,
+// and it learns them by heart.
+const (
+	dims   = 128
+	narrow = 32
+)
 
 var embedder = embed.Hashing(dims)
 
@@ -34,6 +40,7 @@ type span struct {
 	seqs   []int
 	heard  []rememberer.Heard
 	vector []float32
+	seen   []float64 // by the policy
 }
 
 type question struct {
@@ -94,7 +101,7 @@ func (t *trace) read(messages []transcript.Message) error {
 			if err != nil {
 				return err
 			}
-			one.vector = vectors[0]
+			one.vector, one.seen = vectors[0], folded(vectors[0])
 			t.spans, t.texts = append(t.spans, one), append(t.texts, s.Text())
 		}
 		session = nil
@@ -115,6 +122,9 @@ func (t *trace) read(messages []transcript.Message) error {
 	}
 	return cut()
 }
+
+// folded is a vector as the policy looks at it.
+func folded(v []float32) []float64 { return controller.Fold(v, narrow) }
 
 // ask adds a question, unless no word of its answer stands in its evidence: then
 // reading could not show it.

@@ -1,11 +1,17 @@
 package loopbench
 
 import (
+	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
+
 	"cairn/internal/memskill"
+	"cairn/internal/memskill/controller"
 	"cairn/internal/transcript"
 )
 
@@ -103,6 +109,66 @@ func TestTheStoreHoldsNoMoreThanItsShare(t *testing.T) {
 	}
 	if tokens == 0 || float64(tokens) > writeShare*float64(one.tokens) {
 		t.Errorf("%d tokens are held of %d", tokens, one.tokens)
+	}
+}
+
+// What tells least goes first, the oldest of equals, also after it was rewritten.
+func TestWhatTellsLeastGoes(t *testing.T) {
+	t.Parallel()
+	s := newStore(1 << 20)
+	for _, content := range []string{"well then", "so it is", "Ada went to Bergen in 2021", "and so on"} {
+		s.insert(content, nil, "d")
+	}
+	s.rewrite(s.items[0], "We met Karl in Oslo last week", nil, "e")
+	s.remove(s.items[1], "f")
+	s.most = s.tokens - 1
+	s.fit()
+	var left []string
+	for _, i := range s.items {
+		left = append(left, i.content)
+	}
+	if want := []string{"We met Karl in Oslo last week", "Ada went to Bergen in 2021"}; !slices.Equal(left, want) {
+		t.Errorf("%q are left, want %q", left, want)
+	}
+	if len(s.taken) != 2 || s.taken[0].content != "well then" || s.taken[1].decisions[0] != "f" || len(s.gone) != 1 {
+		t.Errorf("taken %d, given up %d", len(s.taken), len(s.gone))
+	}
+}
+
+// An episode that is learnt from tells who takes up the room, and its price is that
+// of answers that found none.
+func TestAFullStoreTellsWhoFillsIt(t *testing.T) {
+	t.Parallel()
+	one := &trace{id: "crowd"}
+	messages := []transcript.Message{{Name: "Bo", Role: transcript.User, Time: talkAt, Content: "I love hiking with my sister in Bergen."}}
+	for i := range 12 {
+		messages = append(messages, transcript.Message{Seq: i + 1, Name: "Ada", Role: transcript.User, Time: talkAt, Content: fmt.Sprintf("The old kettle stays near the %s shelf.", strings.Repeat(string(rune('a'+i)), 4))})
+	}
+	if err := one.read(messages); err != nil {
+		t.Fatal(err)
+	}
+	one.ask(messages, "q0", "Where does Bo hike?", "Bergen", []int{0})
+	all := unforeseen(t, "keep_all", func(s *memskill.Skill) {
+		s.Description, s.Purpose, s.WhenToUse, s.HowToApply = "Adds facts.", "Keep information.", []string{"The span brings facts"}, []string{"Start each item with the name of the speaker"}
+	})
+	sampled := func(int, []float64) (controller.Decision, error) { return controller.Decision{Chosen: idsOf(all)}, nil }
+	p, err := play(one, all, sampled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	room, tokens := p.episode.Room, 0
+	for _, content := range p.items {
+		tokens += textOf(content).tokens
+	}
+	if room == nil || len(room.Held) != len(one.spans) || math.Abs(floats.Sum(room.Held)-float64(tokens)/float64(int(writeShare*float64(one.tokens)))) > 1e-9 {
+		t.Fatalf("%+v with %d tokens", room, tokens)
+	}
+	if room.Price != 0 {
+		t.Errorf("no answer was given up, and the price is %v", room.Price)
+	}
+	one.ask(messages, "q1", "What else was it about?", "kettle", []int{1})
+	if p, err = play(one, all, sampled); err != nil || p.episode.Room.Price <= 0 {
+		t.Errorf("%v: an answer was given up of %q, and the price is %v", err, p.items, p.episode.Room.Price)
 	}
 }
 

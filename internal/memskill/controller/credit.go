@@ -50,13 +50,19 @@ type Query struct {
 	// cited, and that the search found. Evidence are those of the spans that hold
 	// the answer, where that is known.
 	Cited, Retrieved, Evidence []string
+	// Taken are the decisions that rewrote or removed memories which held the
+	// answer. Only an episode with Room looks at them.
+	Taken []string
 }
 
 // Episode is one trace that was remembered and then asked about.
 type Episode struct {
 	Decisions []Decision // in the order of the spans
 	Effects   []Effect   // of each decision; only Shaped looks at them
-	Queries   []Query
+	// Room is of a trace whose store was too small, else nil. Only Provenance looks
+	// at it.
+	Room    *Room
+	Queries []Query
 }
 
 // Reward is R, the mean score of the scored queries; false when there are none.
@@ -97,9 +103,15 @@ func (c Credit) Steps(episodes []Episode) ([]Step, error) {
 		if c.Name == Shaped && len(e.Effects) != len(e.Decisions) {
 			return nil, fault.Newf(fault.InvalidArgument, "an episode has %d decisions and tells the effects of %d", len(e.Decisions), len(e.Effects))
 		}
+		if e.Room != nil && len(e.Room.Held) != len(e.Decisions) {
+			return nil, fault.Newf(fault.InvalidArgument, "an episode has %d decisions and tells of %d what they hold", len(e.Decisions), len(e.Room.Held))
+		}
 		var own []Step
 		if c.Name == Provenance {
 			own = provenance(e, baseline, c.Local)
+			if e.Room != nil {
+				own = worth(e)
+			}
 		} else {
 			own = c.whole(e)
 		}

@@ -116,3 +116,35 @@ func TestUnknownCreditIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// A full store's room has a price: who filled it with what nobody asks for has
+// less than who wrote nothing.
+func TestRoomCostsWhoTakesItUp(t *testing.T) {
+	t.Parallel()
+	full := trace()
+	full.Room = &Room{Held: []float64{.5, .25, .25, 0}, Price: .4}
+	steps, err := Credit{Name: Provenance, Local: 1}.Steps([]Episode{full})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Four scored queries. a and b share the first; b alone is cited by the second.
+	want := []float64{4 * (.5/4 - .4*.5), 4 * (.5/4 + .8/4 - .4*.25), 4 * (-.4 * .25), 0}
+	for i, s := range steps {
+		near(t, s.ID, s.Reward, want[i])
+		if !s.Credited || !s.Done {
+			t.Errorf("%s: credited %v, done %v", s.ID, s.Credited, s.Done)
+		}
+	}
+	saw := Episode{Decisions: []Decision{{ID: "a"}, {ID: "b"}}, Room: &Room{Held: []float64{0, 0}}, Queries: []Query{{Score: 1, Scored: true, Retrieved: []string{"a", "b"}, Evidence: []string{"b"}}}}
+	if steps, err = (Credit{Name: Provenance}).Steps([]Episode{saw}); err != nil || steps[0].Reward != 0 || steps[1].Reward != 2 {
+		t.Errorf("%v %+v: b saw the evidence, a was only met", err, steps)
+	}
+	saw.Queries[0].Score, saw.Queries[0].Taken = .25, []string{"a"}
+	if steps, err = (Credit{Name: Provenance}).Steps([]Episode{saw}); err != nil || steps[0].Reward != -1.5 || steps[1].Reward != .5 {
+		t.Errorf("%v %+v: a took back what was asked about", err, steps)
+	}
+	saw.Room.Held = nil
+	if _, err = (Credit{Name: Provenance}).Steps([]Episode{saw}); err == nil {
+		t.Error("room of other decisions was taken")
+	}
+}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 )
 
@@ -99,5 +100,31 @@ func BenchmarkLearning(b *testing.B) {
 				b.ReportMetric(at100, "overlap@100")
 			}
 		})
+	}
+}
+
+// BenchmarkMemory trains for 200 iterations and compares what is held after 50
+// with what is held in the end.
+func BenchmarkMemory(b *testing.B) {
+	held := func() float64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	for range b.N {
+		w := newWorld("memory")
+		run := w.begin(TowerShape(worldDim, worldHidden), DefaultPPO(), DefaultCredit())
+		w.train(run, 0, 50)
+		early := held()
+		w.train(run, 50, 200)
+		late := held()
+		b.ReportMetric(early/1024, "KiB@50")
+		b.ReportMetric(late/1024, "KiB@200")
+		if late > 1.1*early {
+			b.Errorf("training holds %.0f bytes after 50 iterations and %.0f after 200", early, late)
+		}
+		runtime.KeepAlive(w)
+		runtime.KeepAlive(run)
 	}
 }

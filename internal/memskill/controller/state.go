@@ -50,3 +50,25 @@ func cosine(a, b []float64) float64 {
 	}
 	return dot / math.Sqrt(aa*bb)
 }
+
+// Fold makes a vector of dims numbers: each number is added, with a sign of its
+// own, to one place (count sketch, Charikar et al. 2002). Inner products stay what
+// they were on average.
+func Fold(v []float32, dims int) []float64 {
+	out := make([]float64, dims)
+	if len(v) <= dims {
+		for i, x := range v {
+			out[i] = float64(x)
+		}
+		return out
+	}
+	for i, x := range v {
+		h := uint64(i+1) * 0x9E3779B97F4A7C15 // Fibonacci hashing: place and sign of i
+		h ^= h >> 29
+		if h>>40&1 == 1 {
+			x = -x
+		}
+		out[h%uint64(dims)] += float64(x)
+	}
+	return out
+}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"time"
 
 	"cairn/internal/eval/locomo"
@@ -66,6 +67,7 @@ func run(ctx context.Context, talks, logs string, o loopbench.Options, output st
 		d.Logs = loopbench.LogsOf(conversations)
 	}
 	started := time.Now()
+	debug.SetGCPercent(300) // episodes make and drop many small things
 	tables, err := loopbench.MeasureAll(ctx, d, o)
 	if err != nil {
 		return false, err

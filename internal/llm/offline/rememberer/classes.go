@@ -2,6 +2,7 @@ package rememberer
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"cairn/internal/llm/offline/notice"
@@ -46,25 +47,38 @@ var classes = []class{
 		han(`events?|activit\w+|experiences?|happen(?:s|ed|ings?)?|achievements?`, `事件|活动|经历`), [2]string{"events and what somebody did", "事件和做过的事"}},
 	{"change", han(`no longer|not any ?more|any ?more|changed|instead|actually|moved|switched|cancel\w+|postponed|correction|replaced|now`, `不再|改为|改成|取消|其实|换成|推迟|更正`),
 		han(`changes?|correct(?:s|ed|ion|ions)?|contradict\w*|clarif\w+|extends?|cancel\w+|replaced|out of date|outdated|invalid\w*`, `变化|更正|矛盾|取消|过时`), [2]string{"changes and corrections", "变化和更正"}},
+	{"identifier", regexp.MustCompile(`\b(?:[A-Za-z]+_)+\d+\b|\b(?:[A-Z]+\d|\d+[A-Z])[A-Z0-9]{2,}\b`),
+		han(`identifiers?|ids?|reference codes?`, `标识|单号|卡号`), [2]string{"identifiers and reference codes", "标识和单号"}},
 	{"fact", nil, han(`facts?|information|context|details?|knowledge|statements?`, `事实|信息|内容`), [2]string{"lasting facts", "长期有效的事实"}},
 	{"question", nil, han(`questions?`, `问题|疑问`), [2]string{"questions", "问题"}},
 	{"greeting", nil, han(`greetings?|small ?talk|trivia|passing remarks?|chit-?chat|pleasantries`, `寒暄|闲聊|客套`), [2]string{"greetings", "寒暄"}},
 }
 
-// shows are the classes of a sentence.
-func shows(s notice.Sentence) map[string]bool {
-	out := map[string]bool{}
-	for _, c := range classes {
-		switch c.name {
-		case "fact":
-			out["fact"] = !s.Question && !s.Greeting && len(notice.Terms(s.Raw)) >= 3
-		case "question":
-			out["question"] = s.Question
-		case "greeting":
-			out["greeting"] = s.Greeting || len(notice.Terms(s.Raw)) < 2
-		default:
-			out[c.name] = c.said.MatchString(s.Raw)
+// kinds are a set of classes, one bit for each in their order.
+type kinds uint32
+
+// kind is the set of one class.
+func kind(name string) kinds {
+	return 1 << slices.IndexFunc(classes, func(c class) bool { return c.name == name })
+}
+
+var fact, question, greeting, change = kind("fact"), kind("question"), kind("greeting"), kind("change")
+
+// shows are the classes of a sentence with so many content words.
+func shows(s notice.Sentence, terms int) (out kinds) {
+	for i, c := range classes {
+		if c.said != nil && c.said.MatchString(s.Raw) {
+			out |= 1 << i
 		}
+	}
+	if !s.Question && !s.Greeting && terms >= 3 {
+		out |= fact
+	}
+	if s.Question {
+		out |= question
+	}
+	if s.Greeting || terms < 2 {
+		out |= greeting
 	}
 	return out
 }
@@ -77,27 +91,24 @@ var (
 // toItems speaks of what is done to memories, not of what was said.
 var toItems = han(`(?:items?|memor(?:y|ies)|entr(?:y|ies))`, `条目|记忆`)
 
-// speaks are the classes that texts speak of: true where they want them, which
-// only counts of texts that say what a skill is for.
-func speaks(texts []string, purpose bool) map[string]bool {
-	out := map[string]bool{}
+// speaks are the classes that texts speak of, those that they want and those that
+// they refuse. A refusal stands, wherever it is said.
+func speaks(texts []string) (wanted, refused kinds) {
 	for _, text := range texts {
 		for _, clause := range clauseEnd.Split(text, -1) {
-			wanted := !refuses.MatchString(clause)
-			for _, c := range classes {
-				if !c.named.MatchString(clause) || c.name == "change" && toItems.MatchString(clause) {
-					continue
-				}
-				if wanted && !purpose {
-					continue
-				}
-				if before, known := out[c.name]; !known || before { // a refusal stands, wherever it is said
-					out[c.name] = wanted
+			refusing := refuses.MatchString(clause)
+			for i, c := range classes {
+				switch {
+				case !c.named.MatchString(clause) || c.name == "change" && toItems.MatchString(clause):
+				case refusing:
+					refused |= 1 << i
+				default:
+					wanted |= 1 << i
 				}
 			}
 		}
 	}
-	return out
+	return wanted &^ refused, refused
 }
 
 func joined(texts ...string) string { return strings.Join(texts, "\n") }

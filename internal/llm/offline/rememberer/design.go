@@ -83,13 +83,18 @@ func orNil(text string) any {
 }
 
 // edits are what the cases ask for and no round has tried in vain: shorter items
-// where there is no room for more, a skill for the kind of fact that was lost
-// most, and a form that can be found; one of each skill at most.
+// where there is no room for more, a form that can be found, and a skill for the
+// kind of fact that was lost most; that comes last where there is no room, else
+// first. One of each skill at most.
 func edits(m prompt.Material) (out []map[string]any) {
 	tried := func(what string) bool {
 		return slices.ContainsFunc(m.Failed, func(line string) bool { return strings.Contains(line, what) })
 	}
-	for _, propose := range []func(prompt.Material, func(string) bool) map[string]any{shorter, capture, form} {
+	order := []func(prompt.Material, func(string) bool) map[string]any{capture, form}
+	if crowded(m) {
+		order = []func(prompt.Material, func(string) bool) map[string]any{shorter, form, capture}
+	}
+	for _, propose := range order {
 		edit := propose(m, tried)
 		if edit == nil || len(out) >= m.Limits["max_changes"] || edit["name"] != nil && slices.ContainsFunc(out, func(o map[string]any) bool { return o["name"] == edit["name"] }) {
 			continue
@@ -160,12 +165,12 @@ func capture(m prompt.Material, tried func(string) bool) map[string]any {
 // do, else with all that may help to find them.
 func manner(m prompt.Material) []string {
 	for _, s := range m.Bank {
-		if f := Compile(s); s.Action == "insert" && (f.short || f.spoken || f.dated) {
+		if f := Compile(s); s.Action == "insert" && (f.short || f.lean || f.spoken || f.dated) {
 			out := []string{"Write one item for each"}
 			for _, one := range []struct {
 				has  bool
 				rule string
-			}{{f.short, brief}, {f.spoken, named}, {f.dated, timed}} {
+			}{{f.short, brief}, {f.lean, lean}, {f.spoken, named}, {f.dated, timed}} {
 				if one.has {
 					out = append(out, one.rule)
 				}
@@ -177,28 +182,36 @@ func manner(m prompt.Material) []string {
 }
 
 // wants tells whether a skill speaks of a class already.
-func wants(s prompt.MemorySkill, class string) bool { return Compile(s).classes[class] }
+func wants(s prompt.MemorySkill, class string) bool { return Compile(s).wanted&kind(class) != 0 }
 
 func count(into map[string]float64, text string) {
-	for name, shown := range shows(notice.Sentence{Raw: text}) {
-		if shown {
-			into[name]++
+	shown := shows(notice.Sentence{Raw: text}, len(notice.Terms(text)))
+	for i, c := range classes {
+		if shown>>i&1 == 1 {
+			into[c.name]++
 		}
 	}
 }
 
 // Rules of form: what makes an item findable, and what lets more items be kept.
 const (
-	named = "Start each item with the name of the speaker"
+	named = "Start each item with the name of the speaker, or of whose record it is"
 	timed = "Start each item with the date"
 	brief = "Keep items compact"
+	lean  = "Leave out filler words"
 )
 
 func shorter(m prompt.Material, tried func(string) bool) map[string]any {
-	if tried(brief) || !crowded(m) {
+	const why = "storage: what the skills ask for found no room"
+	if !tried(brief) {
+		if edit := refined(m, brief, why, func(f Filter) bool { return f.short }); edit != nil {
+			return edit
+		}
+	}
+	if tried(brief) || tried(lean) {
 		return nil
 	}
-	return refined(m, brief, "storage: what the skills ask for found no room", func(f Filter) bool { return f.short })
+	return refined(m, lean, why, func(f Filter) bool { return f.lean })
 }
 
 func form(m prompt.Material, tried func(string) bool) map[string]any {
@@ -230,14 +243,20 @@ func refined(m prompt.Material, rule, why string, has func(Filter) bool) map[str
 // crowded tells whether most of what was lost is what the skills ask for: then
 // there was no room for it.
 func crowded(m prompt.Material) bool {
+	var asking []Filter
+	for _, s := range m.Bank {
+		if s.Action == "insert" {
+			asking = append(asking, Compile(s))
+		}
+	}
 	lost, asked := 0, 0
 	for _, f := range failures(m) {
 		if f.Mechanism != "storage" || len(f.Evidence) == 0 {
 			continue
 		}
 		lost++
-		if slices.ContainsFunc(m.Bank, func(s prompt.MemorySkill) bool {
-			return s.Action == "insert" && slices.ContainsFunc(Hear([]prompt.Message{{Content: strings.Join(f.Evidence, "\n")}}), func(h Heard) bool { return Compile(s).fit(h) > 0 })
+		if slices.ContainsFunc(Hear([]prompt.Message{{Content: strings.Join(f.Evidence, "\n")}}), func(h Heard) bool {
+			return slices.ContainsFunc(asking, func(f Filter) bool { return f.fit(h) > 0 })
 		}) {
 			asked++
 		}

@@ -6,6 +6,7 @@
 // A memory skill is obeyed by what it says, never by its name: its fields compile
 // to a filter over sentences. Words such as "dates", "plans" or "preferences" turn
 // classes of sentences on, and off behind "ignore" or "never"; "at most 3" and
-// "under 20 words" are limits; "with the date", "name the speaker" and "compact" are
-// the form of what is kept; its action is all that it leads to.
+// "under 20 words" are limits; "with the date", "name the speaker", "compact" and
+// "leave out fillers" are the form of what is kept; its action is all that it leads
+// to. A tool speaks for whose record it shows.
 package rememberer

@@ -2,6 +2,7 @@ package rememberer
 
 import (
 	"cmp"
+	"math/bits"
 	"regexp"
 	"slices"
 	"strconv"
@@ -9,20 +10,21 @@ import (
 
 	"cairn/internal/llm/offline/notice"
 	"cairn/internal/prompt"
-	"cairn/internal/search/lexical"
 )
 
 // Filter is a memory skill as the rules obey it.
 type Filter struct {
 	action  string
-	name    string          // only ever repeated
-	classes map[string]bool // wanted or refused
-	terms   []string        // stems of what it is for
-	most    int             // of one span, 0 for any
-	length  int             // words of an item, 0 for any
+	name    string // only ever repeated
+	wanted  kinds
+	refused kinds
+	terms   []string // stems of what it is for
+	most    int      // of one span, 0 for any
+	length  int      // words of an item, 0 for any
 	dated   bool
 	spoken  bool // with the speaker's name
 	short   bool // without stop words
+	lean    bool // without fillers
 }
 
 var (
@@ -31,16 +33,16 @@ var (
 	dated   = regexp.MustCompile(`(?i)\b(?:with|put|write|include|keep|state|start|begin|name|add)\b[^.;]*\b(?:the|its) dates?\b|(?:写明|带上|注明|包含)[^。；]*日期`)
 	spoken  = regexp.MustCompile(`(?i)\b(?:with|put|write|include|keep|state|start|begin|name|say)\b[^.;]*\b(?:speakers?|who said|whose)\b|(?:写明|带上|注明|包含)[^。；]*(?:说话人|谁说)`)
 	terse   = regexp.MustCompile(`(?i)\b(?:compact|terse|telegraphic|without (?:filler|stop) words)\b|精简`)
+	fillers = regexp.MustCompile(`(?i)\b(?:leave out|drop|without|omit)\b[^.;]*\bfillers?\b`)
 	generic = notice.Terms("memory memories store stored item items span fact facts information retrieved existing new lasting incoming worth keep keeping remember detail details skill user content conversation message")
 )
 
 // Compile reads a skill by its fields.
 func Compile(s prompt.MemorySkill) Filter {
 	f := Filter{action: s.Action, name: s.Name}
-	f.classes = speaks(append([]string{s.Description, s.Purpose}, s.WhenToUse...), true)
-	for name := range speaks(append(slices.Clone(s.HowToApply), s.Constraints...), false) {
-		f.classes[name] = false
-	}
+	_, refused := speaks(append(slices.Clone(s.HowToApply), s.Constraints...)) // how to keep says nothing of what
+	f.wanted, f.refused = speaks(append([]string{s.Description, s.Purpose}, s.WhenToUse...))
+	f.wanted, f.refused = f.wanted&^refused, f.refused|refused
 	for _, term := range notice.Terms(joined(append([]string{s.Description}, s.WhenToUse...)...)) {
 		if !slices.Contains(generic, term) && !slices.Contains(f.terms, term) {
 			f.terms = append(f.terms, term)
@@ -49,7 +51,7 @@ func Compile(s prompt.MemorySkill) Filter {
 	rules := joined(append(slices.Clone(s.HowToApply), s.Constraints...)...)
 	f.length = number(under.FindStringSubmatch(rules))
 	f.most = number(atMost.FindStringSubmatch(under.ReplaceAllString(rules, "")))
-	f.dated, f.spoken, f.short = dated.MatchString(rules), spoken.MatchString(rules), terse.MatchString(rules)
+	f.dated, f.spoken, f.short, f.lean = dated.MatchString(rules), spoken.MatchString(rules), terse.MatchString(rules), fillers.MatchString(rules)
 	return f
 }
 
@@ -64,23 +66,17 @@ func number(match []string) int {
 
 // fit says how much a sentence is what the skill is for; 0 or less is not at all.
 func (f Filter) fit(s Heard) float64 {
-	score := 0.0
-	for name, shown := range s.shows {
-		wanted, named := f.classes[name]
-		switch {
-		case !shown || !named:
-		case wanted && name == "fact":
-			score += 0.5 // what nearly all sentences are says little
-		case wanted:
-			score++
-		case name == "question" || name == "greeting":
-			return 0
-		default:
-			score -= 2
-		}
+	if s.shows&f.refused&(question|greeting) != 0 {
+		return 0
 	}
-	if len(f.terms) > 0 {
-		score += float64(len(slices.DeleteFunc(slices.Clone(f.terms), func(t string) bool { return !slices.Contains(s.terms, t) }))) / 2
+	score := float64(bits.OnesCount32(uint32(s.shows&f.wanted&^fact))) - 2*float64(bits.OnesCount32(uint32(s.shows&f.refused)))
+	if s.shows&f.wanted&fact != 0 {
+		score += 0.5 // what nearly all sentences are says little
+	}
+	for _, t := range f.terms {
+		if slices.Contains(s.terms, t) {
+			score += 0.5
+		}
 	}
 	return score
 }
@@ -88,10 +84,11 @@ func (f Filter) fit(s Heard) float64 {
 // item is what is kept of a sentence, in the skill's form.
 func (f Filter) item(s Heard) string {
 	text := strings.TrimSpace(s.Raw)
-	if f.short || f.length > 0 {
-		kept := slices.DeleteFunc(strings.Fields(text), func(w string) bool {
-			return lexical.IsStopword(lexical.Fold(strings.Trim(w, ".,;:!?\"'"))) && !refuses.MatchString(w)
-		})
+	if f.short || f.lean || f.length > 0 {
+		kept := s.compact
+		if f.lean {
+			kept = s.lean
+		}
 		text = strings.Join(kept[:min(len(kept), cmp.Or(f.length, len(kept)))], " ")
 	}
 	if f.spoken && s.speaker != "" && !strings.HasPrefix(text, s.speaker) {

@@ -114,8 +114,27 @@ func TestASkillIsObeyedByItsFieldsAndNotByItsName(t *testing.T) {
 			t.Errorf("%s: %q, want %q", what, got, c.want)
 		}
 	}
+	wordy := actionsOf(t, prompt.Material{Messages: span("Ada|Well, I really love that totally quiet lighthouse."), Bank: []prompt.MemorySkill{inserting(func(s *prompt.MemorySkill) { s.HowToApply = []string{"Leave out filler words"} })}})
+	if !slices.Equal(contents(wordy), []string{"love quiet lighthouse."}) {
+		t.Errorf("fillers: %q", contents(wordy))
+	}
 	if short := contents(ask(func(s *prompt.MemorySkill) { s.HowToApply = []string{"Keep items compact"} })); len(short) != 2 || len(short[0]) >= len(plain[0]) {
 		t.Errorf("short: %q", short)
+	}
+}
+
+// What a tool says is named after whose record it is, as the last call tells.
+func TestRecordsAreNamedAfterTheirOwner(t *testing.T) {
+	t.Parallel()
+	bank := []prompt.MemorySkill{inserting(func(s *prompt.MemorySkill) {
+		s.HowToApply = []string{"Start each item with the name of the speaker, or of whose record it is"}
+	})}
+	lines := []prompt.Message{{Index: 0, Role: "tool", Content: "call find_locker: member_id vera_77"}, {Index: 1, Role: "tool", Content: "find_locker keys: colour red, number 12"},
+		{Index: 2, Role: "tool", Content: "call find_locker: member_id bo_8"}, {Index: 3, Role: "tool", Content: "find_locker keys: colour blue, number 9"}}
+	got := contents(actionsOf(t, prompt.Material{Messages: lines, Bank: bank}))
+	want := []string{"vera_77: call find_locker: member_id vera_77", "vera_77: find_locker keys: colour red, number 12", "bo_8: call find_locker: member_id bo_8", "bo_8: find_locker keys: colour blue, number 9"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }
 
@@ -213,6 +232,10 @@ func TestWhatFindsNoRoomIsMadeShorter(t *testing.T) {
 		t.Errorf("tried again: %+v", again)
 	}
 	compact := edits([]prompt.MemorySkill{inserting(func(s *prompt.MemorySkill) { s.HowToApply = first[0].Changes.How })})
+	if len(compact) != 1 || compact[0].Changes == nil || !slices.Contains(compact[0].Changes.How, lean) {
+		t.Errorf("still no room: %+v", compact)
+	}
+	compact = edits([]prompt.MemorySkill{inserting(func(s *prompt.MemorySkill) { s.HowToApply = first[0].Changes.How })}, "refined insert ("+lean+")")
 	if len(compact) != 1 || compact[0].Skill == nil || !slices.Contains(compact[0].Skill.How, brief) || slices.Contains(compact[0].Skill.How, timed) {
 		t.Errorf("added in another form: %+v", compact)
 	}
