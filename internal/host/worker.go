@@ -122,6 +122,7 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		talks.RegisterLLM(w)
 		skills.RegisterLLM(w)
 		minds.RegisterSteps(w)
+		minds.RegisterLLM(w)
 	case flow.QueueBatch:
 		tasks.RegisterBatch(w)
 		talks.RegisterBatch(w)

@@ -30,6 +30,7 @@ type LongTerm struct {
 	Thinking    string   `json:"thinking"`
 	Single      bool     `json:"single"` // one item in a call of a tool
 	CallPause   int      `json:"call_pause_ms"`
+	Deadline    int      `json:"deadline_ms"` // of a model that goes over what a fast search found; 0 is 4000
 	Agents      Versions `json:"agents"`
 }
 
@@ -51,6 +52,8 @@ func (m LongTerm) validate() error {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.thinking is %q", m.Thinking), "leave it empty, or use param or tool")
 	case m.IdleMinutes < 0 || m.CallPause < 0:
 		return fault.New(fault.InvalidArgument, "memory.idle_minutes and memory.call_pause_ms cannot be below 0", "use 0 for never, and for no pause")
+	case m.Deadline != 0 && (m.Deadline < 100 || m.Deadline > 60_000):
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.deadline_ms is %d", m.Deadline), "use 100 to 60000 milliseconds, or 0 for 4000")
 	}
 	return nil
 }

@@ -17,6 +17,9 @@ var Answers = map[string]func(prompt.Material) any{
 	"recommendations":  with(recommendations),
 	"changes":          with(changes),
 	"summary":          with(summary),
+	"ranking":          ranking,
+	"context":          context,
+	"used":             used,
 }
 
 func with(answer func(prompt.Material) any) func(prompt.Material) any {
