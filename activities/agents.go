@@ -28,6 +28,7 @@ func (a Agents) RegisterMain(w worker.ActivityRegistry) {
 	register(w, flow.FreeTarget, a.FreeTarget)
 	register(w, flow.AwaitAgent, a.AwaitAgent)
 	register(w, flow.ReadIdle, a.ReadIdle)
+	register(w, flow.CloseRefine, a.CloseRefine)
 }
 
 // RegisterSteps makes w host what runs where the steps of agents do.

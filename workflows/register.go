@@ -20,6 +20,7 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Sweep, workflow.RegisterOptions{Name: flow.Sweep})
 	w.RegisterWorkflowWithOptions(Curate, workflow.RegisterOptions{Name: flow.Curate})
 	w.RegisterWorkflowWithOptions(Retrieve, workflow.RegisterOptions{Name: flow.Retrieve})
+	w.RegisterWorkflowWithOptions(Refine, workflow.RegisterOptions{Name: flow.Refine})
 	w.RegisterWorkflowWithOptions(Reflection, workflow.RegisterOptions{Name: flow.ReflectionWorkflow})
 	w.RegisterWorkflowWithOptions(Offload, workflow.RegisterOptions{Name: flow.Offload})
 	w.RegisterWorkflowWithOptions(Build, workflow.RegisterOptions{Name: flow.Build})

@@ -22,6 +22,12 @@ func (d Driver) agent(ctx context.Context, workspaceKey, channel string, r run.R
 	}
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
 	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run)
+	if refine, does, err := progressive.RefineInput(workspaceKey, r); err != nil || does {
+		if err != nil {
+			return err
+		}
+		return d.begin(ctx, o, flow.Refine, refine)
+	}
 	return d.begin(ctx, o, agents[r.Kind], in)
 }
 

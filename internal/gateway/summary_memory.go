@@ -41,7 +41,7 @@ type MemoryTarget struct {
 // AgentOptions are how the agents of one request work; what is left out is as
 // the workspace's settings have it.
 type AgentOptions struct {
-	Types          []string `json:"memory_types,omitempty" enum:"identity,personal,procedural,tool,summary" doc:"Memories of these types alone"`
+	Types          []string `json:"memory_types,omitempty" enum:"identity,personal,procedural,tool,summary,SkillMemory" doc:"Memories of these types alone; SkillMemory is of a fast search"`
 	Multiple       *bool    `json:"enable_multiple,omitempty" doc:"Several items in a call of a tool"`
 	ThinkingParams *bool    `json:"enable_thinking_params,omitempty" doc:"Each call of a tool has a text before its arguments"`
 	ThinkTool      *bool    `json:"add_think_tool,omitempty" doc:"A tool to think in"`
@@ -61,6 +61,8 @@ func (o AgentOptions) choices() progressive.Choices {
 // SummaryRequest is a session to be remembered: messages, a text, or attempts.
 type SummaryRequest struct {
 	AgentOptions
+	OwnWorkspace
+	Metadata     map[string]any   `json:"metadata,omitempty" doc:"Facts about the session; kept with the request and given back, 8 KiB at most"`
 	Query        string           `json:"query,omitempty" maxLength:"100000" doc:"A text to be remembered, in place of messages"`
 	Messages     []SessionMessage `json:"messages,omitempty" maxItems:"5000"`
 	Trajectories []Trajectory     `json:"trajectories,omitempty" maxItems:"100" doc:"Attempts at a task, to be compared"`
@@ -101,6 +103,7 @@ type SummaryReport struct {
 	Operations []MemoryOperation `json:"operations"`
 	Steps      int               `json:"steps"`
 	Usage      run.Usage         `json:"usage"`
+	Metadata   map[string]any    `json:"metadata,omitempty" doc:"As it came with the session"`
 }
 
 // MemoryRequest is a request to summarise or to retrieve, with what came of it.
@@ -136,9 +139,12 @@ func (g *Gateway) summaryMemory(ctx context.Context, in *struct {
 	OnceKey
 	Body SummaryRequest
 }) (*memoryRequestOutput, error) {
+	if err := in.Body.OwnWorkspace.check(ctx); err != nil {
+		return nil, err
+	}
 	from := asking(ctx)
 	r := progressive.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, ID: in.Body.RequestID, Query: in.Body.Query, KnownOnly: in.Body.NewTargets != nil && !*in.Body.NewTargets,
-		Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(), Fresh: in.Body.Fresh, Spec: host.TurnSpec(g.Config)}
+		Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(), Metadata: in.Body.Metadata, Fresh: in.Body.Fresh, Spec: host.TurnSpec(g.Config)}
 	var err error
 	if r.ID, err = oneID(in.IdempotencyKey, r.ID); err != nil {
 		return nil, err
@@ -221,7 +227,7 @@ func (g *Gateway) memoryRequest(ctx context.Context, ref run.Ref) (*memoryReques
 
 func summaryReport(r progressive.Report) *SummaryReport {
 	out := &SummaryReport{Status: r.Status, Reason: string(r.Reason), Detail: r.Detail, Text: r.Text, History: r.History, MetaAdded: []MemoryTarget{}, Digest: r.Digest, Fallback: r.Fallback,
-		Tasks: []MemoryTask{}, Operations: operationsOf(r.Operations), Steps: r.Steps, Usage: r.Usage}
+		Tasks: []MemoryTask{}, Operations: operationsOf(r.Operations), Steps: r.Steps, Usage: r.Usage, Metadata: r.Metadata}
 	for _, t := range r.MetaAdded {
 		out.MetaAdded = append(out.MetaAdded, MemoryTarget{Type: string(t.Type), Target: t.Target})
 	}

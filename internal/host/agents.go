@@ -19,7 +19,7 @@ import (
 
 // hire brings the agents of long-term memory into the loop.
 func (h *Host) hire() error {
-	h.Progressive = &progressive.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.Converse, Registry: progressive.NewRegistry()}
+	h.Progressive = &progressive.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.Converse, Registry: progressive.NewRegistry(), Ledger: h.Converse.Ledger}
 	h.Progressive.Missed = h.missed
 	performer := progressive.Performer{Service: h.Progressive}
 	h.Converse.Agents = map[run.Kind]converse.Agent{run.Summarize: performer, run.Specialist: performer, run.Retrieve: performer}

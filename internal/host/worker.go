@@ -136,6 +136,7 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		skills.RegisterLLM(w)
 		minds.RegisterSteps(w)
 		away.RegisterLLM(w)
+		minds.RegisterLLM(w)
 	case flow.QueueBatch:
 		tasks.RegisterBatch(w)
 		talks.RegisterBatch(w)

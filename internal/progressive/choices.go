@@ -9,6 +9,7 @@ import (
 	"cairn/internal/remember"
 	"cairn/internal/run"
 	"cairn/internal/settings"
+	"cairn/internal/skill"
 )
 
 // Choices are what a request decides for its agents. What it leaves open is as
@@ -20,6 +21,7 @@ type Choices struct {
 	ToolMemory     *bool         `json:"tool_memory,omitempty"`     // the guidelines of tools are a target
 	IdentityMemory *bool         `json:"identity_memory,omitempty"` // the identity is a target
 	SummaryMemory  *bool         `json:"summary_memory,omitempty"`  // retrieval looks into digests of sessions, too
+	SkillMemory    *bool         `json:"skill_memory,omitempty"`    // a fast search over all of memory finds skills, too; true when left out
 	Types          []memory.Type `json:"types,omitempty"`           // of memories that are made, or looked for; empty for all
 	Only           []memory.Task `json:"only,omitempty"`            // targets that a session is about, and no others; empty for all
 	// Metadata is what every memory says that a specialist of the request makes.
@@ -27,7 +29,7 @@ type Choices struct {
 }
 
 func (c Choices) none() bool {
-	return c.Multiple == nil && c.ThinkingParams == nil && c.ThinkTool == nil && c.ToolMemory == nil && c.IdentityMemory == nil && c.SummaryMemory == nil && len(c.Types)+len(c.Only)+len(c.Metadata) == 0
+	return c.Multiple == nil && c.ThinkingParams == nil && c.ThinkTool == nil && c.ToolMemory == nil && c.IdentityMemory == nil && c.SummaryMemory == nil && c.SkillMemory == nil && len(c.Types)+len(c.Only)+len(c.Metadata) == 0
 }
 
 // orNil leaves no choices out of what is stored, so that a request without any
@@ -104,4 +106,18 @@ func (c Choices) searched() (out []memory.Type) {
 		}
 	}
 	return out
+}
+
+// skills tells whether such a search finds skills, too.
+func (c Choices) skills() bool {
+	return c.has(skill.MemoryType) && (c.SkillMemory == nil || *c.SkillMemory)
+}
+
+// withoutSkills are the choices as those are told that look for memories alone.
+func (c Choices) withoutSkills() Choices {
+	c.SkillMemory = nil
+	if types := slices.DeleteFunc(slices.Clone(c.Types), func(t memory.Type) bool { return t == skill.MemoryType }); len(types) > 0 || len(c.Types) == 0 {
+		c.Types = types
+	}
+	return c
 }

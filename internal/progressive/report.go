@@ -24,6 +24,8 @@ type Report struct {
 	Summary
 	Steps int       `json:"steps"`
 	Usage run.Usage `json:"usage"` // of the run itself; its tasks are runs of their own
+
+	Metadata map[string]any `json:"metadata,omitempty"` // as it came with the session
 }
 
 // Report tells how far a request is and what came of it.
@@ -43,6 +45,11 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 		return out, fault.New(fault.NotFound, fmt.Sprintf("run %d is no request to summarise: its kind is %s", ref.Run, r.Kind), "`cairn runs show` tells of runs of any kind")
 	}
 	out.Run, out.Request, out.WorkflowID, out.State = ref.Run, r.Key, r.WorkflowID, r.Status
+	_, p, err := pinnedOf(r)
+	if err != nil {
+		return out, err
+	}
+	out.Metadata = p.Metadata
 	if r.Status != run.Ended {
 		out.Tasks, err = s.tasks(ctx, r)
 		return out, err

@@ -31,8 +31,9 @@ type Request struct {
 	Targets      []memory.Task // registered before the agent begins
 	KnownOnly    bool          // the agent registers no targets of its own
 	Choices      Choices
-	Fresh        bool          // do it again although the request was made before, and pay again
-	Spec         converse.Spec // configuration to pin
+	Metadata     map[string]any // facts about the session, given back with its report
+	Fresh        bool           // do it again although the request was made before, and pay again
+	Spec         converse.Spec  // configuration to pin
 }
 
 // Trajectory is one attempt of an agent at a task.
@@ -42,6 +43,9 @@ type Trajectory struct {
 	Metadata memory.Metadata // facts about it that its messages do not say
 	Messages []transcript.Message
 }
+
+// mostMetadata bounds what is kept beside a session, in bytes of JSON.
+const mostMetadata = 8 << 10
 
 // importChannel is the channel of sessions that are handed in as a whole.
 const importChannel = "import"
@@ -99,12 +103,16 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 	if err := r.Choices.check(memory.HandOffTypes); err != nil {
 		return out, err
 	}
+	if raw, err := json.Marshal(r.Metadata); err != nil || len(raw) > mostMetadata {
+		return out, fault.New(fault.TooLarge, fmt.Sprintf("the metadata is larger than %d bytes", mostMetadata), "send what memory is to be made of as messages")
+	}
 	args, err := json.Marshal(struct {
 		Messages  []transcript.Message
 		Targets   []memory.Task
 		KnownOnly bool
-		Choices   *Choices `json:",omitempty"`
-	}{messages, r.Targets, r.KnownOnly, r.Choices.orNil()})
+		Choices   *Choices       `json:",omitempty"`
+		Metadata  map[string]any `json:",omitempty"`
+	}{messages, r.Targets, r.KnownOnly, r.Choices.orNil(), r.Metadata})
 	if err != nil {
 		return out, fmt.Errorf("encode the request: %w", err)
 	}
@@ -163,7 +171,7 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int
 	spec.Tainted = slices.ContainsFunc(messages, func(m transcript.Message) bool {
 		return m.Role == transcript.Tool && len(guard.Scan(m.Content, guard.Context)) > 0
 	})
-	if spec, err = pin(spec, d, Pinned{Workspace: r.WorkspaceKey, Targets: r.Targets, Idle: idle, Choices: r.Choices.orNil()}, chosen.Memory); err != nil {
+	if spec, err = pin(spec, d, Pinned{Workspace: r.WorkspaceKey, Targets: r.Targets, Idle: idle, Choices: r.Choices.orNil(), Metadata: r.Metadata}, chosen.Memory); err != nil {
 		return out, err
 	}
 	if n.Spec, err = json.Marshal(spec); err != nil {

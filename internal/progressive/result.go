@@ -69,6 +69,7 @@ type Looked struct {
 	IDs        []string    `json:"memory_ids"`
 	Sessions   []string    `json:"sessions"`
 	Operations []Operation `json:"operations"`
+	Refined    *Refined    `json:"refined,omitempty"` // of a fast search that a model went over
 }
 
 // tasks are what became of a run's hand-offs.

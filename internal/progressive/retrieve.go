@@ -1,6 +1,7 @@
 package progressive
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -10,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
 	"cairn/internal/fault"
 	"cairn/internal/flow"
@@ -18,6 +18,7 @@ import (
 	"cairn/internal/memory"
 	"cairn/internal/remember"
 	"cairn/internal/run"
+	"cairn/internal/skill"
 	"cairn/internal/transcript"
 )
 
@@ -37,22 +38,31 @@ type Question struct {
 	Messages     []transcript.Message // said before the question
 	Mode         string               // empty is auto
 	Targets      []memory.Task        // that a fast search is about; empty for all
+	TimeFilter   string               // of a fast search: YYYYMMDD, or YYYYMMDD,YYYYMMDD with both days included
 	Choices      Choices
-	TopK         int           // memories at most; 0 means 20
+	Refine       Refine        // what is done with what a fast search found
+	TopK         int           // memories at most; 0 means 20, and 5 of what is refined
 	Spec         converse.Spec // configuration to pin
 }
 
-// Found is a memory that answers a question.
+// Found is a memory or a skill that answers a question.
 type Found struct {
 	ID        string      `json:"memory_id"`
 	Type      memory.Type `json:"memory_type"`
 	Target    string      `json:"memory_target,omitempty"`
 	WhenToUse string      `json:"when_to_use,omitempty"`
 	Content   string      `json:"content"`
-	Score     float64     `json:"score,omitempty"` // of a fast search over all targets
+	Score     float64     `json:"score,omitempty"`        // of a fast search
+	Relevance *float64    `json:"rerank_score,omitempty"` // from 0 to 1, as a model sees it
 	EventTime *time.Time  `json:"event_time,omitempty"`
 	UpdatedAt time.Time   `json:"updated_at"`
 	History   string      `json:"ref_memory_id,omitempty"` // the session that it was last drawn from
+
+	// Of a skill, whose type is SkillMemory and whose id is its name.
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+	Version     int    `json:"version,omitempty"`
+	View        string `json:"view,omitempty"` // path under which the API shows all of it
 }
 
 // Answer is what memory has to say.
@@ -81,16 +91,19 @@ const (
 const leastTime = 10 * time.Second
 
 // questionTypes are the types that a question may be limited to.
-var questionTypes = append(slices.Clone(memory.HandOffTypes), memory.Summary)
+var questionTypes = append(slices.Clone(memory.HandOffTypes), memory.Summary, skill.MemoryType)
 
 // complete fills in what a question left open, and refuses what is none.
 func (q Question) complete() (Question, error) {
-	q.Query = strings.TrimSpace(q.Query)
+	q.Query = cmp.Or(strings.TrimSpace(q.Query), asked(q.Messages))
 	if q.Mode == "" {
 		q.Mode = Auto
 	}
 	if q.TopK == 0 {
 		q.TopK = remember.UsualTopK
+		if q.Refine.any() {
+			q.TopK = refinedTopK
+		}
 	}
 	switch n := utf8.RuneCountInString(q.Query); {
 	case n == 0 || n > remember.QueryRunes:
@@ -100,7 +113,20 @@ func (q Question) complete() (Question, error) {
 	case q.TopK < 1 || q.TopK > remember.MostTopK:
 		return q, fault.Newf(fault.InvalidArgument, "top_k is %d, and must be 1 to %d", q.TopK, remember.MostTopK)
 	}
-	return q, q.Choices.check(questionTypes)
+	if err := q.Choices.check(questionTypes); err != nil {
+		return q, err
+	}
+	return q.checkFast()
+}
+
+// asked is the question that a conversation ends with: what its user said last.
+func asked(said []transcript.Message) string {
+	for _, m := range slices.Backward(said) {
+		if text := strings.TrimSpace(m.Content); m.Role == transcript.User && text != "" {
+			return clip(text, remember.QueryRunes)
+		}
+	}
+	return ""
 }
 
 // Retrieve answers a question from memory.
@@ -119,14 +145,15 @@ func (s *Service) Retrieve(ctx context.Context, q Question) (Answer, error) {
 func (s *Service) retrieve(ctx context.Context, q Question) (_ Answer, err error) {
 	var fast Answer
 	if q.Mode != Agentic {
-		if fast, err = s.fast(ctx, q); err != nil || q.Mode == Fast {
+		if fast, err = s.fast(ctx, q); err != nil {
 			return fast, err
 		}
-		if len(fast.Memories) >= min(enoughFound, q.TopK) && fast.sure {
-			return fast, nil
+		if q.Mode == Fast || len(fast.Memories) >= min(enoughFound, q.TopK) && fast.sure || q.skillsOnly() {
+			return s.refined(ctx, q, fast)
 		}
 	}
 	if until, bound := ctx.Deadline(); bound && q.Mode == Auto && time.Until(until) < leastTime {
+		fast = q.narrow(fast)
 		fast.Note = "there was no time to look further"
 		return fast, nil
 	}
@@ -144,70 +171,9 @@ func (s *Service) retrieve(ctx context.Context, q Question) (_ Answer, err error
 			return fast, err
 		}
 	}
+	fast = q.narrow(fast)
 	fast.Note, fast.Run = "no agent could look further", deep.Run
 	return fast, nil
-}
-
-// fast is one search, in the named targets or in all of memory.
-func (s *Service) fast(ctx context.Context, q Question) (Answer, error) {
-	out := Answer{Mode: Fast, Status: OK, Memories: []Found{}}
-	a := agent.Actor{Workspace: q.Workspace, Origin: agent.OriginUser}
-	if len(q.Targets) > 0 {
-		in := remember.RetrieveArgs{Summaries: slices.Contains(q.Choices.searched(), memory.Summary), TopK: q.TopK}
-		for i, t := range q.Targets {
-			in.Wants = append(in.Wants, remember.Want{Index: i, Query: q.Query, Type: t.Type, Target: t.Target})
-		}
-		found, err := s.LongTerm.Retrieve(ctx, a, in)
-		if err != nil {
-			return out, err
-		}
-		for _, e := range found.Found[:min(len(found.Found), q.TopK)] {
-			out.Memories = append(out.Memories, foundOf(e, 0))
-		}
-	} else {
-		ranked, err := s.LongTerm.Rank(ctx, q.Workspace, q.Query, q.Choices.searched())
-		if err != nil {
-			return out, err
-		}
-		var ids []string
-		for _, r := range ranked {
-			ids = append(ids, r.ID)
-		}
-		entries, err := s.entries(ctx, q.Workspace, ids)
-		if err != nil {
-			return out, err
-		}
-		for _, r := range ranked {
-			i := slices.IndexFunc(entries, func(e memory.Entry) bool { return e.ID == r.ID && e.Status == memory.Active })
-			if i >= 0 && len(out.Memories) < q.TopK {
-				out.sure = out.sure || len(out.Memories) == 0 && r.Score >= sureScore && r.Cosine >= sureCosine
-				out.Memories = append(out.Memories, foundOf(entries[i], r.Score))
-			}
-		}
-	}
-	if len(out.Memories) == 0 {
-		out.Status = NoRelevant
-	}
-	return out, nil
-}
-
-func (s *Service) entries(ctx context.Context, ws int64, ids []string) (out []memory.Entry, err error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx remember.LongTermTx) error {
-		out, err = tx.LongTerm(ctx, ids)
-		return err
-	})
-	return out, err
-}
-
-func foundOf(e memory.Entry, score float64) Found {
-	f := Found{ID: e.ID, Type: e.Type, Target: e.Target, WhenToUse: e.WhenToUse, Content: e.Content, Score: score, EventTime: e.EventTime, UpdatedAt: e.UpdatedAt}
-	if n := len(e.Histories); n > 0 {
-		f.History = e.Histories[n-1]
-	}
-	return f
 }
 
 // agentic has an agent look. Where there is nothing to look into no model is asked.
@@ -287,6 +253,7 @@ func (s *Service) RequestOf(ctx context.Context, ws int64, id string) (out run.R
 
 // ask records a question.
 func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) {
+	q.Choices = q.Choices.withoutSkills() // an agent looks for memories
 	args, err := json.Marshal(struct {
 		Query    string
 		Messages []transcript.Message
@@ -350,6 +317,9 @@ func (s *Service) answer(ctx context.Context, ref run.Ref) (Answer, error) {
 	}
 	if err := json.Unmarshal(e.Report, &l); err != nil {
 		return out, fmt.Errorf("decode the report of run %d: %w", ref.Run, err)
+	}
+	if l.Refined != nil {
+		return s.refinedAnswer(ctx, r, *l.Refined, e)
 	}
 	entries, err := s.entries(ctx, ref.Workspace, l.IDs)
 	if err != nil {

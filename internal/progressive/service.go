@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 
 	"cairn/internal/converse"
+	"cairn/internal/ledger"
 	"cairn/internal/remember"
 	"cairn/internal/run"
 	"cairn/internal/settings"
+	"cairn/internal/skill"
 	"cairn/internal/transcript"
 )
 
@@ -30,6 +32,10 @@ type Tx interface {
 
 	Settings(ctx context.Context) (settings.Settings, error)
 	AnyLongTerm(ctx context.Context) (bool, error)
+	// SkillsNamed reads the active skills of some names, in any order.
+	SkillsNamed(ctx context.Context, names []string) ([]skill.Head, error)
+	StartRun(ctx context.Context, id int64) (bool, error)
+	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 }
 
 // Store opens transactions.
@@ -56,6 +62,7 @@ type Service struct {
 	Loop     Loop
 	Starter  Starter // nil without Temporal
 	Registry *Registry
+	Ledger   *ledger.Ledger // of the calls that go over what a fast search found
 	// Missed hears of questions that memory had nothing for; nil for nobody.
 	Missed func(ctx context.Context, q Question, a Answer) error
 }

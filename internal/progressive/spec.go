@@ -36,6 +36,8 @@ type Pinned struct {
 
 	Question string           `json:"question,omitempty"` // of a retriever
 	Messages []prompt.Message `json:"messages,omitempty"` // said before the question
+	Metadata map[string]any   `json:"metadata,omitempty"` // of a session, as its request gave it
+	Refining *Refining        `json:"refining,omitempty"` // of a fast search: there is no agent
 }
 
 // pin makes the configuration of a run.

@@ -35,3 +35,14 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (run.Run, error) {
 	}
 	return r, err
 }
+
+// RefineInput is what the workflow of a run starts with that goes over what a
+// search found; does is false of any other.
+func RefineInput(workspaceKey string, r run.Run) (in flow.RefineInput, does bool, err error) {
+	w, p, err := pinnedOf(r)
+	if err != nil || p.Refining == nil {
+		return in, false, err
+	}
+	return flow.RefineInput{RunRef: flow.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}, Pace: w.Spec.Pace(),
+		Rerank: p.Refining.Rerank, Rewrite: p.Refining.Rewrite}, true, nil
+}

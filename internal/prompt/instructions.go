@@ -47,6 +47,12 @@ const (
 	Propose  Stage = "propose"  // analysis, cases and bank → edits of the bank
 )
 
+// The stages of a fast search whose findings a model goes over.
+const (
+	Rerank   Stage = "rerank"   // question and memories → their order by how well they answer
+	Condense Stage = "condense" // question and memories → one text
+)
+
 //go:embed templates/*.md
 var templateFiles embed.FS
 

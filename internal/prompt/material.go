@@ -17,7 +17,7 @@ type Material struct {
 	Memories   []string        `json:"memories,omitempty"`
 	Notes      []string        `json:"notes,omitempty"`    // of the day, as far as they are made
 	Skills     []Candidate     `json:"skills,omitempty"`   // skills in force
-	Stored     []Stored        `json:"stored,omitempty"`   // memories that may be changed, under short handles
+	Stored     []Stored        `json:"stored,omitempty"`   // memories that may be changed or are judged, under short handles
 	Bank       []MemorySkill   `json:"bank,omitempty"`     // memory skills
 	Cases      json.RawMessage `json:"cases,omitempty"`    // hard cases, for the designer
 	Analysis   json.RawMessage `json:"analysis,omitempty"` // what the designer made of them

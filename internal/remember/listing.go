@@ -83,7 +83,7 @@ func (l *LongTerm) Get(ctx context.Context, a agent.Actor, ids ...string) (out [
 func (l *LongTerm) shownTo(a agent.Actor, entries []memory.Entry) []memory.Entry {
 	if a.Origin != agent.OriginUser {
 		for i := range entries {
-			entries[i] = sanitised(entries[i])
+			entries[i] = Sanitised(entries[i])
 		}
 	}
 	return entries

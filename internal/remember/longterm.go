@@ -261,8 +261,8 @@ func (g *writing) leased(ctx context.Context, a agent.Actor) (memory.Scope, erro
 	return t.Scope(), nil
 }
 
-// sanitised is an entry as models are shown it.
-func sanitised(e memory.Entry) memory.Entry {
+// Sanitised is an entry as models are shown it.
+func Sanitised(e memory.Entry) memory.Entry {
 	e.Content = sanitise(string(e.Type), e.ID, e.Content)
 	if e.WhenToUse != "" {
 		e.WhenToUse = sanitise(string(e.Type), e.ID, e.WhenToUse)

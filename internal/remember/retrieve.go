@@ -17,20 +17,39 @@ import (
 	"cairn/internal/search"
 )
 
-// Ranked is a memory that answers a query.
+// Look is a search over all of memory.
+type Look struct {
+	Query       string
+	Types       []memory.Type // of memories
+	Skills      bool          // active skills, too, in one order with memories
+	From, Until time.Time     // when it happened, or else was remembered; zero for any time
+}
+
+// Ranked is a memory, or a skill, that answers a query.
 type Ranked struct {
-	ID     string
+	ID     string // of a skill its name
+	Skill  bool
 	Score  float64
 	Cosine float64 // 0 when the vector was not among the nearest
 }
 
-// Rank gives ids of active memories of some types that answer query, the best
-// first, whatever their targets.
-func (l *LongTerm) Rank(ctx context.Context, ws int64, query string, types []memory.Type) ([]Ranked, error) {
-	found, err := l.Finder.Find(ctx, ws, search.Request{Query: query, Kinds: []string{search.KindMemory}, Types: types, Limit: search.MostFound})
+// Rank gives active memories that answer a query, the best first, whatever their
+// targets.
+func (l *LongTerm) Rank(ctx context.Context, ws int64, in Look) ([]Ranked, error) {
+	r := search.Request{Query: in.Query, Types: in.Types, After: in.From, Before: in.Until, Limit: search.MostFound}
+	if len(in.Types) > 0 {
+		r.Kinds = append(r.Kinds, search.KindMemory)
+	}
+	if in.Skills {
+		r.Kinds, r.Types = append(r.Kinds, search.KindSkill), append(slices.Clone(in.Types), "")
+	}
+	if len(r.Kinds) == 0 { // which would be all of them
+		return nil, nil
+	}
+	found, err := l.Finder.Find(ctx, ws, r)
 	out := make([]Ranked, len(found))
 	for i, f := range found {
-		out[i] = Ranked{ID: f.ID, Score: f.Score, Cosine: f.Cosine}
+		out[i] = Ranked{ID: f.ID, Skill: f.Kind == search.KindSkill, Score: f.Score, Cosine: f.Cosine}
 	}
 	return out, err
 }
@@ -65,9 +84,10 @@ const (
 
 // Retrieved is what was found, as models and as programs read it.
 type Retrieved struct {
-	Text   string         `json:"text"`
-	Found  []memory.Entry `json:"-"`
-	Failed []Item         `json:"failed,omitempty"`
+	Text   string             `json:"text"`
+	Found  []memory.Entry     `json:"-"`
+	Scores map[string]float64 `json:"-"` // by id; none for guidelines, which are named
+	Failed []Item             `json:"failed,omitempty"`
 }
 
 // NothingFound stands where there are no lines.
@@ -106,6 +126,7 @@ func (l *LongTerm) Retrieve(ctx context.Context, a agent.Actor, in RetrieveArgs)
 // answer is what one want came to.
 type answer struct {
 	found    []memory.Entry
+	scores   map[string]float64
 	identity string
 	err      error
 }
@@ -114,6 +135,7 @@ type answer struct {
 func (l *LongTerm) present(ctx context.Context, a agent.Actor, in RetrieveArgs, answers []answer) (out Retrieved, err error) {
 	var items []Item
 	var lines []string
+	out.Scores = map[string]float64{}
 	for i, one := range answers {
 		if one.err != nil {
 			out.Failed = append(out.Failed, FailedItem(in.Wants[i].Index, one.err))
@@ -127,6 +149,7 @@ func (l *LongTerm) present(ctx context.Context, a agent.Actor, in RetrieveArgs, 
 		for _, e := range one.found {
 			if len(out.Found) < mostHits && !slices.ContainsFunc(out.Found, func(o memory.Entry) bool { return o.Key == e.Key }) {
 				out.Found = append(out.Found, e)
+				out.Scores[e.ID] = one.scores[e.ID]
 			}
 		}
 	}
@@ -139,7 +162,7 @@ func (l *LongTerm) present(ctx context.Context, a agent.Actor, in RetrieveArgs, 
 		}
 	}
 	for _, e := range out.Found {
-		lines = append(lines, sanitised(e).Line())
+		lines = append(lines, Sanitised(e).Line())
 	}
 	out.Text = strings.Join(lines, "\n")
 	if len(lines) == 0 {
@@ -202,7 +225,7 @@ func (l *LongTerm) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, w
 		return nil
 	})
 	if err == nil {
-		out.found, err = l.find(ctx, a, in, want.Query, s, between)
+		out.found, out.scores, err = l.find(ctx, a, in, want.Query, s, between)
 	}
 	out.err = err
 	return out
@@ -210,21 +233,22 @@ func (l *LongTerm) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, w
 
 // find ranks and keeps what is in scope: what is about the target first, then
 // sessions that it was in, then sessions that tell nobody.
-func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, query string, s memory.Scope, between span) ([]memory.Entry, error) {
+func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, query string, s memory.Scope, between span) (_ []memory.Entry, scores map[string]float64, err error) {
 	if s.Type == memory.Guideline {
-		return l.guideline(ctx, a, query)
+		found, err := l.guideline(ctx, a, query)
+		return found, nil, err
 	}
 	types := []memory.Type{s.Type}
 	if in.Summaries {
 		types = append(types, memory.Summary)
 	}
-	ranked, err := l.Rank(ctx, a.Workspace, query, types)
+	ranked, err := l.Rank(ctx, a.Workspace, Look{Query: query, Types: types})
 	if err != nil || len(ranked) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
-	ids := make([]string, len(ranked))
+	ids, scores := make([]string, len(ranked)), make(map[string]float64, len(ranked))
 	for i, r := range ranked {
-		ids[i] = r.ID
+		ids[i], scores[r.ID] = r.ID, r.Score
 	}
 	var entries []memory.Entry
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) (err error) {
@@ -232,7 +256,7 @@ func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, que
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	place := map[string]int{}
 	for i, id := range ids {
@@ -250,7 +274,7 @@ func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, que
 		}
 	}
 	all := append(near, far...)
-	return all[:min(len(all), in.TopK)], nil
+	return all[:min(len(all), in.TopK)], scores, nil
 }
 
 // guideline is that of the tool that the query names, exactly.
@@ -280,6 +304,13 @@ func (s span) holds(e memory.Entry) bool {
 const TimeFilter = `^[0-9]{8}(,[0-9]{8})?$`
 
 var timeFilter = regexp.MustCompile(TimeFilter)
+
+// Days are the first moment of a time filter, and the first after it; both are
+// zero for any time.
+func Days(filter string) (from, until time.Time, err error) {
+	s, err := days(filter)
+	return s.from, s.until, err
+}
 
 func days(filter string) (s span, err error) {
 	if filter == "" {

@@ -31,7 +31,7 @@ var Types = []memory.Type{memory.Core, memory.Profile, memory.Note, "identity", 
 type Request struct {
 	Query         string
 	Kinds         []string      // of Kinds
-	Types         []memory.Type // of memories: nothing else has a type
+	Types         []memory.Type // of memories; the empty one is what has none, as all else
 	Targets       []string      // whom memories are about, who says turns
 	After, Before time.Time     // when it was said or happened: from After on, and before Before
 	Conversation  string        // external id: its turns and what was remembered from it
@@ -110,7 +110,7 @@ func (r Request) check() error {
 		}
 	}
 	for _, t := range r.Types {
-		if !slices.Contains(Types, t) {
+		if t != "" && !slices.Contains(Types, t) {
 			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no type %q of memories", t), "use one of "+fmt.Sprint(Types))
 		}
 	}

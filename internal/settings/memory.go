@@ -32,7 +32,8 @@ type LongTerm struct {
 	Thinking    string   `json:"thinking"`
 	Single      bool     `json:"single"` // one item in a call of a tool
 	CallPause   int      `json:"call_pause_ms"`
-	Profile     string   `json:"profile"` // names of the tools: empty for the usual ones, or typed
+	Profile     string   `json:"profile"`     // names of the tools: empty for the usual ones, or typed
+	Deadline    int      `json:"deadline_ms"` // of a model that goes over what a fast search found; 0 is 4000
 	Agents      Versions `json:"agents"`
 	Modes       Modes    `json:"modes"` // of agents that differ from the rest
 }
@@ -112,6 +113,8 @@ func (m LongTerm) validate() error {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.profile is %q", m.Profile), "leave it empty, or use "+Typed)
 	case m.IdleMinutes < 0 || m.CallPause < 0:
 		return fault.New(fault.InvalidArgument, "memory.idle_minutes and memory.call_pause_ms cannot be below 0", "use 0 for never, and for no pause")
+	case m.Deadline != 0 && (m.Deadline < 100 || m.Deadline > 60_000):
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.deadline_ms is %d", m.Deadline), "use 100 to 60000 milliseconds, or 0 for 4000")
 	}
 	for name, mode := range map[string]Mode{"summarize": m.Modes.Summarize, "retrieve": m.Modes.Retrieve, "personal": m.Modes.Personal, "procedural": m.Modes.Procedural, "tool": m.Modes.Tool, "identity": m.Modes.Identity} {
 		if err := mode.validate(name); err != nil {

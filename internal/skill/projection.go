@@ -6,6 +6,9 @@ import (
 	"cairn/internal/transcript"
 )
 
+// MemoryType is what skills are called among memories.
+const MemoryType = "SkillMemory"
+
 // MemoryItem is a skill as clients of MemOS know it: one item of memory with
 // the fields of its TreeNodeTextualMemoryMetadata.
 type MemoryItem struct {
@@ -16,7 +19,7 @@ type MemoryItem struct {
 
 // MemoryMetadata has exactly MemOS' names (spec/skill-memory.md §1.13).
 type MemoryMetadata struct {
-	MemoryType    string            `json:"memory_type"` // SkillMemory
+	MemoryType    string            `json:"memory_type"` // MemoryType
 	Type          string            `json:"type"`        // skills
 	Status        string            `json:"status"`      // activated or archived
 	Confidence    float64           `json:"confidence"`  // 0–1
@@ -80,7 +83,7 @@ type Projected struct {
 func Project(d Document, files []File, p Projected) MemoryItem {
 	d = d.Normalised()
 	m := MemoryMetadata{
-		MemoryType: "SkillMemory", Type: "skills", Status: "activated", Confidence: defaultConfidence,
+		MemoryType: MemoryType, Type: "skills", Status: "activated", Confidence: defaultConfidence,
 		Key: d.Name, Name: d.Name, Tags: list(d.Trigger), Description: d.Description, Procedure: d.Procedure,
 		Experience: list(d.Experience), Preference: list(d.Preference), Examples: list(d.Examples), Tool: list(d.Tools),
 		URL: p.URL, SkillSource: "auto_create", Sources: []MemorySource{},

@@ -5,6 +5,7 @@ import (
 
 	"cairn/internal/progressive"
 	"cairn/internal/run"
+	"cairn/internal/skill"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -70,4 +71,17 @@ func (q Queries) SetMark(ctx context.Context, conversation int64, kind run.Kind,
 func (q Queries) AnyLongTerm(ctx context.Context) (bool, error) {
 	found, err := q.q.LongTermAny(ctx, q.ws)
 	return found, classify("look for memories", err)
+}
+
+// SkillsNamed reads the active skills of some names.
+func (q Queries) SkillsNamed(ctx context.Context, names []string) ([]skill.Head, error) {
+	rows, err := q.q.SkillsNamed(ctx, dbsqlc.SkillsNamedParams{WorkspaceID: q.ws, Names: names})
+	if err != nil {
+		return nil, classify("read skills by name", err)
+	}
+	out := make([]skill.Head, len(rows))
+	for i, r := range rows {
+		out[i] = skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Description: r.Description, UpdatedAt: r.UpdatedAt}
+	}
+	return out, nil
 }

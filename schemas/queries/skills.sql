@@ -62,3 +62,9 @@ on conflict (workspace_id, skill_id, version, conversation_id, from_seq) do noth
 -- name: SourcesGet :many
 select conversation_id, from_seq, to_seq from skill_sources
 where workspace_id = @workspace_id and skill_id = @skill_id and version = @version order by conversation_id, from_seq;
+
+-- name: SkillsNamed :many
+-- Active skills by name, for those who know only names.
+select s.id, s.name, s.category, s.status, s.head_version, s.updated_at, v.description from skills s
+join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
+where s.workspace_id = @workspace_id and s.deleted_at is null and s.status = 'active' and s.name = any(@names::text[]);

@@ -78,6 +78,9 @@ type settings struct {
 	targets []Target
 	id      string
 	agents  map[string]bool // enable_* of the request
+	days    string
+	least   *float64
+	within  time.Duration
 }
 
 // Option changes how a call is made.
@@ -99,12 +102,25 @@ func Types(types ...string) Option { return func(s *settings) { s.types = types 
 // Targets are whom a session or a question is about.
 func Targets(targets ...Target) Option { return func(s *settings) { s.targets = targets } }
 
+// Days limits a fast search to a day, as 20260301, or to a first and a last day, as
+// 20260301,20260331.
+func Days(filter string) Option { return func(s *settings) { s.days = filter } }
+
+// MinScore leaves out what a fast search found with less: 0 to 1, of a model's
+// score where one reranks, else a share of the best one's score.
+func MinScore(least float64) Option { return func(s *settings) { s.least = &least } }
+
+// Deadline bounds what a model does with what a fast search found, as
+// Enable("enable_llm_rerank", true) and Enable("enable_llm_rewrite", true) ask for.
+func Deadline(d time.Duration) Option { return func(s *settings) { s.within = d } }
+
 // RequestID makes calls with the same id the same request.
 func RequestID(id string) Option { return func(s *settings) { s.id = id } }
 
 // Enable switches an option of the agents by its name in the API, such as
 // enable_multiple, enable_thinking_params, add_think_tool, enable_tool_memory,
-// enable_identity_memory, enable_summary_memory or allow_new_targets.
+// enable_identity_memory, enable_summary_memory, enable_skill_memory,
+// enable_llm_rerank, enable_llm_rewrite or allow_new_targets.
 func Enable(name string, on bool) Option {
 	return func(s *settings) {
 		all := map[string]bool{name: on}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,6 +64,7 @@ type SummaryRequest struct {
 	Messages     []Message
 	Query        string
 	Trajectories []Trajectory
+	Metadata     map[string]any // facts about the session, given back with what came of it
 }
 
 // Summary is what came of a session.
@@ -73,10 +75,11 @@ type Summary struct {
 	Success   bool   `json:"success"`
 	Answer    string `json:"answer"`
 	Summary   *struct {
-		Status  string `json:"status"`
-		History string `json:"ref_memory_id"`
-		Digest  string `json:"summary_id"`
-		Tasks   []struct {
+		Status   string         `json:"status"`
+		History  string         `json:"ref_memory_id"`
+		Digest   string         `json:"summary_id"`
+		Metadata map[string]any `json:"metadata"`
+		Tasks    []struct {
 			Target
 			Status  string   `json:"status"`
 			Added   []string `json:"added"`
@@ -98,6 +101,9 @@ func (c *Client) Summary(ctx context.Context, r SummaryRequest, options ...Optio
 	}
 	if len(r.Trajectories) > 0 {
 		body["trajectories"] = r.Trajectories
+	}
+	if len(r.Metadata) > 0 {
+		body["metadata"] = r.Metadata
 	}
 	return out, c.call(ctx, http.MethodPost, "/v1/summary_memory", body, &out, "")
 }
@@ -121,7 +127,7 @@ type Memory struct {
 	UpdatedAt time.Time      `json:"updated_at"`
 }
 
-// Found is a memory that answers a question.
+// Found is a memory or a skill that answers a question.
 type Found struct {
 	ID      string  `json:"memory_id"`
 	Type    string  `json:"memory_type"`
@@ -129,11 +135,16 @@ type Found struct {
 	Content string  `json:"content"`
 	Score   float64 `json:"score"`
 	History string  `json:"ref_memory_id"` // the session that it was last drawn from
+
+	// Of a skill, whose Type is SkillMemory and whose Content is its description.
+	Name    string `json:"name"`
+	Version int    `json:"version"`
+	View    string `json:"view"` // path under which the API shows all of it
 }
 
 // Answer is what memory has to say.
 type Answer struct {
-	Answer   string  `json:"answer"` // of an agent
+	Answer   string  `json:"answer"` // of an agent, or the text of enable_llm_rewrite
 	Success  bool    `json:"success"`
 	Mode     string  `json:"mode"`
 	Status   string  `json:"status"`
@@ -151,6 +162,15 @@ func (c *Client) Retrieve(ctx context.Context, query string, options ...Option) 
 	}
 	if s.topK > 0 {
 		body["top_k"] = s.topK
+	}
+	if s.days != "" {
+		body["time_filter"] = s.days
+	}
+	if s.least != nil {
+		body["enable_score_filter"], body["min_score"] = true, *s.least
+	}
+	if s.within > 0 {
+		body["deadline_ms"] = s.within.Milliseconds()
 	}
 	return out, c.call(ctx, http.MethodPost, "/v1/retrieve_memory", body, &out, "")
 }
@@ -275,4 +295,28 @@ func (c *Client) Update(ctx context.Context, id, content string, options ...Opti
 // Delete forgets a memory; its history stays.
 func (c *Client) Delete(ctx context.Context, id string, options ...Option) (out Written, err error) {
 	return out, c.call(ctx, http.MethodDelete, "/v1/memories/"+url.PathEscape(id), nil, &out, c.usual.with(options).once())
+}
+
+// DeleteAll forgets the long-term memories of Types about Targets, one after
+// another, and returns their ids. It takes one of the two at least: it does not
+// empty a workspace.
+func (c *Client) DeleteAll(ctx context.Context, options ...Option) (ids []string, err error) {
+	s := c.usual.with(options)
+	if len(s.types)+len(s.targets) == 0 {
+		return nil, &Error{Code: ErrInvalidArgument.Code, Message: "nothing says which memories are to go", Hint: "pass client.Types or client.Targets"}
+	}
+	all, err := c.List(ctx, options...)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		if about := func(t Target) bool { return t.Target == m.Target && (t.Type == "" || t.Type == m.Type) }; len(s.targets) > 0 && !slices.ContainsFunc(s.targets, about) {
+			continue // a namesake of another type
+		}
+		if _, err := c.Delete(ctx, m.ID); err != nil {
+			return ids, err
+		}
+		ids = append(ids, m.ID)
+	}
+	return ids, nil
 }

@@ -278,6 +278,56 @@ func (q *Queries) SkillsLock(ctx context.Context, workspaceID int64) error {
 	return err
 }
 
+const SkillsNamed = `-- name: SkillsNamed :many
+select s.id, s.name, s.category, s.status, s.head_version, s.updated_at, v.description from skills s
+join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
+where s.workspace_id = $1 and s.deleted_at is null and s.status = 'active' and s.name = any($2::text[])
+`
+
+type SkillsNamedParams struct {
+	WorkspaceID int64
+	Names       []string
+}
+
+type SkillsNamedRow struct {
+	ID          int64
+	Name        string
+	Category    string
+	Status      string
+	HeadVersion int32
+	UpdatedAt   time.Time
+	Description string
+}
+
+// Active skills by name, for those who know only names.
+func (q *Queries) SkillsNamed(ctx context.Context, arg SkillsNamedParams) ([]SkillsNamedRow, error) {
+	rows, err := q.db.Query(ctx, SkillsNamed, arg.WorkspaceID, arg.Names)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SkillsNamedRow
+	for rows.Next() {
+		var i SkillsNamedRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Category,
+			&i.Status,
+			&i.HeadVersion,
+			&i.UpdatedAt,
+			&i.Description,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const SkillsPage = `-- name: SkillsPage :many
 select s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.managed, s.tainted, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
 from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version

@@ -22,6 +22,9 @@ var Answers = map[string]func(prompt.Material) any{
 	"goal":             goal,
 	"key_facts":        keyFacts,
 	"recent_actions":   recentActions,
+	"ranking":          ranking,
+	"context":          context,
+	"used":             used,
 }
 
 func with(answer func(prompt.Material) any) func(prompt.Material) any {

@@ -1,0 +1,45 @@
+package activities
+
+import (
+	"context"
+
+	"go.temporal.io/sdk/worker"
+
+	"cairn/internal/flow"
+	"cairn/internal/progressive"
+)
+
+// RegisterLLM makes w host the steps that call a model without an agent.
+func (a Agents) RegisterLLM(w worker.ActivityRegistry) {
+	register(w, flow.RerankFound, a.RerankFound)
+	register(w, flow.CondenseFound, a.CondenseFound)
+}
+
+// RerankFound asks for an order of what a search found.
+func (a Agents) RerankFound(ctx context.Context, in flow.RunRef) (out flow.Reranked, err error) {
+	defer beat(ctx)()
+	order, problem, err := a.Service.Rerank(ctx, ref(in))
+	for _, p := range order {
+		out.Order = append(out.Order, flow.Place(p))
+	}
+	out.Problem = problem
+	return out, temporalError(err)
+}
+
+// CondenseFound asks for a text of what is left of it, and ends the run.
+func (a Agents) CondenseFound(ctx context.Context, in flow.CondenseInput) error {
+	defer beat(ctx)()
+	return temporalError(a.Service.Condense(ctx, ref(in.RunRef), places(in.Order)))
+}
+
+// CloseRefine ends the run without a text.
+func (a Agents) CloseRefine(ctx context.Context, in flow.CloseRefineInput) error {
+	return temporalError(a.Service.CloseRefine(ctx, ref(in.RunRef), places(in.Order), in.Problem))
+}
+
+func places(in []flow.Place) (out []progressive.Place) {
+	for _, p := range in {
+		out = append(out, progressive.Place(p))
+	}
+	return out
+}
