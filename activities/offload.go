@@ -38,6 +38,6 @@ func (a Offload) AwaitOffload(ctx context.Context, in flow.RunRef) (flow.Offload
 	return offloaded(a.Service.Await(ctx, ref(in)))
 }
 
-func offloaded(r offload.Result, err error) (flow.OffloadResult, error) {
+func offloaded(r offload.Recorded, err error) (flow.OffloadResult, error) {
 	return flow.OffloadResult{Degraded: r.Degraded != "", Groups: max(len(r.Records), len(r.Handles)), Tokens: r.Tokens}, temporalError(err)
 }

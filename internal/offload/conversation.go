@@ -124,7 +124,7 @@ func Input(workspaceKey string, r run.Run) (in flow.OffloadInput, err error) {
 // closeCycle stores what a conversation's requests begin with from now on. Where
 // no model has made a record, one is made by rule: what people asked stands in
 // it, and the rest is found in what was put away.
-func (s *Service) closeCycle(ctx context.Context, j job, out *Result) error {
+func (s *Service) closeCycle(ctx context.Context, j job, out *Recorded) error {
 	content := strings.Join(out.Records, "\n\n")
 	if out.Degraded != "" {
 		texts := []string{}
@@ -144,7 +144,7 @@ func (s *Service) closeCycle(ctx context.Context, j job, out *Result) error {
 		}
 		content = strings.Join(texts, "\n\n")
 	}
-	*out = Result{Degraded: out.Degraded, Tokens: working.Tokens([]transcript.Message{{Content: content}}), Upto: j.spec.Cycle.Upto, Was: j.spec.Cycle.Tokens, Flush: j.spec.Cycle.Flush}
+	*out = Recorded{Degraded: out.Degraded, Tokens: working.Tokens([]transcript.Message{{Content: content}}), Upto: j.spec.Cycle.Upto, Was: j.spec.Cycle.Tokens, Flush: j.spec.Cycle.Flush}
 	for _, g := range j.spec.Groups {
 		out.Handles = append(out.Handles, g.Handle)
 	}

@@ -172,13 +172,13 @@ func away(b working.Blob) Away {
 }
 
 // records has a model make the records of groups, and waits for them.
-func (s *Service) records(ctx context.Context, r Request, groups []working.Group, out *Offloaded) (Result, error) {
+func (s *Service) records(ctx context.Context, r Request, groups []working.Group, out *Offloaded) (Recorded, error) {
 	if s.Starter == nil {
-		return Result{Degraded: "unavailable: there is no Temporal server"}, nil
+		return Recorded{Degraded: "unavailable: there is no Temporal server"}, nil
 	}
 	made, err := s.accept(ctx, r, groups)
 	if err != nil {
-		return Result{}, err
+		return Recorded{}, err
 	}
 	out.Run = made.Ref.Run
 	if made.Status != run.Ended {
@@ -189,23 +189,23 @@ func (s *Service) records(ctx context.Context, r Request, groups []working.Group
 			err = s.Starter.Ended(waiting, made.WorkflowID)
 		}
 		if waiting.Err() != nil {
-			return Result{Degraded: "timeout: the records are not made yet; the same request has them later"}, nil
+			return Recorded{Degraded: "timeout: the records are not made yet; the same request has them later"}, nil
 		}
 		if err != nil {
-			return Result{Degraded: string(fault.CodeOf(err)) + ": " + fault.From(err).Message}, nil
+			return Recorded{Degraded: string(fault.CodeOf(err)) + ": " + fault.From(err).Message}, nil
 		}
 	}
 	return s.result(ctx, made.Ref)
 }
 
-func (s *Service) result(ctx context.Context, ref run.Ref) (out Result, err error) {
+func (s *Service) result(ctx context.Context, ref run.Ref) (out Recorded, err error) {
 	err = s.Store.WithOffload(context.WithoutCancel(ctx), ref.Workspace, func(tx Tx) error {
 		r, err := tx.Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
 		if r.Status != run.Ended {
-			out = Result{Degraded: "unavailable: the work was interrupted; the same request goes on with it"}
+			out = Recorded{Degraded: "unavailable: the work was interrupted; the same request goes on with it"}
 			return nil
 		}
 		out, err = resultOf(r)
