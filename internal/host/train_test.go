@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -85,6 +86,12 @@ func TestATrainingRepeatsItselfToTheLastBit(t *testing.T) {
 	if head.Version.Policy != want.Policy || head.Version.Policy == first.Version.Policy || head.Version.Action != evolve.Trained {
 		t.Errorf("in force: %+v", head.Version)
 	}
+	stats := func(b *hosttest.Bundle) []string {
+		return column[string](b, "select skill_id || ' ' || stats::text from cairn.skill_stats order by skill_id")
+	}
+	if known := stats(alone); len(known) == 0 {
+		t.Error("nothing is known of how the skills have done")
+	}
 	alone.Record(r.WorkflowID, "Train/completed")
 	alone.Record(r.WorkflowID+"/stage-1", "TrainStage/completed")
 	alone.Record(r.WorkflowID+"/stage-1/iteration-1", "TrainIteration/completed")
@@ -93,6 +100,9 @@ func TestATrainingRepeatsItselfToTheLastBit(t *testing.T) {
 	many := hosttest.Open(t, offlineRules)
 	if got := trainedTo(many, train(many, func(r *evolve.TrainRequest) { r.Parallel = 16 }).Ref); got.Policy != want.Policy || got.Best != want.Best {
 		t.Errorf("16 at once: policy %.12s, alone %.12s", got.Policy, want.Policy)
+	}
+	if a, m := stats(alone), stats(many); !slices.Equal(a, m) {
+		t.Errorf("statistics of skills differ: %v and %v", a, m)
 	}
 }
 
