@@ -95,9 +95,10 @@ func (c *cli) listBanks(ctx context.Context) error {
 
 // shownBank is a version as programs read it.
 type shownBank struct {
-	Bank    string             `json:"bank"`
-	Version evolve.Version     `json:"version"`
-	Skills  []memskill.Version `json:"skills"`
+	Bank    string                    `json:"bank"`
+	Version evolve.Version            `json:"version"`
+	Skills  []memskill.Version        `json:"skills"`
+	Stats   map[string]memskill.Stats `json:"stats,omitempty"` // by id of the skill's version
 }
 
 func (c *cli) showBank(ctx context.Context, name string, number int, history bool) error {
@@ -115,15 +116,30 @@ func (c *cli) showBank(ctx context.Context, name string, number int, history boo
 
 func (c *cli) printBank(h evolve.Head) error {
 	if c.output == "json" {
-		return c.printJSON(shownBank{h.Name, h.Version, h.Bank.Versions()})
+		return c.printJSON(shownBank{h.Name, h.Version, h.Bank.Versions(), inBank(h)})
 	}
 	fmt.Fprintf(c.out, "bank %s, version %d (%s), policy %.12s, %d weights\n", h.Name, h.Version.Number, h.Version.Action, h.Version.Policy, h.Policy.Shape().Weights())
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "SKILL\tACTION\tBY\tDESCRIPTION")
+	fmt.Fprintln(tw, "SKILL\tACTION\tBY\tSCORED\tMEAN\tDESCRIPTION")
 	for _, v := range h.Bank.Versions() {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", v.Skill.Name, v.Skill.Action, v.Author, short(v.Skill.Description))
+		mean := ""
+		if s := h.Stats[v.ID]; s.Count > 0 {
+			mean = fmt.Sprintf("%.3f", s.Mean)
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", v.Skill.Name, v.Skill.Action, v.Author, h.Stats[v.ID].Count, mean, short(v.Skill.Description))
 	}
 	return tw.Flush()
+}
+
+// inBank are the statistics of the versions that the bank holds.
+func inBank(h evolve.Head) map[string]memskill.Stats {
+	out := map[string]memskill.Stats{}
+	for _, v := range h.Bank.Versions() {
+		if s, there := h.Stats[v.ID]; there {
+			out[v.ID] = s
+		}
+	}
+	return out
 }
 
 func (c *cli) bankHistory(ctx context.Context, s *session, name string) error {

@@ -17,7 +17,7 @@ import (
 func (c *cli) evalCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "eval", Short: "Measure on public data, apart from yours",
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(c.evalRetrieval(), c.evalLocomo(), c.evalProfiles())
+	cmd.AddCommand(append(c.skillsEvals(), c.evalRetrieval(), c.evalProfiles())...)
 	return cmd
 }
 

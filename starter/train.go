@@ -171,17 +171,32 @@ func (c *cli) runEvolve(ctx context.Context, r evolve.EvolveRequest) error {
 	if err != nil {
 		return err
 	}
+	round, err := c.watchRound(ctx, s, made.Ref)
+	if err != nil {
+		return err
+	}
+	return c.printRound(round)
+}
+
+// watchRound shows a bar until the round has ended.
+func (c *cli) watchRound(ctx context.Context, s *session, ref run.Ref) (evolve.Round, error) {
+	shown := ""
 	for {
-		round, ended, err := s.Evolve.RoundNow(ctx, made.Ref)
+		w, err := s.Evolve.WatchRound(ctx, ref)
 		if err != nil {
-			return err
+			return evolve.Round{}, err
 		}
-		if ended {
-			return c.printRound(round)
+		if w.Round != nil {
+			fmt.Fprintln(c.errs)
+			return *w.Round, nil
+		}
+		if now := bar(w.Done, w.Of) + " " + w.Doing; now != shown {
+			fmt.Fprintf(c.errs, "\r%-*s", len(shown), now)
+			shown = now
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("stopped waiting; the round goes on when a worker runs: cairn runs show %d: %w", made.Ref.Run, ctx.Err())
+			return evolve.Round{}, fmt.Errorf("stopped waiting; the round goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
 		case <-time.After(lookEvery):
 		}
 	}

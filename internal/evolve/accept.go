@@ -118,6 +118,13 @@ func (s *Service) BuildIdle(ctx context.Context, in Idle) (out *run.Run, err err
 		if len(said) == 0 {
 			return nil
 		}
+		bank, err := s.bank(ctx, tx, DefaultBank)
+		if err != nil {
+			return err
+		}
+		if err := s.corrections(ctx, tx, bank.ID, in.Conversation, from, to); err != nil {
+			return err
+		}
 		key := fmt.Sprintf("idle/%d/%d-%d", in.Conversation, from, to)
 		before, _, err := tx.RunOf(ctx, run.Build, key) // one that failed is done again
 		if err != nil {

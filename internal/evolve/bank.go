@@ -74,6 +74,7 @@ type Head struct {
 	Bank      memskill.Bank
 	Policy    controller.Policy
 	Optimiser controller.Adam
+	Stats     map[string]memskill.Stats // of its skills, by version id; only At reads them
 }
 
 // Snapshot binds the parts.
@@ -241,6 +242,9 @@ func (s *Service) At(ctx context.Context, ws int64, name string, number int) (ou
 	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
 		if out, err = s.bank(ctx, tx, name); err == nil && number != 0 && number != out.Head {
 			out, err = s.at(ctx, tx, out.BankRow, number)
+		}
+		if err == nil {
+			out.Stats, err = tx.SkillStats(ctx, out.ID)
 		}
 		return err
 	})

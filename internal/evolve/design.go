@@ -33,6 +33,7 @@ type designing struct {
 	bank   memskill.Bank
 	mined  []Mined
 	failed []string // edits that made nothing better
+	stats  map[string]memskill.Stats
 	beat   func()
 }
 
@@ -202,9 +203,9 @@ func proposal(text string) (p designer.Proposal, err error) {
 	return p, err
 }
 
-// rules let near-duplicates be seen.
+// rules let near-duplicates be seen, and a full bank give up its least useful skill.
 func (s *Service) rules(ctx context.Context, d designing, p designer.Proposal) (designer.Rules, error) {
-	out := designer.Rules{Edits: d.recipe.Edits, Origin: fmt.Sprintf("run/%d", d.ref.Run), Added: map[string][]float64{}, Vectors: map[string][]float64{}}
+	out := designer.Rules{Edits: d.recipe.Edits, Origin: fmt.Sprintf("run/%d", d.ref.Run), Stats: d.stats, Added: map[string][]float64{}, Vectors: map[string][]float64{}}
 	var texts, names, ids []string
 	for _, c := range p.Changes {
 		if c.Skill != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cairn/internal/flow"
 	"cairn/internal/ledger"
@@ -14,6 +15,7 @@ import (
 	"cairn/internal/progressive"
 	"cairn/internal/remember"
 	"cairn/internal/run"
+	"cairn/internal/transcript"
 )
 
 // EvolveSpec is what a round of evolution is pinned to.
@@ -232,17 +234,29 @@ func (s *Service) remembered(ctx context.Context, ref run.Ref, cases []Case, top
 	return known, found, nil
 }
 
+// spoken is the language that most of the cases are in.
+func spoken(cases []Mined) string {
+	var said []transcript.Message
+	for _, c := range cases {
+		said = append(said, transcript.Message{Role: transcript.User, Content: strings.Join(append([]string{c.Question}, c.Gold...), " ")})
+	}
+	return language(said)
+}
+
 // DesignRound has the cases analysed and edits proposed. False means that there is
 // no candidate to try.
 func (s *Service) DesignRound(ctx context.Context, ref run.Ref) (found bool, err error) {
 	var failed []string
-	lang := "en"
+	var stats map[string]memskill.Stats
 	r, spec, head, err := s.round(ctx, ref, func(tx Tx, spec EvolveSpec, h Head) error {
 		earlier, err := tx.Rounds(ctx, h.ID, 50)
 		for _, e := range earlier {
 			if e.Outcome == Rejected && e.Candidate != nil {
 				failed = append(failed, edits(e.Candidate))
 			}
+		}
+		if err == nil {
+			stats, err = tx.SkillStats(ctx, h.ID)
 		}
 		return err
 	})
@@ -253,7 +267,7 @@ func (s *Service) DesignRound(ctx context.Context, ref run.Ref) (found bool, err
 	if err != nil {
 		return false, err
 	}
-	d := designing{ref: ref, step: "design", model: spec.Model, lang: lang, recipe: recipe, bank: head.Bank, mined: r.Mined, failed: failed, beat: func() {}}
+	d := designing{ref: ref, step: "design", model: spec.Model, lang: spoken(r.Mined), recipe: recipe, bank: head.Bank, mined: r.Mined, failed: failed, stats: stats, beat: func() {}}
 	if r.Analysis, err = s.diagnose(ctx, d); err == nil {
 		r.Proposal, r.Candidate, err = s.propose(ctx, d, r.Analysis)
 	}

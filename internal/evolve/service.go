@@ -40,6 +40,8 @@ type BankTx interface {
 	PutBlob(ctx context.Context, kind, sha string, blob []byte) error
 	Blob(ctx context.Context, kind, sha string) ([]byte, error)
 	DropBlobs(ctx context.Context, shas []string) error
+	SkillStats(ctx context.Context, bank int64) (map[string]memskill.Stats, error)
+	PutSkillStats(ctx context.Context, bank int64, stats map[string]memskill.Stats) error
 
 	TakeLease(ctx context.Context, s memory.Scope, holder string, lives time.Duration) (remember.Lease, bool, error)
 	FreeLease(ctx context.Context, s memory.Scope, l remember.Lease) error

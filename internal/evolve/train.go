@@ -186,11 +186,17 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 	if err != nil {
 		return out, err
 	}
-	return out, s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
 		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil { // keeps it
 			return err
 		}
+		if done, err := tx.Trained(ctx, ref.Run, iterationStep(stage, iteration), &out); err != nil || done {
+			return err // another attempt was first: the lease has made this one wait for it
+		}
 		if err := keepWeights(ctx, tx, policy, optimiser); err != nil {
+			return err
+		}
+		if err := s.tally(ctx, tx, spec, episodes); err != nil {
 			return err
 		}
 		if err := tx.PutTrained(ctx, ref.Run, iterationStep(stage, iteration), 0, out); err != nil {
@@ -198,6 +204,7 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 		}
 		return s.forget(ctx, tx, ref, stage, iteration, out)
 	})
+	return out, err
 }
 
 func (s *Service) learn(ctx context.Context, spec TrainSpec, now standing, episodes []Played, stage, iteration int) (out Iterated, policy controller.Policy, optimiser controller.Adam, err error) {
@@ -238,6 +245,23 @@ func (s *Service) learn(ctx context.Context, spec TrainSpec, now standing, episo
 	}
 	out.Policy, out.Optimiser = policy.Hash(), optimiser.Hash()
 	return out, policy, optimiser, nil
+}
+
+// tally counts what the episodes of an iteration show of each skill.
+func (s *Service) tally(ctx context.Context, tx Tx, spec TrainSpec, played []Played) error {
+	recipe, err := memskill.NewRecipe(spec.Recipe)
+	if err != nil {
+		return err
+	}
+	stats, err := tx.SkillStats(ctx, spec.BankID)
+	if err != nil {
+		return err
+	}
+	var episodes []controller.Episode
+	for _, p := range played {
+		episodes = append(episodes, p.Episode)
+	}
+	return tx.PutSkillStats(ctx, spec.BankID, memskill.Tally(stats, episodes, recipe.Credit.Name != controller.Provenance))
 }
 
 // forget drops the weights that nothing goes back to: those of two iterations ago

@@ -22,6 +22,7 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 	rewards, failures := []float64{}, map[int64]Case{}
 	traces := map[int64]Trace{}
 	var played []Played
+	var stats map[string]memskill.Stats
 	done := false
 	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
 		if done, err = tx.Trained(ctx, ref.Run, stageStep(stage), &out); err != nil || done {
@@ -49,6 +50,9 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 		}
 		if !spec.Design {
 			return nil
+		}
+		if stats, err = tx.SkillStats(ctx, spec.BankID); err != nil {
+			return err
 		}
 		_, questions, err := s.traces(ctx, tx, spec.BankID)
 		if err != nil {
@@ -101,7 +105,7 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 	}
 	out.Policy, out.Optimiser = verdict.Restore.Policy, verdict.Restore.Optimiser
 	if spec.Design && !out.Stop {
-		if err := s.evolveStage(ctx, ref, spec, recipe, stage, traces, failures, played, beat, &out); err != nil {
+		if err := s.evolveStage(ctx, ref, spec, recipe, stage, traces, failures, played, stats, beat, &out); err != nil {
 			return out, err
 		}
 	}
@@ -118,7 +122,7 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 
 // evolveStage is a designer round inside of a training: what came of it is judged
 // by the next stage. A model that gives nothing of use leaves the bank as it is.
-func (s *Service) evolveStage(ctx context.Context, ref run.Ref, spec TrainSpec, recipe memskill.Recipe, stage int, traces map[int64]Trace, questions map[int64]Case, played []Played, beat func(), out *Staged) error {
+func (s *Service) evolveStage(ctx context.Context, ref run.Ref, spec TrainSpec, recipe memskill.Recipe, stage int, traces map[int64]Trace, questions map[int64]Case, played []Played, stats map[string]memskill.Stats, beat func(), out *Staged) error {
 	var hard []Case
 	retrieved, items := map[string][]string{}, map[string][]string{}
 	for _, e := range played {
@@ -143,7 +147,7 @@ func (s *Service) evolveStage(ctx context.Context, ref run.Ref, spec TrainSpec, 
 	if err != nil {
 		return err
 	}
-	d := designing{ref: ref, step: fmt.Sprintf("design/%04d", stage), model: spec.Model, lang: traces[hard[0].Conversation].Lang, recipe: recipe, bank: bank, mined: mined, failed: out.Failed, beat: beat}
+	d := designing{ref: ref, step: fmt.Sprintf("design/%04d", stage), model: spec.Model, lang: traces[hard[0].Conversation].Lang, recipe: recipe, bank: bank, mined: mined, failed: out.Failed, stats: stats, beat: beat}
 	analysis, err := s.diagnose(ctx, d)
 	if err == nil {
 		var candidate *Candidate

@@ -3,6 +3,7 @@ package evolve
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -51,15 +52,49 @@ func (s *Service) Watch(ctx context.Context, ref run.Ref) (out Watched, err erro
 	return out, err
 }
 
-// RoundNow tells how far a round of evolution is; its outcome is empty until it
-// has ended.
-func (s *Service) RoundNow(ctx context.Context, ref run.Ref) (out Round, ended bool, err error) {
+// RoundWatched is how far a round of evolution is.
+type RoundWatched struct {
+	Doing string `json:"doing"` // in words
+	Done  int    `json:"done"`
+	Of    int    `json:"of"`
+	Round *Round `json:"round,omitempty"` // once it has ended
+}
+
+// WatchRound tells how far a round of evolution is.
+func (s *Service) WatchRound(ctx context.Context, ref run.Ref) (out RoundWatched, err error) {
 	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
-		r, err := tx.Run(ctx, ref.Run)
-		if err == nil && r.Status == run.Ended {
-			ended, err = true, json.Unmarshal(r.Result, &out)
+		of, err := tx.Run(ctx, ref.Run)
+		if err != nil {
+			return err
 		}
-		return err
+		if of.Status == run.Ended {
+			out.Round = new(Round)
+			return json.Unmarshal(of.Result, out.Round)
+		}
+		spec, err := specOf[EvolveSpec](of)
+		if err != nil {
+			return err
+		}
+		out = RoundWatched{Doing: "choosing cases", Of: 2 + len(spec.Held)}
+		if of.Status == run.Accepted {
+			out.Doing = "waiting for a worker"
+			return nil
+		}
+		r, err := tx.RoundOf(ctx, ref.Run)
+		if err != nil {
+			return err
+		}
+		if len(r.Mined) > 0 {
+			out.Done, out.Doing = 1, fmt.Sprintf("designing from %d cases", len(r.Mined))
+		}
+		if r.Candidate != nil {
+			tried, err := tx.TrainedUnder(ctx, ref.Run, "trial/")
+			if err != nil {
+				return err
+			}
+			out.Done, out.Doing = 2+len(tried), fmt.Sprintf("tried on %d of %d conversations", len(tried), len(spec.Held))
+		}
+		return nil
 	})
-	return out, ended, err
+	return out, err
 }

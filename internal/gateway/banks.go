@@ -25,6 +25,8 @@ type MemorySkill struct {
 	Parent  string          `json:"parent,omitempty" doc:"The version that it refines"`
 	Author  string          `json:"author" enum:"seed,designer,human"`
 	Origin  string          `json:"origin,omitempty"`
+	Scored  int             `json:"scored,omitempty" doc:"Selections that a query with a known answer has scored"`
+	Mean    float64         `json:"mean,omitempty" doc:"Of their scores, 0–1"`
 }
 
 // BankList is every bank of the workspace.
@@ -107,7 +109,9 @@ func shownBank(h evolve.Head, err error) (*bodyOf[BankDetail], error) {
 	}
 	out := BankDetail{Bank: h.Name, Version: BankVersion(h.Version), Skills: []MemorySkill{}}
 	for _, v := range h.Bank.Versions() {
-		out.Skills = append(out.Skills, memorySkill(v))
+		shown := memorySkill(v)
+		shown.Scored, shown.Mean = h.Stats[v.ID].Count, h.Stats[v.ID].Mean
+		out.Skills = append(out.Skills, shown)
 	}
 	return &bodyOf[BankDetail]{out}, nil
 }

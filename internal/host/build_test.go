@@ -178,6 +178,19 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	if rows := remembers(b, memory.Personal); !slices.Equal(rows, []string{"vera: I planted nine lemon trees in the greenhouse last spring."}) {
 		t.Errorf("remembered %q", rows)
 	}
+	// A correction in talk becomes a case, once, with what would have been right.
+	b.Within(func(ctx context.Context, q store.Queries) error {
+		return q.PutMessages(ctx, id, 1, 2, []transcript.Message{{ID: "2", Role: transcript.User, Content: "How many lemon trees are there?"}, {ID: "3", Role: transcript.Assistant, Content: "There are two."},
+			{ID: "4", Role: transcript.User, Content: "No, it's nine!"}})
+	})
+	exec(b, "update cairn.conversations set next_seq = 5 where id = $1", id)
+	read, err = b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
+	hosttest.Must(t, err)
+	builtBy(b, run.Ref{Workspace: b.Workspace.ID, Run: read.Build})
+	if open := cases(b); len(open) != 1 || open[0].Source != evolve.FromCorrection || open[0].Question != "How many lemon trees are there?" || open[0].Prediction != "There are two." ||
+		!slices.Equal(open[0].Gold, []string{"nine"}) || !slices.Equal(open[0].Evidence, []int{4}) || open[0].Conversation != id || open[0].Failures != 1 {
+		t.Errorf("%+v", open)
+	}
 	again, err := b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
 	hosttest.Must(t, err)
 	if again.Build != 0 {

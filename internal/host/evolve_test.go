@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"cairn/internal/evolve"
@@ -88,6 +89,54 @@ func TestABetterBankIsPromoted(t *testing.T) {
 		t.Errorf("in force: %+v", head.Version)
 	}
 	b.Record(r.WorkflowID, "Evolve/promoted")
+
+	// One command takes back both, bank and policy.
+	back, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, evolve.DefaultBank, 1)
+	hosttest.Must(t, err)
+	first, err := b.Evolve.At(t.Context(), b.Workspace.ID, evolve.DefaultBank, 1)
+	hosttest.Must(t, err)
+	if _, there := back.Bank.Get("capture_trees"); there || back.Snapshot() != first.Snapshot() {
+		t.Errorf("after the rollback: %+v", back.Version)
+	}
+}
+
+// A worker that dies in a trial, with the candidate made, promotes it once and pays
+// for nothing twice; cases in Chinese are put to a designer in Chinese.
+func TestARoundSurvivesACrash(t *testing.T) {
+	t.Parallel()
+	b := hosttest.OpenIdle(t)
+	b.Model.On(llmtest.Rule{Stage: "remember", Times: 1, Barrier: "trial", Drop: true})
+	designs(b, true)
+	failing(b)
+	exec(b, "update cairn.cases set question = '维拉在棚子后面种了哪一种树？' where failures > 0")
+	worker := b.StartProcess()
+	round := make(chan evolve.Round, 1)
+	go func() { out, _ := evolveOnce(b); round <- out }()
+	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "trial", 1))
+	worker.Kill()
+	b.Model.Release("trial")
+	b.StartProcess()
+	if got := <-round; got.Outcome != evolve.Promoted || got.Number != 1 {
+		t.Errorf("%+v", got)
+	}
+	if n := count(b, "select count(*) from cairn.bank_versions"); n != 2 {
+		t.Errorf("%d versions, want the seed and one that was promoted", n)
+	}
+	if n := count(b, "select count(*) from cairn.evolution_rounds"); n != 1 {
+		t.Errorf("%d rounds", n)
+	}
+	asked := map[string]int{}
+	for _, c := range b.Model.Requests() {
+		if c.Stage == "diagnose" || c.Stage == "propose" {
+			asked[c.Stage]++
+			if !strings.Contains(c.Messages[0].Content, "的") {
+				t.Errorf("%s is told in English: %.60q", c.Stage, c.Messages[0].Content)
+			}
+		}
+	}
+	if asked["diagnose"] != 3 || asked["propose"] != 1 {
+		t.Errorf("asked %v", asked)
+	}
 }
 
 // One that is not better leaves everything as it was, and is remembered as tried.

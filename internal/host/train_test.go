@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"cairn/internal/config"
+	"cairn/internal/erase"
 	"cairn/internal/evolve"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
@@ -85,14 +87,41 @@ func TestATrainingRepeatsItselfToTheLastBit(t *testing.T) {
 	if head.Version.Policy != want.Policy || head.Version.Policy == first.Version.Policy || head.Version.Action != evolve.Trained {
 		t.Errorf("in force: %+v", head.Version)
 	}
+	stats := func(b *hosttest.Bundle) []string {
+		return column[string](b, "select skill_id || ' ' || stats::text from cairn.skill_stats order by skill_id")
+	}
+	if known := stats(alone); len(known) == 0 {
+		t.Error("nothing is known of how the skills have done")
+	}
 	alone.Record(r.WorkflowID, "Train/completed")
 	alone.Record(r.WorkflowID+"/stage-1", "TrainStage/completed")
 	alone.Record(r.WorkflowID+"/stage-1/iteration-1", "TrainIteration/completed")
 	alone.Record(r.WorkflowID+"/stage-1/iteration-1/episode-1", "TrainEpisode/completed")
 
+	// Erasing a conversation takes along what training kept of it; bank and policy,
+	// which hold no text of it, stay as they are.
+	lemon := []string{"select count(*) from cairn.cases where question ~ 'lemon' or array_to_string(gold, ' ') ~ 'lemon'", "select count(*) from cairn.llm_calls where request ~ 'lemon'",
+		"select count(*) from cairn.training_steps where conversation_id is not null and result::text ~ 'lemon'", "select count(*) from cairn.messages where content ~ 'lemon'"}
+	if count(alone, lemon[0]) == 0 || count(alone, lemon[1]) == 0 {
+		t.Fatal("there is nothing to erase")
+	}
+	taught := column[int64](alone, "select conversation_id from cairn.cases where array_to_string(gold, ' ') ~ 'lemon' limit 1")[0]
+	erased(alone, erase.Target{Workspace: alone.Workspace.ID, Conversation: taught, Derived: erase.Delete}, alone.Workspace.Key)
+	for _, query := range lemon {
+		if n := count(alone, query); n != 0 {
+			t.Errorf("%s: %d", query, n)
+		}
+	}
+	if now, err := alone.Evolve.Bank(t.Context(), alone.Workspace.ID, evolve.DefaultBank); err != nil || now.Snapshot() != head.Snapshot() {
+		t.Errorf("after the erase: %v, %v", now.Version, err)
+	}
+
 	many := hosttest.Open(t, offlineRules)
 	if got := trainedTo(many, train(many, func(r *evolve.TrainRequest) { r.Parallel = 16 }).Ref); got.Policy != want.Policy || got.Best != want.Best {
 		t.Errorf("16 at once: policy %.12s, alone %.12s", got.Policy, want.Policy)
+	}
+	if a, m := stats(alone), stats(many); !slices.Equal(a, m) {
+		t.Errorf("statistics of skills differ: %v and %v", a, m)
 	}
 }
 

@@ -266,3 +266,21 @@ func TestRecipesAreSelectableByName(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A version is judged by the queries that its selections answer for; what nobody
+// asked about says nothing of it, and a query without a score is no 0.
+func TestSelectionsAreScoredByTheQueriesThatMetThem(t *testing.T) {
+	t.Parallel()
+	episode := controller.Episode{
+		Decisions: []controller.Decision{{ID: "1", Chosen: []string{"a", "b"}}, {ID: "2", Chosen: []string{"a"}}, {ID: "3", Chosen: []string{"c"}}},
+		Queries:   []controller.Query{{Score: 1, Scored: true, Retrieved: []string{"1"}}, {Score: .5, Scored: true, Retrieved: []string{"2"}}, {Retrieved: []string{"2", "3"}}},
+	}
+	got := memskill.Tally(map[string]memskill.Stats{"a": {Count: 1, Mean: 0}}, []controller.Episode{episode}, false)
+	if a, b, c := got["a"], got["b"], got["c"]; a.Count != 3 || math.Abs(a.Mean-.5) > 1e-9 || b.Count != 1 || b.Mean != 1 || c.Count != 0 || c.Usage <= 0 || a.Usage <= c.Usage {
+		t.Errorf("%+v", got)
+	}
+	whole := memskill.Tally(nil, []controller.Episode{episode}, true)
+	if c := whole["c"]; c.Count != 1 || math.Abs(c.Mean-.75) > 1e-9 {
+		t.Errorf("by the trace: %+v", whole)
+	}
+}

@@ -1,6 +1,11 @@
 package memskill
 
-import "math"
+import (
+	"maps"
+	"math"
+
+	"cairn/internal/memskill/controller"
+)
 
 // recentRewards is how many rewards a version remembers one by one.
 const recentRewards = 20
@@ -48,4 +53,41 @@ func (s Stats) Shrunk(parent Stats) float64 {
 	}
 	n := float64(s.Count)
 	return (n*s.Mean + parentWeight*parent.Mean) / (n + parentWeight)
+}
+
+// Tally adds what episodes show to the stats of skill versions, by version id. A
+// selection is scored by the queries that met the memories which came of it, with
+// whole by all queries of its trace; one that no query met is not scored.
+func Tally(stats map[string]Stats, episodes []controller.Episode, whole bool) map[string]Stats {
+	out := maps.Clone(stats)
+	if out == nil {
+		out = map[string]Stats{}
+	}
+	chosen, steps := map[string]int{}, 0
+	for _, e := range episodes {
+		reward, known := e.Reward()
+		own := e.Own()
+		for _, d := range e.Decisions {
+			steps++
+			score, scored := own[d.ID]
+			if whole {
+				score, scored = reward, known
+			}
+			for _, id := range d.Chosen {
+				chosen[id]++
+				if scored {
+					out[id] = out[id].Observe(score)
+				}
+			}
+		}
+	}
+	for id, s := range out {
+		out[id] = s.Use(chosen[id], steps)
+	}
+	for id, n := range chosen {
+		if _, there := out[id]; !there {
+			out[id] = Stats{}.Use(n, steps)
+		}
+	}
+	return out
 }

@@ -149,3 +149,29 @@ func (q Queries) Blob(ctx context.Context, kind, sha string) ([]byte, error) {
 func (q Queries) DropBlobs(ctx context.Context, shas []string) error {
 	return classify("drop the weights", q.q.PolicyDrop(ctx, dbsqlc.PolicyDropParams{WorkspaceID: q.ws, Shas: shas}))
 }
+
+// PutSkillStats replaces what is known of how versions of skills have done.
+func (q Queries) PutSkillStats(ctx context.Context, bank int64, stats map[string]memskill.Stats) error {
+	raw, err := encode("the statistics", stats)
+	if err != nil {
+		return err
+	}
+	return classify("keep the statistics", q.q.SkillStatsPut(ctx, dbsqlc.SkillStatsPutParams{WorkspaceID: q.ws, BankID: bank, Stats: raw}))
+}
+
+// SkillStats is how the versions of a bank's skills have done, by version id.
+func (q Queries) SkillStats(ctx context.Context, bank int64) (map[string]memskill.Stats, error) {
+	rows, err := q.q.SkillStatsOf(ctx, dbsqlc.SkillStatsOfParams{WorkspaceID: q.ws, BankID: bank})
+	if err != nil {
+		return nil, classify("read the statistics", err)
+	}
+	out := map[string]memskill.Stats{}
+	for _, r := range rows {
+		var one memskill.Stats
+		if err := json.Unmarshal(r.Stats, &one); err != nil {
+			return nil, fmt.Errorf("decode the statistics of %s: %w", r.SkillID, err)
+		}
+		out[r.SkillID] = one
+	}
+	return out, nil
+}

@@ -64,6 +64,7 @@ var reviewedGrants = []string{
 	"search_docs cairn_app: delete, insert, select, update",
 	"skill_files cairn_app: delete, insert, select",
 	"skill_sources cairn_app: delete, insert, select",
+	"skill_stats cairn_app: insert, select, update(stats updated_at)",
 	"skill_uses cairn_app: insert, select, update(outcome)",
 	"skill_versions cairn_app: delete, insert, select",
 	"skill_views cairn_app: delete, insert, select",

@@ -119,6 +119,8 @@ with conversation as (
   insert into cases (workspace_id, bank_id, key, source, question, op_id) select $1, id, 'k', 'feedback', $3, 'op' from bank
 ), evolution as (
   insert into evolution_rounds (workspace_id, bank_id, number, run_id, base) select $1, bank.id, 1, run.id, 1 from bank, run
+), skill_stat as (
+  insert into skill_stats (workspace_id, bank_id, skill_id, stats) select $1, bank.id, 'noop@0', to_jsonb($3::text) from bank
 ), trained as (
   insert into training_steps (workspace_id, run_id, step, result) select $1, id, '0', to_jsonb($3::text) from run
 ), shown as (

@@ -94,3 +94,11 @@ on conflict (workspace_id, run_id, conversation_id) do nothing;
 -- name: DecisionsBehind :many
 select m.external_id, r.decision_id from memory_revisions r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
 where r.workspace_id = @workspace_id and m.external_id = any(@ids::text[]) and r.decision_id <> '' order by m.external_id, r.version;
+
+-- name: SkillStatsPut :exec
+insert into skill_stats (workspace_id, bank_id, skill_id, stats)
+select @workspace_id, @bank_id, of.key, of.value from jsonb_each(@stats::jsonb) of
+on conflict (workspace_id, bank_id, skill_id) do update set stats = excluded.stats, updated_at = now();
+
+-- name: SkillStatsOf :many
+select skill_id, stats from skill_stats where workspace_id = @workspace_id and bank_id = @bank_id;

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn/internal/eval/score"
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline"
 	"cairn/internal/prompt"
@@ -36,11 +35,7 @@ func (a *Answering) answer(ctx context.Context, t *trace, p *played) error {
 		if err := a.ask(ctx, prompt.Recite, a.Name, prompt.Material{Question: q.text, Memories: one.read, Language: "en"}, &said); err != nil {
 			return fmt.Errorf("answer %s: %w", q.key, err)
 		}
-		if q.parts {
-			one.f1 = score.F1Parts(said.Answer, q.gold)
-		} else {
-			one.f1 = score.F1(said.Answer, q.gold)
-		}
+		one.f1 = q.scored(said.Answer)
 		if a.Judge == "" {
 			continue
 		}
@@ -54,7 +49,11 @@ func (a *Answering) answer(ctx context.Context, t *trace, p *played) error {
 // grade has an answer judged. A judge that gives anything but 0, 0.5 or 1 has not
 // judged: that is no 0.
 func (a *Answering) grade(ctx context.Context, q question, answer string, one *asked) error {
-	cases, err := json.Marshal([]map[string]any{{"gold": []string{q.gold}, "prediction": answer}})
+	gold := q.any
+	if len(gold) == 0 {
+		gold = []string{q.gold}
+	}
+	cases, err := json.Marshal([]map[string]any{{"gold": gold, "prediction": answer}})
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (t Table) Print(to io.Writer) {
 	}
 	fmt.Fprintf(to, "%s, %d folds: store at most %.0f %% of the tokens, %d tokens read for a question\n\n", t.Kind, folds, 100*writeShare, readTokens)
 	tw := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "SKILLS\tANSWER WORDS\tEVIDENCE\tF1\tJUDGE\tAGAINST STATIC")
+	fmt.Fprintln(tw, "SKILLS\tANSWER WORDS\tEVIDENCE\tF1\tJUDGE\tSUCCESS\tAGAINST STATIC")
 	for _, row := range Rows {
 		measured, there := t.Folds[row]
 		if !there {
@@ -44,15 +44,24 @@ func (t Table) Print(to io.Writer) {
 		n := float64(len(measured))
 		for _, f := range measured {
 			m.Words, m.Evidence, m.F1, m.Judge = m.Words+f.Words/n, m.Evidence+f.Evidence/n, m.F1+f.F1/n, m.Judge+f.Judge/n
+			if f.Success != nil {
+				if m.Success == nil {
+					m.Success = new(float64)
+				}
+				*m.Success += *f.Success / n
+			}
 		}
-		against, judge := "", ""
+		against, judge, success := "", "", ""
 		if len(t.Folds[Static]) > 0 {
 			against = t.Compare(row, Static).String()
 		}
 		if m.Judge > 0 {
 			judge = fmt.Sprintf("%.3f", m.Judge)
 		}
-		fmt.Fprintf(tw, "%s\t%.3f\t%.3f\t%.3f\t%s\t%s\n", row, m.Words, m.Evidence, m.F1, judge, against)
+		if m.Success != nil {
+			success = fmt.Sprintf("%.3f", *m.Success)
+		}
+		fmt.Fprintf(tw, "%s\t%.3f\t%.3f\t%.3f\t%s\t%s\t%s\n", row, m.Words, m.Evidence, m.F1, judge, success, against)
 	}
 	_ = tw.Flush() // to is a terminal or a buffer
 	seen := map[string]int{}

@@ -36,6 +36,9 @@ type Measure struct {
 	Evidence float64 `json:"evidence"`
 	F1       float64 `json:"f1"`
 	Judge    float64 `json:"judge,omitempty"` // mean over the answers that were judged
+	// Success is the share of tasks of which every action was chosen right; nil of
+	// data that has no tasks.
+	Success *float64 `json:"success,omitempty"`
 }
 
 // always chooses the same skills for every span.

@@ -98,6 +98,12 @@ func measure(ctx context.Context, kind string, traces []*trace, o Options) (Tabl
 			mean := &out.Folds[row][i/o.Seeds]
 			n := float64(o.Seeds)
 			mean.Words, mean.Evidence, mean.F1, mean.Judge = mean.Words+m.Words/n, mean.Evidence+m.Evidence/n, mean.F1+m.F1/n, mean.Judge+m.Judge/n
+			if m.Success != nil {
+				if mean.Success == nil {
+					mean.Success = new(float64)
+				}
+				*mean.Success += *m.Success / n
+			}
 		}
 	}
 	return out, errors.Join(errs...)
@@ -179,7 +185,11 @@ func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Opti
 		if err != nil {
 			return nil, went, fmt.Errorf("%s: %w", row, err)
 		}
-		out[row] = p.measure()
+		m := p.measure()
+		if rate, known := p.success(test); known {
+			m.Success = &rate
+		}
+		out[row] = m
 	}
 	return out, went, nil
 }

@@ -46,8 +46,11 @@ type span struct {
 type question struct {
 	key, text string
 	gold      string
-	parts     bool // the answer is a list
-	tool      bool // about a tool log
+	any       []string // further right answers, with gold
+	choices   []string // that the answer is one of
+	task      string   // that the question is a step of
+	parts     bool     // the answer is a list
+	tool      bool     // about a tool log
 	terms     []lexical.Term
 	evidence  []passage
 	wanted    score.Bag // words of the answer that its evidence has

@@ -1,14 +1,15 @@
 package score
 
 import (
+	"maps"
 	"math"
 	"testing"
 )
 
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
-	if math.Abs(got-want) > 1e-4 {
-		t.Errorf("%s: %.6f, want %.6f", what, got, want)
+	if math.Abs(got-want) > 1e-6 {
+		t.Errorf("%s: %.9f, want %.9f", what, got, want)
 	}
 }
 
@@ -20,7 +21,7 @@ func TestF1(t *testing.T) {
 		want             float64
 	}{
 		{"The painting of a sunset", "paintings of sunsets", 1}, {"May 7, 2023", "7 May 2023", 1}, {"Caroline's adoption agency", "adoption agencies", .8},
-		{"New York,Boston", "Boston New York", .4}, {"yes yes no", "yes no no", .666667}, {"He was dying", "die", .5}, {"the", "a", 0}, {"", "x", 0}, {"", "", 0},
+		{"New York,Boston", "Boston New York", .4}, {"yes yes no", "yes no no", 2.0 / 3}, {"He was dying", "die", .5}, {"the", "a", 0}, {"", "x", 0}, {"", "", 0},
 		{"café visits", "cafe visits", .5}, {Failed, "error", 0},
 	} {
 		near(t, c.prediction+"/"+c.gold, F1(c.prediction, c.gold), c.want)
@@ -63,5 +64,25 @@ func TestSuccessOfNothingIsUnknown(t *testing.T) {
 	}
 	if _, known := Success(nil); known {
 		t.Error("no task has a rate")
+	}
+}
+
+// The published vectors: every category has one, even beyond what is wanted.
+func TestQuotasFollowTheSizesOfCategories(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		sizes map[int]int
+		ratio float64
+		want  map[int]int
+	}{
+		{map[int]int{1: 32, 2: 37, 3: 13, 4: 70}, .2, map[int]int{1: 7, 2: 8, 3: 3, 4: 13}},
+		{map[int]int{1: 32, 2: 37, 3: 13, 4: 70}, .01, map[int]int{1: 1, 2: 1, 3: 1, 4: 1}},
+		{map[int]int{1: 2, 2: 50}, .5, map[int]int{1: 2, 2: 24}},
+		{map[int]int{1: 2, 2: 3}, 1, map[int]int{1: 2, 2: 3}},
+		{map[int]int{1: 5, 2: 0}, .1, map[int]int{1: 1}},
+	} {
+		if got := Quotas(c.sizes, c.ratio); !maps.Equal(got, c.want) {
+			t.Errorf("%v of %v: %v, want %v", c.ratio, c.sizes, got, c.want)
+		}
 	}
 }

@@ -588,6 +588,57 @@ func (q *Queries) ScopeNearest(ctx context.Context, arg ScopeNearestParams) (Sco
 	return i, err
 }
 
+const SkillStatsOf = `-- name: SkillStatsOf :many
+select skill_id, stats from skill_stats where workspace_id = $1 and bank_id = $2
+`
+
+type SkillStatsOfParams struct {
+	WorkspaceID int64
+	BankID      int64
+}
+
+type SkillStatsOfRow struct {
+	SkillID string
+	Stats   json.RawMessage
+}
+
+func (q *Queries) SkillStatsOf(ctx context.Context, arg SkillStatsOfParams) ([]SkillStatsOfRow, error) {
+	rows, err := q.db.Query(ctx, SkillStatsOf, arg.WorkspaceID, arg.BankID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SkillStatsOfRow
+	for rows.Next() {
+		var i SkillStatsOfRow
+		if err := rows.Scan(&i.SkillID, &i.Stats); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const SkillStatsPut = `-- name: SkillStatsPut :exec
+insert into skill_stats (workspace_id, bank_id, skill_id, stats)
+select $1, $2, of.key, of.value from jsonb_each($3::jsonb) of
+on conflict (workspace_id, bank_id, skill_id) do update set stats = excluded.stats, updated_at = now()
+`
+
+type SkillStatsPutParams struct {
+	WorkspaceID int64
+	BankID      int64
+	Stats       json.RawMessage
+}
+
+func (q *Queries) SkillStatsPut(ctx context.Context, arg SkillStatsPutParams) error {
+	_, err := q.db.Exec(ctx, SkillStatsPut, arg.WorkspaceID, arg.BankID, arg.Stats)
+	return err
+}
+
 const SpanNeighbours = `-- name: SpanNeighbours :many
 select m.id, m.external_id, m.content, e.v, (1 - (e.v <=> $1::halfvec))::float8 as cosine
 from memories m join search_docs d on d.workspace_id = m.workspace_id and d.kind = 'memory' and d.owner_id = m.id

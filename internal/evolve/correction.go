@@ -1,0 +1,60 @@
+package evolve
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"cairn/internal/memory"
+	"cairn/internal/memskill/designer"
+	"cairn/internal/transcript"
+)
+
+// lookBack are the messages before those that are new: what is corrected may have
+// been read before.
+const lookBack = 8
+
+// corrections makes cases of the answers that the user corrected in messages from
+// on. Each counts once, however often the conversation is read.
+func (s *Service) corrections(ctx context.Context, tx Tx, bank, conversation int64, from, to int) error {
+	c, err := tx.Conversation(ctx, conversation, max(0, from-lookBack), to)
+	if err != nil {
+		return err
+	}
+	var asked, answer transcript.Message
+	for _, m := range memory.Said(c.Messages) {
+		switch {
+		case m.Role == transcript.Assistant && strings.TrimSpace(m.Content) != "":
+			answer = m
+		case m.Role == transcript.User:
+			if answer.Content != "" && asked.Content != "" && m.Seq >= from {
+				if err := s.corrected(ctx, tx, bank, conversation, asked, answer, m); err != nil {
+					return err
+				}
+			}
+			asked, answer = m, transcript.Message{}
+		}
+	}
+	return nil
+}
+
+// corrected notes a case when said corrects the answer. A question that cannot be
+// a case, since it is too long, is passed over.
+func (s *Service) corrected(ctx context.Context, tx Tx, bank, conversation int64, asked, answer, said transcript.Message) error {
+	right, found := designer.Correction(said.Content, answer.Content)
+	if !found {
+		return nil
+	}
+	prediction := []rune(answer.Content)
+	f := Failed{Op: fmt.Sprintf("corrected/%d/%d", conversation, said.Seq), Source: FromCorrection, Question: asked.Content, Prediction: string(prediction[:min(len(prediction), answerRunes)]), Conversation: conversation}
+	if right != "" {
+		f.Gold, f.Evidence = []string{right}, []int{said.Seq}
+	}
+	one, err := f.check()
+	if err != nil {
+		return nil
+	}
+	one.Bank, one.Failures = bank, 1
+	_, err = tx.PutCase(ctx, one)
+	return err
+}
