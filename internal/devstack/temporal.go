@@ -133,8 +133,7 @@ func (s *devServer) start(ctx context.Context, claim *os.File) error {
 	}
 	if !s.lasting {
 		command.remove = s.folder
-		// It lives for minutes: collecting can wait until there is much.
-		command.env = append(command.env, "GOGC=off", "GOMEMLIMIT=1GiB")
+		command.env = append(command.env, "GOGC=400") // it lives for minutes
 	}
 	if s.running, err = guard(command); err != nil {
 		return err

@@ -159,11 +159,14 @@ func TestAQuestionWaitsNoLongerThanItsCaller(t *testing.T) {
 func TestBadRequestsOfLongTermMemoryAreRefused(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	for _, body := range []object{{}, {"messages": []object{}}, {"query": "x", "workspace_id": "other"}, {"query": "x", "memory_types": []string{"core"}}, {"query": "x", "enable_thinking_params": true, "add_think_tool": true}} {
+	for _, body := range []object{{}, {"messages": []object{}}, {"query": "x", "memory_types": []string{"core"}}, {"query": "x", "enable_thinking_params": true, "add_think_tool": true}} {
 		b.post("/v1/summary_memory", body).refused(fault.InvalidArgument)
 	}
-	for _, body := range []object{{}, {"query": " "}, {"query": "x", "mode": "slow"}, {"query": "x", "top_k": 1000}, {"query": "x", "workspace_id": "other"}} {
+	for _, body := range []object{{}, {"query": " "}, {"query": "x", "mode": "slow"}, {"query": "x", "top_k": 1000}} {
 		b.post("/v1/retrieve_memory", body).refused(fault.InvalidArgument)
+	}
+	for _, path := range []string{"/v1/summary_memory", "/v1/retrieve_memory"} {
+		b.post(path, object{"query": "x", "workspace_id": "other"}).refused(fault.OutOfScope)
 	}
 	b.do(request{method: http.MethodPost, path: "/v1/retrieve_memory", body: object{"query": "x", "request_id": "a"}, header: map[string]string{"Idempotency-Key": "b"}}).refused(fault.InvalidArgument)
 	b.get("/v1/requests/none").refused(fault.NotFound)

@@ -90,7 +90,7 @@ func TestASessionIsToldOfSkillsAndTheirTools(t *testing.T) {
 	for _, s := range b.Tools.Offered(agent.OriginAgent) {
 		names = append(names, s.Name)
 	}
-	want := "[skill_save skill_list skill_view skill_patch skill_delete soul_update memory_save memory_replace memory_remove memory_batch memory_search grep_content read_content]" // the last two stand in sessions of conversations that have put something away
+	want := "[skill_save skill_list skill_view skill_patch skill_delete soul_update memory_save memory_replace memory_remove memory_batch memory_search load_meta_skills load_skills load_reference_skills grep_content read_content]" // those from load_meta_skills on stand in sessions that have chosen them, or of conversations that have put something away
 	if fmt.Sprint(names) != want {
 		t.Errorf("tools %v, want %s", names, want)
 	}
