@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/temporal"
 
 	"cairn/internal/flow"
 	"cairn/internal/progressive"
@@ -35,10 +36,13 @@ func (d Driver) agent(ctx context.Context, workspaceKey, channel string, r run.R
 // tell; a failed wait is trouble with Temporal or with ctx.
 func (d Driver) Ended(ctx context.Context, workflowID string) error {
 	err := d.Client.GetWorkflow(ctx, workflowID, "").Get(ctx, nil)
-	var missing *serviceerror.NotFound
-	var gone *serviceerror.Unavailable
-	if ctx.Err() != nil || errors.As(err, &missing) || errors.As(err, &gone) {
-		return sending(ctx, err)
+	var ended *temporal.WorkflowExecutionError
+	var late *serviceerror.DeadlineExceeded
+	switch {
+	case err == nil || errors.As(err, &ended):
+		return nil
+	case errors.As(err, &late): // the server's clock may be ahead of ctx
+		return context.DeadlineExceeded
 	}
-	return nil
+	return sending(ctx, err)
 }

@@ -131,7 +131,7 @@ func (s *Service) refined(ctx context.Context, q Question, wide Answer) (Answer,
 		if err == nil {
 			err = s.Starter.Ended(waiting, r.WorkflowID)
 		}
-		late := errors.Is(waiting.Err(), context.DeadlineExceeded)
+		late := errors.Is(err, context.DeadlineExceeded) || errors.Is(waiting.Err(), context.DeadlineExceeded)
 		cancel()
 		switch {
 		case late:
