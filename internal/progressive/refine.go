@@ -14,7 +14,6 @@ import (
 	"cairn/internal/agent"
 	"cairn/internal/converse"
 	"cairn/internal/fault"
-	"cairn/internal/flow"
 	"cairn/internal/lang"
 	"cairn/internal/memory"
 	"cairn/internal/prompt"
@@ -178,16 +177,8 @@ func (s *Service) acceptRefine(ctx context.Context, q Question, found Answer) (o
 		if err != nil {
 			return err
 		}
-		if out, err = tx.PutAgentRun(ctx, NewRun{Kind: run.Retrieve, Key: q.ID, Generation: 1, ArgsSHA: sha, Spec: raw, WorkflowID: flow.RetrieveID(q.WorkspaceKey, flow.VisibleKey(q.ID), 1)}); err != nil {
-			return err
-		}
-		if out.ArgsSHA != sha {
-			return fault.New(fault.OpReused, fmt.Sprintf("request %q was made before for another question", q.ID), "use another request id")
-		}
-		if out.Status == run.Ended {
-			return nil
-		}
-		return tx.OweRun(ctx, out.Ref.Run)
+		out, err = q.put(ctx, tx, sha, raw)
+		return err
 	})
 	return out, deadline, err
 }

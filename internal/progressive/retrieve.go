@@ -289,18 +289,25 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 		if err != nil {
 			return fmt.Errorf("encode the configuration: %w", err)
 		}
-		if out, err = tx.PutAgentRun(ctx, NewRun{Kind: run.Retrieve, Key: q.ID, Generation: 1, ArgsSHA: sha, Spec: raw, WorkflowID: flow.RetrieveID(q.WorkspaceKey, flow.VisibleKey(q.ID), 1)}); err != nil {
-			return err
-		}
-		if out.ArgsSHA != sha {
-			return fault.New(fault.OpReused, fmt.Sprintf("request %q was made before for another question", q.ID), "use another request id")
-		}
-		if out.Status == run.Ended {
-			return nil
-		}
-		return tx.OweRun(ctx, out.Ref.Run)
+		out, err = q.put(ctx, tx, sha, raw)
+		return err
 	})
 	return out, err
+}
+
+// put records a run for a question, and owes its workflow unless the run has
+// ended; the same id with other arguments is refused.
+func (q Question) put(ctx context.Context, tx Tx, sha [sha256.Size]byte, spec json.RawMessage) (run.Run, error) {
+	out, err := tx.PutAgentRun(ctx, NewRun{Kind: run.Retrieve, Key: q.ID, Generation: 1, ArgsSHA: sha, Spec: spec, WorkflowID: flow.RetrieveID(q.WorkspaceKey, flow.VisibleKey(q.ID), 1)})
+	switch {
+	case err != nil:
+		return out, err
+	case out.ArgsSHA != sha:
+		return out, fault.New(fault.OpReused, fmt.Sprintf("request %q was made before for another question", q.ID), "use another request id")
+	case out.Status == run.Ended:
+		return out, nil
+	}
+	return out, tx.OweRun(ctx, out.Ref.Run)
 }
 
 // answer reads what an agent has found.
