@@ -81,6 +81,9 @@ type settings struct {
 	days    string
 	least   *float64
 	within  time.Duration
+	said    []Message
+	tried   []Trajectory
+	facts   map[string]any
 }
 
 // Option changes how a call is made.
@@ -113,6 +116,15 @@ func MinScore(least float64) Option { return func(s *settings) { s.least = &leas
 // Deadline bounds what a model does with what a fast search found, as
 // Enable("enable_llm_rerank", true) and Enable("enable_llm_rewrite", true) ask for.
 func Deadline(d time.Duration) Option { return func(s *settings) { s.within = d } }
+
+// Said is what was said before a question.
+func Said(messages ...Message) Option { return func(s *settings) { s.said = messages } }
+
+// Tried are attempts at the task that a question is about.
+func Tried(attempts ...Trajectory) Option { return func(s *settings) { s.tried = attempts } }
+
+// Metadata are facts about a question, given back with its answer.
+func Metadata(facts map[string]any) Option { return func(s *settings) { s.facts = facts } }
 
 // RequestID makes calls with the same id the same request.
 func RequestID(id string) Option { return func(s *settings) { s.id = id } }

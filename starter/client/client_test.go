@@ -267,3 +267,104 @@ func (b *bundle) messages() (out []string) {
 	hosttest.Must(b.T, err)
 	return out
 }
+
+// A conversation is answered message by message, and can be read back.
+func TestAConversationIsHadAndReadBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Start()
+	ctx := t.Context()
+	tell := []llm.ToolCall{{ID: "c", Name: "memory_save", Arguments: `{"store":"core","content":"Alice flies from Osaka only."}`}}
+	b.Model.On(llmtest.Rule{Stage: "turn", Match: "Osaka", Results: new(0), Calls: tell})
+	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleTool, Reply: "I will remember."})
+	b.Model.On(llmtest.Rule{Stage: "turn", Times: 1, Barrier: "slow", Reply: "Hello, Alice."})
+	early, err := b.client.Chat(ctx, "trip", "Hello", client.RequestID("m1"), client.Wait(time.Second))
+	if err != nil || early.Status == "ended" || early.Reply != "" {
+		t.Fatalf("before there is an answer: %+v, %v", early, err)
+	}
+	b.Model.Release("slow")
+	late, err := b.client.Chat(ctx, "trip", "Hello", client.RequestID("m1"))
+	if err != nil || late.Reply != "Hello, Alice." || late.Turn != 1 {
+		t.Fatalf("%+v, %v", late, err)
+	}
+	if next, err := b.client.Chat(ctx, "trip", "I only fly from Osaka."); err != nil || next.Reply != "I will remember." || next.Turn != 2 {
+		t.Fatalf("%+v, %v", next, err)
+	}
+	if _, err := b.client.Chat(ctx, "trip", "Good evening", client.RequestID("m1")); !errors.Is(err, client.ErrOpReused) {
+		t.Errorf("another text under the same id: %v", err)
+	}
+	lines, err := b.client.History(ctx, "trip")
+	hosttest.Must(t, err)
+	var got []string
+	for i, l := range lines {
+		if l.Seq != i || l.CreatedAt.IsZero() || l.Turn != 1+i/2 && l.Turn != 2 {
+			t.Errorf("line %d: %+v", i, l)
+		}
+		got = append(got, l.Role+": "+l.Content)
+		for _, c := range l.ToolCalls {
+			got[i] += c.Name
+		}
+		if l.Role == "tool" {
+			got[i] = "tool: " + l.Name
+		}
+	}
+	want := "user: Hello|assistant: Hello, Alice.|user: I only fly from Osaka.|assistant: memory_save|tool: memory_save|assistant: I will remember."
+	if strings.Join(got, "|") != want {
+		t.Errorf("read back\n%s\nwant\n%s", strings.Join(got, "|"), want)
+	}
+	if _, err := b.client.History(ctx, "nobody"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("no conversation: %v", err)
+	}
+	gone, leave := context.WithCancel(ctx)
+	leave()
+	if _, err := b.client.Chat(gone, "trip", "Anyone?"); !errors.Is(err, context.Canceled) {
+		t.Errorf("who leaves: %v", err)
+	}
+}
+
+// Pages of a long transcript are put together.
+func TestALongConversationIsReadWhole(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	conn, err := pgx.Connect(t.Context(), b.AdminURL)
+	hosttest.Must(t, err)
+	defer conn.Close(context.Background())
+	_, err = b.client.Turn(t.Context(), client.TurnRequest{Conversation: "long", MessageID: "m", Text: "first"}, client.Wait(0))
+	hosttest.Must(t, err)
+	_, err = conn.Exec(t.Context(), `insert into cairn.messages (workspace_id, conversation_id, seq, external_id, role, content)
+		select m.workspace_id, m.conversation_id, n, 'x' || n, 'user', 'line ' || n from cairn.messages m, generate_series(1, 1100) n where m.content = 'first'`)
+	hosttest.Must(t, err)
+	lines, err := b.client.History(t.Context(), "long")
+	if err != nil || len(lines) != 1101 || lines[1100].Content != "line 1100" || lines[500].Seq != 500 {
+		t.Errorf("%d lines, %v", len(lines), err)
+	}
+}
+
+// What a question stands on goes with it; what a memory has said is kept.
+func TestAQuestionTakesItsContextAlong(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Start()
+	b.Model.On(llmtest.Rule{Stage: "retrieve", Reply: "From Osaka."})
+	ctx := t.Context()
+	made, err := b.client.Add(ctx, client.NewMemory{Content: "Alice flies from Tokyo.", Type: "personal", Target: "alice"})
+	hosttest.Must(t, err)
+	_, err = b.client.Update(ctx, made.IDs[0], "Alice flies from Osaka only.")
+	hosttest.Must(t, err)
+	said, err := b.client.Revisions(ctx, made.IDs[0])
+	if err != nil || len(said) != 2 || said[0].Content != "Alice flies from Osaka only." || said[0].Version != 2 || said[1].Content != "Alice flies from Tokyo." {
+		t.Errorf("has said %+v, %v", said, err)
+	}
+	score := 0.25
+	answer, err := b.client.Retrieve(ctx, "", client.Mode("agentic"), client.Said(client.Message{Role: "assistant", Content: "Let me look again."}), client.Metadata(map[string]any{"ticket": 7}),
+		client.Tried(client.Trajectory{TaskID: "book", Score: &score, Messages: []client.Message{{Role: "user", Content: "Where does Alice fly from?"}, {Role: "assistant", Content: "From Tokyo."}}}))
+	if err != nil || answer.Answer != "From Osaka." || answer.Metadata["ticket"] != 7.0 {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+	shown := b.Model.Requests()[0].Last
+	for _, want := range []string{`"question":"Where does Alice fly from?"`, "score 0.25", "From Tokyo.", "Let me look again."} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is not in\n%s", want, shown)
+		}
+	}
+}

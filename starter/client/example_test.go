@@ -106,3 +106,23 @@ func ExampleClient_Hook() {
 	//
 	// 2 From Osaka.
 }
+
+func ExampleClient_Chat() {
+	c, err := client.New(client.Config{Key: "cairn_…", Handler: fake(map[string]string{
+		"POST /v1/turns":                      `{"status":"ended","reply":"Hello, Alice.","turn":1}`,
+		"GET /v1/conversations/{id}/messages": `{"messages":[{"seq":0,"turn":1,"role":"user","content":"Hello"},{"seq":1,"turn":1,"role":"assistant","content":"Hello, Alice."}]}`})})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	answer, err := c.Chat(context.Background(), "trip", "Hello")
+	if err != nil {
+		log.Fatal(err)
+	}
+	lines, err := c.History(context.Background(), "trip")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(answer.Reply, len(lines))
+	// Output: Hello, Alice. 2
+}

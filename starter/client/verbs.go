@@ -151,12 +151,27 @@ type Answer struct {
 	Memories []Found `json:"memories"`
 	Note     string  `json:"note"`
 	Request  string  `json:"request_id"`
+
+	Metadata map[string]any `json:"metadata"` // as it came with the question
 }
 
-// Retrieve asks long-term memory.
+// Retrieve asks long-term memory. An empty query is what the user said last of
+// what was Said or Tried.
 func (c *Client) Retrieve(ctx context.Context, query string, options ...Option) (out Answer, err error) {
 	s := c.usual.with(options)
-	body := s.body(map[string]any{"query": query})
+	body := s.body(map[string]any{})
+	if query != "" {
+		body["query"] = query
+	}
+	if len(s.said) > 0 {
+		body["messages"] = s.said
+	}
+	if len(s.tried) > 0 {
+		body["trajectories"] = s.tried
+	}
+	if len(s.facts) > 0 {
+		body["metadata"] = s.facts
+	}
 	if s.mode != "" {
 		body["mode"] = s.mode
 	}
