@@ -42,4 +42,8 @@
 // The same Idempotency-Key is the same run. ?wait=30 waits that long for the
 // report; GET /v1/runs/{id}/events streams how far the run is, and at its end the
 // report, and goes on where a broken stream stopped (Last-Event-ID).
+//
+// POST /v1/summary_memory and /v1/retrieve_memory have such a stream as their own
+// answer when the body says stream: progress, and at last end with the body of the
+// plain answer, or error. A caller that goes away takes nothing along.
 package gateway

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -229,5 +231,47 @@ func TestLongTermMemoriesAreKeptOverHTTP(t *testing.T) {
 	var ws gateway.WorkspaceView
 	if b.get("/v1/workspace").into(http.StatusOK, &ws); ws.Workspace != "test" || ws.Memories != 2 || ws.Active != 1 {
 		t.Errorf("%+v", ws)
+	}
+}
+
+// What memories say beside their content chooses them, to be listed and to go.
+func TestMemoriesAreChosenByTheirMetadata(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	for content, facts := range map[string]object{"Keeps bees.": {"topic": "animals", "hives": 4}, "Keeps goats.": {"topic": "animals"}, "Sails.": {"topic": "sport"}, "Sings.": nil} {
+		b.post("/v1/memories", object{"content": content, "memory_type": "personal", "memory_target": "ann", "metadata": facts}).into(http.StatusCreated, nil)
+	}
+	path := func(filter string) string { return "/v1/memories?metadata=" + url.QueryEscape(filter) }
+	list := func(filter string) (out []string) {
+		t.Helper()
+		var all gateway.MemoryList
+		b.get(path(filter)).into(http.StatusOK, &all)
+		for _, m := range all.Memories {
+			out = append(out, m.Content)
+		}
+		slices.Sort(out)
+		return out
+	}
+	for filter, want := range map[string][]string{`{"topic":"animals"}`: {"Keeps bees.", "Keeps goats."}, `{"topic":"animals","hives":4}`: {"Keeps bees."}, `{"hives":"4"}`: nil, `{"topic":"no"}`: nil} {
+		if got := list(filter); !slices.Equal(got, want) {
+			t.Errorf("%s lists %q", filter, got)
+		}
+	}
+	for _, bad := range []string{"topic", "[]", "{}"} {
+		b.get(path(bad)).refused(fault.InvalidArgument)
+	}
+	var gone gateway.DeletedMemories
+	gather := request{method: http.MethodDelete, path: path(`{"topic":"animals"}`) + "&targets=ann", header: map[string]string{"Idempotency-Key": "k"}}
+	if b.do(gather).into(http.StatusOK, &gone); len(gone.Deleted) != 2 {
+		t.Errorf("deleted %+v", gone)
+	}
+	b.post("/v1/memories", object{"content": "Keeps hens.", "memory_type": "personal", "memory_target": "ann", "metadata": object{"topic": "animals"}}).into(http.StatusCreated, nil)
+	var again gateway.DeletedMemories
+	if b.do(gather).into(http.StatusOK, &again); !slices.Equal(again.Deleted, gone.Deleted) || !slices.Equal(list(`{"topic":"animals"}`), []string{"Keeps hens."}) {
+		t.Errorf("sent again: %+v", again)
+	}
+	b.do(request{method: http.MethodDelete, path: path(`{"topic":"sport"}`), key: b.makeKey(b.Workspace, gateway.Write)}).refused(fault.OutOfScope)
+	if b.do(request{method: http.MethodDelete, path: path(`{"topic":"sport"}`)}).into(http.StatusOK, &gone); len(gone.Deleted) != 1 {
+		t.Errorf("deleted %+v", gone)
 	}
 }

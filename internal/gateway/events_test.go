@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -33,7 +34,20 @@ func (b *bundle) watch(path, last string, see func(sent)) (status int) {
 	res, err := http.DefaultClient.Do(req)
 	hosttest.Must(b.T, err)
 	defer res.Body.Close()
-	lines := bufio.NewScanner(res.Body)
+	hosttest.Must(b.T, events(res.Body, func(e sent) {
+		if e.name == "end" {
+			hosttest.Must(b.T, json.Unmarshal([]byte(e.data), &e.report))
+		} else {
+			hosttest.Must(b.T, json.Unmarshal([]byte(e.data), &e.progress))
+		}
+		see(e)
+	}))
+	return res.StatusCode
+}
+
+// events reads a stream until it closes.
+func events(from io.Reader, see func(sent)) error {
+	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, 1<<20)
 	var e sent
 	for lines.Scan() {
@@ -45,17 +59,11 @@ func (b *bundle) watch(path, last string, see func(sent)) (status int) {
 			e.name = value
 		case "data":
 			e.data = value
-			if e.name == "end" {
-				hosttest.Must(b.T, json.Unmarshal([]byte(value), &e.report))
-			} else {
-				hosttest.Must(b.T, json.Unmarshal([]byte(value), &e.progress))
-			}
 			see(e)
 			e = sent{}
 		}
 	}
-	hosttest.Must(b.T, lines.Err())
-	return res.StatusCode
+	return lines.Err()
 }
 
 func TestARunIsWatchedUntilItsEnd(t *testing.T) {

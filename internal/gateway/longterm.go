@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -30,11 +31,29 @@ type NewLongTerm struct {
 type LongTermQuery struct {
 	Types   []string `query:"memory_types" enum:"personal,procedural,tool,summary" doc:"Long-term memories of these types"`
 	Targets []string `query:"targets,explode" doc:"Long-term memories about these"`
-	IDs     []string `query:"ids" maxItems:"100" doc:"These memories, of any type"`
-	Cursor  string   `query:"cursor" doc:"next_cursor of the page before"`
+	MetadataQuery
+	IDs    []string `query:"ids" maxItems:"100" doc:"These memories, of any type"`
+	Cursor string   `query:"cursor" doc:"next_cursor of the page before"`
 }
 
-func (q LongTermQuery) given() bool { return len(q.Types)+len(q.Targets)+len(q.IDs)+len(q.Cursor) > 0 }
+func (q LongTermQuery) given() bool {
+	return len(q.Types)+len(q.Targets)+len(q.Metadata)+len(q.IDs)+len(q.Cursor) > 0
+}
+
+// MetadataQuery chooses memories by what they say beside their content.
+type MetadataQuery struct {
+	Metadata string `query:"metadata" maxLength:"8000" doc:"A JSON object: long-term memories whose metadata has these members with these values"`
+}
+
+func (q MetadataQuery) members() (out memory.Metadata, err error) {
+	if q.Metadata == "" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(q.Metadata), &out); err != nil || len(out) == 0 {
+		return nil, fault.New(fault.InvalidArgument, "query.metadata is no JSON object with members", `send metadata={"topic":"pets"}, percent-encoded`)
+	}
+	return out, nil
+}
 
 func (q LongTermQuery) filter() (out memory.Filter, err error) {
 	for _, t := range q.Types {
@@ -46,7 +65,8 @@ func (q LongTermQuery) filter() (out memory.Filter, err error) {
 		}
 	}
 	out.Targets = q.Targets
-	return out, nil
+	out.Metadata, err = q.members()
+	return out, err
 }
 
 // MemoryTargets are who and what there are memories about.
@@ -64,7 +84,7 @@ type DeletedMemories struct {
 type WorkspaceView dump.Counts
 
 func (g *Gateway) longTermRoutes() {
-	handle(g, route{method: http.MethodDelete, path: "/v1/memories", id: "deleteMemories", tag: tagMemory, scope: Admin, summary: "Forget all long-term memories of types or targets; their history stays"}, g.deleteMemories)
+	handle(g, route{method: http.MethodDelete, path: "/v1/memories", id: "deleteMemories", tag: tagMemory, scope: Admin, summary: "Forget all long-term memories that a filter chooses; their history stays"}, g.deleteMemories)
 	handle(g, route{method: http.MethodPost, path: "/v1/memories/{id}/restore", id: "restoreMemory", tag: tagMemory, scope: Write, bytes: smallBody, summary: "Have a long-term memory say again what it said, whatever its status"}, g.restoreMemory)
 	handle(g, route{method: http.MethodGet, path: "/v1/targets", id: "listTargets", tag: tagMemory, scope: Read, summary: "List whom and what there are memories about"}, g.listTargets)
 	handle(g, route{method: http.MethodPut, path: "/v1/targets/{type}/{target}", id: "describeTarget", tag: tagMemory, scope: Write, bytes: smallBody, summary: "Register a target, or say what is remembered about it"}, g.describeTarget)
@@ -144,8 +164,9 @@ func (g *Gateway) deleteMemories(ctx context.Context, in *struct {
 	OnceKey
 	Types   []string `query:"memory_types" enum:"personal,procedural,tool,summary"`
 	Targets []string `query:"targets,explode"`
+	MetadataQuery
 }) (*bodyOf[DeletedMemories], error) {
-	f, err := LongTermQuery{Types: in.Types, Targets: in.Targets}.filter()
+	f, err := LongTermQuery{Types: in.Types, Targets: in.Targets, MetadataQuery: in.MetadataQuery}.filter()
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,14 +20,17 @@ type RetrieveRequest struct {
 	AgentOptions
 	RefineOptions
 	OwnWorkspace
-	Query     string           `json:"query,omitempty" maxLength:"1000" doc:"When left out, what the user said last in messages"`
-	Messages  []SessionMessage `json:"messages,omitempty" maxItems:"1000" doc:"What was said before the question"`
-	Mode      string           `json:"mode,omitempty" enum:"fast,agentic,auto" doc:"fast is one search; agentic has an agent look, read and say what it found; auto, when left out, asks the agent when the search finds little"`
-	Targets   []MemoryTarget   `json:"targets,omitempty" maxItems:"16" doc:"That a fast search is about; all of memory when left out"`
-	Time      string           `json:"time_filter,omitempty" maxLength:"17" doc:"Of a fast search: a day as 20260301, or a first and a last day as 20260301,20260331, by when it happened or else was remembered"`
-	TopK      int              `json:"top_k,omitempty" minimum:"1" maximum:"100" doc:"Memories at most; 20 when left out, 5 with rerank, score filter or rewrite"`
-	RequestID string           `json:"request_id,omitempty" maxLength:"200" doc:"The same id is the same question to an agent; as the header Idempotency-Key"`
-	Wait      *int             `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for an agent, 60 when left out; after them a search answers. 0, in mode agentic, answers at once, and /v1/requests/{id} has the answer later"`
+	StreamOption
+	Query        string           `json:"query,omitempty" maxLength:"1000" doc:"When left out, what the user said last in messages, else in trajectories"`
+	Messages     []SessionMessage `json:"messages,omitempty" maxItems:"1000" doc:"What was said before the question"`
+	Trajectories []Trajectory     `json:"trajectories,omitempty" maxItems:"100" doc:"Attempts at the task that the question is about; an agent, and a model that refines, are shown them before the messages"`
+	Metadata     map[string]any   `json:"metadata,omitempty" doc:"Facts about the question; kept with the request and given back, 8 KiB at most"`
+	Mode         string           `json:"mode,omitempty" enum:"fast,agentic,auto" doc:"fast is one search; agentic has an agent look, read and say what it found; auto, when left out, asks the agent when the search finds little"`
+	Targets      []MemoryTarget   `json:"targets,omitempty" maxItems:"16" doc:"That a fast search is about; all of memory when left out"`
+	Time         string           `json:"time_filter,omitempty" maxLength:"17" doc:"Of a fast search: a day as 20260301, or a first and a last day as 20260301,20260331, by when it happened or else was remembered"`
+	TopK         int              `json:"top_k,omitempty" minimum:"1" maximum:"100" doc:"Memories at most; 20 when left out, 5 with rerank, score filter or rewrite"`
+	RequestID    string           `json:"request_id,omitempty" maxLength:"200" doc:"The same id is the same question to an agent; as the header Idempotency-Key"`
+	Wait         *int             `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for an agent, 60 when left out; after them a search answers. 0, in mode agentic, answers at once, and /v1/requests/{id} has the answer later"`
 }
 
 // RefineOptions are what is done with what a fast search found.
@@ -70,6 +75,8 @@ type MemoryAnswer struct {
 	Run      int64         `json:"run,omitempty" doc:"Of the agent"`
 	Request  string        `json:"request_id,omitempty" doc:"Under which /v1/requests/{id} tells of the agent's run"`
 	Links    *RunLinks     `json:"links,omitempty"`
+
+	Metadata map[string]any `json:"metadata,omitempty" doc:"As it came with the question"`
 }
 
 type memoryAnswerOutput struct {
@@ -81,32 +88,55 @@ func (g *Gateway) retrieveRoutes() {
 	body := content("application/json", schemaOf[MemoryAnswer](g))
 	handle(g, route{method: http.MethodPost, path: "/v1/retrieve_memory", id: "retrieveMemory", tag: tagMemory, scope: Read, status: http.StatusOK, bytes: smallBody,
 		summary:   "Ask long-term memory",
-		about:     "Mode fast needs neither a model nor Temporal, unless it is to rerank or rewrite. It finds skills beside memories. An agent that is not done in time is answered for by a search; its run goes on, and /v1/requests/{id} has its answer.",
-		responses: map[string]*huma.Response{"200": {Description: "The answer", Content: body}, "202": {Description: "Accepted, with wait 0", Content: body}}}, g.retrieveMemory)
+		about:     "Mode fast needs neither a model nor Temporal, unless it is to rerank or rewrite. It finds skills beside memories. An agent that is not done in time is answered for by a search; its run goes on, and /v1/requests/{id} has its answer." + streamAbout,
+		responses: map[string]*huma.Response{"200": {Description: "The answer. With stream, the events", Content: events[MemoryAnswer](g)}, "202": {Description: "Accepted, with wait 0", Content: body}}}, g.retrieveMemory)
 }
 
-func (g *Gateway) retrieveMemory(ctx context.Context, in *struct {
+type retrieveInput struct {
 	OnceKey
 	Body RetrieveRequest
-}) (*memoryAnswerOutput, error) {
-	if err := in.Body.OwnWorkspace.check(ctx); err != nil {
-		return nil, err
-	}
-	from := asking(ctx)
-	q := progressive.Question{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, Query: in.Body.Query, Mode: in.Body.Mode, Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(),
-		TimeFilter: in.Body.Time, Refine: in.Body.refine(), TopK: in.Body.TopK, Spec: host.TurnSpec(g.Config)}
-	q.Choices.SkillMemory = in.Body.Skills
-	var err error
-	if q.ID, err = oneID(in.IdempotencyKey, in.Body.RequestID); err != nil {
-		return nil, err
-	}
-	if q.Messages, err = sessionOf("messages", in.Body.Messages); err != nil {
+}
+
+func (g *Gateway) retrieveMemory(ctx context.Context, in *retrieveInput) (*repliedOutput, error) {
+	q, err := in.question(ctx, g)
+	if err != nil {
 		return nil, err
 	}
 	wait := usualWait
 	if in.Body.Wait != nil {
 		wait = time.Duration(*in.Body.Wait) * time.Second
 	}
+	if in.Body.Stream {
+		return g.retrieveStream(ctx, q, wait)
+	}
+	out, err := g.retrieved(ctx, q, wait)
+	if err != nil {
+		return nil, err
+	}
+	return &repliedOutput{Body: g.plain(out.Status, out.Body)}, nil
+}
+
+// question is what a request asks.
+func (in *retrieveInput) question(ctx context.Context, g *Gateway) (q progressive.Question, err error) {
+	if err := in.Body.OwnWorkspace.check(ctx); err != nil {
+		return q, err
+	}
+	from := asking(ctx)
+	q = progressive.Question{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, Query: in.Body.Query, Mode: in.Body.Mode, Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(),
+		TimeFilter: in.Body.Time, Refine: in.Body.refine(), TopK: in.Body.TopK, Metadata: in.Body.Metadata, Spec: host.TurnSpec(g.Config)}
+	q.Choices.SkillMemory = in.Body.Skills
+	if q.ID, err = oneID(in.IdempotencyKey, in.Body.RequestID); err != nil {
+		return q, err
+	}
+	if q.Messages, err = sessionOf("messages", in.Body.Messages); err != nil {
+		return q, err
+	}
+	q.Trajectories, err = attemptsOf(in.Body.Trajectories)
+	return q, err
+}
+
+// retrieved answers a question within as long as its caller waits.
+func (g *Gateway) retrieved(ctx context.Context, q progressive.Question, wait time.Duration) (*memoryAnswerOutput, error) {
 	if wait == 0 && q.Mode == progressive.Agentic {
 		return g.asked(ctx, q)
 	}
@@ -121,13 +151,63 @@ func (g *Gateway) retrieveMemory(ctx context.Context, in *struct {
 	if answer.Run == 0 {
 		return out, nil
 	}
-	r, err := g.Progressive.Await(ctx, run.Ref{Workspace: from.Workspace.ID, Run: answer.Run})
+	r, err := g.Progressive.Await(ctx, run.Ref{Workspace: q.Workspace, Run: answer.Run})
 	if err != nil && fault.CodeOf(err) != fault.Unavailable {
 		return nil, err
 	}
 	links := g.runLinks(answer.Run, r.WorkflowID)
 	out.Body.Request, out.Body.Links = r.Key, &links
 	return out, nil
+}
+
+// retrieveStream tells how far the agent is that looks, and then the answer. What
+// is wrong with a request, or answered by a search alone, is known before the
+// first event.
+func (g *Gateway) retrieveStream(ctx context.Context, q progressive.Question, wait time.Duration) (*repliedOutput, error) {
+	var (
+		answer *memoryAnswerOutput
+		failed error
+		begun  = make(chan run.Ref, 1)
+		done   = make(chan struct{}) // after it, answer and failed are there to be read
+	)
+	q.Begun = func(ref run.Ref) { begun <- ref }
+	go func() {
+		defer close(done)
+		defer func() {
+			if cause := recover(); cause != nil {
+				failed = fmt.Errorf("a question panicked: %v\n%s", cause, debug.Stack())
+			}
+		}()
+		answer, failed = g.retrieved(ctx, q, wait)
+	}()
+	var progress func(context.Context) (any, bool, error)
+	select {
+	case ref := <-begun:
+		progress = g.agentProgress(ref)
+	case <-done:
+		if failed != nil {
+			return nil, failed
+		}
+	}
+	w := watched{news: done, report: func(context.Context) (any, error) {
+		if failed != nil {
+			return nil, failed
+		}
+		return answer.Body, nil
+	}, progress: func(ctx context.Context) (any, bool, error) {
+		select {
+		case <-done:
+			return nil, true, nil
+		default: // a run may end before its answer is read, and a search may answer before the run ends
+			p, _, err := progress(ctx)
+			return p, false, err
+		}
+	}}
+	first, err := w.event(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &repliedOutput{Body: g.streamed("retrieveMemory", "", w, first)}, nil
 }
 
 // asked answers as soon as a question is durable.
@@ -137,12 +217,12 @@ func (g *Gateway) asked(ctx context.Context, q progressive.Question) (*memoryAns
 		return nil, err
 	}
 	links := g.runLinks(r.Ref.Run, r.WorkflowID)
-	return &memoryAnswerOutput{http.StatusAccepted, MemoryAnswer{Mode: progressive.Agentic, Status: string(run.Accepted), Memories: []FoundMemory{}, Run: r.Ref.Run, Request: r.Key, Links: &links}}, nil
+	return &memoryAnswerOutput{http.StatusAccepted, MemoryAnswer{Mode: progressive.Agentic, Status: string(run.Accepted), Memories: []FoundMemory{}, Run: r.Ref.Run, Request: r.Key, Links: &links, Metadata: q.Metadata}}, nil
 }
 
 func answerOf(a progressive.Answer) *MemoryAnswer {
 	out := &MemoryAnswer{Answer: a.Text, Success: a.Status != progressive.Failed && a.Status != progressive.Partial && a.Status != progressive.NoRelevant, Mode: a.Mode, Status: a.Status, Memories: []FoundMemory{},
-		Sessions: a.Sessions, Note: a.Note, Run: a.Run}
+		Sessions: a.Sessions, Note: a.Note, Run: a.Run, Metadata: a.Metadata}
 	for _, m := range a.Memories {
 		out.Memories = append(out.Memories, FoundMemory(m))
 	}

@@ -62,6 +62,7 @@ func (o AgentOptions) choices() progressive.Choices {
 type SummaryRequest struct {
 	AgentOptions
 	OwnWorkspace
+	StreamOption
 	Metadata     map[string]any   `json:"metadata,omitempty" doc:"Facts about the session; kept with the request and given back, 8 KiB at most"`
 	Query        string           `json:"query,omitempty" maxLength:"100000" doc:"A text to be remembered, in place of messages"`
 	Messages     []SessionMessage `json:"messages,omitempty" maxItems:"5000"`
@@ -70,7 +71,7 @@ type SummaryRequest struct {
 	NewTargets   *bool            `json:"allow_new_targets,omitempty" doc:"Whether the agent registers targets of its own; true when left out"`
 	RequestID    string           `json:"request_id,omitempty" maxLength:"200" doc:"The same id is the same request; as the header Idempotency-Key"`
 	Fresh        bool             `json:"fresh,omitempty" doc:"Do it again although the request was made before, and pay again"`
-	Wait         int              `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for the end; 0 answers as soon as the session is durable"`
+	Wait         int              `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for the end; 0 answers as soon as the session is durable, and streams until the end"`
 }
 
 // MemoryOperation is one thing that a tool call did, or could not do.
@@ -129,16 +130,16 @@ func (g *Gateway) summaryRoutes() {
 	body := content("application/json", schemaOf[MemoryRequest](g))
 	handle(g, route{method: http.MethodPost, path: "/v1/summary_memory", id: "summaryMemory", tag: tagMemory, scope: Write, status: http.StatusAccepted,
 		summary: "Make long-term memories of a session",
-		about: "Answers when the session is durable; from then on it is driven to its end. wait blocks; /v1/requests/{id} tells what came of it, and the run's events stream how far it is. " +
-			"The same request, by its id or else by its content, is the same run.",
-		responses: map[string]*huma.Response{"200": {Description: "It has ended; what came of it", Content: body}, "202": {Description: "Accepted", Content: body}}}, g.summaryMemory)
+		about: "Answers when the session is durable; from then on it is driven to its end. wait blocks; /v1/requests/{id} tells what came of it." + streamAbout +
+			" The same request, by its id or else by its content, is the same run.",
+		responses: map[string]*huma.Response{"200": {Description: "It has ended; what came of it. With stream, the events", Content: events[MemoryRequest](g)}, "202": {Description: "Accepted", Content: body}}}, g.summaryMemory)
 	handle(g, route{method: http.MethodGet, path: "/v1/requests/{id}", id: "showMemoryRequest", tag: tagMemory, scope: Read, summary: "Show what became of a request to summarise or to retrieve"}, g.showMemoryRequest)
 }
 
 func (g *Gateway) summaryMemory(ctx context.Context, in *struct {
 	OnceKey
 	Body SummaryRequest
-}) (*memoryRequestOutput, error) {
+}) (*repliedOutput, error) {
 	if err := in.Body.OwnWorkspace.check(ctx); err != nil {
 		return nil, err
 	}
@@ -152,18 +153,42 @@ func (g *Gateway) summaryMemory(ctx context.Context, in *struct {
 	if r.Messages, err = sessionOf("messages", in.Body.Messages); err != nil {
 		return nil, err
 	}
-	for i, t := range in.Body.Trajectories {
-		one := progressive.Trajectory{Task: t.TaskID, Score: t.Score, Metadata: t.Metadata}
-		if one.Messages, err = sessionOf(fmt.Sprintf("trajectories[%d].messages", i), t.Messages); err != nil {
-			return nil, err
-		}
-		r.Trajectories = append(r.Trajectories, one)
+	if r.Trajectories, err = attemptsOf(in.Body.Trajectories); err != nil {
+		return nil, err
 	}
 	made, err := g.Progressive.Summarize(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	return g.waited(ctx, made, time.Duration(in.Body.Wait)*time.Second)
+	wait := time.Duration(in.Body.Wait) * time.Second
+	if in.Body.Stream {
+		return g.summaryStream(ctx, made, wait)
+	}
+	out, err := g.waited(ctx, made, wait)
+	if err != nil {
+		return nil, err
+	}
+	return &repliedOutput{Location: out.Location, Body: g.plain(out.Status, out.Body)}, nil
+}
+
+// summaryStream tells how far a run is until it has ended, or for as long as the
+// caller waits. The run goes on without the caller.
+func (g *Gateway) summaryStream(ctx context.Context, r run.Run, wait time.Duration) (*repliedOutput, error) {
+	w := watched{progress: g.agentProgress(r.Ref), report: func(ctx context.Context) (any, error) {
+		out, err := g.memoryRequest(ctx, r.Ref)
+		if err != nil {
+			return nil, err
+		}
+		return out.Body, nil
+	}}
+	first, err := w.event(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if wait > 0 {
+		w.enough = time.After(wait)
+	}
+	return &repliedOutput{Location: g.runLinks(r.Ref.Run, r.WorkflowID).Self, Body: g.streamed("summaryMemory", "", w, first)}, nil
 }
 
 // waited answers with a run as it stands after as long as the caller waits.
@@ -251,6 +276,17 @@ func targetsOf(all []MemoryTarget) (out []memory.Task) {
 		out = append(out, memory.Task{Type: memory.Type(t.Type), Target: t.Target})
 	}
 	return out
+}
+
+func attemptsOf(all []Trajectory) (out []progressive.Trajectory, err error) {
+	for i, t := range all {
+		one := progressive.Trajectory{Task: t.TaskID, Score: t.Score, Metadata: t.Metadata}
+		if one.Messages, err = sessionOf(fmt.Sprintf("trajectories[%d].messages", i), t.Messages); err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
 }
 
 // sessionOf reads messages as every other place does that takes some.

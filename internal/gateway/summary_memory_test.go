@@ -172,3 +172,102 @@ func TestBadRequestsOfLongTermMemoryAreRefused(t *testing.T) {
 	b.get("/v1/requests/none").refused(fault.NotFound)
 	b.do(request{method: http.MethodPost, path: "/v1/summary_memory", key: b.makeKey(b.Workspace, gateway.Read), body: object{"query": "x"}}).refused(fault.OutOfScope)
 }
+
+// A question may stand on attempts at its task: whoever looks is shown them, what
+// their user said last is asked when nothing else is, and its facts come back.
+func TestAQuestionStandsOnAttempts(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	b.Start()
+	b.remembers("personal", "alice", "Alice flies from Osaka only.")
+	b.Model.On(llmtest.Rule{Stage: "retrieve", Reply: "From Osaka."})
+	b.Model.On(llmtest.Rule{Stage: "rerank", Reply: `{"ranking":[{"memory":"m1","score":0.9}]}`})
+	tried := []object{{"task_id": "book", "score": 0.25, "messages": []object{{"role": "user", "content": "Where does Alice fly from?"}, {"role": "assistant", "content": "From Tokyo."}}}}
+	body := object{"trajectories": tried, "messages": []object{{"role": "assistant", "content": "Let me look again."}}, "metadata": object{"ticket": 7}, "request_id": "q"}
+	with := func(change object) object {
+		out := object{}
+		for _, m := range []object{body, change} {
+			for k, v := range m {
+				out[k] = v
+			}
+		}
+		return out
+	}
+	var answer gateway.MemoryAnswer
+	b.post("/v1/retrieve_memory", with(object{"mode": "agentic"})).into(http.StatusOK, &answer)
+	if answer.Mode != progressive.Agentic || answer.Answer != "From Osaka." || answer.Metadata["ticket"] != 7.0 {
+		t.Errorf("answered %+v", answer)
+	}
+	var later gateway.MemoryRequest
+	if b.get("/v1/requests/q").into(http.StatusOK, &later); later.Retrieved == nil || later.Retrieved.Metadata["ticket"] != 7.0 {
+		t.Errorf("later %+v", later.Retrieved)
+	}
+	b.post("/v1/retrieve_memory", with(object{"mode": "fast", "enable_llm_rerank": true, "deadline_ms": 50000, "request_id": "r"})).into(http.StatusOK, &answer)
+	if answer.Note != "" || len(answer.Memories) != 1 || answer.Memories[0].Relevance == nil || answer.Metadata["ticket"] != 7.0 {
+		t.Errorf("refined %+v", answer)
+	}
+	for _, stage := range []string{"retrieve", "rerank"} {
+		shown := ""
+		for _, r := range b.Model.Requests() {
+			if r.Stage == stage {
+				_, shown, _ = strings.Cut(r.Last, `"messages":`)
+			}
+		}
+		at := -1
+		for _, want := range []string{"Trajectory 1 of task", "score 0.25", "Where does Alice fly from?", "From Tokyo.", "Let me look again."} {
+			if i := strings.Index(shown, want); i < at || i < 0 {
+				t.Errorf("%s: %q is missing, or not in its place, in\n%s", stage, want, shown)
+			} else {
+				at = i
+			}
+		}
+	}
+	b.post("/v1/retrieve_memory", with(object{"mode": "agentic", "trajectories": []object{}, "query": "Where does Alice fly from?"})).refused(fault.OpReused)
+	b.post("/v1/retrieve_memory", with(object{"mode": "fast", "metadata": object{"all": strings.Repeat("x", 9000)}})).refused(fault.TooLarge)
+	b.post("/v1/retrieve_memory", object{"mode": "fast", "trajectories": []object{{"task_id": "book", "messages": []object{{"role": "assistant", "content": "?"}}}}}).refused(fault.InvalidArgument)
+}
+
+// What a request may say of the workspace, of time and of patience.
+func TestASearchIsBoundAsItsRequestSays(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	for day, content := range map[string]string{"2026-03-01": "Alice flew from Osaka to Seoul.", "2026-04-15": "Alice flew from Osaka to Taipei."} {
+		b.post("/v1/memories", object{"content": content, "memory_type": "personal", "memory_target": "alice", "event_time": day + "T12:00:00Z"}).into(http.StatusCreated, nil)
+	}
+	ask := func(change object) (out gateway.MemoryAnswer) {
+		t.Helper()
+		body := object{"query": "Where did Alice fly from Osaka?", "mode": "fast"}
+		for k, v := range change {
+			body[k] = v
+		}
+		b.post("/v1/retrieve_memory", body).into(http.StatusOK, &out)
+		return out
+	}
+	if got := ask(object{"workspace_id": b.Workspace.Name}); len(got.Memories) != 2 {
+		t.Errorf("of the key's own workspace: %+v", got)
+	}
+	b.post("/v1/summary_memory", object{"messages": flying, "workspace_id": b.Workspace.Name}).into(http.StatusAccepted, nil)
+	about := object{"targets": []object{{"memory_type": "personal", "memory_target": "alice"}}}
+	for filter, want := range map[string]string{"20260301": "Seoul", "20260401,20260430": "Taipei"} {
+		for _, targets := range []object{{}, about} {
+			targets["time_filter"] = filter
+			if got := ask(targets); len(got.Memories) != 1 || !strings.Contains(got.Memories[0].Content, want) {
+				t.Errorf("%s %v: %+v", filter, targets, got)
+			}
+		}
+	}
+	if got := ask(object{"time_filter": "20250101"}); len(got.Memories) != 0 || got.Success {
+		t.Errorf("a day of nothing: %+v", got)
+	}
+	b.post("/v1/retrieve_memory", object{"query": "x", "mode": "fast", "time_filter": "March"}).refused(fault.InvalidArgument)
+	b.post("/v1/retrieve_memory", object{"query": "x", "mode": "agentic", "time_filter": "20260301"}).refused(fault.InvalidArgument)
+	// Nothing drives the run that would rerank: the workspace's patience ends, then the request's own.
+	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: object{"memory": object{"deadline_ms": 150}}}).into(http.StatusOK, nil)
+	if got := ask(object{"enable_llm_rerank": true}); !strings.Contains(got.Note, "150ms") || len(got.Memories) != 2 || !got.Success {
+		t.Errorf("the workspace's deadline: %+v", got)
+	}
+	if got := ask(object{"enable_llm_rerank": true, "deadline_ms": 120}); !strings.Contains(got.Note, "120ms") || len(got.Memories) != 2 {
+		t.Errorf("the request's deadline: %+v", got)
+	}
+	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: object{"memory": object{"deadline_ms": 1}}}).refused(fault.InvalidArgument)
+}

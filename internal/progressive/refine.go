@@ -124,6 +124,7 @@ func (s *Service) refined(ctx context.Context, q Question, wide Answer) (Answer,
 		return plain, nil
 	}
 	plain.Run = r.Ref.Run
+	q.begun(r.Ref)
 	if r.Status != run.Ended {
 		waiting, cancel := context.WithTimeout(ctx, deadline)
 		err := s.Starter.Start(waiting, q.WorkspaceKey, importChannel, r)
@@ -159,7 +160,8 @@ func (s *Service) acceptRefine(ctx context.Context, q Question, found Answer) (o
 		TimeFilter string
 		TopK       int
 		Refine     Refine
-	}{q.Query, q.Messages, q.Choices.orNil(), q.Targets, q.TimeFilter, q.TopK, q.Refine})
+		Metadata   map[string]any `json:",omitempty"`
+	}{q.Query, q.Messages, q.Choices.orNil(), q.Targets, q.TimeFilter, q.TopK, q.Refine, q.Metadata})
 	if err != nil {
 		return out, 0, fmt.Errorf("encode the question: %w", err)
 	}
@@ -189,7 +191,7 @@ func refineSpec(q Question, found Answer) (json.RawMessage, error) {
 	spec.Origin, spec.Channel = agent.OriginDistill, "chat"
 	spec.Lang = cmp.Or(spec.Lang, lang.Detect(q.Query))
 	spec.Timing.GiveUp = min(cmp.Or(spec.Timing.GiveUp, refineGiveUp), refineGiveUp)
-	p := Pinned{Version: firstOfKind, Workspace: q.WorkspaceKey, Question: q.Query, Messages: material(q.Messages, spec.Limits.ResultChars, shortTokens),
+	p := Pinned{Version: firstOfKind, Workspace: q.WorkspaceKey, Question: q.Query, Messages: material(q.Messages, spec.Limits.ResultChars, shortTokens), Metadata: q.Metadata,
 		Refining: &Refining{Refine: q.Refine, TopK: q.TopK, Systems: map[prompt.Stage]string{}}}
 	for _, stage := range p.Refining.stages() {
 		system, err := prompt.Instructions(stage, spec.Lang)
@@ -219,8 +221,8 @@ func (r Refine) stages() (out []prompt.Stage) {
 }
 
 // refinedAnswer is what such a run has left, with the memories as they are now.
-func (s *Service) refinedAnswer(ctx context.Context, r run.Run, in Refined, e converse.Ended) (Answer, error) {
-	out := Answer{Mode: Fast, Status: e.Status, Text: e.Text, Run: r.Ref.Run, Memories: []Found{}, Note: in.Note}
+func (s *Service) refinedAnswer(ctx context.Context, r run.Run, p Pinned, in Refined, e converse.Ended) (Answer, error) {
+	out := Answer{Mode: Fast, Status: e.Status, Text: e.Text, Run: r.Ref.Run, Memories: []Found{}, Note: in.Note, Metadata: p.Metadata}
 	var ranked []remember.Ranked
 	for _, c := range in.Candidates {
 		ranked = append(ranked, remember.Ranked{ID: c.ID, Skill: c.Skill, Score: c.Score})

@@ -57,10 +57,7 @@ func (r Request) session() ([]transcript.Message, error) {
 	case strings.TrimSpace(r.Query) != "":
 		out = []transcript.Message{{Role: transcript.User, Content: strings.TrimSpace(r.Query)}}
 	case len(r.Trajectories) > 0:
-		for i, t := range r.Trajectories {
-			out = append(out, transcript.Message{Role: transcript.User, Name: "trajectory", Content: heading(i+1, t)})
-			out = append(out, t.Messages...)
-		}
+		out = attempts(r.Trajectories)
 	default:
 		out = slices.Clone(r.Messages)
 	}
@@ -71,10 +68,34 @@ func (r Request) session() ([]transcript.Message, error) {
 	case n > remember.SessionMessages:
 		return nil, fault.New(fault.TooLarge, fmt.Sprintf("the session has %d messages, at most %d are taken at once", n, remember.SessionMessages), "send it in parts")
 	}
-	for i := range out {
-		out[i].Seq, out[i].ID = i, ""
+	return numbered(out), nil
+}
+
+// trajectory is the name under which a heading stands.
+const trajectory = "trajectory"
+
+// attempts are trajectories as one thread, each under its heading.
+func attempts(all []Trajectory) (out []transcript.Message) {
+	for i, t := range all {
+		out = append(out, transcript.Message{Role: transcript.User, Name: trajectory, Content: heading(i+1, t)})
+		out = append(out, t.Messages...)
 	}
-	return out, nil
+	return out
+}
+
+// numbered gives messages of several threads places in one.
+func numbered(messages []transcript.Message) []transcript.Message {
+	for i := range messages {
+		messages[i].Seq, messages[i].ID = i, ""
+	}
+	return messages
+}
+
+func checkMetadata(facts map[string]any) error {
+	if raw, err := json.Marshal(facts); err != nil || len(raw) > mostMetadata {
+		return fault.New(fault.TooLarge, fmt.Sprintf("the metadata is larger than %d bytes", mostMetadata), "send what memory is to be made of as messages")
+	}
+	return nil
 }
 
 // heading says of which attempt the messages that follow are, and how it went:
@@ -103,8 +124,8 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 	if err := r.Choices.check(memory.HandOffTypes); err != nil {
 		return out, err
 	}
-	if raw, err := json.Marshal(r.Metadata); err != nil || len(raw) > mostMetadata {
-		return out, fault.New(fault.TooLarge, fmt.Sprintf("the metadata is larger than %d bytes", mostMetadata), "send what memory is to be made of as messages")
+	if err := checkMetadata(r.Metadata); err != nil {
+		return out, err
 	}
 	args, err := json.Marshal(struct {
 		Messages  []transcript.Message

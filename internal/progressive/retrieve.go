@@ -36,6 +36,8 @@ type Question struct {
 	ID           string // the caller's id of the request; empty makes one of the question and the time
 	Query        string
 	Messages     []transcript.Message // said before the question
+	Trajectories []Trajectory         // attempts at the task that the question is about, shown before the messages
+	Metadata     map[string]any       // facts about the question, given back with its answer
 	Mode         string               // empty is auto
 	Targets      []memory.Task        // that a fast search is about; empty for all
 	TimeFilter   string               // of a fast search: YYYYMMDD, or YYYYMMDD,YYYYMMDD with both days included
@@ -43,6 +45,7 @@ type Question struct {
 	Refine       Refine        // what is done with what a fast search found
 	TopK         int           // memories at most; 0 means 20, and 5 of what is refined
 	Spec         converse.Spec // configuration to pin
+	Begun        func(run.Ref) // hears of the run that is waited for, once it is durable, once at most; nil for nobody
 }
 
 // Found is a memory or a skill that answers a question.
@@ -75,6 +78,8 @@ type Answer struct {
 	Run      int64    `json:"run,omitempty"`
 	Note     string   `json:"note,omitempty"` // why it was not the mode that was asked for
 
+	Metadata map[string]any `json:"metadata,omitempty"` // as it came with the question
+
 	sure bool // of a fast answer: the best leaves little doubt
 }
 
@@ -95,7 +100,11 @@ var questionTypes = append(slices.Clone(memory.HandOffTypes), memory.Summary, sk
 
 // complete fills in what a question left open, and refuses what is none.
 func (q Question) complete() (Question, error) {
-	q.Query = cmp.Or(strings.TrimSpace(q.Query), asked(q.Messages))
+	tried := attempts(q.Trajectories)
+	q.Query = cmp.Or(strings.TrimSpace(q.Query), asked(q.Messages), asked(tried))
+	if len(tried) > 0 {
+		q.Messages, q.Trajectories = numbered(slices.Concat(tried, q.Messages)), nil
+	}
 	if q.Mode == "" {
 		q.Mode = Auto
 	}
@@ -113,6 +122,9 @@ func (q Question) complete() (Question, error) {
 	case q.TopK < 1 || q.TopK > remember.MostTopK:
 		return q, fault.Newf(fault.InvalidArgument, "top_k is %d, and must be 1 to %d", q.TopK, remember.MostTopK)
 	}
+	if err := checkMetadata(q.Metadata); err != nil {
+		return q, err
+	}
 	if err := q.Choices.check(questionTypes); err != nil {
 		return q, err
 	}
@@ -122,7 +134,7 @@ func (q Question) complete() (Question, error) {
 // asked is the question that a conversation ends with: what its user said last.
 func asked(said []transcript.Message) string {
 	for _, m := range slices.Backward(said) {
-		if text := strings.TrimSpace(m.Content); m.Role == transcript.User && text != "" {
+		if text := strings.TrimSpace(m.Content); m.Role == transcript.User && text != "" && m.Name != trajectory {
 			return clip(text, remember.QueryRunes)
 		}
 	}
@@ -136,6 +148,7 @@ func (s *Service) Retrieve(ctx context.Context, q Question) (Answer, error) {
 		return Answer{}, err
 	}
 	out, err := s.retrieve(ctx, q)
+	out.Metadata = q.Metadata
 	if err == nil && s.Missed != nil && len(out.Memories) == 0 && out.Status != NoRetrieval {
 		err = s.Missed(context.WithoutCancel(ctx), q, out)
 	}
@@ -195,6 +208,7 @@ func (s *Service) agentic(ctx context.Context, q Question) (out Answer, err erro
 		return out, err
 	}
 	out.Run = r.Ref.Run
+	q.begun(r.Ref)
 	if r.Status != run.Ended {
 		if err := s.Starter.Start(ctx, q.WorkspaceKey, importChannel, r); err != nil {
 			return out, err
@@ -204,6 +218,12 @@ func (s *Service) agentic(ctx context.Context, q Question) (out Answer, err erro
 		}
 	}
 	return s.answer(ctx, r.Ref)
+}
+
+func (q Question) begun(ref run.Ref) {
+	if q.Begun != nil {
+		q.Begun(ref)
+	}
 }
 
 // Ask makes a question durable that an agent is to answer, and has its workflow
@@ -257,8 +277,9 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 	args, err := json.Marshal(struct {
 		Query    string
 		Messages []transcript.Message
-		Choices  *Choices `json:",omitempty"`
-	}{q.Query, q.Messages, q.Choices.orNil()})
+		Choices  *Choices       `json:",omitempty"`
+		Metadata map[string]any `json:",omitempty"`
+	}{q.Query, q.Messages, q.Choices.orNil(), q.Metadata})
 	if err != nil {
 		return out, fmt.Errorf("encode the question: %w", err)
 	}
@@ -281,7 +302,7 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 		}
 		d = q.Choices.agent(d)
 		d.Profile.Options.TopK = q.TopK
-		spec, err = pin(spec, d, Pinned{Workspace: q.WorkspaceKey, Question: q.Query, Messages: material(q.Messages, spec.Limits.ResultChars, shortTokens)}, chosen.Memory)
+		spec, err = pin(spec, d, Pinned{Workspace: q.WorkspaceKey, Question: q.Query, Messages: material(q.Messages, spec.Limits.ResultChars, shortTokens), Metadata: q.Metadata}, chosen.Memory)
 		if err != nil {
 			return err
 		}
@@ -317,6 +338,11 @@ func (s *Service) answer(ctx context.Context, ref run.Ref) (Answer, error) {
 	if err != nil || r.Status != run.Ended {
 		return out, err
 	}
+	_, p, err := pinnedOf(r)
+	if err != nil {
+		return out, err
+	}
+	out.Metadata = p.Metadata
 	var e converse.Ended
 	var l Looked
 	if err := json.Unmarshal(r.Result, &e); err != nil {
@@ -326,7 +352,7 @@ func (s *Service) answer(ctx context.Context, ref run.Ref) (Answer, error) {
 		return out, fmt.Errorf("decode the report of run %d: %w", ref.Run, err)
 	}
 	if l.Refined != nil {
-		return s.refinedAnswer(ctx, r, *l.Refined, e)
+		return s.refinedAnswer(ctx, r, p, *l.Refined, e)
 	}
 	entries, err := s.entries(ctx, ref.Workspace, l.IDs)
 	if err != nil {
