@@ -34,13 +34,6 @@ type Agent interface {
 	Result(w Work, finished json.RawMessage, e *Ended) (run.Outcome, error)
 }
 
-// Continued is an Agent whose work has several parts. A response without calls
-// ends a part; it ends the run when there is no more after the part that the
-// response is about, which follows from those before it.
-type Continued interface {
-	More(w Work) bool
-}
-
 // Work is a run as its Agent sees it.
 type Work struct {
 	Run   run.Run
@@ -53,7 +46,6 @@ type Brief struct {
 	System     string
 	Messages   []llm.Message
 	Unthinking bool // the endpoint is asked not to reason before it answers
-	Since      int  // responses up to this one were about an earlier part, and are not shown
 }
 
 func (j *job) work() Work { return Work{j.run, j.spec, j.steps} }
@@ -141,23 +133,12 @@ func (s *Service) brief(ctx context.Context, j *job, step agent.Step, note strin
 	if err != nil {
 		return llm.Request{}, err
 	}
-	j.since = told.Since
+	j.since, _ = j.reached(step.N)
 	r := j.request(step, note, short)
 	r.NoReasoning = told.Unthinking
 	r.System, r.Tools = told.System, offered(j.offered(step.N))
 	r.Messages = slices.Concat(told.Messages, r.Messages)
 	return r, nil
-}
-
-// more tells whether another part comes after the one that response n is about.
-func (j *job) more(n int) bool {
-	c, ok := j.agent.(Continued)
-	if !ok {
-		return false
-	}
-	w := j.work()
-	w.Steps = slices.DeleteFunc(slices.Clone(w.Steps), func(s Step) bool { return s.N >= n })
-	return c.More(w)
 }
 
 // subject reads what the run works on, once for each activity.

@@ -65,12 +65,15 @@ func (j *job) step(n int) (Step, bool) {
 	return Step{}, false
 }
 
-// history is every call that has run, in order, as the loop guard looks at it.
-func (j *job) history() []agent.CallRecord {
+// history is every call that has run up to response n and is about the same part
+// of the work, in order, as the loop guard looks at it: what was the same for
+// another part is no repetition.
+func (j *job) history(n int) []agent.CallRecord {
 	var out []agent.CallRecord
+	since, _ := j.reached(n)
 	for _, s := range j.steps {
 		for _, c := range s.Calls {
-			if c.Done {
+			if c.Done && s.N > since {
 				out = append(out, record(c))
 			}
 		}

@@ -59,11 +59,17 @@ func (l Limits) history() int {
 	if l.Window == 0 { // pinned before windows were known
 		return l.HistoryTokens
 	}
-	room := l.Window - min(reserveTokens, l.Window/2) - min(marginTokens, l.Window/8)
+	room := l.Room()
 	if l.HistoryTokens > 0 {
 		room = min(room, l.HistoryTokens)
 	}
 	return room
+}
+
+// Room is how many tokens the model's window has beside what every request needs;
+// 0 where the window is not known.
+func (l Limits) Room() int {
+	return l.Window - min(reserveTokens, l.Window/2) - min(marginTokens, l.Window/8)
 }
 
 // recentShare is the part of the history that stays word for word when the rest

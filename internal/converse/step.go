@@ -99,7 +99,8 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 		out.Ended, err = s.close(ctx, j, base, ending{reason: agent.Exhausted, detail: "input_tokens"})
 		return out, err
 	}
-	r := response{step: step, reason: reason, base: base, more: j.more(step.N), said: said}
+	r := response{step: step, reason: reason, base: base, said: said}
+	_, r.more = j.reached(step.N)
 	if !stored {
 		if err = s.respond(ctx, j, &r); fault.CodeOf(err) == fault.QuotaExceeded {
 			out.Final, out.OverBudget = true, true

@@ -153,7 +153,7 @@ func (s *Service) whileOpen(ctx context.Context, j *job, fn func(Tx) error) erro
 
 // judge tells why a call is not to run.
 func (j *job) judge(c Call) agent.Unrun {
-	switch agent.Judge(j.history(), c.Tool, agent.ArgsSHA([]byte(c.Arguments))) {
+	switch agent.Judge(j.history(c.Step), c.Tool, agent.ArgsSHA([]byte(c.Arguments))) {
 	case agent.Repeat:
 		return agent.UnrunRepeated
 	case agent.Trip:
@@ -180,7 +180,7 @@ func (s *Service) use(ctx context.Context, j *job, c Call) (tools.Result, agent.
 	default: // a tool that does not work is told; when it is the database, telling fails as well
 		result = tools.Failure(fault.New(fault.Unavailable, c.Tool+" does not work just now", "go on without it, and say what is still open"))
 	}
-	failing := append(j.history(), agent.CallRecord{Tool: c.Tool, Target: target(c), Failed: true})
+	failing := append(j.history(c.Step), agent.CallRecord{Tool: c.Tool, Target: target(c), Failed: true})
 	if !result.OK && agent.Done(failing, c.Tool, target(c)) {
 		result = tools.Terminal(result)
 	}

@@ -97,10 +97,14 @@ func generationOf(id string, generation int) string {
 }
 
 // SpecialistID is the workflow id of the specialist of one target. A target may
-// be somebody's name: it appears by its hash.
-func SpecialistID(workspaceKey string, parent int64, kind, target string, attempt int) string {
+// be somebody's name: it appears by its hash. Part is that of a long session, from
+// 1, and 0 of one that has no parts.
+func SpecialistID(workspaceKey string, parent int64, kind, target string, attempt, part int) string {
 	sum := sha256.Sum256([]byte(target))
 	id := fmt.Sprintf("specialist/%s/%d/%s/%x", workspaceKey, parent, kind, sum[:6])
+	if part > 1 {
+		id += fmt.Sprintf("/part-%d", part)
+	}
 	if attempt > 1 {
 		id += fmt.Sprintf("/retry-%d", attempt)
 	}

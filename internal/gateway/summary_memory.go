@@ -81,6 +81,7 @@ type MemoryOperation progressive.Operation
 type MemoryTask struct {
 	MemoryTarget
 	Run        int64             `json:"run"`
+	Part       int               `json:"part,omitempty" doc:"Of a long session, from 1"`
 	Status     string            `json:"status"`
 	Added      []string          `json:"added"`
 	Updated    []string          `json:"updated"`
@@ -102,6 +103,7 @@ type SummaryReport struct {
 	Fallback   bool              `json:"fallback,omitempty" doc:"The agent left no digest; one was made of the session's beginning"`
 	Tasks      []MemoryTask      `json:"tasks"`
 	Operations []MemoryOperation `json:"operations"`
+	Parts      int               `json:"parts,omitempty" doc:"In which a session was gone through that is too long for one request"`
 	Steps      int               `json:"steps"`
 	Usage      run.Usage         `json:"usage"`
 	Metadata   map[string]any    `json:"metadata,omitempty" doc:"As it came with the session"`
@@ -252,12 +254,12 @@ func (g *Gateway) memoryRequest(ctx context.Context, ref run.Ref) (*memoryReques
 
 func summaryReport(r progressive.Report) *SummaryReport {
 	out := &SummaryReport{Status: r.Status, Reason: string(r.Reason), Detail: r.Detail, Text: r.Text, History: r.History, MetaAdded: []MemoryTarget{}, Digest: r.Digest, Fallback: r.Fallback,
-		Tasks: []MemoryTask{}, Operations: operationsOf(r.Operations), Steps: r.Steps, Usage: r.Usage, Metadata: r.Metadata}
+		Tasks: []MemoryTask{}, Operations: operationsOf(r.Operations), Parts: r.Parts, Steps: r.Steps, Usage: r.Usage, Metadata: r.Metadata}
 	for _, t := range r.MetaAdded {
 		out.MetaAdded = append(out.MetaAdded, MemoryTarget{Type: string(t.Type), Target: t.Target})
 	}
 	for _, t := range r.Tasks {
-		out.Tasks = append(out.Tasks, MemoryTask{MemoryTarget: MemoryTarget{Type: string(t.Type), Target: t.Target}, Run: t.Run, Status: t.Status, Added: t.Added, Updated: t.Updated, Deleted: t.Deleted,
+		out.Tasks = append(out.Tasks, MemoryTask{MemoryTarget: MemoryTarget{Type: string(t.Type), Target: t.Target}, Run: t.Run, Part: t.Part, Status: t.Status, Added: t.Added, Updated: t.Updated, Deleted: t.Deleted,
 			Operations: operationsOf(t.Operations), Note: t.Note, Error: t.Error})
 	}
 	return out

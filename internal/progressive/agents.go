@@ -18,7 +18,10 @@ import (
 // Performer is the agents of long-term memory as the loop drives them.
 type Performer struct{ *Service }
 
-var _ converse.Agent = Performer{}
+var (
+	_ converse.Agent     = Performer{}
+	_ converse.Continued = Performer{}
+)
 
 // Tools of a run are those of its profile.
 func (s Performer) Tools(w converse.Work) (converse.Tools, error) {
@@ -71,15 +74,9 @@ func (s Performer) Brief(ctx context.Context, w converse.Work, short bool) (out 
 	out.System, out.Unthinking = p.Profile.Told(out.System), p.Profile.Options.Unthinking
 	m := prompt.Material{Question: p.Question, Messages: p.Messages, Language: w.Spec.Lang}
 	if w.Run.Kind != run.Retrieve {
-		said, err := s.said(ctx, w)
-		if err != nil {
+		if err := s.session(ctx, w, p, &m, short); err != nil {
 			return out, err
 		}
-		tokens := sessionTokens
-		if short {
-			tokens = shortTokens
-		}
-		m.Messages = material(said, w.Spec.Limits.ResultChars, tokens)
 	}
 	user, err := prompt.User(m)
 	out.Messages = llm.User(user)
@@ -94,6 +91,10 @@ func (s Performer) known(ctx context.Context, w converse.Work, p Pinned) (out pr
 	}
 	a := actor(w, "brief", 0)
 	if w.Run.Kind == run.Summarize {
+		if len(p.Parts) > 1 {
+			_, next, _ := divided(w, p)
+			out.Part, out.Parts = next+1, len(p.Parts)
+		}
 		identity, err := s.LongTerm.ReadIdentity(ctx, a)
 		if err != nil {
 			return out, err

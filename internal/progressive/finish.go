@@ -27,7 +27,7 @@ func (s Performer) Finish(ctx context.Context, w converse.Work, e converse.Ended
 	if err != nil {
 		return nil, err
 	}
-	out := Summary{}
+	out := Summary{Parts: len(p.Parts)}
 	if out.History, err = s.history(ctx, w, p); err != nil {
 		return json.Marshal(out) // the session could not be kept: there is nothing to leave a digest of
 	}
@@ -38,7 +38,9 @@ func (s Performer) Finish(ctx context.Context, w converse.Work, e converse.Ended
 	a.Subject = agent.Subject{History: out.History, Author: p.Author}
 	var about []memory.Task
 	for _, t := range out.Tasks {
-		about = append(about, memory.Task{Type: t.Type, Target: t.Target})
+		if one := (memory.Task{Type: t.Type, Target: t.Target}); !slices.Contains(about, one) {
+			about = append(about, one)
+		}
 	}
 	digest := func() (found bool, err error) {
 		err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx remember.LongTermTx) error {
@@ -64,9 +66,9 @@ func (s Performer) Finish(ctx context.Context, w converse.Work, e converse.Ended
 	if err != nil {
 		return nil, err
 	}
-	if e.Reason == agent.Final || e.Reason == agent.Exhausted || e.Reason == agent.Guardrail {
+	if to, any := readTo(w, p, e.Reason); any {
 		err = s.Store.WithProgressive(ctx, w.Run.Workspace, func(tx Tx) error {
-			return tx.SetMark(ctx, w.Run.Conversation, run.Summarize, w.Spec.ToSeq, w.Run.Ref.Run)
+			return tx.SetMark(ctx, w.Run.Conversation, run.Summarize, to, w.Run.Ref.Run)
 		})
 		if err != nil {
 			return nil, err

@@ -95,8 +95,12 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w converse.Work, p Pinn
 	if err != nil {
 		return run.Run{}, err
 	}
+	number, part := partOf(w, p, step)
 	for try := 1; ; try++ {
 		key := fmt.Sprintf("%d/%s/%s/%d", w.Run.Ref.Run, t.Type, t.Target, try)
+		if number > 1 {
+			key = fmt.Sprintf("%d/part-%d/%s/%s/%d", w.Run.Ref.Run, number, t.Type, t.Target, try)
+		}
 		known, found, err := tx.RunOf(ctx, run.Specialist, key)
 		if err != nil {
 			return run.Run{}, err
@@ -106,18 +110,22 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w converse.Work, p Pinn
 			if err != nil {
 				return run.Run{}, err
 			}
-			_, mine, err := pinnedOf(known)
+			_, asked, err := pinnedOf(known)
 			if err != nil {
 				return run.Run{}, err
 			}
-			if known.Status != run.Ended || before.Status != Failed || mine.Step == step || try == tries {
+			if known.Status != run.Ended || before.Status != Failed || asked.Step == step || try == tries {
 				return known, nil
 			}
 			continue
 		}
 		base := w.Spec
 		base.Pinned = nil
-		spec, err := pin(base, d, Pinned{Workspace: p.Workspace, Type: t.Type, Target: t.Target, History: history, Step: step, Choices: p.Choices}, chosen.Memory)
+		mine := Pinned{Workspace: p.Workspace, Type: t.Type, Target: t.Target, History: history, Step: step, Choices: p.Choices, Part: number}
+		if part != nil {
+			mine.Parts, base.FromSeq, base.ToSeq = []Part{*part}, part.FromSeq, part.ToSeq
+		}
+		spec, err := pin(base, d, mine, chosen.Memory)
 		if err != nil {
 			return run.Run{}, err
 		}
@@ -126,7 +134,7 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w converse.Work, p Pinn
 			return run.Run{}, fmt.Errorf("encode the configuration: %w", err)
 		}
 		made, err := tx.PutAgentRun(ctx, NewRun{Kind: run.Specialist, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: w.Run.Conversation, Parent: w.Run.Ref.Run, Spec: raw,
-			WorkflowID: flow.SpecialistID(p.Workspace, w.Run.Ref.Run, string(t.Type), t.Target, try)})
+			WorkflowID: flow.SpecialistID(p.Workspace, w.Run.Ref.Run, string(t.Type), t.Target, try, number)})
 		if err != nil {
 			return run.Run{}, err
 		}

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/converse"
 	"cairn/internal/flow"
 	"cairn/internal/memory"
+	"cairn/internal/remember"
 	"cairn/internal/run"
 	"cairn/internal/settings"
 )
@@ -34,6 +35,7 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 		if err != nil || from > to {
 			return err
 		}
+		to = min(to, from+remember.SessionMessages-1) // the rest is read when it is idle again
 		if _, open, err := tx.OpenRunOf(ctx, run.Summarize, in.Conversation); err != nil || open {
 			return err
 		}

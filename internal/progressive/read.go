@@ -63,9 +63,14 @@ func (s *Service) history(ctx context.Context, w converse.Work, p Pinned) (strin
 	return h.ID, err
 }
 
-// material is a session as a model sees it: who said what and when, secrets out
-// of it, the newest that fits.
-func material(said []transcript.Message, chars, tokens int) (out []prompt.Message) {
+// material is what was said as a model sees it, the newest that fits.
+func material(said []transcript.Message, chars, tokens int) []prompt.Message {
+	return newest(rendered(said, chars), tokens)
+}
+
+// rendered is what was said as a model sees it: who said what and when, secrets
+// out of it.
+func rendered(said []transcript.Message, chars int) []prompt.Message {
 	said, _ = guard.NewRedactor(guard.Options{}).Messages(said)
 	at := map[int]time.Time{}
 	for _, m := range said {
@@ -78,6 +83,10 @@ func material(said []transcript.Message, chars, tokens int) (out []prompt.Messag
 			shown[i].Content = when.UTC().Format("[2006-01-02 15:04] ") + shown[i].Content
 		}
 	}
+	return shown
+}
+
+func newest(shown []prompt.Message, tokens int) (out []prompt.Message) {
 	for _, m := range slices.Backward(shown) {
 		if tokens -= llm.EstimateTokens(m.Content); tokens < 0 && len(out) > 0 {
 			break

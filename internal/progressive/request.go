@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"cairn/internal/converse"
 	"cairn/internal/fault"
@@ -192,7 +193,11 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int
 	spec.Tainted = slices.ContainsFunc(messages, func(m transcript.Message) bool {
 		return m.Role == transcript.Tool && len(guard.Scan(m.Content, guard.Context)) > 0
 	})
-	if spec, err = pin(spec, d, Pinned{Workspace: r.WorkspaceKey, Targets: r.Targets, Idle: idle, Choices: r.Choices.orNil(), Metadata: r.Metadata}, chosen.Memory); err != nil {
+	p := Pinned{Workspace: r.WorkspaceKey, Targets: r.Targets, Idle: idle, Choices: r.Choices.orNil(), Metadata: r.Metadata, Parts: divide(messages, spec.Limits.ResultChars, partTokens(spec.Limits))}
+	if n := p.parts(run.Summarize); n > 1 { // each has the time and the responses of a session
+		d.Steps, d.Wall = d.Steps*n, d.Wall*time.Duration(n)
+	}
+	if spec, err = pin(spec, d, p, chosen.Memory); err != nil {
 		return out, err
 	}
 	if n.Spec, err = json.Marshal(spec); err != nil {

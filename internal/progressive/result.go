@@ -49,6 +49,7 @@ type Made struct {
 type Task struct {
 	Made
 	Run    int64  `json:"run"`
+	Part   int    `json:"part,omitempty"` // of a long session, from 1
 	Status string `json:"status"`
 	Note   string `json:"note,omitempty"`
 	Error  string `json:"error,omitempty"`
@@ -62,6 +63,7 @@ type Summary struct {
 	Fallback   bool          `json:"fallback,omitempty"` // the agent left no digest, so that one was made of the session's beginning
 	Tasks      []Task        `json:"tasks"`
 	Operations []Operation   `json:"operations"`
+	Parts      int           `json:"parts,omitempty"` // in which a long session was gone through
 }
 
 // Looked is the report of a retriever.
@@ -85,7 +87,7 @@ func (s *Service) tasks(ctx context.Context, of run.Run) (out []Task, err error)
 			if err != nil {
 				return err
 			}
-			again := func(o Task) bool { return o.Type == t.Type && o.Target == t.Target }
+			again := func(o Task) bool { return o.Type == t.Type && o.Target == t.Target && o.Part == t.Part }
 			out = append(slices.DeleteFunc(out, again), t) // a second try takes the place of the first
 		}
 		return nil
@@ -98,7 +100,7 @@ func taskOf(r run.Run) (Task, error) {
 	if err != nil {
 		return Task{}, err
 	}
-	t := Task{Run: r.Ref.Run, Status: Failed, Error: "it did not come to its end", Made: Made{Type: p.Type, Target: p.Target, Added: []string{}, Updated: []string{}, Deleted: []string{}}}
+	t := Task{Run: r.Ref.Run, Part: p.Part, Status: Failed, Error: "it did not come to its end", Made: Made{Type: p.Type, Target: p.Target, Added: []string{}, Updated: []string{}, Deleted: []string{}}}
 	if r.Status != run.Ended {
 		return t, nil
 	}

@@ -8,7 +8,14 @@ type Known struct {
 	Meta     string // one line for each target: - type(target): description
 	Type     string // of a specialist's memories
 	Target   string
+
+	// Of a long session that is gone through part by part; after the last comes a
+	// look back on all of them.
+	Part, Parts int
 }
+
+// Over tells that all parts were shown.
+func (k Known) Over() bool { return k.Part > k.Parts }
 
 // Agent is the system message of an agent of long-term memory: summarize,
 // retrieve, or specialist_ with the type of its memories.

@@ -23,6 +23,14 @@ func agentPrompts(t *testing.T, lang string) map[string]string {
 		}
 		out["agent_"+name] = text
 	}
+	for name, part := range map[string]int{"agent_summarize_part": 2, "agent_summarize_end": 4} {
+		known.Part, known.Parts = part, 3
+		text, err := Agent(lang, "summarize", known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = text
+	}
 	text, err := Session(lang, "chat", Remembered{Identity: known.Identity, Meta: meta})
 	if err != nil {
 		t.Fatal(err)

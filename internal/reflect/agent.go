@@ -34,33 +34,24 @@ func (s Agent) Subject(context.Context, converse.Work, int64) (out agent.Subject
 	return out, nil
 }
 
-// More tells whether a part of the day is left that was not shown yet.
-func (s Agent) More(w converse.Work) bool {
+// Reached tells how far into the day the next response is.
+func (s Agent) Reached(w converse.Work) (since int, more bool) {
 	p, err := pinned(w)
 	if err != nil {
-		return false
+		return 0, false
 	}
-	part, _ := reached(w, p)
-	return part < parts(p.Spans)-1
+	part, since := reached(w, p)
+	return since, part < parts(p.Spans)-1
 }
 
 // reached is the part that the next response is about, and the last response
-// about the one before. A part is over when the model has nothing more to do for
-// it, or when it has had its share of the responses.
+// about the one before.
 func reached(w converse.Work, p Pinned) (part, since int) {
 	n := parts(p.Spans)
 	if n < 2 {
 		return 0, 0
 	}
-	share, in := max(2, w.Spec.Budget.Max/n), 0
-	for _, step := range w.Steps {
-		if step.Content == "" && len(step.Calls) == 0 { // an endpoint spoilt it
-			continue
-		}
-		if in++; part < n-1 && (len(step.Calls) == 0 || in >= share) {
-			part, since, in = part+1, step.N, 0
-		}
-	}
+	_, part, since = converse.Divided(w.Steps, n, max(2, w.Spec.Budget.Max/n))
 	return part, since
 }
 
@@ -92,7 +83,7 @@ func (s Agent) Brief(ctx context.Context, w converse.Work, short bool) (out conv
 	if err != nil {
 		return out, fmt.Errorf("read what is remembered: %w", err)
 	}
-	part, since := reached(w, p)
+	part, _ := reached(w, p)
 	m := prompt.Material{Task: p.Date, Memories: known.Entries(), Skills: known.SkillLines(), Language: w.Spec.Lang}
 	if n := parts(p.Spans); n > 1 {
 		m.Task = fmt.Sprintf("%s (%d/%d)", p.Date, part+1, n)
@@ -126,7 +117,7 @@ func (s Agent) Brief(ctx context.Context, w converse.Work, short bool) (out conv
 		return out, err
 	}
 	user, err := prompt.User(m)
-	out.Messages, out.Since = llm.User(user), since
+	out.Messages = llm.User(user)
 	return out, err
 }
 
