@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"cairn/internal/agent"
 	"cairn/internal/fault"
@@ -78,6 +79,11 @@ type Loaded struct {
 // read whole before the first row is written. The same load, by its operation
 // id, is done once.
 func (s *Service) Load(ctx context.Context, a agent.Actor, from io.Reader) (out Loaded, err error) {
+	return s.load(ctx, a, from, func(sum string) map[string]string { return map[string]string{"call": "load", "sha256": sum} })
+}
+
+// load is Load with what makes two of them the same.
+func (s *Service) load(ctx context.Context, a agent.Actor, from io.Reader, args func(sum string) map[string]string) (out Loaded, err error) {
 	if a.Origin != agent.OriginUser {
 		return out, fault.New(fault.OutOfScope, "loading a dump is for people", "leave it to the user")
 	}
@@ -100,9 +106,9 @@ func (s *Service) Load(ctx context.Context, a agent.Actor, from io.Reader) (out 
 	if err != nil {
 		return out, err
 	}
-	args := map[string]string{"call": "load", "sha256": hex.EncodeToString(sum.Sum(nil))}
+	same := args(hex.EncodeToString(sum.Sum(nil)))
 	err = s.Store.WithLoad(ctx, a.Workspace, func(to Destination) error {
-		return to.Do(ctx, a.Op, args, &out, func() error {
+		return to.Do(ctx, a.Op, same, &out, func() error {
 			if err := again(); err != nil {
 				return err
 			}
@@ -123,10 +129,11 @@ func (s *Service) Load(ctx context.Context, a agent.Actor, from io.Reader) (out 
 	return out, nil
 }
 
-// Copy loads what another workspace remembers into the actor's.
+// Copy loads what another workspace remembers into the actor's. The same copy, by
+// its operation id, is done once, whatever the other remembers meanwhile.
 func (s *Service) Copy(ctx context.Context, from int64, a agent.Actor) (Loaded, error) {
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(s.Dump(ctx, from, w, Options{Vectors: true})) }()
-	out, err := s.Load(ctx, a, r)
+	out, err := s.load(ctx, a, r, func(string) map[string]string { return map[string]string{"call": "copy", "from": strconv.FormatInt(from, 10)} })
 	return out, errors.Join(err, r.Close())
 }

@@ -108,9 +108,14 @@ func TestADumpIsLoadedAsItWas(t *testing.T) {
 	// What is sent again, as a session, is known where it was loaded.
 	third, err := b.Store.Workspace(t.Context(), "third", true)
 	hosttest.Must(t, err)
-	b.do(request{method: http.MethodPost, path: "/v1/memories/copy", key: b.makeKey(third, gateway.Admin), body: object{"from_key": key}}).into(http.StatusOK, &loaded)
+	copies := request{method: http.MethodPost, path: "/v1/memories/copy", key: b.makeKey(third, gateway.Admin), body: object{"from_key": key}, header: map[string]string{"Idempotency-Key": "c"}}
+	b.do(copies).into(http.StatusOK, &loaded)
 	if loaded.Memories != 506 || loaded.Embedding != 30 {
 		t.Errorf("copied %+v", loaded)
+	}
+	b.do(request{method: http.MethodPost, path: "/v1/memories", key: key, body: object{"content": "Came later.", "memory_type": "personal", "memory_target": "ann"}}).into(http.StatusCreated, nil)
+	if b.do(copies).into(http.StatusOK, &replayed); replayed != loaded {
+		t.Errorf("the same copy: %+v", replayed)
 	}
 	h, err := b.LongTerm.AddHistory(t.Context(), agent.Actor{Workspace: third.ID, Origin: agent.OriginUser, Op: "again"}, []transcript.Message{{Role: transcript.User, Content: "Session 3 is about bees."}, {Role: transcript.Assistant, Content: "Noted."}})
 	hosttest.Must(t, err)
@@ -273,5 +278,79 @@ func TestMemoriesAreChosenByTheirMetadata(t *testing.T) {
 	b.do(request{method: http.MethodDelete, path: path(`{"topic":"sport"}`), key: b.makeKey(b.Workspace, gateway.Write)}).refused(fault.OutOfScope)
 	if b.do(request{method: http.MethodDelete, path: path(`{"topic":"sport"}`)}).into(http.StatusOK, &gone); len(gone.Deleted) != 1 {
 		t.Errorf("deleted %+v", gone)
+	}
+}
+
+// A load that dies in the middle leaves nothing, and is sent again.
+func TestALoadThatDiesIsSentAgain(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	b.mixed(60)
+	dumped := b.get("/v1/memories/dump?vectors=true").body
+	other, err := b.Store.Workspace(t.Context(), "other", true)
+	hosttest.Must(t, err)
+	key := b.makeKey(other, gateway.Admin)
+	load := request{method: http.MethodPost, path: "/v1/memories/load", key: key, body: dumped, header: map[string]string{"Idempotency-Key": "k"}}
+	conn := b.connect()
+	tx, err := conn.Begin(t.Context())
+	hosttest.Must(t, err)
+	_, err = tx.Exec(t.Context(), "lock table cairn.identity_versions in share mode") // what a file has after its memories
+	hosttest.Must(t, err)
+	died := make(chan response, 1)
+	go func() { died <- b.do(load) }()
+	killed := 0
+	for killed == 0 {
+		hosttest.Must(t, tx.QueryRow(t.Context(), "select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'").Scan(&killed))
+	}
+	if r := <-died; r.status < http.StatusInternalServerError {
+		t.Errorf("status %d: %s", r.status, r.body)
+	}
+	var ws gateway.WorkspaceView
+	if b.do(request{path: "/v1/workspace", key: key}).into(http.StatusOK, &ws); ws.Memories+ws.Targets+ws.Histories+ws.Conversations != 0 {
+		t.Errorf("it leaves %+v", ws)
+	}
+	hosttest.Must(t, tx.Rollback(t.Context()))
+	for range 2 {
+		var loaded gateway.LoadedMemories
+		if b.do(load).into(http.StatusOK, &loaded); loaded.Memories != 66 || loaded.Skipped != 0 {
+			t.Errorf("sent again: %+v", loaded)
+		}
+		if again := b.do(request{path: "/v1/memories/dump?vectors=true", key: key}); body(again.body) != body(dumped) {
+			t.Error("it is not what was dumped")
+		}
+	}
+}
+
+// Vectors of another model are left behind: what is loaded is embedded anew.
+func TestALoadFromAnotherEmbedderIsEmbeddedAnew(t *testing.T) {
+	t.Parallel()
+	from, to := idle(t), idle(t, func(c *config.Config) { c.EmbeddingDimensions = 96 })
+	from.mixed(40)
+	dumped := from.get("/v1/memories/dump?vectors=true").body
+	var loaded gateway.LoadedMemories
+	to.do(request{method: http.MethodPost, path: "/v1/memories/load", body: dumped}).into(http.StatusOK, &loaded)
+	active := loaded.Embedding - 5 // parts of sessions
+	if loaded.Memories != 46 || active < 40 {
+		t.Fatalf("loaded %+v", loaded)
+	}
+	embedded := func() (n int, dims []int) {
+		hosttest.Must(t, to.Admin().QueryRow(t.Context(), "select count(*), array_agg(distinct vector_dims(v)) from cairn.embeddings e join cairn.search_docs d using (workspace_id, doc) where workspace_id = $1 and kind <> 'turn'", to.Workspace.ID).Scan(&n, &dims))
+		return n, dims
+	}
+	if n, dims := embedded(); n != 0 {
+		t.Errorf("%d vectors of %v were loaded", n, dims)
+	}
+	to.Start()
+	n, dims := 0, []int(nil)
+	for n < loaded.Embedding {
+		n, dims = embedded()
+	}
+	if !slices.Equal(dims, []int{96}) {
+		t.Errorf("%d vectors of %v", n, dims)
+	}
+	var found gateway.MemoryAnswer
+	to.post("/v1/retrieve_memory", object{"query": "Changed 20", "mode": "fast"}).into(http.StatusOK, &found)
+	if len(found.Memories) == 0 || found.Memories[0].Content != "Changed 20" {
+		t.Errorf("found %+v", found)
 	}
 }
