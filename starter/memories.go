@@ -74,9 +74,12 @@ func (c *cli) memories() *cobra.Command {
 		}}
 	history := &cobra.Command{Use: "history MEMORY", Short: "List what a memory has said, the latest first", Example: "  cairn memories history " + sample, Args: exactly(1, "the memory's id"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.memoryHistory(cmd.Context(), args[0]) }}
+	undo := &cobra.Command{Use: "undo REQUEST", Short: "Take back what a request to summarise did to long-term memory", Example: "  cairn memories undo kitchen-1", Args: exactly(1, "the id of the request"),
+		Long: "Take back what a request to summarise did to long-term memory: what it changed says again what it said\nbefore, what it added is gone. What was changed since is left alone. The session itself stays.",
+		RunE: func(cmd *cobra.Command, args []string) error { return c.undoRequest(cmd.Context(), args[0]) }}
 	pending := &cobra.Command{Use: "pending", Short: "List the writes that wait for approval, the oldest first", Example: "  cairn memories pending", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.pendingMemories(cmd.Context()) }}
-	cmd.AddCommand(c.dumpMemories(), c.loadMemories(), c.copyMemories(), list, get, add, update, remove, history, pending, c.decideMemory("approve", "Do what a write that waits wanted"), c.decideMemory("reject", "Drop a write that waits"))
+	cmd.AddCommand(c.dumpMemories(), c.loadMemories(), c.copyMemories(), list, get, add, update, remove, history, undo, pending, c.decideMemory("approve", "Do what a write that waits wanted"), c.decideMemory("reject", "Drop a write that waits"))
 	return cmd
 }
 
@@ -190,6 +193,24 @@ func (c *cli) memoryHistory(ctx context.Context, id string) error {
 		fmt.Fprintln(tw, "VERSION\tCHANGE\tMADE\tBY\tSAYS")
 		for _, r := range revisions {
 			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\n", r.Version, r.Action, r.CreatedAt.Local().Format(time.DateTime), r.Origin, short(oneLine(r.Content)))
+		}
+		return tw.Flush()
+	})
+}
+
+func (c *cli) undoRequest(ctx context.Context, request string) error {
+	return c.looking(ctx, needs{}, func(s *session) error {
+		items, err := s.Progressive.Undo(ctx, s.person(), request)
+		if err != nil {
+			return err
+		}
+		if c.output == "json" {
+			return c.printJSON(map[string]any{"request_id": request, "operations": items})
+		}
+		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, "MEMORY\tSTATUS\tNOTE")
+		for _, i := range items {
+			fmt.Fprintf(tw, "%s\t%s\t%s\n", i.ID, i.Status, short(i.Message))
 		}
 		return tw.Flush()
 	})

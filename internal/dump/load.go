@@ -134,6 +134,8 @@ func (s *Service) load(ctx context.Context, a agent.Actor, from io.Reader, args 
 func (s *Service) Copy(ctx context.Context, from int64, a agent.Actor) (Loaded, error) {
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(s.Dump(ctx, from, w, Options{Vectors: true})) }()
-	out, err := s.load(ctx, a, r, func(string) map[string]string { return map[string]string{"call": "copy", "from": strconv.FormatInt(from, 10)} })
+	out, err := s.load(ctx, a, r, func(string) map[string]string {
+		return map[string]string{"call": "copy", "from": strconv.FormatInt(from, 10)}
+	})
 	return out, errors.Join(err, r.Close())
 }

@@ -136,6 +136,8 @@ func (g *Gateway) summaryRoutes() {
 			" The same request, by its id or else by its content, is the same run.",
 		responses: map[string]*huma.Response{"200": {Description: "It has ended; what came of it. With stream, the events", Content: events[MemoryRequest](g)}, "202": {Description: "Accepted", Content: body}}}, g.summaryMemory)
 	handle(g, route{method: http.MethodGet, path: "/v1/requests/{id}", id: "showMemoryRequest", tag: tagMemory, scope: Read, summary: "Show what became of a request to summarise or to retrieve"}, g.showMemoryRequest)
+	handle(g, route{method: http.MethodPost, path: "/v1/requests/{id}/undo", id: "undoMemoryRequest", tag: tagMemory, scope: Write, bytes: smallBody, summary: "Take back what a request to summarise did to long-term memory",
+		about: "Memories say again what they said before it, those that it added are gone, with its digest, its targets and its change of the identity; the session itself stays. What was changed since is left alone, and told as failed."}, g.undoMemoryRequest)
 }
 
 func (g *Gateway) summaryMemory(ctx context.Context, in *struct {
@@ -216,6 +218,24 @@ func (g *Gateway) showMemoryRequest(ctx context.Context, in *struct {
 	out, err := g.memoryRequest(ctx, r.Ref)
 	if err == nil {
 		out.Status, out.Location = http.StatusOK, ""
+	}
+	return out, err
+}
+
+// UndoneRequest is what became of the memories that a request had written.
+type UndoneRequest struct {
+	RequestID  string            `json:"request_id"`
+	Operations []MemoryOperation `json:"operations" doc:"undone, unchanged or failed, for each memory; a target or the identity has no memory_id"`
+}
+
+func (g *Gateway) undoMemoryRequest(ctx context.Context, in *struct {
+	ID string `path:"id" maxLength:"200" doc:"The request's id"`
+	OnceKey
+}) (*bodyOf[UndoneRequest], error) {
+	items, err := g.Progressive.Undo(ctx, person(ctx, in.OnceKey), in.ID)
+	out := &bodyOf[UndoneRequest]{UndoneRequest{in.ID, []MemoryOperation{}}}
+	for _, i := range items {
+		out.Body.Operations = append(out.Body.Operations, MemoryOperation{Tool: "undo", Status: i.Status, ID: i.ID, Code: i.Code, Message: i.Message})
 	}
 	return out, err
 }

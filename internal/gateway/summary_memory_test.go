@@ -271,3 +271,57 @@ func TestASearchIsBoundAsItsRequestSays(t *testing.T) {
 	}
 	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: object{"memory": object{"deadline_ms": 1}}}).refused(fault.InvalidArgument)
 }
+
+// What a request did is taken back as one: what its specialists added is gone, what
+// they changed says again what it said.
+func TestARequestIsUndone(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	b.Start()
+	old := b.remembers("personal", "alice", "Alice flies from Tokyo.")
+	alice, deploy := object{"memory_type": "personal", "memory_target": "alice"}, object{"memory_type": "procedural", "memory_target": "deploy"}
+	b.Model.On(llmtest.Rule{Stage: "summarize", Results: new(0), Calls: append(calls("add_meta_memory", object{"meta_memories": []object{deploy}}), llm.ToolCall{ID: "d", Name: "add_summary_memory", Arguments: `{"summary_memory":"About Alice."}`})})
+	b.Model.On(llmtest.Rule{Stage: "summarize", Results: new(2), Calls: calls("hands_off", object{"memory_tasks": []object{alice, deploy}})})
+	b.Model.On(llmtest.Rule{Stage: "summarize", Reply: "Done."})
+	b.Model.On(llmtest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(0), Calls: calls("vector_retrieve_memory", object{"query_items": []object{{"query": "where Alice flies from"}}})})
+	b.Model.On(llmtest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(1), Calls: calls("update_memory", object{"memories": []object{{"memory_id": old, "memory_content": "Alice flies from Osaka only."}}})})
+	b.Model.On(llmtest.Rule{Stage: "specialist", System: "done in deploy", Results: new(0), Calls: calls("add_memory", object{"memories": []object{{"memory_content": "Run a smoke test."}}})})
+	b.Model.On(llmtest.Rule{Stage: "specialist", Reply: "Done."})
+	var before, list gateway.MemoryList
+	b.get("/v1/memories?memory_types=personal,procedural,summary").into(http.StatusOK, &before)
+	var made gateway.MemoryRequest
+	b.post("/v1/summary_memory", object{"messages": flying, "request_id": "s 1", "wait": 60}).into(http.StatusOK, &made)
+	if !made.Success || len(made.Summary.Tasks) != 2 || len(made.Summary.Tasks[0].Updated)+len(made.Summary.Tasks[1].Added) != 2 {
+		t.Fatalf("%+v", made.Summary)
+	}
+	undo := request{method: http.MethodPost, path: "/v1/requests/s%201/undo", header: map[string]string{"Idempotency-Key": "u"}}
+	var undone, again gateway.UndoneRequest
+	b.do(undo).into(http.StatusOK, &undone)
+	if undone.RequestID != "s 1" || len(undone.Operations) != 4 { // three memories and a target
+		t.Errorf("%+v", undone)
+	}
+	for _, o := range undone.Operations {
+		if o.Status != remember.Undone || o.Code != "" {
+			t.Errorf("%+v", o)
+		}
+	}
+	if b.get("/v1/memories?memory_types=personal,procedural,summary").into(http.StatusOK, &list); len(list.Memories) != 1 || list.Memories[0].Content != before.Memories[0].Content || list.Memories[0].ID != old {
+		t.Errorf("there is %+v", list.Memories)
+	}
+	var targets gateway.MemoryTargets
+	if b.get("/v1/targets").into(http.StatusOK, &targets); targets.Total != 1 {
+		t.Errorf("targets %+v", targets)
+	}
+	if b.do(undo).into(http.StatusOK, &again); len(again.Operations) != len(undone.Operations) {
+		t.Errorf("sent again: %+v", again)
+	}
+	undo.header = nil
+	if b.do(undo).into(http.StatusOK, &again); again.Operations[0].Status != remember.Unchanged {
+		t.Errorf("a second time: %+v", again)
+	}
+	b.post("/v1/requests/none/undo", nil).refused(fault.NotFound)
+	b.do(request{method: http.MethodPost, path: "/v1/requests/s%201/undo", key: b.makeKey(b.Workspace, gateway.Read)}).refused(fault.OutOfScope)
+	b.Model.On(llmtest.Rule{Stage: "retrieve", Reply: "From Tokyo."})
+	b.post("/v1/retrieve_memory", object{"query": "where?", "mode": "agentic", "request_id": "q"}).into(http.StatusOK, nil)
+	b.post("/v1/requests/q/undo", nil).refused(fault.InvalidArgument)
+}

@@ -4,13 +4,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"cairn/internal/agent"
+	"cairn/internal/fault"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/memory"
 	"cairn/internal/progressive"
 	"cairn/internal/run"
+	"cairn/internal/tools"
 )
 
 // deploying is a session about a person and a domain.
@@ -129,5 +133,51 @@ func TestASessionWithNothingInItLeavesNothing(t *testing.T) {
 	}
 	if outcome := column[string](b, "select outcome from cairn.runs"); outcome[0] != string(run.NothingToExtract) {
 		t.Errorf("the run ended as %q", outcome)
+	}
+}
+
+// Another version of an agent can be registered, and a workspace chooses it.
+func TestAWorkspaceChoosesTheVersionOfAnAgent(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	second := progressive.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "v2", Prompt: "specialist_personal", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: time.Minute}
+	hosttest.Must(t, b.Progressive.Registry.Register(second))
+	if err := b.Progressive.Registry.Register(second); fault.CodeOf(err) != fault.InvalidArgument {
+		t.Errorf("registered twice: %v", err)
+	}
+	exec(b, `update cairn.workspaces set settings = '{"memory":{"agents":{"personal":"v2"}}}' where id = $1`, b.Workspace.ID)
+	scriptDeploying(b)
+	b.Model.On(llmtest.Rule{Stage: "specialist", Choice: llm.ChooseNone, Reply: "Out of steps."})
+	got := summarized(b, summarize(b, chat(deploying()...)).Ref)
+	if len(got.Tasks) != 2 {
+		t.Fatalf("%+v", got)
+	}
+	versions := column[string](b, "select (spec->'pinned'->>'memory_type') || ' ' || (spec->'pinned'->>'version') || ' ' || (spec->'budget'->>'max') from cairn.runs where kind = 'specialist' order by 1")
+	if !slices.Equal(versions, []string{"personal v2 1", "procedural v1 20"}) {
+		t.Errorf("the specialists are %q", versions)
+	}
+}
+
+// Who cancels a request stops it: nothing more is asked, what was done stays and is
+// told.
+func TestACancelledRequestTellsWhatWasDone(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	perform(b, "summarize", "", does(addMeta("personal/alice"), handsOff("personal/alice")), says("Done."))
+	b.Model.On(llmtest.Rule{Stage: "specialist", Results: new(1), Times: 1, Barrier: "second", Drop: true})
+	perform(b, "specialist", "", does(adds("Alice flies from Osaka only.")), does(adds("Alice keeps bees.")), says("Added."))
+	r := summarize(b, chat(deploying()...))
+	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1)) // the first memory is written
+	hosttest.Must(t, b.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
+	got := summarized(b, r.Ref)
+	b.Model.Release("second")
+	if got.Reason != agent.Interrupted || got.Status == progressive.OK || len(got.Tasks) != 1 || got.Tasks[0].Status != progressive.Partial || len(got.Tasks[0].Added) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if rows := remembers(b, memory.Personal); !slices.Equal(rows, []string{"alice: Alice flies from Osaka only."}) {
+		t.Errorf("remembered %q", rows)
+	}
+	if n := len(asked(b, "specialist")); n != 2 {
+		t.Errorf("%d requests of the specialist", n)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/agent"
 	"cairn/internal/converse"
 	"cairn/internal/fault"
+	"cairn/internal/remember"
 	"cairn/internal/run"
 )
 
@@ -65,4 +66,33 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 	}
 	out.Status, out.Reason, out.Detail, out.Text, out.Steps = e.Status, e.Reason, e.Detail, e.Text, e.Steps
 	return out, nil
+}
+
+// Undo takes back what a request to summarise did to long-term memory, with what
+// its specialists did: all of it, as far as nobody has changed it since. It is for
+// people.
+func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []remember.Item, err error) {
+	r, err := s.RequestOf(ctx, a.Workspace, id)
+	if err != nil {
+		return nil, err
+	}
+	in := remember.UndoArgs{Run: r.Ref.Run}
+	switch {
+	case r.Kind != run.Summarize:
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("request %q is a question, and changes nothing", id), "name a request to summarise")
+	case r.Status != run.Ended:
+		return nil, fault.New(fault.Unavailable, fmt.Sprintf("request %q has not ended yet", id), "undo it when it has")
+	}
+	err = s.Store.WithProgressive(ctx, a.Workspace, func(tx Tx) error {
+		children, err := tx.Children(ctx, r.Ref.Run)
+		in.With = nil
+		for _, c := range children {
+			in.With = append(in.With, c.Ref.Run)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.LongTerm.Undo(ctx, a, in)
 }

@@ -52,7 +52,7 @@ func (l *LongTerm) FreeLease(ctx context.Context, a agent.Actor, lease Lease) er
 // Touched is an entry that a run has written.
 type Touched struct {
 	Entry   memory.Entry
-	First   int  // version that the run wrote first
+	First   int  // version that the runs wrote first
 	Last    int  // and last
-	MovedOn bool // another has written since
+	MovedOn bool // another has written since the first
 }

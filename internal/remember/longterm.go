@@ -37,7 +37,7 @@ type LongTermTx interface {
 	Show(ctx context.Context, run int64, op string, keys []int64) error
 	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
 
-	WrittenBy(ctx context.Context, run int64) ([]Touched, error)
+	WrittenBy(ctx context.Context, runs []int64) ([]Touched, error)
 	RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error)
 	Park(ctx context.Context, keys []int64) error
 	DropReferencesOf(ctx context.Context, run int64) error

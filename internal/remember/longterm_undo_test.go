@@ -62,6 +62,37 @@ func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {
 	}
 }
 
+// Runs that did one work are undone as one, whoever of them wrote last; what somebody
+// else has said in between is left alone.
+func TestRunsAreUndoneAsOne(t *testing.T) {
+	t.Parallel()
+	l := setupLong(t)
+	before := l.add(l.about(memory.Personal, "alice", 0, ""), "Likes tea")
+	held := l.holds()
+	one, two := l.run(), l.run()
+	update := func(run int64, id, content string) {
+		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", run, ""), []remember.ChangedMemory{{ID: id, Content: content}})
+		hosttest.Must(t, err)
+	}
+	made := l.add(l.about(memory.Personal, "alice", one, ""), "Plays chess", "Keeps bees")
+	update(two, before[0].ID, "Likes green tea")
+	update(two, made[0].ID, "Plays chess and go")
+	update(one, before[0].ID, "Likes black tea")
+	out, err := l.Undo(t.Context(), l.user(), remember.UndoArgs{Run: one, With: []int64{two}})
+	if err != nil || strings.Contains(statuses(out), remember.Failed) || l.holds() != held {
+		t.Errorf("%v, %+v; holds\n%s\nbefore\n%s", err, out, l.holds(), held)
+	}
+
+	three, four := l.run(), l.run()
+	update(three, before[0].ID, "Likes white tea")
+	update(0, before[0].ID, "Likes red tea") // by a person
+	update(four, before[0].ID, "Likes blue tea")
+	out, err = l.Undo(t.Context(), l.user(), remember.UndoArgs{Run: three, With: []int64{four}})
+	if !strings.Contains(l.holds(), "Likes blue tea") || err == nil && !strings.Contains(statuses(out), remember.Failed) {
+		t.Errorf("%v, %+v; holds\n%s", err, out, l.holds())
+	}
+}
+
 func TestUndoLeavesWhatOthersHaveChangedSince(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)

@@ -81,12 +81,13 @@ func (g *writing) inPlaceOf(ctx context.Context, e memory.Entry) (memory.Entry, 
 	return g.tx.Saying(ctx, memory.Scope{Type: e.Type, Target: e.Target}, e.Content)
 }
 
-// UndoArgs name a run.
+// UndoArgs name a run, and those that did a part of its work.
 type UndoArgs struct {
-	Run int64 `json:"run"`
+	Run  int64   `json:"run"`
+	With []int64 `json:"with,omitempty"`
 }
 
-// Undo takes back all that a run did to long-term memory: entries, the sessions
+// Undo takes back all that runs did to long-term memory, as one: entries, the sessions
 // that they refer to, targets without entries, the identity. The sessions
 // themselves were said, and stay. What has been changed since is left alone and
 // told as failed. It is for people.
@@ -95,20 +96,23 @@ func (l *LongTerm) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]Item
 		return nil, err
 	}
 	return l.change(ctx, a, "undo_run", in, nil, func(g *writing) error {
-		touched, err := g.tx.WrittenBy(ctx, in.Run)
+		runs := append([]int64{in.Run}, in.With...)
+		touched, err := g.tx.WrittenBy(ctx, runs)
 		if err != nil {
 			return err
 		}
 		if err := g.undoEntries(ctx, touched); err != nil {
 			return err
 		}
-		if err := g.tx.DropReferencesOf(ctx, in.Run); err != nil {
-			return err
+		for _, run := range runs {
+			if err := g.tx.DropReferencesOf(ctx, run); err != nil {
+				return err
+			}
+			if err := g.undoTargets(ctx, run); err != nil {
+				return err
+			}
 		}
-		if err := g.undoTargets(ctx, in.Run); err != nil {
-			return err
-		}
-		if err := g.undoIdentity(ctx, in.Run); err != nil {
+		if err := g.undoIdentity(ctx, runs); err != nil {
 			return err
 		}
 		if len(g.items) == 0 {
@@ -190,12 +194,13 @@ func (g *writing) undoTargets(ctx context.Context, run int64) error {
 	return nil
 }
 
-func (g *writing) undoIdentity(ctx context.Context, run int64) error {
+func (g *writing) undoIdentity(ctx context.Context, runs []int64) error {
 	versions, err := g.tx.IdentityHistory(ctx, listLimit)
-	if err != nil || !slices.ContainsFunc(versions, func(v memory.IdentityVersion) bool { return v.Run == run }) {
+	theirs := func(v memory.IdentityVersion) bool { return slices.Contains(runs, v.Run) }
+	if err != nil || !slices.ContainsFunc(versions, theirs) {
 		return err
 	}
-	if versions[0].Run != run {
+	if !theirs(versions[0]) {
 		if versions[0].Action == "undo" {
 			return nil
 		}
@@ -203,7 +208,7 @@ func (g *writing) undoIdentity(ctx context.Context, run int64) error {
 	}
 	old := memory.IdentityVersion{}
 	for _, v := range versions {
-		if v.Run != run {
+		if !theirs(v) {
 			old = v
 			break
 		}

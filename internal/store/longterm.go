@@ -231,10 +231,10 @@ func (q Queries) Show(ctx context.Context, run int64, op string, keys []int64) e
 }
 
 // WrittenBy lists the long-term entries that a run has written.
-func (q Queries) WrittenBy(ctx context.Context, run int64) ([]remember.Touched, error) {
-	rows, err := q.q.LongTermOfRun(ctx, dbsqlc.LongTermOfRunParams{WorkspaceID: q.ws, RunID: &run})
+func (q Queries) WrittenBy(ctx context.Context, runs []int64) ([]remember.Touched, error) {
+	rows, err := q.q.LongTermOfRuns(ctx, dbsqlc.LongTermOfRunsParams{WorkspaceID: q.ws, RunIds: runs})
 	if err != nil {
-		return nil, classify("list what the run has written", err)
+		return nil, classify("list what the runs have written", err)
 	}
 	memories := make([]dbsqlc.Memory, len(rows))
 	for i, r := range rows {

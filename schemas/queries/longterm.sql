@@ -48,13 +48,14 @@ select memory_id, history_id from memory_refs where workspace_id = @workspace_id
 -- name: LongTermRefsOfRunDrop :execrows
 delete from memory_refs where workspace_id = @workspace_id and run_id = @run_id;
 
--- name: LongTermOfRun :many
--- The entries that a run has written, with its first and its last version of
--- each and whether anybody but an undoing has written since.
+-- name: LongTermOfRuns :many
+-- The entries that runs have written, with their first and their last version of
+-- each and whether anybody else but an undoing has written since.
 select sqlc.embed(m), r.first_version::int as first_version, r.last_version::int as last_version,
-  exists (select from memory_revisions l where l.workspace_id = m.workspace_id and l.memory_id = m.id and l.version > r.last_version and l.action <> 'undo')::boolean as moved_on
+  exists (select from memory_revisions l where l.workspace_id = m.workspace_id and l.memory_id = m.id and l.version > r.first_version and l.action <> 'undo'
+    and not coalesce(l.run_id = any(@run_ids::bigint[]), false))::boolean as moved_on
 from (select v.memory_id, min(v.version) as first_version, max(v.version) as last_version from memory_revisions v
-  where v.workspace_id = @workspace_id and v.run_id = @run_id and v.action <> 'undo' group by v.memory_id) r
+  where v.workspace_id = @workspace_id and v.run_id = any(@run_ids::bigint[]) and v.action <> 'undo' group by v.memory_id) r
 join memories m on m.workspace_id = @workspace_id and m.id = r.memory_id
 where m.type not in ('core', 'profile', 'note')
 order by m.id;

@@ -129,6 +129,13 @@ func TestTheLibrarySpeaksToTheGateway(t *testing.T) {
 	if err != nil || distilled.Report == nil || len(distilled.Report.Tasks) != 1 {
 		t.Errorf("distilled %+v, %v", distilled, err)
 	}
+	undone, err := b.client.Undo(ctx, "s1")
+	if err != nil || len(undone) == 0 || undone[0].Status != "undone" {
+		t.Errorf("undone %+v, %v", undone, err)
+	}
+	if left, err := b.client.List(ctx, client.Types("personal", "summary")); err != nil || len(left) != 0 {
+		t.Errorf("left %+v, %v", left, err)
+	}
 }
 
 func TestOptionsOfACallCountFirst(t *testing.T) {

@@ -113,6 +113,23 @@ func (c *Client) Request(ctx context.Context, id string) (out Summary, err error
 	return out, c.call(ctx, http.MethodGet, "/v1/requests/"+url.PathEscape(id), nil, &out, "")
 }
 
+// Undone is what became of one memory that a request had written.
+type Undone struct {
+	ID      string `json:"memory_id"` // empty of a target and of the identity
+	Status  string `json:"status"`    // undone, unchanged, or failed where somebody has changed it since
+	Message string `json:"message"`
+}
+
+// Undo takes back what a session's request did to long-term memory. The session
+// itself stays.
+func (c *Client) Undo(ctx context.Context, id string, options ...Option) ([]Undone, error) {
+	var out struct {
+		Operations []Undone `json:"operations"`
+	}
+	err := c.call(ctx, http.MethodPost, "/v1/requests/"+url.PathEscape(id)+"/undo", nil, &out, c.usual.with(options).once())
+	return out.Operations, err
+}
+
 // Memory is one remembered statement.
 type Memory struct {
 	ID        string         `json:"id"`

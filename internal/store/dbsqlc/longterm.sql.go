@@ -705,39 +705,40 @@ func (q *Queries) LongTermInsert(ctx context.Context, arg LongTermInsertParams) 
 	return i, err
 }
 
-const LongTermOfRun = `-- name: LongTermOfRun :many
+const LongTermOfRuns = `-- name: LongTermOfRuns :many
 select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.created_at, m.updated_at, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.last_retrieved_at, r.first_version::int as first_version, r.last_version::int as last_version,
-  exists (select from memory_revisions l where l.workspace_id = m.workspace_id and l.memory_id = m.id and l.version > r.last_version and l.action <> 'undo')::boolean as moved_on
+  exists (select from memory_revisions l where l.workspace_id = m.workspace_id and l.memory_id = m.id and l.version > r.first_version and l.action <> 'undo'
+    and not coalesce(l.run_id = any($1::bigint[]), false))::boolean as moved_on
 from (select v.memory_id, min(v.version) as first_version, max(v.version) as last_version from memory_revisions v
-  where v.workspace_id = $1 and v.run_id = $2 and v.action <> 'undo' group by v.memory_id) r
-join memories m on m.workspace_id = $1 and m.id = r.memory_id
+  where v.workspace_id = $2 and v.run_id = any($1::bigint[]) and v.action <> 'undo' group by v.memory_id) r
+join memories m on m.workspace_id = $2 and m.id = r.memory_id
 where m.type not in ('core', 'profile', 'note')
 order by m.id
 `
 
-type LongTermOfRunParams struct {
+type LongTermOfRunsParams struct {
+	RunIds      []int64
 	WorkspaceID int64
-	RunID       *int64
 }
 
-type LongTermOfRunRow struct {
+type LongTermOfRunsRow struct {
 	Memory       Memory
 	FirstVersion int32
 	LastVersion  int32
 	MovedOn      bool
 }
 
-// The entries that a run has written, with its first and its last version of
-// each and whether anybody but an undoing has written since.
-func (q *Queries) LongTermOfRun(ctx context.Context, arg LongTermOfRunParams) ([]LongTermOfRunRow, error) {
-	rows, err := q.db.Query(ctx, LongTermOfRun, arg.WorkspaceID, arg.RunID)
+// The entries that runs have written, with their first and their last version of
+// each and whether anybody else but an undoing has written since.
+func (q *Queries) LongTermOfRuns(ctx context.Context, arg LongTermOfRunsParams) ([]LongTermOfRunsRow, error) {
+	rows, err := q.db.Query(ctx, LongTermOfRuns, arg.RunIds, arg.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []LongTermOfRunRow
+	var items []LongTermOfRunsRow
 	for rows.Next() {
-		var i LongTermOfRunRow
+		var i LongTermOfRunsRow
 		if err := rows.Scan(
 			&i.Memory.WorkspaceID,
 			&i.Memory.ID,
