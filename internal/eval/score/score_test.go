@@ -80,6 +80,11 @@ func TestQuotasFollowTheSizesOfCategories(t *testing.T) {
 		{map[int]int{1: 2, 2: 50}, .5, map[int]int{1: 2, 2: 24}},
 		{map[int]int{1: 2, 2: 3}, 1, map[int]int{1: 2, 2: 3}},
 		{map[int]int{1: 5, 2: 0}, .1, map[int]int{1: 1}},
+		{map[int]int{}, .5, map[int]int{}},
+		{map[int]int{3: 0}, .5, map[int]int{}},
+		{map[int]int{1: 2, 2: 3}, 7, map[int]int{1: 2, 2: 3}},
+		{map[int]int{1: 2, 2: 3}, -1, map[int]int{1: 1, 2: 1}},
+		{map[int]int{1: 10, 2: 10}, .15, map[int]int{1: 2, 2: 1}}, // equal shares: the lower category first
 	} {
 		if got := Quotas(c.sizes, c.ratio); !maps.Equal(got, c.want) {
 			t.Errorf("%v of %v: %v, want %v", c.ratio, c.sizes, got, c.want)

@@ -22,6 +22,23 @@ func TestWindowsStartWhereTheyShould(t *testing.T) {
 	}
 }
 
+// The published vector to its last number, and sizes that make no sense.
+func TestWindowsCoverWhatThereIs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		n, size, overlap int
+		want             []Window
+	}{
+		{512, 512, 64, []Window{{0, 512}}}, {513, 512, 64, []Window{{0, 512}, {448, 513}}}, {960, 512, 64, []Window{{0, 512}, {448, 960}}},
+		{961, 512, 64, []Window{{0, 512}, {448, 960}, {896, 961}}}, {2000, 512, 64, []Window{{0, 512}, {448, 960}, {896, 1408}, {1344, 1856}, {1792, 2000}}},
+		{0, 512, 64, []Window{{0, 0}}}, {3, 2, 9, []Window{{0, 2}, {1, 3}}}, {3, 2, -1, []Window{{0, 2}, {2, 3}}}, {3, 0, 0, []Window{{0, 1}, {1, 2}, {2, 3}}},
+	} {
+		if got := Windows(c.n, c.size, c.overlap); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%d tokens by %d with %d shared: %v, want %v", c.n, c.size, c.overlap, got, c.want)
+		}
+	}
+}
+
 // Together the spans hold every word, whole, with who said it.
 func TestSpansLoseNoWord(t *testing.T) {
 	t.Parallel()
