@@ -124,13 +124,14 @@ func (s *Service) seed(ctx context.Context, tx Tx, name string) (Head, error) {
 	return s.advance(ctx, tx, row, Draft{Action: Seeded, Bank: b, Policy: p, Reason: "four primitives"})
 }
 
-// fresh is a policy that has not learnt anything.
+// fresh is a policy that has not learnt anything. One that is in force keeps the
+// shape that it has.
 func (s *Service) fresh(recipe, key string) (controller.Policy, error) {
 	r, err := memskill.NewRecipe(recipe)
 	if err != nil {
 		return controller.Policy{}, err
 	}
-	return controller.NewPolicy(r.Shape(s.dims(), policyHidden), random.Key{Run: key})
+	return controller.NewPolicy(r.Shape(min(memskill.PolicyDims, s.Embedder.Dims()), memskill.PolicyHidden), random.Key{Run: key})
 }
 
 // at reads a version and checks that its parts are those that were bound.

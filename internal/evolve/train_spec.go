@@ -141,17 +141,28 @@ type Staged struct {
 	Bank      Candidate         `json:"bank"`
 	Policy    string            `json:"policy"`
 	Optimiser string            `json:"optimiser"`
-	Changed   int               `json:"changed"` // the stage that begins with new skills, -1 for none
+	Changed   int               `json:"changed"` // the stage that began with the bank's new skills, -1 when they were there before the training
 	Note      string            `json:"note,omitempty"`
 	Failed    []string          `json:"failed,omitempty"` // edits that made nothing better
 	Pending   string            `json:"pending,omitempty"`
 	Kept      []Keepsake        `json:"kept,omitempty"` // the bank of each snapshot
+	Hard      []Hard            `json:"hard,omitempty"` // the designer's buffer of hard cases
+}
+
+// Hard is a case in the buffer of a training. It holds none of the case's text, for
+// a stage is kept when the conversation that the case is about is erased.
+type Hard struct {
+	Case      int64   `json:"case"`
+	Score     float64 `json:"score"`
+	Failures  int     `json:"failures"`
+	Iteration int     `json:"iteration"` // of the training, of its last failure
 }
 
 // Keepsake is the bank of a snapshot, so that it can be gone back to.
 type Keepsake struct {
 	Snapshot string    `json:"snapshot"`
 	Bank     Candidate `json:"bank"`
+	Changed  int       `json:"changed,omitempty"` // as in Staged
 }
 
 // TrainedTo is what a training came to.

@@ -13,10 +13,7 @@ import (
 	"cairn/internal/memskill/random"
 )
 
-const (
-	hidden   = 16
-	capacity = memskill.DefaultCapacity
-)
+const capacity = memskill.DefaultCapacity
 
 // standing is a bank with the policy that chooses from it.
 type standing struct {
@@ -72,7 +69,7 @@ func (l learner) begin() (s standing, err error) {
 	if s.bank, err = memskill.SeedBank(capacity, true); err != nil {
 		return s, err
 	}
-	s.policy, err = controller.NewPolicy(l.recipe.Shape(narrow, hidden), random.Key{Run: l.seed})
+	s.policy, err = controller.NewPolicy(l.recipe.Shape(memskill.PolicyDims, memskill.PolicyHidden), random.Key{Run: l.seed})
 	return s, err
 }
 
