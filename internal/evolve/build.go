@@ -321,6 +321,9 @@ func (s *Service) CloseBuild(ctx context.Context, ref run.Ref, code, reason stri
 		if err != nil {
 			return err
 		}
+		if err := s.used(ctx, tx, spec.BankID, decisions); err != nil {
+			return err
+		}
 		out = tell(decisions)
 		out.Trace, out.Bank, out.Version = r.Key, spec.Bank, spec.Version
 		switch {

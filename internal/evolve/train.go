@@ -268,15 +268,13 @@ func (s *Service) tally(ctx context.Context, tx Tx, spec TrainSpec, played []Pla
 	if err != nil {
 		return err
 	}
-	stats, err := tx.SkillStats(ctx, spec.BankID)
-	if err != nil {
-		return err
-	}
 	var episodes []controller.Episode
 	for _, p := range played {
 		episodes = append(episodes, p.Episode)
 	}
-	return tx.PutSkillStats(ctx, spec.BankID, memskill.Tally(stats, episodes, recipe.Credit.Name != controller.Provenance))
+	return s.observe(ctx, tx, spec.BankID, func(stats map[string]memskill.Stats) map[string]memskill.Stats {
+		return memskill.Tally(stats, episodes, recipe.Credit.Name != controller.Provenance)
+	})
 }
 
 // forget drops the weights that nothing goes back to: those of two iterations ago
