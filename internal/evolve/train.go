@@ -140,7 +140,7 @@ func (s *Service) Episode(ctx context.Context, ref run.Ref, stage, iteration, ep
 			return err
 		}
 		id := spec.Traces[draw.IntN(len(spec.Traces))]
-		t, err = s.trace(ctx, tx, id, questions[id], spec.Keeping.Spanning)
+		t, err = s.trace(ctx, tx, id, sampled(questions[id], spec, stage, iteration), spec.Keeping.Spanning)
 		return err
 	})
 	if err != nil || done {

@@ -29,8 +29,9 @@ type TrainSpec struct {
 	Parallel   int     `json:"parallel"`   // episodes at once; the result is the same for any
 	Seed       string  `json:"seed"`
 	Score      string  `json:"score"`
-	Design     bool    `json:"design"` // a round of the designer after each stage
-	Traces     []int64 `json:"traces"` // conversations to train on
+	Design     bool    `json:"design"`           // a round of the designer after each stage
+	Sample     float64 `json:"sample,omitempty"` // share of a trace's questions that an episode asks, by category; 0 and 1 are all
+	Traces     []int64 `json:"traces"`           // conversations to train on
 }
 
 // TrainRequest asks to train a bank's policy, and with Design the bank too.
@@ -77,6 +78,9 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 	}
 	if !slices.Contains([]string{ByRecall, ByAnswer}, spec.Score) {
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("answers cannot be scored by %q", spec.Score), "use recall or answer")
+	}
+	if !(spec.Sample >= 0 && spec.Sample <= 1) {
+		return out, fault.Newf(fault.InvalidArgument, "the share of questions is %v; it is 0 to 1", spec.Sample)
 	}
 	if spec.Seed == "" {
 		spec.Seed = "42"
