@@ -13,7 +13,10 @@ import (
 	"cairn/internal/memskill/random"
 )
 
-const capacity = memskill.DefaultCapacity
+const (
+	hidden   = 16 // a quarter of the program's: hundreds of policies are trained
+	capacity = memskill.DefaultCapacity
+)
 
 // standing is a bank with the policy that chooses from it.
 type standing struct {
@@ -69,7 +72,7 @@ func (l learner) begin() (s standing, err error) {
 	if s.bank, err = memskill.SeedBank(capacity, true); err != nil {
 		return s, err
 	}
-	s.policy, err = controller.NewPolicy(l.recipe.Shape(memskill.PolicyDims, memskill.PolicyHidden), random.Key{Run: l.seed})
+	s.policy, err = controller.NewPolicy(l.recipe.Shape(memskill.PolicyDims, hidden), random.Key{Run: l.seed})
 	return s, err
 }
 
