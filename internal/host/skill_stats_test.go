@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/store"
 )
 
 // scored is how often the skills of the default bank were scored, and what their
@@ -127,5 +129,52 @@ func TestACorrectionInTalkCountsAndMayStartARound(t *testing.T) {
 	}
 	if n := count(b, "select count(*) from cairn.cases where source = 'correction' and 'nine' = any(gold) and run_id is not null"); n != 1 {
 		t.Errorf("%d cases of the correction", n)
+	}
+}
+
+// What one workspace decided, remembers and failed at is nothing to another, not
+// even by its exact name.
+func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
+	t.Parallel()
+	b := knows(t)
+	failing(b)
+	b.Say("c", 1, "How many lemon trees are there?")
+	var decision string
+	var shown int64
+	b.Within(func(ctx context.Context, q store.Queries) error {
+		decision, shown = column[string](b, "select id from cairn.decisions order by id limit 1")[0], column[int64](b, "select max(run_id) from cairn.turns")[0]
+		met, err := q.Met(ctx, shown)
+		if len(met) == 0 {
+			t.Error("its own workspace does not see what the turn was shown")
+		}
+		return err
+	})
+	other, err := b.Store.Workspace(t.Context(), "other", true)
+	hosttest.Must(t, err)
+	head, err := b.Evolve.Bank(t.Context(), other.ID, evolve.DefaultBank)
+	hosttest.Must(t, err)
+	vectors, err := b.Embedder.Embed(t.Context(), []string{"lemon trees in the greenhouse"})
+	hosttest.Must(t, err)
+	hosttest.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q store.Queries) error {
+		near, err := q.Neighbours(t.Context(), vectors[0], b.Space, 100)
+		hosttest.Must(t, err)
+		_, found, err := q.DecisionAt(t.Context(), decision)
+		hosttest.Must(t, err)
+		met, err := q.Met(t.Context(), shown)
+		hosttest.Must(t, err)
+		known, err := q.KnownCases(t.Context(), head.ID)
+		hosttest.Must(t, err)
+		stats, err := q.SkillStats(t.Context(), head.ID)
+		hosttest.Must(t, err)
+		if len(near)+len(met)+len(known)+len(stats) > 0 || found {
+			t.Errorf("seen: %d memories, decision %v, %d met, %d cases, statistics of %d skills", len(near), found, len(met), len(known), len(stats))
+		}
+		return nil
+	}))
+	if open, err := b.Evolve.Cases(t.Context(), other.ID, "", 100); err != nil || len(open) != 0 {
+		t.Errorf("%d cases, %v", len(open), err)
+	}
+	if _, err := b.Evolve.Train(t.Context(), evolve.TrainRequest{Workspace: other.ID, WorkspaceKey: other.Key}); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("a training on another's traces: %v", err)
 	}
 }
