@@ -67,6 +67,9 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 			return out, fault.Newf(fault.InvalidArgument, "a setting of the training is %d; it is 1 to 10,000", *d.value)
 		}
 	}
+	if spec.Keeping.Pause == 0 {
+		spec.Keeping.Pause = DefaultKeeping().Pause
+	}
 	if spec.Recipe == "" {
 		spec.Recipe = memskill.TargetRecipe
 	}

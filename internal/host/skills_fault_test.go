@@ -146,7 +146,11 @@ func TestABuildIsDoneOnceWhateverDies(t *testing.T) {
 // played runs a training step by step. Each step goes through with.
 func playTraining(t *testing.T, b *hosttest.Bundle, service *evolve.Service, with func(what string, step func() error)) (out evolve.TrainedTo, ref run.Ref) {
 	t.Helper()
-	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
+	traces := lessons(4)
+	for i := range traces { // nobody said so: these stay hard
+		traces[i].Questions = append(traces[i].Questions, evolve.ImportedQuestion{Question: "Which boat did Otto buy?", Answers: []string{"schooner"}})
+	}
+	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", traces)
 	hosttest.Must(t, err)
 	spec := evolve.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 2, Design: true}
 	spec.Keeping.Tokens = 24

@@ -1,9 +1,11 @@
 package executor
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/internal/transcript"
 )
@@ -36,6 +38,34 @@ func TestWindowsCoverWhatThereIs(t *testing.T) {
 		if got := Windows(c.n, c.size, c.overlap); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%d tokens by %d with %d shared: %v, want %v", c.n, c.size, c.overlap, got, c.want)
 		}
+	}
+}
+
+// No span goes on into another session, however short both are; times that nobody
+// knows divide nothing.
+func TestSpansNeverCrossAPause(t *testing.T) {
+	t.Parallel()
+	at := func(minutes int) time.Time {
+		return time.Date(2024, 3, 1, 9, 0, 0, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)
+	}
+	said := []transcript.Message{{Seq: 0, Content: "One.", Time: at(0)}, {Seq: 1, Content: "Two.", Time: at(30)}, {Seq: 2, Content: "Three."}, {Seq: 3, Content: "Four.", Time: at(61)}, {Seq: 4, Content: "Five.", Time: at(62)}}
+	of := func(how Spanning) (out []string) {
+		for i, s := range Spans(said, how) {
+			if s.Number != i {
+				t.Errorf("span %d has number %d", i, s.Number)
+			}
+			out = append(out, fmt.Sprintf("%d-%d", s.FromSeq(), s.ToSeq()))
+		}
+		return out
+	}
+	if got := of(DefaultSpans()); !reflect.DeepEqual(got, []string{"0-2", "3-4"}) {
+		t.Errorf("spans %v", got)
+	}
+	if got := of(Spanning{Tokens: 512}); !reflect.DeepEqual(got, []string{"0-4"}) {
+		t.Errorf("without pauses: %v", got)
+	}
+	if got := of(Spanning{Tokens: 1, Pause: time.Hour}); len(got) != 5 {
+		t.Errorf("of one token each: %v", got)
 	}
 }
 
