@@ -141,6 +141,9 @@ func (s *Service) decideRound(ctx context.Context, tx Tx, ref run.Ref, spec Evol
 	}
 	if len(candidate) == 0 {
 		r.Outcome, r.Note = NoTraces, "no conversation with known answers is held out: import some with cairn train --traces"
+		if len(spec.Held) > 0 {
+			r.Note = "no held-out conversation could be scored with both banks: cairn runs show tells what the endpoint says"
+		}
 		return nil
 	}
 	c, err := designer.DefaultGate().Compare(candidate, incumbent)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/internal/fault"
 	"cairn/internal/ledger"
 	"cairn/internal/memskill"
 	"cairn/internal/memskill/designer"
@@ -70,6 +71,9 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 	})
 	if err != nil || done {
 		return out, err
+	}
+	if len(rewards) == 0 { // an outage is no low score: it would be held against the bank's last edit
+		return out, fault.New(fault.ModelRejected, fmt.Sprintf("nothing could be scored in stage %d: no model call had an answer", stage+1), "cairn runs show tells what the endpoint says; mend it and train again")
 	}
 	recipe, err := memskill.NewRecipe(spec.Recipe)
 	if err != nil {

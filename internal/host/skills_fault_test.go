@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"cairn/internal/evolve"
+	"cairn/internal/fault"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
@@ -289,6 +290,16 @@ func TestAnIterationWithoutAScoreTeachesNothing(t *testing.T) {
 	}
 	if n := count(b, "select count(*) from cairn.skill_stats where (stats->>'count')::int > 0"); n != 0 {
 		t.Errorf("%d skills were scored", n)
+	}
+	// Nor is it held against a stage: the training ends, and the bank stays.
+	_, err = b.Evolve.CloseStage(t.Context(), ref, 0, func() {})
+	if code := fault.CodeOf(err); code != fault.ModelRejected || fault.Table[code].Retryable {
+		t.Errorf("a stage without a score: %v", err)
+	}
+	out, err := b.Evolve.CloseTraining(t.Context(), ref, string(fault.CodeOf(err)), err.Error())
+	hosttest.Must(t, err)
+	if now, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank); err != nil || out.Outcome != run.Failed || now.Head != 1 {
+		t.Errorf("%+v, version %d, %v", out, now.Head, err)
 	}
 }
 
