@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -227,4 +228,43 @@ func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 	m.do(http.MethodDelete, "/v1/memories/"+id+"/", nil).into(http.StatusOK, nil)
 	m.do(http.MethodDelete, "/v1/memories/?user_id=alice", nil).into(http.StatusOK, nil)
 	m.do(http.MethodGet, "/v1/entities/", nil).into(http.StatusOK, nil)
+}
+
+// Without a model the rules infer what is plainly said, for the user that it was
+// said for and for nobody else.
+func TestMem0ClientsHaveMemoriesInferredWithoutAModel(t *testing.T) {
+	t.Parallel()
+	b := idle(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model, c.RateLimit = "", "", "", 0 })
+	b.Start()
+	m := mem0{b, "/mem0", map[string]string{"X-API-Key": b.key}}
+	bob := m.kept("bob", "Bob sails.", nil)
+	said := []object{{"role": "user", "content": "Hi! My name is Vera and I live in Porto. I like green tea. Can you tell me what time it is?"}, {"role": "assistant", "content": "I love green tea, too. It is noon."}}
+	var made, again, all, found mem0Results
+	m.do(http.MethodPost, "/memories", object{"messages": said, "user_id": "u-17", "run_id": "r1"}).into(http.StatusOK, &made)
+	var texts []string
+	for _, r := range made.Results {
+		if texts = append(texts, r.Memory); r.Event != "ADD" {
+			t.Errorf("made %+v", r)
+		}
+	}
+	if !slices.Equal(texts, []string{"My name is Vera and I live in Porto.", "I like green tea."}) {
+		t.Fatalf("inferred %q", texts)
+	}
+	if m.do(http.MethodGet, "/memories?user_id=u-17", nil).into(http.StatusOK, &all); len(all.Results) != 2 || all.Results[0].RunID != "r1" {
+		t.Errorf("listed %+v", all)
+	}
+	if m.do(http.MethodPost, "/search", object{"query": "Where does Vera live?", "filters": object{"user_id": "u-17"}}).into(http.StatusOK, &found); len(found.Results) == 0 || !strings.Contains(found.Results[0].Memory, "Porto") {
+		t.Errorf("found %+v", found)
+	}
+	if m.do(http.MethodGet, "/memories?user_id=bob", nil).into(http.StatusOK, &found); len(found.Results) != 1 || found.Results[0].ID != bob {
+		t.Errorf("of another user %+v", found)
+	}
+	m.do(http.MethodPost, "/memories", object{"messages": "I like green tea.", "user_id": "u-17"}).into(http.StatusOK, &again)
+	if m.do(http.MethodGet, "/memories?user_id=u-17", nil).into(http.StatusOK, &all); len(again.Results) != 0 || len(all.Results) != 2 {
+		t.Errorf("said again: %+v, listed %+v", again, all)
+	}
+	m.do(http.MethodPost, "/memories", object{"messages": "What is the weather like?", "user_id": "u-17"}).into(http.StatusOK, &again)
+	if len(again.Results) != 0 {
+		t.Errorf("of a question it inferred %+v", again)
+	}
 }

@@ -1,9 +1,9 @@
 // Package profiles measures how the agents of long-term memory work with other
 // names of tools, other ways to think and one or several items in a call: what
 // each way costs in calls and tokens, and what comes of it. The conversation and
-// the questions are made for it; the offline rules know
-// no targets, so with them a measurement tells what the rounds cost and that they
-// end, and nothing of quality.
+// the questions are made for it. With the offline rules, which keep what users say
+// plainly of themselves, a measurement tells what the rounds cost and that each way
+// remembers and answers; how well a model does with it they do not tell.
 //
 //	rows, err := profiles.Measure(ctx, host, profiles.All(), log)
 package profiles
