@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -327,5 +328,37 @@ func TestAHookGivesItsAgentTools(t *testing.T) {
 	agent := b.client.Hook("s", nil, client.HookOptions{Mode: "sometimes"})
 	if _, err := agent(t.Context(), nil); !errors.Is(err, client.ErrInvalidArgument) {
 		t.Errorf("a mode that is none: %v", err)
+	}
+}
+
+// What a tool brought from memory is recorded as a lookup, once, although the
+// agent shows it again in each turn and the program starts again.
+func TestAHookRecordsNothingOfWhatToolsBring(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	folder := t.TempDir()
+	_, err := b.client.Tools(t.Context())
+	hosttest.Must(t, err)
+	agent := func(ctx context.Context, messages []client.Message) ([]client.Message, error) {
+		tools, n := client.ToolsOf(ctx), len(messages)
+		call := client.ToolCall{ID: fmt.Sprint("c", n), Name: "memory_save", Arguments: fmt.Sprintf(`{"content":"Secret number %d."}`, n)}
+		messages = append(messages, client.Message{Role: "assistant", ToolCalls: []any{map[string]any{"id": call.ID, "type": "function", "function": map[string]any{"name": call.Name, "arguments": call.Arguments}}}})
+		return append(messages, tools.Call(ctx, call), client.Message{Role: "tool", Name: "weather", ToolCallID: "w", Content: "Rain."}, client.Message{Role: "assistant", Content: "Noted."}), nil
+	}
+	said := []client.Message{}
+	for n := range 3 {
+		hooked := b.client.Hook("s", agent, client.HookOptions{Mode: client.HookBoth, Marks: client.FileMarks(folder), Failed: func(err error) { t.Error(err) }})
+		said, err = hooked(t.Context(), append(said, client.Message{Role: "user", Content: fmt.Sprintf("Message %d.", n)}))
+		hosttest.Must(t, err)
+		if tool := said[len(said)-3]; !strings.Contains(tool.Content, `"ok":true`) {
+			t.Errorf("the agent's own messages have %+v", tool)
+		}
+	}
+	var want []string
+	for n := range 3 {
+		want = append(want, fmt.Sprintf("user: Message %d.", n), "assistant: ", "tool: (looked up in memory)", "tool: Rain.", "assistant: Noted.")
+	}
+	if got := b.messages(); !slices.Equal(got, want) {
+		t.Errorf("recorded\n%q\nwant\n%q", got, want)
 	}
 }
