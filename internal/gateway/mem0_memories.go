@@ -30,6 +30,7 @@ type mem0Memory struct {
 	Hash     string         `json:"hash"`
 	Metadata map[string]any `json:"metadata"`
 	Score    *float64       `json:"score,omitempty"`
+	Details  map[string]any `json:"score_details,omitempty"`
 	Created  time.Time      `json:"created_at"`
 	Updated  time.Time      `json:"updated_at"`
 	facts

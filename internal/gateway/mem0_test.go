@@ -30,9 +30,13 @@ type mem0Memory struct {
 	AgentID          string  `json:"agent_id"`
 	RunID            string  `json:"run_id"`
 	Score            float64 `json:"score"`
-	Metadata         map[string]any
-	Event            string
-	Expires          string `json:"expiration_date"`
+	Details          struct {
+		Semantic *float64 `json:"semantic_score"`
+		Final    float64  `json:"final_score"`
+	} `json:"score_details"`
+	Metadata map[string]any
+	Event    string
+	Expires  string `json:"expiration_date"`
 }
 
 type mem0Results struct {
@@ -68,6 +72,10 @@ func TestMem0ClientsKeepAndFindMemories(t *testing.T) {
 	m.do(http.MethodPost, "/search", object{"query": "What is the cat called?", "filters": object{"user_id": "ada"}}).into(http.StatusOK, &found)
 	if len(found.Results) == 0 || found.Results[0].ID != miso || found.Results[0].UserID != "ada" || found.Results[0].RunID != "r1" || found.Results[0].Score <= 0 || found.Results[0].Metadata["topic"] != "pets" || found.Results[0].Hash == "" {
 		t.Errorf("searched %+v", found)
+	}
+	var told mem0Results
+	if m.do(http.MethodPost, "/search", object{"query": "What is the cat called?", "filters": object{"user_id": "ada"}, "explain": true}).into(http.StatusOK, &told); told.Results[0].Details.Semantic == nil || told.Results[0].Details.Final != found.Results[0].Score || found.Results[0].Details.Semantic != nil {
+		t.Errorf("explained %+v, and plain %+v", told.Results[0], found.Results[0])
 	}
 	for _, r := range found.Results {
 		if r.ID == bob || r.ID == old || r.Metadata["mem0"] != nil {
