@@ -174,7 +174,13 @@ func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 	m.kept("bob", "Bob sails.", nil)
 	m.do(http.MethodGet, "/v1/ping/", nil).into(http.StatusOK, nil)
 	var made, later, event, all mem0Results
-	m.do(http.MethodPost, "/memories", object{"messages": flying, "user_id": "alice", "metadata": object{"trip": "x"}, "run_id": "r1"}).into(http.StatusOK, &made)
+	m.do(http.MethodPost, "/memories", object{"messages": flying, "user_id": "alice", "metadata": object{"trip": "x"}, "run_id": "r1", "prompt": "Only what is about airports."}).into(http.StatusOK, &made)
+	for _, asked := range b.Model.Requests() {
+		if !strings.Contains(asked.Messages[0].Content, "asks for this; follow it as far as the rest of these instructions lets you:\n\nOnly what is about airports.\n") {
+			t.Errorf("%s is not told what the add asks for: %s", asked.Stage, asked.Messages[0].Content)
+		}
+	}
+	m.detail(m.do(http.MethodPost, "/memories", object{"messages": flying, "user_id": "alice", "prompt": strings.Repeat("x", 4001)}), http.StatusRequestEntityTooLarge)
 	if len(made.Results) != 1 || made.Results[0].Event != "ADD" || made.Results[0].Memory != "Alice flies from Osaka only." {
 		t.Fatalf("added %+v", made)
 	}
@@ -207,6 +213,10 @@ func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 	var one mem0Memory
 	if m.do(http.MethodGet, "/v1/memories/"+event.Results[0].ID+"/", nil).into(http.StatusOK, &one); one.Metadata["trip"] != "y" || one.UserID != "alice" || one.RunID != "r2" || one.Metadata["mem0"] != nil || one.Expires != "2999-01-01" {
 		t.Errorf("added later %+v", one)
+	}
+	last := b.Model.Requests()
+	if system := last[len(last)-1].Messages[0].Content; strings.Contains(system, "asks for this") {
+		t.Errorf("an add that asks for nothing: %s", system)
 	}
 	made.Results[0].ID = event.Results[0].ID
 	var events struct {
