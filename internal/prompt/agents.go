@@ -8,6 +8,7 @@ type Known struct {
 	Meta     string // one line for each target: - type(target): description
 	Type     string // of a specialist's memories
 	Target   string
+	Guidance string // what whoever handed a session in asks for; usually nothing
 
 	// Of a long session that is gone through part by part; after the last comes a
 	// look back on all of them.

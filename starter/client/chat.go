@@ -49,13 +49,6 @@ type Line struct {
 	CreatedAt  time.Time  `json:"created_at"`
 }
 
-// ToolCall is what an assistant called.
-type ToolCall struct {
-	ID        string `json:"id"`
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"` // JSON text as the model wrote it, which may be invalid
-}
-
 // linesPage is how many messages one request reads.
 const linesPage = "500"
 
