@@ -145,9 +145,8 @@ func TestARunGoesOnWithoutItsStream(t *testing.T) {
 		t.Errorf("after a second: %v, %+v", names(all), made)
 	}
 	b.Model.Release("hold")
-	for made.State != run.Ended {
-		b.get("/v1/requests/s1").into(http.StatusOK, &made)
-	}
+	b.streamed("/v1/summary_memory", object{"messages": flying, "request_id": "s1"}) // to its end
+	b.get("/v1/requests/s1").into(http.StatusOK, &made)
 	if !made.Success || made.Answer != "Alice is up to date." || len(made.Summary.Tasks) != 1 {
 		t.Errorf("made %+v", made)
 	}
