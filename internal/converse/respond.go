@@ -11,6 +11,7 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/prompt"
 	"cairn/internal/run"
+	"cairn/internal/tally"
 )
 
 // response is what a model said in a step, and what follows from it.
@@ -125,6 +126,10 @@ func (s *Service) call(ctx context.Context, j *job, k run.CallKey, request func(
 		return llm.Reply{}, fmt.Errorf("store the request of %s: %w", k.Step, err)
 	}
 	j.untold = nil
+	if j.prefixChanges > 0 {
+		tally.PrefixChanged(j.prefixChanges)
+		j.prefixChanges = 0
+	}
 	return s.Ledger.Honour(ctx, wish, ticket, keep)
 }
 
