@@ -230,7 +230,7 @@ func (j *job) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e
 			return nil, err
 		}
 	}
-	t.ReplySeq, t.Reason = out.ReplySeq, string(e.reason)
+	t.ReplySeq, t.Reason, t.Tainted = out.ReplySeq, string(e.reason), j.tainted()
 	if err := tx.EndTurn(ctx, t); err != nil {
 		return nil, err
 	}

@@ -134,8 +134,7 @@ func (s *Service) pinReview(ctx context.Context, r Review, spec *Spec, said []Tu
 	}
 	messages := make([]transcript.Message, 0, len(said))
 	for _, m := range said {
-		// What tools brought in is nobody's word: an instruction in it is an attack.
-		if m.Role == transcript.Tool && len(guard.Scan(m.Content, guard.Context)) > 0 {
+		if m.Role == transcript.Tool && attacks(m.Content) {
 			spec.Tainted = true
 		}
 		messages = append(messages, m.Message)
