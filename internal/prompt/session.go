@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -38,12 +39,30 @@ func (r Remembered) SkillLines() (out []Candidate) {
 // Session is the system message of a channel for as long as a session lives.
 // Nothing in it changes from turn to turn: what does, stands in the turn's own message.
 func Session(lang, channel string, known Remembered) (string, error) {
+	known = known.inPlace()
 	return render(lang, "session", struct {
 		Remembered
 		Channel string
 		Nothing bool
 	}{known, channel, known.Soul == "" && len(known.Profile) == 0 && len(known.Core) == 0 && known.Skills == ""})
 }
+
+// inPlace keeps each text within its place: a soul does not end its fence, and an
+// entry of several lines begins no heading and no entry of its own.
+func (r Remembered) inPlace() Remembered {
+	r.Soul, r.Identity = fences.ReplaceAllString(r.Soul, ""), fences.ReplaceAllString(r.Identity, "")
+	items := func(in []string) (out []string) {
+		for _, text := range in {
+			out = append(out, strings.ReplaceAll(text, "\n", "\n  "))
+		}
+		return out
+	}
+	r.Profile, r.Core = items(r.Profile), items(r.Core)
+	return r
+}
+
+// fences are the tags that stand around a soul and an identity.
+var fences = regexp.MustCompile(`(?i)<\s*/?\s*(?:style|identity)\b[^>]*>`)
 
 // Nudge is the system message of a review of memories, of skills, or of both.
 func Nudge(lang string, memory, skill bool) (string, error) {
