@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/internal/fault"
 	"cairn/internal/tally"
@@ -23,8 +24,8 @@ func TestAWorkerShowsItsCounts(t *testing.T) {
 	}
 	defer stop()
 	tally.Blocked("core")
-	for _, n := range []int{1, 2, 4, 500} {
-		tally.PrefixChanged(n)
+	for n := range byte(5) { // changes four times
+		tally.Prefix(1, [32]byte{n}, time.Now())
 	}
 	answer, err := http.Get(regexp.MustCompile(`http://\S+/metrics`).FindString(log.String()))
 	if err != nil {
@@ -35,8 +36,8 @@ func TestAWorkerShowsItsCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`cairn_blocked_entries_total{store="core"} 1`, `cairn_prefix_changes_bucket{le="1"} 1`, `cairn_prefix_changes_bucket{le="3"} 2`, `cairn_prefix_changes_bucket{le="5"} 3`,
-		`cairn_prefix_changes_bucket{le="20"} 3`, `cairn_prefix_changes_bucket{le="+Inf"} 4`, "cairn_prefix_changes_count 4", "go_goroutines"} {
+	for _, want := range []string{`cairn_blocked_entries_total{store="core"} 1`, `cairn_prefix_changes_bucket{le="1"} 1`, `cairn_prefix_changes_bucket{le="3"} 3`, `cairn_prefix_changes_bucket{le="5"} 4`,
+		`cairn_prefix_changes_bucket{le="+Inf"} 4`, "cairn_prefix_changes_sum 10", "cairn_prefix_changes_count 4", "go_goroutines"} {
 		if !strings.Contains(string(shown), want) {
 			t.Errorf("no %s in\n%s", want, shown)
 		}

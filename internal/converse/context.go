@@ -30,11 +30,10 @@ func (j *job) pinContext(ctx context.Context, tx Tx) error {
 	if j.turn.Context != "" {
 		return nil
 	}
-	news, err := tx.News(ctx, j.turn, j.session)
+	news, err := tx.News(ctx, j.turn, j.session.CreatedAt)
 	if err != nil {
 		return err
 	}
-	j.prefixChanges = news.PrefixChanges
 	zone, err := time.LoadLocation(news.Zone)
 	if err != nil {
 		return fmt.Errorf("load the workspace's time zone: %w", err)

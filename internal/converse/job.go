@@ -21,7 +21,6 @@ type job struct {
 	subject        agent.Subject // of its calls
 	since          int           // responses up to this one are not shown
 	identity, meta string        // of the agent that answers from long-term memory, for the context of a turn
-	prefixChanges  int           // News.PrefixChanges, not counted yet
 	earlier        []TurnMessage // of the turns before, and of this one what the user said
 }
 

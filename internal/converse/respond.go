@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"cairn/internal/agent"
 	"cairn/internal/ledger"
@@ -126,9 +127,8 @@ func (s *Service) call(ctx context.Context, j *job, k run.CallKey, request func(
 		return llm.Reply{}, fmt.Errorf("store the request of %s: %w", k.Step, err)
 	}
 	j.untold = nil
-	if j.prefixChanges > 0 {
-		tally.PrefixChanged(j.prefixChanges)
-		j.prefixChanges = 0
+	if j.run.Kind == run.Turn {
+		tally.Prefix(j.run.Conversation, j.session.SHA, time.Now())
 	}
 	return s.Ledger.Honour(ctx, wish, ticket, keep)
 }

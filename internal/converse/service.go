@@ -44,7 +44,7 @@ type Tx interface {
 	Turns(ctx context.Context, conversation int64, from, to int) ([]Turn, error)
 	PutTurn(ctx context.Context, t Turn) error
 	EndTurn(ctx context.Context, t Turn) error
-	News(ctx context.Context, t Turn, session Session) (News, error)
+	News(ctx context.Context, t Turn, frozen time.Time) (News, error)
 	PinContext(ctx context.Context, t Turn, told string) (string, error) // the context that the turn keeps: the first that was set
 	PutMessages(ctx context.Context, conversation int64, turn, seq int, ms []transcript.Message) error
 	Messages(ctx context.Context, conversation int64, after, to int) ([]TurnMessage, error)
@@ -141,10 +141,6 @@ type News struct {
 	Approved []string // skills whose change this conversation had proposed, since the turn before
 	Rejected []string
 	Memories int // proposed changes of memory, decided about since the turn before
-
-	// PrefixChanges is how often within the hour a turn of the conversation began
-	// with another prompt than the one before it; 0 when this one does not.
-	PrefixChanges int
 }
 
 // TurnMessage is a message with the turn that it belongs to.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"cairn/internal/agent"
 	"cairn/internal/converse"
@@ -68,15 +69,15 @@ func (q Queries) EndTurn(ctx context.Context, t converse.Turn) error {
 	return err
 }
 
-// News reads what a turn is told beside its session.
-func (q Queries) News(ctx context.Context, t converse.Turn, session converse.Session) (converse.News, error) {
-	rows, err := q.q.TurnNews(ctx, dbsqlc.TurnNewsParams{WorkspaceID: q.ws, Conversation: t.Conversation, Before: int32(t.Number - 1), Frozen: session.CreatedAt, Prefix: session.SHA[:]})
+// News reads what a turn is told beside its session, frozen at a time.
+func (q Queries) News(ctx context.Context, t converse.Turn, frozen time.Time) (converse.News, error) {
+	rows, err := q.q.TurnNews(ctx, dbsqlc.TurnNewsParams{WorkspaceID: q.ws, Conversation: t.Conversation, Before: int32(t.Number - 1), Frozen: frozen})
 	if err != nil {
 		return converse.News{}, classify("read what is new to a turn", err)
 	}
 	var out converse.News
 	for _, r := range rows {
-		out.Zone, out.PrefixChanges = r.TimeZone, int(r.PrefixChanges)
+		out.Zone = r.TimeZone
 		switch {
 		case r.State == "": // the one row when nothing is new
 		case r.Name == "":

@@ -11,7 +11,7 @@ import (
 // Counts are what has happened since the process began.
 type Counts struct {
 	Blocked map[string]int // kept entries that were not shown, since they would attack their reader, by store
-	Prefix  map[int]int    // turns that began with another prompt than the one before them, by how often that was so in their conversation within the hour
+	Prefix  map[int]int    // changes of how the prompts of a conversation begin, by how many there were within the hour
 }
 
 var (
@@ -29,15 +29,6 @@ func Blocked(store string) {
 
 // mostPrefix is the last number of changes that is counted by itself.
 const mostPrefix = 100
-
-// PrefixChanged counts one turn whose prompt began otherwise than the one before
-// it: the n-th of its conversation within an hour. Providers keep what they have
-// computed of a prompt's beginning, and cannot use it then.
-func PrefixChanged(n int) {
-	mu.Lock()
-	defer mu.Unlock()
-	all.Prefix[min(n, mostPrefix)]++
-}
 
 // Read is what was counted so far.
 func Read() Counts {

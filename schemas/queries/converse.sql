@@ -166,17 +166,8 @@ returning id, spec, status, outcome, result, attempt;
 -- name: TurnNews :many
 -- What a turn is told that its session does not hold: skills that changed since it was frozen, and what a person has
 -- decided, since the turn before, about changes that this conversation had proposed. The name is empty of a change of
--- memory; the time zone is in every row, of which there is one at least. And for the metric how often within the hour a
--- turn of the conversation began with another prompt than the one before it, when this one does.
-select w.time_zone, coalesce(n.state, '')::text as state, coalesce(n.name, '')::text as name,
-  coalesce((select case when p.sha256 = sqlc.arg(prefix)::bytea then 0 else 1 + (
-    select count(*) from (select f.sha256, lag(f.sha256) over (order by b.number) as earlier from turns b
-      join runs r on r.workspace_id = b.workspace_id and r.id = b.run_id join frozen_sessions f on f.workspace_id = r.workspace_id and f.id = r.session_id
-      where b.workspace_id = w.id and b.conversation_id = sqlc.arg(conversation)::bigint and b.number <= sqlc.arg(before)::int and b.accepted_at > now() - interval '1 hour') c
-    where c.sha256 <> c.earlier) end
-    from (select f.sha256 from turns b
-      join runs r on r.workspace_id = b.workspace_id and r.id = b.run_id join frozen_sessions f on f.workspace_id = r.workspace_id and f.id = r.session_id
-      where b.workspace_id = w.id and b.conversation_id = sqlc.arg(conversation)::bigint and b.number <= sqlc.arg(before)::int order by b.number desc limit 1) p), 0)::int as prefix_changes
+-- memory; the time zone is in every row, of which there is one at least.
+select w.time_zone, coalesce(n.state, '')::text as state, coalesce(n.name, '')::text as name
 from workspaces w left join (
   select v.workspace_id, 'changed' as state, s.name from skill_versions v
   join skills s on s.workspace_id = v.workspace_id and s.id = v.skill_id and s.head_version = v.version

@@ -12,7 +12,7 @@ import (
 
 var (
 	blocked = prometheus.NewDesc("cairn_blocked_entries_total", "Looks at kept entries that were not shown, since they would attack their reader.", []string{"store"}, nil)
-	prefix  = prometheus.NewDesc("cairn_prefix_changes", "Turns that began with another prompt than the one before them, by how often that was so in their conversation within an hour.", nil, nil)
+	prefix  = prometheus.NewDesc("cairn_prefix_changes", "Changes of how the prompts of a conversation begin, by how many there were within an hour.", nil, nil)
 )
 
 // prefixBuckets are numbers of changes within an hour: three are what sessions of
@@ -48,7 +48,7 @@ func (process) Collect(out chan<- prometheus.Metric) {
 // requests:
 //
 //	cairn_blocked_entries_total{store}  kept entries that were not shown, since they would attack their reader
-//	cairn_prefix_changes                turns whose prompt began otherwise than the one before, by how often within an hour:
+//	cairn_prefix_changes                changes of how a conversation's prompts begin, by how many there were within an hour:
 //	                                    what is above le="3" pays for prompts that providers could have kept
 func OfProcess() http.Handler {
 	r := prometheus.NewRegistry()

@@ -1148,19 +1148,11 @@ func (q *Queries) TurnMessagesPut(ctx context.Context, arg TurnMessagesPutParams
 }
 
 const TurnNews = `-- name: TurnNews :many
-select w.time_zone, coalesce(n.state, '')::text as state, coalesce(n.name, '')::text as name,
-  coalesce((select case when p.sha256 = $1::bytea then 0 else 1 + (
-    select count(*) from (select f.sha256, lag(f.sha256) over (order by b.number) as earlier from turns b
-      join runs r on r.workspace_id = b.workspace_id and r.id = b.run_id join frozen_sessions f on f.workspace_id = r.workspace_id and f.id = r.session_id
-      where b.workspace_id = w.id and b.conversation_id = $2::bigint and b.number <= $3::int and b.accepted_at > now() - interval '1 hour') c
-    where c.sha256 <> c.earlier) end
-    from (select f.sha256 from turns b
-      join runs r on r.workspace_id = b.workspace_id and r.id = b.run_id join frozen_sessions f on f.workspace_id = r.workspace_id and f.id = r.session_id
-      where b.workspace_id = w.id and b.conversation_id = $2::bigint and b.number <= $3::int order by b.number desc limit 1) p), 0)::int as prefix_changes
+select w.time_zone, coalesce(n.state, '')::text as state, coalesce(n.name, '')::text as name
 from workspaces w left join (
   select v.workspace_id, 'changed' as state, s.name from skill_versions v
   join skills s on s.workspace_id = v.workspace_id and s.id = v.skill_id and s.head_version = v.version
-  where s.deleted_at is null and s.status in ('active', 'stale') and v.created_at > $4::timestamptz
+  where s.deleted_at is null and s.status in ('active', 'stale') and v.created_at > $1::timestamptz
   union
   select p.workspace_id, p.state, s.name from pending_writes p
   join skills s on s.workspace_id = p.workspace_id and s.id = p.skill_id
@@ -1170,35 +1162,31 @@ from workspaces w left join (
   select m.workspace_id, m.state, '' from pending_memories m
   where m.conversation_id = $2::bigint and m.state in ('approved', 'rejected') and m.decided_at > (select b.accepted_at from turns b where b.workspace_id = m.workspace_id and b.conversation_id = m.conversation_id and b.number = $3::int)
 ) n on n.workspace_id = w.id
-where w.id = $5
+where w.id = $4
 order by n.state, n.name
 `
 
 type TurnNewsParams struct {
-	Prefix       []byte
+	Frozen       time.Time
 	Conversation int64
 	Before       int32
-	Frozen       time.Time
 	WorkspaceID  int64
 }
 
 type TurnNewsRow struct {
-	TimeZone      string
-	State         string
-	Name          string
-	PrefixChanges int32
+	TimeZone string
+	State    string
+	Name     string
 }
 
 // What a turn is told that its session does not hold: skills that changed since it was frozen, and what a person has
 // decided, since the turn before, about changes that this conversation had proposed. The name is empty of a change of
-// memory; the time zone is in every row, of which there is one at least. And for the metric how often within the hour a
-// turn of the conversation began with another prompt than the one before it, when this one does.
+// memory; the time zone is in every row, of which there is one at least.
 func (q *Queries) TurnNews(ctx context.Context, arg TurnNewsParams) ([]TurnNewsRow, error) {
 	rows, err := q.db.Query(ctx, TurnNews,
-		arg.Prefix,
+		arg.Frozen,
 		arg.Conversation,
 		arg.Before,
-		arg.Frozen,
 		arg.WorkspaceID,
 	)
 	if err != nil {
@@ -1208,12 +1196,7 @@ func (q *Queries) TurnNews(ctx context.Context, arg TurnNewsParams) ([]TurnNewsR
 	var items []TurnNewsRow
 	for rows.Next() {
 		var i TurnNewsRow
-		if err := rows.Scan(
-			&i.TimeZone,
-			&i.State,
-			&i.Name,
-			&i.PrefixChanges,
-		); err != nil {
+		if err := rows.Scan(&i.TimeZone, &i.State, &i.Name); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
