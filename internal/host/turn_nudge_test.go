@@ -255,6 +255,23 @@ func TestReviewsOfADayAreCapped(t *testing.T) {
 	}
 }
 
+// What a review proposes and may not do is told with the next answer.
+func TestWhatAReviewProposesIsTold(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1},"write_approval":{"memory":"autonomous"}}' where id = $1`, b.Workspace.ID)
+	b.Model.On(llmtest.Rule{Stage: "nudge", Nth: 1, Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada works at night."})}})
+	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	scriptSaves(b)
+	b.Say("c", 1, "hello")
+	if got := reviews(b, "c", 1)[0]; got.Status != converse.NudgeNothing || got.Staged != 1 || len(got.Writes) != 0 {
+		t.Errorf("review %+v", got)
+	}
+	if got := b.Say("c", 2, "hello"); !strings.HasSuffix(got.Reply, "\n\n(Waiting for approval: 1)") {
+		t.Errorf("the next answer is %q", got.Reply)
+	}
+}
+
 // A review spends five model calls and never a sixth, and keeps what it wrote.
 func TestAReviewStopsAfterFiveCalls(t *testing.T) {
 	t.Parallel()

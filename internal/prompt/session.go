@@ -150,8 +150,8 @@ var cannedWords = map[string]map[string]string{
 }
 
 // Notice is one line that tells of what a review has saved: skills by their
-// names, and how many memories were changed.
-func Notice(lang string, skills []string, memories int) string {
+// names, and how many memories were changed; and how many changes wait for a person.
+func Notice(lang string, skills []string, memories, waiting int) string {
 	zh := language(lang) == "zh"
 	const shown = 3
 	var saved []string
@@ -170,10 +170,14 @@ func Notice(lang string, skills []string, memories int) string {
 	case memories > 1:
 		saved = append(saved, fmt.Sprintf("%d memories", memories))
 	}
-	if zh {
-		return "（已保存：" + strings.Join(saved, "、") + "）"
+	var said []string
+	if len(saved) > 0 {
+		said = append(said, pick(zh, "已保存："+strings.Join(saved, "、"), "Saved: "+strings.Join(saved, ", ")))
 	}
-	return "(Saved: " + strings.Join(saved, ", ") + ")"
+	if waiting > 0 {
+		said = append(said, pick(zh, fmt.Sprintf("%d 项改动等待批准", waiting), fmt.Sprintf("Waiting for approval: %d", waiting)))
+	}
+	return pick(zh, "（"+strings.Join(said, "；")+"）", "("+strings.Join(said, ". ")+")")
 }
 
 func pick(first bool, a, b string) string {

@@ -120,12 +120,14 @@ func TestWordsOfOursFitTheChannel(t *testing.T) {
 		lang     string
 		skills   []string
 		memories int
+		waiting  int
 		want     string
 	}{
-		{"en", nil, 1, "(Saved: 1 memory)"}, {"en", []string{"deploy-web"}, 2, "(Saved: skill deploy-web, 2 memories)"},
-		{"en", []string{"a", "b", "c", "d", "e"}, 0, "(Saved: skill a, skill b, skill c, +2)"}, {"zh", []string{"部署"}, 1, "（已保存：技能 部署、1 条记忆）"},
+		{"en", nil, 1, 0, "(Saved: 1 memory)"}, {"en", []string{"deploy-web"}, 2, 0, "(Saved: skill deploy-web, 2 memories)"},
+		{"en", []string{"a", "b", "c", "d", "e"}, 0, 0, "(Saved: skill a, skill b, skill c, +2)"}, {"zh", []string{"部署"}, 1, 0, "（已保存：技能 部署、1 条记忆）"},
+		{"en", nil, 1, 2, "(Saved: 1 memory. Waiting for approval: 2)"}, {"en", nil, 0, 1, "(Waiting for approval: 1)"}, {"zh", nil, 1, 1, "（已保存：1 条记忆；1 项改动等待批准）"},
 	} {
-		if got := Notice(c.lang, c.skills, c.memories); got != c.want {
+		if got := Notice(c.lang, c.skills, c.memories, c.waiting); got != c.want {
 			t.Errorf("notice %q, want %q", got, c.want)
 		}
 	}
