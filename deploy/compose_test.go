@@ -2,6 +2,7 @@
 package deploy_test
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,11 +18,17 @@ import (
 
 type service struct {
 	Image       string
-	Build       struct{ Dockerfile string }
+	Build       struct{ Dockerfile, Target string }
+	Profiles    []string
 	Environment map[string]string
 	Command     []string
 	Entrypoint  []string
 	Volumes     []string
+	Networks    []string
+	Ports       []string
+	ReadOnly    bool     `yaml:"read_only"`
+	CapDrop     []string `yaml:"cap_drop"`
+	SecurityOpt []string `yaml:"security_opt"`
 	Deploy      struct{ Replicas int }
 	Healthcheck struct{ Test []string }
 	DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
@@ -91,11 +98,86 @@ func TestComposeIsTheProductionShape(t *testing.T) {
 	}
 }
 
+// The worker for commands of skills is there for whoever asks for it. It reaches
+// the two servers over a network that leads nowhere, has the packages as other
+// workers do, and knows no model's key.
+func TestTheSandboxIsOffAndHasNoWayOut(t *testing.T) {
+	t.Parallel()
+	text, services := compose(t)
+	box := services["sandbox"]
+	if !slices.Equal(box.Profiles, []string{"sandbox"}) || !strings.HasPrefix(box.Image, "cairn-sandbox:") || box.Environment["CAIRN_SHELL"] != "on" || !slices.Equal(box.Command, []string{"worker", "--queues", flow.QueueSandbox}) {
+		t.Errorf("the sandbox is %+v", box)
+	}
+	var file struct {
+		Networks map[string]struct{ Internal bool }
+	}
+	if err := yaml.Unmarshal([]byte(text), &file); err != nil {
+		t.Fatal(err)
+	}
+	if len(box.Networks) != 1 || !file.Networks[box.Networks[0]].Internal || len(box.Ports) > 0 || !slices.Equal(box.Volumes, services["worker"].Volumes) || !box.ReadOnly || !slices.Equal(box.CapDrop, []string{"ALL"}) {
+		t.Errorf("the sandbox is not shut: %+v", box)
+	}
+	out := []string{"gateway", "temporal-ui", "worker"} // that are reached from outside, or ask models
+	for name, s := range services {
+		if want := map[bool]string{true: "default inside", false: "inside"}[slices.Contains(out, name)]; strings.Join(s.Networks, " ") != want {
+			t.Errorf("%s is on %v, want %s", name, s.Networks, want)
+		}
+		if shell := s.Environment["CAIRN_SHELL"]; name != "sandbox" && (len(s.Profiles) > 0 || shell != "" && shell != "${CAIRN_SHELL:-off}") {
+			t.Errorf("%s: profiles %v, commands of skills %s", name, s.Profiles, shell)
+		}
+	}
+	for name := range box.Environment {
+		if strings.HasPrefix(name, "OPENAI") || strings.Contains(name, "KEY") {
+			t.Errorf("the sandbox is told %s", name)
+		}
+	}
+	image, err := os.ReadFile("Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, stage, found := strings.Cut(string(image), " AS "+box.Build.Target+"\n")
+	stage, last, _ := strings.Cut(stage, "\nFROM ")
+	if !found || !regexp.MustCompile(`(?m)^USER 65532`).MatchString(stage) || last == "" {
+		t.Error("the image of the sandbox runs as root, is not there, or is the one that all others run")
+	}
+}
+
+// A sandbox is made of namespaces and mounts: the profile of its container lets
+// them be, and little else that a kernel has trouble with.
+func TestTheSandboxMayMakeSandboxes(t *testing.T) {
+	t.Parallel()
+	_, services := compose(t)
+	i := slices.IndexFunc(services["sandbox"].SecurityOpt, func(o string) bool { return strings.HasPrefix(o, "seccomp:./") })
+	if i < 0 || !slices.Contains(services["sandbox"].SecurityOpt, "no-new-privileges:true") {
+		t.Fatalf("the sandbox's options are %v", services["sandbox"].SecurityOpt)
+	}
+	raw, err := os.ReadFile(filepath.Join("..", strings.TrimPrefix(services["sandbox"].SecurityOpt[i], "seccomp:")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var profile struct {
+		Default  string `json:"defaultAction"`
+		Syscalls []struct {
+			Names  []string
+			Action string
+		}
+	}
+	if err := json.Unmarshal(raw, &profile); err != nil || profile.Default != "SCMP_ACT_ALLOW" || len(profile.Syscalls) != 1 || profile.Syscalls[0].Action != "SCMP_ACT_ERRNO" {
+		t.Fatalf("%v: %+v", err, profile)
+	}
+	for name, refused := range map[string]bool{"clone": false, "unshare": false, "mount": false, "umount2": false, "mount_setattr": false, "pivot_root": false, "sethostname": false, "seccomp": false, "prctl": false,
+		"bpf": true, "ptrace": true, "setns": true, "keyctl": true, "io_uring_setup": true, "init_module": true, "open_by_handle_at": true, "perf_event_open": true} {
+		if slices.Contains(profile.Syscalls[0].Names, name) != refused {
+			t.Errorf("%s is refused: %t", name, !refused)
+		}
+	}
+}
+
 // Row-level security does not bind a superuser, so nothing that serves is one.
 func TestWhatServesIsNoSuperuser(t *testing.T) {
 	t.Parallel()
 	_, services := compose(t)
-	for _, name := range []string{"gateway", "worker"} {
+	for _, name := range []string{"gateway", "worker", "sandbox"} {
 		if url := services[name].Environment["DATABASE_URL"]; !strings.HasPrefix(url, "postgres://cairn@") {
 			t.Errorf("%s logs in with %s", name, url)
 		}

@@ -35,6 +35,7 @@ func (c *cli) train() *cobra.Command {
 	f.IntVar(&r.Parallel, "parallel", 0, "episodes at once (default 4)")
 	f.StringVar(&r.Seed, "seed", "", "what all draws come of (default 42)")
 	f.StringVar(&r.Score, "score", "", "recall, which asks no model, or answer (default recall)")
+	f.Float64Var(&r.Sample, "sample", 0, "share of a conversation's questions that an episode asks, by category, 0 to 1 (default all)")
 	f.BoolVar(&r.Design, "design", false, "have the designer edit the bank after each stage")
 	f.StringVar(&r.ID, "request-id", "", "id of the training; the same id is the same training (default: of the settings)")
 	f.StringVar(&curve, "curve", "", "write the curve of rewards to this SVG file")

@@ -41,6 +41,21 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 	}
 }
 
+// Among them are turns with calls for sandboxed workers: that ran, that no worker
+// took, and whose worker died.
+func TestIsolatedCallsAreAmongTheHistories(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"isolated": "EVENT_TYPE_ACTIVITY_TASK_COMPLETED", "unsandboxed": "TIMEOUT_TYPE_SCHEDULE_TO_START", "isolated-lost": "TIMEOUT_TYPE_HEARTBEAT"} {
+		raw, err := os.ReadFile("testdata/histories/0.5/Turn/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := string(raw); !strings.Contains(text, flow.QueueSandbox) || !strings.Contains(text, want) {
+			t.Errorf("%s: no call for %s, or nothing of %s", name, flow.QueueSandbox, want)
+		}
+	}
+}
+
 // No word of what was said may be in a history.
 func TestHistoriesHoldNoText(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ type question struct {
 	lang     string
 	material prompt.Material
 	parallel int
-	heat     float64                 // temperature
+	heat     float64                 // temperature: 0 unless something else is to come than before
 	decode   func(text string) error // says what is wrong with an answer, in words for the model; nil takes any
 }
 
@@ -31,8 +31,6 @@ func (s *Service) ask(ctx context.Context, ref run.Ref, m Model, q question) (te
 	}
 	req := llm.Request{Model: m.Name, System: m.Instructions[instructionKey(q.stage, q.lang)], Messages: llm.User(user),
 		Schema: &llm.Schema{Name: q.stage.Schema(), JSON: schemas.Model(q.stage.Schema())}, Label: llm.Label{Stage: string(q.stage), Run: fmt.Sprint(ref.Run), Task: q.step}}
-	if q.heat > 0 {
-		req.Temperature = &q.heat
-	}
+	req.Temperature = &q.heat
 	return s.Ledger.Ask(ctx, ledger.Question{Run: ref, Step: q.step, Lang: q.lang, Request: req, Parallel: q.parallel, Repairs: m.Repairs, Decode: q.decode})
 }

@@ -124,13 +124,14 @@ func (s *Service) seed(ctx context.Context, tx Tx, name string) (Head, error) {
 	return s.advance(ctx, tx, row, Draft{Action: Seeded, Bank: b, Policy: p, Reason: "four primitives"})
 }
 
-// fresh is a policy that has not learnt anything.
+// fresh is a policy that has not learnt anything. One that is in force keeps the
+// shape that it has.
 func (s *Service) fresh(recipe, key string) (controller.Policy, error) {
 	r, err := memskill.NewRecipe(recipe)
 	if err != nil {
 		return controller.Policy{}, err
 	}
-	return controller.NewPolicy(r.Shape(s.dims(), policyHidden), random.Key{Run: key})
+	return controller.NewPolicy(r.Shape(min(memskill.PolicyDims, s.Embedder.Dims()), memskill.PolicyHidden), random.Key{Run: key})
 }
 
 // at reads a version and checks that its parts are those that were bound.
@@ -280,7 +281,8 @@ func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (
 	return out, err
 }
 
-// Import reads skills into a bank, which is made when it is not there.
+// Import reads skills into a bank, which is made when it is not there. A new one
+// that says what another says is refused: who means that one gives its name.
 func (s *Service) Import(ctx context.Context, ws int64, name string, files map[string][]byte) (out Head, err error) {
 	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
 		if _, found, err := tx.BankNamed(ctx, name); err != nil || found {
@@ -289,6 +291,10 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, files map[s
 		_, err := s.seed(ctx, tx, name)
 		return err
 	})
+	if err != nil {
+		return out, err
+	}
+	vectors, err := s.described(ctx, ws, name, files)
 	if err != nil {
 		return out, err
 	}
@@ -302,10 +308,56 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, files map[s
 			return nil
 		}
 		changes := memskill.Differences(now.Bank, after)
+		if err := distinct(after, changes, vectors); err != nil {
+			return err
+		}
 		out, err = s.advance(ctx, tx, now.BankRow, Draft{Base: now.Head, Action: Imported, Bank: after, Policy: now.Policy, Optimiser: now.Optimiser, Fresh: memskill.Fresh(changes, false), Reason: fmt.Sprintf("%d skills", len(changes))})
 		return err
 	})
 	return out, err
+}
+
+// described are the vectors of what a bank's skills, and those that are to be read
+// into it, say of themselves, by that text.
+func (s *Service) described(ctx context.Context, ws int64, name string, files map[string][]byte) (map[string][]float64, error) {
+	now, err := s.Bank(ctx, ws, name)
+	if err != nil {
+		return nil, err
+	}
+	var texts []string
+	for _, v := range now.Bank.Versions() {
+		texts = append(texts, v.Skill.Description)
+	}
+	for _, file := range files {
+		if one, err := memskill.Parse(file); err == nil { // Import says what is wrong with the others
+			texts = append(texts, one.Description)
+		}
+	}
+	slices.Sort(texts)
+	texts = slices.Compact(texts)
+	found, err := s.embed(ctx, texts)
+	out := map[string][]float64{}
+	for i, v := range found {
+		out[texts[i]] = controller.Fold(v, s.Embedder.Dims())
+	}
+	return out, err
+}
+
+// distinct refuses added skills that say what another one of the bank says.
+func distinct(b memskill.Bank, changes []memskill.Difference, described map[string][]float64) error {
+	vectors := map[string][]float64{}
+	for _, v := range b.Versions() {
+		vectors[v.ID] = described[v.Skill.Description]
+	}
+	for _, d := range changes {
+		if d.Kind != memskill.Added {
+			continue
+		}
+		if err := memskill.CheckDistinct(b, d.After.Skill, vectors[d.After.ID], vectors); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // write runs fn as the bank's one writer, in one transaction.

@@ -140,7 +140,7 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 	if err != nil {
 		return d, err
 	}
-	candidates, err := s.candidates(ctx, head.Bank, nil)
+	candidates, err := s.candidates(ctx, head.Bank, nil, head.Policy.Shape().Dim)
 	if err != nil {
 		return d, err
 	}
@@ -158,7 +158,7 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 		for _, n := range near {
 			beside, shown = append(beside, n.Vector), append(shown, n.ID)
 		}
-		choice, err := scorer.Decide(s.state(vectors[0], beside), controller.Choice{K: j.spec.Keeping.K, Greedy: true})
+		choice, err := scorer.Decide(state(vectors[0], beside, head.Policy.Shape().Dim), controller.Choice{K: j.spec.Keeping.K, Greedy: true})
 		if err != nil {
 			return err
 		}
@@ -319,6 +319,9 @@ func (s *Service) CloseBuild(ctx context.Context, ref run.Ref, code, reason stri
 		}
 		decisions, err := tx.Decisions(ctx, ref.Run)
 		if err != nil {
+			return err
+		}
+		if err := s.used(ctx, tx, spec.BankID, decisions); err != nil {
 			return err
 		}
 		out = tell(decisions)

@@ -80,7 +80,9 @@ func KeyOf(question string) string {
 	return fmt.Sprintf("q/%x", sha256.Sum256([]byte(plain)))[:34]
 }
 
-// Note makes a hard case of a failed question, or counts one failure more.
+// Note makes a hard case of a failed question, or counts one failure more, and
+// counts for the skills behind the memories that a bad answer was given from. The
+// same operation does so once.
 func (s *Service) Note(ctx context.Context, ws int64, f Failed) (out Case, err error) {
 	c, err := f.check()
 	if err != nil {
@@ -91,22 +93,69 @@ func (s *Service) Note(ctx context.Context, ws int64, f Failed) (out Case, err e
 		if err != nil {
 			return err
 		}
-		c.Bank, c.Failures = head.ID, 1
-		out, err = tx.PutCase(ctx, c)
+		c.Bank = head.ID
+		out, err = s.noted(ctx, tx, c)
 		return err
 	})
 	return out, err
 }
 
-// Succeeded notes that a question was answered well. A question without a case is
-// nothing to note.
-func (s *Service) Succeeded(ctx context.Context, ws int64, bank, question, op string) error {
+// noted is Note inside a transaction. What the operation log keeps of it has no
+// text: it outlives the conversation.
+func (s *Service) noted(ctx context.Context, tx Tx, c Case) (out Case, err error) {
+	var done struct {
+		Case int64 `json:"case"`
+	}
+	c.Failures = 1
+	err = tx.Do(ctx, c.Op, []any{"failed", c.Bank, c.Source, c.Key, c.Gold, c.Conversation}, &done, func() error {
+		if c.Run != 0 && len(c.Retrieved) == 0 {
+			met, err := tx.Met(ctx, c.Run)
+			if err != nil {
+				return err
+			}
+			for _, m := range met {
+				c.Retrieved = append(c.Retrieved, m.Memory)
+			}
+			c.Retrieved = slices.Compact(c.Retrieved)
+		}
+		if out, err = tx.PutCase(ctx, c); err != nil {
+			return err
+		}
+		done.Case = out.ID
+		if c.Source == FromRetrieval { // nothing was found: nothing that was found is to blame
+			return nil
+		}
+		return s.judged(ctx, tx, c.Run, 0)
+	})
+	if err == nil && out.ID == 0 {
+		out, err = tx.CaseOf(ctx, done.Case)
+	}
+	return out, err
+}
+
+// Praised is a question that was answered well.
+type Praised struct {
+	Op       string // of the call: it counts once
+	Bank     string // empty is the default one
+	Question string
+	Run      int64 // that answered, where it is known
+}
+
+// Succeeded takes failures from the case of a question that was answered well, if
+// it has one, and counts for the skills behind the memories that the answer was
+// given from. The same operation does so once.
+func (s *Service) Succeeded(ctx context.Context, ws int64, p Praised) error {
 	return s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
-		row, found, err := tx.BankNamed(ctx, bankName(bank))
+		row, found, err := tx.BankNamed(ctx, bankName(p.Bank))
 		if err != nil || !found {
 			return err
 		}
-		return tx.SucceedCase(ctx, row.ID, KeyOf(question), op)
+		return tx.Do(ctx, p.Op, []any{"answered", row.ID, KeyOf(p.Question), p.Run}, new(struct{}), func() error {
+			if err := tx.SucceedCase(ctx, row.ID, KeyOf(p.Question), p.Op); err != nil {
+				return err
+			}
+			return s.judged(ctx, tx, p.Run, 1)
+		})
 	})
 }
 

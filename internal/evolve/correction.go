@@ -50,11 +50,16 @@ func (s *Service) corrected(ctx context.Context, tx Tx, bank, conversation int64
 	if right != "" {
 		f.Gold, f.Evidence = []string{right}, []int{said.Seq}
 	}
+	turn, _, err := tx.TurnOf(ctx, conversation, asked.ID) // none of what was imported
+	if err != nil {
+		return err
+	}
+	f.Run = turn.Run
 	one, err := f.check()
 	if err != nil {
 		return nil
 	}
-	one.Bank, one.Failures = bank, 1
-	_, err = tx.PutCase(ctx, one)
+	one.Bank = bank
+	_, err = s.noted(ctx, tx, one)
 	return err
 }

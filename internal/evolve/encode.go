@@ -9,16 +9,6 @@ import (
 	"cairn/internal/memskill/controller"
 )
 
-// policyDims bounds the vectors that a policy looks at. An embedder's are folded
-// into fewer numbers, so that a policy has tens of thousands of weights and not
-// millions, of which every iteration of a training would be kept.
-const policyDims = 128
-
-// policyHidden is the width of a policy's layers.
-const policyHidden = 64
-
-func (s *Service) dims() int { return min(policyDims, s.Embedder.Dims()) }
-
 // embed turns texts into vectors, and fails when the embedder is away: a decision
 // without a state would be another decision.
 func (s *Service) embed(ctx context.Context, texts []string) ([][]float32, error) {
@@ -35,8 +25,9 @@ func (s *Service) embed(ctx context.Context, texts []string) ([][]float32, error
 	return vs, nil
 }
 
-// candidates are the skills of a bank as a policy chooses among them.
-func (s *Service) candidates(ctx context.Context, b memskill.Bank, fresh []string) ([]controller.Candidate, error) {
+// candidates are the skills of a bank as a policy that looks at dims numbers
+// chooses among them.
+func (s *Service) candidates(ctx context.Context, b memskill.Bank, fresh []string, dims int) ([]controller.Candidate, error) {
 	var texts []string
 	for _, v := range b.Versions() {
 		texts = append(texts, v.Skill.Description)
@@ -51,16 +42,17 @@ func (s *Service) candidates(ctx context.Context, b memskill.Bank, fresh []strin
 	}
 	var out []controller.Candidate
 	for i, v := range b.Versions() {
-		out = append(out, controller.Candidate{ID: v.ID, Vector: controller.Fold(vectors[i], s.dims()), Fresh: isFresh[v.ID]})
+		out = append(out, controller.Candidate{ID: v.ID, Vector: controller.Fold(vectors[i], dims), Fresh: isFresh[v.ID]})
 	}
 	return out, nil
 }
 
-// state is what a decision is about: the span and what is remembered near it.
-func (s *Service) state(span []float32, near [][]float32) []float64 {
+// state is what a decision is about, in dims numbers: the span and what is
+// remembered near it.
+func state(span []float32, near [][]float32, dims int) []float64 {
 	var memories [][]float64
 	for _, v := range near {
-		memories = append(memories, controller.Fold(v, s.dims()))
+		memories = append(memories, controller.Fold(v, dims))
 	}
-	return controller.State(controller.Fold(span, s.dims()), memories)
+	return controller.State(controller.Fold(span, dims), memories)
 }

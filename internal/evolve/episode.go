@@ -45,6 +45,7 @@ type playing struct {
 	score   string
 	bank    memskill.Bank
 	scorer  *controller.Scorer
+	dims    int // that the policy looks at
 	choose  func(span int) controller.Choice
 	beat    func()
 }
@@ -99,18 +100,21 @@ func (p playing) play(ctx context.Context, t Trace) (out Played, err error) {
 		for _, i := range near {
 			vectors, shown, contents[i.id] = append(vectors, i.vector), append(shown, i.id), i.content
 		}
-		d, err := p.scorer.Decide(p.state(spans[n], vectors), p.choose(n))
+		d, err := p.scorer.Decide(state(spans[n], vectors, p.dims), p.choose(n))
 		if err != nil {
 			return out, err
 		}
 		d.ID = fmt.Sprintf("%s/%d", p.step, n)
 		chosen := selected(p.bank, d.Chosen)
 		actions, outcome, err := p.remember(ctx, p.ref, p.model, fmt.Sprintf("%s/span/%d", p.step, n), t.Lang, span, chosen, shown, contents)
-		if _, over := ledger.Hopeless(err); over || outcome == executor.ParseError {
+		if _, over := ledger.Hopeless(err); over { // no fault of the choice: it is masked
 			out.Failed++
-			actions = nil
+			out.Episode.Lost, actions = append(out.Episode.Lost, d.ID), nil
 		} else if err != nil {
 			return out, err
+		} else if outcome == executor.ParseError { // the skills led to that
+			out.Failed++
+			actions = nil
 		}
 		resolved := executor.Resolve(actions, roles(chosen), handles(shown))
 		if items, err = p.change(ctx, items, resolved, d.ID); err != nil {
@@ -246,13 +250,21 @@ func (p playing) ask(ctx context.Context, t Trace, items []*item, behind map[int
 		for _, seq := range q.Evidence {
 			met.Evidence = append(met.Evidence, behind[seq]...)
 		}
-		if err := p.judge(ctx, t, n, q, &asked); err != nil {
-			return err
+		if !spoilt(met.Evidence, out.Episode.Lost) {
+			if err := p.judge(ctx, t, n, q, &asked); err != nil {
+				return err
+			}
 		}
 		met.Score, met.Scored = asked.Score, asked.Scored
 		out.Episode.Queries, out.Asked = append(out.Episode.Queries, met), append(out.Asked, asked)
 	}
 	return nil
+}
+
+// spoilt tells whether a question may be about what was in a lost span: its
+// evidence is there, or nobody knows where. Its score would be that of an outage.
+func spoilt(evidence, lost []string) bool {
+	return len(lost) > 0 && (len(evidence) == 0 || slices.ContainsFunc(evidence, func(id string) bool { return slices.Contains(lost, id) }))
 }
 
 // judge scores one question. An endpoint's trouble is no bad score: the question
@@ -326,11 +338,11 @@ func overlap(gold []string, prediction string) (best float64) {
 
 // player prepares episodes on a bank and a policy.
 func (s *Service) player(ctx context.Context, p playing, bank memskill.Bank, policy controller.Policy, fresh []string) (playing, error) {
-	candidates, err := s.candidates(ctx, bank, freshIn(bank, fresh))
+	p.Service, p.bank, p.dims = s, bank, policy.Shape().Dim
+	candidates, err := s.candidates(ctx, bank, freshIn(bank, fresh), p.dims)
 	if err != nil {
 		return p, err
 	}
-	p.Service, p.bank = s, bank
 	if p.scorer, err = policy.Scorer(candidates); err != nil {
 		return p, err
 	}

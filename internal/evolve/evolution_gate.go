@@ -55,7 +55,7 @@ func (s *Service) Trial(ctx context.Context, ref run.Ref, n int) error {
 		return err
 	}
 	out := Tried{Conversation: t.Conversation}
-	known := [2]bool{}
+	both := [2]Played{}
 	for i, bank := range []memskill.Bank{head.Bank, candidate} {
 		p, err := s.player(ctx, playing{ref: ref, step: fmt.Sprintf("%s/%d", trialStep(n), i), model: spec.Model, keeping: spec.Keeping, score: spec.Score, choose: func(span int) controller.Choice {
 			return controller.Choice{K: spec.Keeping.K, Greedy: true, Key: random.Key{Span: span}}
@@ -63,19 +63,24 @@ func (s *Service) Trial(ctx context.Context, ref run.Ref, n int) error {
 		if err != nil {
 			return err
 		}
-		played, err := p.play(ctx, t)
-		if err != nil {
+		if both[i], err = p.play(ctx, t); err != nil {
 			return err
 		}
-		known[i] = played.Known
-		if i == 0 {
-			out.Incumbent = played.Reward
-		} else {
-			out.Candidate = played.Reward
+	}
+	out.Incumbent, out.Candidate, out.Known = paired(both[0].Asked, both[1].Asked)
+	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTrained(ctx, ref.Run, trialStep(n), t.Conversation, out) })
+}
+
+// paired are the mean scores of two episodes on one trace, over the questions that
+// both have scored: what an outage took from one is not held against the other.
+func paired(a, b []Asked) (ofA, ofB float64, known bool) {
+	n := 0.0
+	for i := range min(len(a), len(b)) {
+		if a[i].Scored && b[i].Scored {
+			ofA, ofB, n = ofA+a[i].Score, ofB+b[i].Score, n+1
 		}
 	}
-	out.Known = known[0] && known[1]
-	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTrained(ctx, ref.Run, trialStep(n), t.Conversation, out) })
+	return ofA / max(1, n), ofB / max(1, n), n > 0
 }
 
 // CloseRound compares, promotes what is better, and ends the run. Code is set when
@@ -136,6 +141,9 @@ func (s *Service) decideRound(ctx context.Context, tx Tx, ref run.Ref, spec Evol
 	}
 	if len(candidate) == 0 {
 		r.Outcome, r.Note = NoTraces, "no conversation with known answers is held out: import some with cairn train --traces"
+		if len(spec.Held) > 0 {
+			r.Note = "no held-out conversation could be scored with both banks: cairn runs show tells what the endpoint says"
+		}
 		return nil
 	}
 	c, err := designer.DefaultGate().Compare(candidate, incumbent)

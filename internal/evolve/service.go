@@ -74,7 +74,14 @@ type Tx interface {
 	EndDecision(ctx context.Context, id string, o SpanOutcome) error
 	Decisions(ctx context.Context, run int64) ([]Decision, error)
 
+	// Do runs an effect under an operation id once; result is what the first one
+	// has left in it.
+	Do(ctx context.Context, op string, args, result any, effect func() error) error
+	TurnOf(ctx context.Context, conversation int64, message string) (converse.Turn, bool, error)
+	Met(ctx context.Context, run int64) ([]Met, error)
+
 	PutCase(ctx context.Context, c Case) (Case, error)
+	CaseOf(ctx context.Context, id int64) (Case, error)
 	SucceedCase(ctx context.Context, bank int64, key, op string) error
 	OpenCases(ctx context.Context, bank int64, most int) ([]Case, error)
 	KnownCases(ctx context.Context, bank int64) ([]Case, error)

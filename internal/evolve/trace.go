@@ -1,13 +1,17 @@
 package evolve
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
 	"cairn/internal/guard"
 	"cairn/internal/memory"
+	"cairn/internal/memskill"
 	"cairn/internal/memskill/executor"
+	"cairn/internal/memskill/random"
 )
 
 // Trace is a conversation about which there are questions with known answers.
@@ -30,6 +34,36 @@ func (s *Service) traces(ctx context.Context, tx Tx, bank int64) ([]int64, map[i
 		by[c.Conversation] = append(by[c.Conversation], c)
 	}
 	return slices.Sorted(maps.Keys(by)), by, nil
+}
+
+// sampled are the questions that an episode asks of a trace: all of them, or of
+// each category as many as its quota is, drawn anew in each iteration.
+func sampled(questions []Case, spec TrainSpec, stage, iteration int) (out []Case) {
+	if spec.Sample == 0 || spec.Sample == 1 || len(questions) == 0 {
+		return questions
+	}
+	numbers, sizes := map[string]int{}, map[int]int{}
+	for _, q := range questions {
+		numbers[q.Category] = 0
+	}
+	for n, category := range slices.Sorted(maps.Keys(numbers)) {
+		numbers[category] = n
+	}
+	for _, q := range questions {
+		sizes[numbers[q.Category]]++
+	}
+	left := memskill.Quotas(sizes, spec.Sample)
+	order := slices.Clone(questions)
+	draw := random.Key{Run: spec.Seed, Stage: stage, Iteration: iteration, Purpose: fmt.Sprintf("sample/%d", questions[0].Conversation)}.Stream()
+	draw.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	for _, q := range order {
+		if n := numbers[q.Category]; left[n] > 0 {
+			left[n]--
+			out = append(out, q)
+		}
+	}
+	slices.SortFunc(out, func(a, b Case) int { return cmp.Compare(a.ID, b.ID) })
+	return out
 }
 
 // split holds every third conversation back, the second of each three: a round

@@ -37,8 +37,11 @@ func (s *Service) standing(ctx context.Context, tx Tx, ref run.Ref, spec TrainSp
 	if err != nil {
 		return out, err
 	}
-	out = standing{bank: base.Bank, policy: base.Policy, optimiser: base.Optimiser, since: stage*spec.Iterations + iteration}
-	policy, optimiser := base.Version.Policy, base.Version.Optimiser
+	out = standing{bank: base.Bank, fresh: base.Version.Fresh, policy: base.Policy, optimiser: base.Optimiser, since: stage*spec.Iterations + iteration}
+	if stage == 0 && iteration == 0 {
+		return s.headed(out, spec)
+	}
+	var policy, optimiser string
 	if stage > 0 {
 		var before Staged
 		if found, err := tx.Trained(ctx, ref.Run, stageStep(stage-1), &before); err != nil || !found {
@@ -47,10 +50,8 @@ func (s *Service) standing(ctx context.Context, tx Tx, ref run.Ref, spec TrainSp
 		if out.bank, err = before.Bank.Bank(); err != nil {
 			return out, err
 		}
-		policy, optimiser = before.Policy, before.Optimiser
-		if before.Changed >= 0 {
-			out.fresh, out.since = before.Bank.Fresh, (stage-before.Changed)*spec.Iterations+iteration
-		}
+		policy, optimiser, out.fresh = before.Policy, before.Optimiser, before.Bank.Fresh
+		out.since = (stage-max(0, before.Changed))*spec.Iterations + iteration
 	}
 	if iteration > 0 {
 		var before Iterated
@@ -61,6 +62,20 @@ func (s *Service) standing(ctx context.Context, tx Tx, ref run.Ref, spec TrainSp
 	}
 	out.policy, out.optimiser, err = weights(ctx, tx, policy, optimiser)
 	return out, err
+}
+
+// headed gives a training the policy in force when it has the head that the recipe
+// is about, else one of the recipe's that has not learnt anything.
+func (s *Service) headed(at standing, spec TrainSpec) (standing, error) {
+	recipe, err := memskill.NewRecipe(spec.Recipe)
+	if err != nil {
+		return at, err
+	}
+	if has := at.policy.Shape(); recipe.Shape(has.Dim, has.Hidden) != has {
+		at.optimiser = controller.Adam{}
+		at.policy, err = s.fresh(spec.Recipe, spec.Bank)
+	}
+	return at, err
 }
 
 func missing(err error, step string) error {
@@ -125,7 +140,7 @@ func (s *Service) Episode(ctx context.Context, ref run.Ref, stage, iteration, ep
 			return err
 		}
 		id := spec.Traces[draw.IntN(len(spec.Traces))]
-		t, err = s.trace(ctx, tx, id, questions[id], spec.Keeping.Spanning)
+		t, err = s.trace(ctx, tx, id, sampled(questions[id], spec, stage, iteration), spec.Keeping.Spanning)
 		return err
 	})
 	if err != nil || done {
@@ -228,7 +243,7 @@ func (s *Service) learn(ctx context.Context, spec TrainSpec, now standing, episo
 		return out, policy, optimiser, err
 	}
 	if len(steps) > 0 && slices.ContainsFunc(steps, func(t controller.Step) bool { return t.Credited }) {
-		candidates, err := s.candidates(ctx, now.bank, nil)
+		candidates, err := s.candidates(ctx, now.bank, nil, policy.Shape().Dim)
 		if err != nil {
 			return out, policy, optimiser, err
 		}
@@ -253,15 +268,13 @@ func (s *Service) tally(ctx context.Context, tx Tx, spec TrainSpec, played []Pla
 	if err != nil {
 		return err
 	}
-	stats, err := tx.SkillStats(ctx, spec.BankID)
-	if err != nil {
-		return err
-	}
 	var episodes []controller.Episode
 	for _, p := range played {
 		episodes = append(episodes, p.Episode)
 	}
-	return tx.PutSkillStats(ctx, spec.BankID, memskill.Tally(stats, episodes, recipe.Credit.Name != controller.Provenance))
+	return s.observe(ctx, tx, spec.BankID, func(stats map[string]memskill.Stats) map[string]memskill.Stats {
+		return memskill.Tally(stats, episodes, recipe.Credit.Name != controller.Provenance)
+	})
 }
 
 // forget drops the weights that nothing goes back to: those of two iterations ago

@@ -29,8 +29,9 @@ type TrainSpec struct {
 	Parallel   int     `json:"parallel"`   // episodes at once; the result is the same for any
 	Seed       string  `json:"seed"`
 	Score      string  `json:"score"`
-	Design     bool    `json:"design"` // a round of the designer after each stage
-	Traces     []int64 `json:"traces"` // conversations to train on
+	Design     bool    `json:"design"`           // a round of the designer after each stage
+	Sample     float64 `json:"sample,omitempty"` // share of a trace's questions that an episode asks, by category; 0 and 1 are all
+	Traces     []int64 `json:"traces"`           // conversations to train on
 }
 
 // TrainRequest asks to train a bank's policy, and with Design the bank too.
@@ -66,6 +67,9 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 			return out, fault.Newf(fault.InvalidArgument, "a setting of the training is %d; it is 1 to 10,000", *d.value)
 		}
 	}
+	if spec.Keeping.Pause == 0 {
+		spec.Keeping.Pause = DefaultKeeping().Pause
+	}
 	if spec.Recipe == "" {
 		spec.Recipe = memskill.TargetRecipe
 	}
@@ -77,6 +81,9 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 	}
 	if !slices.Contains([]string{ByRecall, ByAnswer}, spec.Score) {
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("answers cannot be scored by %q", spec.Score), "use recall or answer")
+	}
+	if !(spec.Sample >= 0 && spec.Sample <= 1) {
+		return out, fault.Newf(fault.InvalidArgument, "the share of questions is %v; it is 0 to 1", spec.Sample)
 	}
 	if spec.Seed == "" {
 		spec.Seed = "42"
@@ -141,17 +148,28 @@ type Staged struct {
 	Bank      Candidate         `json:"bank"`
 	Policy    string            `json:"policy"`
 	Optimiser string            `json:"optimiser"`
-	Changed   int               `json:"changed"` // the stage that begins with new skills, -1 for none
+	Changed   int               `json:"changed"` // the stage that began with the bank's new skills, -1 when they were there before the training
 	Note      string            `json:"note,omitempty"`
 	Failed    []string          `json:"failed,omitempty"` // edits that made nothing better
 	Pending   string            `json:"pending,omitempty"`
 	Kept      []Keepsake        `json:"kept,omitempty"` // the bank of each snapshot
+	Hard      []Hard            `json:"hard,omitempty"` // the designer's buffer of hard cases
+}
+
+// Hard is a case in the buffer of a training. It holds none of the case's text, for
+// a stage is kept when the conversation that the case is about is erased.
+type Hard struct {
+	Case      int64   `json:"case"`
+	Score     float64 `json:"score"`
+	Failures  int     `json:"failures"`
+	Iteration int     `json:"iteration"` // of the training, of its last failure
 }
 
 // Keepsake is the bank of a snapshot, so that it can be gone back to.
 type Keepsake struct {
 	Snapshot string    `json:"snapshot"`
 	Bank     Candidate `json:"bank"`
+	Changed  int       `json:"changed,omitempty"` // as in Staged
 }
 
 // TrainedTo is what a training came to.

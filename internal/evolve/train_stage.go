@@ -2,11 +2,10 @@ package evolve
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
+	"cairn/internal/fault"
 	"cairn/internal/ledger"
 	"cairn/internal/memskill"
 	"cairn/internal/memskill/designer"
@@ -19,9 +18,9 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 	var spec TrainSpec
 	var now standing
 	var before Staged
-	rewards, failures := []float64{}, map[int64]Case{}
+	rewards := []float64{}
 	traces := map[int64]Trace{}
-	var played []Played
+	var hard hardCases
 	var stats map[string]memskill.Stats
 	done := false
 	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
@@ -58,41 +57,39 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 		if err != nil {
 			return err
 		}
+		known := map[int64]Case{}
 		for _, id := range spec.Traces {
 			if traces[id], err = s.trace(ctx, tx, id, questions[id], spec.Keeping.Spanning); err != nil {
 				return err
 			}
 			for _, q := range questions[id] {
-				failures[q.ID] = q
+				known[q.ID] = q
 			}
 		}
-		raw, err := tx.TrainedUnder(ctx, ref.Run, fmt.Sprintf("episode/%04d/%05d/", stage, spec.Iterations-1))
-		if err != nil {
-			return err
-		}
-		for _, step := range slices.Sorted(maps.Keys(raw)) {
-			var one Played
-			if err := json.Unmarshal(raw[step], &one); err != nil {
-				return err
-			}
-			played = append(played, one)
-		}
-		return nil
+		hard, err = s.hard(ctx, tx, ref, spec, stage, before.Hard, known)
+		return err
 	})
 	if err != nil || done {
 		return out, err
+	}
+	if len(rewards) == 0 { // an outage is no low score: it would be held against the bank's last edit
+		return out, fault.New(fault.ModelRejected, fmt.Sprintf("nothing could be scored in stage %d: no model call had an answer", stage+1), "cairn runs show tells what the endpoint says; mend it and train again")
 	}
 	recipe, err := memskill.NewRecipe(spec.Recipe)
 	if err != nil {
 		return out, err
 	}
+	changed, fresh := before.Changed, now.fresh
+	if stage == 0 {
+		changed = -1
+	}
+	if now.since >= recipe.Exploration.Window { // they are not new any more
+		fresh = nil
+	}
 	snapshot := memskill.Bind(now.bank, now.policy, now.optimiser)
 	progress, verdict := before.Progress.Close(designer.Stage{Snapshot: snapshot, Score: designer.DefaultScoring().Of(rewards)}, designer.Limits{Evolutions: recipe.Evolutions, Patience: recipe.Patience})
-	out = Staged{Progress: progress, Stop: verdict.Stop || stage == spec.Stages-1, Changed: before.Changed, Failed: before.Failed,
-		Kept: append(slices.Clip(before.Kept), Keepsake{snapshot.Hash, Candidate{Members: now.bank.Versions(), Capacity: now.bank.Capacity(), Fresh: now.fresh}})}
-	if stage == 0 {
-		out.Changed = -1
-	}
+	out = Staged{Progress: progress, Stop: verdict.Stop || stage == spec.Stages-1, Failed: before.Failed, Hard: hard.held,
+		Kept: append(slices.Clip(before.Kept), Keepsake{snapshot.Hash, Candidate{Members: now.bank.Versions(), Capacity: now.bank.Capacity(), Fresh: fresh}, changed})}
 	if before.Pending != "" && !verdict.Improved {
 		out.Failed = append(slices.Clip(out.Failed), before.Pending)
 	} else if verdict.Improved {
@@ -100,12 +97,12 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 	}
 	for _, k := range out.Kept {
 		if k.Snapshot == verdict.Restore.Hash {
-			out.Bank = k.Bank
+			out.Bank, out.Changed = k.Bank, k.Changed
 		}
 	}
 	out.Policy, out.Optimiser = verdict.Restore.Policy, verdict.Restore.Optimiser
 	if spec.Design && !out.Stop {
-		if err := s.evolveStage(ctx, ref, spec, recipe, stage, traces, failures, played, stats, beat, &out); err != nil {
+		if err := s.evolveStage(ctx, ref, spec, recipe, stage, traces, hard, verdict.Cases, stats, beat, &out); err != nil {
 			return out, err
 		}
 	}
@@ -121,39 +118,28 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 }
 
 // evolveStage is a designer round inside of a training: what came of it is judged
-// by the next stage. A model that gives nothing of use leaves the bank as it is.
-func (s *Service) evolveStage(ctx context.Context, ref run.Ref, spec TrainSpec, recipe memskill.Recipe, stage int, traces map[int64]Trace, questions map[int64]Case, played []Played, stats map[string]memskill.Stats, beat func(), out *Staged) error {
-	var hard []Case
-	retrieved, items := map[string][]string{}, map[string][]string{}
-	for _, e := range played {
-		for _, a := range e.Asked {
-			c, known := questions[a.Case]
-			if !known || !a.Scored || a.Score >= wellAnswered || retrieved[c.Key] != nil {
-				continue
-			}
-			c.Prediction, c.Score, c.Failures, c.Iteration = "", a.Score, max(1, c.Failures), stage
-			hard = append(hard, c)
-			retrieved[c.Key], items[c.Key] = append([]string{}, a.Retrieved...), e.Items
-		}
-	}
-	if len(hard) == 0 {
+// by the next stage. After a step back it looks at the cases again that the best
+// stage was to mend. A model that gives nothing of use leaves the bank as it is.
+func (s *Service) evolveStage(ctx context.Context, ref run.Ref, spec TrainSpec, recipe memskill.Recipe, stage int, traces map[int64]Trace, hard hardCases, again []string, stats map[string]memskill.Stats, beat func(), out *Staged) error {
+	cases := hard.among(again)
+	if len(cases) == 0 {
 		return nil
 	}
 	bank, err := out.Bank.Bank()
 	if err != nil {
 		return err
 	}
-	mined, err := s.mine(ctx, hard, traces, func(c Case) []string { return items[c.Key] }, func(c Case) []string { return retrieved[c.Key] }, recipe)
+	mined, err := s.mine(ctx, cases, traces, func(c Case) []string { return hard.items[c.Key] }, func(c Case) []string { return hard.retrieved[c.Key] }, recipe)
 	if err != nil {
 		return err
 	}
-	d := designing{ref: ref, step: fmt.Sprintf("design/%04d", stage), model: spec.Model, lang: traces[hard[0].Conversation].Lang, recipe: recipe, bank: bank, mined: mined, failed: out.Failed, stats: stats, beat: beat}
+	d := designing{ref: ref, step: fmt.Sprintf("design/%04d", stage), model: spec.Model, lang: spoken(mined), recipe: recipe, bank: bank, mined: mined, failed: out.Failed, stats: stats, beat: beat}
 	analysis, err := s.diagnose(ctx, d)
 	if err == nil {
 		var candidate *Candidate
 		if _, candidate, err = s.propose(ctx, d, analysis); err == nil && candidate != nil {
 			out.Bank, out.Changed, out.Pending = *candidate, stage+1, edits(candidate)
-			out.Progress = out.Progress.Evolved(out.Pending, nil)
+			out.Progress = out.Progress.Evolved(out.Pending, keysOf(cases, mined))
 		}
 	}
 	if f, over := ledger.Hopeless(err); over {
@@ -161,4 +147,16 @@ func (s *Service) evolveStage(ctx context.Context, ref run.Ref, spec TrainSpec, 
 		return nil
 	}
 	return err
+}
+
+// keysOf are the keys of mined cases.
+func keysOf(cases []Case, mined []Mined) (keys []string) {
+	for _, m := range mined {
+		for _, c := range cases {
+			if c.ID == m.Case {
+				keys = append(keys, c.Key)
+			}
+		}
+	}
+	return keys
 }

@@ -25,7 +25,7 @@ type MemorySkill struct {
 	Parent  string          `json:"parent,omitempty" doc:"The version that it refines"`
 	Author  string          `json:"author" enum:"seed,designer,human"`
 	Origin  string          `json:"origin,omitempty"`
-	Scored  int             `json:"scored,omitempty" doc:"Selections that a query with a known answer has scored"`
+	Scored  int             `json:"scored,omitempty" doc:"Selections that were scored: by questions with known answers, or by feedback on a turn"`
 	Mean    float64         `json:"mean,omitempty" doc:"Of their scores, 0–1"`
 }
 

@@ -26,6 +26,7 @@ type mem0Query struct {
 	PageSize    int            `json:"page_size"`
 	Threshold   *float64       `json:"threshold"`
 	ShowExpired bool           `json:"show_expired"`
+	Explain     bool           `json:"explain"`    // tells what a score is made of
 	Metadata    map[string]any `json:"metadata"`   // members that a memory must have
 	From        string         `json:"start_date"` // of its making, both ends included
 	To          string         `json:"end_date"`
@@ -221,8 +222,9 @@ func (c *mem0Call) search() (any, error) {
 		return nil, err
 	}
 	var ids []string
-	scores := map[string]float64{}
+	scores, near := map[string]float64{}, map[string]float64{}
 	for _, f := range found {
+		near[f.ID] = f.Cosine
 		ids, scores[f.ID] = append(ids, f.ID), max(f.Cosine, 0.1) // what words have found is found
 		if f.Exact {
 			scores[f.ID] = 1
@@ -237,6 +239,9 @@ func (c *mem0Call) search() (any, error) {
 		}
 		m := mem0Of(e)
 		m.Score = &score
+		if q.Explain {
+			m.Details = map[string]any{"semantic_score": near[e.ID], "final_score": score, "threshold": q.Threshold}
+		}
 		results = append(results, m)
 	}
 	return map[string]any{"results": results}, err

@@ -30,6 +30,7 @@ type mem0Memory struct {
 	Hash     string         `json:"hash"`
 	Metadata map[string]any `json:"metadata"`
 	Score    *float64       `json:"score,omitempty"`
+	Details  map[string]any `json:"score_details,omitempty"`
 	Created  time.Time      `json:"created_at"`
 	Updated  time.Time      `json:"updated_at"`
 	facts
@@ -61,8 +62,10 @@ type mem0Add struct {
 	Expires  string          `json:"expiration_date"`
 	Infer    *bool           `json:"infer"`
 	Type     string          `json:"memory_type"`
-	At       int64           `json:"timestamp"`  // when it was said, in seconds since 1970
-	Async    *bool           `json:"async_mode"` // of the platform; false waits
+	At       int64           `json:"timestamp"`           // when it was said, in seconds since 1970
+	Async    *bool           `json:"async_mode"`          // of the platform; false waits
+	Prompt   string          `json:"prompt"`              // what is to be remembered, in words
+	Custom   string          `json:"custom_instructions"` // the same, as the platform calls it
 }
 
 func (c *mem0Call) added() (in mem0Add, messages []transcript.Message, err error) {
@@ -179,7 +182,7 @@ type mem0Queued struct {
 // later it is looked at again, as mem0 does.
 func (c *mem0Call) summarize(in mem0Add, messages []transcript.Message) (run.Run, error) {
 	where := in.target()
-	choices := progressive.Choices{Types: mem0Types, Metadata: facts{entity: in.entity, Expires: in.Expires}.stamp(in.Metadata)}
+	choices := progressive.Choices{Types: mem0Types, Metadata: facts{entity: in.entity, Expires: in.Expires}.stamp(in.Metadata), Guidance: cmp.Or(in.Prompt, in.Custom)}
 	if in.Type != "" {
 		where.Type, choices.Types = memory.Procedural, []memory.Type{memory.Procedural}
 	}

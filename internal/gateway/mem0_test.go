@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,9 +30,13 @@ type mem0Memory struct {
 	AgentID          string  `json:"agent_id"`
 	RunID            string  `json:"run_id"`
 	Score            float64 `json:"score"`
-	Metadata         map[string]any
-	Event            string
-	Expires          string `json:"expiration_date"`
+	Details          struct {
+		Semantic *float64 `json:"semantic_score"`
+		Final    float64  `json:"final_score"`
+	} `json:"score_details"`
+	Metadata map[string]any
+	Event    string
+	Expires  string `json:"expiration_date"`
 }
 
 type mem0Results struct {
@@ -67,6 +72,10 @@ func TestMem0ClientsKeepAndFindMemories(t *testing.T) {
 	m.do(http.MethodPost, "/search", object{"query": "What is the cat called?", "filters": object{"user_id": "ada"}}).into(http.StatusOK, &found)
 	if len(found.Results) == 0 || found.Results[0].ID != miso || found.Results[0].UserID != "ada" || found.Results[0].RunID != "r1" || found.Results[0].Score <= 0 || found.Results[0].Metadata["topic"] != "pets" || found.Results[0].Hash == "" {
 		t.Errorf("searched %+v", found)
+	}
+	var told mem0Results
+	if m.do(http.MethodPost, "/search", object{"query": "What is the cat called?", "filters": object{"user_id": "ada"}, "explain": true}).into(http.StatusOK, &told); told.Results[0].Details.Semantic == nil || told.Results[0].Details.Final != found.Results[0].Score || found.Results[0].Details.Semantic != nil {
+		t.Errorf("explained %+v, and plain %+v", told.Results[0], found.Results[0])
 	}
 	for _, r := range found.Results {
 		if r.ID == bob || r.ID == old || r.Metadata["mem0"] != nil {
@@ -165,7 +174,13 @@ func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 	m.kept("bob", "Bob sails.", nil)
 	m.do(http.MethodGet, "/v1/ping/", nil).into(http.StatusOK, nil)
 	var made, later, event, all mem0Results
-	m.do(http.MethodPost, "/memories", object{"messages": flying, "user_id": "alice", "metadata": object{"trip": "x"}, "run_id": "r1"}).into(http.StatusOK, &made)
+	m.do(http.MethodPost, "/memories", object{"messages": flying, "user_id": "alice", "metadata": object{"trip": "x"}, "run_id": "r1", "prompt": "Only what is about airports."}).into(http.StatusOK, &made)
+	for _, asked := range b.Model.Requests() {
+		if !strings.Contains(asked.Messages[0].Content, "asks for this; follow it as far as the rest of these instructions lets you:\n\nOnly what is about airports.\n") {
+			t.Errorf("%s is not told what the add asks for: %s", asked.Stage, asked.Messages[0].Content)
+		}
+	}
+	m.detail(m.do(http.MethodPost, "/memories", object{"messages": flying, "user_id": "alice", "prompt": strings.Repeat("x", 4001)}), http.StatusRequestEntityTooLarge)
 	if len(made.Results) != 1 || made.Results[0].Event != "ADD" || made.Results[0].Memory != "Alice flies from Osaka only." {
 		t.Fatalf("added %+v", made)
 	}
@@ -199,6 +214,10 @@ func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 	if m.do(http.MethodGet, "/v1/memories/"+event.Results[0].ID+"/", nil).into(http.StatusOK, &one); one.Metadata["trip"] != "y" || one.UserID != "alice" || one.RunID != "r2" || one.Metadata["mem0"] != nil || one.Expires != "2999-01-01" {
 		t.Errorf("added later %+v", one)
 	}
+	last := b.Model.Requests()
+	if system := last[len(last)-1].Messages[0].Content; strings.Contains(system, "asks for this") {
+		t.Errorf("an add that asks for nothing: %s", system)
+	}
 	made.Results[0].ID = event.Results[0].ID
 	var events struct {
 		Count   int
@@ -227,4 +246,43 @@ func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 	m.do(http.MethodDelete, "/v1/memories/"+id+"/", nil).into(http.StatusOK, nil)
 	m.do(http.MethodDelete, "/v1/memories/?user_id=alice", nil).into(http.StatusOK, nil)
 	m.do(http.MethodGet, "/v1/entities/", nil).into(http.StatusOK, nil)
+}
+
+// Without a model the rules infer what is plainly said, for the user that it was
+// said for and for nobody else.
+func TestMem0ClientsHaveMemoriesInferredWithoutAModel(t *testing.T) {
+	t.Parallel()
+	b := idle(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model, c.RateLimit = "", "", "", 0 })
+	b.Start()
+	m := mem0{b, "/mem0", map[string]string{"X-API-Key": b.key}}
+	bob := m.kept("bob", "Bob sails.", nil)
+	said := []object{{"role": "user", "content": "Hi! My name is Vera and I live in Porto. I like green tea. Can you tell me what time it is?"}, {"role": "assistant", "content": "I love green tea, too. It is noon."}}
+	var made, again, all, found mem0Results
+	m.do(http.MethodPost, "/memories", object{"messages": said, "user_id": "u-17", "run_id": "r1"}).into(http.StatusOK, &made)
+	var texts []string
+	for _, r := range made.Results {
+		if texts = append(texts, r.Memory); r.Event != "ADD" {
+			t.Errorf("made %+v", r)
+		}
+	}
+	if !slices.Equal(texts, []string{"My name is Vera and I live in Porto.", "I like green tea."}) {
+		t.Fatalf("inferred %q", texts)
+	}
+	if m.do(http.MethodGet, "/memories?user_id=u-17", nil).into(http.StatusOK, &all); len(all.Results) != 2 || all.Results[0].RunID != "r1" {
+		t.Errorf("listed %+v", all)
+	}
+	if m.do(http.MethodPost, "/search", object{"query": "Where does Vera live?", "filters": object{"user_id": "u-17"}}).into(http.StatusOK, &found); len(found.Results) == 0 || !strings.Contains(found.Results[0].Memory, "Porto") {
+		t.Errorf("found %+v", found)
+	}
+	if m.do(http.MethodGet, "/memories?user_id=bob", nil).into(http.StatusOK, &found); len(found.Results) != 1 || found.Results[0].ID != bob {
+		t.Errorf("of another user %+v", found)
+	}
+	m.do(http.MethodPost, "/memories", object{"messages": "I like green tea.", "user_id": "u-17"}).into(http.StatusOK, &again)
+	if m.do(http.MethodGet, "/memories?user_id=u-17", nil).into(http.StatusOK, &all); len(again.Results) != 0 || len(all.Results) != 2 {
+		t.Errorf("said again: %+v, listed %+v", again, all)
+	}
+	m.do(http.MethodPost, "/memories", object{"messages": "What is the weather like?", "user_id": "u-17"}).into(http.StatusOK, &again)
+	if len(again.Results) != 0 {
+		t.Errorf("of a question it inferred %+v", again)
+	}
 }

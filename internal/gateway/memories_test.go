@@ -126,5 +126,15 @@ func TestSettingsAreChangedByWhatIsNamed(t *testing.T) {
 	if p := patch(`{"nudge":{"each":5}}`).refused(fault.InvalidArgument); !strings.Contains(p.Message, "each") {
 		t.Errorf("says %q", p.Message)
 	}
+	for body, says := range map[string]string{`{"memory":{"agents":{"personal":"v9"}}}`: `"v9" of the agent memory.agents.personal`, `{"memory":{"agents":{"summarize":"v9"}}}`: "memory.agents.summarize",
+		`{"memory":{"agents":{"cook":"v1"}}}`: "cook", `{"memory":{"modes":{"cook":{"thinking":"none"}}}}`: "cook", `{"memory":{"modes":{"retrieve":{"thinking":"aloud"}}}}`: "memory.modes.retrieve.thinking"} {
+		if p := patch(body).refused(fault.InvalidArgument); !strings.Contains(p.Message, says) || p.Hint == "" {
+			t.Errorf("%s is told %q, %q", body, p.Message, p.Hint)
+		}
+	}
+	patch(`{"memory":{"agents":{"personal":"v1"},"modes":{"retrieve":{"profile":"typed"}}}}`).into(http.StatusOK, nil)
+	if b.get("/v1/settings").into(http.StatusOK, &s); s.Memory.Agents.Personal != "v1" || s.Memory.Agents.Summarize != "" || s.Memory.Modes.Retrieve.Profile != settings.Typed {
+		t.Errorf("settings %+v", s.Memory)
+	}
 	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: `{}`, key: b.makeKey(b.Workspace, gateway.Write)}).refused(fault.OutOfScope)
 }

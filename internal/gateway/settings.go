@@ -35,6 +35,9 @@ func (g *Gateway) showSettings(ctx context.Context, _ *struct{}) (out *bodyOf[Wo
 func (g *Gateway) changeSettings(ctx context.Context, in *struct{ RawBody []byte }) (out *bodyOf[WorkspaceSettings], err error) {
 	err = g.Store.WithWorkspace(ctx, workspace(ctx), func(q store.Queries) error {
 		s, err := q.PatchSettings(ctx, in.RawBody)
+		if err == nil {
+			err = g.Progressive.Registry.Check(s.Memory)
+		}
 		out = &bodyOf[WorkspaceSettings]{WorkspaceSettings(settings.DocumentOf(s))}
 		return err
 	})

@@ -54,6 +54,39 @@ func TestABankGoesBackTogetherWithItsPolicy(t *testing.T) {
 	}
 }
 
+// A new skill that says what another says is refused, in one import too; the same
+// words under the other's name change nothing.
+func TestAnImportOfANearDuplicateIsRefused(t *testing.T) {
+	t.Parallel()
+	b := hosttest.OpenIdle(t)
+	ws := b.Workspace.ID
+	read := func(files ...map[string][]byte) error {
+		all := map[string][]byte{}
+		for _, f := range files {
+			for name, markdown := range f {
+				all[name] = markdown
+			}
+		}
+		_, err := b.Evolve.Import(t.Context(), ws, evolve.DefaultBank, all)
+		return err
+	}
+	if err := read(skillFile("capture_dates", "Adds dates and times.")); err != nil {
+		t.Fatal(err)
+	}
+	if err := read(skillFile("capture_times", "Adds dates and times!")); fault.CodeOf(err) != fault.DuplicateSuspect {
+		t.Errorf("another name for what is there: %v", err)
+	}
+	if err := read(skillFile("capture_jam", "Adds who prefers which jam."), skillFile("capture_jams", "Adds who prefers which jam.")); fault.CodeOf(err) != fault.DuplicateSuspect {
+		t.Errorf("two that say the same: %v", err)
+	}
+	if err := read(skillFile("capture_dates", "Adds dates and times.")); err != nil {
+		t.Errorf("the skill itself: %v", err)
+	}
+	if now, err := b.Evolve.Bank(t.Context(), ws, evolve.DefaultBank); err != nil || now.Head != 2 {
+		t.Errorf("version %d, %v", now.Head, err)
+	}
+}
+
 // Of two who change a bank at once each is told what came of it, and no change is
 // lost without a word.
 func TestABankHasOneWriterAtATime(t *testing.T) {

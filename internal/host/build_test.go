@@ -109,6 +109,11 @@ join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id 
 	if len(decided) != 3 || len(decided[0].Choice.Chosen) != 4 || !decided[0].Choice.Greedy || decided[1].Choice.Shown[0] != got.Added[0] || decided[1].Outcome.Actions[0].Skill != "update" {
 		t.Errorf("decisions %+v", decided)
 	}
+	for _, c := range asked(b, "remember") {
+		if !strings.Contains(string(c.Body), `"temperature":0`) {
+			t.Errorf("asked with another temperature than 0: %.200s", c.Body)
+		}
+	}
 	if again := build(b, building()); again.Ref != r.Ref {
 		t.Errorf("the same session is run %d, then %d", r.Ref.Run, again.Ref.Run)
 	}
@@ -195,6 +200,24 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	hosttest.Must(t, err)
 	if again.Build != 0 {
 		t.Errorf("read again: %+v", again)
+	}
+}
+
+// A reflection has the day's conversations remembered, those that were imported
+// too, which nobody else reads.
+func TestAReflectionHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	withSkills(b)
+	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: keeper})
+	scriptReflection(b)
+	imported(b, "march", talk(t, "2026-03-03 09:00", "The greenhouse has nine lemon trees.", "Good to know.")...)
+	for range 2 {
+		reflectOn(b, host.ReflectRequest{Date: "2026-03-03"})
+		eventually(t, "the day is remembered", func() bool { return len(remembers(b, memory.Personal)) == 1 })
+		if n := count(b, "select count(*) from cairn.runs where kind = 'build'"); n != 1 {
+			t.Errorf("%d builds", n)
+		}
 	}
 }
 

@@ -41,7 +41,8 @@ type Noted struct {
 }
 
 // NoteFeedback makes a hard case of a bad answer and lets a good one resolve it.
-// The same operation counts once.
+// Of a turn both count for the memory skills behind what it was shown. The same
+// operation counts once.
 func (h *Host) NoteFeedback(ctx context.Context, ws int64, op string, f Feedback) (out Noted, err error) {
 	if f.Correction = strings.TrimSpace(f.Correction); f.Correction != "" {
 		if f.Rating == Good {
@@ -63,7 +64,7 @@ func (h *Host) NoteFeedback(ctx context.Context, ws int64, op string, f Feedback
 		if strings.TrimSpace(out.Question) == "" {
 			return out, fault.New(fault.InvalidArgument, "the feedback is about nothing", "give conversation and message_id, or the question")
 		}
-		return out, h.Evolve.Succeeded(ctx, ws, f.Bank, out.Question, op)
+		return out, h.Evolve.Succeeded(ctx, ws, evolve.Praised{Op: op, Bank: f.Bank, Question: out.Question, Run: failed.Run})
 	}
 	if f.Correction != "" {
 		failed.Source, failed.Gold = evolve.FromCorrection, []string{f.Correction}
@@ -145,7 +146,7 @@ func (h *Host) missed(ctx context.Context, q progressive.Question, a progressive
 	if op == "" {
 		op = uuid.NewString() // each time that it is asked is a failure of its own
 	}
-	_, err = h.Evolve.Note(ctx, q.Workspace, evolve.Failed{Op: "retrieve/" + op, Source: evolve.FromRetrieval, Question: q.Query, Prediction: a.Text, Run: a.Run})
+	_, err = h.Evolve.Note(ctx, q.Workspace, evolve.Failed{Op: "retrieve/" + op + "/" + evolve.KeyOf(q.Query), Source: evolve.FromRetrieval, Question: q.Query, Prediction: a.Text, Run: a.Run})
 	if err == nil {
 		h.evolveEarly(ctx, q.Workspace)
 	}

@@ -2,8 +2,11 @@ package host_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/converse"
 	"cairn/internal/host/hosttest"
@@ -62,6 +65,105 @@ func TestACompactionSurvivesCrashes(t *testing.T) {
 		}
 	}
 	validThreads(t, b)
+}
+
+// Between the model's reply and the record there is a moment in which a worker can
+// die: the reply was paid for, and what comes of it is there once.
+func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
+	t.Parallel()
+	for what, die := range map[string]func(t *testing.T, b *hosttest.Bundle, temporal *hosttest.Proxy, kill func()){
+		"the reply is stored, and nobody is told": func(t *testing.T, b *hosttest.Bundle, temporal *hosttest.Proxy, kill func()) {
+			temporal.Cut()
+			b.Model.Release("record")
+			eventually(t, "the reply is stored", func() bool {
+				return count(b, "select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.kind = 'offload' and c.state = 'done'") == 1
+			})
+			kill()
+			if n := count(b, "select count(*) from cairn.compactions"); n != 0 {
+				t.Errorf("%d records are written", n)
+			}
+		},
+		"the record is being written": func(t *testing.T, b *hosttest.Bundle, _ *hosttest.Proxy, kill func()) {
+			written := holdRecords(t, b)
+			kill()
+			written()
+			if n := count(b, "select count(*) from cairn.compactions"); n != 0 {
+				t.Errorf("%d records are written", n)
+			}
+		},
+		"the record is written, and nobody is told": func(t *testing.T, b *hosttest.Bundle, temporal *hosttest.Proxy, kill func()) {
+			written := holdRecords(t, b)
+			temporal.Cut()
+			written()
+			eventually(t, "the record is written", func() bool { return count(b, "select count(*) from cairn.compactions") == 1 })
+			kill()
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			b := hosttest.OpenIdle(t, smallWindow)
+			b.Model.On(llmtest.Rule{Stage: "offload", Times: 1, Barrier: "record", ReplyFunc: snapshotOf})
+			b.Model.On(llmtest.Rule{Stage: "flush", Reply: "Nothing to save."})
+			b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
+			temporal := hosttest.NewProxy(t, "tcp", b.Config.TemporalAddress)
+			worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
+			for n := range 8 { // the last of them just fits
+				b.Say("c", n, chatter(n))
+			}
+			send(b, b.Message("c", "last", "Where is crate 2? "+chatter(8)))
+			hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "record", 1))
+			blobs := column[string](b, "select encode(sha256, 'hex') from cairn.offload_uses order by position")
+			die(t, b, temporal, worker.Kill)
+			b.StartProcess()
+			if got := answered(b, "c", "last"); got.Reply != "Noted." || got.Status != converse.StatusEnded {
+				t.Errorf("answered %+v", got)
+			}
+			if n := len(asked(b, "offload")); n != 1 {
+				t.Errorf("the model was asked %d times", n)
+			}
+			for key, n := range b.Model.Paid() {
+				if n > 1 {
+					t.Errorf("call %s was answered %d times", key, n)
+				}
+			}
+			if after := column[string](b, "select encode(sha256, 'hex') from cairn.offload_uses order by position"); len(blobs) == 0 || !slices.Equal(after, blobs) || count(b, "select count(*) from cairn.offload_blobs") != len(blobs) {
+				t.Errorf("put away %q, and before the crash %q", after, blobs)
+			}
+			for sql, want := range map[string]int{
+				"select count(*) from cairn.compactions where degraded = ''":                                                                          1,
+				"select count(*) from cairn.runs where kind = 'offload'":                                                                              1,
+				"select count(*) from cairn.runs where kind = 'offload' and outcome = 'completed'":                                                    1,
+				"select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.kind = 'offload'":                                1,
+				"select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.business_key like '%/last' and c.state = 'done'": 1,
+			} {
+				if n := count(b, sql); n != want {
+					t.Errorf("%d rows, want %d: %s", n, want, sql)
+				}
+			}
+			validThreads(t, b)
+		})
+	}
+}
+
+// holdRecords lets the model's record come and makes the writing of it wait until
+// it is called off.
+func holdRecords(t *testing.T, b *hosttest.Bundle) (callOff func()) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), b.AdminURL)
+	hosttest.Must(t, err)
+	tx, err := conn.Begin(t.Context())
+	hosttest.Must(t, err)
+	_, err = tx.Exec(t.Context(), "lock table cairn.compactions in share mode")
+	hosttest.Must(t, err)
+	b.Model.Release("record")
+	eventually(t, "the record waits to be written", func() bool {
+		return count(b, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") == 1
+	})
+	return func() {
+		t.Helper()
+		hosttest.Must(t, tx.Rollback(t.Context()))
+		hosttest.Must(t, conn.Close(t.Context()))
+	}
 }
 
 // Where no model makes a record, or nobody can wait for one, a rule makes it, and

@@ -5,10 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/config"
 	"cairn/internal/eval/profiles"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/settings"
 )
 
 // Typed tools do what the tools do that they stand for, and what an agent was
@@ -33,7 +35,7 @@ func TestTypedToolsRememberAndAnswer(t *testing.T) {
 	hosttest.Must(t, err)
 	rows, err := profiles.Measure(t.Context(), b.Host, chosen, t.Output())
 	hosttest.Must(t, err)
-	if r := rows[0]; r.Status != "ok" || r.Memories != 1 || r.Failed > 0 || r.Answered != 1 || r.ModelCalls != 12 || r.Tokens == 0 {
+	if r := rows[0]; r.Status != "ok" || r.Memories != 1 || r.Failed > 0 || r.ToolCalls != 8 || r.Answered != 1 || r.ModelCalls != 12 || r.Tokens == 0 {
 		t.Errorf("%+v", r)
 	}
 	for _, c := range asked(b, "retrieve") {
@@ -44,5 +46,22 @@ func TestTypedToolsRememberAndAnswer(t *testing.T) {
 	traced := column[string](b, `select distinct concat(kind, ' ', spec->'pinned'->'profile'->'Options'->>'Typed', ' ', spec->'pinned'->'profile'->'Options'->>'Unthinking') from cairn.runs order by 1`)
 	if fmt.Sprint(traced) != "[retrieve true true specialist true true summarize true true]" {
 		t.Errorf("the runs' records: %q", traced)
+	}
+}
+
+// Without a model, too, each way of naming tools and of thinking remembers what was
+// said and finds it again.
+func TestProfilesRememberAndAnswerWithoutAModel(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model = "", "", "" })
+	chosen, err := profiles.Named([]string{"usual/param/multiple", "usual/native/single", "typed/param/single", "typed/tool/single"})
+	hosttest.Must(t, err)
+	rows, err := profiles.Measure(t.Context(), b.Host, chosen, t.Output())
+	hosttest.Must(t, err)
+	for _, r := range rows {
+		// One call registers and one hands off. Three memories are added, and three questions looked up with two targets each.
+		if want := map[bool]int{true: 2 + 1 + 3, false: 2 + 3 + 3*2}[r.Calls == settings.MultipleCalls]; r.Status != "ok" || r.Memories != 3 || r.Failed > 0 || r.Answered < 2 || r.ToolCalls != want {
+			t.Errorf("%s: %+v, want %d calls of tools", r.Name(), r, want)
+		}
 	}
 }

@@ -58,15 +58,21 @@ func (h *Host) openReflection(ctx context.Context, in flow.ReflectionInput, work
 }
 
 // distillDay has the conversations of a reflection distilled when there is enough
-// in them that nobody has distilled yet: the gate and the mark are those of
-// conversations that have gone idle.
+// in them that nobody has distilled yet, and remembered with memory skills where
+// the workspace chose them: gate and marks are those of conversations that have
+// gone idle.
 func (h *Host) distillDay(ctx context.Context, ref run.Ref, workspaceKey string) (out flow.DayDistilled, err error) {
 	conversations, err := h.Reflect.Conversations(ctx, ref)
 	if err != nil {
 		return out, err
 	}
 	for _, c := range conversations {
-		id, err := h.distillIdle(ctx, flow.IdleInput{Workspace: ref.Workspace, WorkspaceKey: workspaceKey, Conversation: c})
+		in := flow.IdleInput{Workspace: ref.Workspace, WorkspaceKey: workspaceKey, Conversation: c}
+		_, err := h.buildIdle(ctx, in)
+		var id int64
+		if err == nil {
+			id, err = h.distillIdle(ctx, in)
+		}
 		if fault.CodeOf(err) == fault.NotFound { // it was erased meanwhile
 			continue
 		}

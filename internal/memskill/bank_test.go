@@ -283,4 +283,11 @@ func TestSelectionsAreScoredByTheQueriesThatMetThem(t *testing.T) {
 	if c := whole["c"]; c.Count != 1 || math.Abs(c.Mean-.75) > 1e-9 {
 		t.Errorf("by the trace: %+v", whole)
 	}
+	// Who was lost to an outage is told from who did badly, by the trace too.
+	episode.Lost = []string{"2"}
+	for _, whole := range []bool{false, true} {
+		if a := memskill.Tally(nil, []controller.Episode{episode}, whole)["a"]; a.Count != 1 {
+			t.Errorf("by the trace %v, with a lost decision: %+v", whole, a)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package memskill
 import (
 	"maps"
 	"math"
+	"slices"
 
 	"cairn/internal/memskill/controller"
 )
@@ -55,39 +56,62 @@ func (s Stats) Shrunk(parent Stats) float64 {
 	return (n*s.Mean + parentWeight*parent.Mean) / (n + parentWeight)
 }
 
-// Tally adds what episodes show to the stats of skill versions, by version id. A
-// selection is scored by the queries that met the memories which came of it, with
-// whole by all queries of its trace; one that no query met is not scored.
+// Tally adds what episodes show to the stats of skill versions, by version id: how
+// the selections did, and how often each version was selected.
 func Tally(stats map[string]Stats, episodes []controller.Episode, whole bool) map[string]Stats {
-	out := maps.Clone(stats)
-	if out == nil {
-		out = map[string]Stats{}
+	var decisions []controller.Decision
+	for _, e := range episodes {
+		decisions = append(decisions, e.Decisions...)
 	}
-	chosen, steps := map[string]int{}, 0
+	return Used(Scored(stats, episodes, whole), decisions)
+}
+
+// Scored adds the scores of selections. One is scored by the queries that met the
+// memories which came of it, with whole by all queries of its trace; one that no
+// query met, or that was lost, is not scored.
+func Scored(stats map[string]Stats, episodes []controller.Episode, whole bool) map[string]Stats {
+	out := cloned(stats)
 	for _, e := range episodes {
 		reward, known := e.Reward()
 		own := e.Own()
 		for _, d := range e.Decisions {
-			steps++
 			score, scored := own[d.ID]
 			if whole {
-				score, scored = reward, known
+				score, scored = reward, known && !slices.Contains(e.Lost, d.ID)
 			}
 			for _, id := range d.Chosen {
-				chosen[id]++
 				if scored {
 					out[id] = out[id].Observe(score)
 				}
 			}
 		}
 	}
-	for id, s := range out {
-		out[id] = s.Use(chosen[id], steps)
-	}
-	for id, n := range chosen {
-		if _, there := out[id]; !there {
-			out[id] = Stats{}.Use(n, steps)
+	return out
+}
+
+// Used moves the usage of all versions on by the decisions of one batch.
+func Used(stats map[string]Stats, decisions []controller.Decision) map[string]Stats {
+	out := cloned(stats)
+	chosen := map[string]int{}
+	for _, d := range decisions {
+		for _, id := range d.Chosen {
+			chosen[id]++
 		}
 	}
+	for id := range chosen {
+		if _, there := out[id]; !there {
+			out[id] = Stats{}
+		}
+	}
+	for id, s := range out {
+		out[id] = s.Use(chosen[id], len(decisions))
+	}
 	return out
+}
+
+func cloned(stats map[string]Stats) map[string]Stats {
+	if stats == nil {
+		return map[string]Stats{}
+	}
+	return maps.Clone(stats)
 }

@@ -88,7 +88,7 @@ func (s Performer) Brief(ctx context.Context, w converse.Work, short bool) (out 
 
 // known is the state that a prompt shows.
 func (s Performer) known(ctx context.Context, w converse.Work, p Pinned) (out prompt.Known, err error) {
-	out = prompt.Known{Now: time.Now().UTC().Format("2006-01-02 15:04 (Monday)"), Type: string(p.Type), Target: p.Target}
+	out = prompt.Known{Now: time.Now().UTC().Format("2006-01-02 15:04 (Monday)"), Type: string(p.Type), Target: p.Target, Guidance: p.choices().Guidance}
 	if w.Run.Kind == run.Specialist {
 		return out, nil
 	}

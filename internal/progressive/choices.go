@@ -3,6 +3,7 @@ package progressive
 import (
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"cairn/internal/fault"
 	"cairn/internal/memory"
@@ -24,12 +25,13 @@ type Choices struct {
 	SkillMemory    *bool         `json:"skill_memory,omitempty"`    // a fast search over all of memory finds skills, too; true when left out
 	Types          []memory.Type `json:"types,omitempty"`           // of memories that are made, or looked for; empty for all
 	Only           []memory.Task `json:"only,omitempty"`            // targets that a session is about, and no others; empty for all
+	Guidance       string        `json:"guidance,omitempty"`        // what is to be remembered, in the requester's words
 	// Metadata is what every memory says that a specialist of the request makes.
 	Metadata memory.Metadata `json:"metadata,omitempty"`
 }
 
 func (c Choices) none() bool {
-	return c.Multiple == nil && c.ThinkingParams == nil && c.ThinkTool == nil && c.ToolMemory == nil && c.IdentityMemory == nil && c.SummaryMemory == nil && c.SkillMemory == nil && len(c.Types)+len(c.Only)+len(c.Metadata) == 0
+	return c.Multiple == nil && c.ThinkingParams == nil && c.ThinkTool == nil && c.ToolMemory == nil && c.IdentityMemory == nil && c.SummaryMemory == nil && c.SkillMemory == nil && c.Guidance == "" && len(c.Types)+len(c.Only)+len(c.Metadata) == 0
 }
 
 // orNil leaves no choices out of what is stored, so that a request without any
@@ -41,11 +43,17 @@ func (c Choices) orNil() *Choices {
 	return &c
 }
 
+// mostGuidance bounds what a requester says of what is to be remembered, in runes.
+const mostGuidance = 4000
+
 func isTrue(b *bool) bool { return b != nil && *b }
 
 func (c Choices) check(allowed []memory.Type) error {
 	if isTrue(c.ThinkingParams) && isTrue(c.ThinkTool) {
 		return fault.New(fault.InvalidArgument, "enable_thinking_params and add_think_tool are two ways to think", "choose one of them")
+	}
+	if n := utf8.RuneCountInString(c.Guidance); n > mostGuidance {
+		return fault.New(fault.TooLarge, fmt.Sprintf("the guidance has %d characters, at most %d are taken", n, mostGuidance), "say what is to be remembered in fewer words")
 	}
 	for _, t := range c.Types {
 		if !slices.Contains(allowed, t) {

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/memory"
 	"cairn/internal/remember"
 	"cairn/internal/run"
+	"cairn/internal/tools"
 )
 
 // KeepSession keeps the session of a run, and registers the targets that were
@@ -82,6 +83,9 @@ func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, bas
 		}
 		return nil
 	})
+	if fault.CodeOf(err) == fault.InvalidArgument { // such as an agent that is not there any more
+		return HandedOff{Told: true}, s.Loop.Tell(ctx, ref, n, position, tools.Failure(fault.From(err)))
+	}
 	return out, err
 }
 

@@ -3,6 +3,7 @@ package progressive
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"cairn/internal/fault"
@@ -61,11 +62,36 @@ func (r *Registry) find(kind run.Kind, t memory.Type, version string) (Definitio
 	if version == "" {
 		version = firstOfKind
 	}
-	i := slices.IndexFunc(r.agents, func(d Definition) bool { return d.Kind == kind && d.Type == t && d.Version == version })
-	if i < 0 {
-		return Definition{}, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no agent %s %s of version %q", kind, t, version), "choose a version that is registered, in the workspace's settings under memory.agents")
+	var known []string
+	for _, d := range r.agents {
+		switch {
+		case d.Kind != kind || d.Type != t:
+		case d.Version == version:
+			return d, nil
+		default:
+			known = append(known, d.Version)
+		}
 	}
-	return r.agents[i], nil
+	name := string(t)
+	if name == "" {
+		name = string(kind)
+	}
+	return Definition{}, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no version %q of the agent memory.agents.%s", version, name), "leave the setting empty, or use "+strings.Join(known, ", "))
+}
+
+// Check refuses settings that choose an agent which is not there.
+func (r *Registry) Check(s settings.LongTerm) error {
+	for _, kind := range []run.Kind{run.Summarize, run.Retrieve} {
+		if _, err := r.chosen(kind, "", s, nil); err != nil {
+			return err
+		}
+	}
+	for _, t := range memory.HandOffTypes {
+		if _, err := r.chosen(run.Specialist, t, s, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // chosen is the agent as a workspace has it, and then as the request wants it.

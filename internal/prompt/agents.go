@@ -8,6 +8,7 @@ type Known struct {
 	Meta     string // one line for each target: - type(target): description
 	Type     string // of a specialist's memories
 	Target   string
+	Guidance string // what whoever handed a session in asks for; usually nothing
 }
 
 // Agent is the system message of an agent of long-term memory: summarize,

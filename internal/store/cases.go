@@ -16,6 +16,15 @@ func (q Queries) PutCase(ctx context.Context, c evolve.Case) (evolve.Case, error
 	return caseOf(r), classify("keep the case", err)
 }
 
+// CaseOf reads a case by its number; one without a key is gone.
+func (q Queries) CaseOf(ctx context.Context, id int64) (evolve.Case, error) {
+	r, err := q.q.CaseGet(ctx, dbsqlc.CaseGetParams{WorkspaceID: q.ws, ID: id})
+	if isNoRows(err) {
+		return evolve.Case{ID: id}, nil
+	}
+	return caseOf(r), classify("read the case", err)
+}
+
 func caseOf(r dbsqlc.Case) evolve.Case {
 	c := evolve.Case{ID: r.ID, Bank: r.BankID, Key: r.Key, Source: r.Source, State: r.State, Question: r.Question, Gold: r.Gold, Category: r.Category, Prediction: r.Prediction, Retrieved: r.Retrieved,
 		Score: r.Score, Failures: int(r.Failures), Iteration: int(r.Iteration), Conversation: number(r.ConversationID), Run: number(r.RunID), Op: r.OpID, UpdatedAt: r.UpdatedAt}

@@ -79,6 +79,16 @@ func (q Queries) Decisions(ctx context.Context, run int64) ([]evolve.Decision, e
 	return out, nil
 }
 
+// Met are the memories that a run was shown, with the decisions behind them.
+func (q Queries) Met(ctx context.Context, run int64) ([]evolve.Met, error) {
+	rows, err := q.q.DecisionsBehind(ctx, dbsqlc.DecisionsBehindParams{WorkspaceID: q.ws, RunID: run})
+	out := make([]evolve.Met, len(rows))
+	for i, r := range rows {
+		out[i] = evolve.Met{Memory: r.ExternalID, Decision: r.DecisionID}
+	}
+	return out, classify("read what the run was shown", err)
+}
+
 // PutTrained keeps what a step came to; the first result stays.
 func (q Queries) PutTrained(ctx context.Context, run int64, step string, conversation int64, result any) error {
 	raw, err := encode("the result", result)

@@ -46,6 +46,9 @@ on conflict (workspace_id, bank_id, key) do update set
   op_id = excluded.op_id, updated_at = now()
 returning *;
 
+-- name: CaseGet :one
+select * from cases where workspace_id = @workspace_id and id = @id;
+
 -- name: CaseSucceed :exec
 -- A success halves the failures; at none the case is resolved.
 update cases set failures = failures / 2, state = case when failures / 2 = 0 then 'resolved' else state end, op_id = @op_id, updated_at = now()
@@ -92,8 +95,10 @@ insert into run_conversations (workspace_id, run_id, conversation_id) values (@w
 on conflict (workspace_id, run_id, conversation_id) do nothing;
 
 -- name: DecisionsBehind :many
-select m.external_id, r.decision_id from memory_revisions r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
-where r.workspace_id = @workspace_id and m.external_id = any(@ids::text[]) and r.decision_id <> '' order by m.external_id, r.version;
+-- The memories that a run was shown, with what had led to them by then.
+select m.external_id, r.decision_id from memory_views s join memories m on m.workspace_id = s.workspace_id and m.id = s.memory_id
+join memory_revisions r on r.workspace_id = s.workspace_id and r.memory_id = s.memory_id and r.created_at <= s.created_at
+where s.workspace_id = @workspace_id and s.run_id = @run_id order by m.external_id, r.version;
 
 -- name: SkillStatsPut :exec
 insert into skill_stats (workspace_id, bank_id, skill_id, stats)

@@ -9,7 +9,8 @@
 //
 // Options of a call count before options of the client, which count before the
 // environment. Requests are sent again when that can help; none has its effect
-// twice. Hook wraps an agent of the program's own.
+// twice. Hook wraps an agent of the program's own, and Tools are what such an agent
+// can call.
 package client
 
 import (

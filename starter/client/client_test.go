@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -266,4 +268,97 @@ func (b *bundle) messages() (out []string) {
 	out, err = pgx.CollectRows(rows, pgx.RowTo[string])
 	hosttest.Must(b.T, err)
 	return out
+}
+
+// Where Cairn cannot be reached the agent has no tools, and answers all the same;
+// what a tool refuses is told to the model.
+func TestAHookGivesItsAgentTools(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	reader, _, err := b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "reader", []gateway.Scope{gateway.Read})
+	hosttest.Must(t, err)
+	told := func(c *client.Client, mode client.HookMode, calls ...client.ToolCall) (out []string, names []string, fails int) {
+		agent := func(ctx context.Context, messages []client.Message) ([]client.Message, error) {
+			tools := client.ToolsOf(ctx)
+			for _, one := range tools.List() {
+				names = append(names, one.Name)
+			}
+			if len(tools.Definitions()) != len(names) {
+				t.Errorf("%d definitions of %d tools", len(tools.Definitions()), len(names))
+			}
+			for _, call := range calls {
+				m := tools.Call(ctx, call)
+				if m.Role != "tool" || m.Name != call.Name || m.ToolCallID != call.ID {
+					t.Errorf("answered %+v", m)
+				}
+				out = append(out, m.Content)
+			}
+			return append(messages, client.Message{Role: "assistant", Content: "Done."}), nil
+		}
+		said, err := c.Hook("s", agent, client.HookOptions{Mode: mode, Failed: func(error) { fails++ }})(t.Context(), []client.Message{{Role: "user", Content: "Hello."}})
+		if err != nil || len(said) != 2 {
+			t.Errorf("returned %+v, %v", said, err)
+		}
+		return out, names, fails
+	}
+	save := client.ToolCall{ID: "a", Name: "memory_save", Arguments: `{"content":"Ann keeps bees."}`}
+	wrong := []client.ToolCall{{ID: "b", Name: "memory_save", Arguments: `{"content":`}, {ID: "c", Name: "memory_save", Arguments: `{"store":"attic","content":"x"}`}, {ID: "d", Name: "memory_save"}, {ID: "e", Name: "hack"}}
+	out, names, fails := told(b.client, client.HookTools, append([]client.ToolCall{save}, wrong...)...)
+	if !slices.Equal(names, client.MemoryTools) || fails != 0 || !strings.Contains(out[0], `"ok":true`) {
+		t.Errorf("tools %v, %d failures, told %s", names, fails, out)
+	}
+	for i, code := range []string{"invalid_argument", "invalid_argument", "invalid_argument", "unknown_tool"} {
+		if !strings.Contains(out[i+1], `"code":"`+code+`"`) || !strings.Contains(out[i+1], `"hint":"`) || !strings.Contains(out[i+1], `"ok":false`) {
+			t.Errorf("call %d was told %s, want %s", i, out[i+1], code)
+		}
+	}
+	if out, _, _ = told(b.open(client.Config{URL: b.server.URL, Key: reader}), client.HookTools, save); !strings.Contains(out[0], `"out_of_scope"`) {
+		t.Errorf("a key that only reads: %s", out)
+	}
+	away := b.open(client.Config{URL: "http://127.0.0.1:1", Key: b.key, Retries: -1})
+	if out, names, fails = told(away, client.HookBoth, save); len(names) != 0 || fails != 3 || !strings.Contains(out[0], "unknown_tool") {
+		t.Errorf("nobody there: tools %v, %d failures, told %s", names, fails, out)
+	}
+	if _, names, _ = told(b.client, client.HookStatic); len(names) != 0 {
+		t.Errorf("a static hook gives %v", names)
+	}
+	if _, err := b.client.Tools(t.Context(), "wand"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("a tool that is none: %v", err)
+	}
+	agent := b.client.Hook("s", nil, client.HookOptions{Mode: "sometimes"})
+	if _, err := agent(t.Context(), nil); !errors.Is(err, client.ErrInvalidArgument) {
+		t.Errorf("a mode that is none: %v", err)
+	}
+}
+
+// What a tool brought from memory is recorded as a lookup, once, although the
+// agent shows it again in each turn and the program starts again.
+func TestAHookRecordsNothingOfWhatToolsBring(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	folder := t.TempDir()
+	_, err := b.client.Tools(t.Context())
+	hosttest.Must(t, err)
+	agent := func(ctx context.Context, messages []client.Message) ([]client.Message, error) {
+		tools, n := client.ToolsOf(ctx), len(messages)
+		call := client.ToolCall{ID: fmt.Sprint("c", n), Name: "memory_save", Arguments: fmt.Sprintf(`{"content":"Secret number %d."}`, n)}
+		messages = append(messages, client.Message{Role: "assistant", ToolCalls: []any{map[string]any{"id": call.ID, "type": "function", "function": map[string]any{"name": call.Name, "arguments": call.Arguments}}}})
+		return append(messages, tools.Call(ctx, call), client.Message{Role: "tool", Name: "weather", ToolCallID: "w", Content: "Rain."}, client.Message{Role: "assistant", Content: "Noted."}), nil
+	}
+	said := []client.Message{}
+	for n := range 3 {
+		hooked := b.client.Hook("s", agent, client.HookOptions{Mode: client.HookBoth, Marks: client.FileMarks(folder), Failed: func(err error) { t.Error(err) }})
+		said, err = hooked(t.Context(), append(said, client.Message{Role: "user", Content: fmt.Sprintf("Message %d.", n)}))
+		hosttest.Must(t, err)
+		if tool := said[len(said)-3]; !strings.Contains(tool.Content, `"ok":true`) {
+			t.Errorf("the agent's own messages have %+v", tool)
+		}
+	}
+	var want []string
+	for n := range 3 {
+		want = append(want, fmt.Sprintf("user: Message %d.", n), "assistant: ", "tool: (looked up in memory)", "tool: Rain.", "assistant: Noted.")
+	}
+	if got := b.messages(); !slices.Equal(got, want) {
+		t.Errorf("recorded\n%q\nwant\n%q", got, want)
+	}
 }

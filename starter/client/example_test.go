@@ -106,3 +106,26 @@ func ExampleClient_Hook() {
 	//
 	// 2 From Osaka.
 }
+
+func ExampleToolsOf() {
+	c, err := client.New(client.Config{Key: "cairn_…", Handler: fake(map[string]string{
+		"GET /v1/tools":              `{"tools":[{"name":"memory_save","description":"Remember one fact.","input":{"type":"object"}}]}`,
+		"POST /v1/tools/memory_save": `{"ok":true,"action":"created"}`})})
+	if err != nil {
+		log.Fatal(err)
+	}
+	agent := c.Hook("trip", func(ctx context.Context, messages []client.Message) ([]client.Message, error) {
+		tools := client.ToolsOf(ctx)
+		fmt.Println(len(tools.Definitions()), "tool for the model, which calls it:")
+		called := client.ToolCall{ID: "c1", Name: "memory_save", Arguments: `{"content":"Flies from Osaka only."}`}
+		return append(messages, tools.Call(ctx, called), client.Message{Role: "assistant", Content: "Noted."}), nil
+	}, client.HookOptions{Mode: client.HookTools, Tools: []string{"memory_save"}})
+	said, err := agent(context.Background(), []client.Message{{Role: "user", Content: "I fly from Osaka only."}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(said[1].Role, said[1].ToolCallID, said[1].Content)
+	// Output:
+	// 1 tool for the model, which calls it:
+	// tool c1 {"ok":true,"action":"created"}
+}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 )
@@ -17,11 +18,22 @@ import (
 // of them with what it has added.
 type Agent func(ctx context.Context, messages []Message) ([]Message, error)
 
+// HookMode is who uses memory: the hook, the agent, or both.
+type HookMode string
+
+const (
+	HookStatic HookMode = "static" // the hook recalls before the agent and records after it
+	HookTools  HookMode = "tools"  // the agent looks up and saves by itself, with the tools of ToolsOf; nothing else is recorded
+	HookBoth   HookMode = "both"
+)
+
 // HookOptions are how memory is put around an agent.
 type HookOptions struct {
+	Mode     HookMode      // empty means HookStatic
+	Tools    []string      // that the agent is given in the other modes; nil means MemoryTools
 	Marks    Marks         // how far each session was recorded; nil keeps it in this process
-	Deadline time.Duration // for what is recalled before the agent begins; 0 means 3 s
-	Recalled int           // characters of it at most; 0 means 4,000
+	Deadline time.Duration // for what is recalled before the agent begins, and for each call of a tool; 0 means 3 s
+	Recalled int           // characters of what is recalled at most; 0 means 4,000
 	Options  []Option      // of the questions; without a Mode they are fast
 	Failed   func(error)   // is told what went wrong: the agent answers all the same
 }
@@ -31,24 +43,38 @@ type HookOptions struct {
 // that says that it is data; what cannot be recalled in time is done without.
 // Afterwards the messages that are new are recorded, and memories are made of
 // them: a watermark keeps every message from being recorded twice, whatever the
-// agent returns and however often the program starts again.
+// agent returns and however often the program starts again. In the modes HookTools
+// and HookBoth the agent finds tools of memory in its context, with ToolsOf; of
+// what they bring from memory nothing is recorded as if it had been said.
 func (c *Client) Hook(session string, agent Agent, o HookOptions) Agent {
-	o.Deadline, o.Recalled = cmp.Or(o.Deadline, 3*time.Second), cmp.Or(o.Recalled, 4000)
+	o.Mode, o.Deadline, o.Recalled = cmp.Or(o.Mode, HookStatic), cmp.Or(o.Deadline, 3*time.Second), cmp.Or(o.Recalled, 4000)
 	if o.Marks == nil {
 		o.Marks = &memoryMarks{}
 	}
 	if o.Failed == nil {
 		o.Failed = func(error) {}
 	}
+	if len(o.Tools) == 0 {
+		o.Tools = MemoryTools
+	}
 	h := &hook{Client: c, session: session, HookOptions: o}
 	return func(ctx context.Context, messages []Message) ([]Message, error) {
-		shown := messages
-		if recalled := h.recall(ctx, messages); recalled != "" {
-			shown = append([]Message{{Role: "system", Name: recallName, Content: recalled}}, messages...)
+		if !slices.Contains([]HookMode{HookStatic, HookTools, HookBoth}, o.Mode) {
+			return nil, &Error{Code: ErrInvalidArgument.Code, Message: fmt.Sprintf("there is no hook mode %q", o.Mode), Hint: "use static, tools or both"}
 		}
-		answered, err := agent(ctx, shown)
+		shown := messages
+		if o.Mode != HookTools {
+			if recalled := h.recall(ctx, messages); recalled != "" {
+				shown = append([]Message{{Role: "system", Name: recallName, Content: recalled}}, messages...)
+			}
+		}
+		equipped := ctx
+		if o.Mode != HookStatic {
+			equipped = context.WithValue(ctx, toolsKey{}, h.equip(ctx))
+		}
+		answered, err := agent(equipped, shown)
 		answered = slices.DeleteFunc(slices.Clone(answered), func(m Message) bool { return m.Name == recallName })
-		if err == nil {
+		if err == nil && o.Mode != HookTools {
 			err := h.record(context.WithoutCancel(ctx), answered)
 			if err != nil {
 				o.Failed(fmt.Errorf("record the session: %w", err))
@@ -65,6 +91,43 @@ type hook struct {
 	*Client
 	session string
 	HookOptions
+	given atomic.Pointer[Tools]
+}
+
+// equip are the tools for the agent, asked for once; none while Cairn cannot be
+// reached.
+func (h *hook) equip(ctx context.Context) *Tools {
+	if known := h.given.Load(); known != nil {
+		return known
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.Deadline)
+	defer cancel()
+	out, err := h.Client.Tools(ctx, h.HookOptions.Tools...)
+	if err != nil {
+		h.Failed(fmt.Errorf("ask for the tools: %w", err))
+		return nil
+	}
+	out.within = h.Deadline
+	h.given.Store(out)
+	return out
+}
+
+// fromMemory stands where a tool of memory had answered: what is remembered is
+// not said again.
+const fromMemory = "(looked up in memory)"
+
+// said are the messages of a session as they are recorded.
+func (h *hook) said(messages []Message) (out []Message) {
+	for _, m := range messages {
+		if m.Role == "system" {
+			continue
+		}
+		if m.Role == "tool" && h.Mode == HookBoth && slices.Contains(h.HookOptions.Tools, m.Name) {
+			m.Content = fromMemory
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // recall is what memory has to say of the last message of the user.
@@ -135,7 +198,7 @@ type Marks interface {
 // record sends what is new. The mark says that it is being sent before it is,
 // and that it was when Cairn has it.
 func (h *hook) record(ctx context.Context, messages []Message) error {
-	said := slices.DeleteFunc(slices.Clone(messages), func(m Message) bool { return m.Role == "system" })
+	said := h.said(messages)
 	if err := h.sendPending(ctx); err != nil {
 		return err
 	}

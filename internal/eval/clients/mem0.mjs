@@ -64,11 +64,12 @@ await call("add, inferred, with an event", async () => {
   const all = await client.getAll({ filters: { AND: [{ user_id: "ada" }, { run_id: "trip-1" }] } });
   must(all.count === event.results.filter((r) => r.event === "ADD").length, "the event and the list differ: " + JSON.stringify([event, all]));
   must(all.results.every((m) => m.metadata.tripKind === "work" && m.userId === "ada" && m.runId === "trip-1"), JSON.stringify(all));
+  must(all.results.some((m) => m.memory.includes("Osaka")), "nothing was inferred of what was plainly said: " + JSON.stringify(event));
   return `${all.count} memories were inferred`;
 });
 await call("add, inferred, waiting (async_mode false)", async () => {
   const made = await client.add([{ role: "user", content: "I like green tea in the morning and I never drink coffee." }], { ...user, async_mode: false });
-  must(Array.isArray(made.results), JSON.stringify(made));
+  must(made.results.some((r) => r.event === "ADD" && r.memory.includes("green tea")), JSON.stringify(made));
   return `${made.results.length} memories were inferred`;
 });
 

@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 
-	"cairn/internal/config"
 	"cairn/internal/devstack"
 	"cairn/internal/distill"
+	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
-	"cairn/internal/fault"
 	"cairn/internal/flow"
 	"cairn/internal/host"
 	"cairn/internal/llm/llmtest"
@@ -32,9 +29,8 @@ type lab struct {
 }
 
 func openLab(ctx context.Context, o Options) (*lab, error) {
-	if os.Getenv("DATABASE_URL") != "" || os.Getenv("TEMPORAL_ADDRESS") != "" {
-		return nil, fault.New(fault.Misconfigured, "the environment names servers, and this bench compares servers of its own",
-			"unset DATABASE_URL and TEMPORAL_ADDRESS")
+	if err := ground.OwnServers("bench compares servers of its own"); err != nil {
+		return nil, err
 	}
 	l := &lab{options: o}
 	if err := l.start(ctx); err != nil {
@@ -44,12 +40,8 @@ func openLab(ctx context.Context, o Options) (*lab, error) {
 }
 
 func (l *lab) start(ctx context.Context) (err error) {
-	// Short, for sockets; open to the account that runs Postgres for root.
-	if l.folder, err = os.MkdirTemp("/tmp", "cairn-bench-"); err != nil {
-		return fmt.Errorf("make the bench's folder: %w", err)
-	}
-	if err := os.Chmod(l.folder, 0o755); err != nil {
-		return fmt.Errorf("make the bench's folder: %w", err)
+	if l.folder, err = ground.Folder("bench"); err != nil {
+		return err
 	}
 	if l.program, err = workerproc.Build(ctx, l.folder); err != nil {
 		return err
@@ -66,14 +58,10 @@ func (l *lab) start(ctx context.Context) (err error) {
 }
 
 func (l *lab) close() error {
-	var errs []error
 	if l.model != nil {
 		l.model.Close()
 	}
-	if l.postgres != nil {
-		errs = append(errs, l.postgres.Close())
-	}
-	return errors.Join(append(errs, os.RemoveAll(l.folder))...)
+	return errors.Join(append(ground.CloseStacks(l.postgres), os.RemoveAll(l.folder))...)
 }
 
 // bench is the lab with one Temporal server and one worker on it.
@@ -102,13 +90,9 @@ func (b *bench) start(ctx context.Context, server string) (err error) {
 	if b.temporal, err = devstack.Start(ctx, o); err != nil {
 		return err
 	}
-	settings := []string{"SKILL_QUALITY=off", "DATABASE_URL=" + b.postgres.DatabaseURL(), "TEMPORAL_ADDRESS=" + b.temporal.TemporalAddress(), "TEMPORAL_NAMESPACE=" + b.temporal.TemporalNamespace(),
-		"OPENAI_BASE_URL=" + b.model.URL, "OPENAI_API_KEY=none", "CAIRN_MODEL=scripted", "CAIRN_HOME=" + b.folder, "CAIRN_LOG=error", "CAIRN_STOP_TIMEOUT=2s", "CAIRN_SWEEP_EVERY=0s"}
-	c, err := config.Load(append([]string{"CAIRN_CONFIG=" + os.DevNull}, settings...), nil)
-	if err != nil {
-		return err
-	}
-	if b.host, err = host.Open(ctx, c, slog.New(slog.NewTextHandler(io.Discard, nil))); err != nil {
+	at := ground.Servers{Database: b.postgres.DatabaseURL(), Temporal: b.temporal.TemporalAddress(), Namespace: b.temporal.TemporalNamespace(), Folder: b.folder}
+	settings := append(at.Settings(ground.Scripted(b.model.URL)...), "SKILL_QUALITY=off")
+	if b.host, err = ground.OpenHost(ctx, settings); err != nil {
 		return err
 	}
 	b.worker, err = workerproc.Start(b.program, settings, b.options.Log)

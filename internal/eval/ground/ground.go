@@ -18,15 +18,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 
-	"cairn/internal/config"
 	"cairn/internal/devstack"
 	"cairn/internal/eval/audit"
 	"cairn/internal/eval/workerproc"
-	"cairn/internal/fault"
 	"cairn/internal/flow"
 	"cairn/internal/host"
 	"cairn/internal/llm/llmtest"
@@ -64,9 +62,8 @@ const lease, heartbeat = "1s", "2s"
 
 // Open starts the servers. What was started before something failed is ended.
 func Open(ctx context.Context, o Options) (*Ground, error) {
-	if os.Getenv("DATABASE_URL") != "" || os.Getenv("TEMPORAL_ADDRESS") != "" {
-		return nil, fault.New(fault.Misconfigured, "the environment names servers, and this experiment "+o.Does+" the servers that it uses",
-			"unset DATABASE_URL and TEMPORAL_ADDRESS: it starts its own")
+	if err := OwnServers("experiment " + o.Does + " the servers that it uses"); err != nil {
+		return nil, err
 	}
 	g := &Ground{options: o}
 	if err := g.start(ctx); err != nil {
@@ -76,12 +73,8 @@ func Open(ctx context.Context, o Options) (*Ground, error) {
 }
 
 func (g *Ground) start(ctx context.Context) (err error) {
-	// Short, for sockets; open to the account that runs Postgres for root.
-	if g.Folder, err = os.MkdirTemp("/tmp", "cairn-"+g.options.Name+"-"); err != nil {
-		return fmt.Errorf("make the experiment's folder: %w", err)
-	}
-	if err := os.Chmod(g.Folder, 0o755); err != nil {
-		return fmt.Errorf("make the experiment's folder: %w", err)
+	if g.Folder, err = Folder(g.options.Name); err != nil {
+		return err
 	}
 	if g.program, err = workerproc.Built(ctx, g.options.Worker, g.Folder); err != nil {
 		return err
@@ -105,19 +98,9 @@ func (g *Ground) start(ctx context.Context) (err error) {
 	if g.Audit, err = audit.Open(ctx, g.Stack.DatabaseURL(), g.options.Queries); err != nil {
 		return err
 	}
-	return g.openHost(ctx)
-}
-
-func (g *Ground) openHost(ctx context.Context) error {
-	g.settings = append([]string{"DATABASE_URL=" + g.Stack.DatabaseURL(), "TEMPORAL_ADDRESS=" + g.Stack.TemporalAddress(), "TEMPORAL_NAMESPACE=" + g.Stack.TemporalNamespace(),
-		"OPENAI_BASE_URL=" + g.Model.URL, "OPENAI_API_KEY=none", "CAIRN_MODEL=scripted", "CAIRN_HOME=" + g.Folder, "CAIRN_LOG=error",
-		"CAIRN_LLM_LEASE=" + lease, "CAIRN_HEARTBEAT=" + heartbeat, "CAIRN_STOP_TIMEOUT=2s", "CAIRN_SWEEP_EVERY=0s"}, g.options.Settings...)
-	c, err := config.Load(append([]string{"CAIRN_CONFIG=" + os.DevNull}, g.settings...), nil)
-	if err != nil {
-		return err
-	}
-	// What the SDK says about workers and servers that are away is what is wanted here.
-	g.Host, err = host.Open(ctx, c, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	at := Servers{g.Stack.DatabaseURL(), g.Stack.TemporalAddress(), g.Stack.TemporalNamespace(), g.Folder}
+	g.settings = slices.Concat(at.Settings(Scripted(g.Model.URL)...), []string{"CAIRN_LLM_LEASE=" + lease, "CAIRN_HEARTBEAT=" + heartbeat}, g.options.Settings)
+	g.Host, err = OpenHost(ctx, g.settings)
 	return err
 }
 
@@ -142,10 +125,7 @@ func (g *Ground) Close() error {
 	if g.Model != nil {
 		g.Model.Close()
 	}
-	var errs []error
-	if g.Stack != nil {
-		errs = append(errs, g.Stack.Close())
-	}
+	errs := CloseStacks(g.Stack)
 	if g.workerLog != nil {
 		errs = append(errs, g.workerLog.Close())
 	}

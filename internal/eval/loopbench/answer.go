@@ -79,7 +79,7 @@ func (a *Answering) ask(ctx context.Context, stage prompt.Stage, name string, m 
 		return err
 	}
 	prepared, err := a.Model.Prepare(llm.Request{Model: name, System: system, Messages: llm.User(user), Schema: &llm.Schema{Name: stage.Schema(), JSON: schemas.Model(stage.Schema())},
-		Label: llm.Label{Stage: string(stage)}})
+		Temperature: new(0.0), Label: llm.Label{Stage: string(stage)}})
 	if err != nil {
 		return err
 	}

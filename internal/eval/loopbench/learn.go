@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	hidden   = 16
+	hidden   = 16 // a quarter of the program's: hundreds of policies are trained
 	capacity = memskill.DefaultCapacity
 )
 
@@ -72,7 +72,7 @@ func (l learner) begin() (s standing, err error) {
 	if s.bank, err = memskill.SeedBank(capacity, true); err != nil {
 		return s, err
 	}
-	s.policy, err = controller.NewPolicy(l.recipe.Shape(narrow, hidden), random.Key{Run: l.seed})
+	s.policy, err = controller.NewPolicy(l.recipe.Shape(memskill.PolicyDims, hidden), random.Key{Run: l.seed})
 	return s, err
 }
 

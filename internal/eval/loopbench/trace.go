@@ -10,6 +10,7 @@ import (
 	"cairn/internal/eval/score"
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline/rememberer"
+	"cairn/internal/memskill"
 	"cairn/internal/memskill/controller"
 	"cairn/internal/memskill/executor"
 	"cairn/internal/prompt"
@@ -17,13 +18,8 @@ import (
 	"cairn/internal/transcript"
 )
 
-// Lengths of vectors: of those that memories are compared by, and of those that
-// the policy looks at. Longer ones tell it each training span from the others,
-// and it learns them by heart.
-const (
-	dims   = 128
-	narrow = 32
-)
+// dims is the length of the vectors that memories are compared by.
+const dims = 128
 
 var embedder = embed.Hashing(dims)
 
@@ -127,7 +123,7 @@ func (t *trace) read(messages []transcript.Message) error {
 }
 
 // folded is a vector as the policy looks at it.
-func folded(v []float32) []float64 { return controller.Fold(v, narrow) }
+func folded(v []float32) []float64 { return controller.Fold(v, memskill.PolicyDims) }
 
 // ask adds a question, unless no word of its answer stands in its evidence: then
 // reading could not show it.

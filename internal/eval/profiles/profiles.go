@@ -1,9 +1,9 @@
 // Package profiles measures how the agents of long-term memory work with other
 // names of tools, other ways to think and one or several items in a call: what
 // each way costs in calls and tokens, and what comes of it. The conversation and
-// the questions are made for it; the offline rules know
-// no targets, so with them a measurement tells what the rounds cost and that they
-// end, and nothing of quality.
+// the questions are made for it. With the offline rules, which keep what users say
+// plainly of themselves, a measurement tells what the rounds cost and that each way
+// remembers and answers; how well a model does with it they do not tell.
 //
 //	rows, err := profiles.Measure(ctx, host, profiles.All(), log)
 package profiles
@@ -68,8 +68,8 @@ func Named(names []string) (out []Profile, err error) {
 type Row struct {
 	Profile
 	ModelCalls int     `json:"model_calls"`
-	Tokens     int64   `json:"tokens"` // in and out, as the endpoint counts them
-	ToolCalls  int     `json:"tool_calls"`
+	Tokens     int64   `json:"tokens"`     // in and out, as the endpoint counts them
+	ToolCalls  int     `json:"tool_calls"` // of the session's agents, and of those that answer
 	Failed     int     `json:"failed_tool_calls"`
 	Memories   int     `json:"memories"` // made
 	Status     string  `json:"status"`   // of the session: ok, no_memory, partial or failed
@@ -134,9 +134,7 @@ func measure(ctx context.Context, h *host.Host, p Profile) (row Row, err error) 
 		return row, err
 	}
 	row.Status = report.Status
-	row.count(report.Operations)
 	for _, t := range report.Tasks {
-		row.count(t.Operations)
 		row.Memories += len(t.Added)
 	}
 	for i, q := range questions {
@@ -161,16 +159,33 @@ func measure(ctx context.Context, h *host.Host, p Profile) (row Row, err error) 
 		row.Tokens += c.Tokens
 	}
 	row.Seconds = time.Since(began).Seconds()
-	return row, nil
+	return row, h.Store.WithWorkspace(ctx, ws.ID, func(q store.Queries) error { return row.count(ctx, q) })
 }
 
-func (r *Row) count(operations []progressive.Operation) {
-	for _, o := range operations {
-		r.ToolCalls++
-		if o.Code != "" {
-			r.Failed++
+// mostRuns are more than one measurement has.
+const mostRuns = 200
+
+// count counts the calls of tools in all runs of the workspace.
+func (r *Row) count(ctx context.Context, q store.Queries) error {
+	runs, err := q.Runs(ctx, mostRuns)
+	if err != nil {
+		return err
+	}
+	for _, one := range runs {
+		steps, err := q.Steps(ctx, one.Run.Ref.Run)
+		if err != nil {
+			return err
+		}
+		for _, s := range steps {
+			for _, c := range s.Calls {
+				r.ToolCalls++
+				if c.Code != "" {
+					r.Failed++
+				}
+			}
 		}
 	}
+	return nil
 }
 
 // remember has the session remembered and waits for what comes of it.

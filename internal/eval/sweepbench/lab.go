@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"cairn/internal/config"
 	"cairn/internal/devstack"
+	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
 	"cairn/internal/flow"
 	"cairn/internal/host"
@@ -31,10 +29,8 @@ type lab struct {
 	worker   *workerproc.Process
 }
 
-// servers are where a bench runs. The zero value starts its own.
-type servers struct{ database, temporal, namespace string }
-
-func openLab(ctx context.Context, o Options, at servers) (*lab, error) {
+// openLab uses the servers at; the zero value starts its own.
+func openLab(ctx context.Context, o Options, at ground.Servers) (*lab, error) {
 	l := &lab{options: o}
 	if err := l.start(ctx, at); err != nil {
 		return nil, errors.Join(err, l.close())
@@ -42,36 +38,28 @@ func openLab(ctx context.Context, o Options, at servers) (*lab, error) {
 	return l, nil
 }
 
-func (l *lab) start(ctx context.Context, at servers) (err error) {
-	// Short, for sockets; open to the account that runs Postgres for root.
-	if l.folder, err = os.MkdirTemp("", "cairn-sweep-"); err != nil {
-		return fmt.Errorf("make the bench's folder: %w", err)
+func (l *lab) start(ctx context.Context, at ground.Servers) (err error) {
+	if l.folder, err = ground.Folder("sweep"); err != nil {
+		return err
 	}
-	if err := os.Chmod(l.folder, 0o755); err != nil {
-		return fmt.Errorf("make the bench's folder: %w", err)
-	}
-	if at == (servers{}) {
+	if at == (ground.Servers{}) {
 		if l.postgres, err = devstack.Start(ctx, devstack.Options{Dir: filepath.Join(l.folder, "pg"), Log: l.options.Log, SkipTemporal: true}); err != nil {
 			return err
 		}
 		if l.temporal, err = devstack.Start(ctx, devstack.Options{Log: l.options.Log, SearchAttributes: flow.SearchAttributes(), SkipPostgres: true}); err != nil {
 			return err
 		}
-		at = servers{l.postgres.DatabaseURL(), l.temporal.TemporalAddress(), l.temporal.TemporalNamespace()}
+		at = ground.Servers{Database: l.postgres.DatabaseURL(), Temporal: l.temporal.TemporalAddress(), Namespace: l.temporal.TemporalNamespace()}
 	}
-	if _, err := store.Migrate(ctx, at.database); err != nil {
+	if _, err := store.Migrate(ctx, at.Database); err != nil {
 		return err
 	}
-	l.settings = []string{"DATABASE_URL=" + at.database, "TEMPORAL_ADDRESS=" + at.temporal, "TEMPORAL_NAMESPACE=" + at.namespace,
-		"CAIRN_HOME=" + l.folder, "CAIRN_LOG=error", "CAIRN_STOP_TIMEOUT=2s", "CAIRN_SWEEP_EVERY=0s", "CAIRN_SWEEP_JITTER=0s", roleVariable + "=worker", startsVariable + "=" + l.starts()}
-	c, err := config.Load(append([]string{"CAIRN_CONFIG=" + os.DevNull}, l.settings...), nil)
-	if err != nil {
+	at.Folder = l.folder
+	l.settings = at.Settings("CAIRN_SWEEP_JITTER=0s", roleVariable+"=worker", startsVariable+"="+l.starts())
+	if l.host, err = ground.OpenHost(ctx, l.settings); err != nil {
 		return err
 	}
-	if l.host, err = host.Open(ctx, c, slog.New(slog.NewTextHandler(io.Discard, nil))); err != nil {
-		return err
-	}
-	admin, err := pgxpool.ParseConfig(at.database)
+	admin, err := pgxpool.ParseConfig(at.Database)
 	if err != nil {
 		return fmt.Errorf("read the database's address: %w", err)
 	}
@@ -105,13 +93,7 @@ func (l *lab) close() error {
 	if l.host != nil {
 		l.host.Close()
 	}
-	var errs []error
-	for _, s := range []*devstack.Stack{l.temporal, l.postgres} {
-		if s != nil {
-			errs = append(errs, s.Close())
-		}
-	}
-	return errors.Join(append(errs, os.RemoveAll(l.folder))...)
+	return errors.Join(append(ground.CloseStacks(l.temporal, l.postgres), os.RemoveAll(l.folder))...)
 }
 
 // exec runs a statement as the superuser.

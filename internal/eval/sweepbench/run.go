@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"cairn/internal/eval/ground"
 	"cairn/internal/flow"
 )
 
@@ -38,9 +39,9 @@ func (l *lab) rows() int { return min(4000, max(l.options.Workspaces/10, 1)) }
 const abreast = 16
 
 // Run measures on servers of its own.
-func Run(ctx context.Context, o Options) (Result, error) { return run(ctx, o, servers{}) }
+func Run(ctx context.Context, o Options) (Result, error) { return run(ctx, o, ground.Servers{}) }
 
-func run(ctx context.Context, o Options, at servers) (out Result, err error) {
+func run(ctx context.Context, o Options, at ground.Servers) (out Result, err error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Limit)
 	defer cancel()
 	l, err := openLab(ctx, o, at)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"cairn/internal/eval/ground"
 	"cairn/internal/host/hosttest"
 )
 
@@ -19,7 +20,7 @@ func TestASweepUnderKillsMissesAndDoublesNothing(t *testing.T) {
 	o := Tiny()
 	o.Log = t.Output()
 	address, namespace := hosttest.Namespace(t)
-	r, err := run(t.Context(), o, servers{database: hosttest.Database(t), temporal: address, namespace: namespace})
+	r, err := run(t.Context(), o, ground.Servers{Database: hosttest.Database(t), Temporal: address, Namespace: namespace})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,16 +3,12 @@ package turnbench
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 
-	"cairn/internal/config"
 	"cairn/internal/devstack"
+	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
-	"cairn/internal/fault"
 	"cairn/internal/flow"
 	"cairn/internal/host"
 	"cairn/internal/store"
@@ -31,9 +27,8 @@ type lab struct {
 }
 
 func openLab(ctx context.Context, o Options) (*lab, error) {
-	if os.Getenv("DATABASE_URL") != "" || os.Getenv("TEMPORAL_ADDRESS") != "" {
-		return nil, fault.New(fault.Misconfigured, "the environment names servers, and this bench measures servers of its own",
-			"unset DATABASE_URL and TEMPORAL_ADDRESS")
+	if err := ground.OwnServers("bench measures servers of its own"); err != nil {
+		return nil, err
 	}
 	l := &lab{options: o}
 	if err := l.start(ctx); err != nil {
@@ -43,12 +38,8 @@ func openLab(ctx context.Context, o Options) (*lab, error) {
 }
 
 func (l *lab) start(ctx context.Context) (err error) {
-	// Short, for sockets; open to the account that runs Postgres for root.
-	if l.folder, err = os.MkdirTemp("/tmp", "cairn-bench-"); err != nil {
-		return fmt.Errorf("make the bench's folder: %w", err)
-	}
-	if err := os.Chmod(l.folder, 0o755); err != nil {
-		return fmt.Errorf("make the bench's folder: %w", err)
+	if l.folder, err = ground.Folder("bench"); err != nil {
+		return err
 	}
 	program, err := workerproc.Built(ctx, l.options.Worker, l.folder)
 	if err != nil {
@@ -66,13 +57,9 @@ func (l *lab) start(ctx context.Context) (err error) {
 	if l.model, err = startModel(l.options.Reply); err != nil {
 		return err
 	}
-	settings := []string{"DATABASE_URL=" + l.postgres.DatabaseURL(), "TEMPORAL_ADDRESS=" + l.temporal.TemporalAddress(), "TEMPORAL_NAMESPACE=" + l.temporal.TemporalNamespace(),
-		"OPENAI_BASE_URL=" + l.model.http.URL + "/v1", "OPENAI_API_KEY=none", "CAIRN_MODEL=scripted", "CAIRN_HOME=" + l.folder, "CAIRN_LOG=error", "CAIRN_STOP_TIMEOUT=2s", "CAIRN_SWEEP_EVERY=0s"}
-	c, err := config.Load(append([]string{"CAIRN_CONFIG=" + os.DevNull}, settings...), nil)
-	if err != nil {
-		return err
-	}
-	if l.host, err = host.Open(ctx, c, slog.New(slog.NewTextHandler(io.Discard, nil))); err != nil {
+	at := ground.Servers{Database: l.postgres.DatabaseURL(), Temporal: l.temporal.TemporalAddress(), Namespace: l.temporal.TemporalNamespace(), Folder: l.folder}
+	settings := at.Settings(ground.Scripted(l.model.http.URL + "/v1")...)
+	if l.host, err = ground.OpenHost(ctx, settings); err != nil {
 		return err
 	}
 	if l.stopBare, err = serveBare(l.host.Temporal); err != nil {
@@ -95,11 +82,5 @@ func (l *lab) close() error {
 	if l.model != nil {
 		l.model.close()
 	}
-	var errs []error
-	for _, s := range []*devstack.Stack{l.temporal, l.postgres} {
-		if s != nil {
-			errs = append(errs, s.Close())
-		}
-	}
-	return errors.Join(append(errs, os.RemoveAll(l.folder))...)
+	return errors.Join(append(ground.CloseStacks(l.temporal, l.postgres), os.RemoveAll(l.folder))...)
 }

@@ -2,29 +2,20 @@ package offline
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"cairn/internal/llm/offline/notice"
+	"cairn/internal/llm/offline/rememberer"
 	"cairn/internal/prompt"
 )
 
 const mostCalls, maxFacts, maxObservations = 4, 3, 5 // in one reply, of one material
 
-const telling = 4 // content words that make a sentence worth noting
-
-var (
-	needsMore = notice.Words("needs more") // verbs of tools that need what a material does not show, such as what to replace
-
-	firstPerson = regexp.MustCompile(`(?i)\b(?:i|i'm|i've|my|we|our)\b|我`)
-	passing     = regexp.MustCompile(`(?i)\b(?:` + strings.Join(slices.Sorted(maps.Keys(notice.Words("passing"))), "|") + `|i (?:want|need|think|see|guess|get|got|tried|can't|cannot)|i'd like|i'll)\b|今天|明天|昨天|现在|刚才|目前|我想|我要|我需要`)
-	asking      = regexp.MustCompile(`(?i)^(?:what|where|which|who|whose|when|why|how|do you|tell me|remind me)\b|什么|哪|谁|多少|怎么|如何|告诉我`)
-	toRemember  = regexp.MustCompile(`(?i)^(?:(?:and|also|ok|okay|please|kindly|can you|could you|would you),? )*(?:(?:remember|memori[sz]e|keep in mind|don't forget)(?: that\b|[:,])?|(?:note|save|store|write)(?: down)?(?: that\b|:)) *` +
-		`|^(?:请|麻烦|帮我|你|一定|要)*(?:记住|记下来?|记得|记一下|牢记|别忘了)[，,：:]?`)
-)
+var needsMore = notice.Words("needs more") // verbs of tools that need what a material does not show, such as what to replace
 
 // reply is the assistant message for a request, and why it ends there.
 func reply(req request) (message map[string]any, finish string) {
@@ -50,6 +41,8 @@ var policies = map[string]func(*view) []string{
 	"procedure": methods, "body": methods,
 	"observation": observations,
 	"pattern":     words,
+
+	"memory_content": facts,
 }
 
 // act makes the calls that the material has something new for.
@@ -68,17 +61,46 @@ func (v *view) act() []any {
 // callsFor renders the arguments of the calls to a tool that hold what no call
 // held yet, for the first of its parameters, by name, that has a policy. What
 // may be left out is left out when nothing is known for it; when that must not
-// be left out, there is no call.
+// be left out, there is no call. A tool that takes a list gets all in one call,
+// and one that is about somebody is called for each of those.
 func (v *view) callsFor(t tool, forced bool) []string {
 	arguments, _ := fill(t.Parameters, v).(map[string]any)
+	for list, p := range t.Parameters.Properties {
+		if p.Items != nil && (p.Items.Properties["memory_content"] != nil || p.Items.Properties["memory_target"] != nil) {
+			items := v.callsFor(tool{t.Name, p.Items}, forced)
+			arguments[list] = json.RawMessage("[" + strings.Join(items, ",") + "]")
+			return []string{string(encode(arguments))}[:min(1, len(items))]
+		}
+	}
 	required := func(name string) bool { return slices.Contains(t.Parameters.Required, name) }
 	maps.DeleteFunc(arguments, func(name string, value any) bool {
 		return !required(name) && policies[name] == nil && (answerers[name] == nil || value == nil || value == "")
 	})
 	var out []string
 	parameters := slices.Sorted(maps.Keys(arguments))
+	send := func(held any, by string) {
+		carries := func(c notice.Call) bool {
+			return strings.HasPrefix(c.Tool, by) && strings.Contains(c.Arguments, string(encode(held)))
+		}
+		lacks := func(name string) bool {
+			return required(name) && slices.Contains([]string{`""`, "[]"}, string(encode(arguments[name])))
+		}
+		if !slices.ContainsFunc(v.sent, carries) && !slices.ContainsFunc(parameters, lacks) {
+			out = append(out, string(encode(arguments)))
+		}
+	}
 	at := slices.IndexFunc(parameters, func(name string) bool { return policies[name] != nil })
-	if at >= 0 && !slices.ContainsFunc(notice.Call{Tool: t.Name}.Words(), func(w string) bool { return needsMore[w] }) {
+	switch words := (notice.Call{Tool: t.Name}).Words(); {
+	case arguments["memory_target"] != nil:
+		delete(arguments, "description")
+		for _, pair := range v.targets(t, words) {
+			arguments["memory_target"] = pair.Target
+			if arguments["memory_type"] != nil {
+				arguments["memory_type"] = pair.Type
+			}
+			send(arguments, t.Name)
+		}
+	case at >= 0 && !slices.ContainsFunc(words, func(w string) bool { return needsMore[w] }):
 		name := parameters[at]
 		values := policies[name]
 		if arguments["name"] != nil && t.Parameters.Properties["description"] != nil {
@@ -89,17 +111,25 @@ func (v *view) callsFor(t tool, forced bool) []string {
 			if t.Parameters.Properties["messages"] != nil {
 				arguments["messages"] = v.saying(value)
 			}
-			carries := func(c notice.Call) bool { return strings.Contains(c.Arguments, string(encode(arguments[name]))) }
-			lacks := func(name string) bool { return required(name) && arguments[name] == "" }
-			if !slices.ContainsFunc(v.sent, carries) && !slices.ContainsFunc(parameters, lacks) {
-				out = append(out, string(encode(arguments)))
-			}
+			send(arguments[name], "")
 		}
 	}
 	if len(out) == 0 && forced {
 		return []string{string(encode(arguments))}
 	}
 	return out
+}
+
+// targets are whom a tool is called about.
+func (v *view) targets(t tool, words []string) []rememberer.Pair {
+	adds := func(one tool) bool {
+		return slices.Contains(notice.Call{Tool: one.Name}.Words(), "add") && strings.Contains(string(encode(one.Parameters)), `"memory_target"`)
+	}
+	r := rememberer.Registry{Instructions: v.system, Adds: adds(t), MayAdd: slices.ContainsFunc(v.tools, adds), Types: words} // such as retrieve personal memory
+	if kinds := t.Parameters.Properties["memory_type"]; kinds != nil {
+		r.Types = notice.Each(kinds.Enum, func(one any) string { return fmt.Sprint(one) })
+	}
+	return rememberer.Targets(r, v.material)
 }
 
 func questions(v *view) []string {
@@ -112,8 +142,8 @@ func words(v *view) []string { return notice.KeyWords(v.material.Question, 2, fa
 // asked are the questions and orders in what is being answered.
 func (v *view) asked() string {
 	wanted := v.pick(func(s notice.Sentence) bool {
-		asks := s.Question || s.Imperative || asking.MatchString(s.Raw)
-		return asks && s.Role == "user" && s.Index > v.from && !toRemember.MatchString(s.Raw)
+		asks := s.Question || s.Imperative || rememberer.Asking.MatchString(s.Raw)
+		return asks && s.Role == "user" && s.Index > v.from && !rememberer.ToRemember.MatchString(s.Raw)
 	})
 	return strings.Join(notice.Each(wanted, func(s notice.Sentence) string { return s.Raw }), "\n")
 }
@@ -141,38 +171,18 @@ func documents(v *view) []string {
 		section("Pitfalls", "- ", append(v.lessons(), v.say("outlook"))) + section("Verification", "- ", []string{v.say("verify", v.main.Tool)}))}
 }
 
-// facts are what users say of themselves that will still hold tomorrow, as they
-// said it: first what they ask to remember, then what they always want.
+// facts are those of what is being answered that no review has seen.
 func facts(v *view) []string {
-	var out, wished, told []string
-	for _, s := range v.sentences {
-		statement := toRemember.ReplaceAllString(s.Raw, "")
-		switch {
-		case s.Role != "user" || s.Index <= v.from || s.Greeting || v.message(s.Index).Reviewed:
-		case statement != s.Raw:
-			out = append(out, notice.Capital(strings.TrimRight(statement, "?？ ")))
-		case s.Question || asking.MatchString(s.Raw):
-		case s.Wish:
-			wished = append(wished, s.Raw)
-		case !s.Imperative && firstPerson.MatchString(s.Raw) && !passing.MatchString(s.Raw) && len(notice.Asks([]notice.Sentence{s})) == 0:
-			told = append(told, s.Raw)
-		}
-	}
-	return notice.Distinct(slices.Concat(out, wished, told), maxFacts)
+	return rememberer.Facts(v.pick(func(s notice.Sentence) bool { return s.Index > v.from && !v.message(s.Index).Reviewed }), maxFacts)
 }
 
-// observations are the sentences that tell most of what happened, in the words
-// and the order in which people said them.
+// observations are what tells most of what happened, in the words and the order
+// in which people said it.
 func observations(v *view) []string {
-	told := v.pick(func(s notice.Sentence) bool {
-		person := s.Role == "user" || s.Role == "assistant" && v.message(s.Index).Name != ""
-		return person && !s.Greeting && !s.Question && !asking.MatchString(s.Raw) && len(notice.Terms(s.Raw)) >= telling
+	people := v.pick(func(s notice.Sentence) bool {
+		return s.Role == "user" || s.Role == "assistant" && v.message(s.Index).Name != ""
 	})
-	ranked := slices.Clone(told)
-	slices.SortStableFunc(ranked, func(a, b notice.Sentence) int { return len(notice.Terms(b.Raw)) - len(notice.Terms(a.Raw)) })
-	ranked = ranked[:min(maxObservations, len(ranked))]
-	told = slices.DeleteFunc(told, func(s notice.Sentence) bool { return !slices.Contains(ranked, s) })
-	return notice.Distinct(notice.Each(told, func(s notice.Sentence) string {
+	return notice.Distinct(notice.Each(rememberer.Telling(people, maxObservations), func(s notice.Sentence) string {
 		return v.say("said", cmp.Or(v.message(s.Index).Name, v.say("person")), s.Raw)
 	}), maxObservations)
 }

@@ -20,6 +20,7 @@ var answerers = map[string]answerer{
 	"reasoning":       func(v *view) any { return v.list("shared", v.keyWords(4)) },
 	"reason":          func(v *view) any { return v.reason() },
 	"query":           func(v *view) any { return v.query() },
+	"thinking":        func(v *view) any { return v.query() },
 	"action":          func(v *view) any { return v.action() },
 	"target":          whenKept(func(v *view) any { return v.learn().match.Handle }),
 	"name":            whenKept(func(v *view) any { return v.name() }),

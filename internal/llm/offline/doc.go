@@ -15,7 +15,8 @@
 //	act     without a schema: calls a tool when the material holds something
 //	        for it that was not sent yet, else answers in text; a policy for
 //	        each parameter name says what to send (facts for content, key words
-//	        for query, a document where there is a name and a description too)
+//	        for query, a document where there is a name and a description too);
+//	        a tool that is about somebody is called for whom the instructions list
 //
 // An answerer says what the material shows and nothing else: with other names,
 // numbers or topics the answer follows. Its wording is no promise; tests assert

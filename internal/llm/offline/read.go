@@ -13,6 +13,7 @@ import (
 
 // request is what the rules may look at, and all they may look at.
 type request struct {
+	system   string // the instructions
 	material prompt.Material
 	live     bool             // there is none: the conversation itself is the material
 	from     int              // live: the last final answer, all after it is being answered; else -1
@@ -55,6 +56,7 @@ func read(body []byte) (request, error) {
 		}
 		switch m, err := prompt.ReadMaterial(message.Content); {
 		case message.Role == "system" && req.schema == nil:
+			req.system += message.Content + "\n"
 			req.schema = fencedSchema(message.Content)
 		case message.Role == "tool":
 			req.results = append(req.results, said)

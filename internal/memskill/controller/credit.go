@@ -1,6 +1,10 @@
 package controller
 
-import "cairn/internal/fault"
+import (
+	"slices"
+
+	"cairn/internal/fault"
+)
 
 // Credits by name: how the scores of a trace's queries become rewards of its
 // decisions.
@@ -44,7 +48,8 @@ func (c Credit) Check() error {
 type Query struct {
 	Score float64 // r_q, 0–1
 	// Scored is false when no score came of it: the endpoint was away, the judge
-	// could not be read. Such a query counts for nothing; it is not a 0.
+	// could not be read, or the span that may hold the answer was lost. Such a
+	// query counts for nothing; it is not a 0.
 	Scored bool
 	// Cited and Retrieved are the decisions behind the memories that the answer
 	// cited, and that the search found. Evidence are those of the spans that hold
@@ -63,6 +68,10 @@ type Episode struct {
 	// at it.
 	Room    *Room
 	Queries []Query
+	// Lost are the decisions whose span no model remembered: the endpoint was
+	// away, or gave nothing of use. What came of them is not their doing, so they
+	// have no credit.
+	Lost []string
 }
 
 // Reward is R, the mean score of the scored queries; false when there are none.
@@ -115,28 +124,41 @@ func (c Credit) Steps(episodes []Episode) ([]Step, error) {
 		} else {
 			own = c.whole(e)
 		}
+		for i := range own {
+			if e.lost(own[i].ID) {
+				own[i].Reward, own[i].Credited = 0, false
+			}
+		}
 		steps = append(steps, own...)
 	}
 	return steps, nil
 }
 
-// whole credits a trace as one episode.
+func (e Episode) lost(id string) bool { return slices.Contains(e.Lost, id) }
+
+// whole credits a trace as one episode: its reward is shared by the decisions that
+// were not lost.
 func (c Credit) whole(e Episode) []Step {
 	reward, known := e.Reward()
-	rewards := make([]float64, len(e.Decisions))
-	if len(rewards) > 0 {
-		if c.Name == Terminal {
-			rewards[len(rewards)-1] = reward
-		} else {
-			rewards = Redistribute(reward, len(rewards))
+	steps := make([]Step, len(e.Decisions))
+	var kept []int
+	for t, d := range e.Decisions {
+		steps[t] = Step{Decision: d, Credited: known, Done: t == len(steps)-1}
+		if c.Name == Shaped {
+			steps[t].Reward = Process(e.Effects[t], len(steps))
+		}
+		if !e.lost(d.ID) {
+			kept = append(kept, t)
 		}
 	}
-	steps := make([]Step, len(e.Decisions))
-	for t, d := range e.Decisions {
-		if c.Name == Shaped {
-			rewards[t] += Process(e.Effects[t], len(steps))
+	shares := Redistribute(reward, len(kept))
+	for i, t := range kept {
+		switch {
+		case c.Name != Terminal:
+			steps[t].Reward += shares[i]
+		case i == len(kept)-1:
+			steps[t].Reward = reward
 		}
-		steps[t] = Step{Decision: d, Reward: rewards[t], Credited: known, Done: t == len(steps)-1}
 	}
 	return steps
 }

@@ -108,6 +108,42 @@ func TestWholeTraceCredits(t *testing.T) {
 	}
 }
 
+// A decision whose span was lost to an outage is masked by every credit: it has
+// none, good or bad, and the reward of the trace goes to the others.
+func TestALostDecisionHasNoCredit(t *testing.T) {
+	t.Parallel()
+	lost := trace()
+	lost.Lost = []string{"c", "d"}
+	for name, want := range map[string][]float64{
+		Provenance: {.9*.5 + .1*.5, .9*.4 + .1*.5, 0, 0}, // c saw the evidence that was missed
+		Terminal:   {0, .5, 0, 0}, Redistributed: append(Redistribute(.5, 2), 0, 0), Shaped: append(Redistribute(.5, 2), 0, 0),
+	} {
+		steps, err := Credit{Name: name, Local: DefaultLocal}.Steps([]Episode{lost})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range steps {
+			near(t, name+" "+s.ID, s.Reward, want[i])
+			if s.Credited != (i < 2) {
+				t.Errorf("%s %s: credited %v", name, s.ID, s.Credited)
+			}
+		}
+	}
+	full := lost
+	full.Room = &Room{Held: []float64{.5, .5, 0, 0}, Price: 1}
+	steps, err := DefaultCredit().Steps([]Episode{full})
+	if err != nil || !steps[0].Credited || steps[2].Credited || steps[3].Credited {
+		t.Errorf("with a full store: %+v %v", steps, err)
+	}
+	if own := lost.Own(); own["a"] == 0 || own["b"] == 0 || len(own) != 3 { // and one of elsewhere
+		t.Errorf("scores of decisions: %v", own)
+	}
+	lost.Lost = []string{"a", "b", "c", "d"}
+	if steps, err = (Credit{Name: Terminal}).Steps([]Episode{lost}); err != nil || steps[3].Credited || steps[3].Reward != 0 {
+		t.Errorf("all lost: %+v %v", steps, err)
+	}
+}
+
 func TestUnknownCreditIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []Credit{{Name: "dense"}, {}, {Name: Provenance, Local: 1.5}} {

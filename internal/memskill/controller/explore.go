@@ -27,38 +27,36 @@ func DefaultExploration() Exploration {
 }
 
 // Bias is δ, what is to be added to the logit of every new skill at the t-th
-// iteration after they came, from 0. It is zero without new skills, when all
-// are new, after the window, and when the policy chooses them often enough by
-// itself.
+// iteration after they came, from 0. It is zero without new skills, when all that
+// can be chosen are new, after the window, and when the policy chooses them often
+// enough by itself. fresh marks the new ones among z; what it is too short for is
+// known. A logit of −∞ masks its skill.
 func (e Exploration) Bias(z []float64, fresh []bool, t int) float64 {
 	if t >= e.Window {
 		return 0
 	}
-	known := make([]bool, len(z))
-	count := 0
-	for i, is := range fresh {
-		known[i] = !is
-		if is {
-			count++
-		}
+	known, isNew := make([]bool, len(z)), make([]bool, len(z))
+	for i := range z {
+		isNew[i] = i < len(fresh) && fresh[i]
+		known[i] = !isNew[i]
 	}
-	if count == 0 || count == len(z) {
+	ofNew, ofKnown := logSumExp(z, known), logSumExp(z, isNew)
+	if math.IsInf(ofNew, -1) || math.IsInf(ofKnown, -1) { // there are only skills of one kind that can be chosen
 		return 0
 	}
 	left := 1 - float64(max(0, t))/float64(e.Window)
-	logNew := logSumExp(z, known) - logSumExp(z, nil)
 	if e.Form == RatioBias {
 		// δ = clip(ln(p_min/(p_new + 10⁻⁸)), 0, δ_max)·(1 − t/T)
-		if math.Exp(logNew) >= e.Target {
+		ofAll := logSumExp(z, nil)
+		if math.Exp(ofNew-ofAll) >= e.Target {
 			return 0
 		}
-		return clamp(math.Log(e.Target/(math.Exp(logNew)+1e-8)), 0, e.MaxBias) * left
+		return clamp(math.Log(e.Target/(math.Exp(ofNew-ofAll)+1e-8)), 0, e.MaxBias) * left
 	}
 	// δ = max(0, logit(τ_t) − logit(p_new)), τ_t = τ₀·(1 − t/T). The odds of the
 	// new skills grow by e^δ, so this is the exact minimum.
-	target := e.Target * left
-	logitNew := logSumExp(z, known) - logSumExp(z, fresh)
-	return clamp(math.Log(target)-math.Log1p(-target)-logitNew, 0, e.MaxBias)
+	target := clamp(e.Target*left, 0, 1)
+	return clamp(math.Log(target)-math.Log1p(-target)-(ofNew-ofKnown), 0, e.MaxBias)
 }
 
 func clamp(x, low, high float64) float64 { return max(low, min(x, high)) }

@@ -11,7 +11,8 @@ import (
 //	log π = Σ_j ( z_{a_j} − logsumexp_{i ∉ {a_1…a_{j−1}}} z_i )
 //
 // Written with what is left instead of 1 − Σp it stays exact when the policy is
-// nearly certain. chosen are distinct indices of z.
+// nearly certain. A logit of −∞ masks its skill. What cannot be drawn, a masked
+// skill, one twice or one that z has not, is −∞; nothing drawn is 0.
 func LogProb(z []float64, chosen []int) float64 {
 	return logProb(z, chosen, make([]bool, len(z)))
 }
@@ -21,7 +22,11 @@ func logProb(z []float64, chosen []int, taken []bool) float64 {
 	clear(taken)
 	sum := 0.0
 	for _, a := range chosen {
-		sum += z[a] - logSumExp(z, taken)
+		if a < 0 || a >= len(z) || taken[a] || math.IsInf(z[a], -1) {
+			return math.Inf(-1)
+		}
+		top, rest := logNorm(z, taken)
+		sum += z[a] - top - rest
 		taken[a] = true
 	}
 	return sum
@@ -32,11 +37,11 @@ func logProb(z []float64, chosen []int, taken []bool) float64 {
 func addLogProbGradient(z []float64, chosen []int, weight float64, taken []bool, gradient []float64) {
 	clear(taken)
 	for _, a := range chosen {
-		norm := logSumExp(z, taken)
+		top, rest := logNorm(z, taken)
 		gradient[a] += weight
 		for i, x := range z {
 			if !taken[i] {
-				gradient[i] -= weight * math.Exp(x-norm)
+				gradient[i] -= weight * math.Exp(x-top-rest)
 			}
 		}
 		taken[a] = true
@@ -48,11 +53,14 @@ const maxSet = 16
 
 // LogProbSet is the logarithm of the probability that Top-K sampling chooses
 // these indices in any order: the sum of LogProb over their permutations, summed
-// over subsets instead, of which there are 2^K and not K!. It panics above 16
-// indices.
+// over subsets instead, of which there are 2^K and not K!. It is −∞ where LogProb
+// is, and panics above 16 indices.
 func LogProbSet(z []float64, set []int) float64 {
 	if len(set) > maxSet {
 		panic("controller: LogProbSet of more than 16 indices")
+	}
+	if !validChoice(set, len(z)) || slices.ContainsFunc(set, func(a int) bool { return math.IsInf(z[a], -1) }) {
+		return math.Inf(-1)
 	}
 	taken := make([]bool, len(z))
 	reached := make([]float64, 1<<len(set)) // by subset: log-probability that it was chosen first
@@ -67,7 +75,8 @@ func LogProbSet(z []float64, set []int) float64 {
 			for k, b := range set {
 				taken[b] = before>>k&1 == 1
 			}
-			ways = append(ways, reached[before]+z[a]-logSumExp(z, taken))
+			top, rest := logNorm(z, taken)
+			ways = append(ways, reached[before]+(z[a]-top-rest))
 		}
 		reached[subset] = logSumExp(ways, nil)
 	}

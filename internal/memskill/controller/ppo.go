@@ -36,9 +36,10 @@ func DefaultPPO() PPO {
 
 // Check refuses settings with which nothing can be learnt.
 func (p PPO) Check() error {
-	if p.Epochs < 1 || p.Minibatch < 1 || !(p.LearningRate > 0) || !(p.Clip > 0) || p.Gamma < 0 || p.Gamma > 1 || p.Lambda < 0 || p.Lambda > 1 {
+	share := func(x float64) bool { return x >= 0 && x <= 1 } // false of NaN
+	if p.Epochs < 1 || p.Minibatch < 1 || !(p.LearningRate > 0) || !(p.Clip > 0) || !share(p.Gamma) || !share(p.Lambda) || notFinite(p.ValueCoef, p.EntropyCoef, p.ValueClip, p.MaxNorm, p.TargetKL) {
 		return fault.New(fault.InvalidArgument, "the settings of PPO are out of range",
-			"epochs and minibatch are at least 1, learning_rate and clip above 0, gamma and lambda 0–1")
+			"epochs and minibatch are at least 1, learning_rate and clip above 0, gamma and lambda 0–1, and all are finite")
 	}
 	return nil
 }

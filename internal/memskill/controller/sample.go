@@ -2,17 +2,21 @@ package controller
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"cairn/internal/memskill/random"
 )
 
-// TopK is the indices of the min(k, len(scores)) largest scores, largest first;
-// of equal scores the earlier comes first.
+// TopK is the indices of the k largest scores, largest first; of equal scores the
+// earlier comes first. A score of −∞ masks its place and NaN is none: neither is
+// ever taken, so there are fewer than k when fewer are left.
 func TopK(scores []float64, k int) []int {
-	order := make([]int, len(scores))
-	for i := range order {
-		order[i] = i
+	order := make([]int, 0, len(scores))
+	for i, x := range scores {
+		if !math.IsNaN(x) && !math.IsInf(x, -1) {
+			order = append(order, i)
+		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
 	return order[:max(0, min(k, len(order)))]

@@ -15,7 +15,7 @@ const (
 // with weights 0.9^(n−1−i). A single one gets all.
 func Redistribute(reward float64, n int) []float64 {
 	if n < 2 {
-		return slices.Repeat([]float64{reward}, n)
+		return slices.Repeat([]float64{reward}, max(0, n))
 	}
 	rewards, weight, sum := make([]float64, n), 1.0, 0.0
 	for i := n - 1; i >= 0; i-- {
@@ -43,11 +43,11 @@ const noop = "noop"
 // Process is the shaping reward of one of n decisions: a share of ±0.10 for
 // emitting the kinds of action that the chosen skills are for.
 func Process(e Effect, n int) float64 {
-	share := quota / float64(n)
+	share := quota / float64(max(1, n))
 	selected, emitted := set(e.Selected), set(e.Emitted)
 	switch {
 	case e.Failed:
-		return -failQuota / float64(n)
+		return -failQuota / float64(max(1, n))
 	case len(emitted) == 0:
 		return 0
 	}

@@ -5,14 +5,21 @@ import "math"
 // logSumExp is ln Σ exp(z_i) over the i that skip does not hold back, −∞ when
 // none is left. skip may be nil.
 func logSumExp(z []float64, skip []bool) float64 {
-	top := math.Inf(-1)
+	top, rest := logNorm(z, skip)
+	return top + rest
+}
+
+// logNorm is logSumExp in two parts, the largest z_i and what the others add: of
+// large logits the sum of both would lose the second.
+func logNorm(z []float64, skip []bool) (top, rest float64) {
+	top = math.Inf(-1)
 	for i, x := range z {
 		if skip == nil || !skip[i] {
 			top = max(top, x)
 		}
 	}
 	if math.IsInf(top, 0) {
-		return top
+		return top, 0
 	}
 	sum := 0.0
 	for i, x := range z {
@@ -20,14 +27,19 @@ func logSumExp(z []float64, skip []bool) float64 {
 			sum += math.Exp(x - top)
 		}
 	}
-	return top + math.Log(sum)
+	return top, math.Log(sum)
 }
 
-// Softmax is the probability of each logit.
+// Softmax is the probability of each logit, 0 of −∞, which masks it. When all are
+// masked, all are 0.
 func Softmax(z []float64) []float64 {
-	p, norm := make([]float64, len(z)), logSumExp(z, nil)
+	p := make([]float64, len(z))
+	top, rest := logNorm(z, nil)
+	if math.IsInf(top, -1) {
+		return p
+	}
 	for i, x := range z {
-		p[i] = math.Exp(x - norm)
+		p[i] = math.Exp(x - top - rest)
 	}
 	return p
 }
@@ -35,10 +47,11 @@ func Softmax(z []float64) []float64 {
 // Entropy is −Σ p·ln p of the softmax over all logits, in nats: that of one
 // draw, not of the Top-K.
 func Entropy(z []float64) float64 {
-	norm, h := logSumExp(z, nil), 0.0
+	h := 0.0
+	top, rest := logNorm(z, nil)
 	for _, x := range z {
-		if p := math.Exp(x - norm); p > 0 {
-			h -= p * (x - norm)
+		if l := x - top - rest; math.Exp(l) > 0 {
+			h -= math.Exp(l) * l
 		}
 	}
 	return h
@@ -46,10 +59,11 @@ func Entropy(z []float64) float64 {
 
 // addEntropyGradient adds weight·∂H/∂z_i = −weight·p_i·(ln p_i + H).
 func addEntropyGradient(z []float64, weight float64, gradient []float64) {
-	norm, h := logSumExp(z, nil), Entropy(z)
+	h := Entropy(z)
+	top, rest := logNorm(z, nil)
 	for i, x := range z {
-		if p := math.Exp(x - norm); p > 0 {
-			gradient[i] -= weight * p * (x - norm + h)
+		if l := x - top - rest; math.Exp(l) > 0 {
+			gradient[i] -= weight * math.Exp(l) * (l + h)
 		}
 	}
 }

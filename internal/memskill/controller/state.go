@@ -17,7 +17,8 @@ func State(span []float64, memories [][]float64) []float64 {
 const minTemperature = 1e-8
 
 // StateBySimilarity weighs the memories by softmax(cos(span, memory)/τ) in place
-// of equally.
+// of equally. As τ goes to 0 the nearest memory is all, or the nearest in equal
+// parts; a vector of zeros has similarity 0.
 func StateBySimilarity(span []float64, memories [][]float64, temperature float64) []float64 {
 	similarities := make([]float64, len(memories))
 	for i, m := range memories {

@@ -72,13 +72,13 @@ func (b Buffer) Cases(iteration int) []Case {
 // equally old ones those that failed less often.
 func (b Buffer) expire(iteration int) {
 	maps.DeleteFunc(b.cases, func(_ string, c Case) bool { return c.Iteration < iteration-b.window })
-	if len(b.cases) <= b.room {
+	if len(b.cases) <= max(0, b.room) {
 		return
 	}
 	newest := slices.SortedFunc(maps.Values(b.cases), func(x, y Case) int {
 		return cmp.Or(cmp.Compare(y.Iteration, x.Iteration), cmp.Compare(y.Failures, x.Failures), byKey(x, y))
 	})
-	for _, c := range newest[b.room:] {
+	for _, c := range newest[max(0, b.room):] {
 		delete(b.cases, c.Key())
 	}
 }

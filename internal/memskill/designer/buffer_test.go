@@ -38,6 +38,11 @@ func TestBufferForgetsByWindowAndRoom(t *testing.T) {
 	if got := held(b, 9); got != "" {
 		t.Errorf("after the window: %s", got)
 	}
+	for _, room := range []int{0, -1} {
+		if got := held(designer.NewBuffer(3, room).Fail(failed("a"), 0), 0); got != "" {
+			t.Errorf("without room: %s", got)
+		}
+	}
 }
 
 func TestBufferCountsAnIterationOnce(t *testing.T) {

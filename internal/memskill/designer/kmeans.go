@@ -16,10 +16,10 @@ const (
 // (Arthur and Vassilvitskii 2007), the best of ten starts. The answer is the
 // cluster of each point; clusters are numbered by their first point. Equal points
 // in equal order with an equal seed give equal clusters. With k or fewer points
-// each is a cluster of its own.
+// each is a cluster of its own; a k below 1 counts as 1.
 func Cluster(points [][]float64, k int, seed string) []int {
 	n := len(points)
-	if n <= k {
+	if k = max(1, k); n <= k {
 		each := make([]int, n)
 		for i := range each {
 			each[i] = i

@@ -44,6 +44,12 @@ func TestClusterFindsWhatLiesTogether(t *testing.T) {
 	if got := designer.Cluster(points[:3], 5, "42"); !slices.Equal(got, []int{0, 1, 2}) {
 		t.Errorf("three points in five clusters: %v", got)
 	}
+	if got := designer.Cluster(points, 0, "42"); slices.Max(got) != 0 || len(got) != len(points) {
+		t.Errorf("no clusters: %v", got)
+	}
+	if got := designer.Cluster(nil, 5, "42"); len(got) != 0 {
+		t.Errorf("no points: %v", got)
+	}
 }
 
 func TestMineTakesTheHardestOfEachCluster(t *testing.T) {

@@ -16,7 +16,8 @@ var (
 	heading     = regexp.MustCompile("(?i)^[\\s#>*_`]*(?:insert|update|delete|noop|skip)\\s+(?:block|action)s?[*_`]*\\s*:?[*_`]*\\s*$")
 	fenceLine   = regexp.MustCompile("^\\s*(?:```|~~~)\\w*\\s*$")
 	itemMark    = regexp.MustCompile(`^\s*(?:[-*•+]|\d+[.)])\s+`)
-	numbers     = regexp.MustCompile(`\d+`)
+	// An index is a whole number of its own: of -1 and 1.5 there is no memory.
+	numbers = regexp.MustCompile(`[-+]?\d+(?:\.\d+)*`)
 )
 
 // unfenced is a reply without the lines that open and close fences.
@@ -65,7 +66,7 @@ func fromBlocks(text string) (out []Action, broken bool) {
 		case keyword == "index":
 			current.open = false
 			for _, n := range numbers.FindAllString(rest, -1) {
-				current.targets = append(current.targets, HandlePrefix+n)
+				current.targets = append(current.targets, handle(n))
 			}
 		case keyword == "item":
 			current.items, current.open = append(current.items, rest), true

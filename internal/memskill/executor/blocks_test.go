@@ -31,8 +31,10 @@ func TestBlocksKeepWhatWasSaid(t *testing.T) {
 		"one delete, several indices":   {"ACTION: DELETE\nMEMORY_INDEX: 0, 2", []Action{{Type: memskill.Delete, Target: "m0"}, {Type: memskill.Delete, Target: "m2"}}, OK},
 		"pairs": {"ACTION: UPDATE\nMEMORY_INDEX: 0\nUPDATED_MEMORY: A\nMEMORY_INDEX: 3\nUPDATED_MEMORY: B",
 			[]Action{{Type: memskill.Update, Target: "m0", Content: "A"}, {Type: memskill.Update, Target: "m3", Content: "B"}}, OK},
-		"an honest no":        {"ACTION: NOOP", []Action{{Type: memskill.Noop}}, NoOp},
-		"begun and not ended": {"ACTION: UPDATE\nMEMORY_INDEX: 4", nil, ParseError},
+		"indices that are none": {"ACTION: DELETE\nMEMORY_INDEX: -1, 1.5, [2]", []Action{{Type: memskill.Delete, Target: "-1"}, {Type: memskill.Delete, Target: "1.5"}, {Type: memskill.Delete, Target: "m2"}}, OK},
+		"several in JSON":       {`[{"action": "DELETE", "memory_index": [0, -1, "m3"]}]`, []Action{{Type: memskill.Delete, Target: "m0"}, {Type: memskill.Delete, Target: "-1"}, {Type: memskill.Delete, Target: "m3"}}, OK},
+		"an honest no":          {"ACTION: NOOP", []Action{{Type: memskill.Noop}}, NoOp},
+		"begun and not ended":   {"ACTION: UPDATE\nMEMORY_INDEX: 4", nil, ParseError},
 		"JSON": {"```json\n{\"Actions\": [{\"TYPE\": \"Insert\", \"content\": \"One\", \"evidence\": [3], \"skill\": \"insert\"}, {\"type\": \"delete\", \"target\": 2}]}\n```",
 			[]Action{{Type: memskill.Insert, Content: "One", Evidence: []int{3}, Skill: "insert"}, {Type: memskill.Delete, Target: "m2"}}, OK},
 		"JSON that ends too soon": {`{"actions": [{"type": "insert", "content": "On`, nil, ParseError},
@@ -63,6 +65,26 @@ func TestOnlyWhatTheChosenSkillsAllowIsCarriedOut(t *testing.T) {
 	}
 	if got[0].Skill != "insert" || got[1].Skill != "capture_dates" || got[5].Memory != "bb" {
 		t.Errorf("laid to %q and %q, on %q", got[0].Skill, got[1].Skill, got[5].Memory)
+	}
+}
+
+// With nothing to choose from, or nothing that was shown, nothing is carried out.
+func TestWithoutSkillsOrMemoriesNothingIsCarriedOut(t *testing.T) {
+	t.Parallel()
+	actions := []Action{{Type: memskill.Insert, Content: "x"}, {Type: memskill.Delete, Target: "m0"}, {Type: memskill.Delete, Target: "-1"}, {Type: memskill.Update, Target: "", Content: "x"}}
+	for _, r := range Resolve(actions, nil, map[string]string{"m0": "aa"}) {
+		if r.Outcome != Disallowed {
+			t.Errorf("%+v", r)
+		}
+	}
+	all := []Chosen{{"insert", memskill.Insert}, {"update", memskill.Update}, {"delete", memskill.Delete}}
+	for i, r := range Resolve(actions, all, nil) {
+		if want := []Outcome{OK, OutOfRange, OutOfRange, OutOfRange}[i]; r.Outcome != want {
+			t.Errorf("%+v, want %s", r, want)
+		}
+	}
+	if got := Resolve(nil, all, nil); len(got) != 0 {
+		t.Errorf("%+v", got)
 	}
 }
 

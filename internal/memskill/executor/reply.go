@@ -65,20 +65,46 @@ func fromJSON(text string) ([]Action, bool) {
 		if !ok {
 			return nil, false
 		}
-		actions = append(actions, action(lowered(object)))
+		actions = append(actions, spread(lowered(object))...)
 	}
 	return actions, true
+}
+
+// plain is a text or a number of JSON as text.
+func plain(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strings.TrimSpace(v)
+	case float64:
+		raw, _ := json.Marshal(v)
+		return string(raw)
+	}
+	return ""
+}
+
+// spread is one object as actions: one that names several memories to delete is
+// several.
+func spread(m map[string]any) (out []Action) {
+	a := action(m)
+	targets, several := m["target"].([]any)
+	if !several {
+		targets, several = m["memory_index"].([]any)
+	}
+	if !several || a.Type != memskill.Delete {
+		return []Action{a}
+	}
+	for _, target := range targets {
+		a.Target = handle(plain(target))
+		out = append(out, a)
+	}
+	return out
 }
 
 func action(m map[string]any) Action {
 	text := func(names ...string) string {
 		for _, name := range names {
-			switch v := m[name].(type) {
-			case string:
-				return strings.TrimSpace(v)
-			case float64:
-				raw, _ := json.Marshal(v)
-				return string(raw)
+			if v := plain(m[name]); v != "" {
+				return v
 			}
 		}
 		return ""

@@ -12,10 +12,14 @@ import (
 type Spanning struct {
 	Tokens  int `json:"tokens"`  // of a span, estimated; its dates and names do not count
 	Overlap int `json:"overlap"` // that a span shares with the one before
+	// Pause between two messages ends a session: no span goes on beyond it. 0 is
+	// one session.
+	Pause time.Duration `json:"pause,omitempty"`
 }
 
-// DefaultSpans are of 512 tokens with 64 shared.
-func DefaultSpans() Spanning { return Spanning{Tokens: 512, Overlap: 64} }
+// DefaultSpans are of 512 tokens with 64 shared, of sittings with less than half
+// an hour between two messages.
+func DefaultSpans() Spanning { return Spanning{Tokens: 512, Overlap: 64, Pause: 30 * time.Minute} }
 
 // Part is what a span holds of one message.
 type Part struct {
@@ -51,7 +55,34 @@ func (s Span) Text() string {
 
 // Spans cuts what was said. A cut falls between words, never inside one, and a
 // session that fits is one span.
-func Spans(said []transcript.Message, how Spanning) []Span {
+func Spans(said []transcript.Message, how Spanning) (out []Span) {
+	for _, session := range sessions(said, how.Pause) {
+		for _, s := range cut(session, how) {
+			s.Number = len(out)
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// sessions divides what was said at its pauses, as far as times are known.
+func sessions(said []transcript.Message, pause time.Duration) (out [][]transcript.Message) {
+	start := 0
+	var last time.Time
+	for i, m := range said {
+		if pause > 0 && !m.Time.IsZero() {
+			if !last.IsZero() && m.Time.Sub(last) > pause {
+				out = append(out, said[start:i])
+				start = i
+			}
+			last = m.Time
+		}
+	}
+	return append(out, said[start:])
+}
+
+// cut makes spans of one session, numbered by the caller.
+func cut(said []transcript.Message, how Spanning) []Span {
 	var pieces []piece
 	tokens := 0
 	for i, m := range said {
@@ -65,7 +96,7 @@ func Spans(said []transcript.Message, how Spanning) []Span {
 	}
 	var out []Span
 	for _, w := range Windows(tokens, max(1, how.Tokens), how.Overlap) {
-		s := Span{Number: len(out)}
+		var s Span
 		last := -1
 		for _, p := range pieces {
 			if p.at < w.From || p.at >= w.To {

@@ -6,7 +6,7 @@ type Window struct{ From, To int }
 // Windows cuts n tokens into windows of size that overlap. What fits is one
 // window; there is none that lies wholly inside the one before.
 func Windows(n, size, overlap int) []Window {
-	if n <= size {
+	if size = max(1, size); n <= size {
 		return []Window{{0, n}}
 	}
 	overlap = max(0, min(overlap, size-1))

@@ -12,6 +12,43 @@ import (
 	pgvector "github.com/pgvector/pgvector-go"
 )
 
+const CaseGet = `-- name: CaseGet :one
+select workspace_id, id, bank_id, key, source, state, question, gold, evidence, category, prediction, retrieved, score, failures, iteration, conversation_id, run_id, op_id, created_at, updated_at from cases where workspace_id = $1 and id = $2
+`
+
+type CaseGetParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+func (q *Queries) CaseGet(ctx context.Context, arg CaseGetParams) (Case, error) {
+	row := q.db.QueryRow(ctx, CaseGet, arg.WorkspaceID, arg.ID)
+	var i Case
+	err := row.Scan(
+		&i.WorkspaceID,
+		&i.ID,
+		&i.BankID,
+		&i.Key,
+		&i.Source,
+		&i.State,
+		&i.Question,
+		&i.Gold,
+		&i.Evidence,
+		&i.Category,
+		&i.Prediction,
+		&i.Retrieved,
+		&i.Score,
+		&i.Failures,
+		&i.Iteration,
+		&i.ConversationID,
+		&i.RunID,
+		&i.OpID,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+	)
+	return i, err
+}
+
 const CasePut = `-- name: CasePut :one
 insert into cases as c (workspace_id, bank_id, key, source, question, gold, evidence, category, prediction, retrieved, score, failures, iteration, conversation_id, run_id, op_id)
 values ($1, $2, $3, $4, $5, $6::text[], $7::int[], $8, $9, $10::text[], $11, $12, $13, $14, $15, $16)
@@ -301,13 +338,14 @@ func (q *Queries) DecisionPut(ctx context.Context, arg DecisionPutParams) error 
 }
 
 const DecisionsBehind = `-- name: DecisionsBehind :many
-select m.external_id, r.decision_id from memory_revisions r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
-where r.workspace_id = $1 and m.external_id = any($2::text[]) and r.decision_id <> '' order by m.external_id, r.version
+select m.external_id, r.decision_id from memory_views s join memories m on m.workspace_id = s.workspace_id and m.id = s.memory_id
+join memory_revisions r on r.workspace_id = s.workspace_id and r.memory_id = s.memory_id and r.created_at <= s.created_at
+where s.workspace_id = $1 and s.run_id = $2 order by m.external_id, r.version
 `
 
 type DecisionsBehindParams struct {
 	WorkspaceID int64
-	Ids         []string
+	RunID       int64
 }
 
 type DecisionsBehindRow struct {
@@ -315,8 +353,9 @@ type DecisionsBehindRow struct {
 	DecisionID string
 }
 
+// The memories that a run was shown, with what had led to them by then.
 func (q *Queries) DecisionsBehind(ctx context.Context, arg DecisionsBehindParams) ([]DecisionsBehindRow, error) {
-	rows, err := q.db.Query(ctx, DecisionsBehind, arg.WorkspaceID, arg.Ids)
+	rows, err := q.db.Query(ctx, DecisionsBehind, arg.WorkspaceID, arg.RunID)
 	if err != nil {
 		return nil, err
 	}

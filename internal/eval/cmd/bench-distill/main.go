@@ -4,27 +4,18 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
+	"cairn/internal/eval/command"
 	"cairn/internal/eval/distillbench"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench-distill:", err)
-		stop()
-		os.Exit(1)
-	}
-}
+func main() { command.Run("bench-distill", run) }
 
 func run(ctx context.Context) error {
 	o := distillbench.Options{Log: os.Stderr}
@@ -36,19 +27,15 @@ func run(ctx context.Context) error {
 	output := flag.String("o", "text", "text or json")
 	flag.Parse()
 	o.Servers = strings.Split(*servers, ",")
-	// Servers that the environment names are somebody else's and loaded by others.
-	os.Unsetenv("DATABASE_URL")
-	os.Unsetenv("TEMPORAL_ADDRESS")
+	command.OwnServers()
 	all, err := distillbench.Run(ctx, o)
 	if len(all) == 0 {
 		return err
 	}
 	// What was measured before something failed is worth seeing.
-	if *output == "json" {
-		encoder := json.NewEncoder(os.Stdout)
-		encoder.SetIndent("", "  ")
-		return errors.Join(err, encoder.Encode(all))
-	}
-	fmt.Println(strings.TrimSpace("go run ./internal/eval/cmd/bench-distill " + strings.Join(os.Args[1:], " ")))
-	return errors.Join(err, distillbench.Print(os.Stdout, all))
+	shown := command.Print(*output, all, func(w io.Writer) error {
+		fmt.Fprintln(w, command.Line("bench-distill"))
+		return distillbench.Print(w, all)
+	})
+	return errors.Join(err, shown)
 }

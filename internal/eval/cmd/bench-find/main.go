@@ -11,11 +11,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"strconv"
 	"strings"
 	"time"
 
+	"cairn/internal/eval/command"
 	"cairn/internal/eval/findbench"
 	"cairn/internal/eval/retrieval"
 	"cairn/internal/host"
@@ -26,7 +26,10 @@ type options struct {
 	graphFrom                          int
 }
 
-func main() {
+func main() { command.Run("bench-find", run) }
+
+// run measures all sizes; that a goal is missed is an error at the end.
+func run(ctx context.Context) error {
 	var o options
 	flag.StringVar(&o.sizes, "sizes", "1x1000,1x10000,1x100000,1000x1000", "workspaces x memories in each, comma separated")
 	flag.StringVar(&o.dims, "dims", "384,1536", "dimensions, comma separated")
@@ -35,30 +38,18 @@ func main() {
 	flag.StringVar(&o.plot, "plot", "", "draw the growth of one workspace into this SVG file")
 	flag.StringVar(&o.output, "o", "text", "text or json")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
-	missed, err := run(ctx, o)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench-find:", err)
-	}
-	if err != nil || missed {
-		os.Exit(1)
-	}
-}
-
-// run measures all sizes and tells whether a goal is missed.
-func run(ctx context.Context, o options) (missed bool, err error) {
 	var dims []int
 	for _, d := range strings.Split(o.dims, ",") {
 		n, err := strconv.Atoi(d)
 		if err != nil {
-			return false, fmt.Errorf("read the dimensions: %w", err)
+			return fmt.Errorf("read the dimensions: %w", err)
 		}
 		dims = append(dims, n)
 	}
 	var rows []findbench.Row
+	missed := false
 	show := func(r findbench.Row) {
 		rows = append(rows, r)
 		missed = missed || r.Missed() != ""
@@ -67,16 +58,16 @@ func run(ctx context.Context, o options) (missed bool, err error) {
 	for _, size := range strings.Split(o.sizes, ",") {
 		var workspaces, memories int
 		if _, err := fmt.Sscanf(size, "%dx%d", &workspaces, &memories); err != nil {
-			return missed, fmt.Errorf("read the size %q: %w", size, err)
+			return fmt.Errorf("read the size %q: %w", size, err)
 		}
 		if err := measure(ctx, o, dims, workspaces, memories, show); err != nil {
-			return missed, fmt.Errorf("%s: %w", size, err)
+			return fmt.Errorf("%s: %w", size, err)
 		}
 	}
 	if o.plot == "" {
-		return missed, nil
+		return command.Held(!missed)
 	}
-	return missed, os.WriteFile(o.plot, []byte(findbench.Plot(rows)), 0o644)
+	return errors.Join(os.WriteFile(o.plot, []byte(findbench.Plot(rows)), 0o644), command.Held(!missed))
 }
 
 // measure fills one database and searches it with vectors of all dimensions.

@@ -4,33 +4,26 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"os/signal"
 	"text/tabwriter"
 	"time"
 
+	"cairn/internal/eval/command"
 	"cairn/internal/eval/searchbench"
 	"cairn/internal/eval/taubench"
 )
 
-func main() {
+func main() { command.Run("bench-search", run) }
+
+func run(ctx context.Context) error {
 	output := flag.String("o", "text", "text or json")
 	seed := flag.Uint64("seed", 1, "of texts and questions")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
-	if err := run(ctx, *seed, *output); err != nil {
-		fmt.Fprintln(os.Stderr, "bench-search:", err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context, seed uint64, output string) error {
 	lab, done, err := taubench.OpenLab(ctx, os.Stderr)
 	if err != nil {
 		return err
@@ -38,13 +31,13 @@ func run(ctx context.Context, seed uint64, output string) error {
 	defer done()
 	var rows []searchbench.Row
 	for _, n := range []int{100, 1000, 10000} {
-		row, err := searchbench.Measure(ctx, lab.Host, lab.Host.Config.DatabaseURL, n, seed)
+		row, err := searchbench.Measure(ctx, lab.Host, lab.Host.Config.DatabaseURL, n, *seed)
 		if err != nil {
 			return err
 		}
 		rows = append(rows, row)
 	}
-	if err := show(rows, output); err != nil {
+	if err := command.Print(*output, rows, func(w io.Writer) error { return show(w, rows) }); err != nil {
 		return err
 	}
 	for _, r := range rows {
@@ -58,13 +51,8 @@ func run(ctx context.Context, seed uint64, output string) error {
 // goal is what the median may be of that of the same SQL run bare.
 const goal = 1.3
 
-func show(rows []searchbench.Row, output string) error {
-	if output == "json" {
-		enc := json.NewEncoder(os.Stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(rows)
-	}
-	tw := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+func show(w io.Writer, rows []searchbench.Row) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "skills\tours p50\tbare p50\tratio\tours p99\tbare p99\tratio\town skill first")
 	for _, r := range rows {
 		fmt.Fprintf(tw, "%d\t%.2f ms\t%.2f ms\t%.2f\t%.2f ms\t%.2f ms\t%.2f\t%.3f\n", r.Skills, r.OursP50, r.BareP50, r.RatioP50, r.OursP99, r.BareP99, r.RatioP99, r.FoundOwn)

@@ -4,27 +4,20 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
+	"cairn/internal/eval/command"
 	"cairn/internal/eval/sweepbench"
 )
 
 func main() {
 	sweepbench.WorkIfAsked() // the bench runs this program again as its worker
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench-sweep:", err)
-		stop()
-		os.Exit(1)
-	}
+	command.Run("bench-sweep", run)
 }
 
 func run(ctx context.Context) error {
@@ -39,21 +32,15 @@ func run(ctx context.Context) error {
 	if o.Talking < 1 || o.Workspaces < o.Talking || o.Kills < 0 {
 		return errors.New("give at least as many workspaces as -talking")
 	}
-	// Servers that the environment names are somebody else's and loaded by others.
-	os.Unsetenv("DATABASE_URL")
-	os.Unsetenv("TEMPORAL_ADDRESS")
+	command.OwnServers()
 	result, err := sweepbench.Run(ctx, o)
 	if err != nil {
 		return err
 	}
-	if *output == "json" {
-		encoder := json.NewEncoder(os.Stdout)
-		encoder.SetIndent("", "  ")
-		err = encoder.Encode(result)
-	} else {
-		fmt.Println(strings.TrimSpace("go run ./internal/eval/cmd/bench-sweep " + strings.Join(os.Args[1:], " ")))
-		err = result.Print(os.Stdout)
-	}
+	err = command.Print(*output, result, func(w io.Writer) error {
+		fmt.Fprintln(w, command.Line("bench-sweep"))
+		return result.Print(w)
+	})
 	if missed := result.Failures(); len(missed) > 0 {
 		err = errors.Join(err, errors.New(strings.Join(missed, "; ")))
 	}

@@ -5,27 +5,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"os/signal"
-	"strings"
-	"syscall"
 
+	"cairn/internal/eval/command"
 	"cairn/internal/eval/turnbench"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench-turns:", err)
-		stop()
-		os.Exit(1)
-	}
-}
+func main() { command.Run("bench-turns", run) }
 
 func run(ctx context.Context) error {
 	o := turnbench.Full()
@@ -42,19 +32,15 @@ func run(ctx context.Context) error {
 		o.Only(*atOnce)
 	}
 	o.Log = os.Stderr
-	// Servers that the environment names are somebody else's and loaded by others.
-	os.Unsetenv("DATABASE_URL")
-	os.Unsetenv("TEMPORAL_ADDRESS")
+	command.OwnServers()
 	result, err := turnbench.Run(ctx, o)
 	if len(result.Cells) == 0 {
 		return err
 	}
 	// What was measured before something failed is worth seeing.
-	if *output == "json" {
-		encoder := json.NewEncoder(os.Stdout)
-		encoder.SetIndent("", "  ")
-		return errors.Join(err, encoder.Encode(result), result.Missed())
-	}
-	fmt.Println(strings.TrimSpace("go run ./internal/eval/cmd/bench-turns " + strings.Join(os.Args[1:], " ")))
-	return errors.Join(err, result.Print(os.Stdout), result.Missed())
+	shown := command.Print(*output, result, func(w io.Writer) error {
+		fmt.Fprintln(w, command.Line("bench-turns"))
+		return result.Print(w)
+	})
+	return errors.Join(err, shown, result.Missed())
 }

@@ -4,30 +4,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"flag"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"cairn/internal/eval/chaos"
+	"cairn/internal/eval/command"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	held, err := run(ctx)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "chaos:", err)
-	}
-	if err != nil || !held {
-		stop()
-		os.Exit(1)
-	}
-}
+func main() { command.Run("chaos", run) }
 
-func run(ctx context.Context) (held bool, err error) {
+func run(ctx context.Context) error {
 	o := chaos.Options{Log: os.Stderr}
 	flag.IntVar(&o.Distillations, "n", 200, "distillations")
 	flag.IntVar(&o.Skills, "skills", 40, "distinct skills, at most 40")
@@ -37,17 +24,10 @@ func run(ctx context.Context) (held bool, err error) {
 	flag.Uint64Var(&o.Seed, "seed", 0, "of everything that is drawn; 0 draws it")
 	output := flag.String("o", "text", "text or json")
 	flag.Parse()
-	// The experiment crashes its servers: never those that the environment names.
-	os.Unsetenv("DATABASE_URL")
-	os.Unsetenv("TEMPORAL_ADDRESS")
+	command.OwnServers()
 	result, err := chaos.Run(ctx, o)
 	if err != nil {
-		return false, err
+		return err
 	}
-	if *output == "json" {
-		encoder := json.NewEncoder(os.Stdout)
-		encoder.SetIndent("", "  ")
-		return result.Held(), encoder.Encode(result)
-	}
-	return result.Held(), result.Print(os.Stdout)
+	return errors.Join(command.Print(*output, result, result.Print), command.Held(result.Held()))
 }

@@ -5,37 +5,26 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
-	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"cairn/internal/eval/clients"
+	"cairn/internal/eval/command"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	held, err := run(ctx)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "clients:", err)
-	}
-	if err != nil || !held {
-		os.Exit(1)
-	}
-}
+func main() { command.Run("clients", run) }
 
-func run(ctx context.Context) (held bool, err error) {
+func run(ctx context.Context) error {
 	program := flag.String("cairn", "bin/cairn", "the command line, as `make build` makes it")
 	report := flag.String("report", "", "write what the programs of MCP say to this file")
 	limit := flag.Duration("limit", 15*time.Minute, "what is not done by then has failed")
 	flag.Parse()
 	path, err := filepath.Abs(*program)
 	if err != nil {
-		return false, err
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, *limit)
 	defer cancel()
@@ -44,14 +33,14 @@ func run(ctx context.Context) (held bool, err error) {
 		err = printed
 	}
 	if err != nil || *report == "" {
-		return result.Held(), err
+		return errors.Join(err, command.Held(result.Held()))
 	}
 	f, err := os.Create(*report)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if err := result.Report(f, time.Now()); err != nil {
-		return false, err
+		return err
 	}
-	return result.Held(), f.Close()
+	return errors.Join(f.Close(), command.Held(result.Held()))
 }

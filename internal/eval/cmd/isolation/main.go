@@ -5,31 +5,19 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"flag"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
+	"cairn/internal/eval/command"
 	"cairn/internal/eval/isolation"
 	"cairn/internal/eval/retrieval"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	held, err := run(ctx)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "isolation:", err)
-	}
-	if err != nil || !held {
-		os.Exit(1)
-	}
-}
+func main() { command.Run("isolation", run) }
 
-func run(ctx context.Context) (held bool, err error) {
+func run(ctx context.Context) error {
 	o := isolation.Options{Log: os.Stderr}
 	flag.IntVar(&o.Workspaces, "workspaces", 0, "at once (default 50)")
 	flag.IntVar(&o.Operations, "n", 0, "operations of all of them (default 10000)")
@@ -40,7 +28,7 @@ func run(ctx context.Context) (held bool, err error) {
 	// The rows that are counted are all that there are: never in a database that the environment names.
 	h, done, err := retrieval.OpenLab(ctx, retrieval.Lab{}, os.Stderr)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer done()
 	h.Config.RateLimit = 0
@@ -48,12 +36,7 @@ func run(ctx context.Context) (held bool, err error) {
 	defer cancel()
 	result, err := isolation.Run(ctx, h, o)
 	if err != nil {
-		return false, err
+		return err
 	}
-	if *output == "json" {
-		encoder := json.NewEncoder(os.Stdout)
-		encoder.SetIndent("", "  ")
-		return result.Held(), encoder.Encode(result)
-	}
-	return result.Held(), result.Print(os.Stdout)
+	return errors.Join(command.Print(*output, result, result.Print), command.Held(result.Held()))
 }

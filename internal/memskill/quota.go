@@ -1,4 +1,4 @@
-package score
+package memskill
 
 import (
 	"cmp"
@@ -19,7 +19,11 @@ func Quotas(sizes map[int]int, ratio float64) map[int]int {
 			categories, n = append(categories, c), n+sizes[c]
 		}
 	}
-	out, left := map[int]int{}, max(1, min(n, int(math.Ceil(float64(n)*ratio))))
+	out := map[int]int{}
+	if n == 0 {
+		return out
+	}
+	left := max(1, min(n, int(math.Ceil(float64(n)*min(1, max(0, ratio))))))
 	for _, c := range categories {
 		out[c] = 1
 		left--

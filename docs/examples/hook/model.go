@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"cairn/starter/client"
+)
+
+// endpoint is an agent whose answers are those of an OpenAI-compatible endpoint.
+type endpoint struct{ url, key, model string }
+
+// mostRounds bounds how often the model calls tools before it has to answer.
+const mostRounds = 6
+
+// answer asks the model, and does what it calls, until it answers in words. What
+// tools there are is the hook's business: in static mode there are none.
+func (e endpoint) answer(ctx context.Context, messages []client.Message) ([]client.Message, error) {
+	tools := client.ToolsOf(ctx)
+	for round := 1; ; round++ {
+		offered := tools.Definitions()
+		if round > mostRounds {
+			offered = nil
+		}
+		reply, calls, err := e.complete(ctx, messages, offered)
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, reply)
+		if len(calls) == 0 {
+			return messages, nil
+		}
+		for _, call := range calls {
+			messages = append(messages, tools.Call(ctx, call))
+		}
+	}
+}
+
+// complete is one request, with the calls of its answer.
+func (e endpoint) complete(ctx context.Context, messages []client.Message, tools []any) (reply client.Message, calls []client.ToolCall, err error) {
+	body := map[string]any{"model": e.model, "messages": messages}
+	if len(tools) > 0 {
+		body["tools"] = tools
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return reply, nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(e.url, "/")+"/chat/completions", bytes.NewReader(raw))
+	if err != nil {
+		return reply, nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+e.key)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return reply, nil, err
+	}
+	defer res.Body.Close()
+	var answer struct {
+		Choices []struct {
+			Message struct {
+				Content   string
+				ToolCalls []json.RawMessage `json:"tool_calls"`
+			}
+		}
+		Error struct{ Message string }
+	}
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || res.StatusCode != http.StatusOK || len(answer.Choices) == 0 {
+		return reply, nil, fmt.Errorf("the model's endpoint answered %s: %s", res.Status, answer.Error.Message)
+	}
+	said := answer.Choices[0].Message
+	reply = client.Message{Role: "assistant", Content: said.Content}
+	for _, raw := range said.ToolCalls {
+		var call struct {
+			ID       string
+			Function struct{ Name, Arguments string }
+		}
+		if err := json.Unmarshal(raw, &call); err != nil {
+			return reply, nil, fmt.Errorf("read a call of the model: %w", err)
+		}
+		reply.ToolCalls = append(reply.ToolCalls, raw)
+		calls = append(calls, client.ToolCall{ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments})
+	}
+	return reply, calls, nil
+}
