@@ -109,7 +109,7 @@ func (c *cli) printConversation(d host.ConversationDetail, lines []converse.Line
 	k := d.Counters
 	fmt.Fprintf(c.out, "\n  counted turns %d, reviewed up to %d; since then without a save: memory %d, skill %d\n", k.Total, k.LastReviewed, k.Memory, k.Skill)
 	for _, n := range d.Nudges {
-		fmt.Fprintf(c.out, "  review %d after turn %d: %s, %d steps%s\n", n.Run, n.Turn, n.Status, n.Steps, written(n.Writes))
+		fmt.Fprintf(c.out, "  review %d after turn %d: %s, %d steps%s\n", n.Run, n.Turn, n.Status, n.Steps, written(n.Writes, n.Staged))
 	}
 	if d.Live != nil && d.Live.Answers != "" {
 		fmt.Fprintf(c.out, "  message %s is being answered\n", d.Live.Answers)
@@ -120,13 +120,16 @@ func (c *cli) printConversation(d host.ConversationDetail, lines []converse.Line
 	return nil
 }
 
-func written(writes []converse.Write) string {
+func written(writes []converse.Write, staged int) string {
 	out := ""
 	for _, w := range writes {
 		out += fmt.Sprintf("; %s %s", w.Tool, w.Action)
 		if w.Name != "" {
 			out += " " + w.Name
 		}
+	}
+	if staged > 0 {
+		out += fmt.Sprintf("; waiting for approval: %d", staged)
 	}
 	return out
 }

@@ -54,7 +54,10 @@ func (c *cli) runReplay(ctx context.Context, id, runID, save string) error {
 			return fault.Wrap(err, fault.InvalidArgument, "the history cannot be written", "give the path of a file in a folder that exists")
 		}
 	}
-	replayer := worker.NewWorkflowReplayer()
+	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: s.Payloads})
+	if err != nil {
+		return fmt.Errorf("make the replayer: %w", err)
+	}
 	workflows.Register(replayer)
 	quiet := temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler))
 	if err := replayer.ReplayWorkflowHistory(quiet, h); err != nil {

@@ -36,5 +36,11 @@ func run(ctx context.Context, queues []string) error {
 	if err != nil {
 		return err
 	}
-	return host.Serve(ctx, c, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: host.Level(c.LogLevel)})), queues)
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: host.Level(c.LogLevel)}))
+	shown, err := show(c.WorkerMetrics, log)
+	if err != nil {
+		return err
+	}
+	defer shown()
+	return host.Serve(ctx, c, log, queues)
 }

@@ -16,11 +16,15 @@ import (
 // runAgent drives a run of the agent loop to its end. What follows from what is
 // decided by internal/agent; here each effect is carried out: a step is one
 // activity with one model response in it, a slow tool is one by itself. The
-// run is closed however it ends, and what its row says is returned.
+// run is closed however it ends, and what its row says is returned. How far it has
+// come within its budget may be asked meanwhile.
 func runAgent(ctx workflow.Context, in flow.AgentInput) (flow.AgentResult, error) {
 	state, effect := agent.Next(agent.State{}, agent.Begin{At: workflow.Now(ctx), Budget: in.Budget})
 	called := ""    // by the last response: for the line that Temporal UI shows
 	var cause error // of an end that no step has made
+	if err := workflow.SetQueryHandler(ctx, flow.QueryState, func() (agent.State, error) { return state, nil }); err != nil {
+		return flow.AgentResult{}, err
+	}
 	for {
 		switch todo := effect.(type) {
 		case agent.Step:

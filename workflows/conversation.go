@@ -13,6 +13,9 @@ import (
 // When its history has grown it continues as new, and after a long silence it
 // ends; the next message starts it again.
 func Conversation(ctx workflow.Context, in flow.ConversationInput) error {
+	if err := inWorkspace(ctx, in.WorkspaceKey); err != nil {
+		return err
+	}
 	c := &conversation{in: in, state: in.State, turns: workflow.NewMutex(ctx)}
 	if err := c.listen(ctx); err != nil {
 		return err

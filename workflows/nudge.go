@@ -11,6 +11,9 @@ import (
 // Nudge reviews what was said since the last review, with the tools that
 // remember, and tells the conversation when it is over.
 func Nudge(ctx workflow.Context, in flow.NudgeInput) (flow.NudgeResult, error) {
+	if err := inWorkspace(ctx, in.WorkspaceKey); err != nil {
+		return flow.NudgeResult{}, err
+	}
 	story := newStory(ctx)
 	story.tell(fmt.Sprintf("Opening the review after turn %d", in.Turn))
 	opened, err := openNudge(ctx, in)

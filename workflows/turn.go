@@ -12,6 +12,9 @@ import (
 // happened in it: a turn whose model is away, whose time is over or who was
 // cancelled is answered all the same.
 func Turn(ctx workflow.Context, in flow.AgentInput) (flow.AgentResult, error) {
+	if err := inWorkspace(ctx, in.WorkspaceKey); err != nil {
+		return flow.AgentResult{}, err
+	}
 	newStory(ctx).tell(fmt.Sprintf("Answering turn %d within %d model calls", in.Number, in.Budget.Max))
 	in.Base.Compacts = true // see StepResult.Overflow: no recorded history has one
 	return runAgent(ctx, in)

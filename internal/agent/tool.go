@@ -89,6 +89,7 @@ type ToolSpec struct {
 	ReadOnly    bool            `json:"read_only,omitempty"`
 	Destructive bool            `json:"destructive,omitempty"`
 	Idempotent  bool            `json:"idempotent,omitempty"`
+	Instead     string          `json:"-"`             // what those are told who may not call it
 	Set         Set             `json:"set,omitempty"` // that a conversation has to choose; empty for what all have
 }
 

@@ -133,6 +133,8 @@ type Config struct {
 	Metrics       string  `env:"CAIRN_METRICS" envDefault:"open"`           // open to everybody who reaches the address, key (with scope admin), or off
 
 	// Processes.
+	PayloadKeys   string        `env:"CAIRN_PAYLOAD_KEYS" secret:"all"` // of what workflows carry, each the base64 of 32 bytes, separated by commas: the first encrypts, all decrypt; empty leaves it plain. The same in every process
+	WorkerMetrics string        `env:"CAIRN_WORKER_METRICS"`            // host:port at which a worker shows its counts under /metrics, to everybody who reaches it; empty for nowhere
 	DatabaseConns int           `env:"CAIRN_DATABASE_CONNS" envDefault:"16"`
 	LLMSlots      int           `env:"CAIRN_LLM_SLOTS" envDefault:"200"`     // model activities at once in one worker
 	DatabaseStep  time.Duration `env:"CAIRN_DATABASE_STEP" envDefault:"15s"` // one database activity; a crash in it is noticed after that

@@ -250,7 +250,15 @@ func messageID(of string, i int) string {
 	if i == 0 {
 		return of
 	}
-	return fmt.Sprintf("%s\x1f%d", of, i)
+	return fmt.Sprintf("%s%s%d", of, withinTurn, i)
+}
+
+const withinTurn = "\x1f"
+
+// TurnMessageID is the channel's id of the message that the turn of a message answers.
+func TurnMessageID(id string) string {
+	of, _, _ := strings.Cut(id, withinTurn)
+	return of
 }
 
 func (r Request) sha() (sum [32]byte, err error) {

@@ -23,6 +23,7 @@ type Ended struct {
 	Detail   string         `json:"detail,omitempty"`
 	Steps    int            `json:"steps"`
 	Writes   []Write        `json:"writes,omitempty"` // what took effect
+	Staged   int            `json:"staged,omitempty"` // changes that it has proposed and a person is to decide about
 	ReplySeq int            `json:"reply_seq"`
 	Counters nudge.Counters `json:"counters"`         // of the conversation, after a turn
 	MayNudge bool           `json:"may_nudge"`        // after a turn: today's cap leaves room
@@ -205,7 +206,7 @@ func mayNudge(ctx context.Context, tx Tx, s nudge.Settings, c nudge.Counters) (b
 
 // closeTurn answers, counts and ends a turn, all or nothing.
 func (j *job) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e ending) (*Ended, error) {
-	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(j.steps), Writes: j.writes(), ReplySeq: j.turn.ReplySeq, Number: j.turn.Number}
+	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(j.steps), Writes: j.writes(), Staged: j.staged(), ReplySeq: j.turn.ReplySeq, Number: j.turn.Number}
 	t := j.turn
 	if t.Mode != flow.Observe {
 		messages := j.answer(e, c.Notice)
@@ -230,7 +231,7 @@ func (j *job) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e
 			return nil, err
 		}
 	}
-	t.ReplySeq, t.Reason = out.ReplySeq, string(e.reason)
+	t.ReplySeq, t.Reason, t.Tainted = out.ReplySeq, string(e.reason), j.tainted()
 	if err := tx.EndTurn(ctx, t); err != nil {
 		return nil, err
 	}
@@ -320,9 +321,34 @@ func (j *job) writes() (out []Write) {
 	return out
 }
 
+// waits is the action of a write that a person is to decide about.
+const waits = "staged"
+
+// staged is how many calls of the run have proposed a change that waits.
+func (j *job) staged() (n int) {
+	for _, s := range j.steps {
+		for _, c := range s.Calls {
+			if w, ok := said(c.Tool, c.Result); ok && c.Done && w.Action == waits {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // wrote reads from a tool's result what it changed: a staged, an unchanged and a
 // failed write changed nothing.
 func wrote(tool, result string) (Write, bool) {
+	w, ok := said(tool, result)
+	switch w.Action {
+	case "", waits, "unchanged", "noop":
+		return Write{}, false
+	}
+	return w, ok
+}
+
+// said reads from a tool's result what became of the call, when it did not fail.
+func said(tool, result string) (Write, bool) {
 	var r struct {
 		OK      bool   `json:"ok"`
 		Action  string `json:"action"`
@@ -330,10 +356,6 @@ func wrote(tool, result string) (Write, bool) {
 		Version int    `json:"version"`
 	}
 	if json.Unmarshal([]byte(result), &r) != nil || !r.OK {
-		return Write{}, false
-	}
-	switch r.Action {
-	case "", "staged", "unchanged", "noop":
 		return Write{}, false
 	}
 	return Write{Tool: tool, Action: r.Action, Name: r.Name, Version: r.Version}, true

@@ -84,7 +84,7 @@ func (j *job) history(n int) []agent.CallRecord {
 // actor is on whose behalf a call of this run acts.
 func (j *job) actor(c Call) agent.Actor {
 	a := agent.Actor{Workspace: j.run.Workspace, Origin: j.spec.Origin, Run: j.run.Ref.Run, Conversation: j.run.Conversation, Channel: j.spec.Channel,
-		FromSeq: j.spec.FromSeq, ToSeq: j.spec.ToSeq, Op: j.run.Op(stepKey(c.Step), c.Position), Tainted: j.spec.Tainted || j.turn.Tainted, Subject: j.subject}
+		FromSeq: j.spec.FromSeq, ToSeq: j.spec.ToSeq, Op: j.run.Op(stepKey(c.Step), c.Position), Tainted: j.tainted(), Subject: j.subject}
 	if j.run.Kind == run.Turn {
 		a.FromSeq, a.ToSeq = j.turn.FirstSeq, j.turn.FirstSeq
 	}

@@ -11,7 +11,7 @@ import (
 type Line struct {
 	Seq        int                   `json:"seq"`
 	Turn       int                   `json:"turn,omitempty"` // 0 for one that was handed in with a whole conversation
-	ID         string                `json:"message_id"`
+	ID         string                `json:"message_id"`     // the channel's, of the message that its turn answers
 	Role       transcript.Role       `json:"role"`
 	Content    string                `json:"content"`
 	Name       string                `json:"name,omitempty"` // the tool of a result, or the speaker

@@ -134,8 +134,7 @@ func (s *Service) pinReview(ctx context.Context, r Review, spec *Spec, said []Tu
 	}
 	messages := make([]transcript.Message, 0, len(said))
 	for _, m := range said {
-		// What tools brought in is nobody's word: an instruction in it is an attack.
-		if m.Role == transcript.Tool && len(guard.Scan(m.Content, guard.Context)) > 0 {
+		if m.Role == transcript.Tool && attacks(m.Content) {
 			spec.Tainted = true
 		}
 		messages = append(messages, m.Message)
@@ -197,9 +196,10 @@ func reviewStatus(reason agent.Reason, writes int) string {
 	return NudgeNothing
 }
 
-// closeNudge ends a review. What it saved is said with the next answer.
+// closeNudge ends a review. What it saved, and what waits for a person, is said with
+// the next answer.
 func (j *job) closeNudge(ctx context.Context, tx Tx, c Conversation, e ending) (*Ended, error) {
-	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(j.steps), Writes: j.writes(), ReplySeq: -1, Number: j.spec.Number}
+	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(j.steps), Writes: j.writes(), Staged: j.staged(), ReplySeq: -1, Number: j.spec.Number}
 	out.Status = reviewStatus(e.reason, len(out.Writes))
 	c.Counters = reviewed(c.Counters, out)
 	if out.Status != NudgeFailed {
@@ -208,8 +208,8 @@ func (j *job) closeNudge(ctx context.Context, tx Tx, c Conversation, e ending) (
 	if err := tx.Counted(ctx, c); err != nil {
 		return nil, err
 	}
-	if len(out.Writes) > 0 {
-		if err := tx.SetNotice(ctx, j.run.Conversation, notice(j.spec.Lang, out.Writes)); err != nil {
+	if len(out.Writes) > 0 || out.Staged > 0 {
+		if err := tx.SetNotice(ctx, j.run.Conversation, notice(j.spec.Lang, out.Writes, out.Staged)); err != nil {
 			return nil, err
 		}
 	}
@@ -226,8 +226,8 @@ func reviewed(c nudge.Counters, e *Ended) nudge.Counters {
 }
 
 // notice tells of what a review has saved: skills by their names, memories by
-// how many they are.
-func notice(lang string, writes []Write) string {
+// how many they are; and how many changes wait.
+func notice(lang string, writes []Write, staged int) string {
 	var skills []string
 	memories := 0
 	for _, w := range writes {
@@ -237,5 +237,5 @@ func notice(lang string, writes []Write) string {
 			memories++
 		}
 	}
-	return prompt.Notice(lang, skills, memories)
+	return prompt.Notice(lang, skills, memories, staged)
 }

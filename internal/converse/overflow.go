@@ -178,7 +178,7 @@ func (s *Service) pinFlush(ctx context.Context, j *job, o Overflow) (spec Spec, 
 	spec.Origin, spec.Budget, spec.Channel, spec.Lang, spec.Turn = agent.OriginNudge, agent.ForFlush(), j.spec.Channel, o.Lang, o.Upto
 	var messages []transcript.Message
 	for _, m := range o.Said {
-		if m.Role == transcript.Tool && len(guard.Scan(m.Content, guard.Context)) > 0 {
+		if m.Role == transcript.Tool && attacks(m.Content) {
 			spec.Tainted = true
 		}
 		messages = append(messages, m.Message)

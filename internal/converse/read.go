@@ -47,6 +47,7 @@ type ReviewView struct {
 	Status    string     `json:"status"` // open, saved, nothing, budget, failed
 	Turn      int        `json:"turn"`   // its number among the turns that count
 	Writes    []Write    `json:"writes,omitempty"`
+	Staged    int        `json:"staged,omitempty" doc:"Changes that it has proposed and a person is to decide about"`
 	Steps     int        `json:"steps"`
 	CreatedAt time.Time  `json:"created_at"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"cairn/internal/agent"
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
 	"cairn/internal/prompt"
 	"cairn/internal/run"
+	"cairn/internal/tally"
 )
 
 // response is what a model said in a step, and what follows from it.
@@ -125,6 +127,9 @@ func (s *Service) call(ctx context.Context, j *job, k run.CallKey, request func(
 		return llm.Reply{}, fmt.Errorf("store the request of %s: %w", k.Step, err)
 	}
 	j.untold = nil
+	if j.run.Kind == run.Turn {
+		tally.Prefix(j.run.Conversation, j.session.SHA, time.Now())
+	}
 	return s.Ledger.Honour(ctx, wish, ticket, keep)
 }
 

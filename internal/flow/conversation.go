@@ -35,7 +35,7 @@ const (
 	SignalNudgeDone    = "nudgeDone"       // NudgeResult
 	SignalCancelTurn   = "cancelTurn"      // CancelTurnInput
 	SignalSettings     = "settingsChanged" // SettingsInput
-	QueryState         = "state"           // → ConversationView
+	QueryState         = "state"           // → ConversationView; of a run of an agent, such as a turn, its agent.State
 )
 
 // TurnLost is the type of the error of an update whose turn's workflow did not

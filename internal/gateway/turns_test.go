@@ -130,13 +130,13 @@ func TestAConversationIsReadInPages(t *testing.T) {
 		var page gateway.MessageList
 		b.get("/v1/conversations/a/messages?limit=4&cursor="+at).into(http.StatusOK, &page)
 		for _, m := range page.Messages {
-			said = append(said, fmt.Sprintf("%d %s %s", m.Seq, m.Role, m.Content))
+			said = append(said, fmt.Sprintf("%d %s %s %s", m.Seq, m.ID, m.Role, m.Content))
 		}
 		if at = page.NextCursor; at == "" {
 			break
 		}
 	}
-	if want := "0 user Message 1.|1 assistant Hello, Ada.|2 user Message 2.|3 assistant Hello, Ada.|4 user Message 3.|5 assistant Hello, Ada."; strings.Join(said, "|") != want {
+	if want := "0 m1 user Message 1.|1 m1 assistant Hello, Ada.|2 m2 user Message 2.|3 m2 assistant Hello, Ada.|4 m3 user Message 3.|5 m3 assistant Hello, Ada."; strings.Join(said, "|") != want {
 		t.Errorf("read %v", said)
 	}
 	var first, second gateway.ConversationList

@@ -13,7 +13,9 @@ import (
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
+	"go.temporal.io/sdk/converter"
 	temporallog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
 
 	"cairn/internal/blob"
 	"cairn/internal/config"
@@ -31,6 +33,7 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline"
 	"cairn/internal/offload"
+	"cairn/internal/payload"
 	"cairn/internal/progressive"
 	"cairn/internal/reflect"
 	"cairn/internal/relay"
@@ -48,7 +51,8 @@ type Host struct {
 	Config      config.Config
 	Log         *slog.Logger
 	Store       *store.Store
-	Temporal    client.Client // nil without Temporal
+	Temporal    client.Client           // nil without Temporal
+	Payloads    converter.DataConverter // of what workflows carry
 	Blobs       blob.Store
 	Distill     *distill.Service
 	Library     *library.Library
@@ -187,6 +191,16 @@ func (h *Host) dial(ctx context.Context) error {
 	// Requests carry ids and counts: packing each costs more time than it saves.
 	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	options.Logger = temporallog.NewStructuredLogger(h.Log)
+	codec, err := payload.New(h.Config.PayloadKeys)
+	if err != nil {
+		return err
+	}
+	h.Payloads = converter.GetDefaultDataConverter()
+	if codec != nil {
+		h.Payloads = converter.NewCodecDataConverter(h.Payloads, codec)
+		options.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: h.Payloads, EncodeCommonAttributes: true})
+	}
+	options.DataConverter = h.Payloads
 	if h.Temporal, err = client.DialContext(ctx, options); err != nil {
 		return h.refused(err, "Temporal does not answer at "+h.Config.TemporalAddress)
 	}

@@ -34,6 +34,7 @@ type AgentReport struct {
 	Result       string           `json:"result,omitempty"` // of a review: saved, nothing, budget, failed
 	Reply        string           `json:"reply,omitempty"`
 	Writes       []converse.Write `json:"writes,omitempty"`
+	Staged       int              `json:"staged,omitempty" doc:"Changes that it has proposed and a person is to decide about"`
 }
 
 // KindOf tells what sort of work a run is.
@@ -120,7 +121,7 @@ func agentReport(ctx context.Context, q store.Queries, ref run.Ref) (*AgentRepor
 		if err := json.Unmarshal(r.Result, &ended); err != nil {
 			return nil, about, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
 		}
-		out.Reason, out.Detail, out.Writes, out.Result = string(ended.Reason), ended.Detail, ended.Writes, ended.Status
+		out.Reason, out.Detail, out.Writes, out.Staged, out.Result = string(ended.Reason), ended.Detail, ended.Writes, ended.Staged, ended.Status
 	}
 	if r.Kind != run.Turn {
 		return out, about, nil

@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/agent"
 	"cairn/internal/config"
 	"cairn/internal/converse"
 	"cairn/internal/fault"
+	"cairn/internal/flow"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
@@ -56,6 +58,25 @@ func TestAModelThatNeverStopsIsStopped(t *testing.T) {
 			}
 		})
 	}
+}
+
+// How much of its budget a turn has spent can be asked while it runs.
+func TestABudgetIsSeenWhileItsTurnRuns(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	b.Model.On(llmtest.Rule{Stage: "turn", Results: new(int), CallsFunc: looking})
+	b.Model.On(llmtest.Rule{Stage: "turn", Barrier: "held", Reply: "All right."})
+	send(b, b.Message("c", "m1", "What do I drink?"))
+	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	answer, err := b.Temporal.QueryWorkflow(t.Context(), turnID(b, "c", "m1"), "", flow.QueryState)
+	hosttest.Must(t, err)
+	var state agent.State
+	hosttest.Must(t, answer.Get(&state))
+	if state.Budget.Max != 10 || state.Budget.Used != 2 || state.Step != 2 || state.Ending != "" {
+		t.Errorf("state %+v", state)
+	}
+	b.Model.Release("held")
+	answered(b, "c", "m1")
 }
 
 func TestAnOverrideOutsideItsBoundsIsRefused(t *testing.T) {

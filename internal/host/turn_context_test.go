@@ -135,3 +135,24 @@ func TestFreshTargetsAreToldWithTheMessage(t *testing.T) {
 		t.Error("the prompt changed within its session")
 	}
 }
+
+// What was said in another conversation is looked up word for word, by who asks for
+// it: facts and notes are what a search is for.
+func TestWhatWasSaidIsLookedUpWordForWord(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	for match, sources := range map[string][]string{"^where": {"chunks"}, "^who": {"memory", "notes"}} {
+		b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: match, Calls: []llm.ToolCall{saying("memory_search", map[string]any{"query": "parcel in the locker", "sources": sources})}})
+	}
+	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
+	last := func() string { all := asked(b, "turn"); return all[len(all)-1].Last }
+	b.Say("c", 1, "The parcel is in locker 47.")
+	b.Say("d", 1, "where is it?")
+	if got := last(); !strings.Contains(got, "The parcel is in locker 47.") || !strings.Contains(got, `"type":"turn"`) || !strings.Contains(got, `"conversation":"c"`) {
+		t.Errorf("found %s", got)
+	}
+	b.Say("d", 2, "who knows?")
+	if got := last(); strings.Contains(got, "locker 47") {
+		t.Errorf("among facts and notes it found %s", got)
+	}
+}

@@ -2,9 +2,15 @@ package host_test
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
+
+	"go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	temporallog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/config"
 	"cairn/internal/converse"
@@ -13,6 +19,7 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/transcript"
+	"cairn/workflows"
 )
 
 // from sets who brought a message about.
@@ -78,6 +85,11 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	if got := count(b, "select count(*) from cairn.runs where kind = 'nudge'"); got != 0 {
 		t.Fatalf("%d reviews after nine turns that count", got)
 	}
+	id := flow.ConversationID(b.Workspace.Key, view(b, "c").ID)
+	full := previous(b, id, "")
+	if full == "" {
+		t.Fatal("the conversation has not continued as new")
+	}
 	say("hello") // 10
 	first := reviews(b, "c", 1)
 	quiet(b, "c")
@@ -117,6 +129,50 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 		t.Errorf("the row counts %+v", c)
 	}
 	validThreads(t, b)
+
+	// The first execution answered nine messages, scheduled ones among them, and no
+	// other came between its end and the tenth that counts. Both replay.
+	h := b.History(id, full)
+	if last := h.Events[len(h.Events)-1]; last.EventType != enums.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW || happened(h, enums.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED) != 9 {
+		t.Errorf("the first execution answered %d messages and ended with %s", happened(h, enums.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED), last.EventType)
+	}
+	next := b.History(id, h.Events[len(h.Events)-1].GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId())
+	if n := reviewsStarted(next); n == 0 || reviewsStarted(h) != 0 {
+		t.Errorf("%d reviews were started by the first execution and %d by the one that it continued as", reviewsStarted(h), n)
+	}
+	for _, h := range []*historypb.History{h, next} {
+		replays(t, h)
+	}
+}
+
+// happened is how many events of a type a history has.
+func happened(h *historypb.History, event enums.EventType) (n int) {
+	for _, e := range h.Events {
+		if e.EventType == event {
+			n++
+		}
+	}
+	return n
+}
+
+// reviewsStarted is how many reviews the server has confirmed in a history.
+func reviewsStarted(h *historypb.History) (n int) {
+	for _, e := range h.Events {
+		if e.GetChildWorkflowExecutionStartedEventAttributes().GetWorkflowType().GetName() == flow.Nudge {
+			n++
+		}
+	}
+	return n
+}
+
+// replays wants today's workflows to decide as a history says.
+func replays(t *testing.T, h *historypb.History) {
+	t.Helper()
+	replayer := worker.NewWorkflowReplayer()
+	workflows.Register(replayer)
+	if err := replayer.ReplayWorkflowHistory(temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h); err != nil {
+		t.Error(err)
+	}
 }
 
 // observed is an exchange that a gateway's own agent had.
@@ -196,6 +252,23 @@ func TestReviewsOfADayAreCapped(t *testing.T) {
 	})
 	if got := numbers(reviews(b, "c", 2)); !slices.Equal(got, []int{1, 2}) || b.Model.Count("nudge") != 2 {
 		t.Errorf("reviews after turns %v, with %d requests", got, b.Model.Count("nudge"))
+	}
+}
+
+// What a review proposes and may not do is told with the next answer.
+func TestWhatAReviewProposesIsTold(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1},"write_approval":{"memory":"autonomous"}}' where id = $1`, b.Workspace.ID)
+	b.Model.On(llmtest.Rule{Stage: "nudge", Nth: 1, Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada works at night."})}})
+	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	scriptSaves(b)
+	b.Say("c", 1, "hello")
+	if got := reviews(b, "c", 1)[0]; got.Status != converse.NudgeNothing || got.Staged != 1 || len(got.Writes) != 0 {
+		t.Errorf("review %+v", got)
+	}
+	if got := b.Say("c", 2, "hello"); !strings.HasSuffix(got.Reply, "\n\n(Waiting for approval: 1)") {
+		t.Errorf("the next answer is %q", got.Reply)
 	}
 }
 

@@ -121,6 +121,31 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 			t.Errorf("%d calls are told that they added, want the one that did", n)
 		}
 	})
+	t.Run("after a skill was saved", func(t *testing.T) { // check 5: committed, and nobody has heard of it
+		t.Parallel()
+		b := hosttest.OpenIdle(t)
+		b.Model.On(llmtest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{saying("skill_save", map[string]string{"name": "bake-bread", "description": "Bakes bread",
+			"content": "## When to Use\nWhen bread is wanted.\n\n## Procedure\n1. Knead the dough\n"})}})
+		b.Model.On(llmtest.Rule{Stage: "turn", Times: 1, Barrier: "held", Reply: "lost"})
+		b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
+		worker := b.StartProcess()
+		send(b, b.Message("c", "m1", "Keep how one bakes."))
+		hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+		exec(b, "update cairn.agent_calls set result = null, code = '', ended_at = null")
+		exec(b, "delete from cairn.llm_calls where step = 'step/2'") // nor has the model been asked again
+		worker.Kill()
+		b.Model.Release("held")
+		b.StartProcess()
+		if got := answered(b, "c", "m1"); got.Reply != "Noted." {
+			t.Errorf("answered %+v", got)
+		}
+		if got := text(b, "select string_agg(version || ' ' || op, ',') from cairn.skill_versions"); got != "1 create" {
+			t.Errorf("history %s", got)
+		}
+		if told := text(b, "select string_agg(result, ',') from cairn.agent_calls"); !strings.Contains(told, `"action":"created"`) || !strings.Contains(told, `"version":1`) || strings.Count(told, "bake-bread") != 1 {
+			t.Errorf("the second attempt is told %s", told)
+		}
+	})
 	t.Run("after the turn has ended", func(t *testing.T) {
 		t.Parallel()
 		b := hosttest.OpenIdle(t)

@@ -45,11 +45,10 @@ type CategoryCount struct {
 // Browse lists skills by category and name, or what answers a query, the best
 // first. It counts no use and shows no bodies.
 func (l *Library) Browse(ctx context.Context, a agent.Actor, in BrowseArgs) (out Browsed, err error) {
-	idle := []skill.Status{skill.Stale}
+	statuses := []skill.Status{skill.Active, skill.Stale}
 	if in.IncludeArchived {
-		idle = append(idle, skill.Archived)
+		statuses = append(statuses, skill.Archived)
 	}
-	statuses := append([]skill.Status{skill.Active}, idle...)
 	var counts []CategoryCount
 	err = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
 		counts, err = tx.Categories(ctx, statuses)
@@ -69,7 +68,7 @@ func (l *Library) Browse(ctx context.Context, a agent.Actor, in BrowseArgs) (out
 	}
 	var heads []skill.Head
 	if strings.TrimSpace(in.Query) != "" {
-		heads, out.Total, err = l.answering(ctx, a.Workspace, in, idle)
+		heads, out.Total, err = l.answering(ctx, a.Workspace, in, statuses)
 	} else {
 		var page Page
 		page, err = l.List(ctx, a.Workspace, Filter{Statuses: statuses, Category: in.Category, Limit: in.Limit, Cursor: in.Cursor})
@@ -93,14 +92,17 @@ func (l *Library) Browse(ctx context.Context, a agent.Actor, in BrowseArgs) (out
 }
 
 // answering are the skills that answer the query, one page of them, and how many
-// were found. What the index does not hold, since it is out of use, is found by
-// its words.
-func (l *Library) answering(ctx context.Context, ws int64, in BrowseArgs, idle []skill.Status) (out []skill.Head, total int, err error) {
+// were found.
+func (l *Library) answering(ctx context.Context, ws int64, in BrowseArgs, statuses []skill.Status) (out []skill.Head, total int, err error) {
 	if in.Cursor != "" {
 		return nil, 0, fault.New(fault.InvalidArgument, "what answers a query has no further pages", "leave cursor out, or ask for more with limit")
 	}
 	limit := cmp.Or(in.Limit, ListedAtOnce)
-	found, err := l.Finder.Skills(ctx, ws, in.Query, limit)
+	looked := limit
+	if in.Category != "" { // the best of it may stand behind those of others
+		looked = MostListed
+	}
+	found, err := l.Finder.SkillsThatAre(ctx, ws, in.Query, statuses, looked)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -109,11 +111,6 @@ func (l *Library) answering(ctx context.Context, ws int64, in BrowseArgs, idle [
 			out = append(out, f.Skill)
 		}
 	}
-	unused, err := l.List(ctx, ws, Filter{Statuses: idle, Category: in.Category, Holds: in.Query, Limit: limit})
-	if err != nil {
-		return nil, 0, err
-	}
-	out = append(out, unused.Skills...)
 	return out[:min(len(out), limit)], len(out), nil
 }
 

@@ -24,6 +24,7 @@ type Deleted struct {
 	Name      string     `json:"name"`
 	UndoUntil *time.Time `json:"undo_until,omitempty" jsonschema:"until when a person can take the delete back"`
 	PendingID int64      `json:"pending_id,omitempty" jsonschema:"the change that waits for approval"`
+	Warnings  []string   `json:"warnings,omitempty" jsonschema:"what still names the skill"`
 }
 
 // Delete takes a skill away, for good after some days. Writers that nobody
@@ -71,6 +72,9 @@ func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 		return out, err
 	}
 	out = Deleted{Name: f.head.Name}
+	if out.Warnings, err = stillNamed(ctx, tx, f.head.Name, in.AbsorbedInto); err != nil {
+		return out, err
+	}
 	switch {
 	case a.Origin != agent.OriginUser && (a.Tainted || s.Approval == ApproveAll):
 		out.Action = Staged
@@ -92,6 +96,20 @@ func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 		}
 	}
 	return out, err
+}
+
+// stillNamed tells of the scheduled tasks whose prompts name a skill. They are a
+// person's words, so nobody rewrites them.
+func stillNamed(ctx context.Context, tx Tx, name, into string) (warnings []string, err error) {
+	tasks, err := tx.TasksNaming(ctx, name)
+	for _, task := range tasks {
+		w := fmt.Sprintf("the prompt of the scheduled task %q names %s: change it", task, name)
+		if into != "" {
+			w += " to " + into
+		}
+		warnings = append(warnings, w)
+	}
+	return warnings, err
 }
 
 // shelve archives a skill that another one has absorbed.

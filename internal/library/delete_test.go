@@ -50,6 +50,22 @@ func TestADeleteCanBeTakenBackForSevenDays(t *testing.T) {
 	}
 }
 
+func TestADeleteTellsWhichPromptsNameTheSkill(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	a := b.as(agent.OriginAgent)
+	b.does(a, "skill_save", deploy(), "created", 1)
+	b.does(a, "skill_save", object{"name": "release-all", "description": "Releases everything", "content": body("Ask around")}, "created", 1)
+	b.exec("insert into scheduled_tasks (workspace_id, name, kind, cron, prompt) values ($1, 'friday', 'turn', '0 9 * * 5', 'Follow deploy-web, then report.'), ($1, 'monday', 'turn', '0 9 * * 1', 'Say hello.')", b.ws.ID)
+	out := b.does(a, "skill_delete", object{"name": "deploy-web", "absorbed_into": "release-all"}, "deleted", 0)
+	if got, want := fmt.Sprint(out["warnings"]), `[the prompt of the scheduled task "friday" names deploy-web: change it to release-all]`; got != want {
+		t.Errorf("warnings %s, want %s", got, want)
+	}
+	if out := b.does(a, "skill_delete", object{"name": "release-all"}, "deleted", 0); out["warnings"] != nil {
+		t.Errorf("warnings %v", out["warnings"])
+	}
+}
+
 func TestWhoNobodyWatchesOnlyArchivesWhatWasAbsorbed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

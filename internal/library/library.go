@@ -57,6 +57,7 @@ type Tx interface {
 	SetManaged(ctx context.Context, id int64, managed bool) error
 	SetTainted(ctx context.Context, id int64, tainted bool) error
 	SetAbsorbed(ctx context.Context, id, into int64) error
+	TasksNaming(ctx context.Context, skill string) ([]string, error) // scheduled tasks whose prompts hold its name
 	DeleteSkill(ctx context.Context, id, absorbedInto int64, window time.Duration) (undoUntil time.Time, err error)
 	Deleted(ctx context.Context, id int64, name string, window time.Duration) (skill.Head, error)
 	Undelete(ctx context.Context, id int64, status skill.Status) error
@@ -94,9 +95,9 @@ type Library struct {
 	Settings func(ctx context.Context, ws int64) (Settings, error)
 }
 
-// Finder finds the active skills that answer a text, the best first.
+// Finder finds the skills of some states that answer a text, the best first.
 type Finder interface {
-	Skills(ctx context.Context, ws int64, text string, limit int) ([]search.Found, error)
+	SkillsThatAre(ctx context.Context, ws int64, text string, states []skill.Status, limit int) ([]search.Found, error)
 }
 
 // VersionInfo is a version as a history lists it.

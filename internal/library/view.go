@@ -9,6 +9,7 @@ import (
 	"cairn/internal/agent"
 	"cairn/internal/fault"
 	"cairn/internal/skill"
+	"cairn/internal/tally"
 )
 
 // ViewArgs say which text of which skill is wanted.
@@ -132,7 +133,9 @@ func (l *Library) defuse(ctx context.Context, ws int64, head skill.Head, v skill
 	}
 }
 
+// quarantine takes a skill out of use whose text would attack its reader.
 func (l *Library) quarantine(ctx context.Context, ws, id int64) (skill.Head, error) {
+	tally.Blocked("skills")
 	return l.setStatus(ctx, ws, id, skill.Quarantined, skill.Active, skill.Stale, skill.Candidate, skill.DraftStatus)
 }
 

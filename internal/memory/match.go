@@ -14,13 +14,15 @@ import (
 // Select finds the one entry that match means: its id, all of its content, or a
 // part of it. Upper and lower case differ only as long as something matches with
 // them. Entries that say the same are one hit, and the first of them is taken.
+// Several hits are AmbiguousMatch with `count` and `matches` ([]Hit), whose texts
+// are as they were stored.
 func Select(entries []*Entry, match string) (*Entry, error) {
 	match = clean(match)
 	if match == "" {
 		return nil, fault.New(fault.InvalidArgument, "match is empty", "give the id of an entry, or a part of its text")
 	}
 	if n := utf8.RuneCountInString(match); n > MatchRunes {
-		return nil, fault.New(fault.TooLarge, fmt.Sprintf("match has %d characters, at most %d are taken", n, MatchRunes), "quote a shorter part")
+		return nil, fault.New(fault.TooLarge, fmt.Sprintf("match has %d characters, at most %d are taken", n, MatchRunes), "quote a shorter part").With("size", n).With("limit", MatchRunes)
 	}
 	folded := fold(match)
 	for _, selects := range []func(*Entry) bool{
@@ -50,12 +52,20 @@ const (
 	shownRunes = 80
 )
 
+// Hit is an entry that a match may mean.
+type Hit struct {
+	ID   string `json:"id"`
+	Text string `json:"text"` // its beginning
+}
+
 func ambiguous(match string, hits []*Entry) error {
 	var names []string
+	var shown []Hit
 	for _, e := range hits[:min(len(hits), shownHits)] {
-		names = append(names, e.ID)
+		names, shown = append(names, e.ID), append(shown, Hit{e.ID, short(e.Content)})
 	}
-	return fault.New(fault.AmbiguousMatch, fmt.Sprintf("%q matches %d entries: %s", short(match), len(hits), strings.Join(names, ", ")), "quote more of the one that is meant, or give its id")
+	return fault.New(fault.AmbiguousMatch, fmt.Sprintf("%q matches %d entries: %s", short(match), len(hits), strings.Join(names, ", ")), "quote more of the one that is meant, or give its id").
+		With("count", len(hits)).With("matches", shown)
 }
 
 func short(text string) string {

@@ -128,7 +128,8 @@ func Normalise(content string) (string, error) {
 	case n == 0:
 		return "", fault.New(fault.InvalidArgument, "the content is empty", "say in one sentence what is to be remembered")
 	case n > EntryRunes:
-		return "", fault.New(fault.TooLarge, fmt.Sprintf("the content has %d characters, an entry has at most %d", n, EntryRunes), "say it shorter, or as several entries; how something is done belongs in a skill")
+		return "", fault.New(fault.TooLarge, fmt.Sprintf("the content has %d characters, an entry has at most %d", n, EntryRunes), "say it shorter, or as several entries; how something is done belongs in a skill").
+			With("size", n).With("limit", EntryRunes)
 	}
 	return content, nil
 }

@@ -61,7 +61,8 @@ func MakePlan(t Type, entries []Entry, operations []Operation, budget int) (Plan
 		if state, err = p.apply(t, state, o); err != nil {
 			if len(operations) > 1 {
 				f := fault.From(err)
-				err = fault.New(f.Code, fmt.Sprintf("operation %d: %s; nothing was done", i+1, f.Message), f.Hint)
+				f.Message = fmt.Sprintf("operation %d: %s; nothing was done", i+1, f.Message)
+				err = f
 			}
 			return Plan{}, err
 		}
@@ -71,7 +72,7 @@ func MakePlan(t Type, entries []Entry, operations []Operation, budget int) (Plan
 	}
 	if p.After > budget && p.After > p.Before {
 		return p, fault.New(fault.TooLarge, fmt.Sprintf("%s would hold %d characters and has room for %d; it holds %d now", t, p.After, budget, p.Before),
-			"send one memory_batch that removes or shortens entries and then adds this one")
+			"send one memory_batch that removes or shortens entries and then adds this one").With("size", p.After).With("limit", budget)
 	}
 	return p, nil
 }

@@ -64,6 +64,9 @@ func TestAnAmbiguousMatchNamesItsHits(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "0000000000000001") || !strings.Contains(err.Error(), "0000000000000002") || strings.Contains(err.Error(), "dog") {
 		t.Errorf("%v: wants ids and no texts", err)
 	}
+	if f := fault.From(err); f.Extra["count"] != 2 || fmt.Sprint(f.Extra["matches"]) != "[{0000000000000001 a cat} {0000000000000002 a dog}]" {
+		t.Errorf("extras %v", f.Extra)
+	}
 }
 
 func TestOnlyTheFinalStateMustFit(t *testing.T) {

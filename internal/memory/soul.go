@@ -59,7 +59,8 @@ func NextSoul(current, change string, action SoulAction) (string, error) {
 		next = current + "\n" + change
 	}
 	if n := utf8.RuneCountInString(next); n > SoulRunes {
-		return "", fault.New(fault.TooLarge, fmt.Sprintf("the soul would have %d characters, at most %d are kept", n, SoulRunes), "replace it by a shorter one: style only, facts belong in memory")
+		return "", fault.New(fault.TooLarge, fmt.Sprintf("the soul would have %d characters, at most %d are kept", n, SoulRunes), "replace it by a shorter one: style only, facts belong in memory").
+			With("size", n).With("limit", SoulRunes)
 	}
 	return next, nil
 }

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -38,12 +39,30 @@ func (r Remembered) SkillLines() (out []Candidate) {
 // Session is the system message of a channel for as long as a session lives.
 // Nothing in it changes from turn to turn: what does, stands in the turn's own message.
 func Session(lang, channel string, known Remembered) (string, error) {
+	known = known.inPlace()
 	return render(lang, "session", struct {
 		Remembered
 		Channel string
 		Nothing bool
 	}{known, channel, known.Soul == "" && len(known.Profile) == 0 && len(known.Core) == 0 && known.Skills == ""})
 }
+
+// inPlace keeps each text within its place: a soul does not end its fence, and an
+// entry of several lines begins no heading and no entry of its own.
+func (r Remembered) inPlace() Remembered {
+	r.Soul, r.Identity = fences.ReplaceAllString(r.Soul, ""), fences.ReplaceAllString(r.Identity, "")
+	items := func(in []string) (out []string) {
+		for _, text := range in {
+			out = append(out, strings.ReplaceAll(text, "\n", "\n  "))
+		}
+		return out
+	}
+	r.Profile, r.Core = items(r.Profile), items(r.Core)
+	return r
+}
+
+// fences are the tags that stand around a soul and an identity.
+var fences = regexp.MustCompile(`(?i)<\s*/?\s*(?:style|identity)\b[^>]*>`)
 
 // Nudge is the system message of a review of memories, of skills, or of both.
 func Nudge(lang string, memory, skill bool) (string, error) {
@@ -131,8 +150,8 @@ var cannedWords = map[string]map[string]string{
 }
 
 // Notice is one line that tells of what a review has saved: skills by their
-// names, and how many memories were changed.
-func Notice(lang string, skills []string, memories int) string {
+// names, and how many memories were changed; and how many changes wait for a person.
+func Notice(lang string, skills []string, memories, waiting int) string {
 	zh := language(lang) == "zh"
 	const shown = 3
 	var saved []string
@@ -151,10 +170,14 @@ func Notice(lang string, skills []string, memories int) string {
 	case memories > 1:
 		saved = append(saved, fmt.Sprintf("%d memories", memories))
 	}
-	if zh {
-		return "（已保存：" + strings.Join(saved, "、") + "）"
+	var said []string
+	if len(saved) > 0 {
+		said = append(said, pick(zh, "已保存："+strings.Join(saved, "、"), "Saved: "+strings.Join(saved, ", ")))
 	}
-	return "(Saved: " + strings.Join(saved, ", ") + ")"
+	if waiting > 0 {
+		said = append(said, pick(zh, fmt.Sprintf("%d 项改动等待批准", waiting), fmt.Sprintf("Waiting for approval: %d", waiting)))
+	}
+	return pick(zh, "（"+strings.Join(said, "；")+"）", "("+strings.Join(said, ". ")+")")
 }
 
 func pick(first bool, a, b string) string {

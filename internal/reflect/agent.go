@@ -12,6 +12,7 @@ import (
 	"cairn/internal/guard"
 	"cairn/internal/llm"
 	"cairn/internal/prompt"
+	"cairn/internal/tally"
 	"cairn/internal/transcript"
 )
 
@@ -100,7 +101,10 @@ func (s Agent) Brief(ctx context.Context, w converse.Work, short bool) (out conv
 		}
 		notes, err := tx.NotesOf(ctx, p.Date, notesShown)
 		for _, n := range notes {
-			safe, _ := guard.Sanitize("note", n.ID, n.Content)
+			safe, finding := guard.Sanitize("note", n.ID, n.Content)
+			if finding != nil {
+				tally.Blocked("note")
+			}
 			m.Notes = append(m.Notes, safe)
 		}
 		return err

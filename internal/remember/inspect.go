@@ -2,35 +2,25 @@ package remember
 
 import (
 	"fmt"
-	"strings"
 
 	"cairn/internal/fault"
 	"cairn/internal/guard"
+	"cairn/internal/tally"
 )
 
-// inspect scans what is about to be kept. A secret or an attack is an error;
-// what honest text might say too comes back as risk, one line each, which names
-// rules and lines and never the text.
+// inspect scans what is about to be kept. A secret or an attack is an error with
+// its findings, which name rules and lines and never the text; what honest text
+// might say too comes back as risk, one line each.
 func inspect(what, text string) (risk []string, err error) {
-	if found := guard.Secrets(text); len(found) > 0 {
-		return nil, fault.New(fault.SecretDetected, what+" holds a secret: "+named(found), "")
+	report := guard.CheckSkill(map[string]string{what: text}, nil)
+	if len(report.Secrets) > 0 { // with the placeholders to write in their place
+		return nil, report.Refusal()
 	}
-	found := guard.Scan(text, guard.Strict)
-	if guard.Verdict(found) == guard.Dangerous {
-		return nil, fault.New(fault.BlockedContent, what+" reads like an attack on whoever reads it later: "+named(found), "say the fact in plain words, without orders to the reader")
+	if refusal := fault.From(report.Refusal()); refusal != nil {
+		refusal.Message, refusal.Hint = what+" reads like an attack on whoever reads it later: "+refusal.Message, "say the fact in plain words, without orders to the reader"
+		return nil, refusal
 	}
-	for _, f := range found {
-		risk = append(risk, fmt.Sprintf("%s: %s in %s, line %d (%s)", f.Severity, f.Family, what, f.Line, f.ID))
-	}
-	return risk, nil
-}
-
-func named(findings []guard.Finding) string {
-	var out []string
-	for _, f := range findings {
-		out = append(out, fmt.Sprintf("%s in line %d", f.ID, f.Line))
-	}
-	return strings.Join(out, ", ")
+	return report.Risk, nil
 }
 
 // shortID is how much of an id a placeholder shows.
@@ -41,8 +31,12 @@ const shortID = 8
 // the row is left for whoever looks into it.
 func sanitise(store, id, text string) string {
 	if found := guard.Secrets(text); len(found) > 0 {
+		tally.Blocked(store)
 		return fmt.Sprintf("[blocked: %s entry %s, %s]", store, id[:min(len(id), shortID)], found[0].ID)
 	}
-	safe, _ := guard.Sanitize(store, id, text)
+	safe, finding := guard.Sanitize(store, id, text)
+	if finding != nil {
+		tally.Blocked(store)
+	}
 	return safe
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -109,7 +110,7 @@ func show(a agent.Actor, e *memory.Entry) {
 type SearchArgs struct {
 	Query   string   `json:"query" jsonschema:"what is looked for, in a few words, or the id of a memory"`
 	K       int      `json:"k,omitempty" jsonschema:"how many at most"`
-	Sources []string `json:"sources,omitempty" jsonschema:"memory for lasting facts, notes for what happened on a day; both when left out"`
+	Sources []string `json:"sources,omitempty" jsonschema:"memory for lasting facts, notes for what happened on a day, chunks for what was said word for word; memory and notes when left out"`
 }
 
 // SearchResult has the best first. It is empty when nothing is near enough.
@@ -141,8 +142,11 @@ const (
 	QueryRunes  = 1000
 )
 
-// sources are the types of memories that each source has.
-var sources = map[string][]memory.Type{"memory": memory.PromptTypes, "notes": {memory.Note}}
+// Said is the type of a result that is a turn of a conversation.
+const Said memory.Type = "turn"
+
+// sources are the types of memories that each source has; what was said has none.
+var sources = map[string][]memory.Type{"memory": memory.PromptTypes, "notes": {memory.Note}, "chunks": {""}}
 
 // Search finds memories by words and meaning. What has little to do with the
 // query is left out.
@@ -163,11 +167,15 @@ func (k *Keeper) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sear
 	var types []memory.Type
 	for _, s := range in.Sources {
 		if len(sources[s]) == 0 {
-			return out, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no source %q", s), "use memory or notes")
+			return out, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no source %q", s), "use memory, notes or chunks")
 		}
 		types = append(types, sources[s]...)
 	}
-	found, err := k.Finder.Find(ctx, a.Workspace, search.Request{Query: in.Query, Kinds: []string{search.KindMemory}, Types: types, Limit: in.K})
+	kinds := []string{search.KindMemory}
+	if slices.Contains(in.Sources, "chunks") {
+		kinds = append(kinds, search.KindTurn)
+	}
+	found, err := k.Finder.Find(ctx, a.Workspace, search.Request{Query: in.Query, Kinds: kinds, Types: types, Limit: in.K})
 	if err != nil {
 		return out, fmt.Errorf("memory_search: %w", err)
 	}
@@ -177,6 +185,10 @@ func (k *Keeper) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sear
 	}
 	var shown []memory.Entry
 	for _, f := range found {
+		if f.Kind == search.KindTurn {
+			out.Results = append(out.Results, said(a, f))
+			continue
+		}
 		e, there := entries[f.ID]
 		if !there || e.Status != memory.Active { // gone since it was found
 			continue
@@ -191,6 +203,18 @@ func (k *Keeper) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sear
 	}
 	k.recalled(ctx, a, in, shown)
 	return out, nil
+}
+
+// said is a turn that answers a query.
+func said(a agent.Actor, f search.Result) Remembered {
+	r := Remembered{ID: f.ID, Type: Said, Content: f.Text, Score: f.Score, Source: &Source{Conversation: f.Conversation, FromSeq: f.FromSeq, ToSeq: f.ToSeq}}
+	if a.Origin != agent.OriginUser {
+		r.Content = sanitise("turn", f.ID, f.Text)
+	}
+	if f.EventTime != nil {
+		r.UpdatedAt = *f.EventTime
+	}
+	return r
 }
 
 // recalled counts the notes that somebody has got back. A search does not fail for
@@ -218,9 +242,12 @@ func (k *Keeper) entries(ctx context.Context, ws int64, found []search.Result) (
 	if len(found) == 0 {
 		return nil, nil
 	}
-	ids, out := make([]string, len(found)), map[string]memory.Entry{}
-	for i, f := range found {
-		ids[i] = f.ID
+	var ids []string
+	out := map[string]memory.Entry{}
+	for _, f := range found {
+		if f.Kind == search.KindMemory {
+			ids = append(ids, f.ID)
+		}
 	}
 	return out, k.Store.WithMemory(ctx, ws, func(tx Tx) error {
 		all, err := tx.LongTerm(ctx, ids)

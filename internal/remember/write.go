@@ -202,7 +202,20 @@ func (k *Keeper) plan(ctx context.Context, tx Tx, r request, budget int) (memory
 	if err != nil && plan.After > budget {
 		return plan, full(err, entries, memory.Usage(plan.Before, budget))
 	}
-	return plan, err
+	return plan, shownSafe(err)
+}
+
+// shownSafe makes the entries that a refusal shows safe to read.
+func shownSafe(err error) error {
+	if err == nil {
+		return nil
+	}
+	if hits, ok := fault.From(err).Extra["matches"].([]memory.Hit); ok {
+		for i, h := range hits {
+			hits[i].Text = sanitise("memory", h.ID, h.Text)
+		}
+	}
+	return err
 }
 
 // maxEntries is more than any budget holds of entries of one character.
@@ -216,7 +229,9 @@ func full(err error, entries []memory.Entry, usage int) error {
 	for _, e := range entries {
 		fmt.Fprintf(&lines, "\n%s: %s", e.ID, strings.ReplaceAll(sanitise(string(e.Type), e.ID, e.Content), "\n", " "))
 	}
-	return fault.New(f.Code, lines.String(), f.Hint)
+	out := fault.New(f.Code, lines.String(), f.Hint)
+	out.Extra = f.Extra
+	return out
 }
 
 // quota keeps a run that nobody watches from filling the prompt.

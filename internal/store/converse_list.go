@@ -21,7 +21,7 @@ func (q Queries) Lines(ctx context.Context, conversation int64, after, max int) 
 	}
 	out := make([]converse.Line, len(rows))
 	for i, r := range rows {
-		l := converse.Line{Seq: int(r.Seq), ID: r.ExternalID, Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID, CreatedAt: r.CreatedAt}
+		l := converse.Line{Seq: int(r.Seq), ID: converse.TurnMessageID(r.ExternalID), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID, CreatedAt: r.CreatedAt}
 		if r.Turn != nil {
 			l.Turn = int(*r.Turn)
 		}

@@ -62,7 +62,7 @@ func (q Queries) Reviews(ctx context.Context, conversation int64, max int) ([]co
 		if err := json.Unmarshal(r.Result, &e); err != nil {
 			return nil, fmt.Errorf("decode the result of run %d: %w", r.ID, err)
 		}
-		out[i].Status, out[i].Turn, out[i].Writes, out[i].Steps = e.Status, e.Number, e.Writes, e.Steps
+		out[i].Status, out[i].Turn, out[i].Writes, out[i].Staged, out[i].Steps = e.Status, e.Number, e.Writes, e.Staged, e.Steps
 	}
 	return out, nil
 }

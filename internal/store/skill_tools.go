@@ -62,6 +62,12 @@ func (q Queries) SkillsOfBody(ctx context.Context, sha [32]byte) ([]string, erro
 	return names, classify("look for the body", err)
 }
 
+// TasksNaming names the scheduled tasks whose prompts hold a skill's name.
+func (q Queries) TasksNaming(ctx context.Context, skill string) ([]string, error) {
+	names, err := q.q.TasksNaming(ctx, dbsqlc.TasksNamingParams{WorkspaceID: q.ws, Skill: skill})
+	return names, classify("look for tasks that name the skill", err)
+}
+
 // Offered lists what a prompt's index may show: pinned ones, then those that
 // were used last.
 func (q Queries) Offered(ctx context.Context) ([]library.Offered, error) {

@@ -87,7 +87,7 @@ func (searchArgs) Bound(p map[string]*jsonschema.Schema) {
 	boundText(p["query"], 1, remember.QueryRunes)
 	p["k"].Minimum, p["k"].Maximum = jsonschema.Ptr(1.0), jsonschema.Ptr(float64(remember.MostResults))
 	p["k"].Default = []byte("6")
-	p["sources"].Items.Enum = []any{"memory", "notes"}
+	p["sources"].Items.Enum = []any{"memory", "notes", "chunks"}
 }
 
 func boundStore(s *jsonschema.Schema) { s.Enum = []any{string(memory.Core), string(memory.Profile)} }

@@ -75,6 +75,10 @@ func TestReviewsAreOfferedMemoryAndNoSoul(t *testing.T) {
 			t.Errorf("%s is offered %q, want %q", origin, got, want)
 		}
 	}
+	denied, err := r.Call(t.Context(), agent.Actor{Origin: agent.OriginNudge}, "soul_update", []byte(`{"content":"Be brief."}`))
+	if err != nil || denied.Code != fault.UnknownTool || !strings.Contains(string(denied.JSON), "memory_save") {
+		t.Errorf("who may not change the soul is told %s, %v", denied.JSON, err)
+	}
 }
 
 // Some endpoints reject what is not this plain.

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,7 +48,7 @@ func (r *Registry) Call(ctx context.Context, a agent.Actor, name string, argumen
 		return Failure(fault.New(fault.UnknownTool, fmt.Sprintf("there is no tool %q", name), "use one of "+strings.Join(r.names(a.Origin), ", "))), nil
 	}
 	if !t.Allows(a.Origin) {
-		return Failure(fault.New(fault.UnknownTool, fmt.Sprintf("%s is not offered here", name), "use one of "+strings.Join(r.names(a.Origin), ", "))), nil
+		return Failure(fault.New(fault.UnknownTool, fmt.Sprintf("%s is not offered here", name), cmp.Or(t.Instead, "use one of "+strings.Join(r.names(a.Origin), ", ")))), nil
 	}
 	out, err := t.run(ctx, a, arguments)
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cairn/internal/agent"
+	"cairn/internal/fault"
 	"cairn/internal/library"
 	"cairn/internal/tools"
 )
@@ -38,6 +39,10 @@ func TestSkillToolsAreOfferedByOrigin(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s is offered %v, want %v", origin, got, want)
 		}
+	}
+	denied, err := r.Call(t.Context(), agent.Actor{Origin: agent.OriginNudge}, "skill_delete", []byte(`{"name":"deploy-web"}`))
+	if err != nil || denied.Code != fault.UnknownTool || !strings.Contains(string(denied.JSON), "skill_patch") {
+		t.Errorf("who may not delete is told %s, %v", denied.JSON, err)
 	}
 }
 

@@ -41,6 +41,9 @@ update skills set tainted = @tainted where workspace_id = @workspace_id and id =
 -- name: SkillAbsorbedSet :execrows
 update skills set absorbed_into = sqlc.narg(absorbed_into) where workspace_id = @workspace_id and id = @id;
 
+-- name: TasksNaming :many
+select t.name from scheduled_tasks t where t.workspace_id = @workspace_id and position(@skill::text in t.prompt) > 0 order by t.name limit 20;
+
 -- name: SkillDelete :one
 update skills set deleted_at = now(), absorbed_into = sqlc.narg(absorbed_into) where workspace_id = @workspace_id and id = @id and deleted_at is null
 returning (deleted_at + @undo::interval)::timestamptz as undo_until;

@@ -31,6 +31,8 @@ import (
 //	cairn_reflections_unheard                 workspaces whose days were empty for a week although people talked
 //	cairn_model_calls_unknown                 in flight at a crash and not sent again: perhaps paid
 //	cairn_database_up                         whether the database answered this scrape
+//	cairn_blocked_entries_total, cairn_prefix_changes
+//	                                          of this process alone: see OfProcess
 type Meter struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -50,7 +52,7 @@ func New(l Lookout) *Meter {
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "cairn_http_request_seconds", Help: "How long requests took.",
 			Buckets: []float64{.005, .02, .1, .5, 2, 10, 60}}, []string{"route"}),
 	}
-	m.registry.MustRegister(m.requests, m.seconds, lookout{l}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.requests, m.seconds, lookout{l}, process{}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

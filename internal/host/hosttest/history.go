@@ -25,16 +25,23 @@ func (b *Bundle) RecordExecution(workflowID, execution, name string) {
 	if folder == "" {
 		return
 	}
-	var h history.History
+	raw, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(b.History(workflowID, execution))
+	Must(b.T, err)
+	path := filepath.Join(folder, name+".json")
+	Must(b.T, os.MkdirAll(filepath.Dir(path), 0o755))
+	Must(b.T, os.WriteFile(path, raw, 0o644))
+}
+
+// History is what has happened so far in an execution of a workflow; without one
+// it is the latest.
+func (b *Bundle) History(workflowID, execution string) *history.History {
+	b.T.Helper()
+	h := &history.History{}
 	events := b.Temporal.GetWorkflowHistory(b.T.Context(), workflowID, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		e, err := events.Next()
 		Must(b.T, err)
 		h.Events = append(h.Events, e)
 	}
-	raw, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(&h)
-	Must(b.T, err)
-	path := filepath.Join(folder, name+".json")
-	Must(b.T, os.MkdirAll(filepath.Dir(path), 0o755))
-	Must(b.T, os.WriteFile(path, raw, 0o644))
+	return h
 }

@@ -156,10 +156,15 @@ func methods(v *view) []string {
 }
 
 // documents are the one method that a transcript shows with its tools, unless
-// there is a skill for it. While a conversation goes on its method is not over.
+// there is a skill for it, or it took no other tools than those that are offered
+// here: their own descriptions teach it. While a conversation goes on its method is
+// not over.
 func documents(v *view) []string {
 	s := v.learn()
-	if len(methods(v)) == 0 || len(v.calls) == 0 || v.live || s.match.Handle != "" {
+	other := slices.ContainsFunc(v.calls, func(c notice.Call) bool {
+		return !slices.ContainsFunc(v.tools, func(t tool) bool { return t.Name == c.Tool })
+	})
+	if len(methods(v)) == 0 || !other || v.live || s.match.Handle != "" {
 		return nil
 	}
 	return []string{strings.TrimSpace(section("When to Use", "", []string{v.description()}) + section("Procedure", "", methods(v)) +

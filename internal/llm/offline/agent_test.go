@@ -240,6 +240,18 @@ func TestAReviewSavesTheMethodThatTheToolsShow(t *testing.T) {
 	}
 }
 
+// A talk with nothing but looks into the memory teaches what the tool says of itself.
+func TestAReviewMakesNoSkillOfToolsThatAreOffered(t *testing.T) {
+	t.Parallel()
+	var said [][]prompt.Message
+	for _, about := range []string{"crepes", "chickpeas", "saffron", "asparagus", "paella", "salt"} {
+		said = append(said, []prompt.Message{user("What do you know about " + about + "?"), calls(`memory_search({"query":"` + about + `"})`), result("memory_search", `{"ok":true,"results":[]}`), assistant("Nothing.")})
+	}
+	if got, _ := review(t, numbering(slices.Concat(said...)...)); slices.ContainsFunc(got, func(c made) bool { return c.tool == "skill_save" }) {
+		t.Errorf("called %+v", got)
+	}
+}
+
 func TestAReviewInChineseSavesUnderALatinName(t *testing.T) {
 	t.Parallel()
 	calls, _ := review(t, numbering(

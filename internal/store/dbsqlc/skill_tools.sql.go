@@ -253,6 +253,35 @@ func (q *Queries) SkillsOffered(ctx context.Context, workspaceID int64) ([]Skill
 	return items, nil
 }
 
+const TasksNaming = `-- name: TasksNaming :many
+select t.name from scheduled_tasks t where t.workspace_id = $1 and position($2::text in t.prompt) > 0 order by t.name limit 20
+`
+
+type TasksNamingParams struct {
+	WorkspaceID int64
+	Skill       string
+}
+
+func (q *Queries) TasksNaming(ctx context.Context, arg TasksNamingParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, TasksNaming, arg.WorkspaceID, arg.Skill)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		items = append(items, name)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ViewLatest = `-- name: ViewLatest :one
 select coalesce(max(version), 0)::int from skill_views where workspace_id = $1 and run_id = $2 and skill_id = $3
 `

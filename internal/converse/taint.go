@@ -1,0 +1,46 @@
+package converse
+
+import (
+	"strings"
+
+	"cairn/internal/agent"
+	"cairn/internal/guard"
+	"cairn/internal/run"
+	"cairn/internal/transcript"
+)
+
+// tainted tells that untrusted text has entered the window of a run: what it
+// writes then waits for a person, and is marked. What people say is their word;
+// what tools bring in is nobody's, and an instruction in it is an attack.
+func (j *job) tainted() bool {
+	if j.spec.Tainted || j.turn.Tainted || j.run.Kind != run.Turn {
+		return j.spec.Tainted || j.turn.Tainted
+	}
+	for _, m := range j.earlier {
+		if m.Role == transcript.Tool && j.foreign(m.Name) && attacks(m.Content) {
+			return true
+		}
+	}
+	for _, s := range j.steps {
+		for _, c := range s.Calls {
+			if c.Done && (j.foreign(c.Tool) && attacks(c.Result) || strings.Contains(c.Result, markTainted)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// markTainted stands in the results of our own tools that show what untrusted text
+// had a part in. Inside of a text it would have backslashes.
+const markTainted = `"tainted":true`
+
+// foreign tells that a tool brings in what we have not kept: one of a gateway's own
+// agent, or a program. What ours show was scanned when it was kept, and is again
+// when it is shown.
+func (j *job) foreign(tool string) bool {
+	specs := j.tools.Offered(j.spec.Origin, tool)
+	return len(specs) != 1 || specs[0].Class == agent.Isolated
+}
+
+func attacks(text string) bool { return len(guard.Scan(text, guard.Context)) > 0 }

@@ -1,0 +1,114 @@
+// Package payload encrypts what workflows carry, so that whoever looks into the
+// workflow server sees none of it. Ids of workflows, search attributes and the names
+// of what runs stay as they are.
+package payload
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/proto"
+
+	"cairn/internal/fault"
+)
+
+const (
+	encrypted = "binary/encrypted" // value of converter.MetadataEncoding
+	keyName   = "encryption-key-id"
+	keyBytes  = 32 // AES-256
+)
+
+// Codec is AES-GCM with the first of its keys. It reads what any of them has
+// encrypted, and what is not encrypted at all, so that encryption can be turned on
+// and keys changed while workflows run.
+type Codec struct {
+	current string // id of the key that encrypts
+	keys    map[string]cipher.AEAD
+}
+
+var _ converter.PayloadCodec = (*Codec)(nil)
+
+// New reads keys: each the base64 of 32 bytes, separated by commas. Without any there
+// is no codec.
+func New(keys string) (*Codec, error) {
+	if strings.TrimSpace(keys) == "" {
+		return nil, nil
+	}
+	c := &Codec{keys: map[string]cipher.AEAD{}}
+	for i, text := range strings.Split(keys, ",") {
+		raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+		if err != nil || len(raw) != keyBytes {
+			return nil, fault.New(fault.Misconfigured, fmt.Sprintf("key %d of CAIRN_PAYLOAD_KEYS is not the base64 of %d bytes", i+1, keyBytes), "make one: openssl rand -base64 32")
+		}
+		block, err := aes.NewCipher(raw)
+		if err != nil {
+			return nil, fmt.Errorf("key %d of CAIRN_PAYLOAD_KEYS: %w", i+1, err)
+		}
+		aead, err := cipher.NewGCM(block)
+		if err != nil {
+			return nil, fmt.Errorf("key %d of CAIRN_PAYLOAD_KEYS: %w", i+1, err)
+		}
+		sum := sha256.Sum256(raw)
+		id := hex.EncodeToString(sum[:4])
+		if c.keys[id] = aead; i == 0 {
+			c.current = id
+		}
+	}
+	return c, nil
+}
+
+// Encode encrypts.
+func (c *Codec) Encode(plain []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	out := make([]*commonpb.Payload, len(plain))
+	for i, p := range plain {
+		raw, err := proto.Marshal(p)
+		if err != nil {
+			return nil, fmt.Errorf("encode a payload: %w", err)
+		}
+		aead := c.keys[c.current]
+		nonce := make([]byte, aead.NonceSize(), aead.NonceSize()+len(raw)+aead.Overhead())
+		if _, err := rand.Read(nonce); err != nil {
+			return nil, fmt.Errorf("encrypt a payload: %w", err)
+		}
+		out[i] = &commonpb.Payload{Metadata: map[string][]byte{converter.MetadataEncoding: []byte(encrypted), keyName: []byte(c.current)},
+			Data: aead.Seal(nonce, nonce, raw, []byte(c.current))}
+	}
+	return out, nil
+}
+
+// Decode is the inverse of Encode. What is not encrypted comes back as it is.
+func (c *Codec) Decode(stored []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	out := make([]*commonpb.Payload, len(stored))
+	for i, p := range stored {
+		if string(p.Metadata[converter.MetadataEncoding]) != encrypted {
+			out[i] = p
+			continue
+		}
+		id := string(p.Metadata[keyName])
+		aead, known := c.keys[id]
+		if !known {
+			return nil, fmt.Errorf("a payload is encrypted with key %q, which is not among CAIRN_PAYLOAD_KEYS", id)
+		}
+		size := aead.NonceSize()
+		if len(p.Data) < size {
+			return nil, fmt.Errorf("an encrypted payload has %d bytes", len(p.Data))
+		}
+		raw, err := aead.Open(nil, p.Data[:size], p.Data[size:], []byte(id))
+		if err != nil {
+			return nil, fmt.Errorf("decrypt a payload: %w", err)
+		}
+		out[i] = &commonpb.Payload{}
+		if err := proto.Unmarshal(raw, out[i]); err != nil {
+			return nil, fmt.Errorf("decode a payload: %w", err)
+		}
+	}
+	return out, nil
+}

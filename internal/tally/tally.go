@@ -1,0 +1,38 @@
+// Package tally counts what this process has met that no row tells of and that
+// whoever runs it wants to see. There is one process, so there is one tally, as
+// there is of the Go runtime's own counts; /metrics shows it.
+package tally
+
+import (
+	"maps"
+	"sync"
+)
+
+// Counts are what has happened since the process began.
+type Counts struct {
+	Blocked map[string]int // kept entries that were not shown, since they would attack their reader, by store
+	Prefix  map[int]int    // changes of how the prompts of a conversation begin, by how many there were within the hour
+}
+
+var (
+	mu  sync.Mutex
+	all = Counts{map[string]int{}, map[int]int{}}
+)
+
+// Blocked counts one look at an entry of a store that was kept out of a prompt or
+// a list.
+func Blocked(store string) {
+	mu.Lock()
+	defer mu.Unlock()
+	all.Blocked[store]++
+}
+
+// mostPrefix is the last number of changes that is counted by itself.
+const mostPrefix = 100
+
+// Read is what was counted so far.
+func Read() Counts {
+	mu.Lock()
+	defer mu.Unlock()
+	return Counts{maps.Clone(all.Blocked), maps.Clone(all.Prefix)}
+}
