@@ -25,8 +25,10 @@ func (a Distill) RegisterMain(w worker.ActivityRegistry) {
 	register(w, flow.CloseRun, a.CloseRun)
 }
 
-// RegisterLLM makes w host the steps that call models.
+// RegisterLLM makes w host the steps that call models and, beside the workflows
+// that take them, those of the database.
 func (a Distill) RegisterLLM(w worker.ActivityRegistry) {
+	a.RegisterMain(w)
 	register(w, flow.Chunk, a.Chunk)
 	register(w, flow.Recall, a.Recall)
 	register(w, flow.Extract, a.Extract)

@@ -55,6 +55,7 @@ func distillDay(ctx workflow.Context, opened flow.ReflectionOpened) (started int
 	for _, one := range day.Distills {
 		child := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 			WorkflowID:            one.WorkflowID,
+			TaskQueue:             flow.QueueLLM, // beside its steps
 			WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 			ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
 			WorkflowTaskTimeout:   flow.TaskTimeout,

@@ -31,7 +31,9 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Evolve, workflow.RegisterOptions{Name: flow.Evolve})
 }
 
-// RegisterTurn makes w host turns alone: they run on the queue of their steps.
-func RegisterTurn(w worker.WorkflowRegistry) {
+// RegisterNearModels makes w host what runs on the queue of its steps.
+func RegisterNearModels(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Turn, workflow.RegisterOptions{Name: flow.Turn})
+	w.RegisterWorkflowWithOptions(Distill, workflow.RegisterOptions{Name: flow.Distill})
+	w.RegisterWorkflowWithOptions(DistillTask, workflow.RegisterOptions{Name: flow.DistillTask})
 }

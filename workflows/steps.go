@@ -33,7 +33,7 @@ func firstPace(in flow.DistillInput) flow.Pace {
 }
 
 func openRun(ctx workflow.Context, ref flow.RunRef, pace flow.Pace) (out flow.Opened, err error) {
-	ctx = database(ctx, pace, "open the run, ask the gate")
+	ctx = here(ctx, pace, "open the run, ask the gate")
 	err = workflow.ExecuteActivity(ctx, flow.OpenRun, ref).Get(ctx, &out)
 	return out, err
 }
@@ -86,14 +86,14 @@ func merge(ctx workflow.Context, task flow.TaskRef, round int) error {
 }
 
 func commit(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Committed, err error) {
-	ctx = database(ctx, task.Pace, fmt.Sprintf("commit the version, round %d", round))
+	ctx = here(ctx, task.Pace, fmt.Sprintf("commit the version, round %d", round))
 	err = workflow.ExecuteActivity(ctx, flow.Commit, task).Get(ctx, &out)
 	return out, err
 }
 
 // awaitTask waits for a task that another execution of its child works on.
 func awaitTask(ctx workflow.Context, task flow.TaskRef) error {
-	ctx = database(ctx, task.Pace, fmt.Sprintf("wait for task %d of %d", task.Position, task.Of))
+	ctx = here(ctx, task.Pace, fmt.Sprintf("wait for task %d of %d", task.Position, task.Of))
 	return workflow.ExecuteActivity(ctx, flow.AwaitTask, task).Get(ctx, nil)
 }
 
@@ -102,7 +102,7 @@ func awaitTask(ctx workflow.Context, task flow.TaskRef) error {
 func endTask(ctx workflow.Context, task flow.TaskRef, cause error) (out flow.TaskResult, err error) {
 	code, reason := explain(cause)
 	detached, _ := workflow.NewDisconnectedContext(ctx)
-	detached = database(detached, task.Pace, "end the task")
+	detached = here(detached, task.Pace, "end the task")
 	err = workflow.ExecuteActivity(detached, flow.EndTask, flow.EndTaskInput{TaskRef: task, Code: code, Reason: reason}).Get(detached, &out)
 	if temporal.IsCanceledError(cause) {
 		return out, cause
@@ -118,7 +118,7 @@ func closeRun(ctx workflow.Context, ref flow.RunRef, pace flow.Pace, cause error
 		pace = defaultPace
 	}
 	detached, _ := workflow.NewDisconnectedContext(ctx)
-	detached = database(detached, pace, "close the run")
+	detached = here(detached, pace, "close the run")
 	err = workflow.ExecuteActivity(detached, flow.CloseRun, flow.CloseInput{RunRef: ref, Code: code, Reason: reason}).Get(detached, &out)
 	if temporal.IsCanceledError(cause) {
 		return out, cause
@@ -151,6 +151,12 @@ func database(ctx workflow.Context, pace flow.Pace, summary string) workflow.Con
 		TaskQueue: flow.QueueMain, StartToCloseTimeout: pace.Database, ScheduleToCloseTimeout: pace.GiveUp, Summary: summary,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 15 * time.Second},
 	})
+}
+
+// here is a database step on the queue of its workflow: the server hands it out
+// with its answer to the workflow task that asked for it.
+func here(ctx workflow.Context, pace flow.Pace, summary string) workflow.Context {
+	return workflow.WithTaskQueue(database(ctx, pace, summary), workflow.GetInfo(ctx).TaskQueueName)
 }
 
 // model is a step that calls a model. How long a step is tried is bounded in

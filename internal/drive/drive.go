@@ -68,6 +68,7 @@ func options(workspaceKey, channel, kind, id string, conversation int64, summary
 
 func (d Driver) distill(ctx context.Context, workspaceKey, channel string, r run.Run) error {
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("distil a conversation · run %d", r.Ref.Run))
+	o.TaskQueue = flow.QueueLLM // beside its steps
 	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run)
 	return d.begin(ctx, o, flow.Distill, DistillInput(workspaceKey, r))
 }

@@ -128,9 +128,9 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		skills.RegisterMain(w)
 		away.RegisterMain(w)
 	case flow.QueueLLM:
-		// A turn runs where its steps run: the server then hands a step out with its
-		// answer to the workflow task that asked for it, and nobody has to poll for it.
-		workflows.RegisterTurn(w)
+		// A turn and a distillation run where their steps run: the server then hands a step out with
+		// its answer to the workflow task that asked for it, and nobody has to poll for it.
+		workflows.RegisterNearModels(w)
 		tasks.RegisterLLM(w)
 		talks.RegisterLLM(w)
 		skills.RegisterLLM(w)
