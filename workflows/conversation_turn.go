@@ -14,9 +14,11 @@ import (
 	"cairn/internal/nudge"
 )
 
-func (c *conversation) cancelTurn(ctx workflow.Context, ch workflow.ReceiveChannel) {
+func (c *conversation) cancelTurn(_ workflow.Context, ch workflow.ReceiveChannel) {
 	var in flow.CancelTurnInput
-	ch.Receive(ctx, &in)
+	if !ch.ReceiveAsync(&in) {
+		return // a turn has taken it
+	}
 	switch {
 	case c.cancel != nil && (in.MessageID == "" || in.MessageID == c.answers):
 		c.cancel()
@@ -50,6 +52,14 @@ func (c *conversation) begin(message string) (wanted bool) {
 	return wanted
 }
 
+// hearCancellations takes those that came with the message: where both come as
+// the conversation begins, the message's handler runs before what hears signals.
+func (c *conversation) hearCancellations(ctx workflow.Context) {
+	for ch := workflow.GetSignalChannel(ctx, flow.SignalCancelTurn); ch.Len() > 0; {
+		c.cancelTurn(ctx, ch)
+	}
+}
+
 // turn handles one message.
 func (c *conversation) turn(ctx workflow.Context, t flow.TurnRef) (flow.TurnResult, error) {
 	c.busy++
@@ -62,6 +72,7 @@ func (c *conversation) turn(ctx workflow.Context, t flow.TurnRef) (flow.TurnResu
 		return flow.TurnResult{}, err
 	}
 	defer c.turns.Unlock()
+	c.hearCancellations(ctx)
 	wanted := c.begin(t.MessageID)
 	if c.state.Seen.Has(t.MessageID) {
 		return flow.TurnResult{Number: t.Number, Known: true}, nil

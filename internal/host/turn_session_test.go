@@ -3,8 +3,10 @@ package host_test
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/internal/converse"
 	"cairn/internal/fault"
@@ -138,6 +140,8 @@ func TestChangesOfAPromptsBeginningAreCounted(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
+	// Other tests of this process have a first conversation, too.
+	exec(b, fmt.Sprintf("alter table cairn.conversations alter column id restart with %d", time.Now().UnixNano()))
 	b.Say("c", 1, "hello")
 	exec(b, "insert into cairn.soul_versions (workspace_id, version, content, action, origin, op_id) values ($1, 1, 'Speak like a pirate.', 'replace', 'user', 'test')", b.Workspace.ID)
 	exec(b, "update cairn.workspaces set soul_version = 1 where id = $1", b.Workspace.ID)
@@ -145,7 +149,7 @@ func TestChangesOfAPromptsBeginningAreCounted(t *testing.T) {
 	before := tally.Read().Prefix[1]
 	b.Say("c", 2, "hello")
 	if n := tally.Read().Prefix[1]; n <= before {
-		t.Error("a turn that began with another prompt was not counted")
+		t.Errorf("a turn that began with another prompt was not counted: %v", tally.Read().Prefix)
 	}
 }
 

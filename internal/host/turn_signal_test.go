@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"cairn/internal/config"
 	"cairn/internal/host/hosttest"
@@ -73,6 +74,26 @@ func TestACancellationSurvivesAContinueAsNew(t *testing.T) {
 	}
 	send(b, next)
 	if got := answered(b, "c", "m2"); got.Reason != "interrupted" {
+		t.Errorf("answered %+v", got)
+	}
+}
+
+// A cancellation that a conversation hears of together with the message, as it
+// begins, comes first: it was asked for first.
+func TestACancellationThatComesWithTheMessageComesFirst(t *testing.T) {
+	t.Parallel()
+	b := hosttest.OpenIdle(t)
+	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Yes."})
+	first := b.Message("c", "m1", "the first")
+	_, err := b.Host.Converse.Accept(t.Context(), first)
+	hosttest.Must(t, err)
+	if got, err := b.Host.CancelTurn(t.Context(), b.Workspace, "c", "m1"); err != nil || !got {
+		t.Fatalf("cancelled %t, %v", got, err)
+	}
+	send(b, first)
+	time.Sleep(300 * time.Millisecond) // for the update to arrive, which nothing tells of; were it late, the test would pass
+	b.Start()
+	if got := answered(b, "c", "m1"); got.Reason != "interrupted" {
 		t.Errorf("answered %+v", got)
 	}
 }

@@ -161,9 +161,7 @@ func methods(v *view) []string {
 // not over.
 func documents(v *view) []string {
 	s := v.learn()
-	other := slices.ContainsFunc(v.calls, func(c notice.Call) bool {
-		return !slices.ContainsFunc(v.tools, func(t tool) bool { return t.Name == c.Tool })
-	})
+	other := slices.ContainsFunc(v.calls, func(c notice.Call) bool { return !slices.ContainsFunc(v.tools, func(t tool) bool { return t.Name == c.Tool }) })
 	if len(methods(v)) == 0 || !other || v.live || s.match.Handle != "" {
 		return nil
 	}
