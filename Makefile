@@ -7,9 +7,9 @@ GO ?= go
 FUZZTIME ?= 1m
 # Tests wait for servers more than they compute: more of them at once than cores.
 PARALLEL ?= 4
-# Programs of tests are linked without notes for debuggers, which is half of
-# linking; make lint vets them.
-TEST = GOGC=400 $(GO) test -vet=off -ldflags=-w -parallel $(PARALLEL) $(1)
+# Programs of tests are linked without symbols and notes for debuggers, which is
+# half of linking; make lint vets them.
+TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -parallel $(PARALLEL) $(1)
 # Experiments in small say that a measurement works, not that Cairn does.
 EXPERIMENTS := $(addprefix cairn/internal/eval/,soak sweepbench taubench turnbench)
 # The packages that take longest come first, or one would be left to run alone.

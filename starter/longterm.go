@@ -40,8 +40,7 @@ func onLongTerm(t memory.Type) func([]remember.Item, error) (remember.Written, e
 	}
 }
 
-func (c *cli) listLongTerm(ctx context.Context, l longTerm, all bool) error {
-	f := memory.Filter{EveryStatus: all}
+func (c *cli) listLongTerm(ctx context.Context, l longTerm, f memory.Filter) error {
 	if l.kind != "" {
 		f.Types = []memory.Type{memory.Type(l.kind)}
 	}

@@ -20,15 +20,17 @@ func (c *cli) memories() *cobra.Command {
 	const sample = "1f0c8a52e7b94d3c"
 	var in remember.ListArgs
 	var about longTerm
+	var newest bool
 	list := &cobra.Command{Use: "list", Short: "List the memories that stand in every prompt, and how full their stores are; with --type or --target, long-term ones", Example: "  cairn memories list --store profile\n  cairn memories list --type personal --target alice", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if about.given() {
-				return c.listLongTerm(cmd.Context(), about, in.All)
+			if about.given() || newest {
+				return c.listLongTerm(cmd.Context(), about, memory.Filter{EveryStatus: in.All, Newest: newest})
 			}
 			return c.listMemories(cmd.Context(), in)
 		}}
 	list.Flags().StringVar(&in.Store, "store", "", "core or profile (default: both)")
 	list.Flags().BoolVar(&in.All, "all", false, "removed and quarantined ones, too")
+	list.Flags().BoolVar(&newest, "newest", false, "of long-term memories: what was made last comes first")
 	about.flags(list)
 	get := &cobra.Command{Use: "get MEMORY", Short: "Show a memory with where it comes from", Example: "  cairn memories get " + sample, Args: exactly(1, "the memory's id"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.getMemory(cmd.Context(), args[0]) }}

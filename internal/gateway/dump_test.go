@@ -215,6 +215,12 @@ func TestLongTermMemoriesAreKeptOverHTTP(t *testing.T) {
 	if len(page.Memories) != 1 || len(rest.Memories) != 1 || page.Memories[0].ID != bees || rest.Memories[0].ID != goats {
 		t.Errorf("pages %+v, %+v", page, rest)
 	}
+	b.get("/v1/memories?sort=-created&limit=1").into(http.StatusOK, &page)
+	b.get("/v1/memories?sort=-created&limit=1&cursor="+page.Next).into(http.StatusOK, &rest)
+	if len(page.Memories) != 1 || len(rest.Memories) != 1 || page.Memories[0].ID != goats || rest.Memories[0].ID != bees {
+		t.Errorf("pages from the end %+v, %+v", page, rest)
+	}
+	b.get("/v1/memories?sort=loudest").refused(fault.InvalidArgument)
 	var targets gateway.MemoryTargets
 	b.do(request{method: http.MethodPut, path: "/v1/targets/personal/Ann", body: object{"description": "the keeper"}}).into(http.StatusOK, nil)
 	if b.get("/v1/targets").into(http.StatusOK, &targets); targets.Total != 2 || targets.Targets[0].Display != "Ann" || targets.Targets[0].Description != "the keeper" {

@@ -33,11 +33,12 @@ type LongTermQuery struct {
 	Targets []string `query:"targets,explode" doc:"Long-term memories about these"`
 	MetadataQuery
 	IDs    []string `query:"ids" maxItems:"100" doc:"These memories, of any type"`
-	Cursor string   `query:"cursor" doc:"next_cursor of the page before"`
+	Sort   string   `query:"sort" enum:"created,-created" doc:"Long-term memories in the order of their making, or those that were made last first; created when it is left out"`
+	Cursor string   `query:"cursor" doc:"next_cursor of the page before, which had the same sort"`
 }
 
 func (q LongTermQuery) given() bool {
-	return len(q.Types)+len(q.Targets)+len(q.Metadata)+len(q.IDs)+len(q.Cursor) > 0
+	return len(q.Types)+len(q.Targets)+len(q.Metadata)+len(q.IDs)+len(q.Sort)+len(q.Cursor) > 0
 }
 
 // MetadataQuery chooses memories by what they say beside their content.
@@ -64,7 +65,7 @@ func (q LongTermQuery) filter() (out memory.Filter, err error) {
 			return out, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no cursor", q.Cursor), "send next_cursor of the page before as it is")
 		}
 	}
-	out.Targets = q.Targets
+	out.Targets, out.Newest = q.Targets, q.Sort == "-created"
 	out.Metadata, err = q.members()
 	return out, err
 }

@@ -6,6 +6,7 @@ type Filter struct {
 	Targets     []string // keys; empty for all
 	Metadata    Metadata // members that an entry must have, with these values
 	EveryStatus bool     // removed ones, too
-	After       int64    // row after which the list begins
+	Newest      bool     // what was made last comes first
+	After       int64    // row after which the list begins, in its order
 	Limit       int
 }

@@ -49,8 +49,8 @@ func (l *LongTerm) page(ctx context.Context, tx LongTermTx, in memory.Filter) (m
 	return in, nil
 }
 
-// List lists long-term entries in the order of their making; the page after it
-// begins after the Key of its last one.
+// List lists long-term entries in the order of their making, or from the end of
+// it; the page after it begins after the Key of its last one.
 func (l *LongTerm) List(ctx context.Context, a agent.Actor, in memory.Filter) (out []memory.Entry, err error) {
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
 		in, err := l.page(ctx, tx, in)
@@ -98,7 +98,7 @@ func (l *LongTerm) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Fil
 	if len(in.Types)+len(in.Targets)+len(in.Metadata) == 0 {
 		return nil, fault.New(fault.InvalidArgument, "nothing says which memories are to be deleted", "name a type, a target, or members of the metadata")
 	}
-	in.EveryStatus, in.After, in.Limit = false, 0, MostListed
+	in.EveryStatus, in.Newest, in.After, in.Limit = false, false, 0, MostListed
 	none := []Item{}
 	return onceIn(ctx, l.Store.WithLongTerm, a, "delete_memories", in, func(tx LongTermTx) ([]Item, error) {
 		g := &writing{LongTerm: l, tx: tx, a: a, w: writerOf(a, l.Space), items: none}

@@ -168,13 +168,20 @@ func (q Queries) SetHead(ctx context.Context, kind string, version int) (err err
 	return oneRow(fmt.Sprintf("put the %s in force", kind), n, err)
 }
 
-// LongTermList lists long-term entries in the order of their making.
+// LongTermList lists long-term entries in the order of their making, or from the
+// end of it.
 func (q Queries) LongTermList(ctx context.Context, in memory.Filter) ([]memory.Entry, error) {
 	facts, err := encode("the metadata", memory.Metadata{}.With(in.Metadata))
 	if err != nil {
 		return nil, err
 	}
-	rows, err := q.q.LongTermList(ctx, dbsqlc.LongTermListParams{WorkspaceID: q.ws, After: in.After, Types: typeNames(in.Types), Targets: texts(in.Targets), EveryStatus: in.EveryStatus, Facts: facts, MaxRows: int32(in.Limit)})
+	p := dbsqlc.LongTermListParams{WorkspaceID: q.ws, After: in.After, Types: typeNames(in.Types), Targets: texts(in.Targets), EveryStatus: in.EveryStatus, Facts: facts, MaxRows: int32(in.Limit)}
+	var rows []dbsqlc.Memory
+	if in.Newest {
+		rows, err = q.q.LongTermNewest(ctx, dbsqlc.LongTermNewestParams(p))
+	} else {
+		rows, err = q.q.LongTermList(ctx, p)
+	}
 	if err != nil {
 		return nil, classify("list the memories", err)
 	}

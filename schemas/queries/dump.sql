@@ -86,3 +86,9 @@ insert into soul_versions (workspace_id, version, content, action, origin, op_id
 select * from memories where workspace_id = @workspace_id and id > @after and type = any(@types::text[]) and (cardinality(@targets::text[]) = 0 or target = any(@targets::text[]))
   and (@every_status::boolean or status = 'active') and metadata @> @facts::jsonb
 order by id limit @max_rows;
+
+-- name: LongTermNewest :many
+-- The same from the end: what was made last comes first.
+select * from memories where workspace_id = @workspace_id and (@after::bigint = 0 or id < @after) and type = any(@types::text[]) and (cardinality(@targets::text[]) = 0 or target = any(@targets::text[]))
+  and (@every_status::boolean or status = 'active') and metadata @> @facts::jsonb
+order by id desc limit @max_rows;

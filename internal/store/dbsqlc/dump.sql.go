@@ -615,6 +615,81 @@ func (q *Queries) LongTermList(ctx context.Context, arg LongTermListParams) ([]M
 	return items, nil
 }
 
+const LongTermNewest = `-- name: LongTermNewest :many
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at from memories where workspace_id = $1 and ($2::bigint = 0 or id < $2) and type = any($3::text[]) and (cardinality($4::text[]) = 0 or target = any($4::text[]))
+  and ($5::boolean or status = 'active') and metadata @> $6::jsonb
+order by id desc limit $7
+`
+
+type LongTermNewestParams struct {
+	WorkspaceID int64
+	After       int64
+	Types       []string
+	Targets     []string
+	EveryStatus bool
+	Facts       json.RawMessage
+	MaxRows     int32
+}
+
+// The same from the end: what was made last comes first.
+func (q *Queries) LongTermNewest(ctx context.Context, arg LongTermNewestParams) ([]Memory, error) {
+	rows, err := q.db.Query(ctx, LongTermNewest,
+		arg.WorkspaceID,
+		arg.After,
+		arg.Types,
+		arg.Targets,
+		arg.EveryStatus,
+		arg.Facts,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Memory
+	for rows.Next() {
+		var i Memory
+		if err := rows.Scan(
+			&i.WorkspaceID,
+			&i.ID,
+			&i.ExternalID,
+			&i.Type,
+			&i.Target,
+			&i.Content,
+			&i.ContentSha256,
+			&i.Version,
+			&i.Status,
+			&i.Origin,
+			&i.Tainted,
+			&i.RunID,
+			&i.OpID,
+			&i.ConversationID,
+			&i.FromSeq,
+			&i.ToSeq,
+			&i.EventTime,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.WhenToUse,
+			&i.EmbeddedField,
+			&i.Metadata,
+			&i.HistoryID,
+			&i.Author,
+			&i.Importance,
+			&i.Targets,
+			&i.SupersededBy,
+			&i.RetrieveCount,
+			&i.LastRetrievedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const MemoryLoad = `-- name: MemoryLoad :one
 insert into memories (workspace_id, external_id, type, target, content, content_sha256, version, status, origin, tainted, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at,
   when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at)
