@@ -25,7 +25,7 @@ type turnFlags struct {
 func (f *turnFlags) add(cmd *cobra.Command, conversation, about string) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.conversation, "conversation", conversation, about)
-	flags.StringVar(&f.channel, "channel", "chat", "voice, sms, chat or scheduled: decides how long an answer may take")
+	flags.StringVar(&f.channel, "channel", "chat", "voice, sms, chat or scheduled: decides how long an answer may take; any other is treated as sms")
 	flags.IntVar(&f.maxTurns, "max-turns", 0, "model responses for an answer at most, 1 to 50 (default: the channel's budget)")
 	flags.DurationVar(&f.wait, "wait", time.Minute, "how long to wait for an answer")
 }

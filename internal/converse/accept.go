@@ -51,6 +51,9 @@ const (
 	maxObserved = 200    // messages of one observed exchange
 )
 
+// imports is the channel of conversations that were brought in, not had here.
+const imports = "import"
+
 var (
 	channels = []string{"voice", "sms", "chat", "scheduled"}
 	roles    = []transcript.Role{transcript.User, transcript.Assistant, transcript.Tool, transcript.System}
@@ -76,12 +79,15 @@ func (r *Request) check() error {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("the conversation's id has %d characters", utf8.RuneCountInString(r.Conversation)), fmt.Sprintf("use 1 to %d", maxName))
 	case r.MessageID == "" || utf8.RuneCountInString(r.MessageID) > maxName:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("the message's id has %d characters", utf8.RuneCountInString(r.MessageID)), fmt.Sprintf("use the channel's id of the message, 1 to %d characters", maxName))
-	case !slices.Contains(channels, r.Channel):
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no channel %q", r.Channel), "use one of "+strings.Join(channels, ", "))
+	case r.Channel == imports || !shows(r.Channel) || utf8.RuneCountInString(r.Channel) > maxName:
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("%.40q is no channel of messages", r.Channel), "use one of "+strings.Join(channels, ", ")+", or the name of another, which is treated as sms")
 	case !slices.Contains(origins, r.Origin):
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no origin %q", r.Origin), "use one of "+strings.Join(origins, ", "))
 	case r.Mode != flow.Answer && r.Mode != flow.Observe:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", r.Mode), "use answer, or observe when an agent of your own has answered")
+	}
+	if !slices.Contains(channels, r.Channel) {
+		r.Channel = agent.ChannelSMS
 	}
 	if r.Mode == flow.Observe {
 		return r.checkObserved()

@@ -24,7 +24,7 @@ import (
 type TurnRequest struct {
 	Conversation string           `json:"conversation" minLength:"1" maxLength:"200" doc:"The caller's id of the thread; the first message makes it"`
 	MessageID    string           `json:"message_id" minLength:"1" maxLength:"200" doc:"The channel's id of the message: the same message is answered once"`
-	Channel      string           `json:"channel,omitempty" enum:"voice,sms,chat,scheduled" doc:"Decides how long an answer may take; chat when left out"`
+	Channel      string           `json:"channel,omitempty" maxLength:"200" doc:"Decides how long an answer may take: voice, sms, chat or scheduled; any other is treated as sms. chat when left out" example:"chat"`
 	Text         string           `json:"text,omitempty" doc:"What was said, in mode answer"`
 	Messages     []DistillMessage `json:"messages,omitempty" maxItems:"200" doc:"What was said and done, in mode observe, the user's message first"`
 	Mode         string           `json:"mode,omitempty" enum:"answer,observe" doc:"observe when an agent of the caller's has answered already: the exchange is recorded, counted and reviewed"`

@@ -178,7 +178,7 @@ func TestATurnThatCannotBeMeantIsRefused(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	for name, change := range map[string]map[string]any{
-		"no conversation": {"conversation": ""}, "no message": {"message_id": ""}, "no text": {"text": " "}, "a channel": {"channel": "fax"}, "an origin": {"origin": "agent"}, "a mode": {"mode": "think"},
+		"no conversation": {"conversation": ""}, "no message": {"message_id": ""}, "no text": {"text": " "}, "a channel": {"channel": "import"}, "an origin": {"origin": "agent"}, "a mode": {"mode": "think"},
 		"a budget": {"max_turns_override": 51}, "a wait": {"wait": 121}, "both": {"messages": []any{map[string]any{"role": "user", "content": "hi"}}},
 		"an exchange that nobody began": {"text": "", "mode": "observe", "messages": []any{map[string]any{"role": "assistant", "content": "hi"}}}, "an unknown member": {"workspace": "other"},
 	} {

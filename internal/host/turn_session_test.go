@@ -183,6 +183,22 @@ func TestATurnKeepsItsSessionToItsEnd(t *testing.T) {
 	}
 }
 
+// Of a channel that nobody knows the budget is that of sms, the smallest with a
+// text to read.
+func TestAnUnknownChannelIsTreatedAsSMS(t *testing.T) {
+	t.Parallel()
+	b := hosttest.OpenIdle(t)
+	r := b.Message("c", "m1", "hello")
+	for _, r.Channel = range []string{"telegram", "sms", "fax"} { // all of them the same message
+		if _, err := b.Host.Converse.Accept(t.Context(), r); err != nil {
+			t.Errorf("%s: %v", r.Channel, err)
+		}
+	}
+	if got := text(b, "select string_agg(channel, ' ') from cairn.conversations"); got != "sms" {
+		t.Errorf("conversations on %q", got)
+	}
+}
+
 func TestABadMessageIsRefusedBeforeAnythingIsStored(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
@@ -199,7 +215,7 @@ func TestABadMessageIsRefusedBeforeAnythingIsStored(t *testing.T) {
 		"long message id":              {func(r *converse.Request) { r.MessageID = long }, fault.InvalidArgument},
 		"message id that is no text":   {func(r *converse.Request) { r.MessageID = "\xff" }, fault.InvalidArgument},
 		"message id with a line break": {func(r *converse.Request) { r.MessageID = "a\nb" }, fault.InvalidArgument},
-		"unknown channel":              {func(r *converse.Request) { r.Channel = "fax" }, fault.InvalidArgument},
+		"long channel":                 {func(r *converse.Request) { r.Channel = long }, fault.InvalidArgument},
 		"channel of imports":           {func(r *converse.Request) { r.Channel = "import" }, fault.InvalidArgument},
 		"unknown origin":               {func(r *converse.Request) { r.Origin = "nudge" }, fault.InvalidArgument},
 		"unknown mode":                 {func(r *converse.Request) { r.Mode = "guess" }, fault.InvalidArgument},
