@@ -160,10 +160,9 @@ func methods(v *view) []string {
 // here: their own descriptions teach it. While a conversation goes on its method is
 // not over.
 func documents(v *view) []string {
-	s := v.learn()
 	offered := notice.Each(v.tools, func(t tool) string { return t.Name })
 	other := slices.ContainsFunc(v.calls, func(c notice.Call) bool { return !slices.Contains(offered, c.Tool) })
-	if len(methods(v)) == 0 || !other || v.live || s.match.Handle != "" {
+	if len(methods(v)) == 0 || !other || v.live || v.learn().match.Handle != "" {
 		return nil
 	}
 	return []string{strings.TrimSpace(section("When to Use", "", []string{v.description()}) + section("Procedure", "", methods(v)) +
@@ -178,7 +177,9 @@ func facts(v *view) []string {
 // observations are what tells most of what happened, in the words and the order
 // in which people said it.
 func observations(v *view) []string {
-	people := v.pick(func(s notice.Sentence) bool { return s.Role == "user" || s.Role == "assistant" && v.message(s.Index).Name != "" })
+	people := v.pick(func(s notice.Sentence) bool {
+		return s.Role == "user" || s.Role == "assistant" && v.message(s.Index).Name != ""
+	})
 	return notice.Distinct(notice.Each(rememberer.Telling(people, maxObservations), func(s notice.Sentence) string {
 		return v.say("said", cmp.Or(v.message(s.Index).Name, v.say("person")), s.Raw)
 	}), maxObservations)
