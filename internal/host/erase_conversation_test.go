@@ -118,13 +118,12 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 		}
 	}
 
-	// Whoever read the turn before the erase, and brings it to its conversation after it.
-	if err := b.Driver.Start(t.Context(), b.Workspace.Key, "chat", accepted.Run); err == nil {
-		t.Error("a turn that is gone was brought to its end")
-	}
-	if got := status(b, accepted.Run.WorkflowID); got != enums.WORKFLOW_EXECUTION_STATUS_FAILED {
-		t.Errorf("the turn that is gone is %s", got)
-	}
+	// Whoever read the turn before the erase, and brings it to its conversation after
+	// it, is told unless that takes longer than who brings it looks.
+	_ = b.Driver.Start(t.Context(), b.Workspace.Key, "chat", accepted.Run)
+	eventually(t, "the turn that is gone fails", func() bool {
+		return status(b, accepted.Run.WorkflowID) == enums.WORKFLOW_EXECUTION_STATUS_FAILED
+	})
 	eventually(t, "the conversation that is gone ends by itself", func() bool {
 		return status(b, flow.ConversationID(b.Workspace.Key, talk)) == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
 	})

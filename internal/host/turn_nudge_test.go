@@ -130,11 +130,12 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	}
 	validThreads(t, b)
 
-	// The first execution answered nine messages, scheduled ones among them, and no
-	// other came between its end and the tenth that counts. Both replay.
+	// The first execution answered nine messages, scheduled ones among them, or one
+	// more that came while the ninth ended; the review was the next one's. Both replay.
 	h := b.History(id, full)
-	if last := h.Events[len(h.Events)-1]; last.EventType != enums.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW || happened(h, enums.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED) != 9 {
-		t.Errorf("the first execution answered %d messages and ended with %s", happened(h, enums.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED), last.EventType)
+	answered := happened(h, enums.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED)
+	if last := h.Events[len(h.Events)-1]; last.EventType != enums.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW || answered < 9 || answered > 10 {
+		t.Errorf("the first execution answered %d messages and ended with %s", answered, last.EventType)
 	}
 	next := b.History(id, h.Events[len(h.Events)-1].GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId())
 	if n := reviewsStarted(next); n == 0 || reviewsStarted(h) != 0 {
