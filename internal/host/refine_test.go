@@ -147,7 +147,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 		late := []func(*progressive.Question){model(progressive.Refine{Rerank: true, Deadline: 150 * time.Millisecond}), func(q *progressive.Question) { q.ID = "late" }}
 		begun := time.Now()
 		a := ask(late...)
-		if !strings.Contains(a.Note, "deadline") || len(a.Memories) == 0 || a.Run == 0 || time.Since(begun) > 10*time.Second {
+		if !strings.Contains(a.Note, "deadline") || len(a.Memories) == 0 || a.Run == 0 || time.Since(begun) > 30*time.Second {
 			t.Errorf("after %s: %+v", time.Since(begun), a)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -106,7 +106,10 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		// The SDK gives all but one of them to workflows that are in the cache once
 		// there are some: with two, every new workflow waits for a single one.
 		MaxConcurrentWorkflowTaskPollers: h.Config.Pollers, MaxConcurrentActivityTaskPollers: h.Config.Pollers,
-		OnFatalError: func(err error) { failed <- err }}
+		// Left alone the SDK reports after four fifths of the time: a busy machine
+		// then takes a worker that lives for dead.
+		MaxHeartbeatThrottleInterval: h.Config.Heartbeat / 4,
+		OnFatalError:                 func(err error) { failed <- err }}
 	switch queue {
 	case flow.QueueLLM: // waits for endpoints, costs next to nothing
 		options.MaxConcurrentActivityExecutionSize = h.Config.LLMSlots
