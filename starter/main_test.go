@@ -30,10 +30,10 @@ type world struct {
 	retired int // candidates that examples have decided about
 }
 
-func open(t *testing.T) *world {
+func open(t *testing.T, change ...func(*config.Config)) *world {
 	t.Helper()
 	w := &world{folder: t.TempDir()}
-	w.Bundle = hosttest.Open(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model, c.NameStyle = "", "", "", "hyphen" })
+	w.Bundle = hosttest.Open(t, append(change, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model, c.NameStyle = "", "", "", "hyphen" })...)
 	c := w.Config
 	w.environ = []string{"HOME=" + w.folder, "DATABASE_URL=" + c.DatabaseURL, "TEMPORAL_ADDRESS=" + c.TemporalAddress, "TEMPORAL_NAMESPACE=" + c.TemporalNamespace,
 		"TEMPORAL_UI_URL=http://ui.example", "CAIRN_HOME=" + filepath.Join(w.folder, "home"), "SKILLS_LOCAL_DIR=" + c.SkillsDir, "CAIRN_WORKSPACE=test", "CAIRN_CONFIG=" + os.DevNull}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/enums/v1"
@@ -16,6 +17,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/fault"
+	"cairn/internal/payload"
 	"cairn/workflows"
 )
 
@@ -23,6 +25,7 @@ func (c *cli) replay() *cobra.Command {
 	var id, runID, save string
 	cmd := &cobra.Command{
 		Use: "replay --workflow-id ID", Short: "Download a workflow's history and replay it against this program's workflow code",
+		Long:    "Download a workflow's history and replay it against this program's workflow code. An encrypted history needs\nCAIRN_PAYLOAD_KEYS as the workers have it.",
 		Example: "  cairn replay --workflow-id distill/w0123456789abcdef/f00d\n  cairn replay --workflow-id distill/w0123456789abcdef/f00d --save history.json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runReplay(cmd.Context(), id, runID, save) },
 	}
@@ -54,7 +57,10 @@ func (c *cli) runReplay(ctx context.Context, id, runID, save string) error {
 			return fault.Wrap(err, fault.InvalidArgument, "the history cannot be written", "give the path of a file in a folder that exists")
 		}
 	}
-	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: s.Payloads})
+	if err := s.readable(h); err != nil {
+		return err
+	}
+	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: s.Payloads, FailureConverter: s.Failures})
 	if err != nil {
 		return fmt.Errorf("make the replayer: %w", err)
 	}
@@ -86,4 +92,21 @@ func (s *session) history(ctx context.Context, id, runID string) (*history.Histo
 		h.Events = append(h.Events, e)
 	}
 	return &h, nil
+}
+
+// readable refuses a history that is encrypted with a key that is not here: it would
+// look as if the code had changed.
+func (s *session) readable(h *history.History) error {
+	input := h.Events[0].GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads()
+	if !slices.ContainsFunc(input, payload.Encrypted) {
+		return nil
+	}
+	err := errors.New("no key is set")
+	if s.Codec != nil {
+		_, err = s.Codec.Decode(input)
+	}
+	if err != nil {
+		return fault.Wrap(err, fault.Misconfigured, "the history is encrypted", "set CAIRN_PAYLOAD_KEYS as the workers have it, with the key of that time among its keys")
+	}
+	return nil
 }

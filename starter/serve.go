@@ -8,10 +8,12 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/config"
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
 	"cairn/internal/gateway/metrics"
@@ -41,7 +43,7 @@ func (c *cli) serve() *cobra.Command {
 }
 
 func (c *cli) runServe(ctx context.Context, listen string) error {
-	s, err := c.open(ctx, needs{temporal: true, make: true})
+	s, err := c.open(ctx, needs{temporal: true, make: true, listen: listen})
 	if err != nil {
 		return err
 	}
@@ -85,12 +87,9 @@ func (c *cli) checkServe(ctx context.Context, listen string) error {
 	if err != nil {
 		return err
 	}
-	host, port, err := net.SplitHostPort(cmp.Or(listen, cfg.Listen))
+	host, port, err := here(cmp.Or(listen, cfg.Listen))
 	if err != nil {
 		return usageError{fmt.Errorf("--listen: %w", err)}
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() { // it listens everywhere, so here, too
-		host = "localhost"
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkPatience)
 	defer cancel()
@@ -116,3 +115,28 @@ func (c *cli) checkServe(ctx context.Context, listen string) error {
 
 // checkPatience is longer than the gateway's own, so that its answer is heard.
 const checkPatience = 4 * time.Second
+
+// here is how this machine reaches a gateway that listens there.
+func here(listen string) (host, port string, err error) {
+	host, port, err = net.SplitHostPort(listen)
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() { // it listens everywhere, so here, too
+		host = "localhost"
+	}
+	return host, port, err
+}
+
+// codecEndpoint is where the Temporal UI of a development stack has payloads
+// decrypted, "" when they are plain or nobody can tell.
+func codecEndpoint(cfg config.Config, listen string) string {
+	if cfg.PayloadKeys == "" {
+		return ""
+	}
+	if cfg.PublicBaseURL != "" {
+		return strings.TrimRight(cfg.PublicBaseURL, "/") + gateway.CodecPath
+	}
+	host, port, err := here(cmp.Or(listen, cfg.Listen))
+	if err != nil || port == "0" {
+		return ""
+	}
+	return "http://" + net.JoinHostPort(host, port) + gateway.CodecPath
+}

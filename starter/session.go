@@ -28,7 +28,8 @@ type session struct {
 // needs says what a command works with.
 type needs struct {
 	temporal bool
-	make     bool // make the workspace when it is not there
+	make     bool   // make the workspace when it is not there
+	listen   string // where this command's gateway listens; empty for CAIRN_LISTEN
 }
 
 // load reads the settings, this invocation's flags last.
@@ -92,7 +93,8 @@ func (s *session) findServers(ctx context.Context, cfg *config.Config, n needs, 
 	ours = cfg.DatabaseURL == ""
 	var found devstack.Addresses
 	if found, s.attached = devstack.Running(cfg.Home); !s.attached {
-		s.stack, err = devstack.Start(ctx, devstack.Options{Dir: cfg.Home, Log: progress, SearchAttributes: flow.SearchAttributes(), SkipTemporal: !n.temporal})
+		s.stack, err = devstack.Start(ctx, devstack.Options{Dir: cfg.Home, Log: progress, SearchAttributes: flow.SearchAttributes(), SkipTemporal: !n.temporal,
+			Codec: codecEndpoint(*cfg, n.listen)})
 		if err != nil {
 			return ours, err
 		}

@@ -28,6 +28,9 @@ type Options struct {
 	SearchAttributes map[string]string
 	SkipTemporal     bool // do not start Temporal
 	SkipPostgres     bool // do not start PostgreSQL
+	// Codec is the remote codec that a Temporal UI started here asks to decrypt
+	// payloads, such as http://127.0.0.1:8080/codec; "" for none.
+	Codec string
 	// Buffers are PostgreSQL's shared_buffers, such as 2GB, of a server that is
 	// started here. "" means 128MB.
 	Buffers string
@@ -116,7 +119,7 @@ func startTemporal(ctx context.Context, o Options, log *journal) (orchestrator, 
 	if err != nil {
 		return nil, err
 	}
-	return startDevServer(ctx, program, o.Dir, o.SearchAttributes)
+	return startDevServer(ctx, program, o)
 }
 
 // DatabaseURL is the administrator's connection string to the database `cairn`,

@@ -1,6 +1,7 @@
 package devstack
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -103,9 +104,19 @@ func TestLastingStacksShareTheMachineAndKeepTheirPlaces(t *testing.T) {
 	if _, ok := Running(two); ok {
 		t.Error("Running finds a closed stack")
 	}
-	again := start(t, Options{Dir: two, SearchAttributes: attributes}) // also: attributes for a namespace that exists
+	const codec = "http://127.0.0.1:8080/codec"
+	again := start(t, Options{Dir: two, SearchAttributes: attributes, Codec: codec}) // also: attributes for a namespace that exists
 	if again.addresses() != before {
 		t.Errorf("the addresses were %v and are %v", before, again.addresses())
+	}
+	chosen, err := http.Get(again.TemporalUI() + "/api/v1/settings")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer chosen.Body.Close()
+	var settings struct{ Codec struct{ Endpoint string } }
+	if err := json.NewDecoder(chosen.Body).Decode(&settings); err != nil || settings.Codec.Endpoint != codec {
+		t.Errorf("the UI decrypts at %q, %v", settings.Codec.Endpoint, err)
 	}
 }
 

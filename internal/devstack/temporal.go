@@ -54,6 +54,7 @@ type devServer struct {
 	lasting    bool   // state in a file, UI on
 	dir        string // folder of the stack, where the ports are remembered
 	attributes map[string]string
+	codec      string // that the UI decrypts with, "" for none
 	at         ports
 	version    string
 	mu         sync.Mutex // held while the server is started or stopped
@@ -61,11 +62,11 @@ type devServer struct {
 	closed     bool
 }
 
-func startDevServer(ctx context.Context, program, dir string, attributes map[string]string) (orchestrator, error) {
-	s := &devServer{program: program, dir: dir, lasting: dir != "", attributes: attributes}
+func startDevServer(ctx context.Context, program string, o Options) (orchestrator, error) {
+	s := &devServer{program: program, dir: o.Dir, lasting: o.Dir != "", attributes: o.SearchAttributes, codec: o.Codec}
 	var err error
 	if s.lasting {
-		s.folder = filepath.Join(dir, "temporal")
+		s.folder = filepath.Join(s.dir, "temporal")
 		err = os.MkdirAll(s.folder, 0o700)
 	} else {
 		s.folder, err = os.MkdirTemp("/tmp", "cairn-")
@@ -153,6 +154,9 @@ func (s *devServer) arguments() []string {
 	args := []string{s.program, "server", "start-dev", "--ip", loopback, "--port", strconv.Itoa(s.at.Temporal), "--log-level", "warn"}
 	if s.lasting {
 		args = append(args, "--ui-port", strconv.Itoa(s.at.UI), "--db-filename", s.stateFile())
+		if s.codec != "" {
+			args = append(args, "--ui-codec-endpoint", s.codec)
+		}
 	} else {
 		args = append(args, "--headless")
 	}

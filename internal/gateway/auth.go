@@ -50,9 +50,13 @@ func (g *Gateway) authorize(r *http.Request, scope Scope) (store.Holder, *Proble
 		return h, problem(fault.RateLimited, fmt.Sprintf("this key may send %v requests a second", g.Config.RateLimit), "").with("Retry-After", strconv.Itoa(seconds))
 	}
 	if !scope.allows(h.Scopes) {
-		return h, problem(fault.OutOfScope, fmt.Sprintf("this needs the scope %s; the key has %s", scope, strings.Join(h.Scopes, ", ")), "")
+		return h, outOfScope(scope, h)
 	}
 	return h, nil
+}
+
+func outOfScope(scope Scope, h store.Holder) *Problem {
+	return problem(fault.OutOfScope, fmt.Sprintf("this needs the scope %s; the key has %s", scope, strings.Join(h.Scopes, ", ")), "")
 }
 
 // authenticate finds out who asks. It does not tell an unknown key from a

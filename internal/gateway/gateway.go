@@ -82,6 +82,7 @@ func New(h *host.Host, m Meter) *Gateway {
 	g.reflectionRoutes()
 	g.mem0Routes()
 	g.healthRoutes()
+	g.codecRoutes()
 	return g
 }
 

@@ -53,6 +53,8 @@ type Host struct {
 	Store       *store.Store
 	Temporal    client.Client           // nil without Temporal
 	Payloads    converter.DataConverter // of what workflows carry
+	Failures    converter.FailureConverter
+	Codec       converter.PayloadCodec // that Payloads encrypt with; nil without keys
 	Blobs       blob.Store
 	Distill     *distill.Service
 	Library     *library.Library
@@ -197,10 +199,10 @@ func (h *Host) dial(ctx context.Context) error {
 	}
 	h.Payloads = converter.GetDefaultDataConverter()
 	if codec != nil {
-		h.Payloads = converter.NewCodecDataConverter(h.Payloads, codec)
-		options.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: h.Payloads, EncodeCommonAttributes: true})
+		h.Codec, h.Payloads = codec, converter.NewCodecDataConverter(h.Payloads, codec)
 	}
-	options.DataConverter = h.Payloads
+	h.Failures = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: h.Payloads, EncodeCommonAttributes: codec != nil})
+	options.DataConverter, options.FailureConverter = h.Payloads, h.Failures
 	if h.Temporal, err = client.DialContext(ctx, options); err != nil {
 		return h.refused(err, "Temporal does not answer at "+h.Config.TemporalAddress)
 	}

@@ -88,7 +88,7 @@ func (c *Codec) Encode(plain []*commonpb.Payload) ([]*commonpb.Payload, error) {
 func (c *Codec) Decode(stored []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	out := make([]*commonpb.Payload, len(stored))
 	for i, p := range stored {
-		if string(p.Metadata[converter.MetadataEncoding]) != encrypted {
+		if !Encrypted(p) {
 			out[i] = p
 			continue
 		}
@@ -111,4 +111,9 @@ func (c *Codec) Decode(stored []*commonpb.Payload) ([]*commonpb.Payload, error) 
 		}
 	}
 	return out, nil
+}
+
+// Encrypted tells whether a Codec has made p.
+func Encrypted(p *commonpb.Payload) bool {
+	return string(p.GetMetadata()[converter.MetadataEncoding]) == encrypted
 }
