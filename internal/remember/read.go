@@ -110,7 +110,7 @@ func show(a agent.Actor, e *memory.Entry) {
 type SearchArgs struct {
 	Query   string   `json:"query" jsonschema:"what is looked for, in a few words, or the id of a memory"`
 	K       int      `json:"k,omitempty" jsonschema:"how many at most"`
-	Sources []string `json:"sources,omitempty" jsonschema:"memory for lasting facts, notes for what happened on a day, chunks for what was said word for word; memory and notes when left out"`
+	Sources []string `json:"sources,omitempty" jsonschema:"memory for lasting facts, prompt memories and long-term memories alike, notes for what happened on a day, chunks for what was said word for word; memory and notes when left out"`
 }
 
 // SearchResult has the best first. It is empty when nothing is near enough.
@@ -121,10 +121,15 @@ type SearchResult struct {
 // Remembered is a memory that answers a query.
 type Remembered struct {
 	ID        string      `json:"id"`
-	Type      memory.Type `json:"type"`
+	Type      memory.Type `json:"type" jsonschema:"core and profile stand in prompts, and their tools change them; all others are looked up only"`
+	Target    string      `json:"target,omitempty" jsonschema:"who or what a long-term memory is about"`
+	WhenToUse string      `json:"when_to_use,omitempty"`
 	Content   string      `json:"content"`
 	Score     float64     `json:"score"`
 	Source    *Source     `json:"source,omitempty" jsonschema:"messages that it comes from"`
+	Sessions  []string    `json:"ref_memory_ids,omitempty" jsonschema:"sessions that a long-term memory was drawn from, the latest last"`
+	Tainted   bool        `json:"tainted,omitempty" jsonschema:"untrusted text was in view when it was written"`
+	EventTime *time.Time  `json:"event_time,omitempty" jsonschema:"when what it says happened"`
 	UpdatedAt time.Time   `json:"updated_at"`
 }
 
@@ -146,10 +151,10 @@ const (
 const Said memory.Type = "turn"
 
 // sources are the types of memories that each source has; what was said has none.
-var sources = map[string][]memory.Type{"memory": memory.PromptTypes, "notes": {memory.Note}, "chunks": {""}}
+var sources = map[string][]memory.Type{"memory": slices.Concat(memory.PromptTypes, memory.LongTermTypes), "notes": {memory.Note}, "chunks": {""}}
 
-// Search finds memories by words and meaning. What has little to do with the
-// query is left out.
+// Search finds memories by words and meaning, prompt memories, long-term memories
+// and what was said in one order. What has little to do with the query is left out.
 func (k *Keeper) Search(ctx context.Context, a agent.Actor, in SearchArgs) (SearchResult, error) {
 	out := SearchResult{Results: []Remembered{}}
 	if n := utf8.RuneCountInString(in.Query); strings.TrimSpace(in.Query) == "" || n > QueryRunes {
@@ -194,8 +199,10 @@ func (k *Keeper) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sear
 			continue
 		}
 		shown = append(shown, e)
-		show(a, &e)
-		r := Remembered{ID: e.ID, Type: e.Type, Content: e.Content, Score: f.Score, UpdatedAt: e.UpdatedAt}
+		if a.Origin != agent.OriginUser {
+			e = Sanitised(e)
+		}
+		r := Remembered{ID: e.ID, Type: e.Type, Target: e.Target, WhenToUse: e.WhenToUse, Content: e.Content, Score: f.Score, Sessions: e.Histories, Tainted: e.Tainted, EventTime: e.EventTime, UpdatedAt: e.UpdatedAt}
 		if e.Evidence != nil {
 			r.Source = &Source{Conversation: f.Conversation, FromSeq: e.Evidence.FromSeq, ToSeq: e.Evidence.ToSeq}
 		}
@@ -217,24 +224,31 @@ func said(a agent.Actor, f search.Result) Remembered {
 	return r
 }
 
-// recalled counts the notes that somebody has got back. A search does not fail for
-// it: it is counted next time.
+// recalled counts what somebody has got back: notes, which may be promoted for it,
+// and long-term memories, which an answer of the run may have come from. A search
+// does not fail for it: it is counted next time.
 func (k *Keeper) recalled(ctx context.Context, a agent.Actor, in SearchArgs, found []memory.Entry) {
-	if a.Origin.Autonomous() { // who looks back would find what it is about to make of it
-		return
-	}
-	var keys []int64
+	var notes, longTerm []int64
 	var relevances []float32
 	for i, f := range found {
-		if f.Type == memory.Note {
-			keys, relevances = append(keys, f.Key), append(relevances, float32(in.K-min(i, in.K))/float32(in.K))
+		switch {
+		case slices.Contains(memory.LongTermTypes, f.Type) && a.Run != 0:
+			longTerm = append(longTerm, f.Key)
+		case f.Type == memory.Note && !a.Origin.Autonomous(): // who looks back would find what it is about to make of it
+			notes, relevances = append(notes, f.Key), append(relevances, float32(in.K-min(i, in.K))/float32(in.K))
 		}
 	}
-	if len(keys) == 0 {
+	slices.Sort(longTerm) // every run takes rows in one order
+	if len(notes)+len(longTerm) == 0 {
 		return
 	}
 	query := sha256.Sum256([]byte(strings.ToLower(strings.Join(strings.Fields(in.Query), " "))))
-	_ = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error { return tx.Recalled(ctx, query, keys, relevances) })
+	_ = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
+		if err := tx.Show(ctx, a.Run, a.Op, longTerm); err != nil || len(notes) == 0 {
+			return err
+		}
+		return tx.Recalled(ctx, query, notes, relevances)
+	})
 }
 
 // entries are the memories that were found, by their ids.

@@ -37,6 +37,7 @@ type Tx interface {
 	AddedBy(ctx context.Context, run int64, types []memory.Type) (int, error)
 	WriteMemories(ctx context.Context, steps []memory.Step, w Writer) error
 	Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error // notes that a search has brought back
+	Show(ctx context.Context, run int64, op string, keys []int64) error                     // long-term memories that a run is shown
 	NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error)              // of a local date, in order
 
 	PutPendingMemory(ctx context.Context, p Pending, w Writer) (int64, error)
