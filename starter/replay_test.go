@@ -11,7 +11,9 @@ import (
 // A history that is encrypted replays with its key, and says what it lacks without.
 func TestAnEncryptedHistoryReplaysWithItsKey(t *testing.T) {
 	t.Parallel()
-	key := func(letter string) string { return base64.StdEncoding.EncodeToString([]byte(strings.Repeat(letter, 32))) }
+	key := func(letter string) string {
+		return base64.StdEncoding.EncodeToString([]byte(strings.Repeat(letter, 32)))
+	}
 	w := open(t, func(c *config.Config) { c.PayloadKeys = key("k") })
 	plain := w.environ
 	with := func(keys string, args ...string) (code int, out, errs string) {
