@@ -108,6 +108,9 @@ func (s *Service) reportTask(ctx context.Context, tx Tx, t Task, calls []run.Cal
 		return r, nil
 	}
 	head, err := tx.SkillHead(ctx, t.Skill)
+	if isNotFound(err) { // deleted since
+		return r, nil
+	}
 	if err != nil {
 		return r, err
 	}

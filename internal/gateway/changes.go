@@ -14,7 +14,7 @@ func (g *Gateway) changeRoutes() {
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/uses", id: "useSkill", tag: tagSkills, scope: Write, summary: "Record that a skill was used, and how it went",
 		about: "The same use_id counts once, so a retry does no harm; the outcome may follow in a later call and moves the skill's reliability."}, g.use)
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/restore", id: "restoreSkill", tag: tagSkills, scope: Write, summary: "Put a skill back into use that was archived, quarantined or deleted",
-		about: "A delete can be taken back for seven days, by the number or the name that the skill had."}, g.restore)
+		about: "A delete can be taken back for the workspace's `limits.undo_days`, seven unless it chose others, by the number or the name that the skill had."}, g.restore)
 	for _, c := range []struct {
 		verb, id, tag, summary string
 		scope                  Scope

@@ -120,7 +120,7 @@ func (h *Host) skillSettings(ctx context.Context, ws int64) (out library.Setting
 		s, err = q.Settings(ctx)
 		return err
 	})
-	out = library.Settings{Approval: library.ApproveAll, MaxSkills: s.Limits.ActiveSkills, WritesPerHour: s.Limits.SkillWritesHour, AutonomousPerHour: s.Limits.AutonomousSkillWritesHour}
+	out = library.Settings{Approval: library.ApproveAll, MaxSkills: s.Limits.ActiveSkills, WritesPerHour: s.Limits.SkillWritesHour, AutonomousPerHour: s.Limits.AutonomousSkillWritesHour, UndoDays: s.Limits.UndoDays}
 	switch s.WriteApproval.Skills {
 	case settings.GateOff, "":
 		out.Approval = library.ApproveNone

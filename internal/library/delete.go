@@ -27,7 +27,8 @@ type Deleted struct {
 	Warnings  []string   `json:"warnings,omitempty" jsonschema:"what still names the skill"`
 }
 
-// Delete takes a skill away, for good after some days. Writers that nobody
+// Delete takes a skill away, for good after some days, at once where the workspace
+// keeps nothing. Writers that nobody
 // watches archive instead, and only what another skill has absorbed.
 func (l *Library) Delete(ctx context.Context, a agent.Actor, in DeleteArgs) (out Deleted, err error) {
 	s, err := l.settings(ctx, a.Workspace)
@@ -89,8 +90,9 @@ func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 	default:
 		out.Action = Removed
 		var until time.Time
-		until, err = tx.DeleteSkill(ctx, f.head.ID, into, undoWindow)
-		out.UndoUntil = &until
+		if until, err = tx.DeleteSkill(ctx, f.head.ID, into, s.undo()); s.UndoDays > 0 {
+			out.UndoUntil = &until
+		}
 		if err == nil && a.Origin == agent.OriginUser {
 			err = withdraw(ctx, tx, f.head.Status, skill.Archived)
 		}
@@ -144,11 +146,18 @@ func absorber(ctx context.Context, tx Tx, of skill.Head, name string) (int64, er
 // undelete takes a delete back. It finds the skill by its number or by the name
 // that it had; another skill may have that name by now.
 func (l *Library) undelete(ctx context.Context, ws, id int64, name string) (head skill.Head, err error) {
+	s, err := l.settings(ctx, ws)
+	if err != nil {
+		return head, err
+	}
+	if s.UndoDays == 0 {
+		return head, fault.New(fault.NotFound, "this workspace keeps nothing that is deleted", "`cairn settings set limits.undo_days=7` keeps what is deleted from then on")
+	}
 	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
 		if err := tx.LockSkills(ctx); err != nil {
 			return err
 		}
-		gone, err := tx.Deleted(ctx, id, skill.Canonical(name), undoWindow)
+		gone, err := tx.Deleted(ctx, id, skill.Canonical(name), s.undo())
 		if err != nil {
 			return err
 		}

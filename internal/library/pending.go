@@ -91,7 +91,7 @@ func (l *Library) joined(ctx context.Context, ws int64, p Pending, head skill.He
 func (l *Library) carryOut(ctx context.Context, tx Tx, head skill.Head, p Pending) (skill.Head, error) {
 	switch p.Op {
 	case OpDelete:
-		_, err := tx.DeleteSkill(ctx, head.ID, p.AbsorbedInto, undoWindow)
+		_, err := tx.DeleteSkill(ctx, head.ID, p.AbsorbedInto, 0) // until when it can be taken back is nobody's answer
 		return head, err
 	case OpArchive:
 		return shelve(ctx, tx, head, p.AbsorbedInto)

@@ -25,11 +25,15 @@ type Settings struct {
 	MaxSkills         int // that are neither archived nor deleted
 	WritesPerHour     int // of all tools together
 	AutonomousPerHour int // of these, by writers that nobody watches
+	UndoDays          int // in which a delete can be taken back; 0 keeps nothing
 }
+
+// undo is how long a delete can be taken back.
+func (s Settings) undo() time.Duration { return time.Duration(s.UndoDays) * 24 * time.Hour }
 
 // DefaultSettings are those of a workspace that has decided nothing.
 func DefaultSettings() Settings {
-	return Settings{Approval: ApproveForeign, MaxSkills: 300, WritesPerHour: 30, AutonomousPerHour: 6}
+	return Settings{Approval: ApproveForeign, MaxSkills: 300, WritesPerHour: 30, AutonomousPerHour: 6, UndoDays: 7}
 }
 
 // settings are those of ws.
@@ -39,9 +43,6 @@ func (l *Library) settings(ctx context.Context, ws int64) (Settings, error) {
 	}
 	return l.Settings(ctx, ws)
 }
-
-// undoWindow is how long a delete can be taken back.
-const undoWindow = 7 * 24 * time.Hour
 
 // Writes are how often skills were changed, or changes of them proposed, within an hour.
 type Writes struct{ All, Autonomous int }

@@ -242,8 +242,32 @@ func (r *Relay) Tidy(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("collect a package of workspace %d: %w", p.Workspace, err))
 		}
 	}
-	return errors.Join(append(errs, r.purge(ctx))...)
+	return errors.Join(append(errs, r.eraseDeleted(ctx), r.purge(ctx))...)
 }
+
+// eraseDeleted takes what was deleted longer ago than it can be taken back away for
+// good. Packages go with the next pass.
+func (r *Relay) eraseDeleted(ctx context.Context) error {
+	due, err := r.Store.DeletedLong(ctx, packages)
+	if err != nil {
+		return fmt.Errorf("list what was deleted: %w", err)
+	}
+	var errs []error
+	for _, ws := range due {
+		err := r.Store.WithWorkspace(ctx, ws, func(q store.Queries) error {
+			_, err := q.EraseDeleted(ctx, deletedAtOnce)
+			return err
+		})
+		if err != nil {
+			errs = append(errs, fmt.Errorf("erase what workspace %d has deleted: %w", ws, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// deletedAtOnce bounds what of a workspace goes for good in one transaction; more
+// goes with the next pass.
+const deletedAtOnce = 500
 
 // purge takes away what callers have put away for a time that is over.
 func (r *Relay) purge(ctx context.Context) error {

@@ -41,6 +41,9 @@ type LongTermTx interface {
 	RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error)
 	Park(ctx context.Context, keys []int64) error
 	DropReferencesOf(ctx context.Context, run int64) error
+	// EraseDeleted takes what can be taken back no more away for good, up to most
+	// skills and memories, and returns how many there were.
+	EraseDeleted(ctx context.Context, most int) (int, error)
 
 	FindTarget(ctx context.Context, t memory.Target) (memory.Target, bool, error)
 	PutTarget(ctx context.Context, t memory.Target) (made bool, err error)

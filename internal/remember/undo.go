@@ -16,6 +16,9 @@ type RestoreArgs struct {
 	Version int    `json:"version,omitempty"` // 0 for what it said last
 }
 
+// erasedAtOnce bounds what goes for good in one transaction.
+const erasedAtOnce = 1000
+
 // Restore makes a memory say again what it said, whatever its status. It is for
 // people.
 func (l *LongTerm) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([]Item, error) {
@@ -23,12 +26,15 @@ func (l *LongTerm) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) (
 		return nil, err
 	}
 	return l.change(ctx, a, "restore_memory", in, nil, func(g *writing) error {
+		if _, err := g.tx.EraseDeleted(ctx, erasedAtOnce); err != nil { // nothing comes back after its time
+			return err
+		}
 		found, err := g.tx.LongTerm(ctx, []string{in.ID})
 		if err != nil {
 			return err
 		}
 		if len(found) == 0 || !slices.Contains(memory.LongTermTypes, found[0].Type) {
-			return fault.New(fault.NotFound, fmt.Sprintf("there is no memory %q", in.ID), "")
+			return fault.New(fault.NotFound, fmt.Sprintf("there is no memory %q", in.ID), "what was deleted is gone for good after the workspace's limits.undo_days")
 		}
 		e := found[0]
 		version := in.Version

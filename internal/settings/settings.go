@@ -65,6 +65,9 @@ type WriteApproval struct {
 // Nudge is when a conversation is reviewed in the background.
 type Nudge = nudge.Settings
 
+// MostUndoDays bounds how long what was deleted is kept.
+const MostUndoDays = 365
+
 // Limits bound what a workspace keeps and how fast it is written.
 type Limits struct {
 	ActiveSkills              int `json:"active_skills"`
@@ -72,6 +75,7 @@ type Limits struct {
 	AutonomousSkillWritesHour int `json:"autonomous_skill_writes_hour"`
 	CoreRunes                 int `json:"core_runes"`
 	ProfileRunes              int `json:"profile_runes"`
+	UndoDays                  int `json:"undo_days"` // in which a deleted skill or memory can be taken back; 0 keeps nothing
 }
 
 // Curation is when skills that nobody watches over go out of use.
@@ -111,7 +115,7 @@ func Default() Settings {
 		WriteApproval: WriteApproval{Memory: GateOff, Skills: GateAutonomous},
 		Nudge:         nudge.Default(),
 		Reflection:    true,
-		Limits:        Limits{ActiveSkills: 300, SkillWritesHour: 30, AutonomousSkillWritesHour: 6, CoreRunes: 2200, ProfileRunes: 1375},
+		Limits:        Limits{ActiveSkills: 300, SkillWritesHour: 30, AutonomousSkillWritesHour: 6, CoreRunes: 2200, ProfileRunes: 1375, UndoDays: 7},
 		Memory:        LongTerm{Builder: BuilderAgents, IdleMinutes: 30},
 		Curation:      Curation{StaleDays: 30, ArchiveDays: 90, Floor: 0.2, MinTrials: 5},
 		TimeZone:      "UTC",
@@ -185,6 +189,9 @@ func (s Settings) Validate() error {
 		if n < 0 {
 			return fault.Newf(fault.InvalidArgument, "%s is %d, and cannot be below 0", name, n)
 		}
+	}
+	if d := s.Limits.UndoDays; d < 0 || d > MostUndoDays {
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("limits.undo_days is %d", d), fmt.Sprintf("use 1 to %d days, or 0 to keep nothing that is deleted", MostUndoDays))
 	}
 	for name, g := range map[string]Gate{"memory": s.WriteApproval.Memory, "skills": s.WriteApproval.Skills} {
 		if !g.known() {

@@ -34,6 +34,7 @@ var reviewedGrants = []string{
 	"lex_stats cairn_system: select",
 	"llm_calls cairn_system: select(lease_until round run_id state step unknown workspace_id), update(state unknown)",
 	"memories cairn_app: insert, select, update(author content content_sha256 embedded_field event_time last_retrieved_at metadata op_id retrieve_count status superseded_by tainted targets updated_at version when_to_use)",
+	"memories cairn_system: select(status updated_at workspace_id)",
 	"memory_histories cairn_app: insert, select",
 	"memory_leases cairn_app: insert, select, update(fence holder lease_until)",
 	"memory_refs cairn_app: delete, insert, select",
@@ -77,11 +78,12 @@ var reviewedGrants = []string{
 	"turns cairn_system: select(accepted_at origin workspace_id)",
 	"turns cairn_app: insert, select, update(context ended_at facts reason reply_seq status tainted)",
 	"workspaces cairn_app: select, update(identity_version reflection_cron sessions_epoch settings soul_version time_zone)",
-	"workspaces cairn_system: select(external_id id key quiet_from quiet_to reflection_cron reflects state time_zone)",
+	"workspaces cairn_system: select(external_id id key quiet_from quiet_to reflection_cron reflects state time_zone undo_days)",
 
 	// Beside delete and select, which cairn_erase has on every table with rows of workspaces.
 	"identity_versions cairn_erase: delete, select, update(history_id run_id)",
 	"conversations cairn_erase: delete, select, update(external_id title)",
+	"distill_tasks cairn_erase: delete, select, update(draft package)",
 	"erase_rules cairn_erase: select",
 	"erasures cairn_erase: insert, select, update",
 	"erasures cairn_system: select",

@@ -135,6 +135,22 @@ func (q Queries) Deleted(ctx context.Context, id int64, name string, window time
 	return skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status)}, classify("find the deleted skill", err)
 }
 
+// EraseDeleted takes what was deleted longer ago than the workspace lets it be taken
+// back away for good, up to most skills and most memories, and returns how many.
+func (q Queries) EraseDeleted(ctx context.Context, most int) (int, error) {
+	n, err := q.q.EraseDeleted(ctx, int32(most))
+	return int(n), classify("erase what was deleted", err)
+}
+
+// DeletedLong lists workspaces that have something to erase for good.
+func (s *Store) DeletedLong(ctx context.Context, max int) (out []int64, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		out, err = q.DeletedLong(ctx, int32(max))
+		return classify("list what was deleted", err)
+	})
+	return out, err
+}
+
 // Undelete puts a deleted skill back in the state that it had.
 func (q Queries) Undelete(ctx context.Context, id int64, status skill.Status) error {
 	n, err := q.q.SkillUndelete(ctx, dbsqlc.SkillUndeleteParams{WorkspaceID: q.ws, ID: id})

@@ -58,7 +58,7 @@ func Skills(l *library.Library) ([]Tool, error) {
 		return nil, err
 	}
 	remove, err := New(agent.ToolSpec{Name: "skill_delete", Class: agent.Fast, Origins: skillDeleters, Destructive: true, Instead: "mend it with skill_patch, or leave it: only who talks with the user deletes",
-		Description: "Delete a skill that the user does not want any more; ask first. It can be taken back for seven days. When another skill says the same now, name it in absorbed_into."},
+		Description: "Delete a skill that the user does not want any more; ask first. For some days a person can take it back. When another skill says the same now, name it in absorbed_into."},
 		func(ctx context.Context, a agent.Actor, in skillDeleteArgs) (library.Deleted, error) {
 			return l.Delete(ctx, a, library.DeleteArgs(in))
 		})

@@ -55,3 +55,12 @@ order by deleted_at desc, id desc limit 1;
 
 -- name: SkillUndelete :execrows
 update skills set deleted_at = null, absorbed_into = null, updated_at = now() where workspace_id = @workspace_id and id = @id and deleted_at is not null;
+
+-- name: EraseDeleted :one
+-- What was deleted longer ago than it can be taken back, skills and memories.
+select cairn.erase_deleted(@most::int)::int;
+
+-- name: DeletedLong :many
+-- System role: workspaces that have something to lose for good.
+select distinct w.id from (select workspace_id, deleted_at as at from skills where deleted_at is not null union all select workspace_id, updated_at from memories where status = 'removed') gone
+join workspaces w on w.id = gone.workspace_id where w.state = 'active' and gone.at <= now() - make_interval(days => w.undo_days) order by w.id limit @max_rows;

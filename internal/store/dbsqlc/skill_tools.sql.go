@@ -10,6 +10,44 @@ import (
 	"time"
 )
 
+const DeletedLong = `-- name: DeletedLong :many
+select distinct w.id from (select workspace_id, deleted_at as at from skills where deleted_at is not null union all select workspace_id, updated_at from memories where status = 'removed') gone
+join workspaces w on w.id = gone.workspace_id where w.state = 'active' and gone.at <= now() - make_interval(days => w.undo_days) order by w.id limit $1
+`
+
+// System role: workspaces that have something to lose for good.
+func (q *Queries) DeletedLong(ctx context.Context, maxRows int32) ([]int64, error) {
+	rows, err := q.db.Query(ctx, DeletedLong, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const EraseDeleted = `-- name: EraseDeleted :one
+select cairn.erase_deleted($1::int)::int
+`
+
+// What was deleted longer ago than it can be taken back, skills and memories.
+func (q *Queries) EraseDeleted(ctx context.Context, most int32) (int32, error) {
+	row := q.db.QueryRow(ctx, EraseDeleted, most)
+	var column_1 int32
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const SkillAbsorbedSet = `-- name: SkillAbsorbedSet :execrows
 update skills set absorbed_into = $1 where workspace_id = $2 and id = $3
 `
