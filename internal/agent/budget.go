@@ -36,6 +36,8 @@ type Budget struct {
 	RunLast      bool `json:"run_last,omitempty"`      // nobody waits for an answer: the last reply's tools run, then it stops
 	Wrap         bool `json:"wrap,omitempty"`          // the last reply's tools run, then one more call, outside the budget and without tools
 
+	Checkpoint bool `json:"checkpoint,omitempty"` // at three quarters of the units the model is told once how many are left
+
 	Wall time.Duration `json:"wall,omitempty"` // of the whole run; 0 is no limit
 }
 
@@ -97,6 +99,9 @@ func (b Budget) Override(n int) (Budget, error) {
 
 // Left is how many units are unspent.
 func (b Budget) Left() int { return max(b.Max-b.Used, 0) }
+
+// atCheckpoint tells whether three quarters of the units are spent, and some are left.
+func (b Budget) atCheckpoint() bool { return b.Checkpoint && 4*b.Used >= 3*b.Max && b.Left() > 0 }
 
 // refund gives one unit back, and tells whether the run had one to get.
 func (b Budget) refund() (Budget, bool) {

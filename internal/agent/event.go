@@ -77,6 +77,7 @@ type Step struct {
 	Last     bool  `json:"last,omitempty"`     // whatever the reply is, no other is asked for, a refund excepted
 	Grace    bool  `json:"grace,omitempty"`    // outside the budget
 	Unrun    Unrun `json:"unrun,omitempty"`
+	Left     int   `json:"left,omitempty"` // units after this one, which the model is told; 0 tells nothing
 }
 
 // RunTools is calls of the last reply in their order, an activity or a child

@@ -25,6 +25,7 @@ type State struct {
 	Ending   Reason    `json:"ending,omitempty"`   // why what is under way is the last of the run
 	Graced   bool      `json:"graced,omitempty"`   // the grace call has been asked for
 	Returned bool      `json:"returned,omitempty"` // the last reply's unit came back already
+	Checked  bool      `json:"checked,omitempty"`  // the model has been told what is left
 	Closed   bool      `json:"closed,omitempty"`
 }
 
@@ -160,7 +161,11 @@ func (s State) askOrEnd(unrun Unrun) (State, Effect) {
 	s.Step++
 	s.Stage = stageStep
 	demanded := s.Ending != ""
-	return s, Step{N: s.Step, Toolless: demanded, Last: demanded || spent && !after, Grace: grace, Unrun: unrun}
+	step := Step{N: s.Step, Toolless: demanded, Last: demanded || spent && !after, Grace: grace, Unrun: unrun}
+	if !demanded && !s.Checked && s.Budget.atCheckpoint() {
+		s.Checked, step.Left = true, s.Budget.Left()
+	}
+	return s, step
 }
 
 // runLast runs what was paid for and then stops.

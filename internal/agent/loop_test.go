@@ -281,3 +281,30 @@ func TestAnEventOutOfPlaceIsADefect(t *testing.T) {
 		}()
 	}
 }
+
+// At three quarters of its units a run with a checkpoint tells its model once how many
+// are left; one without tells nothing, and small budgets have no room for it.
+func TestACheckpointIsToldOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		budget agent.Budget
+		want   map[int]int // step → units that are left after it
+	}{
+		{agent.Budget{Max: 15, Grace: true, Checkpoint: true}, map[int]int{12: 3}},
+		{agent.Budget{Max: 8, RunLast: true, Checkpoint: true}, map[int]int{6: 2}},
+		{agent.Budget{Max: 4, Grace: true, Checkpoint: true}, map[int]int{3: 1}},
+		{agent.Budget{Max: 3, Grace: true, Checkpoint: true}, map[int]int{}},
+		{agent.Budget{Max: 15, Grace: true}, map[int]int{}},
+	} {
+		told := map[int]int{}
+		run := drive(t, c.budget, tireless(agent.Fast))
+		for _, s := range run.steps() {
+			if s.Left > 0 {
+				told[s.N] = s.Left
+			}
+		}
+		if !reflect.DeepEqual(told, c.want) {
+			t.Errorf("%+v tells %v, want %v", c.budget, told, c.want)
+		}
+	}
+}

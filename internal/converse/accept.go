@@ -192,6 +192,7 @@ func accept(ctx context.Context, tx Tx, r Request, c Conversation, spec Spec, sh
 	}
 	spec.Number, spec.Settings, spec.Agent = c.NextTurn, chosen.Nudge, chosen.Agent
 	spec.Toolsets = chosen.Tools.Chosen()
+	spec.Budget.Checkpoint = chosen.ScheduledCheckpoint && spec.Channel == agent.ChannelScheduled
 	spec.Idle = time.Duration(chosen.Memory.IdleMinutes) * time.Minute
 	raw, err := spec.encode()
 	if err != nil {

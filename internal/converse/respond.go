@@ -74,6 +74,8 @@ func (s *Service) respond(ctx context.Context, j *job, r *response) error {
 	note := ""
 	if r.step.Toolless && r.step.N > 1 {
 		note = prompt.LastCall(j.spec.Lang, j.spec.Channel)
+	} else if r.step.Left > 0 {
+		note = prompt.Checkpoint(j.spec.Lang, r.step.Left)
 	}
 	ask := func(suffix string, short bool) (llm.Reply, error) {
 		request := func() (llm.Request, error) { return j.request(r.step, note, short), nil }

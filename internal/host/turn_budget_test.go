@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/store"
 )
 
 // Check 12: a model that never stops calling.
@@ -248,6 +250,46 @@ func TestEveryCallIsAnswered(t *testing.T) {
 		if !strings.Contains(results[i], w) {
 			t.Errorf("call %d was answered with %s, want %q in it", i, results[i], w)
 		}
+	}
+	validThreads(t, b)
+}
+
+// A task of a schedule is told once how much it has left, where its workspace wants
+// that; nobody else is, and nobody is unasked.
+func TestAScheduledTurnIsToldOfItsCheckpoint(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	b.Model.On(llmtest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.", CallsFunc: looking})
+	b.Model.On(llmtest.Rule{Stage: "turn", CallsFunc: looking})
+	choose := func(patch string) {
+		hosttest.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) error {
+			_, err := q.PatchSettings(t.Context(), json.RawMessage(patch))
+			return err
+		}))
+	}
+	told := func() (at []int) {
+		n := 0
+		for _, r := range asked(b, "turn") {
+			if n++; strings.HasPrefix(r.Last, "After this response you have ") {
+				at = append(at, n)
+			}
+		}
+		return at
+	}
+	b.Say("c", 1, "Find it.", on("scheduled"), wall(time.Minute), func(r *converse.Request) { r.MaxTurns = 4 })
+	choose(`{"scheduled_checkpoint":true}`)
+	b.Say("d", 1, "Find it.", on("chat"), wall(time.Minute), func(r *converse.Request) { r.MaxTurns = 4 })
+	if at := told(); len(at) != 0 {
+		t.Errorf("told in requests %v", at)
+	}
+	before := len(asked(b, "turn"))
+	b.Say("e", 1, "Find it.", on("scheduled"), wall(time.Minute), func(r *converse.Request) { r.MaxTurns = 4 })
+	if at := told(); len(at) != 1 || at[0] != before+3 {
+		t.Errorf("told in requests %v, want the third after %d", at, before)
+	}
+	last := asked(b, "turn")[len(asked(b, "turn"))-1]
+	if n := strings.Count(fmt.Sprint(last.Messages), "After this response you have 1 left."); n != 1 {
+		t.Errorf("the note stands %d times in what follows", n)
 	}
 	validThreads(t, b)
 }

@@ -105,6 +105,15 @@ func LastCall(lang, channel string) string {
 	return "Give your final answer now, from what is known: no tool will run any more. Say what is done and what is still open." + pick(channel == "voice", " One or two spoken sentences.", "")
 }
 
+// Checkpoint tells a model that nobody waits for how many responses it has left
+// after the one that it is asked for.
+func Checkpoint(lang string, left int) string {
+	if language(lang) == "zh" {
+		return fmt.Sprintf("这一次之后还可以回应 %d 次。先完成最重要的部分，并留出一次给最终答复。", left)
+	}
+	return fmt.Sprintf("After this response you have %d left. Finish what matters most, and keep one for the final answer.", left)
+}
+
 // Canned is what a person reads when no model could be asked: why, what was done,
 // and how to go on. Reason is agent.Reason's spelling.
 func Canned(lang, channel, reason string, done []string) string {

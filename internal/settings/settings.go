@@ -32,7 +32,13 @@ type Settings struct {
 	Tools         Toolsets      `json:"tools"`
 	Memory        LongTerm      `json:"memory"`
 	Curation      Curation      `json:"curation"`
-	TimeZone      string        `json:"-"` // IANA name; a column of its own
+
+	// ScheduledCheckpoint has turns on the channel scheduled be told once, at three
+	// quarters of their model calls, how many are left. Models give up early when
+	// they are told more often, or with somebody waiting.
+	ScheduledCheckpoint bool `json:"scheduled_checkpoint"`
+
+	TimeZone string `json:"-"` // IANA name; a column of its own
 
 	// ReflectionCron is when the day is reflected on, once each local date; a
 	// column of its own.
