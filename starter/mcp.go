@@ -18,7 +18,7 @@ func (c *cli) mcp() *cobra.Command {
 		Long: "Offer the workspace's tools over the Model Context Protocol on standard input and output, for agents that start\nprograms. `cairn serve` offers them at /mcp, behind a key. The workspace is -w's; no tool takes one.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runMCP(cmd.Context(), profile) },
 	}
-	cmd.Flags().StringVar(&profile, "profile", toolserver.Default, "which tools: default, retrieval (looking things up), skills (step by step) or all")
+	cmd.Flags().StringVar(&profile, "profile", toolserver.Default, "which tools: default, retrieval (looking things up), memory (long-term memories, to change them, too), skills (step by step) or all")
 	return cmd
 }
 

@@ -25,6 +25,7 @@ var hints = map[string]struct{ readOnly, destructive, idempotent bool }{
 	"skill_save": {}, "skill_patch": {}, "skill_delete": {destructive: true},
 	"soul_update": {destructive: true},
 	"memory_save": {}, "memory_replace": {destructive: true}, "memory_remove": {destructive: true}, "memory_batch": {destructive: true},
+	"add_memory": {}, "update_memory": {destructive: true}, "delete_memory": {destructive: true}, "summary_memory": {},
 	"memory_search":    {readOnly: true, idempotent: true},
 	"read_meta_memory": {readOnly: true, idempotent: true}, "vector_retrieve_memory": {readOnly: true, idempotent: true}, "read_history_memory": {readOnly: true, idempotent: true},
 }

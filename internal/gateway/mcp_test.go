@@ -113,6 +113,8 @@ var worked = map[string]any{
 	"memory_remove":          map[string]any{"store": "core", "match": "Kyoto"},
 	"memory_batch":           map[string]any{"store": "core", "operations": []any{map[string]any{"op": "add", "content": "Works at night."}}},
 	"memory_search":          map[string]any{"query": "night"},
+	"add_memory":             map[string]any{"memory_type": "personal", "memory_target": "ada", "memory_content": "Ada rows on Sundays."},
+	"summary_memory":         map[string]any{"messages": []any{map[string]any{"role": "user", "content": "I tune pianos.", "timestamp": "2026-03-01T12:00:00Z"}}},
 	"skill_save": map[string]any{"name": "brew-tea", "description": "Brews a pot of tea",
 		"content": "## When to Use\nSomebody wants tea.\n\n## Procedure\n1. Boil water.\n2. Pour it over the leaves.\n\n## Pitfalls\nCold water.\n\n## Verification\nIt smells of tea.\n"},
 	"skill_list":   map[string]any{},
@@ -178,6 +180,73 @@ func TestTheRetrievalProfileReadsLongTermMemory(t *testing.T) {
 	}
 	if r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "memory_save", Arguments: map[string]any{"content": "x"}}); err == nil {
 		t.Errorf("it saves: %+v", r)
+	}
+}
+
+// The agent of another program looks after long-term memories itself: it adds, finds,
+// corrects and forgets those of a target, and has sessions made memories of.
+func TestTheMemoryProfileChangesLongTermMemory(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	s, err := b.speak(b.key, toolserver.Memory)
+	hosttest.Must(t, err)
+	listed, err := s.ListTools(t.Context(), nil)
+	hosttest.Must(t, err)
+	var names []string
+	for _, tool := range listed.Tools {
+		names = append(names, tool.Name)
+		if raw, _ := json.Marshal(tool.InputSchema); strings.Contains(string(raw), "workspace") {
+			t.Errorf("%s takes %s", tool.Name, raw)
+		}
+	}
+	if strings.Join(names, " ") != "read_meta_memory vector_retrieve_memory read_history_memory add_memory update_memory delete_memory summary_memory" {
+		t.Errorf("it offers %v", names)
+	}
+	ada := func(more map[string]any) map[string]any {
+		more["memory_type"], more["memory_target"] = "personal", "ada"
+		return more
+	}
+	said := func(r *mcp.CallToolResult) string { return fmt.Sprint(r.StructuredContent) }
+	meta := mcp.Meta{toolserver.OnceKey: "add-1"}
+	for range 2 {
+		if r := b.call(s, "add_memory", ada(map[string]any{"memory_content": "Ada rows on Sundays."}), meta); r.IsError || !strings.Contains(said(r), "added") {
+			t.Errorf("adding: %v", said(r))
+		}
+	}
+	var id string
+	hosttest.Must(t, b.connect().QueryRow(t.Context(), "select external_id from cairn.memories where type = 'personal' and origin = 'agent'").Scan(&id))
+	if r := b.call(s, "update_memory", map[string]any{"memory_type": "personal", "memory_target": "bob", "memory_id": id, "memory_content": "x"}, nil); !r.IsError || !strings.Contains(said(r), string(fault.OutOfScope)) {
+		t.Errorf("as if it were another's: %v", said(r))
+	}
+	if r := b.call(s, "update_memory", ada(map[string]any{"memory_id": id, "memory_content": "Ada rows on Mondays."}), nil); r.IsError {
+		t.Errorf("correcting: %v", said(r))
+	}
+	query := map[string]any{"query_items": []any{map[string]any{"memory_type": "personal", "memory_target": "ada", "query": "when Ada rows"}}}
+	if r := b.call(s, "vector_retrieve_memory", query, nil); !strings.Contains(said(r), "Mondays") {
+		t.Errorf("found %v", said(r))
+	}
+	if r := b.call(s, "delete_memory", ada(map[string]any{"memory_id": id}), nil); r.IsError {
+		t.Errorf("forgetting: %v", said(r))
+	}
+	if r := b.call(s, "vector_retrieve_memory", query, nil); strings.Contains(said(r), "Mondays") {
+		t.Errorf("found what was forgotten: %v", said(r))
+	}
+	session := map[string]any{"messages": []any{map[string]any{"role": "user", "content": "I tune pianos."}, map[string]any{"role": "assistant", "content": "Noted."}}}
+	first := b.call(s, "summary_memory", session, nil)
+	if again := b.call(s, "summary_memory", session, nil); first.IsError || said(again) != said(first) {
+		t.Errorf("a session is taken as %v, then as %v", said(first), said(again))
+	}
+	request, _ := first.StructuredContent.(map[string]any)["request_id"].(string)
+	b.get("/v1/requests/"+request).into(http.StatusOK, nil)
+	for _, bad := range []map[string]any{{}, {"messages": []any{map[string]any{"role": "user", "content": "x", "timestamp": "yesterday"}}}} {
+		if r := b.call(s, "summary_memory", bad, nil); !r.IsError || !strings.Contains(said(r), string(fault.InvalidArgument)) {
+			t.Errorf("%v: %v", bad, said(r))
+		}
+	}
+	look, err := b.speak(b.makeKey(b.Workspace, gateway.Read), toolserver.Memory)
+	hosttest.Must(t, err)
+	if listed, err := look.ListTools(t.Context(), nil); err != nil || len(listed.Tools) != 3 {
+		t.Errorf("a key that only looks is offered %+v, %v", listed, err)
 	}
 }
 

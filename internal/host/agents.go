@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/internal/agent"
 	"cairn/internal/converse"
 	"cairn/internal/distill"
 	"cairn/internal/evolve"
@@ -45,8 +46,27 @@ func (h *Host) hire() error {
 	if err != nil {
 		return err
 	}
-	h.Offered, err = tools.NewRegistry(slices.Concat(usual, read)...)
+	write, err := tools.MemoryServer(h.LongTerm, h.takeSession)
+	if err != nil {
+		return err
+	}
+	h.Offered, err = tools.NewRegistry(slices.Concat(usual, read, write)...)
 	return err
+}
+
+// takeSession has a session made memories of that an agent of another program tells.
+// The same session is the same request.
+func (h *Host) takeSession(ctx context.Context, a agent.Actor, messages []transcript.Message, text string) (out tools.SessionTaken, err error) {
+	r := progressive.Request{Workspace: a.Workspace, Messages: messages, Query: text, Spec: TurnSpec(h.Config)}
+	err = h.Store.WithWorkspace(ctx, a.Workspace, func(q store.Queries) error {
+		r.WorkspaceKey, err = q.Key(ctx)
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	made, err := h.Progressive.Summarize(ctx, r)
+	return tools.SessionTaken{RequestID: made.Key, Status: string(made.Status)}, err
 }
 
 // readIdle has an idle conversation remembered, by agents or with memory skills as

@@ -13,12 +13,13 @@ import (
 const (
 	Default   = "default"
 	Retrieval = "retrieval" // what looks things up, and nothing else
+	Memory    = "memory"    // what looks long-term memory up, and what changes it
 	Skills    = "skills"    // skills step by step: what there is, how it is done, its files
 	All       = "all"       // everything that an agent may call
 )
 
 // Profiles lists them.
-var Profiles = []string{Default, Retrieval, Skills, All}
+var Profiles = []string{Default, Retrieval, Memory, Skills, All}
 
 var lookUp = []string{"read_meta_memory", "vector_retrieve_memory", "read_history_memory"}
 
@@ -29,6 +30,8 @@ func profile(name string) ([]string, error) {
 		return append([]string{"skill_save", "skill_list", "skill_view", "skill_patch", "skill_delete", "soul_update", "memory_save", "memory_search"}, lookUp...), nil
 	case Retrieval:
 		return lookUp, nil
+	case Memory:
+		return append(slices.Clone(lookUp), "add_memory", "update_memory", "delete_memory", "summary_memory"), nil
 	case Skills:
 		return []string{"load_meta_skills", "load_skills", "load_reference_skills"}, nil
 	case All:
