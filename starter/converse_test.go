@@ -35,11 +35,22 @@ func (w *world) known(t *testing.T, args []string) []string {
 		switch args[1] {
 		case "get", "update", "delete", "history":
 			args[2] = w.remembered(t, agent.OriginUser).IDs[0]
+		case "restore":
+			args[2] = w.forgotten(t)
 		case "approve", "reject":
 			args[2] = fmt.Sprint(w.waiting(t))
 		}
 	}
 	return args
+}
+
+// forgotten is a long-term memory that was deleted.
+func (w *world) forgotten(t *testing.T) string {
+	t.Helper()
+	var added remember.Written
+	w.must(&added, "", "memories", "add", "Ada rows on Sundays.", "--type", "personal", "--target", "ada")
+	w.must(&struct{}{}, "", "memories", "delete", added.IDs[0])
+	return added.IDs[0]
 }
 
 // remembered saves a fact that nobody knows yet.
@@ -221,5 +232,22 @@ func TestTheProgramOffersEveryToolOverMCP(t *testing.T) {
 	}
 	if r := call(theirs, "memory_search", look); r.IsError || strings.Contains(fmt.Sprint(r.StructuredContent), "Miso") {
 		t.Errorf("theirs finds %+v", r.StructuredContent)
+	}
+}
+
+// A long-term memory that was deleted comes back; one that stands in prompts is said again.
+func TestADeletedMemoryIsRestoredByName(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	id := w.forgotten(t)
+	var back remember.Written
+	if w.must(&back, "", "memories", "restore", id); back.Action != remember.Restored || back.IDs[0] != id {
+		t.Errorf("restored %+v", back)
+	}
+	if code, out, _ := w.run("", "memories", "list", "--type", "personal"); code != 0 || !strings.Contains(out, "rows on Sundays") {
+		t.Errorf("listed %s", out)
+	}
+	if code, _, errs := w.run("", "memories", "restore", w.remembered(t, agent.OriginUser).IDs[0]); code != 2 || !strings.Contains(errs, "only long-term ones") {
+		t.Errorf("a prompt memory: exit %d, %s", code, errs)
 	}
 }

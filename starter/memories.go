@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/fault"
 	"cairn/internal/memory"
 	"cairn/internal/remember"
 )
@@ -61,7 +62,7 @@ func (c *cli) memories() *cobra.Command {
 				return s.Memory.Replace(ctx, s.person(), remember.ReplaceArgs{Store: string(e.Type), Match: e.ID, Content: text})
 			})
 		}}
-	remove := &cobra.Command{Use: "delete MEMORY", Short: "Forget a memory; its history stays", Example: "  cairn memories delete " + sample, Args: exactly(1, "the memory's id"),
+	remove := &cobra.Command{Use: "delete MEMORY", Short: "Forget a memory; a long-term one can be restored for the workspace's limits.undo_days", Example: "  cairn memories delete " + sample, Args: exactly(1, "the memory's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.writeMemory(cmd.Context(), nil, func(ctx context.Context, s *session, _ string) (remember.Written, error) {
 				e, err := s.Memory.Get(ctx, s.person(), args[0])
@@ -74,6 +75,22 @@ func (c *cli) memories() *cobra.Command {
 				return s.Memory.Remove(ctx, s.person(), remember.RemoveArgs{Store: string(e.Type), Match: e.ID})
 			})
 		}}
+	var version int
+	restore := &cobra.Command{Use: "restore MEMORY", Short: "Have a long-term memory say again what it said, deleted or changed", Example: "  cairn memories restore " + sample, Args: exactly(1, "the memory's id"),
+		Long: "Have a long-term memory say again what it said, whatever became of it since. What was deleted longer ago than the\nsetting limits.undo_days is gone for good.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.writeMemory(cmd.Context(), nil, func(ctx context.Context, s *session, _ string) (remember.Written, error) {
+				e, err := s.Memory.Get(ctx, s.person(), args[0])
+				if err != nil {
+					return remember.Written{}, err
+				}
+				if !slices.Contains(memory.LongTermTypes, e.Type) {
+					return remember.Written{}, fault.New(fault.InvalidArgument, fmt.Sprintf("memory %s is of the type %s, and only long-term ones are restored", e.ID, e.Type), "`cairn memories history` shows what it said; `cairn memories add` says it again")
+				}
+				return onLongTerm(e.Type)(s.LongTerm.Restore(ctx, s.person(), remember.RestoreArgs{ID: e.ID, Version: version}))
+			})
+		}}
+	restore.Flags().IntVar(&version, "version", 0, "the version to go back to, as history shows it (default: what it said last)")
 	history := &cobra.Command{Use: "history MEMORY", Short: "List what a memory has said, the latest first", Example: "  cairn memories history " + sample, Args: exactly(1, "the memory's id"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.memoryHistory(cmd.Context(), args[0]) }}
 	undo := &cobra.Command{Use: "undo REQUEST", Short: "Take back what a request to summarise did to long-term memory", Example: "  cairn memories undo kitchen-1", Args: exactly(1, "the id of the request"),
@@ -81,7 +98,7 @@ func (c *cli) memories() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return c.undoRequest(cmd.Context(), args[0]) }}
 	pending := &cobra.Command{Use: "pending", Short: "List the writes that wait for approval, the oldest first", Example: "  cairn memories pending", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.pendingMemories(cmd.Context()) }}
-	cmd.AddCommand(c.dumpMemories(), c.loadMemories(), c.copyMemories(), list, get, add, update, remove, history, undo, pending, c.decideMemory("approve", "Do what a write that waits wanted"), c.decideMemory("reject", "Drop a write that waits"))
+	cmd.AddCommand(c.dumpMemories(), c.loadMemories(), c.copyMemories(), list, get, add, update, remove, restore, history, undo, pending, c.decideMemory("approve", "Do what a write that waits wanted"), c.decideMemory("reject", "Drop a write that waits"))
 	return cmd
 }
 
