@@ -43,6 +43,8 @@ var reviewedPolicies = []string{
 	"scheduled_tasks.scheduled_tasks_definer {cairn_owner} a - (kind <> 'turn'::text)", // open_workspace: the built-in tasks
 	"scheduled_tasks.scheduled_tasks_system_advance {cairn_system} w true -",
 	"scheduled_tasks.scheduled_tasks_system_see {cairn_system} r true -",
+	"memories.memories_system_gone {cairn_system} r (status = 'removed'::text) -", // which workspaces have something to lose for good
+	"skills.skills_system_gone {cairn_system} r (deleted_at IS NOT NULL) -",
 	"skills.skills_system {cairn_system} r (managed AND (deleted_at IS NULL)) -", // which workspaces have something to curate
 	"sweep_pages.sweep_pages_system {cairn_system} * true -",                     // numbers of a page, of no workspace
 	"workspaces.workspaces_definer {cairn_owner} * true true",                    // open_workspace: a name is all that is known
