@@ -1,10 +1,15 @@
 package store_test
 
 import (
+	"strings"
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
+	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
+	"cairn/schemas"
 )
 
 func TestMigratingAgainDoesNothing(t *testing.T) {
@@ -58,4 +63,26 @@ func TestTwoProcessesMayMigrateAtOnce(t *testing.T) {
 		t.Fatalf("open what was migrated: %v", err)
 	}
 	s.Close()
+}
+
+// What was deleted before there were days to take it back in has its days from then on.
+func TestWhatWasDeletedEarlierIsKeptForItsDays(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.seed(b.a)
+	raw, err := schemas.Migrations.ReadFile("migrations/00029_undo_days.sql")
+	hosttest.Must(t, err)
+	_, move, found := strings.Cut(string(raw), "Their days begin now.\n")
+	if !found {
+		t.Fatal("the migration moves no rows")
+	}
+	b.exec("update cairn.memories set status = 'removed', updated_at = now() - interval '1 year'")
+	conn, err := pgx.Connect(t.Context(), b.url)
+	hosttest.Must(t, err)
+	defer conn.Close(t.Context())
+	_, err = conn.PgConn().Exec(t.Context(), "begin;"+move+"commit").ReadAll()
+	hosttest.Must(t, err)
+	if n := b.number("select count(*) from cairn.memories where updated_at > now() - interval '1 hour'"); n == 0 || n != b.number("select count(*) from cairn.memories") {
+		t.Errorf("%d memories are kept from now on", n)
+	}
 }

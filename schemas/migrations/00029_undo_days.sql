@@ -88,3 +88,17 @@ create constraint trigger skills_deleted after update of deleted_at on skills de
   when (new.deleted_at is not null and old.deleted_at is null) execute function cairn.erase_deleted_at_once();
 create constraint trigger memories_removed after update of status on memories deferrable initially deferred for each row
   when (new.status = 'removed' and old.status <> 'removed') execute function cairn.erase_deleted_at_once();
+
+-- Memories were kept however long ago they were deleted. Their days begin now.
+set local role cairn_migrator;
+-- +goose StatementBegin
+do $$
+declare due bigint; n bigint;
+begin
+  select count(*) into due from cairn.memories where status = 'removed';
+  update cairn.memories set updated_at = now() where status = 'removed';
+  get diagnostics n = row_count;
+  assert n = due, format('%s of %s deleted memories are kept for their days', n, due);
+end $$;
+-- +goose StatementEnd
+set local role cairn_owner;
