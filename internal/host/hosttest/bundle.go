@@ -80,7 +80,7 @@ var schemaVersion = sync.OnceValue(func() string {
 // nothing of this one.
 func Namespace(t testing.TB) (address, namespace string) {
 	t.Helper()
-	address = devtest.Stack(t).TemporalAddress
+	address = devtest.Temporal(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	quiet := temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler))
