@@ -20,6 +20,9 @@ import (
 // Check 12: a model that never stops calling.
 func TestAModelThatNeverStopsIsStopped(t *testing.T) {
 	t.Parallel()
+	b := hosttest.Open(t)
+	b.Model.On(llmtest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.", CallsFunc: looking}) // even now
+	b.Model.On(llmtest.Rule{Stage: "turn", CallsFunc: looking})
 	for _, c := range []struct {
 		channel  string
 		override int
@@ -28,16 +31,13 @@ func TestAModelThatNeverStopsIsStopped(t *testing.T) {
 		{"voice", 0, 6}, {"sms", 0, 10 + 1}, {"chat", 0, 10 + 1}, {"scheduled", 0, 15 + 1}, {"chat", 3, 3 + 1}, {"voice", 3, 3}, {"voice", 1, 1},
 	} {
 		t.Run(fmt.Sprintf("%s %d", c.channel, c.override), func(t *testing.T) {
-			t.Parallel()
-			b := hosttest.Open(t)
-			b.Model.On(llmtest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.", CallsFunc: looking}) // even now
-			b.Model.On(llmtest.Rule{Stage: "turn", CallsFunc: looking})
-			got := b.Say("c", 1, "Find it.", on(c.channel), wall(time.Minute), func(r *converse.Request) { r.MaxTurns = c.override })
+			before := len(asked(b, "turn"))
+			got := b.Say(t.Name(), 1, "Find it.", on(c.channel), wall(time.Minute), func(r *converse.Request) { r.MaxTurns = c.override })
 
 			if got.Reason != "budget" || got.Reply != "That is all that I know." {
 				t.Errorf("answered %+v", got)
 			}
-			requests := asked(b, "turn")
+			requests := asked(b, "turn")[before:]
 			if len(requests) != c.calls {
 				t.Fatalf("%d requests, want %d", len(requests), c.calls)
 			}
