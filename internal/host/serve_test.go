@@ -69,6 +69,7 @@ func TestAWorkerProcessOutlivesAStartWithoutTemporal(t *testing.T) {
 // What waiting cannot mend ends the worker, so that its operator is told.
 func TestServeEndsForWhatAnOperatorMustMend(t *testing.T) {
 	t.Parallel()
+	whole := hosttest.OpenIdle(t).Config
 	for name, spoil := range map[string]func(*testing.T, *config.Config){
 		"no database":        func(_ *testing.T, c *config.Config) { c.DatabaseURL = "" },
 		"no Temporal":        func(_ *testing.T, c *config.Config) { c.TemporalAddress = "" },
@@ -79,7 +80,7 @@ func TestServeEndsForWhatAnOperatorMustMend(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := hosttest.OpenIdle(t).Config
+			c := whole
 			spoil(t, &c)
 			select {
 			case err := <-serve(t, c, make(lines, 100)):
