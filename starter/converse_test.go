@@ -160,7 +160,7 @@ func TestAChatAnswersEachLineThatIsPiped(t *testing.T) {
 
 func TestSettingsAreSetByName(t *testing.T) {
 	t.Parallel()
-	w := open(t)
+	w := idle(t)
 	var s settings.Document
 	w.must(&s, "", "settings", "set", "time_zone=Asia/Shanghai", "nudge.every=5", "nudge.on_end=false", "write_approval.memory=all")
 	if s.TimeZone != "Asia/Shanghai" || s.Nudge.Every != 5 || s.Nudge.OnEnd || s.WriteApproval.Memory != settings.GateAll || s.Nudge.DailyCap != 12 {

@@ -98,7 +98,7 @@ func weather(t *testing.T, name, step string) []byte {
 
 func TestImportWaitsForApproval(t *testing.T) {
 	t.Parallel()
-	w := open(t)
+	w := idle(t)
 	w.write("tea.zip", string(weather(t, "tea", "Boil water")))
 	w.write("more.zip", string(weather(t, "tea", "Warm the pot, boil water")))
 	code, out, errs := w.run("", "skills", "import", "tea.zip")

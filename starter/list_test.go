@@ -11,7 +11,7 @@ import (
 // The command shows all of a list that the store gives out in pages.
 func TestSkillsListShowsMoreThanAPage(t *testing.T) {
 	t.Parallel()
-	w := open(t)
+	w := idle(t)
 	const many = 2*library.MostListed + 1
 	_, err := w.Admin().Exec(t.Context(), `with p as (
   insert into cairn.packages (workspace_id, sha256, key, bytes) values ($1, sha256('p'), 'p', 1)

@@ -32,8 +32,16 @@ type world struct {
 
 func open(t *testing.T, change ...func(*config.Config)) *world {
 	t.Helper()
+	w := idle(t, change...)
+	w.Start()
+	return w
+}
+
+// idle is open without workers, for commands that need none.
+func idle(t *testing.T, change ...func(*config.Config)) *world {
+	t.Helper()
 	w := &world{folder: t.TempDir()}
-	w.Bundle = hosttest.Open(t, append(change, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model, c.NameStyle = "", "", "", "hyphen" })...)
+	w.Bundle = hosttest.OpenIdle(t, append(change, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model, c.NameStyle = "", "", "", "hyphen" })...)
 	c := w.Config
 	w.environ = []string{"HOME=" + w.folder, "DATABASE_URL=" + c.DatabaseURL, "TEMPORAL_ADDRESS=" + c.TemporalAddress, "TEMPORAL_NAMESPACE=" + c.TemporalNamespace,
 		"TEMPORAL_UI_URL=http://ui.example", "CAIRN_HOME=" + filepath.Join(w.folder, "home"), "SKILLS_LOCAL_DIR=" + c.SkillsDir, "CAIRN_WORKSPACE=test", "CAIRN_CONFIG=" + os.DevNull}
@@ -124,7 +132,7 @@ func TestDistillPrintsEachTask(t *testing.T) {
 
 func TestBadInputIsOneClearErrorAndNothingIsWritten(t *testing.T) {
 	t.Parallel()
-	w := open(t)
+	w := idle(t)
 	huge := filepath.Join(w.folder, "huge.json")
 	hosttest.Must(t, os.WriteFile(huge, []byte(`[`), 0o644))
 	hosttest.Must(t, os.Truncate(huge, 100<<20))
@@ -156,7 +164,7 @@ func TestBadInputIsOneClearErrorAndNothingIsWritten(t *testing.T) {
 
 func TestErrorsAreJSONWhenAskedFor(t *testing.T) {
 	t.Parallel()
-	w := open(t)
+	w := idle(t)
 	code, _, errs := w.run("", "skills", "view", "no-such-skill", "-o", "json")
 	var printed struct {
 		Error struct{ Code, Message, Hint string }
@@ -174,7 +182,7 @@ func TestErrorsAreJSONWhenAskedFor(t *testing.T) {
 
 func TestRetrievalIsMeasuredInATableAndInJSON(t *testing.T) {
 	t.Parallel()
-	w := open(t)
+	w := idle(t)
 	code, out, errs := w.run("", "eval", "retrieval", "--data", "locomo10.json", "-o", "json")
 	type recall struct {
 		At10      *float64 `json:"recall_at_10"`
@@ -295,7 +303,7 @@ func (w *world) untilReady(t *testing.T, args []string, then func(ready string))
 
 func TestAKeyOpensTheGatewayUntilItIsRevoked(t *testing.T) {
 	t.Parallel()
-	w := open(t)
+	w := idle(t)
 	code, key, errs := w.run("", "keys", "create", "--name", "me", "--scopes", "read")
 	if code != 0 || !strings.HasPrefix(key, "cairn_") || strings.Count(key, "\n") != 1 || !strings.Contains(errs, "shown this once") {
 		t.Fatalf("exit %d: %q, %s", code, key, errs)

@@ -82,7 +82,7 @@ func TestAPreviewWithoutADatabaseSaysItsZone(t *testing.T) {
 
 func TestAPreviewTakesTheWorkspacesZone(t *testing.T) {
 	t.Parallel()
-	w := open(t)
+	w := idle(t)
 	hosttest.Must(t, w.Store.WithWorkspace(t.Context(), w.Workspace.ID, func(q store.Queries) error {
 		s, err := q.Settings(t.Context())
 		if err != nil {

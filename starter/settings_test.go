@@ -7,7 +7,7 @@ import (
 
 func TestSettingsChooseAgentsThatAreThere(t *testing.T) {
 	t.Parallel()
-	w := open(t)
+	w := idle(t)
 	for _, c := range []struct{ arg, says string }{
 		{"memory.agents.personal=v9", `"v9" of the agent memory.agents.personal`}, {"memory.agents.cook=v1", "cook"}, {"memory.modes.tool.thinking=aloud", "memory.modes.tool.thinking"},
 	} {

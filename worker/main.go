@@ -14,6 +14,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/fault"
 	"cairn/internal/flow"
+	"cairn/internal/gateway/metrics"
 	"cairn/internal/host"
 	"cairn/internal/sandbox"
 )
@@ -37,7 +38,7 @@ func run(ctx context.Context, queues []string) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: host.Level(c.LogLevel)}))
-	shown, err := show(c.WorkerMetrics, log)
+	shown, err := metrics.Show(c.WorkerMetrics, log)
 	if err != nil {
 		return err
 	}

@@ -96,11 +96,13 @@ func TestOnlyAGoodKeyIsLetIn(t *testing.T) {
 	if _, err := (&gateway.Keys{Store: b.Store}).Holder(t.Context(), b.key); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a gateway that has not seen the key before: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // this gateway remembers it for seconds
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // this gateway remembers it for seconds
 	defer cancel()
 	for b.get("/v1/runs").status == http.StatusOK {
-		if ctx.Err() != nil {
+		select {
+		case <-ctx.Done():
 			t.Fatal("a revoked key is still good")
+		case <-time.After(50 * time.Millisecond):
 		}
 	}
 	b.get("/v1/runs").refused(fault.Unauthenticated)

@@ -101,7 +101,7 @@ func TestAWaitForAnAnswerEndsWhenTheGatewayStops(t *testing.T) {
 	served := b.serve(ctx)
 	answered := make(chan response, 1)
 	go func() { answered <- b.post("/v1/turns", message("c", 1, "Hello, I am Ada.")) }()
-	waiting, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	hosttest.Must(t, b.Model.AwaitBarrier(waiting, "thinking", 1))
 	stop()
@@ -212,7 +212,7 @@ func TestATurnIsCancelledAndAConversationEnds(t *testing.T) {
 	in := message("c", 1, "Think long.")
 	in["wait"] = 0
 	b.post("/v1/turns", in).into(http.StatusAccepted, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	hosttest.Must(t, b.Model.AwaitBarrier(ctx, "thinking", 1))
 	var c gateway.Cancelled

@@ -12,6 +12,7 @@ import (
 // The workflows end in every way that a history is kept of.
 func TestDistillEndsInEachWay(t *testing.T) {
 	t.Parallel()
+	cairn := hosttest.Open(t)
 	record := func(b *hosttest.Bundle, name string, r distill.Report) {
 		b.Record(r.WorkflowID, "Distill/"+name)
 		for _, task := range r.Tasks {
@@ -19,8 +20,7 @@ func TestDistillEndsInEachWay(t *testing.T) {
 		}
 	}
 	t.Run("created", func(t *testing.T) {
-		t.Parallel()
-		b := hosttest.Open(t)
+		b := cairn.Anew(t)
 		b.ScriptR1()
 		r := b.Distill(hosttest.C1())
 		if r.Outcome != run.Completed {
@@ -29,8 +29,7 @@ func TestDistillEndsInEachWay(t *testing.T) {
 		record(b, "created", r)
 	})
 	t.Run("gated", func(t *testing.T) {
-		t.Parallel()
-		b := hosttest.Open(t)
+		b := cairn.Anew(t)
 		r := b.Distill(hosttest.Conversation("short", "user: hello", "assistant: hi"))
 		if r.Outcome != run.Gated || len(b.Model.Requests()) != 0 {
 			t.Errorf("ended as %q after %d requests", r.Outcome, len(b.Model.Requests()))
@@ -38,8 +37,7 @@ func TestDistillEndsInEachWay(t *testing.T) {
 		record(b, "gated", r)
 	})
 	t.Run("nothing", func(t *testing.T) {
-		t.Parallel()
-		b := hosttest.Open(t)
+		b := cairn.Anew(t)
 		b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 		r := b.Distill(hosttest.C1())
 		if r.Outcome != run.NothingToExtract {
@@ -48,8 +46,7 @@ func TestDistillEndsInEachWay(t *testing.T) {
 		record(b, "nothing", r)
 	})
 	t.Run("failed", func(t *testing.T) {
-		t.Parallel()
-		b := hosttest.Open(t)
+		b := cairn.Anew(t)
 		b.Model.On(llmtest.Rule{Stage: "chunk", Reply: hosttest.R1Chunk})
 		b.Model.On(llmtest.Rule{Stage: "rewrite", Reply: hosttest.R1Rewrite})
 		b.Model.On(llmtest.Rule{Stage: "extract", Reply: "I would rather not say it in JSON."})

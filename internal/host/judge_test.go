@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -20,14 +21,20 @@ import (
 // judged is a Cairn that judges its drafts, scripted with R1.
 func judged(t *testing.T, rules ...llmtest.Rule) *hosttest.Bundle {
 	t.Helper()
-	b := hosttest.Open(t, func(c *config.Config) { c.Quality = true })
+	b := hosttest.Open(t, quality)
+	scriptJudge(b, rules...)
+	return b
+}
+
+func quality(c *config.Config) { c.Quality = true }
+
+func scriptJudge(b *hosttest.Bundle, rules ...llmtest.Rule) {
 	for _, r := range rules {
 		r.Stage = "judge"
 		b.Model.On(r)
 	}
 	b.Model.On(llmtest.Rule{Stage: "extract", Match: "payment service", Reply: updateExtract})
 	b.ScriptR1()
-	return b
 }
 
 // standing is a skill with its version in force.
@@ -124,6 +131,7 @@ func TestAGoodEnoughDraftIsActive(t *testing.T) {
 // A judge that gives no score changes nothing else.
 func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
 	t.Parallel()
+	cairn := hosttest.Open(t, quality)
 	for name, c := range map[string]struct {
 		rule llmtest.Rule
 		note bool
@@ -135,8 +143,8 @@ func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
 		"an endpoint away":     {llmtest.Rule{Status: http.StatusServiceUnavailable, Reply: "later"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := judged(t, c.rule)
+			b := cairn.Anew(t)
+			scriptJudge(b, c.rule)
 			r := b.Distill(hosttest.C1(), func(r *distill.Request) { r.Spec.Timing.Model = 2 * time.Second })
 			task := r.Tasks[0]
 			if r.Outcome != run.Completed || task.Outcome != distill.Created || len(task.Degraded) != 0 {
@@ -146,7 +154,7 @@ func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
 			if head.Status != skill.Active || v.Quality != nil || !found(b) {
 				t.Errorf("the skill is %s with %+v", head.Status, v.Quality)
 			}
-			if n := count(b, "select count(*) from cairn.skill_versions where quality is null"); n != 1 {
+			if n := count(b, fmt.Sprint("select count(*) from cairn.skill_versions where quality is null and workspace_id = ", b.Workspace.ID)); n != 1 {
 				t.Error("the score is not null")
 			}
 			if strings.Contains(strings.Join(task.Notes, " "), "not judged: ") != c.note {

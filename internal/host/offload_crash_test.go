@@ -27,8 +27,8 @@ func TestACompactionSurvivesCrashes(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "offload", ReplyFunc: snapshotOf})
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
 	worker := b.StartProcess()
-	for n := range 8 { // the last of them just fits
-		b.Say("c", n, chatter(n))
+	for n := range 4 { // the last of them just fits
+		b.Say("c", n, crates(n))
 	}
 	if n := len(asked(b, "flush")) + len(asked(b, "offload")); n != 0 {
 		t.Fatalf("%d calls before the conversation is too long", n)
@@ -107,8 +107,8 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 			b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
 			temporal := hosttest.NewProxy(t, "tcp", b.Config.TemporalAddress)
 			worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
-			for n := range 8 { // the last of them just fits
-				b.Say("c", n, chatter(n))
+			for n := range 4 { // the last of them just fits
+				b.Say("c", n, crates(n))
 			}
 			send(b, b.Message("c", "last", "Where is crate 2? "+chatter(8)))
 			hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "record", 1))
@@ -196,10 +196,10 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 		}
 	}
 	t.Run("a model that spoils its records", func(t *testing.T) {
-		for n := range 9 {
-			b.Say("spoilt", n, "spoilt: "+chatter(n))
+		for n := range 5 {
+			b.Say("spoilt", n, "spoilt: "+crates(n))
 		}
-		finds(t, "spoilt", 9)
+		finds(t, "spoilt", 5)
 		var record string
 		hosttest.Must(t, b.Admin().QueryRow(t.Context(), "select r.workflow_id from cairn.compactions c join cairn.runs r on r.id = c.run_id where c.conversation_id = $1", view(b, "spoilt").ID).Scan(&record))
 		b.Record(record, "Offload/degraded")
@@ -208,19 +208,19 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 		}
 	})
 	t.Run("a voice that cannot wait", func(t *testing.T) {
-		for n := range 9 {
-			b.Say("voice", n, chatter(n), on("voice"))
+		for n := range 5 {
+			b.Say("voice", n, crates(n), on("voice"))
 		}
-		finds(t, "voice", 9, on("voice"))
+		finds(t, "voice", 5, on("voice"))
 		if records, requests, degraded := row(t, "voice"); records != 1 || degraded != 1 || requests != 0 {
 			t.Errorf("%d records, %d of them by rule, %d requests", records, degraded, requests)
 		}
 	})
 	t.Run("again and again", func(t *testing.T) {
-		for n := range 20 {
-			b.Say("long", n, chatter(n))
+		for n := range 10 {
+			b.Say("long", n, crates(n))
 		}
-		finds(t, "long", 20)
+		finds(t, "long", 10)
 		records, requests, degraded := row(t, "long")
 		if records < 2 || degraded != 0 || requests != 2*records {
 			t.Errorf("%d records, %d of them by rule, %d requests", records, degraded, requests)
@@ -236,10 +236,10 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 		}
 	})
 	t.Run("a model that takes less than is known", func(t *testing.T) {
-		for n := range 6 {
-			b.Say("narrow", n, chatter(n))
+		for n := range 3 {
+			b.Say("narrow", n, crates(n))
 		}
-		if got := b.Say("narrow", 6, "Is this too long for you?"); got.Reply != "Noted." {
+		if got := b.Say("narrow", 3, "Is this too long for you?"); got.Reply != "Noted." {
 			t.Errorf("answered %q", got.Reply)
 		}
 		if records, requests, degraded := row(t, "narrow"); records != 1 || degraded != 0 || requests != 2 {
@@ -249,7 +249,7 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 		if text := last[len(last)-1].Messages[1].Content; !strings.Contains(text, "Earlier in this conversation: ") {
 			t.Errorf("the last request begins with %.80q", text)
 		}
-		finds(t, "narrow", 7)
+		finds(t, "narrow", 4)
 	})
 	t.Run("an exchange of another agent that is longer than the window", func(t *testing.T) {
 		r := observed(b, "watched", 0, "hi")

@@ -26,6 +26,9 @@ func chatter(n int) string {
 	return fmt.Sprintf("The crate number %d went to warehouse W-%d. %s", n, 7000+n, strings.Repeat("It was a long day with little rain and much to carry around. ", 9))
 }
 
+// crates are two messages in one: a conversation is long after half as many turns.
+func crates(n int) string { return chatter(2*n) + chatter(2*n+1) }
+
 // snapshotOf is a record that a model makes of the messages that it is shown.
 func snapshotOf(c llmtest.Call) string {
 	raw, _ := json.Marshal(map[string]any{"goal": "Keep track of the crates in the warehouse", "key_facts": []string{fmt.Sprintf("crates were carried, %d characters were said", len(c.Messages[len(c.Messages)-1].Content))},

@@ -64,7 +64,7 @@ func (p *protocol) retry(ref run.Ref, fresh bool) distill.Report {
 // atBarrier waits until n requests are held.
 func (p *protocol) atBarrier(name string, n int) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 	defer cancel()
 	hosttest.Must(p.t, p.Model.AwaitBarrier(ctx, name, n))
 }

@@ -70,6 +70,26 @@ func trainedTo(b *hosttest.Bundle, ref run.Ref) (out evolve.TrainedTo) {
 // after the other or many at once, and though its worker is killed in between.
 func TestATrainingRepeatsItselfToTheLastBit(t *testing.T) {
 	t.Parallel()
+	want, known := trainedAlone(t)
+	t.Run("many episodes at once", func(t *testing.T) {
+		t.Parallel()
+		trainedManyAtOnce(t, want, known)
+	})
+	t.Run("a worker that is killed", func(t *testing.T) {
+		t.Parallel()
+		trainedUnderKills(t, want)
+	})
+}
+
+// skillStats are what is known of how skills have done.
+func skillStats(b *hosttest.Bundle) []string {
+	return column[string](b, "select skill_id || ' ' || stats::text from cairn.skill_stats order by skill_id")
+}
+
+// trainedAlone is what a training comes to whose episodes are played one after the
+// other, and what is known of the skills then.
+func trainedAlone(t *testing.T) (evolve.TrainedTo, []string) {
+	t.Helper()
 	alone := hosttest.Open(t, offlineRules)
 	r := train(alone, func(r *evolve.TrainRequest) { r.Parallel = 1 })
 	want := trainedTo(alone, r.Ref)
@@ -87,10 +107,8 @@ func TestATrainingRepeatsItselfToTheLastBit(t *testing.T) {
 	if head.Version.Policy != want.Policy || head.Version.Policy == first.Version.Policy || head.Version.Action != evolve.Trained {
 		t.Errorf("in force: %+v", head.Version)
 	}
-	stats := func(b *hosttest.Bundle) []string {
-		return column[string](b, "select skill_id || ' ' || stats::text from cairn.skill_stats order by skill_id")
-	}
-	if known := stats(alone); len(known) == 0 {
+	known := skillStats(alone)
+	if len(known) == 0 {
 		t.Error("nothing is known of how the skills have done")
 	}
 	alone.Record(r.WorkflowID, "Train/completed")
@@ -115,20 +133,27 @@ func TestATrainingRepeatsItselfToTheLastBit(t *testing.T) {
 	if now, err := alone.Evolve.Bank(t.Context(), alone.Workspace.ID, evolve.DefaultBank); err != nil || now.Snapshot() != head.Snapshot() {
 		t.Errorf("after the erase: %v, %v", now.Version, err)
 	}
+	if left := skillStats(alone); !slices.Equal(left, known) {
+		t.Errorf("after the erase statistics of skills are %v, before %v", left, known)
+	}
+	return want, known
+}
 
+// trainedManyAtOnce wants the same of a training whose episodes are played at once.
+func trainedManyAtOnce(t *testing.T, want evolve.TrainedTo, known []string) {
+	t.Helper()
 	many := hosttest.Open(t, offlineRules)
 	if got := trainedTo(many, train(many, func(r *evolve.TrainRequest) { r.Parallel = 16 }).Ref); got.Policy != want.Policy || got.Best != want.Best {
 		t.Errorf("16 at once: policy %.12s, alone %.12s", got.Policy, want.Policy)
 	}
-	if a, m := stats(alone), stats(many); !slices.Equal(a, m) {
-		t.Errorf("statistics of skills differ: %v and %v", a, m)
+	if got := skillStats(many); !slices.Equal(got, known) {
+		t.Errorf("statistics of skills differ: %v, alone %v", got, known)
 	}
 }
 
-func TestAKilledWorkerChangesNothingInATraining(t *testing.T) {
-	t.Parallel()
-	whole := hosttest.Open(t, offlineRules)
-	want := trainedTo(whole, train(whole).Ref)
+// trainedUnderKills wants the same of a training whose worker is killed twice.
+func trainedUnderKills(t *testing.T, want evolve.TrainedTo) {
+	t.Helper()
 	b := hosttest.OpenIdle(t, offlineRules)
 	worker := b.StartProcess()
 	r := train(b)

@@ -22,6 +22,7 @@ import (
 // Check 12: a model that never stops calling.
 func TestAModelThatNeverStopsIsStopped(t *testing.T) {
 	t.Parallel()
+	cairn := hosttest.Open(t)
 	for _, c := range []struct {
 		channel  string
 		override int
@@ -30,8 +31,7 @@ func TestAModelThatNeverStopsIsStopped(t *testing.T) {
 		{"voice", 0, 6}, {"sms", 0, 10 + 1}, {"chat", 0, 10 + 1}, {"scheduled", 0, 15 + 1}, {"chat", 3, 3 + 1}, {"voice", 3, 3}, {"voice", 1, 1},
 	} {
 		t.Run(fmt.Sprintf("%s %d", c.channel, c.override), func(t *testing.T) {
-			t.Parallel()
-			b := hosttest.Open(t)
+			b := cairn.Anew(t)
 			b.Model.On(llmtest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.", CallsFunc: looking}) // even now
 			b.Model.On(llmtest.Rule{Stage: "turn", CallsFunc: looking})
 			got := b.Say("c", 1, "Find it.", on(c.channel), wall(time.Minute), func(r *converse.Request) { r.MaxTurns = c.override })
@@ -98,6 +98,7 @@ func TestAnOverrideOutsideItsBoundsIsRefused(t *testing.T) {
 
 func TestAFinalCallThatFailsIsAnsweredInOurWords(t *testing.T) {
 	t.Parallel()
+	cairn := hosttest.Open(t)
 	for name, c := range map[string]struct {
 		said, want string
 		failure    llmtest.Rule
@@ -108,8 +109,7 @@ func TestAFinalCallThatFailsIsAnsweredInOurWords(t *testing.T) {
 		"said before, and nothing": {"It is in the attic, I think.", "in the attic", llmtest.Rule{Reply: ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := hosttest.Open(t)
+			b := cairn.Anew(t)
 			c.failure.Stage, c.failure.Choice = "turn", llm.ChooseNone
 			b.Model.On(c.failure)
 			b.Model.On(llmtest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "The keys are in the attic."})}, Reply: c.said})

@@ -15,6 +15,7 @@ import (
 // is kept of.
 func TestConversationsEndInEachWay(t *testing.T) {
 	t.Parallel()
+	cairn := hosttest.Open(t)
 	record := func(b *hosttest.Bundle, name, message string) {
 		b.Record(flow.ConversationID(b.Workspace.Key, view(b, "c").ID), "Conversation/"+name)
 		if message != "" {
@@ -23,7 +24,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 	}
 	t.Run("ended", func(t *testing.T) {
 		t.Parallel()
-		b := hosttest.Open(t)
+		b := hosttest.Open(t) // of its own, for what is distilled afterwards
 		exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1}}' where id = $1`, b.Workspace.ID)
 		b.Model.On(llmtest.Rule{Stage: "nudge", Nth: 1, Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
 		b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
@@ -87,8 +88,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 		b.RecordExecution(id, first, "Conversation/full")
 	})
 	t.Run("interrupted", func(t *testing.T) {
-		t.Parallel()
-		b := hosttest.Open(t)
+		b := cairn.Anew(t)
 		b.Model.On(llmtest.Rule{Stage: "turn", Barrier: "held", Reply: "too late"})
 		send(b, b.Message("c", "m1", "hello"))
 		hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
@@ -99,8 +99,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 		record(b, "interrupted", "m1")
 	})
 	t.Run("late", func(t *testing.T) {
-		t.Parallel()
-		b := hosttest.Open(t)
+		b := cairn.Anew(t)
 		b.Model.On(llmtest.Rule{Stage: "turn", Barrier: "held", Reply: "too late"})
 		if got := b.Say("c", 1, "hello", wall(time.Second)); got.Reason != "wall_clock" {
 			t.Errorf("answered %+v", got)
@@ -108,8 +107,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 		record(b, "late", "m1")
 	})
 	t.Run("refused", func(t *testing.T) {
-		t.Parallel()
-		b := hosttest.Open(t)
+		b := cairn.Anew(t)
 		b.Model.On(llmtest.Rule{Stage: "turn", Status: 401, Reply: "bad key"})
 		if got := b.Say("c", 1, "hello"); got.Reason != "provider_error" {
 			t.Errorf("answered %+v", got)

@@ -47,11 +47,11 @@ func TestAReviewStaysUnderItsInputTokens(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "nudge", CallsFunc: func(c llmtest.Call) []llm.ToolCall {
 		return []llm.ToolCall{saying("memory_save", map[string]string{"content": fmt.Sprintf("Fact number %d.", len(c.Messages))})}
 	}, Usage: &llm.Usage{Input: 45_000, Output: 10}})
+	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":6}}' where id = $1`, b.Workspace.ID)
 	long := strings.Repeat("so many words ", 2200) // about 8,000 tokens
 	for n := 1; n <= 5; n++ {
 		b.Say("c", n, long)
 	}
-	everyTurn(b)
 	b.Say("c", 6, "the last")
 	got := reviews(b, "c", 1)[0]
 	requests := asked(b, "nudge")

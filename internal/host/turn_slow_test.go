@@ -77,6 +77,7 @@ func TestASlowToolIsAnActivityOfItsOwn(t *testing.T) {
 		}
 		validThreads(t, b)
 		id := column[string](b, "select workflow_id from cairn.runs where kind = 'turn'")[0]
+		hosttest.Must(t, b.Temporal.GetWorkflow(t.Context(), id, "").Get(t.Context(), nil)) // it may be answered a moment before
 		history := b.Temporal.GetWorkflowHistory(t.Context(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		var scheduled []string
 		for history.HasNext() {

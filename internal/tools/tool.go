@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -33,32 +35,56 @@ type Bounded interface {
 // New makes a tool of a use-case. Fields of In without omitempty are required;
 // the jsonschema tag of a field describes it.
 func New[In, Out any](spec agent.ToolSpec, use func(context.Context, agent.Actor, In) (Out, error)) (Tool, error) {
-	input, err := schemaOf[In]()
+	f, err := formOf[In, Out]()
 	if err != nil {
-		return Tool{}, fmt.Errorf("arguments of %s: %w", spec.Name, err)
+		return Tool{}, fmt.Errorf("%s: %w", spec.Name, err)
 	}
-	output, err := schemaOf[Out]()
-	if err != nil {
-		return Tool{}, fmt.Errorf("result of %s: %w", spec.Name, err)
-	}
-	check, err := input.Resolve(nil)
-	if err != nil {
-		return Tool{}, fmt.Errorf("arguments of %s: %w", spec.Name, err)
-	}
-	if spec.Input, err = encoded(input); err != nil {
-		return Tool{}, fmt.Errorf("arguments of %s: %w", spec.Name, err)
-	}
-	if spec.Output, err = json.Marshal(output); err != nil {
-		return Tool{}, fmt.Errorf("result of %s: %w", spec.Name, err)
-	}
+	spec.Input, spec.Output = bytes.Clone(f.input), bytes.Clone(f.output)
 	run := func(ctx context.Context, a agent.Actor, arguments json.RawMessage) (any, error) {
 		var in In
-		if err := decode(check, arguments, &in); err != nil {
+		if err := decode(f.check, arguments, &in); err != nil {
 			return nil, err
 		}
 		return use(ctx, a, in)
 	}
 	return Tool{ToolSpec: spec, run: run}, nil
+}
+
+// form is what the types of a tool say: its schemas, and how arguments are checked.
+type form struct {
+	input, output json.RawMessage
+	check         *jsonschema.Resolved
+}
+
+// forms are kept by their types: a host makes most tools four times, for one agent
+// or another, and to read types costs more than half of opening it.
+var forms sync.Map
+
+func formOf[In, Out any]() (form, error) {
+	types := reflect.TypeFor[func(In) Out]()
+	if known, ok := forms.Load(types); ok {
+		return known.(form), nil
+	}
+	input, err := schemaOf[In]()
+	if err != nil {
+		return form{}, fmt.Errorf("arguments: %w", err)
+	}
+	output, err := schemaOf[Out]()
+	if err != nil {
+		return form{}, fmt.Errorf("result: %w", err)
+	}
+	var f form
+	if f.check, err = input.Resolve(nil); err != nil {
+		return form{}, fmt.Errorf("arguments: %w", err)
+	}
+	if f.input, err = encoded(input); err != nil {
+		return form{}, fmt.Errorf("arguments: %w", err)
+	}
+	if f.output, err = json.Marshal(output); err != nil {
+		return form{}, fmt.Errorf("result: %w", err)
+	}
+	forms.Store(types, f)
+	return f, nil
 }
 
 // encoded is a schema of arguments. One without properties says so: endpoints want

@@ -45,7 +45,11 @@ func (e *experiment) run(ctx context.Context) (Result, error) {
 	started := time.Now()
 	var trouble, clients sync.WaitGroup
 	trouble.Go(func() { e.worker.KillEvery(troubled, o.KillEvery, o.Kills) })
-	trouble.Go(func() { e.crash(troubled, crashes) })
+	crashed := make(chan struct{})
+	trouble.Go(func() {
+		defer close(crashed)
+		e.crash(troubled, crashes)
+	})
 	clients.Go(func() {
 		e.result.Refused = e.send(ctx, wanted)
 		e.result.Accepted = time.Since(started)
@@ -53,6 +57,11 @@ func (e *experiment) run(ctx context.Context) (Result, error) {
 	})
 	err := e.awaitEnded(ctx, int(calmShare*float64(o.Distillations)), time.Duration(o.Kills)*o.KillEvery+o.Patience)
 	clients.Wait()
+	select {
+	case <-crashed:
+	case <-ctx.Done():
+	case <-time.After(o.Patience): // too few runs have ended
+	}
 	calm()
 	trouble.Wait()
 	e.result.Kills, e.result.Exits = e.worker.Counts()

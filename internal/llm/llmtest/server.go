@@ -131,6 +131,15 @@ func (s *Server) WrongDimension(on bool) {
 	s.wrong = on
 }
 
+// Forget takes back all rules and forgets the requests, for the next part of a
+// test. A request that no rule matched stays, and fails the test.
+func (s *Server) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rules, s.paid = nil, map[string]int{}
+	s.calls = slices.DeleteFunc(slices.Clone(s.calls), func(c Call) bool { return !c.Unknown })
+}
+
 // Requests gives what came so far, in order of arrival.
 func (s *Server) Requests() []Call {
 	s.mu.Lock()

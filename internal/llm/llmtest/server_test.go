@@ -63,3 +63,23 @@ func TestAnUnmatchedRequestFailsTheTest(t *testing.T) {
 		t.Errorf("the test failed with %q, want one failure that names the request", inner.failures)
 	}
 }
+
+func TestForgettingLeavesOnlyWhatNoRuleMatched(t *testing.T) {
+	t.Parallel()
+	srv, err := Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Close)
+	srv.On(Rule{Stage: "extract", Reply: "once", Times: 1})
+	post(t.Context(), srv, "extract", "a")
+	post(t.Context(), srv, "extract", "b") // of no rule
+	srv.Forget()
+	if left := srv.Requests(); len(left) != 1 || !left[0].Unknown || left[0].Last != "b" || len(srv.Paid()) != 0 {
+		t.Errorf("left are %+v, paid %v", left, srv.Paid())
+	}
+	srv.On(Rule{Stage: "extract", Reply: "anew"})
+	if _, answer := post(t.Context(), srv, "extract", "c"); !strings.Contains(answer, "anew") {
+		t.Errorf("answered %s", answer)
+	}
+}

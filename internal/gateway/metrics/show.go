@@ -1,4 +1,4 @@
-package main
+package metrics
 
 import (
 	"errors"
@@ -8,15 +8,14 @@ import (
 	"time"
 
 	"cairn/internal/fault"
-	"cairn/internal/gateway/metrics"
 )
 
 // scrapeTime bounds reading a scrape's request and answering it.
 const scrapeTime = 10 * time.Second
 
-// show serves this process' counts at an address, if there is one, until it is
+// Show serves this process' counts at an address, if there is one, until it is
 // told to stop.
-func show(address string, log *slog.Logger) (stop func(), err error) {
+func Show(address string, log *slog.Logger) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil
 	}
@@ -25,7 +24,7 @@ func show(address string, log *slog.Logger) (stop func(), err error) {
 		return nil, fault.Wrap(err, fault.Misconfigured, "the worker cannot show its counts at "+address, "choose another host:port in CAIRN_WORKER_METRICS, or leave it empty")
 	}
 	routes := http.NewServeMux()
-	routes.Handle("GET /metrics", metrics.OfProcess())
+	routes.Handle("GET /metrics", OfProcess())
 	s := &http.Server{Handler: routes, ReadTimeout: scrapeTime, WriteTimeout: scrapeTime}
 	go func() {
 		if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {

@@ -1,4 +1,4 @@
-package metrics_test
+package gateway_test
 
 import (
 	"context"

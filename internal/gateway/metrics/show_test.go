@@ -1,4 +1,4 @@
-package main
+package metrics
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 func TestAWorkerShowsItsCounts(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	stop, err := show("127.0.0.1:0", slog.New(slog.NewTextHandler(&log, nil)))
+	stop, err := Show("127.0.0.1:0", slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,10 +51,10 @@ func TestAWorkerSaysWhereItCannotShowItsCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	if _, err := show(taken.Addr().String(), slog.New(slog.DiscardHandler)); fault.CodeOf(err) != fault.Misconfigured {
+	if _, err := Show(taken.Addr().String(), slog.New(slog.DiscardHandler)); fault.CodeOf(err) != fault.Misconfigured {
 		t.Error(err)
 	}
-	stop, err := show("", slog.New(slog.DiscardHandler))
+	stop, err := Show("", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
