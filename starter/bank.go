@@ -119,6 +119,9 @@ func (c *cli) printBank(h evolve.Head) error {
 		return c.printJSON(shownBank{h.Name, h.Version, h.Bank.Versions(), inBank(h)})
 	}
 	fmt.Fprintf(c.out, "bank %s, version %d (%s), policy %.12s, %d weights\n", h.Name, h.Version.Number, h.Version.Action, h.Version.Policy, h.Policy.Shape().Weights())
+	if h.Version.Reason != "" {
+		fmt.Fprintln(c.out, h.Version.Reason)
+	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "SKILL\tACTION\tBY\tSCORED\tMEAN\tDESCRIPTION")
 	for _, v := range h.Bank.Versions() {

@@ -117,21 +117,23 @@ func (s *Service) seed(ctx context.Context, tx Tx, name string) (Head, error) {
 	if err != nil {
 		return Head{}, err
 	}
-	p, err := s.fresh(memskill.TargetRecipe, name)
+	p, err := s.fresh(memskill.TargetRecipe, name, controller.Shape{})
 	if err != nil {
 		return Head{}, err
 	}
 	return s.advance(ctx, tx, row, Draft{Action: Seeded, Bank: b, Policy: p, Reason: "four primitives"})
 }
 
-// fresh is a policy that has not learnt anything. One that is in force keeps the
-// shape that it has.
-func (s *Service) fresh(recipe, key string) (controller.Policy, error) {
+// fresh is a policy that has not learnt anything and fuses memories as like does.
+// One that is in force keeps the shape that it has.
+func (s *Service) fresh(recipe, key string, like controller.Shape) (controller.Policy, error) {
 	r, err := memskill.NewRecipe(recipe)
 	if err != nil {
 		return controller.Policy{}, err
 	}
-	return controller.NewPolicy(r.Shape(min(memskill.PolicyDims, s.Embedder.Dims()), memskill.PolicyHidden), random.Key{Run: key})
+	shape := r.Shape(min(memskill.PolicyDims, s.Embedder.Dims()), memskill.PolicyHidden)
+	shape.Fuse, shape.Temperature = like.Fuse, like.Temperature
+	return controller.NewPolicy(shape, random.Key{Run: key})
 }
 
 // at reads a version and checks that its parts are those that were bound.
