@@ -286,14 +286,7 @@ func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (
 // Import reads skills into a bank, which is made when it is not there. A new one
 // that says what another says is refused: who means that one gives its name.
 func (s *Service) Import(ctx context.Context, ws int64, name string, files map[string][]byte) (out Head, err error) {
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
-		if _, found, err := tx.BankNamed(ctx, name); err != nil || found {
-			return err
-		}
-		_, err := s.seed(ctx, tx, name)
-		return err
-	})
-	if err != nil {
+	if err := s.made(ctx, ws, name); err != nil {
 		return out, err
 	}
 	vectors, err := s.described(ctx, ws, name, files)
