@@ -39,8 +39,8 @@ func Evolve(ctx workflow.Context, in flow.EvolveInput) (flow.EvolveResult, error
 	return closeRound(ctx, in, try(ctx, in.RunRef, in.Pace, flow.Trial, designed.Trials))
 }
 
-// try plays the held-out conversations, some at once.
-func try(ctx workflow.Context, of flow.RunRef, pace flow.Pace, activity string, trials int) error {
+// try plays the held-out conversations with one activity each, some at once.
+func try(ctx workflow.Context, ref flow.RunRef, pace flow.Pace, activity string, trials int) error {
 	slots := workflow.NewSemaphore(ctx, trialsAtOnce)
 	group := workflow.NewWaitGroup(ctx)
 	failed := make([]error, trials)
@@ -52,7 +52,7 @@ func try(ctx workflow.Context, of flow.RunRef, pace flow.Pace, activity string, 
 				return
 			}
 			defer slots.Release(1)
-			failed[n] = execute(batch(ctx, pace, fmt.Sprintf("trial %d of %d", n+1, trials)), activity, flow.TrialInput{RunRef: of, Trial: n}, nil)
+			failed[n] = execute(batch(ctx, pace, fmt.Sprintf("trial %d of %d", n+1, trials)), activity, flow.TrialInput{RunRef: ref, Trial: n}, nil)
 		})
 	}
 	group.Wait(ctx)

@@ -6,8 +6,22 @@ import (
 	"fmt"
 
 	"cairn/internal/fault"
+	"cairn/internal/memskill"
+	"cairn/internal/memskill/controller"
+	"cairn/internal/memskill/random"
 	"cairn/internal/run"
 )
+
+// Tried is a held-out trace with both sides.
+type Tried struct {
+	Conversation int64    `json:"conversation"`
+	Incumbent    float64  `json:"incumbent"`
+	Candidate    float64  `json:"candidate"`
+	Known        bool     `json:"known"`
+	Outcomes     Outcomes `json:"outcomes,omitzero"` // of both
+}
+
+func trialStep(n int) string { return fmt.Sprintf("trial/%04d", n) }
 
 // Trials counts the held-out conversations of a round.
 func (s *Service) Trials(ctx context.Context, ref run.Ref) (int, error) {
@@ -40,11 +54,52 @@ func (s *Service) Trial(ctx context.Context, ref run.Ref, n int) error {
 	if err != nil {
 		return err
 	}
-	out, err := s.try(ctx, playing{ref: ref, step: trialStep(n), model: spec.Model, keeping: spec.Keeping, score: spec.Score}, t, side{head.Bank, head.Policy}, side{candidate, head.Policy})
+	out, err := s.tried(ctx, playing{ref: ref, step: trialStep(n), model: spec.Model, keeping: spec.Keeping, score: spec.Score}, t, side{head.Bank, head.Policy}, side{candidate, head.Policy})
 	if err != nil {
 		return err
 	}
 	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTrained(ctx, ref.Run, trialStep(n), t.Conversation, out) })
+}
+
+// side is what a trace is played with.
+type side struct {
+	bank   memskill.Bank
+	policy controller.Policy
+}
+
+// tried plays a trace with both sides, greedily.
+func (s *Service) tried(ctx context.Context, how playing, t Trace, incumbent, candidate side) (out Tried, err error) {
+	out.Conversation = t.Conversation
+	both := [2]Played{}
+	for i, with := range []side{incumbent, candidate} {
+		one := how
+		one.step = fmt.Sprintf("%s/%d", how.step, i)
+		one.choose = func(span int) controller.Choice {
+			return controller.Choice{K: how.keeping.K, Greedy: true, Key: random.Key{Span: span}}
+		}
+		p, err := s.player(ctx, one, with.bank, with.policy, nil)
+		if err != nil {
+			return out, err
+		}
+		if both[i], err = p.play(ctx, t); err != nil {
+			return out, err
+		}
+		out.Outcomes = out.Outcomes.plus(both[i].outcomes())
+	}
+	out.Incumbent, out.Candidate, out.Known = paired(both[0].Asked, both[1].Asked)
+	return out, nil
+}
+
+// paired are the mean scores of two episodes on one trace, over the questions that
+// both have scored: what an outage took from one is not held against the other.
+func paired(a, b []Asked) (ofA, ofB float64, known bool) {
+	n := 0.0
+	for i := range min(len(a), len(b)) {
+		if a[i].Scored && b[i].Scored {
+			ofA, ofB, n = ofA+a[i].Score, ofB+b[i].Score, n+1
+		}
+	}
+	return ofA / max(1, n), ofB / max(1, n), n > 0
 }
 
 // CloseRound compares, promotes what is better, and ends the run. Code is set when

@@ -129,7 +129,7 @@ func (s *Service) TrainTrial(ctx context.Context, ref run.Ref, n int, beat func(
 	if err != nil || done {
 		return err
 	}
-	out, err := s.try(ctx, playing{ref: ref, step: trialStep(n), model: spec.Model, keeping: spec.Keeping, score: spec.Score, beat: beat}, t, incumbent, candidate)
+	out, err := s.tried(ctx, playing{ref: ref, step: trialStep(n), model: spec.Model, keeping: spec.Keeping, score: spec.Score, beat: beat}, t, incumbent, candidate)
 	if err != nil {
 		return err
 	}
