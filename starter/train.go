@@ -37,7 +37,7 @@ func (c *cli) train() *cobra.Command {
 	f.StringVar(&r.Seed, "seed", "", "what all draws come of (default 42)")
 	f.StringVar(&r.Score, "score", "", "recall, which asks no model, or answer (default recall)")
 	f.Float64Var(&r.Sample, "sample", 0, "share of a conversation's questions that an episode asks, by category, 0 to 1 (default all)")
-	spanFlags(cmd, &r.Keeping.Spanning, "that of the recipe: fixed-length, of paper and code full-session")
+	spanFlags(cmd, &r.Keeping.Spanning, "memory.spans, else fixed-length; of the recipes paper and code full-session")
 	fuseFlags(cmd, &r.Fuse, &r.Temperature, "as the policy in force does")
 	f.BoolVar(&r.Design, "design", false, "have the designer edit the bank after each stage")
 	f.StringVar(&r.ID, "request-id", "", "id of the training; the same id is the same training (default: of the settings)")
@@ -202,7 +202,7 @@ func (c *cli) evolve() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEvolve(cmd.Context(), r) }}
 	cmd.Flags().StringVar(&r.Bank, "bank", evolve.DefaultBank, "name of the bank")
 	cmd.Flags().StringVar(&r.Score, "score", "", "recall, which asks no model, or answer (default recall)")
-	spanFlags(cmd, &r.Keeping.Spanning, executor.FixedLength)
+	spanFlags(cmd, &r.Keeping.Spanning, "memory.spans, else "+executor.FixedLength)
 	cmd.Flags().StringVar(&r.ID, "request-id", "", "id of the round; the same id is the same round")
 	return cmd
 }

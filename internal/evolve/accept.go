@@ -135,7 +135,9 @@ func (s *Service) BuildIdle(ctx context.Context, in Idle) (out *run.Run, err err
 		if err != nil {
 			return err
 		}
-		in.Keeping.Mode = cmp.Or(chosen.Memory.Spans, in.Keeping.Mode)
+		if in.Keeping.Mode, err = cutting(ctx, tx, in.Keeping.Mode); err != nil {
+			return err
+		}
 		r, err := s.acceptBuild(ctx, tx, BuildRequest{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Spec: in.Spec, Keeping: in.Keeping}, said, true,
 			progressive.NewRun{Kind: run.Build, Key: key, Generation: before.Generation + 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: in.Conversation,
 				WorkflowID: flow.BuildID(in.WorkspaceKey, fmt.Sprintf("idle-%d-%d", in.Conversation, to), before.Generation+1)})
@@ -146,6 +148,12 @@ func (s *Service) BuildIdle(ctx context.Context, in Idle) (out *run.Run, err err
 		s.start(ctx, in.WorkspaceKey, *out)
 	}
 	return out, err
+}
+
+// cutting is how the workspace wants its sessions cut; usual where it has not said.
+func cutting(ctx context.Context, tx Tx, usual string) (string, error) {
+	chosen, err := tx.Settings(ctx)
+	return cmp.Or(chosen.Memory.Spans, usual), err
 }
 
 func (s *Service) acceptBuild(ctx context.Context, tx Tx, r BuildRequest, said []transcript.Message, idle bool, n progressive.NewRun) (out run.Run, err error) {

@@ -64,6 +64,11 @@ func (s *Service) Evolve(ctx context.Context, r EvolveRequest) (out run.Run, err
 			return err
 		}
 		spec.BankID, spec.Base = head.ID, head.Head
+		if r.Keeping.Mode == "" {
+			if spec.Keeping.Mode, err = cutting(ctx, tx, spec.Keeping.Mode); err != nil {
+				return err
+			}
+		}
 		all, _, err := s.traces(ctx, tx, head.ID)
 		if err != nil {
 			return err

@@ -110,6 +110,11 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 			return err
 		}
 		spec.BankID, spec.Base = head.ID, head.Head
+		if r.Keeping.Mode == "" && spec.Recipe == memskill.TargetRecipe {
+			if spec.Keeping.Mode, err = cutting(ctx, tx, spec.Keeping.Mode); err != nil {
+				return err
+			}
+		}
 		if _, err := head.Policy.Shape().Fused(spec.Fuse, spec.Temperature); err != nil {
 			return err
 		}

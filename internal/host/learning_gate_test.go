@@ -294,4 +294,22 @@ func TestABuildCutsAsItIsTold(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.runs where kind = 'build' and spec->'keeping'->>'spans' = 'turn' and business_key like 'idle/%'"); n != 1 {
 		t.Errorf("%d idle builds cut by turn", n)
 	}
+	// So do rounds and trainings of the workspace, unless they are told otherwise.
+	_, err = b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
+	hosttest.Must(t, err)
+	for want, mode := range map[string]string{"turn": "", "turn-pair": "turn-pair"} {
+		round := evolve.EvolveSpec{Spec: host.EvolveSpec(b.Config)}
+		round.Keeping.Mode = mode
+		evolving, err := b.Evolve.Evolve(t.Context(), evolve.EvolveRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: want, EvolveSpec: round})
+		hosttest.Must(t, err)
+		training := evolve.TrainSpec{Spec: host.EvolveSpec(b.Config)}
+		training.Keeping.Mode = mode
+		trains, err := b.Evolve.Train(t.Context(), evolve.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: training})
+		hosttest.Must(t, err)
+		for _, r := range []run.Run{evolving, trains} {
+			if got := column[string](b, "select spec->'keeping'->>'spans' from cairn.runs where id = $1", r.Ref.Run)[0]; got != want {
+				t.Errorf("a %s cuts by %s, want %s", r.Kind, got, want)
+			}
+		}
+	}
 }
