@@ -12,8 +12,9 @@ import (
 )
 
 // CloseTraining promotes the best bank with its policy, as one version, when it is
-// better on held-out conversations than what is in force, and ends the run. Code is set when the workflow gave up: what was best so far is kept for
-// a run that goes on, and nothing is promoted.
+// better on held-out conversations than what is in force, and ends the run. Code is
+// set when the workflow gave up: what was best so far is kept for a run that goes
+// on, and nothing is promoted.
 func (s *Service) CloseTraining(ctx context.Context, ref run.Ref, code, reason string) (out TrainedTo, err error) {
 	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
 		r, spec, err := s.trainSpec(ctx, tx, ref)
