@@ -15,6 +15,7 @@ func (a MemorySkills) RegisterBatch(w worker.ActivityRegistry) {
 	register(w, flow.PlayEpisode, a.PlayEpisode)
 	register(w, flow.Learn, a.Learn)
 	register(w, flow.CloseStage, a.CloseStage)
+	register(w, flow.TrainTrial, a.TrainTrial)
 	register(w, flow.MineRound, a.MineRound)
 	register(w, flow.DesignRound, a.DesignRound)
 	register(w, flow.Trial, a.Trial)
@@ -29,7 +30,7 @@ func (a MemorySkills) OpenTraining(ctx context.Context, in flow.TrainInput) (out
 	if err != nil {
 		return out, temporalError(err)
 	}
-	out = flow.TrainingOpened{Stages: spec.Stages, Iterations: spec.Iterations, Episodes: spec.Episodes, Parallel: spec.Parallel}
+	out = flow.TrainingOpened{Stages: spec.Stages, Iterations: spec.Iterations, Episodes: spec.Episodes, Parallel: spec.Parallel, Trials: len(spec.Held)}
 	if over != nil {
 		ended := trained(*over)
 		out.Ended = &ended
@@ -60,7 +61,14 @@ func (a MemorySkills) CloseStage(ctx context.Context, in flow.StageInput) (out f
 	return flow.StageResult{Stop: staged.Stop, Best: staged.Progress.Stages[staged.Progress.Best].Score}, nil
 }
 
-// CloseTraining promotes what was best and ends the run.
+// TrainTrial plays a held-out conversation with what was trained and with what is
+// in force.
+func (a MemorySkills) TrainTrial(ctx context.Context, in flow.TrialInput) error {
+	defer beat(ctx)()
+	return temporalError(a.Service.TrainTrial(ctx, ref(in.RunRef), in.Trial, func() {}))
+}
+
+// CloseTraining promotes what was best, if it is better, and ends the run.
 func (a MemorySkills) CloseTraining(ctx context.Context, in flow.CloseInput) (flow.TrainResult, error) {
 	out, err := a.Service.CloseTraining(ctx, ref(in.RunRef), in.Code, in.Reason)
 	return trained(out), temporalError(err)

@@ -61,7 +61,21 @@ func (c *cli) bank() *cobra.Command {
 				return s.Evolve.Import(ctx, s.workspace.ID, name, files)
 			})
 		}}
-	cmd.AddCommand(list, show, diff, rollback, export, imports)
+	var shared string
+	follow := &cobra.Command{Use: "follow", Short: "Base a bank on one that workspaces share, with its own skills laid over", Example: "  cairn bank follow\n  cairn bank follow --bank work --shared default",
+		Long: "Base a bank on one of the workspace \"" + evolve.SharedWorkspace + "\": its skills as they are there now, but a skill of the bank's own stands in place of one\nof its name, or beside them. Do it again to get what is new there. Nothing of this workspace goes there.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (evolve.Head, error) {
+				from, err := s.Store.Workspace(ctx, evolve.SharedWorkspace, false)
+				if err != nil {
+					return evolve.Head{}, err
+				}
+				return s.Evolve.Follow(ctx, evolve.FollowRequest{Workspace: s.workspace.ID, Bank: name, Shared: from.ID, From: shared})
+			})
+		}}
+	follow.Flags().StringVar(&shared, "shared", evolve.DefaultBank, "name of the bank there")
+	cmd.AddCommand(list, show, diff, rollback, export, imports, follow)
 	return cmd
 }
 
@@ -119,6 +133,9 @@ func (c *cli) printBank(h evolve.Head) error {
 		return c.printJSON(shownBank{h.Name, h.Version, h.Bank.Versions(), inBank(h)})
 	}
 	fmt.Fprintf(c.out, "bank %s, version %d (%s), policy %.12s, %d weights\n", h.Name, h.Version.Number, h.Version.Action, h.Version.Policy, h.Policy.Shape().Weights())
+	if h.Version.Reason != "" {
+		fmt.Fprintln(c.out, h.Version.Reason)
+	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "SKILL\tACTION\tBY\tSCORED\tMEAN\tDESCRIPTION")
 	for _, v := range h.Bank.Versions() {

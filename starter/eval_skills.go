@@ -16,6 +16,8 @@ import (
 	"cairn/internal/eval/loopbench"
 	"cairn/internal/eval/samples"
 	"cairn/internal/llm"
+	"cairn/internal/memskill/controller"
+	"cairn/internal/memskill/executor"
 )
 
 // skillsEval measures memory skills on the data of one kind.
@@ -36,12 +38,12 @@ const skillsEvalLong = "Measure memory skills in memory, without a database. Ski
 func (c *cli) skillsEvals() []*cobra.Command {
 	return []*cobra.Command{
 		c.evalSkills(skillsEval{name: "locomo", short: "Measure what memory skills keep of LoCoMo's conversations, beside baselines by name", data: "a file of snap-research/locomo's format", public: "locomo/locomo8.json",
-			tested: "conversations", example: "  cairn eval locomo --data locomo10.json --baseline static --baseline none --limit 20", measure: measureLocomo}),
+			tested: "conversations", example: "  cairn eval locomo --data locomo10.json --baseline static --baseline none --limit 20\n  cairn eval locomo --data locomo10.json --baseline static --spans turn-pair --session-workers 4", measure: measureLocomo}),
 		c.evalSkills(skillsEval{name: "longmemeval", short: "Measure what memory skills keep of LongMemEval's histories, beside baselines by name", data: "a file of LongMemEval, longmemeval_s.json for instance",
 			tested: "histories", example: "  cairn eval longmemeval --data longmemeval_s.json --baseline static --conversations 20",
 			measure: measureSet(longmemeval.Open, loopbench.LongMemEval)}),
 		c.evalSkills(skillsEval{name: "hotpotqa", short: "Measure what memory skills keep of HotpotQA's paragraphs, beside baselines by name", data: "a file of HotpotQA, hotpot_dev_distractor_v1.json for instance",
-			tested: "questions", example: "  cairn eval hotpotqa --data hotpot_dev_distractor_v1.json --baseline static --conversations 50",
+			tested: "questions", example: "  cairn eval hotpotqa --data hotpot_dev_distractor_v1.json --baseline static --spans paragraph --conversations 50",
 			measure: measureSet(hotpotqa.Open, loopbench.HotpotQA)}),
 		c.evalSkills(skillsEval{name: "alfworld", short: "Measure what memory skills keep of recorded ALFWorld trajectories, by the tasks that can be replayed", data: "a JSON array of recorded trajectories",
 			tested: "task types", example: "  cairn eval alfworld --data trajectories.json --baseline static --conversations 6",
@@ -104,6 +106,11 @@ func (c *cli) evalSkills(e skillsEval) *cobra.Command {
 	flags.IntVar(&e.options.Limit, "limit", 0, "questions of each at most (default all)")
 	flags.IntVar(&e.options.Folds, "conversations", e.options.Folds, e.tested+" to test on")
 	flags.IntVar(&e.options.Seeds, "seeds", e.options.Seeds, "trainings of each, averaged")
+	e.options.Spans = executor.DefaultSpans()
+	e.options.Spans.Mode = ""
+	spanFlags(cmd, &e.options.Spans, executor.FixedLength)
+	fuseFlags(cmd, &e.options.Fuse, &e.options.Temperature, controller.Mean)
+	flags.IntVar(&e.options.SessionWorkers, "session-workers", e.options.SessionWorkers, "spans of what is tested on at once: each sees the memory as it was before the first of them, which costs quality")
 	flags.StringVar(&e.judge, "judge", "", "model that judges the answers (default none)")
 	return cmd
 }
@@ -118,6 +125,12 @@ func (c *cli) runEvalSkills(ctx context.Context, e skillsEval) error {
 	}
 	if e.options.Folds < 1 || e.options.Seeds < 1 || e.options.Limit < 0 {
 		return usageError{fmt.Errorf("--conversations and --seeds are 1 or more, --limit 0 or more")}
+	}
+	if e.options.Spans.Mode == "" {
+		e.options.Spans.Mode = executor.FixedLength
+	}
+	if err := e.options.Check(); err != nil {
+		return err
 	}
 	cfg, err := c.load(nil)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cairn/internal/memskill/executor"
 )
 
 const twoTurns = `[{"sample_id": "s", "conversation": {"session_1": [{"speaker": "Ann", "dia_id": "D1:1", "text": "I bought a red kite in Porto."}, {"speaker": "Ben", "dia_id": "D1:2",
@@ -29,9 +31,28 @@ func TestEvalLocomoMeasuresBaselinesByName(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "static primitives") || !strings.Contains(out, "no skills") || strings.Contains(out, "learned") || !strings.Contains(errs, "offline rules") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
-	for _, c := range []struct{ flag, value, want string }{{"--baseline", "best", "context-free"}, {"--judge", "m", "needs a model"}, {"--baseline", "learned", "fewer than three"}, {"--limit", "-1", "0 or more"}} {
+	for _, c := range []struct{ flag, value, want string }{{"--baseline", "best", "context-free"}, {"--judge", "m", "needs a model"}, {"--baseline", "learned", "fewer than three"}, {"--limit", "-1", "0 or more"},
+		{"--spans", "sentence", "turn-pair"}, {"--span-tokens", "0", "1 to"}, {"--fuse", "median", "sim_weighted"}, {"--session-workers", "0", "1 to"}} {
 		if code, _, errs := run(c.flag, c.value); code == 0 || !strings.Contains(errs, c.want) {
 			t.Errorf("%s %s: exit %d, %s", c.flag, c.value, code, errs)
+		}
+	}
+}
+
+// Every way to cut is measured, and so are spans at once and the other fusing.
+func TestEvalCutsAsItIsTold(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	file := filepath.Join(folder, "talks.json")
+	if err := os.WriteFile(file, []byte(twoTurns), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range executor.Modes {
+		var out, errs bytes.Buffer
+		code := execute(t.Context(), []string{"eval", "locomo", "--data", file, "--baseline", "static", "--spans", mode, "--session-workers", "2", "--fuse", "sim_weighted", "-o", "json"},
+			[]string{"HOME=" + folder, "CAIRN_HOME=" + folder, "CAIRN_CONFIG=" + os.DevNull}, strings.NewReader(""), &out, &errs)
+		if code != 0 || !strings.Contains(out.String(), "static primitives") {
+			t.Errorf("%s: exit %d: %s%s", mode, code, out.String(), errs.String())
 		}
 	}
 }

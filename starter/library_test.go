@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/evolve"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
 	"cairn/internal/skill"
@@ -22,6 +23,11 @@ func (w *world) prepared(t *testing.T, args []string) []string {
 	t.Helper()
 	if args[0] == "erase" {
 		w.erasable(t)
+	}
+	if args[0] == "bank" && args[1] == "follow" {
+		if code, _, errs := w.run("", "bank", "list", "-w", evolve.SharedWorkspace); code != 0 {
+			t.Fatalf("exit %d: %s", code, errs)
+		}
 	}
 	if args[0] == "bank" || args[0] == "train" {
 		for i, a := range args {

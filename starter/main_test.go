@@ -58,7 +58,8 @@ func idle(t *testing.T, change ...func(*config.Config)) *world {
 	w.write("longmemeval_s.json", histories)
 	w.write("hotpot_dev_distractor_v1.json", paragraphs)
 	w.write("trajectories.json", trajectories)
-	w.write("traces.json", `[{"id": "t1", "messages": [{"role": "user", "name": "Vera", "content": "I planted a lemon tree behind the shed."}], "questions": [{"question": "What did Vera plant?", "answers": ["lemon tree"], "evidence": [0]}]}]`)
+	w.write("traces.json", `[{"id": "t1", "messages": [{"role": "user", "name": "Vera", "content": "I planted a lemon tree behind the shed."}], "questions": [{"question": "What did Vera plant?", "answers": ["lemon tree"], "evidence": [0]}]},
+{"id": "t2", "messages": [{"role": "user", "name": "Otto", "content": "I bought a schooner in May."}], "questions": [{"question": "What did Otto buy?", "answers": ["schooner"], "evidence": [0]}]}]`)
 	w.write("chat.txt", "user: How do I roll back?\nassistant: First probe the service.\nuser: And then?\nassistant: Roll back to the last good release.\nuser: Good, always probe twice.\nassistant: Understood.\n")
 	return w
 }

@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/evolve"
 	"cairn/internal/host"
+	"cairn/internal/memskill/executor"
 	"cairn/internal/run"
 )
 
@@ -19,9 +20,9 @@ func (c *cli) train() *cobra.Command {
 	var traces, curve string
 	var detach bool
 	cmd := &cobra.Command{Use: "train", Short: "Train the policy of a bank, and with --design the bank, on traces with known answers",
-		Long: "Train the policy of a bank of memory skills on conversations about which there are questions with known answers.\nThe best bank and policy come into force together. A training that is cut off goes on where it was: give the same\ncommand again. One seed gives one policy on one kind of processor, whatever --parallel is.\n" +
+		Long: "Train the policy of a bank of memory skills on conversations about which there are questions with known answers.\nThe best bank and policy come into force together, when they answer more of the conversations that were held out, every\nthird one, than what is in force. A training that is cut off goes on where it was: give the same\ncommand again. One seed gives one policy on one kind of processor, whatever --parallel is.\n" +
 			"FILE is a JSON list of {\"id\", \"messages\", \"questions\": [{\"question\", \"answers\", \"evidence\"}]}.",
-		Example: "  cairn train --traces traces.json --stages 2 --iterations 3 --curve reward.svg\n  cairn train --recipe paper --stages 1 --iterations 2", Args: cobra.NoArgs,
+		Example: "  cairn train --traces traces.json --stages 2 --iterations 3 --curve reward.svg\n  cairn train --recipe paper --stages 1 --iterations 2\n  cairn train --spans turn-pair --fuse sim_weighted --stages 1 --iterations 2", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.runTrain(cmd.Context(), r, traces, curve, detach)
 		}}
@@ -36,11 +37,28 @@ func (c *cli) train() *cobra.Command {
 	f.StringVar(&r.Seed, "seed", "", "what all draws come of (default 42)")
 	f.StringVar(&r.Score, "score", "", "recall, which asks no model, or answer (default recall)")
 	f.Float64Var(&r.Sample, "sample", 0, "share of a conversation's questions that an episode asks, by category, 0 to 1 (default all)")
+	spanFlags(cmd, &r.Keeping.Spanning, "memory.spans, else fixed-length; of the recipes paper and code full-session")
+	fuseFlags(cmd, &r.Fuse, &r.Temperature, "as the policy in force does")
 	f.BoolVar(&r.Design, "design", false, "have the designer edit the bank after each stage")
 	f.StringVar(&r.ID, "request-id", "", "id of the training; the same id is the same training (default: of the settings)")
 	f.StringVar(&curve, "curve", "", "write the curve of rewards to this SVG file")
 	f.BoolVar(&detach, "detach", false, "return when the training is stored; a worker drives it to its end")
 	return cmd
+}
+
+// spanFlags say how sessions are cut; usual is what an empty name means.
+func spanFlags(cmd *cobra.Command, s *executor.Spanning, usual string) {
+	f, d := cmd.Flags(), executor.DefaultSpans()
+	f.StringVar(&s.Mode, "spans", s.Mode, "how sessions are cut: "+strings.Join(executor.Modes, ", ")+" (default "+usual+")")
+	f.IntVar(&s.Tokens, "span-tokens", d.Tokens, "tokens of a span of fixed-length")
+	f.IntVar(&s.Overlap, "span-overlap", d.Overlap, "tokens that it shares with the one before")
+}
+
+// fuseFlags say how a policy fuses the memories near a span.
+func fuseFlags(cmd *cobra.Command, name *string, temperature *float64, usual string) {
+	f := cmd.Flags()
+	f.StringVar(name, "fuse", "", "how the policy fuses the memories near a span: mean or sim_weighted (default "+usual+")")
+	f.Float64Var(temperature, "fuse-temperature", 0, "of sim_weighted: the smaller, the more the nearest memory counts (default 1)")
 }
 
 func (c *cli) runTrain(ctx context.Context, r evolve.TrainRequest, traces, curve string, detach bool) error {
@@ -88,13 +106,30 @@ func (c *cli) runTrain(ctx context.Context, r evolve.TrainRequest, traces, curve
 	if c.output == "json" {
 		return c.printJSON(out)
 	}
-	fmt.Fprintf(c.out, "%s: bank %s version %d, policy %.12s, best score %.4f after %d iterations\n", out.Outcome, out.Bank, out.Version, out.Policy, out.Best, out.Iterations)
+	c.printTrained(out)
 	return nil
+}
+
+func (c *cli) printTrained(out evolve.TrainedTo) {
+	in := "nothing new in force"
+	if out.Version > 0 {
+		in = fmt.Sprintf("version %d", out.Version)
+	}
+	fmt.Fprintf(c.out, "%s: bank %s, %s, policy %.12s, best score %.4f after %d iterations\n", out.Outcome, out.Bank, in, out.Policy, out.Best, out.Iterations)
+	if out.Gate != nil {
+		fmt.Fprintf(c.out, "  gate: %+.4f on %d held-out traces (lower bound %+.4f)\n", out.Gate.Mean, out.Gate.Traces, out.Gate.Lower)
+	}
+	if out.Outcomes.Masked > 0 {
+		fmt.Fprintf(c.out, "  %d of %d outcomes masked\n", out.Outcomes.Masked, out.Outcomes.Of)
+	}
+	if out.Note != "" {
+		fmt.Fprintln(c.out, "  "+out.Note)
+	}
 }
 
 // watchTraining shows a bar until the training has ended.
 func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (evolve.TrainedTo, error) {
-	shown := -1
+	shown := ""
 	for {
 		w, err := s.Evolve.Watch(ctx, ref)
 		if err != nil {
@@ -104,13 +139,9 @@ func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (evolv
 			fmt.Fprintln(c.errs)
 			return *w.Result, nil
 		}
-		if w.Done != shown {
-			shown = w.Done
-			last := 0.0
-			if n := len(w.Rewards); n > 0 {
-				last = w.Rewards[n-1]
-			}
-			fmt.Fprintf(c.errs, "\r%s %d of %d iterations, reward %.3f", bar(w.Done, w.Of), w.Done, w.Of, last)
+		if now := trainingLine(w); now != shown {
+			fmt.Fprintf(c.errs, "\r%-*s", len(shown), now)
+			shown = now
 		}
 		select {
 		case <-ctx.Done():
@@ -118,6 +149,23 @@ func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (evolv
 		case <-time.After(lookEvery):
 		}
 	}
+}
+
+// trainingLine is how far a training is: the share of the probability that went to
+// what was chosen tells how sure the policy is.
+func trainingLine(w evolve.Watched) string {
+	last := 0.0
+	if n := len(w.Rewards); n > 0 {
+		last = w.Rewards[n-1]
+	}
+	line := fmt.Sprintf("%s %d of %d iterations, reward %.3f, chosen mass %.2f", bar(w.Done, w.Of), w.Done, w.Of, last, w.Choice.Mass)
+	if w.Tried > 0 {
+		line += fmt.Sprintf(", tried on %d of %d conversations", w.Tried, w.Trials)
+	}
+	if w.Outcomes.Alarming() {
+		line += fmt.Sprintf(", %d of %d outcomes masked", w.Outcomes.Masked, w.Outcomes.Of)
+	}
+	return line
 }
 
 // barWidth is that of a progress bar, in characters.
@@ -154,6 +202,7 @@ func (c *cli) evolve() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEvolve(cmd.Context(), r) }}
 	cmd.Flags().StringVar(&r.Bank, "bank", evolve.DefaultBank, "name of the bank")
 	cmd.Flags().StringVar(&r.Score, "score", "", "recall, which asks no model, or answer (default recall)")
+	spanFlags(cmd, &r.Keeping.Spanning, "memory.spans, else "+executor.FixedLength)
 	cmd.Flags().StringVar(&r.ID, "request-id", "", "id of the round; the same id is the same round")
 	return cmd
 }
@@ -215,6 +264,9 @@ func (c *cli) printRound(r evolve.Round) error {
 	}
 	if r.Comparison != nil {
 		fmt.Fprintf(c.out, "  %+.4f on %d held-out traces (lower bound %+.4f)\n", r.Comparison.Mean, r.Comparison.Traces, r.Comparison.Lower)
+	}
+	if r.Outcomes.Masked > 0 {
+		fmt.Fprintf(c.out, "  %d of %d outcomes masked\n", r.Outcomes.Masked, r.Outcomes.Of)
 	}
 	if r.Note != "" {
 		fmt.Fprintln(c.out, "  "+r.Note)

@@ -11,7 +11,8 @@ import (
 )
 
 // Train has a policy learn, and the bank beside it: stage after stage, each a
-// child, each stage in a history of its own. What every step came to is in
+// child, each stage in a history of its own. What was best comes into force when it
+// is better than what is, on held-out conversations. What every step came to is in
 // Postgres, so a training that is started again goes on where it was.
 func Train(ctx workflow.Context, in flow.TrainInput) (flow.TrainResult, error) {
 	story := newStory(ctx)
@@ -32,7 +33,10 @@ func Train(ctx workflow.Context, in flow.TrainInput) (flow.TrainResult, error) {
 		in.From++
 		return flow.TrainResult{}, workflow.NewContinueAsNewError(ctx, flow.Train, in)
 	}
-	return closeTraining(ctx, in, nil)
+	if of.Trials > 0 {
+		story.tell(fmt.Sprintf("Trying what was trained on %d conversations", of.Trials))
+	}
+	return closeTraining(ctx, in, try(ctx, in.RunRef, in.Pace, flow.TrainTrial, of.Trials))
 }
 
 // iterationsPerRun bounds the history of a stage.

@@ -1,6 +1,7 @@
 package evolve
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -34,6 +35,10 @@ type BuildRequest struct {
 // Build makes a session durable with the run that remembers it, and has its
 // workflow started. The same request gives the same run.
 func (s *Service) Build(ctx context.Context, r BuildRequest) (out run.Run, err error) {
+	r.Keeping = r.Keeping.usual(DefaultKeeping().K)
+	if err := r.Keeping.check(); err != nil {
+		return out, err
+	}
 	said := memory.Said(r.Messages)
 	if len(said) == 0 {
 		return out, fault.New(fault.InvalidArgument, "the session has no messages beside those of the system", "send what was said")
@@ -130,6 +135,9 @@ func (s *Service) BuildIdle(ctx context.Context, in Idle) (out *run.Run, err err
 		if err != nil {
 			return err
 		}
+		if in.Keeping.Mode, err = cutting(ctx, tx, in.Keeping.Mode); err != nil {
+			return err
+		}
 		r, err := s.acceptBuild(ctx, tx, BuildRequest{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Spec: in.Spec, Keeping: in.Keeping}, said, true,
 			progressive.NewRun{Kind: run.Build, Key: key, Generation: before.Generation + 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: in.Conversation,
 				WorkflowID: flow.BuildID(in.WorkspaceKey, fmt.Sprintf("idle-%d-%d", in.Conversation, to), before.Generation+1)})
@@ -140,6 +148,12 @@ func (s *Service) BuildIdle(ctx context.Context, in Idle) (out *run.Run, err err
 		s.start(ctx, in.WorkspaceKey, *out)
 	}
 	return out, err
+}
+
+// cutting is how the workspace wants its sessions cut; usual where it has not said.
+func cutting(ctx context.Context, tx Tx, usual string) (string, error) {
+	chosen, err := tx.Settings(ctx)
+	return cmp.Or(chosen.Memory.Spans, usual), err
 }
 
 func (s *Service) acceptBuild(ctx context.Context, tx Tx, r BuildRequest, said []transcript.Message, idle bool, n progressive.NewRun) (out run.Run, err error) {

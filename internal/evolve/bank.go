@@ -117,21 +117,23 @@ func (s *Service) seed(ctx context.Context, tx Tx, name string) (Head, error) {
 	if err != nil {
 		return Head{}, err
 	}
-	p, err := s.fresh(memskill.TargetRecipe, name)
+	p, err := s.fresh(memskill.TargetRecipe, name, controller.Shape{})
 	if err != nil {
 		return Head{}, err
 	}
 	return s.advance(ctx, tx, row, Draft{Action: Seeded, Bank: b, Policy: p, Reason: "four primitives"})
 }
 
-// fresh is a policy that has not learnt anything. One that is in force keeps the
-// shape that it has.
-func (s *Service) fresh(recipe, key string) (controller.Policy, error) {
+// fresh is a policy that has not learnt anything and fuses memories as like does.
+// One that is in force keeps the shape that it has.
+func (s *Service) fresh(recipe, key string, like controller.Shape) (controller.Policy, error) {
 	r, err := memskill.NewRecipe(recipe)
 	if err != nil {
 		return controller.Policy{}, err
 	}
-	return controller.NewPolicy(r.Shape(min(memskill.PolicyDims, s.Embedder.Dims()), memskill.PolicyHidden), random.Key{Run: key})
+	shape := r.Shape(min(memskill.PolicyDims, s.Embedder.Dims()), memskill.PolicyHidden)
+	shape.Fuse, shape.Temperature = like.Fuse, like.Temperature
+	return controller.NewPolicy(shape, random.Key{Run: key})
 }
 
 // at reads a version and checks that its parts are those that were bound.
@@ -284,14 +286,7 @@ func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (
 // Import reads skills into a bank, which is made when it is not there. A new one
 // that says what another says is refused: who means that one gives its name.
 func (s *Service) Import(ctx context.Context, ws int64, name string, files map[string][]byte) (out Head, err error) {
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
-		if _, found, err := tx.BankNamed(ctx, name); err != nil || found {
-			return err
-		}
-		_, err := s.seed(ctx, tx, name)
-		return err
-	})
-	if err != nil {
+	if err := s.made(ctx, ws, name); err != nil {
 		return out, err
 	}
 	vectors, err := s.described(ctx, ws, name, files)

@@ -158,7 +158,7 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 		for _, n := range near {
 			beside, shown = append(beside, n.Vector), append(shown, n.ID)
 		}
-		choice, err := scorer.Decide(state(vectors[0], beside, head.Policy.Shape().Dim), controller.Choice{K: j.spec.Keeping.K, Greedy: true})
+		choice, err := scorer.Decide(state(vectors[0], beside, head.Policy.Shape()), controller.Choice{K: j.spec.Keeping.K, Greedy: true})
 		if err != nil {
 			return err
 		}

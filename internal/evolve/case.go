@@ -30,7 +30,7 @@ type Case struct {
 	Bank         int64     `json:"-"`
 	Key          string    `json:"key"`
 	Source       string    `json:"source"`
-	State        string    `json:"state"` // open or resolved
+	State        string    `json:"state"` // open, resolved, or expired: it has not failed within CaseWindow
 	Question     string    `json:"question"`
 	Gold         []string  `json:"gold,omitempty"`
 	Evidence     []int     `json:"evidence,omitempty"` // messages of the conversation
@@ -43,6 +43,7 @@ type Case struct {
 	Conversation int64     `json:"conversation,omitempty"`
 	Run          int64     `json:"run,omitempty"`
 	Op           string    `json:"-"`
+	FailedAt     time.Time `json:"failed_at,omitzero"` // the last time
 	UpdatedAt    time.Time `json:"updated_at,omitzero"`
 }
 
@@ -50,6 +51,20 @@ type Case struct {
 func (c Case) Hard(trace string, evidence, retrieved []string) designer.Case {
 	return designer.Case{QueryID: c.Key, Trace: trace, Question: c.Question, Gold: c.Gold, Evidence: evidence, Category: c.Category, Retrieved: retrieved, Prediction: c.Prediction, Score: c.Score,
 		Iteration: c.Iteration, Failures: c.Failures}
+}
+
+// CaseWindow is how long a hard case of live memory lives after its last failure:
+// some thirty nightly rounds have had it then. A training counts iterations
+// (designer.DefaultWindow).
+const CaseWindow = 30 * 24 * time.Hour
+
+// open are the hard cases of a bank that have failed within the window, the latest
+// first. Older ones expire.
+func open(ctx context.Context, tx Tx, bank int64, most int) ([]Case, error) {
+	if _, err := tx.ExpireCases(ctx, bank, CaseWindow); err != nil {
+		return nil, err
+	}
+	return tx.OpenCases(ctx, bank, most)
 }
 
 // Limits of a case, in runes.
@@ -164,7 +179,7 @@ func (s *Service) Cases(ctx context.Context, ws int64, bank string, most int) (o
 	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
 		head, err := s.bank(ctx, tx, bankName(bank))
 		if err == nil {
-			out, err = tx.OpenCases(ctx, head.ID, most)
+			out, err = open(ctx, tx, head.ID, most)
 		}
 		return err
 	})

@@ -65,16 +65,16 @@ func news(ctx context.Context, tx Tx, name string) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	open, err := tx.OpenCases(ctx, row.ID, roundCases)
+	failed, err := open(ctx, tx, row.ID, roundCases)
 	if err != nil || len(rounds) == 0 {
-		return len(open), err
+		return len(failed), err
 	}
 	last, err := tx.Run(ctx, rounds[0].Run)
 	if err != nil || last.Status != run.Ended {
 		return 0, err
 	}
-	for _, c := range open {
-		if c.UpdatedAt.After(rounds[0].CreatedAt) {
+	for _, c := range failed {
+		if c.FailedAt.After(rounds[0].CreatedAt) {
 			n++
 		}
 	}

@@ -47,12 +47,12 @@ func (s *Service) candidates(ctx context.Context, b memskill.Bank, fresh []strin
 	return out, nil
 }
 
-// state is what a decision is about, in dims numbers: the span and what is
-// remembered near it.
-func state(span []float32, near [][]float32, dims int) []float64 {
+// state is what a decision is about, as a policy of this shape looks at it: the
+// span and what is remembered near it.
+func state(span []float32, near [][]float32, shape controller.Shape) []float64 {
 	var memories [][]float64
 	for _, v := range near {
-		memories = append(memories, controller.Fold(v, dims))
+		memories = append(memories, controller.Fold(v, shape.Dim))
 	}
-	return controller.State(controller.Fold(span, dims), memories)
+	return shape.State(controller.Fold(span, shape.Dim), memories)
 }

@@ -45,7 +45,7 @@ type playing struct {
 	score   string
 	bank    memskill.Bank
 	scorer  *controller.Scorer
-	dims    int // that the policy looks at
+	shape   controller.Shape // of the policy
 	choose  func(span int) controller.Choice
 	beat    func()
 }
@@ -100,7 +100,7 @@ func (p playing) play(ctx context.Context, t Trace) (out Played, err error) {
 		for _, i := range near {
 			vectors, shown, contents[i.id] = append(vectors, i.vector), append(shown, i.id), i.content
 		}
-		d, err := p.scorer.Decide(state(spans[n], vectors, p.dims), p.choose(n))
+		d, err := p.scorer.Decide(state(spans[n], vectors, p.shape), p.choose(n))
 		if err != nil {
 			return out, err
 		}
@@ -338,8 +338,8 @@ func overlap(gold []string, prediction string) (best float64) {
 
 // player prepares episodes on a bank and a policy.
 func (s *Service) player(ctx context.Context, p playing, bank memskill.Bank, policy controller.Policy, fresh []string) (playing, error) {
-	p.Service, p.bank, p.dims = s, bank, policy.Shape().Dim
-	candidates, err := s.candidates(ctx, bank, freshIn(bank, fresh), p.dims)
+	p.Service, p.bank, p.shape = s, bank, policy.Shape()
+	candidates, err := s.candidates(ctx, bank, freshIn(bank, fresh), p.shape.Dim)
 	if err != nil {
 		return p, err
 	}

@@ -51,8 +51,9 @@ func (s *Service) Evolve(ctx context.Context, r EvolveRequest) (out run.Run, err
 	if spec.Score == "" {
 		spec.Score = ByRecall
 	}
-	if spec.Keeping == (Keeping{}) {
-		spec.Keeping = DefaultKeeping()
+	spec.Keeping = spec.Keeping.usual(DefaultKeeping().K)
+	if err := spec.Keeping.check(); err != nil {
+		return out, err
 	}
 	if spec.Model, err = spec.Model.instructed(); err != nil {
 		return out, err
@@ -63,6 +64,11 @@ func (s *Service) Evolve(ctx context.Context, r EvolveRequest) (out run.Run, err
 			return err
 		}
 		spec.BankID, spec.Base = head.ID, head.Head
+		if r.Keeping.Mode == "" {
+			if spec.Keeping.Mode, err = cutting(ctx, tx, spec.Keeping.Mode); err != nil {
+				return err
+			}
+		}
 		all, _, err := s.traces(ctx, tx, head.ID)
 		if err != nil {
 			return err
@@ -148,14 +154,14 @@ func (s *Service) round(ctx context.Context, ref run.Ref, also func(Tx, EvolveSp
 // MineRound chooses the cases of a round. Those of held-out conversations are
 // never among them.
 func (s *Service) MineRound(ctx context.Context, ref run.Ref) (n int, err error) {
-	var open []Case
+	var failed []Case
 	traces := map[int64]Trace{}
 	r, spec, _, err := s.round(ctx, ref, func(tx Tx, spec EvolveSpec, h Head) error {
-		if open, err = tx.OpenCases(ctx, h.ID, roundCases); err != nil {
+		if failed, err = open(ctx, tx, h.ID, roundCases); err != nil {
 			return err
 		}
-		open = slices.DeleteFunc(open, func(c Case) bool { return slices.Contains(spec.Held, c.Conversation) })
-		for _, c := range open {
+		failed = slices.DeleteFunc(failed, func(c Case) bool { return slices.Contains(spec.Held, c.Conversation) })
+		for _, c := range failed {
 			if _, read := traces[c.Conversation]; read || c.Conversation == 0 {
 				continue
 			}
@@ -175,11 +181,11 @@ func (s *Service) MineRound(ctx context.Context, ref run.Ref) (n int, err error)
 	if err != nil {
 		return 0, err
 	}
-	known, found, err := s.remembered(ctx, ref, open, spec.Keeping.TopN)
+	known, found, err := s.remembered(ctx, ref, failed, spec.Keeping.TopN)
 	if err != nil {
 		return 0, err
 	}
-	if r.Mined, err = s.mine(ctx, open, traces, func(c Case) []string { return known[c.Key] }, func(c Case) []string { return found[c.Key] }, recipe); err != nil {
+	if r.Mined, err = s.mine(ctx, failed, traces, func(c Case) []string { return known[c.Key] }, func(c Case) []string { return found[c.Key] }, recipe); err != nil {
 		return 0, err
 	}
 	for id := range traces {

@@ -8,17 +8,17 @@ import (
 	"cairn/internal/fault"
 	"cairn/internal/memskill"
 	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/designer"
 	"cairn/internal/memskill/random"
 	"cairn/internal/run"
 )
 
-// Tried is a held-out trace with both banks.
+// Tried is a held-out trace with both sides.
 type Tried struct {
-	Conversation int64   `json:"conversation"`
-	Incumbent    float64 `json:"incumbent"`
-	Candidate    float64 `json:"candidate"`
-	Known        bool    `json:"known"`
+	Conversation int64    `json:"conversation"`
+	Incumbent    float64  `json:"incumbent"`
+	Candidate    float64  `json:"candidate"`
+	Known        bool     `json:"known"`
+	Outcomes     Outcomes `json:"outcomes,omitzero"` // of both
 }
 
 func trialStep(n int) string { return fmt.Sprintf("trial/%04d", n) }
@@ -54,21 +54,40 @@ func (s *Service) Trial(ctx context.Context, ref run.Ref, n int) error {
 	if err != nil {
 		return err
 	}
-	out := Tried{Conversation: t.Conversation}
+	out, err := s.tried(ctx, playing{ref: ref, step: trialStep(n), model: spec.Model, keeping: spec.Keeping, score: spec.Score}, t, side{head.Bank, head.Policy}, side{candidate, head.Policy})
+	if err != nil {
+		return err
+	}
+	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTrained(ctx, ref.Run, trialStep(n), t.Conversation, out) })
+}
+
+// side is what a trace is played with.
+type side struct {
+	bank   memskill.Bank
+	policy controller.Policy
+}
+
+// tried plays a trace with both sides, greedily.
+func (s *Service) tried(ctx context.Context, how playing, t Trace, incumbent, candidate side) (out Tried, err error) {
+	out.Conversation = t.Conversation
 	both := [2]Played{}
-	for i, bank := range []memskill.Bank{head.Bank, candidate} {
-		p, err := s.player(ctx, playing{ref: ref, step: fmt.Sprintf("%s/%d", trialStep(n), i), model: spec.Model, keeping: spec.Keeping, score: spec.Score, choose: func(span int) controller.Choice {
-			return controller.Choice{K: spec.Keeping.K, Greedy: true, Key: random.Key{Span: span}}
-		}}, bank, head.Policy, nil)
+	for i, with := range []side{incumbent, candidate} {
+		one := how
+		one.step = fmt.Sprintf("%s/%d", how.step, i)
+		one.choose = func(span int) controller.Choice {
+			return controller.Choice{K: how.keeping.K, Greedy: true, Key: random.Key{Span: span}}
+		}
+		p, err := s.player(ctx, one, with.bank, with.policy, nil)
 		if err != nil {
-			return err
+			return out, err
 		}
 		if both[i], err = p.play(ctx, t); err != nil {
-			return err
+			return out, err
 		}
+		out.Outcomes = out.Outcomes.plus(both[i].outcomes())
 	}
 	out.Incumbent, out.Candidate, out.Known = paired(both[0].Asked, both[1].Asked)
-	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTrained(ctx, ref.Run, trialStep(n), t.Conversation, out) })
+	return out, nil
 }
 
 // paired are the mean scores of two episodes on one trace, over the questions that
@@ -90,7 +109,9 @@ func (s *Service) CloseRound(ctx context.Context, ref run.Ref, code, reason stri
 	if err != nil {
 		return out, err
 	}
+	first := false
 	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+		first = false
 		of, err := tx.Run(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -98,6 +119,7 @@ func (s *Service) CloseRound(ctx context.Context, ref run.Ref, code, reason stri
 		if of.Status == run.Ended {
 			return json.Unmarshal(of.Result, &out)
 		}
+		first = true
 		outcome := run.Completed
 		switch {
 		case code == string(fault.Cancelled):
@@ -123,34 +145,24 @@ func (s *Service) CloseRound(ctx context.Context, ref run.Ref, code, reason stri
 		}
 		return tx.EndRun(ctx, ref.Run, outcome, out.Note, out)
 	})
+	if err == nil && first {
+		s.report(ofEvolution, out.Outcomes, "run", ref.Run, "round", out.Number)
+	}
 	return out, err
 }
 
 // decideRound is the gate: the candidate replaces the bank only when it is better
 // on conversations that nobody looked at when it was made.
 func (s *Service) decideRound(ctx context.Context, tx Tx, ref run.Ref, spec EvolveSpec, head Head, r *Round) error {
-	var candidate, incumbent []float64
-	for n := range spec.Held {
-		var one Tried
-		if found, err := tx.Trained(ctx, ref.Run, trialStep(n), &one); err != nil || !found {
-			return missing(err, trialStep(n))
-		}
-		if one.Known {
-			candidate, incumbent = append(candidate, one.Candidate), append(incumbent, one.Incumbent)
-		}
-	}
-	if len(candidate) == 0 {
-		r.Outcome, r.Note = NoTraces, "no conversation with known answers is held out: import some with cairn train --traces"
-		if len(spec.Held) > 0 {
-			r.Note = "no held-out conversation could be scored with both banks: cairn runs show tells what the endpoint says"
-		}
-		return nil
-	}
-	c, err := designer.DefaultGate().Compare(candidate, incumbent)
+	c, outcomes, why, err := gated(ctx, tx, ref, len(spec.Held))
 	if err != nil {
 		return err
 	}
-	r.Comparison, r.Outcome = &c, Rejected
+	if r.Outcomes = outcomes; c == nil {
+		r.Outcome, r.Note = NoTraces, why
+		return nil
+	}
+	r.Comparison, r.Outcome = c, Rejected
 	if !c.Promote {
 		return nil
 	}

@@ -56,6 +56,7 @@ type Round struct {
 	Proposal      *designer.Proposal   `json:"proposal,omitempty"`
 	Candidate     *Candidate           `json:"candidate,omitempty"`
 	Comparison    *designer.Comparison `json:"comparison,omitempty"`
+	Outcomes      Outcomes             `json:"outcomes,omitzero"` // of its trials
 	Outcome       string               `json:"outcome,omitempty"`
 	Note          string               `json:"note,omitempty"`
 	CreatedAt     time.Time            `json:"created_at,omitzero"`

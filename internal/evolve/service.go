@@ -3,6 +3,7 @@ package evolve
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"time"
 
 	"cairn/internal/converse"
@@ -83,6 +84,7 @@ type Tx interface {
 	PutCase(ctx context.Context, c Case) (Case, error)
 	CaseOf(ctx context.Context, id int64) (Case, error)
 	SucceedCase(ctx context.Context, bank int64, key, op string) error
+	ExpireCases(ctx context.Context, bank int64, window time.Duration) (int64, error)
 	OpenCases(ctx context.Context, bank int64, most int) ([]Case, error)
 	KnownCases(ctx context.Context, bank int64) ([]Case, error)
 
@@ -121,7 +123,8 @@ type Service struct {
 	Ledger   *ledger.Ledger
 	Embedder Embedder
 	Space    int16
-	Starter  Starter // nil without Temporal
+	Starter  Starter      // nil without Temporal
+	Log      *slog.Logger // of what needs a look; nil is none
 }
 
 // start saves the wait for the relay, which starts what this could not.

@@ -1,10 +1,12 @@
 package evolve
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
 
+	"cairn/internal/fault"
 	"cairn/internal/flow"
 	"cairn/internal/memskill/executor"
 	"cairn/internal/prompt"
@@ -59,6 +61,30 @@ type Keeping struct {
 
 // Defaults of remembering: what was published for conversations.
 func DefaultKeeping() Keeping { return Keeping{Spanning: executor.DefaultSpans(), K: 7, TopN: 20} }
+
+// usual fills what is open: k skills for a span, and the rest as it was published
+// for conversations. Windows with a size of their own share nothing unless it says so.
+func (k Keeping) usual(skills int) Keeping {
+	d := DefaultKeeping()
+	if k.Tokens == 0 {
+		k.Tokens, k.Overlap = d.Tokens, cmp.Or(k.Overlap, d.Overlap)
+	}
+	k.Mode, k.Pause, k.K, k.TopN = cmp.Or(k.Mode, d.Mode), cmp.Or(k.Pause, d.Pause), cmp.Or(k.K, skills), cmp.Or(k.TopN, d.TopN)
+	return k
+}
+
+// check refuses what nothing can be remembered by.
+func (k Keeping) check() error {
+	if err := k.Spanning.Check(); err != nil {
+		return err
+	}
+	if k.K < 1 || k.K > mostKept || k.TopN < 1 || k.TopN > mostKept {
+		return fault.Newf(fault.InvalidArgument, "%d skills for a span that is shown %d memories; both are 1 to %d", k.K, k.TopN, mostKept)
+	}
+	return nil
+}
+
+const mostKept = 10_000
 
 // Spec is what a new run is given by whoever accepts it.
 type Spec struct {

@@ -65,15 +65,22 @@ func (s *Service) standing(ctx context.Context, tx Tx, ref run.Ref, spec TrainSp
 }
 
 // headed gives a training the policy in force when it has the head that the recipe
-// is about, else one of the recipe's that has not learnt anything.
+// is about and fuses memories as it is told to, else one that does and has not
+// learnt anything.
 func (s *Service) headed(at standing, spec TrainSpec) (standing, error) {
 	recipe, err := memskill.NewRecipe(spec.Recipe)
 	if err != nil {
 		return at, err
 	}
-	if has := at.policy.Shape(); recipe.Shape(has.Dim, has.Hidden) != has {
+	has := at.policy.Shape()
+	wanted, err := has.Fused(spec.Fuse, spec.Temperature)
+	if err != nil {
+		return at, err
+	}
+	of := recipe.Shape(has.Dim, has.Hidden)
+	if of.Fuse, of.Temperature = wanted.Fuse, wanted.Temperature; of != has {
 		at.optimiser = controller.Adam{}
-		at.policy, err = s.fresh(spec.Recipe, spec.Bank)
+		at.policy, err = s.fresh(spec.Recipe, spec.Bank, of)
 	}
 	return at, err
 }
@@ -100,7 +107,7 @@ func (s *Service) OpenTraining(ctx context.Context, ref run.Ref) (spec TrainSpec
 		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil {
 			return err
 		}
-		for _, id := range spec.Traces {
+		for _, id := range slices.Concat(spec.Traces, spec.Held) {
 			if err := tx.ShownTo(ctx, ref.Run, id); err != nil {
 				return err
 			}
@@ -201,7 +208,9 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 	if err != nil {
 		return out, err
 	}
+	first := false
 	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+		first = false
 		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil { // keeps it
 			return err
 		}
@@ -217,8 +226,12 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 		if err := tx.PutTrained(ctx, ref.Run, iterationStep(stage, iteration), 0, out); err != nil {
 			return err
 		}
+		first = true
 		return s.forget(ctx, tx, ref, stage, iteration, out)
 	})
+	if err == nil && first {
+		s.report(ofTraining, out.Outcomes, "run", ref.Run, "stage", stage+1, "iteration", iteration+1)
+	}
 	return out, err
 }
 
@@ -232,12 +245,15 @@ func (s *Service) learn(ctx context.Context, spec TrainSpec, now standing, episo
 	var played []controller.Episode
 	n := 0.0
 	for _, e := range episodes {
-		played, out.Failed = append(played, e.Episode), out.Failed+e.Failed
+		played, out.Failed, out.Outcomes = append(played, e.Episode), out.Failed+e.Failed, out.Outcomes.plus(e.outcomes())
 		if e.Known {
 			out.Reward, n, out.Known = out.Reward+e.Reward, n+1, true
 		}
 	}
 	out.Reward /= max(1, n)
+	if out.Choice, err = controller.DiagnoseAll(played); err != nil {
+		return out, policy, optimiser, err
+	}
 	steps, err := recipe.Credit.Steps(played)
 	if err != nil {
 		return out, policy, optimiser, err

@@ -1,6 +1,7 @@
 package evolve
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"cairn/internal/fault"
 	"cairn/internal/flow"
 	"cairn/internal/memskill"
+	"cairn/internal/memskill/controller"
 	"cairn/internal/memskill/designer"
 	"cairn/internal/progressive"
 	"cairn/internal/run"
@@ -31,7 +33,16 @@ type TrainSpec struct {
 	Score      string  `json:"score"`
 	Design     bool    `json:"design"`           // a round of the designer after each stage
 	Sample     float64 `json:"sample,omitempty"` // share of a trace's questions that an episode asks, by category; 0 and 1 are all
-	Traces     []int64 `json:"traces"`           // conversations to train on
+	// Fuse is how the policy fuses the memories near a span, mean or sim_weighted;
+	// empty is as the policy in force does. Temperature is τ of sim_weighted, 0 the
+	// default.
+	Fuse        string  `json:"fuse,omitempty"`
+	Temperature float64 `json:"fuse_temperature,omitempty"`
+	Traces      []int64 `json:"traces"` // conversations to train on
+	// Gate lets what was trained into force only when it is better than what is,
+	// on the Held conversations. It is false of a training from before there was one.
+	Gate bool    `json:"gate,omitempty"`
+	Held []int64 `json:"held,omitempty"`
 }
 
 // TrainRequest asks to train a bank's policy, and with Design the bank too.
@@ -58,8 +69,7 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 	for _, d := range []struct {
 		value *int
 		usual int
-	}{{&spec.Stages, UsualStages}, {&spec.Iterations, UsualIterations}, {&spec.Episodes, UsualEpisodes}, {&spec.Parallel, UsualEpisodes}, {&spec.Keeping.K, trainK},
-		{&spec.Keeping.TopN, DefaultKeeping().TopN}, {&spec.Keeping.Tokens, DefaultKeeping().Tokens}} {
+	}{{&spec.Stages, UsualStages}, {&spec.Iterations, UsualIterations}, {&spec.Episodes, UsualEpisodes}, {&spec.Parallel, UsualEpisodes}} {
 		if *d.value == 0 {
 			*d.value = d.usual
 		}
@@ -67,13 +77,16 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 			return out, fault.Newf(fault.InvalidArgument, "a setting of the training is %d; it is 1 to 10,000", *d.value)
 		}
 	}
-	if spec.Keeping.Pause == 0 {
-		spec.Keeping.Pause = DefaultKeeping().Pause
-	}
 	if spec.Recipe == "" {
 		spec.Recipe = memskill.TargetRecipe
 	}
-	if _, err := memskill.NewRecipe(spec.Recipe); err != nil {
+	recipe, err := memskill.NewRecipe(spec.Recipe)
+	if err != nil {
+		return out, err
+	}
+	spec.Keeping.Mode = cmp.Or(spec.Keeping.Mode, recipe.Spans)
+	spec.Keeping = spec.Keeping.usual(trainK)
+	if err := spec.Keeping.check(); err != nil {
 		return out, err
 	}
 	if spec.Score == "" {
@@ -97,6 +110,14 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 			return err
 		}
 		spec.BankID, spec.Base = head.ID, head.Head
+		if r.Keeping.Mode == "" && spec.Recipe == memskill.TargetRecipe {
+			if spec.Keeping.Mode, err = cutting(ctx, tx, spec.Keeping.Mode); err != nil {
+				return err
+			}
+		}
+		if _, err := head.Policy.Shape().Fused(spec.Fuse, spec.Temperature); err != nil {
+			return err
+		}
 		all, _, err := s.traces(ctx, tx, head.ID)
 		if err != nil {
 			return err
@@ -104,7 +125,10 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 		if len(all) == 0 {
 			return fault.New(fault.NotFound, fmt.Sprintf("bank %q has no questions with known answers", spec.Bank), "import traces: cairn train --traces FILE")
 		}
-		spec.Traces, _ = split(all)
+		spec.Gate = true
+		if spec.Traces, spec.Held = split(all); len(spec.Held) == 0 {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("bank %q has questions about one conversation only, and none can be held out: nothing would come into force", spec.Bank), "import two conversations or more: cairn train --traces FILE")
+		}
 		raw, err := json.Marshal(spec)
 		if err != nil {
 			return fmt.Errorf("encode the configuration: %w", err)
@@ -131,14 +155,16 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 
 // Iterated is what an iteration came to.
 type Iterated struct {
-	Stage     int     `json:"stage"`
-	Iteration int     `json:"iteration"`
-	Reward    float64 `json:"reward"` // mean of its episodes
-	Known     bool    `json:"known"`
-	Policy    string  `json:"policy"`
-	Optimiser string  `json:"optimiser"`
-	Steps     int     `json:"steps"`
-	Failed    int     `json:"failed_spans,omitempty"`
+	Stage     int                    `json:"stage"`
+	Iteration int                    `json:"iteration"`
+	Reward    float64                `json:"reward"` // mean of its episodes
+	Known     bool                   `json:"known"`
+	Policy    string                 `json:"policy"`
+	Optimiser string                 `json:"optimiser"`
+	Steps     int                    `json:"steps"`
+	Failed    int                    `json:"failed_spans,omitempty"`
+	Outcomes  Outcomes               `json:"outcomes,omitzero"` // of its spans and questions
+	Choice    controller.Diagnostics `json:"choice,omitzero"`   // how decided its choices were, at the mean
 }
 
 // Staged is where a training stands after a stage: with what the next one begins.
@@ -176,13 +202,17 @@ type Keepsake struct {
 type TrainedTo struct {
 	Outcome    run.Outcome `json:"outcome"`
 	Bank       string      `json:"bank"`
-	Version    int         `json:"bank_version,omitempty"` // that was promoted
+	Version    int         `json:"bank_version,omitempty"` // that was promoted; 0 when the gate kept it out
 	Stages     int         `json:"stages"`
 	Iterations int         `json:"iterations"`
 	Best       float64     `json:"best_score"`
 	Policy     string      `json:"policy,omitempty"`
 	Rewards    []float64   `json:"rewards"` // of each iteration
 	Note       string      `json:"note,omitempty"`
+	// Gate compares the best stage with what was in force, on held-out traces; nil
+	// when that could not be told. Outcomes are those of the training's iterations.
+	Gate     *designer.Comparison `json:"gate,omitempty"`
+	Outcomes Outcomes             `json:"outcomes,omitzero"`
 }
 
 func stageStep(stage int) string { return fmt.Sprintf("stage/%04d", stage) }

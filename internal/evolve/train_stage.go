@@ -19,6 +19,7 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 	var now standing
 	var before Staged
 	rewards := []float64{}
+	var outcomes Outcomes
 	traces := map[int64]Trace{}
 	var hard hardCases
 	var stats map[string]memskill.Stats
@@ -43,7 +44,7 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 			if found, err := tx.Trained(ctx, ref.Run, iterationStep(stage, i), &one); err != nil || !found {
 				return missing(err, iterationStep(stage, i))
 			}
-			if one.Known {
+			if outcomes = outcomes.plus(one.Outcomes); one.Known && !one.Outcomes.Useless() { // few questions stand for nothing
 				rewards = append(rewards, one.Reward)
 			}
 		}
@@ -73,7 +74,7 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 		return out, err
 	}
 	if len(rewards) == 0 { // an outage is no low score: it would be held against the bank's last edit
-		return out, fault.New(fault.ModelRejected, fmt.Sprintf("nothing could be scored in stage %d: no model call had an answer", stage+1), "cairn runs show tells what the endpoint says; mend it and train again")
+		return out, fault.New(fault.ModelRejected, fmt.Sprintf("no iteration of stage %d can be scored: %d of %d outcomes are masked, since model calls had no answer", stage+1, outcomes.Masked, outcomes.Of), "cairn runs show tells what the endpoint says; mend it and train again")
 	}
 	recipe, err := memskill.NewRecipe(spec.Recipe)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"cairn/internal/memskill/controller"
 	"cairn/internal/run"
 )
 
@@ -17,7 +18,13 @@ type Watched struct {
 	Of      int        `json:"of"`
 	Stages  int        `json:"stages"`
 	Rewards []float64  `json:"rewards"`
-	Result  *TrainedTo `json:"result,omitempty"` // once it has ended
+	// Choice is how decided the choices of the last iteration were, Outcomes what
+	// came of all so far, Tried and Trials the held-out conversations at the end.
+	Choice   controller.Diagnostics `json:"choice,omitzero"`
+	Outcomes Outcomes               `json:"outcomes,omitzero"`
+	Tried    int                    `json:"tried"`
+	Trials   int                    `json:"trials"`
+	Result   *TrainedTo             `json:"result,omitempty"` // once it has ended
 }
 
 // Watch tells how far a training is.
@@ -27,7 +34,7 @@ func (s *Service) Watch(ctx context.Context, ref run.Ref) (out Watched, err erro
 		if err != nil {
 			return err
 		}
-		out = Watched{Status: r.Status, Of: spec.Stages * spec.Iterations, Rewards: []float64{}}
+		out = Watched{Status: r.Status, Of: spec.Stages * spec.Iterations, Rewards: []float64{}, Trials: len(spec.Held)}
 		if r.Status == run.Ended {
 			out.Result = new(TrainedTo)
 			return json.Unmarshal(r.Result, out.Result)
@@ -46,8 +53,11 @@ func (s *Service) Watch(ctx context.Context, ref run.Ref) (out Watched, err erro
 				return err
 			}
 			out.Rewards, out.Done = append(out.Rewards, one.Reward), out.Done+1
+			out.Choice, out.Outcomes = one.Choice, out.Outcomes.plus(one.Outcomes)
 		}
-		return nil
+		tried, err := tx.TrainedUnder(ctx, ref.Run, "trial/")
+		out.Tried = len(tried)
+		return err
 	})
 	return out, err
 }
@@ -93,6 +103,17 @@ func (s *Service) WatchRound(ctx context.Context, ref run.Ref) (out RoundWatched
 				return err
 			}
 			out.Done, out.Doing = 2+len(tried), fmt.Sprintf("tried on %d of %d conversations", len(tried), len(spec.Held))
+			var outcomes Outcomes
+			for _, step := range tried {
+				var one Tried
+				if err := json.Unmarshal(step, &one); err != nil {
+					return err
+				}
+				outcomes = outcomes.plus(one.Outcomes)
+			}
+			if outcomes.Alarming() {
+				out.Doing += fmt.Sprintf(", %d of %d outcomes masked", outcomes.Masked, outcomes.Of)
+			}
 		}
 		return nil
 	})

@@ -81,6 +81,7 @@ const (
 	PlayEpisode   = "PlayEpisode"   // EpisodeInput
 	Learn         = "Learn"         // IterationInput → IterationResult
 	CloseStage    = "CloseStage"    // StageInput → StageResult
+	TrainTrial    = "TrainTrial"    // TrialInput
 	CloseTraining = "CloseTraining" // CloseInput → TrainResult
 )
 
@@ -98,7 +99,8 @@ type TrainingOpened struct {
 	Stages     int          `json:"stages"`
 	Iterations int          `json:"iterations"`
 	Episodes   int          `json:"episodes"`
-	Parallel   int          `json:"parallel"` // episodes at once
+	Parallel   int          `json:"parallel"`         // episodes at once
+	Trials     int          `json:"trials,omitempty"` // held-out conversations to try what was trained on; 0 of trainings from before there was a gate
 	Ended      *TrainResult `json:"ended,omitempty"`
 }
 

@@ -137,7 +137,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 	if err := h.hire(); err != nil {
 		return err
 	}
-	h.Evolve = &evolve.Service{Store: h.Store.Evolve(), LongTerm: h.LongTerm, Ledger: calls, Embedder: h.Embedder, Space: h.Space}
+	h.Evolve = &evolve.Service{Store: h.Store.Evolve(), LongTerm: h.LongTerm, Ledger: calls, Embedder: h.Embedder, Space: h.Space, Log: h.Log}
 	if c.TemporalAddress != "" {
 		if err := h.dial(ctx); err != nil {
 			return err

@@ -39,7 +39,8 @@ const (
 // do differently.
 type Recipe struct {
 	Name        string                 `json:"name"`
-	Head        string                 `json:"head"` // of the policy: tower, dot or concat
+	Head        string                 `json:"head"`  // of the policy: tower, dot or concat
+	Spans       string                 `json:"spans"` // how traces are cut: a name of executor.Modes
 	PPO         controller.PPO         `json:"ppo"`
 	Credit      controller.Credit      `json:"credit"`
 	Exploration controller.Exploration `json:"exploration"`
@@ -57,12 +58,15 @@ const (
 	CodeRecipe   = "code"   // the program published with it
 )
 
+// publishedSpans is how the paper and its program cut LoCoMo to train on it.
+const publishedSpans = "full-session"
+
 // NewRecipe finds a recipe by name. The log-probability of a Top-K is exact in
 // all of them: the reference program's is wrong for confident policies, which is
 // a defect and no choice.
 func NewRecipe(name string) (Recipe, error) {
 	r := Recipe{
-		Name: name, Head: controller.Tower, PPO: controller.DefaultPPO(), Credit: controller.DefaultCredit(),
+		Name: name, Head: controller.Tower, Spans: "fixed-length", PPO: controller.DefaultPPO(), Credit: controller.DefaultCredit(),
 		Exploration: controller.DefaultExploration(), Difficulty: Linear, Edits: 3, Patience: 5, Evolutions: 20,
 	}
 	published := r.PPO // what the paper and its scripts share
@@ -70,11 +74,11 @@ func NewRecipe(name string) (Recipe, error) {
 	switch name {
 	case TargetRecipe:
 	case PaperRecipe:
-		r.Head, r.PPO, r.AddedOnly = "dot", published, true
+		r.Head, r.Spans, r.PPO, r.AddedOnly = "dot", publishedSpans, published, true
 		r.PPO.ValueCoef = 1 // the paper's (V−G)² has no half
 		r.Credit = controller.Credit{Name: controller.Terminal}
 	case CodeRecipe:
-		r.Head, r.PPO, r.Difficulty = controller.Concat, published, Log
+		r.Head, r.Spans, r.PPO, r.Difficulty = controller.Concat, publishedSpans, published, Log
 		r.Credit = controller.Credit{Name: controller.Shaped}
 		r.Exploration = controller.Exploration{Form: controller.RatioBias, Target: 0.3, Window: 25, MaxBias: controller.DefaultMaxBias}
 	default:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cairn/internal/fault"
+	"cairn/internal/memskill/executor"
 )
 
 // Remy is the agent that answers from long-term memory.
@@ -28,6 +29,7 @@ const (
 // LongTerm is how long-term memories are made.
 type LongTerm struct {
 	Builder     string   `json:"builder"`
+	Spans       string   `json:"spans"`        // how memory skills cut a session: empty for fixed-length
 	IdleMinutes int      `json:"idle_minutes"` // without a turn, after which a conversation is read; 0 is never
 	Thinking    string   `json:"thinking"`
 	Single      bool     `json:"single"` // one item in a call of a tool
@@ -107,6 +109,8 @@ func (m LongTerm) validate() error {
 	switch {
 	case !slices.Contains([]string{"", BuilderAgents, BuilderSkills}, m.Builder):
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.builder is %q", m.Builder), "use agents or skills")
+	case m.Spans != "" && !slices.Contains(executor.Modes, m.Spans):
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.spans is %q", m.Spans), "leave it empty, or use one of "+strings.Join(executor.Modes, ", "))
 	case !slices.Contains([]string{ThinkNative, ThinkNone, ThinkParameter, ThinkTool}, m.Thinking):
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.thinking is %q", m.Thinking), "leave it empty, or use none, param or tool")
 	case m.Profile != "" && m.Profile != Typed:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"cairn/internal/evolve"
 	"cairn/internal/store/dbsqlc"
@@ -27,7 +28,7 @@ func (q Queries) CaseOf(ctx context.Context, id int64) (evolve.Case, error) {
 
 func caseOf(r dbsqlc.Case) evolve.Case {
 	c := evolve.Case{ID: r.ID, Bank: r.BankID, Key: r.Key, Source: r.Source, State: r.State, Question: r.Question, Gold: r.Gold, Category: r.Category, Prediction: r.Prediction, Retrieved: r.Retrieved,
-		Score: r.Score, Failures: int(r.Failures), Iteration: int(r.Iteration), Conversation: number(r.ConversationID), Run: number(r.RunID), Op: r.OpID, UpdatedAt: r.UpdatedAt}
+		Score: r.Score, Failures: int(r.Failures), Iteration: int(r.Iteration), Conversation: number(r.ConversationID), Run: number(r.RunID), Op: r.OpID, FailedAt: r.FailedAt, UpdatedAt: r.UpdatedAt}
 	for _, seq := range r.Evidence {
 		c.Evidence = append(c.Evidence, int(seq))
 	}
@@ -37,6 +38,13 @@ func caseOf(r dbsqlc.Case) evolve.Case {
 // SucceedCase notes that a question was answered well.
 func (q Queries) SucceedCase(ctx context.Context, bank int64, key, op string) error {
 	return classify("note a success", q.q.CaseSucceed(ctx, dbsqlc.CaseSucceedParams{OpID: op, WorkspaceID: q.ws, BankID: bank, Key: storable(key)}))
+}
+
+// ExpireCases ends the hard cases of a bank that have not failed within a window,
+// on the database's clock, and counts them.
+func (q Queries) ExpireCases(ctx context.Context, bank int64, window time.Duration) (int64, error) {
+	n, err := q.q.CasesExpire(ctx, dbsqlc.CasesExpireParams{WorkspaceID: q.ws, BankID: bank, Seconds: window.Seconds()})
+	return n, classify("expire the cases", err)
 }
 
 // OpenCases are the hard cases of a bank, the latest first.

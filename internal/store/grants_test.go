@@ -9,7 +9,7 @@ var reviewedGrants = []string{
 	"api_keys cairn_app: insert, select, update(revoked_at)",
 	"bank_versions cairn_app: insert, select",
 	"banks cairn_app: insert, select, update(head)",
-	"cases cairn_app: insert, select, update(category conversation_id evidence failures gold iteration op_id prediction retrieved run_id score source state updated_at)",
+	"cases cairn_app: insert, select, update(category conversation_id evidence failed_at failures gold iteration op_id prediction retrieved run_id score source state updated_at)",
 	"cases cairn_system: select(failures state workspace_id)",
 	"compactions cairn_app: insert, select",
 	"conversation_marks cairn_app: insert, select, update(run_id seq updated_at)",

@@ -10,13 +10,21 @@ import (
 
 // Counts are what has happened since the process began.
 type Counts struct {
-	Blocked map[string]int // kept entries that were not shown, since they would attack their reader, by store
-	Prefix  map[int]int    // changes of how the prompts of a conversation begin, by how many there were within the hour
+	Blocked map[string]int    // kept entries that were not shown, since they would attack their reader, by store
+	Prefix  map[int]int       // changes of how the prompts of a conversation begin, by how many there were within the hour
+	Learnt  map[string]Learnt // outcomes of learning, by kind of run
+}
+
+// Learnt are outcomes that memory skills learn from.
+type Learnt struct {
+	Scored int // that a span or a question came to one
+	Masked int // that trouble of the endpoint took away
+	Alarms int // iterations or rounds of which too much was masked
 }
 
 var (
 	mu  sync.Mutex
-	all = Counts{map[string]int{}, map[int]int{}}
+	all = Counts{map[string]int{}, map[int]int{}, map[string]Learnt{}}
 )
 
 // Blocked counts one look at an entry of a store that was kept out of a prompt or
@@ -27,6 +35,18 @@ func Blocked(store string) {
 	all.Blocked[store]++
 }
 
+// Outcomes counts what an iteration of a training, or a round of evolution, came to.
+func Outcomes(kind string, scored, masked int, alarm bool) {
+	mu.Lock()
+	defer mu.Unlock()
+	n := all.Learnt[kind]
+	n.Scored, n.Masked = n.Scored+scored, n.Masked+masked
+	if alarm {
+		n.Alarms++
+	}
+	all.Learnt[kind] = n
+}
+
 // mostPrefix is the last number of changes that is counted by itself.
 const mostPrefix = 100
 
@@ -34,5 +54,5 @@ const mostPrefix = 100
 func Read() Counts {
 	mu.Lock()
 	defer mu.Unlock()
-	return Counts{maps.Clone(all.Blocked), maps.Clone(all.Prefix)}
+	return Counts{maps.Clone(all.Blocked), maps.Clone(all.Prefix), maps.Clone(all.Learnt)}
 }

@@ -43,6 +43,7 @@ on conflict (workspace_id, bank_id, key) do update set
   score = case when excluded.failures > 0 then excluded.score else c.score end,
   iteration = greatest(c.iteration, excluded.iteration),
   failures = case when excluded.op_id <> c.op_id then c.failures + excluded.failures else c.failures end,
+  failed_at = case when excluded.failures > 0 and excluded.op_id <> c.op_id then now() else c.failed_at end,
   op_id = excluded.op_id, updated_at = now()
 returning *;
 
@@ -53,6 +54,11 @@ select * from cases where workspace_id = @workspace_id and id = @id;
 -- A success halves the failures; at none the case is resolved.
 update cases set failures = failures / 2, state = case when failures / 2 = 0 then 'resolved' else state end, op_id = @op_id, updated_at = now()
 where workspace_id = @workspace_id and bank_id = @bank_id and key = @key and op_id <> @op_id and failures > 0;
+
+-- name: CasesExpire :execrows
+-- What has not failed for so long is no hard case any more; failing again it begins anew.
+update cases set failures = 0, state = 'expired', updated_at = now()
+where workspace_id = @workspace_id and bank_id = @bank_id and state = 'open' and failures > 0 and failed_at < now() - make_interval(secs => @seconds);
 
 -- name: CasesOpen :many
 select * from cases where workspace_id = @workspace_id and bank_id = @bank_id and state = 'open' and failures > 0 order by updated_at desc, id desc limit @max_rows;

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"cairn/internal/fault"
+	"cairn/internal/memskill/executor"
 )
 
 // Sample is one question with its paragraphs.
@@ -92,27 +93,13 @@ func (w wire) supports(title string) bool {
 	return false
 }
 
-var document = regexp.MustCompile(`(?m)^Document \d+:`)
-
 // paragraphs are pairs of a title and sentences, or one text that is cut before
 // each "Document 1:", else at blank lines.
 func paragraphs(raw json.RawMessage) (out []Paragraph, err error) {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		if places := document.FindAllStringIndex(text, -1); len(places) > 0 {
-			for i, p := range places {
-				end := len(text)
-				if i+1 < len(places) {
-					end = places[i+1][0]
-				}
-				out = append(out, Paragraph{Text: strings.TrimSpace(text[p[0]:end])})
-			}
-			return out, nil
-		}
-		for part := range strings.SplitSeq(text, "\n\n") {
-			if part = strings.TrimSpace(part); part != "" {
-				out = append(out, Paragraph{Text: part})
-			}
+		for _, part := range executor.Paragraphs(text) {
+			out = append(out, Paragraph{Text: part})
 		}
 		return out, nil
 	}

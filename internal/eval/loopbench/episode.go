@@ -63,6 +63,12 @@ func filterOf(v memskill.Version) rememberer.Filter {
 
 // play remembers a trace from nothing with the skills of a bank, and asks about it.
 func play(t *trace, bank memskill.Bank, choose chooser) (played, error) {
+	return playAtOnce(t, bank, choose, 1)
+}
+
+// playAtOnce is play with so many spans at once. They are shown what was remembered
+// before the first of them; what they ask for is merged in their order.
+func playAtOnce(t *trace, bank memskill.Bank, choose chooser, spans int) (played, error) {
 	s := newStore(int(writeShare * float64(t.tokens)))
 	byID := map[string]memskill.Version{}
 	for _, v := range bank.Versions() {
@@ -70,19 +76,30 @@ func play(t *trace, bank memskill.Bank, choose chooser) (played, error) {
 	}
 	var out played
 	behind := map[int][]string{}
-	for n, sp := range t.spans {
-		closest := s.nearest(sp.vector, near)
-		d, err := choose(n, state(sp, closest))
-		if err != nil {
-			return out, err
+	for some := range slices.Chunk(t.spans, max(1, spans)) {
+		plans := make([]plan, len(some))
+		for i, sp := range some {
+			closest := s.nearest(sp.vector, near)
+			n := len(out.episode.Decisions)
+			d, err := choose(n, t.state(sp, closest))
+			if err != nil {
+				return out, err
+			}
+			d.ID = fmt.Sprint(n)
+			plans[i] = plan{span: sp, closest: closest, decision: d}
+			for _, seq := range sp.seqs {
+				behind[seq] = append(behind[seq], d.ID)
+			}
+			out.episode.Decisions = append(out.episode.Decisions, d)
 		}
-		d.ID = fmt.Sprint(n)
-		remember(s, sp, closest, byID, d)
+		var working sync.WaitGroup
+		for i := range plans[1:] {
+			working.Go(func() { plans[1+i].make(byID) })
+		}
+		plans[0].make(byID)
+		working.Wait()
+		s.follow(plans)
 		s.fit()
-		for _, seq := range sp.seqs {
-			behind[seq] = append(behind[seq], d.ID)
-		}
-		out.episode.Decisions = append(out.episode.Decisions, d)
 	}
 	out.ask(t, s, behind)
 	if len(s.gone) > 0 && !out.episode.Decisions[0].Greedy { // nothing is learnt from greedy ones
@@ -91,48 +108,70 @@ func play(t *trace, bank memskill.Bank, choose chooser) (played, error) {
 	return out, nil
 }
 
-func state(sp span, closest []*item) []float64 {
+func (t *trace) state(sp span, closest []*item) []float64 {
 	var memories [][]float64
 	for _, i := range closest {
 		memories = append(memories, i.seen)
 	}
-	return controller.State(sp.seen, memories)
+	return t.shape.State(sp.seen, memories)
 }
 
-// remember has the rules make the actions of a span, and carries them out as the
-// executor resolves them.
-func remember(s *store, sp span, closest []*item, bank map[string]memskill.Version, d controller.Decision) {
+// plan is what one span asks of the memory.
+type plan struct {
+	span     span
+	closest  []*item // that it is shown
+	decision controller.Decision
+	actions  []executor.Resolved
+}
+
+// make has the rules make the actions of a span, resolved as the executor does.
+func (p *plan) make(bank map[string]memskill.Version) {
 	var obeyed []rememberer.Filter
 	var roles []executor.Chosen
-	for _, id := range d.Chosen {
+	for _, id := range p.decision.Chosen {
 		v := bank[id]
 		obeyed, roles = append(obeyed, filterOf(v)), append(roles, executor.Chosen{Name: v.Skill.Name, Action: v.Skill.Action})
 	}
 	var stored []rememberer.Known
-	handles, byHandle := map[string]string{}, map[string]*item{}
-	for i, one := range closest {
+	handles := map[string]string{}
+	for i, one := range p.closest {
 		k := one.known()
 		k.Handle = handleNames[i]
 		stored = append(stored, k)
-		handles[k.Handle], byHandle[k.Handle] = k.Handle, one
+		handles[k.Handle] = one.id()
 	}
 	var actions []executor.Action
-	for _, a := range rememberer.Keep(sp.heard, stored, obeyed) {
+	for _, a := range rememberer.Keep(p.span.heard, stored, obeyed) {
 		actions = append(actions, executor.Action{Type: memskill.Action(a.Type), Target: a.Target, Content: a.Content, About: a.About, Kind: a.Kind, Evidence: a.Evidence, Skill: a.Skill})
 	}
-	resolved := executor.Resolve(actions, roles, handles)
+	p.actions = executor.Resolve(actions, roles, handles)
+}
+
+// follow carries out the plans of spans that were shown the same memories.
+func (s *store) follow(plans []plan) {
+	var all [][]executor.Resolved
+	items := map[string]*item{}
+	for _, p := range plans {
+		all = append(all, p.actions)
+		for _, i := range p.closest {
+			items[i.id()] = i
+		}
+	}
+	executor.Merge(all...)
 	for _, kind := range []memskill.Action{memskill.Delete, memskill.Update, memskill.Insert} {
-		for _, a := range resolved {
-			if a.Outcome != executor.OK || a.Type != kind {
-				continue
-			}
-			switch kind {
-			case memskill.Delete:
-				s.remove(byHandle[a.Memory], d.ID)
-			case memskill.Update:
-				s.rewrite(byHandle[a.Memory], a.Content, a.Evidence, d.ID)
-			case memskill.Insert:
-				s.insert(a.Content, a.Evidence, d.ID)
+		for _, p := range plans {
+			for _, a := range p.actions {
+				if a.Outcome != executor.OK || a.Type != kind {
+					continue
+				}
+				switch kind {
+				case memskill.Delete:
+					s.remove(items[a.Memory], p.decision.ID)
+				case memskill.Update:
+					s.rewrite(items[a.Memory], a.Content, a.Evidence, p.decision.ID)
+				case memskill.Insert:
+					s.insert(a.Content, a.Evidence, p.decision.ID)
+				}
 			}
 		}
 	}

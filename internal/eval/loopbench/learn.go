@@ -72,7 +72,11 @@ func (l learner) begin() (s standing, err error) {
 	if s.bank, err = memskill.SeedBank(capacity, true); err != nil {
 		return s, err
 	}
-	s.policy, err = controller.NewPolicy(l.recipe.Shape(memskill.PolicyDims, hidden), random.Key{Run: l.seed})
+	shape, err := l.shape(l.recipe.Shape(memskill.PolicyDims, hidden))
+	if err != nil {
+		return s, err
+	}
+	s.policy, err = controller.NewPolicy(shape, random.Key{Run: l.seed})
 	return s, err
 }
 

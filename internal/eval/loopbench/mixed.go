@@ -143,8 +143,11 @@ func find(value any, key string) (out []string) {
 
 // mixed is a talk with one log after each of its sessions, as long as there are
 // logs.
-func mixed(s locomo.Sample, logs []Log) (*trace, error) {
-	t := &trace{id: s.ID + "+tools"}
+func mixed(s locomo.Sample, logs []Log, o Options) (*trace, error) {
+	t, err := o.trace(s.ID + "+tools")
+	if err != nil {
+		return nil, err
+	}
 	var messages []transcript.Message
 	places, next := map[int]int{}, 0
 	type later struct {

@@ -41,7 +41,7 @@ func TestLogsEndBeforeTheChangeThatIsAskedAbout(t *testing.T) {
 	if !gold["AB12"] || !gold["card_77"] || gold["2024-05-20"] {
 		t.Errorf("asked for %v: the date had not been seen before", gold)
 	}
-	both, err := mixed(conversations(t, 1)[0], logs)
+	both, err := mixed(conversations(t, 1)[0], logs, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

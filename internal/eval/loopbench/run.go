@@ -45,13 +45,13 @@ func MeasureAll(ctx context.Context, d Data, o Options) (out []Table, err error)
 	var talks, both []*trace
 	share := len(d.Logs) / len(d.Talks)
 	for i, s := range d.Talks {
-		t, err := ofLocomo(s)
+		t, err := ofLocomo(s, o)
 		if err != nil {
 			return nil, err
 		}
 		talks = append(talks, t)
 		if share > 0 {
-			if t, err = mixed(s, d.Logs[i*share:(i+1)*share]); err != nil {
+			if t, err = mixed(s, d.Logs[i*share:(i+1)*share], o); err != nil {
 				return nil, err
 			}
 			both = append(both, t)
@@ -177,7 +177,7 @@ func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Opti
 			err = fmt.Errorf("there is no such row")
 		}
 		if err == nil && choose != nil {
-			p, err = play(test, bank, choose)
+			p, err = playAtOnce(test, bank, choose, o.SessionWorkers)
 		}
 		if err == nil {
 			err = answers.answer(ctx, test, &p)

@@ -46,7 +46,7 @@ func LongMemEval(all []longmemeval.Sample, o Options) (Set, error) {
 		if !one.Asked.IsZero() {
 			question = fmt.Sprintf("(Today is %s.) %s", one.Asked.Format("2006-01-02"), question)
 		}
-		if err := s.add(one.ID, one.Conversation.Messages, question, []string{one.Answer}, one.Evidence); err != nil {
+		if err := s.add(o, one.ID, one.Conversation.Messages, question, []string{one.Answer}, one.Evidence); err != nil {
 			return s, err
 		}
 	}
@@ -61,7 +61,7 @@ func HotpotQA(all []hotpotqa.Sample, o Options) (Set, error) {
 		for i, p := range one.Paragraphs {
 			messages = append(messages, transcript.Message{Seq: i, Role: transcript.User, Name: p.Title, Content: p.Text})
 		}
-		if err := s.add(one.ID, messages, one.Question, one.Answers, one.Evidence); err != nil {
+		if err := s.add(o, one.ID, messages, one.Question, one.Answers, one.Evidence); err != nil {
 			return s, err
 		}
 	}
@@ -70,8 +70,11 @@ func HotpotQA(all []hotpotqa.Sample, o Options) (Set, error) {
 
 // add reads a sample with its one question. Without evidence every message may
 // hold the answer.
-func (s *Set) add(id string, messages []transcript.Message, text string, gold []string, evidence []int) error {
-	t := &trace{id: id}
+func (s *Set) add(o Options, id string, messages []transcript.Message, text string, gold []string, evidence []int) error {
+	t, err := o.trace(id)
+	if err != nil {
+		return err
+	}
 	if err := t.read(messages); err != nil {
 		return err
 	}
@@ -119,7 +122,10 @@ func ALFWorld(all []alfworld.Trajectory, o Options) (Set, error) {
 	for _, name := range enough(types, o) {
 		of := byType[name]
 		kept := int(memoryShare*float64(len(of)) + .5)
-		t := &trace{id: name}
+		t, err := o.trace(name)
+		if err != nil {
+			return s, err
+		}
 		var messages []transcript.Message
 		for i, one := range of[:kept] {
 			messages = append(messages, transcript.Message{Seq: i, Role: transcript.Tool, Name: one.ID, Content: one.Text()})

@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -86,6 +87,9 @@ type item struct {
 	decisions []string
 	age       int
 }
+
+// id names the item within its episode: no two are made at one time.
+func (i *item) id() string { return strconv.Itoa(i.age) }
 
 // store is the memory of an episode.
 type store struct {

@@ -26,6 +26,8 @@ var embedder = embed.Hashing(dims)
 // trace is a conversation, read once for all episodes on it.
 type trace struct {
 	id        string
+	how       executor.Spanning // its sessions are cut
+	shape     controller.Shape  // tells how a policy fuses what is near a span
 	spans     []span
 	questions []question
 	tokens    int
@@ -67,8 +69,11 @@ func shown(m transcript.Message, text string) string {
 }
 
 // ofLocomo reads a conversation with the questions that have an answer in it.
-func ofLocomo(s locomo.Sample) (*trace, error) {
-	t := &trace{id: s.ID}
+func ofLocomo(s locomo.Sample, o Options) (*trace, error) {
+	t, err := o.trace(s.ID)
+	if err != nil {
+		return nil, err
+	}
 	if err := t.read(s.Conversation.Messages); err != nil {
 		return nil, err
 	}
@@ -88,7 +93,7 @@ func ofLocomo(s locomo.Sample) (*trace, error) {
 func (t *trace) read(messages []transcript.Message) error {
 	var session []transcript.Message
 	cut := func() error {
-		for _, s := range executor.Spans(session, executor.DefaultSpans()) {
+		for _, s := range executor.Spans(session, Options{Spans: t.how}.spanning()) {
 			one := span{}
 			var read []prompt.Message
 			for _, p := range s.Parts {

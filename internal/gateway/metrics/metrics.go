@@ -31,7 +31,7 @@ import (
 //	cairn_reflections_unheard                 workspaces whose days were empty for a week although people talked
 //	cairn_model_calls_unknown                 in flight at a crash and not sent again: perhaps paid
 //	cairn_database_up                         whether the database answered this scrape
-//	cairn_blocked_entries_total, cairn_prefix_changes
+//	cairn_blocked_entries_total, cairn_prefix_changes, cairn_learning_outcomes_total, cairn_learning_alarms_total
 //	                                          of this process alone: see OfProcess
 type Meter struct {
 	registry *prometheus.Registry

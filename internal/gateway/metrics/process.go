@@ -13,6 +13,8 @@ import (
 var (
 	blocked = prometheus.NewDesc("cairn_blocked_entries_total", "Looks at kept entries that were not shown, since they would attack their reader.", []string{"store"}, nil)
 	prefix  = prometheus.NewDesc("cairn_prefix_changes", "Changes of how the prompts of a conversation begin, by how many there were within an hour.", nil, nil)
+	learnt  = prometheus.NewDesc("cairn_learning_outcomes_total", "Outcomes of spans and questions that memory skills learn from: scored, or masked since the endpoint failed.", []string{"kind", "state"}, nil)
+	alarms  = prometheus.NewDesc("cairn_learning_alarms_total", "Iterations of a training and rounds of evolution of which too much was masked.", []string{"kind"}, nil)
 )
 
 // prefixBuckets are numbers of changes within an hour: three are what sessions of
@@ -22,12 +24,21 @@ var prefixBuckets = []int{1, 2, 3, 5, 10, 20}
 // process shows what this process has counted.
 type process struct{}
 
-func (process) Describe(out chan<- *prometheus.Desc) { out <- blocked; out <- prefix }
+func (process) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{blocked, prefix, learnt, alarms} {
+		out <- d
+	}
+}
 
 func (process) Collect(out chan<- prometheus.Metric) {
 	seen := tally.Read()
 	for store, n := range seen.Blocked {
 		out <- prometheus.MustNewConstMetric(blocked, prometheus.CounterValue, float64(n), store)
+	}
+	for kind, n := range seen.Learnt {
+		out <- prometheus.MustNewConstMetric(learnt, prometheus.CounterValue, float64(n.Scored), kind, "scored")
+		out <- prometheus.MustNewConstMetric(learnt, prometheus.CounterValue, float64(n.Masked), kind, "masked")
+		out <- prometheus.MustNewConstMetric(alarms, prometheus.CounterValue, float64(n.Alarms), kind)
 	}
 	buckets := map[float64]uint64{}
 	var count uint64
@@ -50,6 +61,9 @@ func (process) Collect(out chan<- prometheus.Metric) {
 //	cairn_blocked_entries_total{store}  kept entries that were not shown, since they would attack their reader
 //	cairn_prefix_changes                changes of how a conversation's prompts begin, by how many there were within an hour:
 //	                                    what is above le="3" pays for prompts that providers could have kept
+//	cairn_learning_outcomes_total{kind,state}, cairn_learning_alarms_total{kind}
+//	                                    what trainings (kind train) and rounds of evolution (evolve) came to: state masked is
+//	                                    trouble of the endpoint; an alarm is an iteration or a round with more than 20 % of it
 func OfProcess() http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(process{}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

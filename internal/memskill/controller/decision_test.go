@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"cairn/internal/fault"
@@ -111,6 +112,54 @@ func TestScorerRefusesWhatItWasNotTrainedFor(t *testing.T) {
 	for name, shape := range map[string]Shape{"head": {Head: "mlp", Dim: 1, Hidden: 1}, "size": TowerShape(0, 4), "scale": {Head: Tower, Dim: 1, Hidden: 1}} {
 		if _, err := NewPolicy(shape, random.Key{}); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// How memories are fused travels with the policy, under its hash; policies from
+// before keep theirs.
+func TestAPolicyKnowsHowItFusesMemories(t *testing.T) {
+	t.Parallel()
+	span, memories := []float64{1, 0}, [][]float64{{1, 0}, {0, 2}}
+	plain := TowerShape(2, 3)
+	weighed, err := plain.Fused(SimWeighted, 0)
+	if err != nil || weighed.Temperature != DefaultTemperature {
+		t.Fatalf("%+v, %v", weighed, err)
+	}
+	nearAll(t, "mean", plain.State(span, memories), []float64{1, 0, .5, 1})
+	nearAll(t, "weighed", weighed.State(span, memories), []float64{1, 0, math.E / (math.E + 1), 2 / (math.E + 1)})
+	sharp, err := plain.Fused(SimWeighted, 1e-12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nearAll(t, "below the floor", sharp.State(span, memories), []float64{1, 0, 1, 0})
+	hashes := map[string]bool{}
+	for _, shape := range []Shape{plain, weighed, sharp} {
+		p, err := NewPolicy(shape, random.Key{Run: "fuse"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := ParsePolicy(p.Blob())
+		if err != nil || again.Shape() != shape || again.Hash() != p.Hash() {
+			t.Errorf("%+v is read as %+v, %v", shape, again.Shape(), err)
+		}
+		hashes[p.Hash()] = true
+	}
+	if len(hashes) != 3 {
+		t.Errorf("%d hashes of 3 policies", len(hashes))
+	}
+	if p, _ := NewPolicy(plain, random.Key{}); strings.Contains(string(p.Blob()), "fuse") {
+		t.Error("the header of a plain policy tells of fusing: its hash is another than before")
+	}
+	if back, err := weighed.Fused(Mean, 0); err != nil || back != plain {
+		t.Errorf("back to the mean: %+v, %v", back, err)
+	}
+	if same, err := sharp.Fused("", 0); err != nil || same != sharp {
+		t.Errorf("left as it is: %+v, %v", same, err)
+	}
+	for name, temperature := range map[string]float64{"median": 0, Mean: 1, "": 1, SimWeighted: -1} {
+		if _, err := plain.Fused(name, temperature); fault.CodeOf(err) != fault.InvalidArgument {
+			t.Errorf("%q at %v: %v", name, temperature, err)
 		}
 	}
 }

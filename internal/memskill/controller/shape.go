@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -23,6 +24,45 @@ type Shape struct {
 	Scale float64 `json:"scale,omitempty"`
 	// LearnScale lets training move κ.
 	LearnScale bool `json:"learn_scale,omitempty"`
+	// Fuse is how the memories near a span become one vector: empty for Mean, or
+	// SimWeighted. It is a part of what the weights mean, so it travels with them.
+	Fuse string `json:"fuse,omitempty"`
+	// Temperature is τ of SimWeighted, above 0: the smaller, the more the nearest
+	// memory counts. Mean has none.
+	Temperature float64 `json:"fuse_temperature,omitempty"`
+}
+
+// Ways to fuse memories, by name.
+const (
+	Mean        = "mean"         // the arithmetic mean: the default
+	SimWeighted = "sim_weighted" // weighed by softmax(cos(span, memory)/τ)
+)
+
+// DefaultTemperature is τ of SimWeighted where nothing else is said.
+const DefaultTemperature = 1
+
+// Fused is the shape with a way to fuse, by name; the empty name leaves it as it
+// is. A temperature of 0 is the default one.
+func (s Shape) Fused(name string, temperature float64) (Shape, error) {
+	switch name {
+	case "":
+		if temperature != 0 && s.Fuse != SimWeighted {
+			return s, fault.New(fault.InvalidArgument, "the mean of memories has no temperature", "name sim_weighted too")
+		}
+		if temperature != 0 {
+			s.Temperature = temperature
+		}
+	case Mean:
+		if temperature != 0 {
+			return s, fault.New(fault.InvalidArgument, "the mean of memories has no temperature", "use sim_weighted, or leave the temperature out")
+		}
+		s.Fuse, s.Temperature = "", 0
+	case SimWeighted:
+		s.Fuse, s.Temperature = SimWeighted, cmp.Or(temperature, DefaultTemperature)
+	default:
+		return s, fault.New(fault.InvalidArgument, fmt.Sprintf("memories cannot be fused by %q", name), "use mean or sim_weighted")
+	}
+	return s, s.Check()
 }
 
 // DefaultScale is κ where nothing else is said.
@@ -57,6 +97,10 @@ func (s Shape) Check() error {
 		return fault.Newf(fault.InvalidArgument, "a policy of %d × %d: dimensions are 1–%d, hidden units 1–%d", s.Dim, s.Hidden, maxDim, maxHidden)
 	case s.Head == Tower && (s.Scale == 0 || math.IsNaN(s.Scale) || math.IsInf(s.Scale, 0)):
 		return fault.Newf(fault.InvalidArgument, "the scale of a tower head is %v; it must be a number other than zero", s.Scale)
+	case s.Fuse != "" && s.Fuse != SimWeighted:
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memories cannot be fused by %q", s.Fuse), "use mean or sim_weighted")
+	case s.Fuse == "" && s.Temperature != 0 || s.Fuse != "" && !(s.Temperature > 0 && !math.IsInf(s.Temperature, 0)):
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("the temperature of fusing memories is %v", s.Temperature), "it is above 0 with sim_weighted, and mean has none")
 	case s.Head == Concat && (s.Scale != 0 || s.LearnScale):
 		return fault.Newf(fault.InvalidArgument, "a concat head has no scale")
 	}

@@ -1,6 +1,9 @@
 package controller
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // logSumExp is ln Σ exp(z_i) over the i that skip does not hold back, −∞ when
 // none is left. skip may be nil.
@@ -71,9 +74,9 @@ func addEntropyGradient(z []float64, weight float64, gradient []float64) {
 // Diagnostics describe how decided a choice was; they are logged and drive
 // nothing.
 type Diagnostics struct {
-	Mass          float64 // m, probability of the chosen under one draw, 0–1
-	Selected      float64 // entropy of the chosen's probabilities, divided by m
-	BinaryEntropy float64 // entropy of (m, 1−m)
+	Mass          float64 `json:"mass"`           // m, probability of the chosen under one draw, 0–1
+	Selected      float64 `json:"selected"`       // entropy of the chosen's probabilities, divided by m, in nats
+	BinaryEntropy float64 `json:"binary_entropy"` // entropy of (m, 1−m), in nats
 }
 
 // Diagnose looks at a choice among logits.
@@ -88,6 +91,39 @@ func Diagnose(z []float64, chosen []int) Diagnostics {
 	}
 	d.BinaryEntropy = surprise(d.Mass) + surprise(1-d.Mass)
 	return d
+}
+
+// Diagnostics are those of the choice, with the bias that it was made with.
+func (d Decision) Diagnostics() (Diagnostics, error) {
+	chosen, err := d.indices(d.Chosen)
+	if err != nil {
+		return Diagnostics{}, err
+	}
+	biased, err := d.indices(d.Fresh)
+	if err != nil {
+		return Diagnostics{}, err
+	}
+	z := slices.Clone(d.Logits)
+	for _, i := range biased {
+		z[i] += d.Bias
+	}
+	return Diagnose(z, chosen), nil
+}
+
+// DiagnoseAll are the means over the decisions of a batch, 0 without any.
+func DiagnoseAll(episodes []Episode) (mean Diagnostics, err error) {
+	n := 0.0
+	for _, e := range episodes {
+		for _, d := range e.Decisions {
+			one, err := d.Diagnostics()
+			if err != nil {
+				return mean, err
+			}
+			mean.Mass, mean.Selected, mean.BinaryEntropy, n = mean.Mass+one.Mass, mean.Selected+one.Selected, mean.BinaryEntropy+one.BinaryEntropy, n+1
+		}
+	}
+	n = max(1, n)
+	return Diagnostics{mean.Mass / n, mean.Selected / n, mean.BinaryEntropy / n}, nil
 }
 
 // surprise is −p·ln p, zero outside (0, 1), where rounding can lead.

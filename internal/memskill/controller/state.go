@@ -2,6 +2,14 @@ package controller
 
 import "math"
 
+// State is what a decision is about, as policies of this shape look at it.
+func (s Shape) State(span []float64, memories [][]float64) []float64 {
+	if s.Fuse == SimWeighted {
+		return StateBySimilarity(span, memories, s.Temperature)
+	}
+	return State(span, memories)
+}
+
 // State joins what a decision is about: the span's vector and the mean of the
 // vectors of the memories that were retrieved for it, not normalised again. With
 // no memories the second half is zero. All vectors have one length.

@@ -57,7 +57,6 @@ type Chosen struct {
 // changing it, the last change of several wins, and two equal inserts are one.
 func Resolve(actions []Action, skills []Chosen, handles map[string]string) []Resolved {
 	out := make([]Resolved, len(actions))
-	deleted, updated, inserted := map[string]int{}, map[string]int{}, map[string]int{}
 	for i, a := range actions {
 		r := &out[i]
 		r.Action, r.Outcome = a, OK
@@ -73,41 +72,51 @@ func Resolve(actions []Action, skills []Chosen, handles map[string]string) []Res
 			r.Outcome, r.Note = ParseError, "no content"
 		case utf8.RuneCountInString(a.Content) > ContentRunes:
 			r.Outcome, r.Note = ParseError, "content too long"
-		}
-		if r.Outcome != OK {
-			continue
-		}
-		r.Memory = handles[a.Target]
-		switch a.Type {
-		case memskill.Delete:
-			claim(out, deleted, a.Target, i, false)
-		case memskill.Update:
-			claim(out, updated, a.Target, i, true)
-		case memskill.Insert:
-			r.Memory = ""
-			claim(out, inserted, strings.ToLower(strings.Join(strings.Fields(a.Content), " ")), i, false)
+		case a.Type != memskill.Insert:
+			r.Memory = handles[a.Target]
 		}
 	}
-	for target, i := range updated {
-		if _, gone := deleted[target]; gone {
-			out[i].Outcome, out[i].Note = Superseded, "the memory is deleted"
-		}
-	}
+	Merge(out)
 	return out
 }
 
+// Merge settles what several plans, of spans that were shown the same memories,
+// want of one memory: in the order of the spans, as Resolve does within one.
+func Merge(spans ...[]Resolved) {
+	deleted, updated, inserted := map[string]*Resolved{}, map[string]*Resolved{}, map[string]*Resolved{}
+	for _, plan := range spans {
+		for i := range plan {
+			r := &plan[i]
+			if r.Outcome != OK {
+				continue
+			}
+			switch r.Type {
+			case memskill.Delete:
+				claim(deleted, r.Memory, r, false)
+			case memskill.Update:
+				claim(updated, r.Memory, r, true)
+			case memskill.Insert:
+				claim(inserted, strings.ToLower(strings.Join(strings.Fields(r.Content), " ")), r, false)
+			}
+		}
+	}
+	for memory, r := range updated {
+		if deleted[memory] != nil {
+			r.Outcome, r.Note = Superseded, "the memory is deleted"
+		}
+	}
+}
+
 // claim lets one action have a place: the last one, or the first.
-func claim(out []Resolved, places map[string]int, place string, i int, last bool) {
-	earlier, taken := places[place]
-	if !taken {
-		places[place] = i
+func claim(places map[string]*Resolved, place string, r *Resolved, last bool) {
+	loser := r
+	if earlier := places[place]; earlier == nil {
+		places[place] = r
 		return
+	} else if last {
+		places[place], loser = r, earlier
 	}
-	loser := i
-	if last {
-		places[place], loser = i, earlier
-	}
-	out[loser].Outcome, out[loser].Note = Superseded, "another action has its place"
+	loser.Outcome, loser.Note = Superseded, "another action has its place"
 }
 
 // follows is the skill that an action is laid to: the one that the model names,

@@ -1,25 +1,13 @@
 package executor
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 
 	"cairn/internal/transcript"
 )
-
-// Spanning says how a session is cut.
-type Spanning struct {
-	Tokens  int `json:"tokens"`  // of a span, estimated; its dates and names do not count
-	Overlap int `json:"overlap"` // that a span shares with the one before
-	// Pause between two messages ends a session: no span goes on beyond it. 0 is
-	// one session.
-	Pause time.Duration `json:"pause,omitempty"`
-}
-
-// DefaultSpans are of 512 tokens with 64 shared, of sittings with less than half
-// an hour between two messages.
-func DefaultSpans() Spanning { return Spanning{Tokens: 512, Overlap: 64, Pause: 30 * time.Minute} }
 
 // Part is what a span holds of one message.
 type Part struct {
@@ -32,17 +20,21 @@ type Part struct {
 
 // Span is a part of a session that is remembered with one model call.
 type Span struct {
-	Number int // from 0
-	Parts  []Part
+	Number  int    // from 0
+	Heading string // what comes before its text: the session's date and, of several turns, that they are a conversation
+	Parts   []Part
 }
 
 // FromSeq and ToSeq are the messages that the span touches, both included.
 func (s Span) FromSeq() int { return s.Parts[0].Seq }
 func (s Span) ToSeq() int   { return s.Parts[len(s.Parts)-1].Seq }
 
-// Text is what stands for the span in vector space: who said what.
+// Text is what stands for the span in vector space: its heading and who said what.
 func (s Span) Text() string {
 	var lines []string
+	if s.Heading != "" {
+		lines = append(lines, s.Heading)
+	}
 	for _, p := range s.Parts {
 		line := p.Text
 		if p.Speaker != "" {
@@ -53,16 +45,36 @@ func (s Span) Text() string {
 	return strings.Join(lines, "\n")
 }
 
-// Spans cuts what was said. A cut falls between words, never inside one, and a
-// session that fits is one span.
+// Spans cuts what was said. A cut falls between words, never inside one, and no
+// span goes on into another session.
 func Spans(said []transcript.Message, how Spanning) (out []Span) {
 	for _, session := range sessions(said, how.Pause) {
+		title := titled(session, how.Mode)
 		for _, s := range cut(session, how) {
-			s.Number = len(out)
+			s.Number, s.Heading = len(out), title
 			out = append(out, s)
 		}
 	}
 	return out
+}
+
+// talk is what a heading says of spans that may hold several turns.
+const talk = "Conversation:"
+
+// titled is the date of a session, as far as it is known, and the marker of a
+// conversation. Spans of a run from before modes had names have none.
+func titled(session []transcript.Message, mode string) string {
+	var lines []string
+	for _, m := range session {
+		if mode != "" && !m.Time.IsZero() {
+			lines = append(lines, "Date: "+m.Time.UTC().Format(time.DateOnly))
+			break
+		}
+	}
+	if mode == TurnPair || mode == FullSession || mode == FixedLength {
+		lines = append(lines, talk)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // sessions divides what was said at its pauses, as far as times are known.
@@ -82,7 +94,36 @@ func sessions(said []transcript.Message, pause time.Duration) (out [][]transcrip
 }
 
 // cut makes spans of one session, numbered by the caller.
-func cut(said []transcript.Message, how Spanning) []Span {
+func cut(said []transcript.Message, how Spanning) (out []Span) {
+	if how.fixed() {
+		return windowed(said, how)
+	}
+	var parts []Part
+	for _, m := range said {
+		texts := []string{m.Content}
+		if how.Mode == Paragraph {
+			texts = Paragraphs(m.Content)
+		}
+		for _, text := range texts {
+			p := part(m)
+			p.Text = text
+			parts = append(parts, p)
+		}
+	}
+	parts = trimmed(parts)
+	size := map[string]int{TurnPair: 2, FullSession: len(parts)}[how.Mode]
+	for some := range slices.Chunk(parts, max(1, size)) {
+		out = append(out, Span{Parts: some})
+	}
+	return out
+}
+
+func part(m transcript.Message) Part {
+	return Part{Seq: m.Seq, Role: string(m.Role), Speaker: m.Name, Time: m.Time}
+}
+
+// windowed makes spans of so many tokens of one session.
+func windowed(said []transcript.Message, how Spanning) []Span {
 	var pieces []piece
 	tokens := 0
 	for i, m := range said {
@@ -103,8 +144,7 @@ func cut(said []transcript.Message, how Spanning) []Span {
 				continue
 			}
 			if p.message != last {
-				m := said[p.message]
-				s.Parts = append(s.Parts, Part{Seq: m.Seq, Role: string(m.Role), Speaker: m.Name, Time: m.Time})
+				s.Parts = append(s.Parts, part(said[p.message]))
 				last = p.message
 			}
 			s.Parts[len(s.Parts)-1].Text += p.text

@@ -3,10 +3,14 @@ package executor
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
+	"cairn/internal/fault"
+	"cairn/internal/memskill"
 	"cairn/internal/transcript"
 )
 
@@ -78,7 +82,7 @@ func TestSpansLoseNoWord(t *testing.T) {
 	if len(spans) < 3 || spans[0].FromSeq() != 4 || spans[0].ToSeq() != 5 || spans[len(spans)-1].FromSeq() != 5 {
 		t.Fatalf("%d spans, the first of %d–%d", len(spans), spans[0].FromSeq(), spans[0].ToSeq())
 	}
-	if !strings.HasPrefix(spans[0].Text(), "Ada: Hello there.\nextraordinary") {
+	if !strings.HasPrefix(spans[0].Text(), "Conversation:\nAda: Hello there.\nextraordinary") {
 		t.Errorf("text %.60q", spans[0].Text())
 	}
 	seen := 0
@@ -98,5 +102,113 @@ func TestSpansLoseNoWord(t *testing.T) {
 	}
 	if whole := Spans(said[:1], DefaultSpans()); len(whole) != 1 || Spans(nil, DefaultSpans()) != nil {
 		t.Errorf("%d spans of a short session", len(whole))
+	}
+}
+
+// Each mode cuts by its own rule, none over the end of a session, and every span
+// says when its session was; those of several turns, that they are a conversation.
+func TestEachModeCutsByItsOwnRule(t *testing.T) {
+	t.Parallel()
+	at := func(day, minute int) time.Time { return time.Date(2024, 3, day, 9, minute, 0, 0, time.UTC) }
+	said := []transcript.Message{
+		{Seq: 0, Name: "Ada", Content: "One.", Time: at(1, 0)}, {Seq: 1, Name: "Ben", Content: "Two.", Time: at(1, 1)}, {Seq: 2, Name: "Ada", Content: " \n", Time: at(1, 2)}, {Seq: 3, Name: "Ada", Content: "Three.", Time: at(1, 3)},
+		{Seq: 4, Name: "Ben", Content: "Four.\n \nFive.", Time: at(2, 0)}, {Seq: 5, Name: "Ada", Content: "Document 1: a\n\nb\nDocument 2: c", Time: at(2, 1)}, {Seq: 6, Name: "Ben", Content: "Six.", Time: at(2, 2)},
+	}
+	for mode, want := range map[string][]string{
+		Turn: {"Date: 2024-03-01|Ada: One.", "Date: 2024-03-01|Ben: Two.", "Date: 2024-03-01|Ada: Three.", "Date: 2024-03-02|Ben: Four.| |Five.", "Date: 2024-03-02|Ada: Document 1: a||b|Document 2: c", "Date: 2024-03-02|Ben: Six."},
+		TurnPair: {"Date: 2024-03-01|Conversation:|Ada: One.|Ben: Two.", "Date: 2024-03-01|Conversation:|Ada: Three.", "Date: 2024-03-02|Conversation:|Ben: Four.| |Five.|Ada: Document 1: a||b|Document 2: c",
+			"Date: 2024-03-02|Conversation:|Ben: Six."},
+		FullSession: {"Date: 2024-03-01|Conversation:|Ada: One.|Ben: Two.|Ada: Three.", "Date: 2024-03-02|Conversation:|Ben: Four.| |Five.|Ada: Document 1: a||b|Document 2: c|Ben: Six."},
+		Paragraph: {"Date: 2024-03-01|Ada: One.", "Date: 2024-03-01|Ben: Two.", "Date: 2024-03-01|Ada: Three.", "Date: 2024-03-02|Ben: Four.", "Date: 2024-03-02|Ben: Five.", "Date: 2024-03-02|Ada: Document 1: a||b",
+			"Date: 2024-03-02|Ada: Document 2: c", "Date: 2024-03-02|Ben: Six."},
+		FixedLength: {"Date: 2024-03-01|Conversation:|Ada: One.|Ben: Two.|Ada: Three.", "Date: 2024-03-02|Conversation:|Ben: Four.| |Five.", "Date: 2024-03-02|Conversation:|Ada: Document 1:", "Date: 2024-03-02|Conversation:|Ada: 1: a||b|Document",
+			"Date: 2024-03-02|Conversation:|Ada: Document 2: c", "Date: 2024-03-02|Conversation:|Ada: c|Ben: Six."},
+		"": {"Ada: One.|Ben: Two.|Ada: Three.", "Ben: Four.| |Five.", "Ada: Document 1:", "Ada: 1: a||b|Document", "Ada: Document 2: c", "Ada: c|Ben: Six."},
+	} {
+		messages := said
+		if mode == FixedLength || mode == "" { // white space of its own weighs a token there
+			messages = slices.Delete(slices.Clone(said), 2, 3)
+		}
+		spans := Spans(messages, Spanning{Mode: mode, Tokens: 4, Overlap: 1, Pause: time.Hour})
+		for i, s := range spans {
+			if s.Number != i {
+				t.Errorf("%s: span %d has number %d", mode, i, s.Number)
+			}
+			if i < len(want) && strings.ReplaceAll(s.Text(), "\n", "|") != want[i] {
+				t.Errorf("%s, span %d: %q, want %q", mode, i, s.Text(), want[i])
+			}
+		}
+		if len(spans) != len(want) {
+			t.Errorf("%s: %d spans, want %d", mode, len(spans), len(want))
+		}
+	}
+	if s := Spans([]transcript.Message{{Content: "Undated."}}, Spanning{Mode: Turn}); len(s) != 1 || s[0].Text() != "Undated." {
+		t.Errorf("without a time: %+v", s)
+	}
+}
+
+// No byte of what was said is lost by a window, whatever letters it is in.
+func TestWindowsCutBetweenWordsOnly(t *testing.T) {
+	t.Parallel()
+	text := "Ünïcode näïve 👩‍👩‍👧 " + strings.Repeat("数据库迁移完成 ", 7) + "Ende."
+	got := ""
+	for _, s := range Spans([]transcript.Message{{Content: text}}, Spanning{Mode: FixedLength, Tokens: 5}) {
+		for _, p := range s.Parts {
+			if !utf8.ValidString(p.Text) {
+				t.Errorf("half a letter: %q", p.Text)
+			}
+			got += p.Text
+		}
+	}
+	if squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }; squeeze(got) != squeeze(text) {
+		t.Errorf("%q became %q", text, got)
+	}
+}
+
+func TestAWayToCutThatDoesNotExistIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []Spanning{{Mode: "sentence", Tokens: 1}, {Mode: FixedLength}, {Tokens: -1}, {Mode: Turn, Overlap: -1}, {Mode: Turn, Pause: -1}, {Mode: FixedLength, Tokens: mostTokens + 1}} {
+		if err := bad.Check(); fault.CodeOf(err) != fault.InvalidArgument {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+	if err := (Spanning{Mode: "sentence"}).Check(); !strings.Contains(fault.From(err).Hint, "turn-pair") {
+		t.Errorf("the hint names no mode: %v", err)
+	}
+	for _, mode := range Modes {
+		if err := (Spanning{Mode: mode, Tokens: 1}).Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range []string{memskill.TargetRecipe, memskill.PaperRecipe, memskill.CodeRecipe} {
+		r, err := memskill.NewRecipe(name)
+		if err != nil || !slices.Contains(Modes, r.Spans) || (r.Spans == FullSession) == (name == memskill.TargetRecipe) {
+			t.Errorf("recipe %s cuts by %q, %v", name, r.Spans, err)
+		}
+	}
+}
+
+// What several spans want of one memory is settled in their order.
+func TestPlansOfSeveralSpansAreMerged(t *testing.T) {
+	t.Parallel()
+	plan := func(actions ...Resolved) []Resolved { return actions }
+	of := func(kind memskill.Action, memory, content string) Resolved {
+		return Resolved{Action: Action{Type: kind, Content: content}, Memory: memory, Outcome: OK}
+	}
+	lost := of(memskill.Delete, "c", "")
+	lost.Outcome = OutOfRange
+	spans := [][]Resolved{
+		plan(of(memskill.Insert, "", "Tea at  four"), of(memskill.Update, "a", "old"), of(memskill.Update, "b", "first")),
+		plan(of(memskill.Insert, "", "tea at four"), of(memskill.Delete, "b", ""), lost),
+		plan(of(memskill.Update, "a", "new"), of(memskill.Delete, "b", ""), of(memskill.Update, "c", "kept"), of(memskill.Insert, "", "Coffee")),
+	}
+	Merge(spans...)
+	want := [][]Outcome{{OK, Superseded, Superseded}, {Superseded, OK, OutOfRange}, {OK, Superseded, OK, OK}}
+	for i, one := range spans {
+		for j, r := range one {
+			if r.Outcome != want[i][j] {
+				t.Errorf("span %d, action %d: %s, want %s", i, j, r.Outcome, want[i][j])
+			}
+		}
 	}
 }

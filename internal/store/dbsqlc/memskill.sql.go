@@ -13,7 +13,7 @@ import (
 )
 
 const CaseGet = `-- name: CaseGet :one
-select workspace_id, id, bank_id, key, source, state, question, gold, evidence, category, prediction, retrieved, score, failures, iteration, conversation_id, run_id, op_id, created_at, updated_at from cases where workspace_id = $1 and id = $2
+select workspace_id, id, bank_id, key, source, state, question, gold, evidence, category, prediction, retrieved, score, failures, iteration, conversation_id, run_id, op_id, created_at, updated_at, failed_at from cases where workspace_id = $1 and id = $2
 `
 
 type CaseGetParams struct {
@@ -45,6 +45,7 @@ func (q *Queries) CaseGet(ctx context.Context, arg CaseGetParams) (Case, error) 
 		&i.OpID,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.FailedAt,
 	)
 	return i, err
 }
@@ -64,8 +65,9 @@ on conflict (workspace_id, bank_id, key) do update set
   score = case when excluded.failures > 0 then excluded.score else c.score end,
   iteration = greatest(c.iteration, excluded.iteration),
   failures = case when excluded.op_id <> c.op_id then c.failures + excluded.failures else c.failures end,
+  failed_at = case when excluded.failures > 0 and excluded.op_id <> c.op_id then now() else c.failed_at end,
   op_id = excluded.op_id, updated_at = now()
-returning workspace_id, id, bank_id, key, source, state, question, gold, evidence, category, prediction, retrieved, score, failures, iteration, conversation_id, run_id, op_id, created_at, updated_at
+returning workspace_id, id, bank_id, key, source, state, question, gold, evidence, category, prediction, retrieved, score, failures, iteration, conversation_id, run_id, op_id, created_at, updated_at, failed_at
 `
 
 type CasePutParams struct {
@@ -129,6 +131,7 @@ func (q *Queries) CasePut(ctx context.Context, arg CasePutParams) (Case, error) 
 		&i.OpID,
 		&i.CreatedAt,
 		&i.UpdatedAt,
+		&i.FailedAt,
 	)
 	return i, err
 }
@@ -156,8 +159,28 @@ func (q *Queries) CaseSucceed(ctx context.Context, arg CaseSucceedParams) error 
 	return err
 }
 
+const CasesExpire = `-- name: CasesExpire :execrows
+update cases set failures = 0, state = 'expired', updated_at = now()
+where workspace_id = $1 and bank_id = $2 and state = 'open' and failures > 0 and failed_at < now() - make_interval(secs => $3)
+`
+
+type CasesExpireParams struct {
+	WorkspaceID int64
+	BankID      int64
+	Seconds     float64
+}
+
+// What has not failed for so long is no hard case any more; failing again it begins anew.
+func (q *Queries) CasesExpire(ctx context.Context, arg CasesExpireParams) (int64, error) {
+	result, err := q.db.Exec(ctx, CasesExpire, arg.WorkspaceID, arg.BankID, arg.Seconds)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const CasesKnown = `-- name: CasesKnown :many
-select workspace_id, id, bank_id, key, source, state, question, gold, evidence, category, prediction, retrieved, score, failures, iteration, conversation_id, run_id, op_id, created_at, updated_at from cases where workspace_id = $1 and bank_id = $2 and conversation_id is not null and cardinality(gold) > 0 order by conversation_id, id
+select workspace_id, id, bank_id, key, source, state, question, gold, evidence, category, prediction, retrieved, score, failures, iteration, conversation_id, run_id, op_id, created_at, updated_at, failed_at from cases where workspace_id = $1 and bank_id = $2 and conversation_id is not null and cardinality(gold) > 0 order by conversation_id, id
 `
 
 type CasesKnownParams struct {
@@ -196,6 +219,7 @@ func (q *Queries) CasesKnown(ctx context.Context, arg CasesKnownParams) ([]Case,
 			&i.OpID,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.FailedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -208,7 +232,7 @@ func (q *Queries) CasesKnown(ctx context.Context, arg CasesKnownParams) ([]Case,
 }
 
 const CasesOpen = `-- name: CasesOpen :many
-select workspace_id, id, bank_id, key, source, state, question, gold, evidence, category, prediction, retrieved, score, failures, iteration, conversation_id, run_id, op_id, created_at, updated_at from cases where workspace_id = $1 and bank_id = $2 and state = 'open' and failures > 0 order by updated_at desc, id desc limit $3
+select workspace_id, id, bank_id, key, source, state, question, gold, evidence, category, prediction, retrieved, score, failures, iteration, conversation_id, run_id, op_id, created_at, updated_at, failed_at from cases where workspace_id = $1 and bank_id = $2 and state = 'open' and failures > 0 order by updated_at desc, id desc limit $3
 `
 
 type CasesOpenParams struct {
@@ -247,6 +271,7 @@ func (q *Queries) CasesOpen(ctx context.Context, arg CasesOpenParams) ([]Case, e
 			&i.OpID,
 			&i.CreatedAt,
 			&i.UpdatedAt,
+			&i.FailedAt,
 		); err != nil {
 			return nil, err
 		}

@@ -58,6 +58,7 @@ type Case struct {
 	OpID           string
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
+	FailedAt       time.Time
 }
 
 type Conversation struct {

@@ -1,0 +1,55 @@
+package evolve
+
+import (
+	"cairn/internal/tally"
+)
+
+// Outcomes count what spans and questions came to, one each. Those that trouble of
+// an endpoint took away are masked: they are no failures, and nothing is learnt of
+// them.
+type Outcomes struct {
+	Of     int `json:"of"`
+	Masked int `json:"masked"`
+}
+
+// Shares of masked outcomes, 0–1.
+const (
+	alarmingShare = 0.2 // from which somebody should look at the endpoint
+	uselessShare  = 0.5 // beyond which what is left stands for nothing
+)
+
+// Share is that of the masked ones.
+func (o Outcomes) Share() float64 { return float64(o.Masked) / float64(max(1, o.Of)) }
+
+// Alarming tells that so much is masked that somebody should look.
+func (o Outcomes) Alarming() bool { return o.Share() > alarmingShare }
+
+// Useless tells that most is masked: nothing is promoted on what is left.
+func (o Outcomes) Useless() bool { return o.Share() > uselessShare }
+
+func (o Outcomes) plus(p Outcomes) Outcomes { return Outcomes{o.Of + p.Of, o.Masked + p.Masked} }
+
+// outcomes are those of an episode.
+func (p Played) outcomes() Outcomes {
+	out := Outcomes{Of: len(p.Episode.Decisions) + len(p.Asked), Masked: len(p.Episode.Lost)}
+	for _, a := range p.Asked {
+		if !a.Scored {
+			out.Masked++
+		}
+	}
+	return out
+}
+
+// Kinds of runs by which outcomes are counted.
+const (
+	ofTraining  = "train"
+	ofEvolution = "evolve"
+)
+
+// report counts outcomes for /metrics, and says aloud when too many are masked.
+func (s *Service) report(kind string, o Outcomes, about ...any) {
+	tally.Outcomes(kind, o.Of-o.Masked, o.Masked, o.Alarming())
+	if o.Alarming() && s.Log != nil {
+		s.Log.Warn("much of what memory skills would learn from is masked: the endpoint fails", append([]any{"kind", kind, "masked", o.Masked, "outcomes", o.Of}, about...)...)
+	}
+}
