@@ -36,11 +36,11 @@ func Evolve(ctx workflow.Context, in flow.EvolveInput) (flow.EvolveResult, error
 		return closeRound(ctx, in, err)
 	}
 	story.tell(fmt.Sprintf("Trying the candidate on %d conversations", designed.Trials))
-	return closeRound(ctx, in, try(ctx, in, designed.Trials))
+	return closeRound(ctx, in, try(ctx, in.RunRef, in.Pace, flow.Trial, designed.Trials))
 }
 
-// try plays the held-out conversations, some at once.
-func try(ctx workflow.Context, in flow.EvolveInput, trials int) error {
+// try plays the held-out conversations with one activity each, some at once.
+func try(ctx workflow.Context, ref flow.RunRef, pace flow.Pace, activity string, trials int) error {
 	slots := workflow.NewSemaphore(ctx, trialsAtOnce)
 	group := workflow.NewWaitGroup(ctx)
 	failed := make([]error, trials)
@@ -52,7 +52,7 @@ func try(ctx workflow.Context, in flow.EvolveInput, trials int) error {
 				return
 			}
 			defer slots.Release(1)
-			failed[n] = execute(batch(ctx, in.Pace, fmt.Sprintf("trial %d of %d", n+1, trials)), flow.Trial, flow.TrialInput{RunRef: in.RunRef, Trial: n}, nil)
+			failed[n] = execute(batch(ctx, pace, fmt.Sprintf("trial %d of %d", n+1, trials)), activity, flow.TrialInput{RunRef: ref, Trial: n}, nil)
 		})
 	}
 	group.Wait(ctx)

@@ -12,7 +12,6 @@ import (
 	"cairn/internal/ledger"
 	"cairn/internal/memory"
 	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
 	"cairn/internal/memskill/executor"
 	"cairn/internal/remember"
 	"cairn/internal/run"
@@ -149,6 +148,13 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 		return d, err
 	}
 	err = s.Store.WithEvolve(ctx, j.run.Workspace, func(tx Tx) error {
+		how, err := s.explore(ctx, tx, id, j.spec.Keeping.K, len(candidates))
+		if err != nil {
+			return err
+		}
+		if d, found, err = tx.DecisionAt(ctx, id); err != nil || found { // by another attempt, while this one waited
+			return err
+		}
 		near, err := tx.Neighbours(ctx, vectors[0], s.Space, j.spec.Keeping.TopN)
 		if err != nil {
 			return err
@@ -158,7 +164,7 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 		for _, n := range near {
 			beside, shown = append(beside, n.Vector), append(shown, n.ID)
 		}
-		choice, err := scorer.Decide(state(vectors[0], beside, head.Policy.Shape().Dim), controller.Choice{K: j.spec.Keeping.K, Greedy: true})
+		choice, err := scorer.Decide(state(vectors[0], beside, head.Policy.Shape().Dim), how)
 		if err != nil {
 			return err
 		}

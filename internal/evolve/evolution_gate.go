@@ -54,21 +54,39 @@ func (s *Service) Trial(ctx context.Context, ref run.Ref, n int) error {
 	if err != nil {
 		return err
 	}
-	out := Tried{Conversation: t.Conversation}
+	out, err := s.tried(ctx, playing{ref: ref, step: trialStep(n), model: spec.Model, keeping: spec.Keeping, score: spec.Score}, t, side{head.Bank, head.Policy}, side{candidate, head.Policy})
+	if err != nil {
+		return err
+	}
+	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTrained(ctx, ref.Run, trialStep(n), t.Conversation, out) })
+}
+
+// side is what a trace is played with.
+type side struct {
+	bank   memskill.Bank
+	policy controller.Policy
+}
+
+// tried plays a trace with both sides, greedily.
+func (s *Service) tried(ctx context.Context, how playing, t Trace, incumbent, candidate side) (out Tried, err error) {
+	out.Conversation = t.Conversation
 	both := [2]Played{}
-	for i, bank := range []memskill.Bank{head.Bank, candidate} {
-		p, err := s.player(ctx, playing{ref: ref, step: fmt.Sprintf("%s/%d", trialStep(n), i), model: spec.Model, keeping: spec.Keeping, score: spec.Score, choose: func(span int) controller.Choice {
-			return controller.Choice{K: spec.Keeping.K, Greedy: true, Key: random.Key{Span: span}}
-		}}, bank, head.Policy, nil)
+	for i, with := range []side{incumbent, candidate} {
+		one := how
+		one.step = fmt.Sprintf("%s/%d", how.step, i)
+		one.choose = func(span int) controller.Choice {
+			return controller.Choice{K: how.keeping.K, Greedy: true, Key: random.Key{Span: span}}
+		}
+		p, err := s.player(ctx, one, with.bank, with.policy, nil)
 		if err != nil {
-			return err
+			return out, err
 		}
 		if both[i], err = p.play(ctx, t); err != nil {
-			return err
+			return out, err
 		}
 	}
 	out.Incumbent, out.Candidate, out.Known = paired(both[0].Asked, both[1].Asked)
-	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTrained(ctx, ref.Run, trialStep(n), t.Conversation, out) })
+	return out, nil
 }
 
 // paired are the mean scores of two episodes on one trace, over the questions that
@@ -152,6 +170,14 @@ func (s *Service) decideRound(ctx context.Context, tx Tx, ref run.Ref, spec Evol
 	}
 	r.Comparison, r.Outcome = &c, Rejected
 	if !c.Promote {
+		return nil
+	}
+	chosen, err := tx.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	if spec.Due && chosen.Memory.Learning.Frozen { // since it has begun
+		r.Outcome, r.Note = Rejected, "memory.learning.frozen is true: nothing comes into force by itself"
 		return nil
 	}
 	bank, err := r.Candidate.Bank()

@@ -27,7 +27,7 @@ func (q Queries) PutDecision(ctx context.Context, d evolve.Decision) error {
 		return err
 	}
 	return classify("keep the decision", q.q.DecisionPut(ctx, dbsqlc.DecisionPutParams{WorkspaceID: q.ws, ID: d.ID, RunID: d.Run, ConversationID: d.Conversation, Span: int32(d.Span), FromSeq: int32(d.FromSeq),
-		ToSeq: int32(d.ToSeq), BankID: d.Bank, BankVersion: int32(d.Version), Choice: choice}))
+		ToSeq: int32(d.ToSeq), BankID: d.Bank, BankVersion: int32(d.Version), Choice: choice, Sampled: !d.Choice.Greedy}))
 }
 
 // DecisionAt reads the decision of a span, if it was made.
@@ -84,7 +84,7 @@ func (q Queries) Met(ctx context.Context, run int64) ([]evolve.Met, error) {
 	rows, err := q.q.DecisionsBehind(ctx, dbsqlc.DecisionsBehindParams{WorkspaceID: q.ws, RunID: run})
 	out := make([]evolve.Met, len(rows))
 	for i, r := range rows {
-		out[i] = evolve.Met{Memory: r.ExternalID, Decision: r.DecisionID}
+		out[i] = evolve.Met{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
 	}
 	return out, classify("read what the run was shown", err)
 }

@@ -274,7 +274,7 @@ func (q *Queries) DecisionEnd(ctx context.Context, arg DecisionEndParams) error 
 }
 
 const DecisionGet = `-- name: DecisionGet :one
-select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, outcome, created_at from decisions where workspace_id = $1 and id = $2
+select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, outcome, created_at, sampled, update_run from decisions where workspace_id = $1 and id = $2
 `
 
 type DecisionGetParams struct {
@@ -298,13 +298,15 @@ func (q *Queries) DecisionGet(ctx context.Context, arg DecisionGetParams) (Decis
 		&i.Choice,
 		&i.Outcome,
 		&i.CreatedAt,
+		&i.Sampled,
+		&i.UpdateRun,
 	)
 	return i, err
 }
 
 const DecisionPut = `-- name: DecisionPut :exec
-insert into decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+insert into decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, sampled)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 on conflict (workspace_id, id) do nothing
 `
 
@@ -319,6 +321,7 @@ type DecisionPutParams struct {
 	BankID         int64
 	BankVersion    int32
 	Choice         json.RawMessage
+	Sampled        bool
 }
 
 func (q *Queries) DecisionPut(ctx context.Context, arg DecisionPutParams) error {
@@ -333,12 +336,13 @@ func (q *Queries) DecisionPut(ctx context.Context, arg DecisionPutParams) error 
 		arg.BankID,
 		arg.BankVersion,
 		arg.Choice,
+		arg.Sampled,
 	)
 	return err
 }
 
 const DecisionsBehind = `-- name: DecisionsBehind :many
-select m.external_id, r.decision_id from memory_views s join memories m on m.workspace_id = s.workspace_id and m.id = s.memory_id
+select m.external_id, r.decision_id, r.content from memory_views s join memories m on m.workspace_id = s.workspace_id and m.id = s.memory_id
 join memory_revisions r on r.workspace_id = s.workspace_id and r.memory_id = s.memory_id and r.created_at <= s.created_at
 where s.workspace_id = $1 and s.run_id = $2 order by m.external_id, r.version
 `
@@ -351,9 +355,11 @@ type DecisionsBehindParams struct {
 type DecisionsBehindRow struct {
 	ExternalID string
 	DecisionID string
+	Content    string
 }
 
-// The memories that a run was shown, with what had led to them by then.
+// The memories that a run was shown, with what had led to them by then and what
+// they said.
 func (q *Queries) DecisionsBehind(ctx context.Context, arg DecisionsBehindParams) ([]DecisionsBehindRow, error) {
 	rows, err := q.db.Query(ctx, DecisionsBehind, arg.WorkspaceID, arg.RunID)
 	if err != nil {
@@ -363,7 +369,7 @@ func (q *Queries) DecisionsBehind(ctx context.Context, arg DecisionsBehindParams
 	var items []DecisionsBehindRow
 	for rows.Next() {
 		var i DecisionsBehindRow
-		if err := rows.Scan(&i.ExternalID, &i.DecisionID); err != nil {
+		if err := rows.Scan(&i.ExternalID, &i.DecisionID, &i.Content); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -375,7 +381,7 @@ func (q *Queries) DecisionsBehind(ctx context.Context, arg DecisionsBehindParams
 }
 
 const DecisionsOfRun = `-- name: DecisionsOfRun :many
-select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, outcome, created_at from decisions where workspace_id = $1 and run_id = $2 order by span
+select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, outcome, created_at, sampled, update_run from decisions where workspace_id = $1 and run_id = $2 order by span
 `
 
 type DecisionsOfRunParams struct {
@@ -405,6 +411,8 @@ func (q *Queries) DecisionsOfRun(ctx context.Context, arg DecisionsOfRunParams) 
 			&i.Choice,
 			&i.Outcome,
 			&i.CreatedAt,
+			&i.Sampled,
+			&i.UpdateRun,
 		); err != nil {
 			return nil, err
 		}

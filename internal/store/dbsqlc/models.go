@@ -92,6 +92,8 @@ type Decision struct {
 	Choice         json.RawMessage
 	Outcome        json.RawMessage
 	CreatedAt      time.Time
+	Sampled        bool
+	UpdateRun      *int64
 }
 
 type DistillTask struct {
