@@ -42,5 +42,5 @@ func (a MemorySkills) CloseAdapt(ctx context.Context, in flow.CloseInput) (flow.
 }
 
 func adapted(a evolve.Adapted) flow.AdaptResult {
-	return flow.AdaptResult{Outcome: a.Outcome, Decisions: a.Decisions, Version: a.Version, Policy: a.Policy}
+	return flow.AdaptResult{Outcome: a.Outcome, Decisions: a.Decisions, Update: a.Update, Policy: a.Policy}
 }

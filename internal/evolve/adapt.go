@@ -16,9 +16,9 @@ import (
 type Adapted struct {
 	Outcome   string             `json:"outcome"`
 	Bank      string             `json:"bank"`
-	Base      int                `json:"base,omitempty"`         // version that it began on
-	Version   int                `json:"bank_version,omitempty"` // that has come into force
-	Decisions int                `json:"decisions"`              // that it has learnt from
+	Base      int                `json:"base,omitempty"`   // version that it began on
+	Update    int                `json:"update,omitempty"` // its number, from which its state can be told
+	Decisions int                `json:"decisions"`        // that it has learnt from
 	Policy    string             `json:"policy,omitempty"`
 	Shadow    Shadow             `json:"shadow"`
 	Report    *controller.Report `json:"report,omitempty"`
@@ -97,6 +97,9 @@ func (s *Service) claim(ctx context.Context, tx Tx, ref run.Ref, spec AdaptSpec)
 	if err != nil || chosen.Memory.Learning.Frozen {
 		return out, err
 	}
+	if _, open, err := tx.OpenUpdate(ctx, spec.BankID); err != nil || open { // one at a time
+		return out, err
+	}
 	if out.Decisions, err = tx.Learnable(ctx, spec.BankID, head.Head-mostVersions, mostLearnt); err != nil || len(out.Decisions) == 0 {
 		return out, err
 	}
@@ -173,6 +176,12 @@ func (s *Service) AdaptPolicy(ctx context.Context, ref run.Ref) (trials int, err
 		}
 		if err := keepWeights(ctx, tx, policy, optimiser); err != nil {
 			return err
+		}
+		if out.Decisions > 0 {
+			u := PolicyUpdate{Run: ref.Run, Base: from.Base, Policy: out.Policy, Optimiser: out.Optimiser, Decisions: out.Decisions, Shadow: Shadow{Alike: out.Alike}}
+			if _, err := tx.PutUpdate(ctx, spec.BankID, u); err != nil {
+				return err
+			}
 		}
 		return tx.PutTrained(ctx, ref.Run, policyStep, 0, out)
 	})

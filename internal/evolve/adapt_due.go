@@ -36,9 +36,10 @@ const (
 	mostLearnt = 1024
 )
 
-// AdaptDue starts an update for each bank about whose live decisions at least
-// d.Least outcomes are known that nothing was learnt from, where memory skills build
-// the memories, and lists what it started. A frozen workspace starts none.
+// AdaptDue judges the updates that are on canary, and starts one for each other bank
+// about whose live decisions at least d.Least outcomes are known that nothing was
+// learnt from, where memory skills build the memories. It lists what it started. In a
+// frozen workspace it does nothing.
 func (s *Service) AdaptDue(ctx context.Context, d Due) (started []run.Run, err error) {
 	err = s.Store.WithEvolve(ctx, d.Workspace, func(tx Tx) error {
 		started = nil
@@ -70,11 +71,21 @@ func (s *Service) AdaptDue(ctx context.Context, d Due) (started []run.Run, err e
 	return started, nil
 }
 
-// acceptAdapt makes the update of a bank durable when there is enough to learn from.
-// Its key is the first decision that waits: the same update until that is taken.
+// acceptAdapt makes the update of a bank durable when there is enough to learn from
+// and none is on canary. Its key is the first decision that waits: the same update
+// until that is taken.
 func (s *Service) acceptAdapt(ctx context.Context, tx Tx, d Due, b Listed) (out run.Run, due bool, err error) {
 	row, found, err := tx.BankNamed(ctx, b.Name)
 	if err != nil || !found || row.Head == 0 {
+		return out, false, err
+	}
+	if err := s.judgeCanary(ctx, tx, row); err != nil {
+		return out, false, err
+	}
+	if row, err = tx.BankOf(ctx, row.ID); err != nil { // it may have come into force
+		return out, false, err
+	}
+	if u, open, err := tx.OpenUpdate(ctx, row.ID); err != nil || open && u.State == OnCanary {
 		return out, false, err
 	}
 	waiting, err := tx.Learnable(ctx, row.ID, row.Head-mostVersions, mostLearnt)

@@ -68,8 +68,8 @@ func (s *Service) ShadowTrial(ctx context.Context, ref run.Ref, n int) error {
 	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTrained(ctx, ref.Run, shadowStep(n), t.Conversation, out) })
 }
 
-// CloseAdapt compares both policies, keeps the new one when it is not worse, and
-// ends the run. Code is set when the workflow gave up.
+// CloseAdapt compares both policies, has the new one tried live when it is not
+// worse, and ends the run. Code is set when the workflow gave up.
 func (s *Service) CloseAdapt(ctx context.Context, ref run.Ref, code, reason string) (out Adapted, err error) {
 	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
 		out = Adapted{}
@@ -86,6 +86,11 @@ func (s *Service) CloseAdapt(ctx context.Context, ref run.Ref, code, reason stri
 		}
 		out.Bank = spec.Bank
 		outcome := run.Completed
+		u, open, err := tx.OpenUpdate(ctx, spec.BankID)
+		if err != nil {
+			return err
+		}
+		open = open && u.Run == ref.Run
 		switch {
 		case code == string(fault.Cancelled):
 			outcome, out.Outcome, out.Note = run.CancelledOutcome, RoundError, reason
@@ -93,6 +98,18 @@ func (s *Service) CloseAdapt(ctx context.Context, ref run.Ref, code, reason stri
 			outcome, out.Outcome, out.Note = run.Failed, RoundError, reason
 		default:
 			if err := s.decideAdapt(ctx, tx, ref, &out); err != nil {
+				return err
+			}
+		}
+		if open {
+			out.Update, u.Shadow, u.Note, u.State = u.Number, out.Shadow, out.Note, OnCanary
+			if out.Outcome == OnCanary {
+				_, err = tx.MoveUpdate(ctx, spec.BankID, InShadow, u)
+			} else {
+				u.State = Dropped
+				err = s.settle(ctx, tx, spec.BankID, InShadow, u)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -106,7 +123,11 @@ func (s *Service) CloseAdapt(ctx context.Context, ref run.Ref, code, reason stri
 
 // decideAdapt is the gate of a policy.
 func (s *Service) decideAdapt(ctx context.Context, tx Tx, ref run.Ref, out *Adapted) error {
-	_, from, head, err := s.adapting(ctx, tx, ref)
+	spec, from, _, err := s.adapting(ctx, tx, ref)
+	if err != nil {
+		return err
+	}
+	head, err := tx.BankOf(ctx, spec.BankID)
 	if err != nil {
 		return err
 	}
@@ -132,20 +153,11 @@ func (s *Service) decideAdapt(ctx context.Context, tx Tx, ref run.Ref, out *Adap
 	if worse, err := s.worse(ctx, tx, ref, len(from.Held), out); err != nil || worse {
 		return err
 	}
-	policy, optimiser, err := weights(ctx, tx, made.Policy, made.Optimiser)
-	if err != nil {
-		return err
+	out.Outcome = OnCanary
+	if head.Head != from.Base {
+		out.Outcome, out.Note = Overtaken, fmt.Sprintf("the bank has moved on to version %d", head.Head)
 	}
-	now, err := s.advance(ctx, tx, head.BankRow, Draft{Base: from.Base, Action: Learnt, Bank: head.Bank, Policy: policy, Optimiser: optimiser, Fresh: head.Version.Fresh,
-		Reason: fmt.Sprintf("learnt from %d live decisions", made.Decisions), Run: ref.Run})
-	if fault.CodeOf(err) == fault.VersionConflict {
-		out.Outcome, out.Note = Overtaken, err.Error()
-		return nil
-	}
-	if err == nil {
-		out.Outcome, out.Version = Promoted, now.Head
-	}
-	return err
+	return nil
 }
 
 // worse tells whether the new policy may be worse on held-out conversations: its

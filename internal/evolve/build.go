@@ -127,9 +127,12 @@ func (s *Service) BuildSpan(ctx context.Context, ref run.Ref, number int) (SpanO
 // decide chooses the skills of a span, or finds what an earlier attempt has chosen.
 func (s *Service) decide(ctx context.Context, j job, span executor.Span, head Head) (d Decision, err error) {
 	id := DecisionID(j.run.Ref, span.Number)
-	found := false
+	found, canary := false, 0
 	err = s.Store.WithEvolve(ctx, j.run.Workspace, func(tx Tx) error {
-		d, found, err = tx.DecisionAt(ctx, id)
+		if d, found, err = tx.DecisionAt(ctx, id); err != nil || found {
+			return err
+		}
+		head, canary, err = s.tryOut(ctx, tx, j, head)
 		return err
 	})
 	if err != nil || found {
@@ -169,7 +172,7 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 			return err
 		}
 		choice.ID, choice.Policy, choice.Bank = id, head.Version.Policy, head.Version.BankSHA
-		d = Decision{ID: id, Run: j.run.Ref.Run, Conversation: j.run.Conversation, Span: span.Number, FromSeq: span.FromSeq(), ToSeq: span.ToSeq(), Bank: head.ID, Version: head.Version.Number,
+		d = Decision{ID: id, Run: j.run.Ref.Run, Conversation: j.run.Conversation, Span: span.Number, FromSeq: span.FromSeq(), ToSeq: span.ToSeq(), Bank: head.ID, Version: head.Version.Number, Canary: canary,
 			Choice: Choice{choice, shown}}
 		if err := tx.PutDecision(ctx, d); err != nil {
 			return err

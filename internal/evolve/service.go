@@ -80,6 +80,7 @@ type Tx interface {
 	TurnOf(ctx context.Context, conversation int64, message string) (converse.Turn, bool, error)
 	Met(ctx context.Context, run int64) ([]Met, error)
 	LearningTx
+	UpdateTx
 
 	PutCase(ctx context.Context, c Case) (Case, error)
 	CaseOf(ctx context.Context, id int64) (Case, error)

@@ -222,8 +222,8 @@ type PolicyAdapted struct {
 type AdaptResult struct {
 	Outcome   string `json:"outcome"`
 	Decisions int    `json:"decisions"`
-	Version   int    `json:"version"` // that has come into force
-	Policy    string `json:"policy"`  // its hash
+	Update    int    `json:"update"` // its number
+	Policy    string `json:"policy"` // its hash
 }
 
 // AdaptID is the workflow id of an update.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -152,17 +153,20 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 		}
 		outcomes(b, made)
 		got, r := adaptOnce(b)
-		if got.Outcome != evolve.Promoted || got.Decisions != 40 || got.Version != n+2 || got.Base != n+1 || got.Report == nil {
+		if got.Outcome != evolve.OnCanary || got.Decisions != 40 || got.Update != n+1 || got.Base != n+1 || got.Report == nil {
 			t.Fatalf("update %d: %+v", n, got)
 		}
 		last = r
+		if now := judgedLive(b, got, 1, 1); now.State != evolve.InForce {
+			t.Fatalf("an update that is as good: %+v", now)
+		}
 	}
 	before, after := probable(b, 1, first), probable(b, 0, first)
 	t.Logf("the right skill had probability %.3f, has %.3f", before, after)
 	if after < before+0.05 {
 		t.Errorf("the right skill had probability %.3f and has %.3f after %d updates", before, after, updates)
 	}
-	if n := count(b, "select count(*) from cairn.decisions where sampled and update_run is not null"); n != updates*40 {
+	if n := count(b, "select count(*) from cairn.decisions where update_run is not null"); n != updates*40 {
 		t.Errorf("%d decisions were learnt from", n)
 	}
 	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
@@ -173,7 +177,7 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 	if again := adapts(b); len(again) != 0 {
 		t.Errorf("decisions were taken twice: %+v", again)
 	}
-	b.Record(last.WorkflowID, "Adapt/promoted")
+	b.Record(last.WorkflowID, "Adapt/canary")
 	back, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, evolve.DefaultBank, 1)
 	hosttest.Must(t, err)
 	if back.Version.Policy == head.Version.Policy {
@@ -241,7 +245,7 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 	}
 	whole := hosttest.Open(t, offlineRules)
 	want := update(whole, func() {})
-	if want.Outcome != evolve.Promoted || want.Decisions != 20 || want.Shadow.Comparison == nil || want.Shadow.Comparison.Traces != 1 {
+	if want.Outcome != evolve.OnCanary || want.Decisions != 20 || want.Shadow.Comparison == nil || want.Shadow.Comparison.Traces != 1 {
 		t.Fatalf("%+v", want)
 	}
 	b := hosttest.OpenIdle(t, offlineRules)
@@ -256,11 +260,11 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 			worker = b.StartProcess()
 		}
 	})
-	if got.Policy != want.Policy || got.Outcome != want.Outcome || got.Decisions != want.Decisions || got.Version != want.Version {
+	if got.Policy != want.Policy || got.Outcome != want.Outcome || got.Decisions != want.Decisions || got.Update != want.Update || got.Shadow.Alike != want.Shadow.Alike {
 		t.Errorf("killed twice: %+v\nleft alone: %+v", got, want)
 	}
-	if n := count(b, "select count(*) from cairn.bank_versions"); n != 2 {
-		t.Errorf("%d versions, want the seed and one that was learnt", n)
+	if n := count(b, "select count(*) from cairn.policy_updates"); n != 1 {
+		t.Errorf("%d updates", n)
 	}
 }
 
@@ -359,7 +363,7 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 		t.Errorf("%d updates are due", len(again))
 	}
 	b.Start()
-	if got := adaptedTo(b, started[0].Ref); got.Outcome != evolve.Frozen || got.Version != 0 {
+	if got := adaptedTo(b, started[0].Ref); got.Outcome != evolve.Frozen || got.Update != 0 {
 		t.Errorf("an update that was under way: %+v", got)
 	}
 	for _, d := range live(b, "frozen", 4) {
@@ -375,7 +379,169 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 		t.Errorf("a version that is not there: %v", err)
 	}
 	learning(b, `{"frozen":false,"version":0}`)
-	if got, _ := adaptOnce(b); got.Outcome != evolve.Promoted || got.Decisions != 20 {
+	got, _ := adaptOnce(b)
+	if got.Outcome != evolve.OnCanary || got.Decisions != 20 {
 		t.Errorf("thawed: %+v", got)
+	}
+	// Frozen again, nobody meets the policy that is on canary, and nobody judges it.
+	learning(b, `{"frozen":true,"canary_percent":50,"explore_per_day":0}`)
+	for n := range 4 {
+		for _, d := range live(b, fmt.Sprint("icy", n), 1) {
+			if d.Canary != 0 || !d.Choice.Greedy {
+				t.Errorf("a live choice by update %d", d.Canary)
+			}
+		}
+	}
+	exec(b, "update cairn.policy_updates set canary_at = now() - interval '31 days'")
+	if adapts(b); state(b).State != evolve.OnCanary {
+		t.Errorf("%+v", state(b))
+	}
+}
+
+// state is the latest update.
+func state(b *hosttest.Bundle) evolve.PolicyUpdate {
+	b.T.Helper()
+	all, err := b.Evolve.Updates(b.T.Context(), b.Workspace.ID, evolve.DefaultBank, 1)
+	hosttest.Must(b.T, err)
+	if len(all) != 1 {
+		b.T.Fatalf("%d updates", len(all))
+	}
+	return all[0]
+}
+
+// arms has sessions remembered until both sides of a canary have 20 decisions.
+func arms(b *hosttest.Bundle, of evolve.Adapted) (candidate, incumbent []evolve.Decision) {
+	b.T.Helper()
+	learning(b, `{"explore_per_day":0,"canary_percent":50}`)
+	for n := 0; len(candidate) == 0 || len(incumbent) == 0; n++ {
+		made := live(b, fmt.Sprintf("canary%d-%d", of.Update, n), 20)
+		for _, d := range made {
+			if d.Canary != made[0].Canary || d.Canary != 0 && (d.Canary != of.Update || d.Choice.Policy != of.Policy) || d.Canary == 0 && d.Choice.Policy == of.Policy || d.Version != of.Base {
+				b.T.Fatalf("a choice by update %d, policy %.12s, in a build that began with update %d", d.Canary, d.Choice.Policy, made[0].Canary)
+			}
+		}
+		if made[0].Canary == of.Update {
+			candidate = append(candidate, made...)
+		} else {
+			incumbent = append(incumbent, made...)
+		}
+	}
+	return candidate, incumbent
+}
+
+// rated says the same of what came of all decisions of a side.
+func rated(b *hosttest.Bundle, made []evolve.Decision, score float64) {
+	b.T.Helper()
+	b.Within(func(ctx context.Context, q store.Queries) error {
+		for _, d := range made {
+			if err := q.PutOutcomes(ctx, []string{d.ID}, evolve.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: evolve.FromFeedback, Score: score}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// judgedLive has an update on canary judged by what is said of both sides.
+func judgedLive(b *hosttest.Bundle, of evolve.Adapted, candidate, incumbent float64) evolve.PolicyUpdate {
+	b.T.Helper()
+	theirs, ours := arms(b, of)
+	rated(b, theirs[:19], candidate)
+	rated(b, ours, incumbent)
+	if adapts(b); state(b).State != evolve.OnCanary {
+		b.T.Errorf("judged by 19 answers: %+v", state(b))
+	}
+	rated(b, theirs, candidate)
+	adapts(b)
+	learning(b, `{"explore_per_day":1000}`)
+	return state(b)
+}
+
+// onCanary has a policy learn from 16 decisions and come on canary.
+func onCanary(t *testing.T) (*hosttest.Bundle, evolve.Adapted) {
+	t.Helper()
+	b := hosttest.Open(t)
+	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	learning(b, `{"explore_per_day":1000}`)
+	outcomes(b, live(b, "t", 16))
+	got, _ := adaptOnce(b)
+	if got.Outcome != evolve.OnCanary {
+		t.Fatalf("%+v", got)
+	}
+	return b, got
+}
+
+// One that does worse in live builds is dropped with its weights, and the bank stays
+// as it was.
+func TestAPolicyThatIsWorseLiveIsDropped(t *testing.T) {
+	t.Parallel()
+	b, got := onCanary(t)
+	weights := count(b, "select count(*) from cairn.policies")
+	now := judgedLive(b, got, 0, 1)
+	if now.State != evolve.Dropped || now.Canary.Comparison == nil || now.Canary.Comparison.Mean != -1 || now.EndedAt == nil {
+		t.Errorf("%+v", now)
+	}
+	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
+	hosttest.Must(t, err)
+	if left := count(b, "select count(*) from cairn.policies"); head.Head != 1 || left != weights-2 {
+		t.Errorf("version %d, %d sets of weights of %d", head.Head, left, weights)
+	}
+	if d := live(b, "after", 1)[0]; d.Canary != 0 || d.Choice.Policy != head.Version.Policy {
+		t.Errorf("a live choice by a dropped policy: %+v", d.Choice.Policy)
+	}
+}
+
+// One of whose answers too little is said in 30 days is dropped, and so is one whose
+// bank has moved on. Who judges at once judges once.
+func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
+	t.Parallel()
+	b, _ := onCanary(t)
+	adapts(b)
+	exec(b, "update cairn.policy_updates set canary_at = now() - interval '29 days'")
+	if adapts(b); state(b).State != evolve.OnCanary {
+		t.Errorf("after 29 days: %+v", state(b))
+	}
+	if seen, err := b.Store.Attention(t.Context()); err != nil || seen.Canaries.Count != 1 || seen.Canaries.Oldest < 28*24*time.Hour {
+		t.Errorf("a scrape sees %+v, %v", seen.Canaries, err)
+	}
+	exec(b, "update cairn.policy_updates set canary_at = now() - interval '31 days'")
+	if adapts(b); state(b).State != evolve.Dropped || !strings.Contains(state(b).Note, "30 days") {
+		t.Errorf("after 31 days: %+v", state(b))
+	}
+	outcomes(b, live(b, "u", 16))
+	got, _ := adaptOnce(b)
+	if len(adapts(b)) != 0 || got.Update != 2 {
+		t.Errorf("%+v", got)
+	}
+	_, err := b.Evolve.Import(t.Context(), b.Workspace.ID, evolve.DefaultBank, skillFile("capture_dates", "Adds dates."))
+	hosttest.Must(t, err)
+	if adapts(b); state(b).State != evolve.Dropped || !strings.Contains(state(b).Note, "moved on") {
+		t.Errorf("after an import: %+v", state(b))
+	}
+}
+
+// A judgement of a canary that is made by many at once makes one version.
+func TestACanaryIsPromotedOnce(t *testing.T) {
+	t.Parallel()
+	b, got := onCanary(t)
+	theirs, ours := arms(b, got)
+	rated(b, slices.Concat(theirs, ours), 1)
+	var all sync.WaitGroup
+	for range 6 {
+		all.Go(func() {
+			_, err := b.Evolve.AdaptDue(t.Context(), evolve.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config), Least: evolve.FewestLearnt})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
+	hosttest.Must(t, err)
+	if now := state(b); now.State != evolve.InForce || head.Head != 2 || head.Version.Policy != got.Policy || head.Version.Action != evolve.Learnt {
+		t.Errorf("%+v, in force %+v", now, head.Version)
+	}
+	if _, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, evolve.DefaultBank, 1); err != nil {
+		t.Errorf("the bank was not given back: %v", err)
 	}
 }

@@ -50,6 +50,9 @@ type Learning struct {
 	// ExplorePerDay is how many choices of any 24 hours may be drawn by the policy's
 	// probabilities in place of the best: only from these can it learn. 0 is none.
 	ExplorePerDay int `json:"explore_per_day"`
+	// CanaryPercent is the share of live builds by which an updated policy is tried
+	// before it comes into force, 1–50.
+	CanaryPercent int `json:"canary_percent"`
 }
 
 // mostExplored bounds Learning.ExplorePerDay.
@@ -59,6 +62,8 @@ func (l Learning) validate() error {
 	switch {
 	case l.ExplorePerDay < 0 || l.ExplorePerDay > mostExplored:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.explore_per_day is %d", l.ExplorePerDay), fmt.Sprintf("use 0, which explores nothing, to %d", mostExplored))
+	case l.CanaryPercent < 1 || l.CanaryPercent > 50:
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.canary_percent is %d", l.CanaryPercent), "use 1 to 50: the policy in force makes the other builds, and both are compared")
 	case l.Version < 0:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.version is %d", l.Version), "use a version of `cairn bank show --history`, or 0 for the one in force")
 	case l.Version > 0 && !l.Frozen:

@@ -37,6 +37,7 @@ var reviewedPolicies = []string{
 	"offload_blobs.offload_blobs_system_see {cairn_system} r (expires_at < now()) -",
 	"outbox.outbox_system {cairn_system} * true -",
 	"packages.packages_system {cairn_system} r (state <> 'live'::text) -",
+	"policy_updates.policy_updates_system {cairn_system} r (state = 'canary'::text) -",         // and to judge
 	"reflection_runs.reflection_runs_system_empty {cairn_system} a - (status = 'empty'::text)", // a day on which nothing was said
 	"reflection_runs.reflection_runs_system_see {cairn_system} r true -",
 	"runs.runs_system {cairn_system} r (status <> 'ended'::text) -",

@@ -55,6 +55,8 @@ var reviewedGrants = []string{
 	"pending_memories cairn_app: insert, select, update(decided_at state)",
 	"pending_writes cairn_app: insert, select, update(decided_at state)",
 	"policies cairn_app: delete, insert, select",
+	"policy_updates cairn_app: insert, select, update(canary canary_at ended_at note shadow state)",
+	"policy_updates cairn_system: select(canary_at state workspace_id)",
 	"reflection_reads cairn_app: delete, insert, select, update(state to_seq)",
 	"reflection_runs cairn_app: insert, select, update(conversations failures from_at memories messages notes reason run_id skills status to_at unheard updated_at zone)",
 	"reflection_runs cairn_system: insert(from_at local_date status to_at unheard workspace_id zone), select(failures local_date status to_at unheard updated_at workspace_id)",

@@ -24,3 +24,31 @@ select pg_advisory_xact_lock(9, hashint8(@workspace_id::bigint));
 -- name: ExploredLately :one
 -- Of the last 24 hours.
 select count(*)::int from decisions where workspace_id = @workspace_id and sampled and created_at > now() - interval '24 hours';
+
+-- name: UpdatePut :one
+insert into policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, decisions, shadow)
+values (@workspace_id, @bank_id, (select coalesce(max(u.number), 0) + 1 from policy_updates u where u.workspace_id = @workspace_id and u.bank_id = @bank_id), @run_id, @base, 'shadow', @policy_sha, @optimiser_sha, @decisions, @shadow)
+on conflict (workspace_id, run_id) do update set note = policy_updates.note returning *;
+
+-- name: UpdateMove :execrows
+update policy_updates set state = @state, shadow = @shadow, canary = sqlc.narg('canary'), note = @note,
+  canary_at = case when @state::text = 'canary' then now() else canary_at end, ended_at = case when @state::text in ('promoted', 'dropped') then now() end
+where workspace_id = @workspace_id and bank_id = @bank_id and number = @number and state = @before;
+
+-- name: UpdateOpen :one
+select * from policy_updates where workspace_id = @workspace_id and bank_id = @bank_id and state in ('shadow', 'canary');
+
+-- name: UpdatesOf :many
+select * from policy_updates where workspace_id = @workspace_id and bank_id = @bank_id order by number desc limit @max_rows;
+
+-- name: CanaryOutcomes :many
+-- What people said of answers, by whose decisions were behind them: those of a
+-- candidate, or those of the version in the same time. What both were behind says
+-- nothing.
+select o.op_id, bool_or(d.canary is not null)::boolean as candidate, avg(o.score)::float8 as score
+from decisions d join decision_outcomes o on o.workspace_id = d.workspace_id and o.decision_id = d.id
+where d.workspace_id = @workspace_id and d.bank_id = @bank_id and d.bank_version = @base and d.created_at >= @since::timestamptz and (d.canary is null or d.canary = @number::int)
+group by o.op_id having bool_or(d.canary is not null) <> bool_or(d.canary is null) order by o.op_id;
+
+-- name: CanaryLate :one
+select (now() - @since::timestamptz > interval '30 days')::boolean as late;

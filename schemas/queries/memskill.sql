@@ -1,6 +1,6 @@
 -- name: DecisionPut :exec
-insert into decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, sampled)
-values (@workspace_id, @id, @run_id, @conversation_id, @span, @from_seq, @to_seq, @bank_id, @bank_version, @choice, @sampled)
+insert into decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, sampled, canary)
+values (@workspace_id, @id, @run_id, @conversation_id, @span, @from_seq, @to_seq, @bank_id, @bank_version, @choice, @sampled, sqlc.narg('canary'))
 on conflict (workspace_id, id) do nothing;
 
 -- name: DecisionGet :one

@@ -7,7 +7,70 @@ package dbsqlc
 
 import (
 	"context"
+	"encoding/json"
+	"time"
 )
+
+const CanaryLate = `-- name: CanaryLate :one
+select (now() - $1::timestamptz > interval '30 days')::boolean as late
+`
+
+func (q *Queries) CanaryLate(ctx context.Context, since time.Time) (bool, error) {
+	row := q.db.QueryRow(ctx, CanaryLate, since)
+	var late bool
+	err := row.Scan(&late)
+	return late, err
+}
+
+const CanaryOutcomes = `-- name: CanaryOutcomes :many
+select o.op_id, bool_or(d.canary is not null)::boolean as candidate, avg(o.score)::float8 as score
+from decisions d join decision_outcomes o on o.workspace_id = d.workspace_id and o.decision_id = d.id
+where d.workspace_id = $1 and d.bank_id = $2 and d.bank_version = $3 and d.created_at >= $4::timestamptz and (d.canary is null or d.canary = $5::int)
+group by o.op_id having bool_or(d.canary is not null) <> bool_or(d.canary is null) order by o.op_id
+`
+
+type CanaryOutcomesParams struct {
+	WorkspaceID int64
+	BankID      int64
+	Base        int32
+	Since       time.Time
+	Number      int32
+}
+
+type CanaryOutcomesRow struct {
+	OpID      string
+	Candidate bool
+	Score     float64
+}
+
+// What people said of answers, by whose decisions were behind them: those of a
+// candidate, or those of the version in the same time. What both were behind says
+// nothing.
+func (q *Queries) CanaryOutcomes(ctx context.Context, arg CanaryOutcomesParams) ([]CanaryOutcomesRow, error) {
+	rows, err := q.db.Query(ctx, CanaryOutcomes,
+		arg.WorkspaceID,
+		arg.BankID,
+		arg.Base,
+		arg.Since,
+		arg.Number,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CanaryOutcomesRow
+	for rows.Next() {
+		var i CanaryOutcomesRow
+		if err := rows.Scan(&i.OpID, &i.Candidate, &i.Score); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
 
 const DecisionsClaim = `-- name: DecisionsClaim :execrows
 update decisions set update_run = $1 where workspace_id = $2 and id = any($3::text[]) and update_run is null
@@ -150,4 +213,165 @@ func (q *Queries) OutcomesPut(ctx context.Context, arg OutcomesPutParams) error 
 		arg.Decisions,
 	)
 	return err
+}
+
+const UpdateMove = `-- name: UpdateMove :execrows
+update policy_updates set state = $1, shadow = $2, canary = $3, note = $4,
+  canary_at = case when $1::text = 'canary' then now() else canary_at end, ended_at = case when $1::text in ('promoted', 'dropped') then now() end
+where workspace_id = $5 and bank_id = $6 and number = $7 and state = $8
+`
+
+type UpdateMoveParams struct {
+	State       string
+	Shadow      json.RawMessage
+	Canary      json.RawMessage
+	Note        string
+	WorkspaceID int64
+	BankID      int64
+	Number      int32
+	Before      string
+}
+
+func (q *Queries) UpdateMove(ctx context.Context, arg UpdateMoveParams) (int64, error) {
+	result, err := q.db.Exec(ctx, UpdateMove,
+		arg.State,
+		arg.Shadow,
+		arg.Canary,
+		arg.Note,
+		arg.WorkspaceID,
+		arg.BankID,
+		arg.Number,
+		arg.Before,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const UpdateOpen = `-- name: UpdateOpen :one
+select workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, decisions, shadow, canary, note, created_at, canary_at, ended_at from policy_updates where workspace_id = $1 and bank_id = $2 and state in ('shadow', 'canary')
+`
+
+type UpdateOpenParams struct {
+	WorkspaceID int64
+	BankID      int64
+}
+
+func (q *Queries) UpdateOpen(ctx context.Context, arg UpdateOpenParams) (PolicyUpdate, error) {
+	row := q.db.QueryRow(ctx, UpdateOpen, arg.WorkspaceID, arg.BankID)
+	var i PolicyUpdate
+	err := row.Scan(
+		&i.WorkspaceID,
+		&i.BankID,
+		&i.Number,
+		&i.RunID,
+		&i.Base,
+		&i.State,
+		&i.PolicySha,
+		&i.OptimiserSha,
+		&i.Decisions,
+		&i.Shadow,
+		&i.Canary,
+		&i.Note,
+		&i.CreatedAt,
+		&i.CanaryAt,
+		&i.EndedAt,
+	)
+	return i, err
+}
+
+const UpdatePut = `-- name: UpdatePut :one
+insert into policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, decisions, shadow)
+values ($1, $2, (select coalesce(max(u.number), 0) + 1 from policy_updates u where u.workspace_id = $1 and u.bank_id = $2), $3, $4, 'shadow', $5, $6, $7, $8)
+on conflict (workspace_id, run_id) do update set note = policy_updates.note returning workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, decisions, shadow, canary, note, created_at, canary_at, ended_at
+`
+
+type UpdatePutParams struct {
+	WorkspaceID  int64
+	BankID       int64
+	RunID        int64
+	Base         int32
+	PolicySha    string
+	OptimiserSha string
+	Decisions    int32
+	Shadow       json.RawMessage
+}
+
+func (q *Queries) UpdatePut(ctx context.Context, arg UpdatePutParams) (PolicyUpdate, error) {
+	row := q.db.QueryRow(ctx, UpdatePut,
+		arg.WorkspaceID,
+		arg.BankID,
+		arg.RunID,
+		arg.Base,
+		arg.PolicySha,
+		arg.OptimiserSha,
+		arg.Decisions,
+		arg.Shadow,
+	)
+	var i PolicyUpdate
+	err := row.Scan(
+		&i.WorkspaceID,
+		&i.BankID,
+		&i.Number,
+		&i.RunID,
+		&i.Base,
+		&i.State,
+		&i.PolicySha,
+		&i.OptimiserSha,
+		&i.Decisions,
+		&i.Shadow,
+		&i.Canary,
+		&i.Note,
+		&i.CreatedAt,
+		&i.CanaryAt,
+		&i.EndedAt,
+	)
+	return i, err
+}
+
+const UpdatesOf = `-- name: UpdatesOf :many
+select workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, decisions, shadow, canary, note, created_at, canary_at, ended_at from policy_updates where workspace_id = $1 and bank_id = $2 order by number desc limit $3
+`
+
+type UpdatesOfParams struct {
+	WorkspaceID int64
+	BankID      int64
+	MaxRows     int32
+}
+
+func (q *Queries) UpdatesOf(ctx context.Context, arg UpdatesOfParams) ([]PolicyUpdate, error) {
+	rows, err := q.db.Query(ctx, UpdatesOf, arg.WorkspaceID, arg.BankID, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PolicyUpdate
+	for rows.Next() {
+		var i PolicyUpdate
+		if err := rows.Scan(
+			&i.WorkspaceID,
+			&i.BankID,
+			&i.Number,
+			&i.RunID,
+			&i.Base,
+			&i.State,
+			&i.PolicySha,
+			&i.OptimiserSha,
+			&i.Decisions,
+			&i.Shadow,
+			&i.Canary,
+			&i.Note,
+			&i.CreatedAt,
+			&i.CanaryAt,
+			&i.EndedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

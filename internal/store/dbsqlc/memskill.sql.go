@@ -274,7 +274,7 @@ func (q *Queries) DecisionEnd(ctx context.Context, arg DecisionEndParams) error 
 }
 
 const DecisionGet = `-- name: DecisionGet :one
-select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, outcome, created_at, sampled, update_run from decisions where workspace_id = $1 and id = $2
+select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, outcome, created_at, sampled, update_run, canary from decisions where workspace_id = $1 and id = $2
 `
 
 type DecisionGetParams struct {
@@ -300,13 +300,14 @@ func (q *Queries) DecisionGet(ctx context.Context, arg DecisionGetParams) (Decis
 		&i.CreatedAt,
 		&i.Sampled,
 		&i.UpdateRun,
+		&i.Canary,
 	)
 	return i, err
 }
 
 const DecisionPut = `-- name: DecisionPut :exec
-insert into decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, sampled)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+insert into decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, sampled, canary)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 on conflict (workspace_id, id) do nothing
 `
 
@@ -322,6 +323,7 @@ type DecisionPutParams struct {
 	BankVersion    int32
 	Choice         json.RawMessage
 	Sampled        bool
+	Canary         *int32
 }
 
 func (q *Queries) DecisionPut(ctx context.Context, arg DecisionPutParams) error {
@@ -337,6 +339,7 @@ func (q *Queries) DecisionPut(ctx context.Context, arg DecisionPutParams) error 
 		arg.BankVersion,
 		arg.Choice,
 		arg.Sampled,
+		arg.Canary,
 	)
 	return err
 }
@@ -381,7 +384,7 @@ func (q *Queries) DecisionsBehind(ctx context.Context, arg DecisionsBehindParams
 }
 
 const DecisionsOfRun = `-- name: DecisionsOfRun :many
-select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, outcome, created_at, sampled, update_run from decisions where workspace_id = $1 and run_id = $2 order by span
+select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, outcome, created_at, sampled, update_run, canary from decisions where workspace_id = $1 and run_id = $2 order by span
 `
 
 type DecisionsOfRunParams struct {
@@ -413,6 +416,7 @@ func (q *Queries) DecisionsOfRun(ctx context.Context, arg DecisionsOfRunParams) 
 			&i.CreatedAt,
 			&i.Sampled,
 			&i.UpdateRun,
+			&i.Canary,
 		); err != nil {
 			return nil, err
 		}
