@@ -8,8 +8,8 @@ FUZZTIME ?= 1m
 # Tests wait for servers more than they compute: more of them at once than cores.
 PARALLEL ?= 4
 # Programs of tests are linked without symbols and notes for debuggers, which is
-# half of linking; make lint vets them.
-TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -parallel $(PARALLEL) $(1)
+# half of linking; make lint vets them. A slow machine needs more than ten minutes.
+TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -timeout 40m -parallel $(PARALLEL) $(1)
 # Experiments in small say that a measurement works, not that Cairn does.
 EXPERIMENTS := $(addprefix cairn/internal/eval/,soak sweepbench taubench turnbench)
 # The packages that take longest come first, or one would be left to run alone.
