@@ -18,6 +18,8 @@ func (a MemorySkills) RegisterMain(w worker.ActivityRegistry) {
 	register(w, flow.CloseBuild, a.CloseBuild)
 	register(w, flow.OpenRound, a.OpenRound)
 	register(w, flow.CloseRound, a.CloseRound)
+	register(w, flow.OpenAdapt, a.OpenAdapt)
+	register(w, flow.CloseAdapt, a.CloseAdapt)
 	register(w, flow.OpenTraining, a.OpenTraining)
 	register(w, flow.CloseTraining, a.CloseTraining)
 }

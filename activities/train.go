@@ -19,6 +19,8 @@ func (a MemorySkills) RegisterBatch(w worker.ActivityRegistry) {
 	register(w, flow.MineRound, a.MineRound)
 	register(w, flow.DesignRound, a.DesignRound)
 	register(w, flow.Trial, a.Trial)
+	register(w, flow.AdaptPolicy, a.AdaptPolicy)
+	register(w, flow.ShadowTrial, a.ShadowTrial)
 }
 
 // OpenTraining takes a bank for a training, or says that another has it.

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/evolve"
 	"cairn/internal/fault"
 	"cairn/internal/memskill"
+	"cairn/internal/memskill/designer"
 )
 
 func (c *cli) bank() *cobra.Command {
@@ -28,6 +29,9 @@ func (c *cli) bank() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.showBank(cmd.Context(), name, number, history) }}
 	show.Flags().IntVar(&number, "version", 0, "the version to show (default: the one in force)")
 	show.Flags().BoolVar(&history, "history", false, "list the versions, the newest first")
+	updates := &cobra.Command{Use: "updates", Short: "Show what the policy has learnt from live decisions, and how that fares", Example: "  cairn bank updates\n  cairn bank updates -o json", Args: cobra.NoArgs,
+		Long: "Show what the policy of a bank has learnt from live decisions, the latest first. An update is compared in the shadow,\ntried on canary by a share of the live builds, and then promoted to a version or dropped.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.bankUpdates(cmd.Context(), name) }}
 	var from, to int
 	diff := &cobra.Command{Use: "diff --from VERSION", Short: "Show what changed between two versions", Example: "  cairn bank diff --from 1", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.diffBank(cmd.Context(), name, from, to) }}
@@ -75,7 +79,7 @@ func (c *cli) bank() *cobra.Command {
 			})
 		}}
 	follow.Flags().StringVar(&shared, "shared", evolve.DefaultBank, "name of the bank there")
-	cmd.AddCommand(list, show, diff, rollback, export, imports, follow)
+	cmd.AddCommand(list, show, updates, diff, rollback, export, imports, follow)
 	return cmd
 }
 
@@ -173,6 +177,37 @@ func (c *cli) bankHistory(ctx context.Context, s *session, name string) error {
 		fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%.12s\t%s\n", v.Number, v.Parent, v.Action, len(v.Members), v.Policy, short(v.Reason))
 	}
 	return tw.Flush()
+}
+
+func (c *cli) bankUpdates(ctx context.Context, name string) error {
+	return c.withBanks(ctx, func(s *session) error {
+		updates, err := s.Evolve.Updates(ctx, s.workspace.ID, name, 100)
+		if err != nil {
+			return err
+		}
+		if c.output == "json" {
+			return c.printJSON(map[string]any{"updates": updates})
+		}
+		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, "UPDATE\tON\tSTATE\tDECISIONS\tALIKE\tSHADOW\tJUDGED\tBESIDE\tCANARY\tPOLICY\tWHY")
+		for _, u := range updates {
+			live := u.Canary
+			if live == nil {
+				live = &evolve.Canary{}
+			}
+			fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%.0f %%\t%s\t%d\t%d\t%s\t%.12s\t%s\n", u.Number, u.Base, u.State, u.Decisions, 100*u.Shadow.Alike, difference(u.Shadow.Comparison),
+				live.Candidate, live.Incumbent, difference(live.Comparison), u.Policy, short(u.Note))
+		}
+		return tw.Flush()
+	})
+}
+
+// difference is what a comparison found, empty where there was none.
+func difference(c *designer.Comparison) string {
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf("%+.3f", c.Mean)
 }
 
 func (c *cli) diffBank(ctx context.Context, name string, from, to int) error {

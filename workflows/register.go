@@ -29,6 +29,7 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(TrainIteration, workflow.RegisterOptions{Name: flow.TrainIteration})
 	w.RegisterWorkflowWithOptions(TrainEpisode, workflow.RegisterOptions{Name: flow.TrainEpisode})
 	w.RegisterWorkflowWithOptions(Evolve, workflow.RegisterOptions{Name: flow.Evolve})
+	w.RegisterWorkflowWithOptions(Adapt, workflow.RegisterOptions{Name: flow.Adapt})
 }
 
 // RegisterNearModels makes w host what runs on the queue of its steps.

@@ -165,7 +165,10 @@ func (s *Service) acceptBuild(ctx context.Context, tx Tx, r BuildRequest, said [
 	if err != nil {
 		return out, err
 	}
-	spec := BuildSpec{Spec: r.Spec, Keeping: r.Keeping, Lang: language(said), Bank: name, BankID: head.ID, Version: head.Head, FromSeq: said[0].Seq, ToSeq: said[len(said)-1].Seq, Idle: idle,
+	if head, err = s.pinned(ctx, tx, head); err != nil {
+		return out, err
+	}
+	spec := BuildSpec{Spec: r.Spec, Keeping: r.Keeping, Lang: language(said), Bank: name, BankID: head.ID, Version: head.Version.Number, FromSeq: said[0].Seq, ToSeq: said[len(said)-1].Seq, Idle: idle,
 		Tainted: slices.ContainsFunc(said, func(m transcript.Message) bool {
 			return m.Role == transcript.Tool && len(guard.Scan(m.Content, guard.Context)) > 0
 		})}
@@ -180,6 +183,21 @@ func (s *Service) acceptBuild(ctx context.Context, tx Tx, r BuildRequest, said [
 		return out, err
 	}
 	return out, tx.OweRun(ctx, out.Ref.Run)
+}
+
+// pinned is the version that live choices are made with: the one in force, or that
+// which a frozen workspace names for its default bank.
+func (s *Service) pinned(ctx context.Context, tx Tx, head Head) (Head, error) {
+	chosen, err := tx.Settings(ctx)
+	l := chosen.Memory.Learning
+	if err != nil || !l.Frozen || l.Version == 0 || l.Version == head.Head || head.Name != DefaultBank {
+		return head, err
+	}
+	at, err := s.at(ctx, tx, head.BankRow, l.Version)
+	if fault.CodeOf(err) == fault.NotFound {
+		err = fault.New(fault.NotFound, fmt.Sprintf("memory.learning.version is %d, and bank %q has no such version", l.Version, head.Name), "`cairn bank show --history` lists the versions; 0 is the one in force")
+	}
+	return at, err
 }
 
 // language is that of a prompt's template.

@@ -29,6 +29,7 @@ const (
 	Imported   = "import"
 	Evolved    = "evolve"
 	Trained    = "train"
+	Learnt     = "adapt" // from live decisions
 	RolledBack = "rollback"
 )
 

@@ -12,7 +12,6 @@ import (
 	"cairn/internal/ledger"
 	"cairn/internal/memory"
 	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
 	"cairn/internal/memskill/executor"
 	"cairn/internal/remember"
 	"cairn/internal/run"
@@ -128,9 +127,12 @@ func (s *Service) BuildSpan(ctx context.Context, ref run.Ref, number int) (SpanO
 // decide chooses the skills of a span, or finds what an earlier attempt has chosen.
 func (s *Service) decide(ctx context.Context, j job, span executor.Span, head Head) (d Decision, err error) {
 	id := DecisionID(j.run.Ref, span.Number)
-	found := false
+	found, canary := false, 0
 	err = s.Store.WithEvolve(ctx, j.run.Workspace, func(tx Tx) error {
-		d, found, err = tx.DecisionAt(ctx, id)
+		if d, found, err = tx.DecisionAt(ctx, id); err != nil || found {
+			return err
+		}
+		head, canary, err = s.tryOut(ctx, tx, j, head)
 		return err
 	})
 	if err != nil || found {
@@ -149,6 +151,13 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 		return d, err
 	}
 	err = s.Store.WithEvolve(ctx, j.run.Workspace, func(tx Tx) error {
+		how, err := s.explore(ctx, tx, id, j.spec.Keeping.K, len(candidates))
+		if err != nil {
+			return err
+		}
+		if d, found, err = tx.DecisionAt(ctx, id); err != nil || found { // by another attempt, while this one waited
+			return err
+		}
 		near, err := tx.Neighbours(ctx, vectors[0], s.Space, j.spec.Keeping.TopN)
 		if err != nil {
 			return err
@@ -158,12 +167,12 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 		for _, n := range near {
 			beside, shown = append(beside, n.Vector), append(shown, n.ID)
 		}
-		choice, err := scorer.Decide(state(vectors[0], beside, head.Policy.Shape()), controller.Choice{K: j.spec.Keeping.K, Greedy: true})
+		choice, err := scorer.Decide(state(vectors[0], beside, head.Policy.Shape()), how)
 		if err != nil {
 			return err
 		}
 		choice.ID, choice.Policy, choice.Bank = id, head.Version.Policy, head.Version.BankSHA
-		d = Decision{ID: id, Run: j.run.Ref.Run, Conversation: j.run.Conversation, Span: span.Number, FromSeq: span.FromSeq(), ToSeq: span.ToSeq(), Bank: head.ID, Version: head.Version.Number,
+		d = Decision{ID: id, Run: j.run.Ref.Run, Conversation: j.run.Conversation, Span: span.Number, FromSeq: span.FromSeq(), ToSeq: span.ToSeq(), Bank: head.ID, Version: head.Version.Number, Canary: canary,
 			Choice: Choice{choice, shown}}
 		if err := tx.PutDecision(ctx, d); err != nil {
 			return err

@@ -140,7 +140,7 @@ func (s *Service) noted(ctx context.Context, tx Tx, c Case) (out Case, err error
 		if c.Source == FromRetrieval { // nothing was found: nothing that was found is to blame
 			return nil
 		}
-		return s.judged(ctx, tx, c.Run, 0)
+		return s.judged(ctx, tx, judgement{op: c.Op, source: c.Source, run: c.Run, question: c.Question, answer: c.Prediction})
 	})
 	if err == nil && out.ID == 0 {
 		out, err = tx.CaseOf(ctx, done.Case)
@@ -153,6 +153,7 @@ type Praised struct {
 	Op       string // of the call: it counts once
 	Bank     string // empty is the default one
 	Question string
+	Answer   string
 	Run      int64 // that answered, where it is known
 }
 
@@ -169,7 +170,7 @@ func (s *Service) Succeeded(ctx context.Context, ws int64, p Praised) error {
 			if err := tx.SucceedCase(ctx, row.ID, KeyOf(p.Question), p.Op); err != nil {
 				return err
 			}
-			return s.judged(ctx, tx, p.Run, 1)
+			return s.judged(ctx, tx, judgement{op: p.Op, source: FromPraise, run: p.Run, score: 1, question: p.Question, answer: p.Answer})
 		})
 	})
 }

@@ -21,6 +21,7 @@ type Decision struct {
 	ToSeq        int
 	Bank         int64
 	Version      int
+	Canary       int // number of the update whose policy chose; 0 is that of the version
 	Choice       Choice
 	Outcome      *SpanOutcome // nil until the span is done
 	CreatedAt    time.Time

@@ -6,6 +6,7 @@
 //	r, err := service.Build(ctx, evolve.BuildRequest{…})         // a session becomes memories
 //	c, err := service.Note(ctx, ws, evolve.Failed{…})            // a question becomes a hard case
 //	r, err := service.Evolve(ctx, evolve.EvolveRequest{…})       // a round of the designer
+//	rs, err := service.AdaptDue(ctx, evolve.Due{…})              // the policy learns from live decisions
 //	r, err := service.Train(ctx, evolve.TrainRequest{…})         // policy and bank learn together
 //
 // Bank, policy and optimiser are one version: promoted, rolled back and verified

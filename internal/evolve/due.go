@@ -17,13 +17,13 @@ type Due struct {
 
 // EvolveDue starts a round for each bank about which enough is new, where memory
 // skills build the memories, and lists what it started. A bank whose last round is
-// under way is left alone.
+// under way is left alone, and a frozen workspace starts none.
 func (s *Service) EvolveDue(ctx context.Context, d Due) (started []run.Run, err error) {
 	var due []string
 	err = s.Store.WithEvolve(ctx, d.Workspace, func(tx Tx) error {
 		due = nil
 		chosen, err := tx.Settings(ctx)
-		if err != nil || chosen.Memory.Builder != settings.BuilderSkills {
+		if err != nil || chosen.Memory.Builder != settings.BuilderSkills || chosen.Memory.Learning.Frozen {
 			return err
 		}
 		banks, err := tx.Banks(ctx)
@@ -45,7 +45,7 @@ func (s *Service) EvolveDue(ctx context.Context, d Due) (started []run.Run, err 
 		return nil, err
 	}
 	for _, name := range due {
-		r, err := s.Evolve(ctx, EvolveRequest{Workspace: d.Workspace, WorkspaceKey: d.WorkspaceKey, EvolveSpec: EvolveSpec{Spec: d.Spec, Bank: name}})
+		r, err := s.Evolve(ctx, EvolveRequest{Workspace: d.Workspace, WorkspaceKey: d.WorkspaceKey, EvolveSpec: EvolveSpec{Spec: d.Spec, Bank: name, Due: true}})
 		if err != nil {
 			return started, err
 		}

@@ -27,7 +27,8 @@ type EvolveSpec struct {
 	Base    int     `json:"base"`
 	Recipe  string  `json:"recipe"`
 	Score   string  `json:"score"`
-	Held    []int64 `json:"held"` // conversations that the candidate is judged on
+	Held    []int64 `json:"held"`          // conversations that the candidate is judged on
+	Due     bool    `json:"due,omitempty"` // nobody asked for it
 }
 
 // EvolveRequest asks for a round.

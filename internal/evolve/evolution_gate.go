@@ -166,6 +166,14 @@ func (s *Service) decideRound(ctx context.Context, tx Tx, ref run.Ref, spec Evol
 	if !c.Promote {
 		return nil
 	}
+	chosen, err := tx.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	if spec.Due && chosen.Memory.Learning.Frozen { // since it has begun
+		r.Outcome, r.Note = Rejected, "memory.learning.frozen is true: nothing comes into force by itself"
+		return nil
+	}
 	bank, err := r.Candidate.Bank()
 	if err != nil {
 		return err

@@ -4,9 +4,12 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"cairn/internal/memskill"
 	"cairn/internal/memskill/controller"
+	"cairn/internal/run"
+	"cairn/internal/search/lexical"
 )
 
 // Met is a memory that a run was shown, with a decision behind it: one of those
@@ -14,21 +17,45 @@ import (
 type Met struct {
 	Memory   string // its id
 	Decision string
+	Content  string // what it said after that decision; the last one is what was shown
+}
+
+// FromPraise is where the outcome of a decision comes from when an answer was
+// good; others have the source of the case.
+const FromPraise = "praise"
+
+// judgement is what somebody says of an answer.
+type judgement struct {
+	op       string // it counts once
+	source   string
+	run      int64 // that answered; 0 when it is not known
+	score    float64
+	question string
+	answer   string
 }
 
 // judged counts what somebody says of an answer, 0 or 1, for the skills behind the
-// memories that it was given from. Each decision counts once, however many of its
-// memories were met.
-func (s *Service) judged(ctx context.Context, tx Tx, answered int64, score float64) error {
-	if answered == 0 {
+// memories that it was given from: each decision once, however many of its memories
+// were met. For the decisions behind what the answer cites it is an outcome that
+// their policy may learn from. An answer that an endpoint's failure cut off is
+// nobody's doing.
+func (s *Service) judged(ctx context.Context, tx Tx, j judgement) error {
+	if j.run == 0 {
 		return nil
 	}
-	met, err := tx.Met(ctx, answered)
+	answered, err := tx.Run(ctx, j.run)
+	if err != nil || answered.Outcome == run.Failed {
+		return err
+	}
+	met, err := tx.Met(ctx, j.run)
 	if err != nil {
 		return err
 	}
+	if err := tx.PutOutcomes(ctx, cited(met, j.question, j.answer), Outcome{Op: j.op, Run: j.run, Source: j.source, Score: j.score}); err != nil {
+		return err
+	}
 	decisions := map[int64][]controller.Decision{} // by bank
-	query := controller.Query{Score: score, Scored: true}
+	query := controller.Query{Score: j.score, Scored: true}
 	for _, m := range met {
 		if m.Decision == "" || slices.Contains(query.Retrieved, m.Decision) {
 			continue
@@ -52,6 +79,34 @@ func (s *Service) judged(ctx context.Context, tx Tx, answered int64, score float
 		}
 	}
 	return nil
+}
+
+// cited are the decisions behind the memories that an answer names, or takes words
+// from that the question did not have; behind all that were shown when it does so
+// with none.
+func cited(met []Met, question, answer string) (decisions []string) {
+	said := map[string]bool{} // that the answer adds to the question
+	for _, w := range lexical.Words(answer) {
+		said[w] = !lexical.IsStopword(w)
+	}
+	for _, w := range lexical.Words(question) {
+		said[w] = false
+	}
+	shown := map[string]string{} // by memory
+	for _, m := range met {
+		shown[m.Memory] = m.Content
+	}
+	cites := map[string]bool{}
+	for id, content := range shown {
+		cites[id] = strings.Contains(answer, id) || slices.ContainsFunc(lexical.Words(content), func(w string) bool { return said[w] })
+	}
+	none := !slices.Contains(slices.Collect(maps.Values(cites)), true)
+	for _, m := range met {
+		if m.Decision != "" && (none || cites[m.Memory]) && !slices.Contains(decisions, m.Decision) {
+			decisions = append(decisions, m.Decision)
+		}
+	}
+	return decisions
 }
 
 // observe changes the statistics of a bank's skills. Who else would change them

@@ -80,6 +80,8 @@ type Tx interface {
 	Do(ctx context.Context, op string, args, result any, effect func() error) error
 	TurnOf(ctx context.Context, conversation int64, message string) (converse.Turn, bool, error)
 	Met(ctx context.Context, run int64) ([]Met, error)
+	LearningTx
+	UpdateTx
 
 	PutCase(ctx context.Context, c Case) (Case, error)
 	CaseOf(ctx context.Context, id int64) (Case, error)

@@ -191,3 +191,44 @@ type EvolveResult struct {
 	Traces  int     `json:"traces"`
 	Mean    float64 `json:"mean"` // of candidate − incumbent
 }
+
+// Adapt lets the policy of a bank learn from live decisions.
+const Adapt = "Adapt" // AdaptInput → AdaptResult
+
+// Activities of an update.
+const (
+	OpenAdapt   = "OpenAdapt"   // AdaptInput → AdaptOpened
+	AdaptPolicy = "AdaptPolicy" // AdaptInput → PolicyAdapted
+	ShadowTrial = "ShadowTrial" // TrialInput
+	CloseAdapt  = "CloseAdapt"  // CloseInput → AdaptResult
+)
+
+// AdaptInput starts Adapt.
+type AdaptInput struct {
+	RunRef
+	Pace Pace `json:"pace"`
+}
+
+// AdaptOpened counts the decisions that an update learns from.
+type AdaptOpened struct {
+	Decisions int          `json:"decisions"`
+	Ended     *AdaptResult `json:"ended,omitempty"` // an earlier attempt has ended it
+}
+
+// PolicyAdapted counts the conversations to try the new policy on.
+type PolicyAdapted struct {
+	Trials int `json:"trials"`
+}
+
+// AdaptResult is Adapt's result.
+type AdaptResult struct {
+	Outcome   string `json:"outcome"`
+	Decisions int    `json:"decisions"`
+	Update    int    `json:"update"` // its number
+	Policy    string `json:"policy"` // its hash
+}
+
+// AdaptID is the workflow id of an update.
+func AdaptID(workspaceKey, bank, key string, generation int) string {
+	return generationOf(fmt.Sprintf("adapt/%s/%s/%s", workspaceKey, VisibleKey(bank), key), generation)
+}

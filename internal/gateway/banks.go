@@ -15,7 +15,13 @@ type (
 	BankSummary     evolve.Listed
 	BankVersion     evolve.Version
 	MemorySkillText memskill.Skill
+	PolicyUpdate    evolve.PolicyUpdate
 )
+
+// PolicyUpdateList is how updates of a bank's policy fare, the latest first.
+type PolicyUpdateList struct {
+	Updates []PolicyUpdate `json:"updates"`
+}
 
 // MemorySkill is one version of an instruction to the rememberer.
 type MemorySkill struct {
@@ -82,6 +88,8 @@ func (g *Gateway) bankRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/banks", id: "listBanks", tag: tagBanks, scope: Read, summary: "List the banks of memory skills"}, g.listBanks)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}", id: "showBank", tag: tagBanks, scope: Read, summary: "Show a version of a bank with its skills"}, g.showBank)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/versions", id: "listBankVersions", tag: tagBanks, scope: Read, summary: "List a bank's versions, the newest first"}, g.listBankVersions)
+	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/updates", id: "listPolicyUpdates", tag: tagBanks, scope: Read, summary: "List what a bank's policy has learnt from live decisions, the latest first",
+		about: "An update is compared in the shadow, tried on canary by a share of the live builds, and then promoted to a version or dropped."}, g.listPolicyUpdates)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/diff", id: "diffBank", tag: tagBanks, scope: Read, summary: "Show what changed between two versions of a bank"}, g.diffBank)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/export", id: "exportBank", tag: tagBanks, scope: Read, summary: "Get the skills of a bank as Markdown files"}, g.exportBank)
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/rollback", id: "rollbackBank", tag: tagBanks, scope: Admin, bytes: smallBody, summary: "Go back to what a bank and its policy were",
@@ -128,6 +136,18 @@ func (g *Gateway) listBankVersions(ctx context.Context, in *struct {
 	out := &bodyOf[BankVersionList]{BankVersionList{Versions: []BankVersion{}}}
 	for _, v := range versions {
 		out.Body.Versions = append(out.Body.Versions, BankVersion(v))
+	}
+	return out, err
+}
+
+func (g *Gateway) listPolicyUpdates(ctx context.Context, in *struct {
+	BankPath
+	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+}) (*bodyOf[PolicyUpdateList], error) {
+	updates, err := g.Evolve.Updates(ctx, workspace(ctx), in.Name, in.Limit)
+	out := &bodyOf[PolicyUpdateList]{PolicyUpdateList{Updates: []PolicyUpdate{}}}
+	for _, u := range updates {
+		out.Body.Updates = append(out.Body.Updates, PolicyUpdate(u))
 	}
 	return out, err
 }

@@ -97,3 +97,25 @@ func TestABankThatCannotBeChangedSaysWhy(t *testing.T) {
 		t.Errorf("it does not say which files: %s", p.Message)
 	}
 }
+
+// How updates of a policy fare is told over HTTP, of one bank and one workspace.
+func TestUpdatesOfAPolicyAreListed(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	var none gateway.PolicyUpdateList
+	b.get("/v1/banks/default/updates").into(http.StatusOK, &none)
+	if none.Updates == nil || len(none.Updates) != 0 {
+		t.Errorf("%+v", none)
+	}
+	_, err := b.Admin().Exec(t.Context(), `with made as (insert into cairn.runs (workspace_id, kind, business_key, generation, args_sha, spec, workflow_id) values ($1, 'adapt', 'k', 1, sha256('x'), '{}', 'w') returning id)
+insert into cairn.policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, decisions, shadow, canary_at)
+select $1, b.id, 1, made.id, 1, 'canary', 'p', 'o', 16, '{"alike":0.75}', now() from made, cairn.banks b where b.workspace_id = $1`, b.Workspace.ID)
+	hosttest.Must(t, err)
+	var list gateway.PolicyUpdateList
+	b.get("/v1/banks/default/updates").into(http.StatusOK, &list)
+	if len(list.Updates) != 1 || list.Updates[0].State != "canary" || list.Updates[0].Decisions != 16 || list.Updates[0].Shadow.Alike != 0.75 || list.Updates[0].Canary == nil || list.Updates[0].Canary.Comparison != nil {
+		t.Errorf("%+v", list.Updates)
+	}
+	b.get("/v1/banks/nobody/updates").refused(fault.NotFound)
+	b.get("/v1/banks/default/updates?limit=0").refused(fault.InvalidArgument)
+}

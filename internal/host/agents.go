@@ -94,7 +94,7 @@ func (h *Host) buildIdle(ctx context.Context, in flow.IdleInput) (int64, error) 
 	if err != nil || made == nil {
 		return 0, err
 	}
-	h.evolveEarly(ctx, in.Workspace) // corrections in what was said are failures, too
+	h.learnEarly(ctx, in.Workspace) // corrections in what was said are failures, too
 	return made.Ref.Run, nil
 }
 

@@ -15,11 +15,14 @@ import (
 	"cairn/internal/store"
 )
 
-func evolveOnce(b *hosttest.Bundle) (out evolve.Round, r run.Run) {
+func evolveOnce(b *hosttest.Bundle, change ...func(*evolve.EvolveSpec)) (out evolve.Round, r run.Run) {
 	b.T.Helper()
 	spec := evolve.EvolveSpec{Spec: host.EvolveSpec(b.Config)}
 	spec.Keeping = evolve.DefaultKeeping()
 	spec.Keeping.Tokens, spec.Keeping.Overlap = 24, 0
+	for _, f := range change {
+		f(&spec)
+	}
 	r, err := b.Evolve.Evolve(b.T.Context(), evolve.EvolveRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, EvolveSpec: spec})
 	hosttest.Must(b.T, err)
 	eventually(b.T, "the round ends", func() (over bool) {
@@ -173,5 +176,25 @@ func TestARoundWithoutCasesChangesNothing(t *testing.T) {
 	got, _ := evolveOnce(b)
 	if got.Outcome != evolve.NoCases || len(b.Model.Requests()) != 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Frozen, a workspace lets no bank come into force that nobody asked for, though the
+// round had begun before; what a person starts still counts.
+func TestAFrozenBankEvolvesOnlyWhenAskedTo(t *testing.T) {
+	t.Parallel()
+	b := hosttest.Open(t)
+	designs(b, true)
+	failing(b)
+	learning(b, `{"frozen":true}`)
+	started, err := b.Evolve.EvolveDue(t.Context(), evolve.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config)})
+	if err != nil || len(started) != 0 {
+		t.Errorf("%d rounds are due, %v", len(started), err)
+	}
+	if got, _ := evolveOnce(b, func(s *evolve.EvolveSpec) { s.Due = true }); got.Outcome != evolve.Rejected || got.Comparison == nil || !got.Comparison.Promote {
+		t.Errorf("a round that was under way: %+v", got)
+	}
+	if got, _ := evolveOnce(b); got.Outcome != evolve.Promoted {
+		t.Errorf("a round that was asked for: %+v", got)
 	}
 }

@@ -64,7 +64,11 @@ func (h *Host) NoteFeedback(ctx context.Context, ws int64, op string, f Feedback
 		if strings.TrimSpace(out.Question) == "" {
 			return out, fault.New(fault.InvalidArgument, "the feedback is about nothing", "give conversation and message_id, or the question")
 		}
-		return out, h.Evolve.Succeeded(ctx, ws, evolve.Praised{Op: op, Bank: f.Bank, Question: out.Question, Run: failed.Run})
+		err := h.Evolve.Succeeded(ctx, ws, evolve.Praised{Op: op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction, Run: failed.Run})
+		if err == nil {
+			h.learnEarly(ctx, ws)
+		}
+		return out, err
 	}
 	if f.Correction != "" {
 		failed.Source, failed.Gold = evolve.FromCorrection, []string{f.Correction}
@@ -72,17 +76,21 @@ func (h *Host) NoteFeedback(ctx context.Context, ws int64, op string, f Feedback
 	c, err := h.Evolve.Note(ctx, ws, failed)
 	out.Case = &c
 	if err == nil {
-		h.evolveEarly(ctx, ws)
+		h.learnEarly(ctx, ws)
 	}
 	return out, err
 }
 
-// manyFailures since the last round are not left until night.
-const manyFailures = 20
+// What is not left until night: so many failures since the last round, and so many
+// live decisions whose outcome is known since the last update.
+const (
+	manyFailures = 20
+	manyJudged   = 64
+)
 
-// evolveEarly starts a round when much has failed. The case is noted whether or
-// not this succeeds: the night's round finds it.
-func (h *Host) evolveEarly(ctx context.Context, ws int64) {
+// learnEarly starts a round, or an update of the policy, when much is new. What
+// somebody said is noted whether or not this succeeds: the night finds it.
+func (h *Host) learnEarly(ctx context.Context, ws int64) {
 	var of store.Workspace
 	err := h.Store.WithWorkspace(ctx, ws, func(q store.Queries) (err error) {
 		of, err = q.Self(ctx)
@@ -91,8 +99,11 @@ func (h *Host) evolveEarly(ctx context.Context, ws int64) {
 	if err == nil {
 		_, err = h.Evolve.EvolveDue(ctx, h.evolving(ws, of.Key, manyFailures))
 	}
+	if err == nil {
+		_, err = h.Evolve.AdaptDue(ctx, h.evolving(ws, of.Key, manyJudged))
+	}
 	if err != nil {
-		h.Log.Warn("no round of evolution could be started early; the nightly one will be", "workspace", ws, "error", err)
+		h.Log.Warn("nothing could be learnt early; it will be at night", "workspace", ws, "error", err)
 	}
 }
 
@@ -148,7 +159,7 @@ func (h *Host) missed(ctx context.Context, q progressive.Question, a progressive
 	}
 	_, err = h.Evolve.Note(ctx, q.Workspace, evolve.Failed{Op: "retrieve/" + op + "/" + evolve.KeyOf(q.Query), Source: evolve.FromRetrieval, Question: q.Query, Prediction: a.Text, Run: a.Run})
 	if err == nil {
-		h.evolveEarly(ctx, q.Workspace)
+		h.learnEarly(ctx, q.Workspace)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"cairn/internal/converse"
 	"cairn/internal/curate"
+	"cairn/internal/evolve"
 	"cairn/internal/fault"
 	"cairn/internal/flow"
 	"cairn/internal/schedule"
@@ -50,15 +51,20 @@ func (s starter) StartSlot(ctx context.Context, slot schedule.Slot) (outcome, re
 	return schedule.Started, "", nil
 }
 
-// evolve starts a round for each bank about which something new is known. The
-// rounds are stored before any workflow starts.
+// evolve starts a round for each bank about which something new is known, and an
+// update of its policy when enough outcomes of live decisions are. They are stored
+// before any workflow starts.
 func (s starter) evolve(ctx context.Context, slot schedule.Slot) (outcome, reason string, err error) {
 	rounds, err := s.h.Evolve.EvolveDue(ctx, s.h.evolving(slot.Workspace, slot.WorkspaceKey, 1))
+	if err != nil {
+		return "", "", fmt.Errorf("start the rounds: %w", err)
+	}
+	updates, err := s.h.Evolve.AdaptDue(ctx, s.h.evolving(slot.Workspace, slot.WorkspaceKey, evolve.FewestLearnt))
 	switch {
 	case err != nil:
-		return "", "", fmt.Errorf("start the rounds: %w", err)
-	case len(rounds) == 0:
-		return schedule.Empty, "nothing has failed since the last round, or agents build the memories", nil
+		return "", "", fmt.Errorf("start the updates: %w", err)
+	case len(rounds)+len(updates) == 0:
+		return schedule.Empty, "nothing new is known since the last time, agents build the memories, or learning is frozen", nil
 	}
 	return schedule.Started, "", nil
 }

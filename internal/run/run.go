@@ -34,6 +34,7 @@ const (
 	Build  Kind = "build"  // a session becomes memories, span by span
 	Train  Kind = "train"  // the policy of a bank learns
 	Evolve Kind = "evolve" // the designer edits a bank
+	Adapt  Kind = "adapt"  // the policy of a bank learns from live decisions
 )
 
 // Status is how far a run is. It only moves forward, until a retry reopens it.

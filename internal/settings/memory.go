@@ -38,6 +38,40 @@ type LongTerm struct {
 	Deadline    int      `json:"deadline_ms"` // of a model that goes over what a fast search found; 0 is 4000
 	Agents      Versions `json:"agents"`
 	Modes       Modes    `json:"modes"` // of agents that differ from the rest
+	Learning    Learning `json:"learning"`
+}
+
+// Learning is what the policy of memory skills may do with live conversations.
+type Learning struct {
+	// Frozen is the kill-switch: live choices are greedy, by the bank and the policy
+	// of Version, and nothing that is learnt comes into force by itself.
+	Frozen bool `json:"frozen"`
+	// Version is that of the default bank which live choices are made with while
+	// Frozen; 0 is the one in force.
+	Version int `json:"version"`
+	// ExplorePerDay is how many choices of any 24 hours may be drawn by the policy's
+	// probabilities in place of the best: only from these can it learn. 0 is none.
+	ExplorePerDay int `json:"explore_per_day"`
+	// CanaryPercent is the share of live builds by which an updated policy is tried
+	// before it comes into force, 1–50.
+	CanaryPercent int `json:"canary_percent"`
+}
+
+// mostExplored bounds Learning.ExplorePerDay.
+const mostExplored = 100_000
+
+func (l Learning) validate() error {
+	switch {
+	case l.ExplorePerDay < 0 || l.ExplorePerDay > mostExplored:
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.explore_per_day is %d", l.ExplorePerDay), fmt.Sprintf("use 0, which explores nothing, to %d", mostExplored))
+	case l.CanaryPercent < 1 || l.CanaryPercent > 50:
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.canary_percent is %d", l.CanaryPercent), "use 1 to 50: the policy in force makes the other builds, and both are compared")
+	case l.Version < 0:
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.version is %d", l.Version), "use a version of `cairn bank show --history`, or 0 for the one in force")
+	case l.Version > 0 && !l.Frozen:
+		return fault.New(fault.InvalidArgument, "memory.learning.version is of use only while memory.learning.frozen is true", "set both, or leave version at 0; cairn bank rollback goes back for good")
+	}
+	return nil
 }
 
 // Typed is the profile whose tools are named after what they are about, such as
@@ -119,6 +153,9 @@ func (m LongTerm) validate() error {
 		return fault.New(fault.InvalidArgument, "memory.idle_minutes and memory.call_pause_ms cannot be below 0", "use 0 for never, and for no pause")
 	case m.Deadline != 0 && (m.Deadline < 100 || m.Deadline > 60_000):
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.deadline_ms is %d", m.Deadline), "use 100 to 60000 milliseconds, or 0 for 4000")
+	}
+	if err := m.Learning.validate(); err != nil {
+		return err
 	}
 	for name, mode := range map[string]Mode{"summarize": m.Modes.Summarize, "retrieve": m.Modes.Retrieve, "personal": m.Modes.Personal, "procedural": m.Modes.Procedural, "tool": m.Modes.Tool, "identity": m.Modes.Identity} {
 		if err := mode.validate(name); err != nil {

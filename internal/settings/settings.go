@@ -122,7 +122,7 @@ func Default() Settings {
 		Nudge:         nudge.Default(),
 		Reflection:    true,
 		Limits:        Limits{ActiveSkills: 300, SkillWritesHour: 30, AutonomousSkillWritesHour: 6, CoreRunes: 2200, ProfileRunes: 1375, UndoDays: 7},
-		Memory:        LongTerm{Builder: BuilderAgents, IdleMinutes: 30},
+		Memory:        LongTerm{Builder: BuilderAgents, IdleMinutes: 30, Learning: Learning{ExplorePerDay: 20, CanaryPercent: 10}},
 		Curation:      Curation{StaleDays: 30, ArchiveDays: 90, Floor: 0.2, MinTrials: 5},
 		TimeZone:      "UTC",
 

@@ -17,6 +17,7 @@ type Attention struct {
 	Duties       map[string]Waiting        // rows of the outbox; each kind has an entry
 	UnknownCalls int64                     // in flight at a crash and not sent again: perhaps paid
 	Due          map[schedule.Kind]Waiting // tasks that the sweep has not taken; each kind has an entry
+	Canaries     Waiting                   // updated policies that a share of the live builds tries
 	FailedDays   int64                     // whose reflections failed so often that they are given up
 	Unheard      int64                     // workspaces whose days were empty for a week although people talked
 }
@@ -29,7 +30,7 @@ type Waiting struct {
 
 // Attention asks one statement, outside of a transaction.
 func (s *Store) Attention(ctx context.Context) (Attention, error) {
-	out := Attention{Runs: map[run.Kind]Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {}, run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Reflection: {}, run.Build: {}, run.Train: {}, run.Evolve: {}, run.Offload: {}, run.Flush: {}}, Duties: map[string]Waiting{DriveRun: {}, EmbedDoc: {}, TellSettings: {}},
+	out := Attention{Runs: map[run.Kind]Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {}, run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Reflection: {}, run.Build: {}, run.Train: {}, run.Evolve: {}, run.Adapt: {}, run.Offload: {}, run.Flush: {}}, Duties: map[string]Waiting{DriveRun: {}, EmbedDoc: {}, TellSettings: {}},
 		Due: map[schedule.Kind]Waiting{schedule.Reflection: {}, schedule.Curate: {}, schedule.Evolution: {}, schedule.Turn: {}}}
 	rows, err := dbsqlc.New(s.system).Attention(ctx, reflect.Patience)
 	if err != nil {
@@ -46,6 +47,8 @@ func (s *Store) Attention(ctx context.Context) (Attention, error) {
 			out.UnknownCalls = w.Count
 		case "due task":
 			out.Due[schedule.Kind(r.Kind)] = w
+		case "canary":
+			out.Canaries = w
 		case "failed day":
 			out.FailedDays = w.Count
 		case "unheard workspace":

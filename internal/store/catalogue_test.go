@@ -25,6 +25,7 @@ var reviewedPolicies = []string{
 	"conversation_marks.conversation_marks_system {cairn_system} r (kind = 'reflection'::text) -",
 	"cases.cases_system {cairn_system} r ((state = 'open'::text) AND (failures > 0)) -", // which workspaces have something to evolve from
 	"conversations.conversations_system {cairn_system} r true -",                        // the sweep: ids, sequence numbers and times
+	"decisions.decisions_system {cairn_system} r (sampled AND (update_run IS NULL)) -",  // and which to learn from
 	"embedding_spaces.embedding_spaces_all {public} * true true",                        // which models there are is no secret
 	"erase_rules.erase_rules_all {public} * true true",                                  // which columns lead to a conversation is no secret
 	"erasures.erasures_erase {cairn_erase} * true true",                                 // numbers only, of workspaces that are no more
@@ -36,6 +37,7 @@ var reviewedPolicies = []string{
 	"offload_blobs.offload_blobs_system_see {cairn_system} r (expires_at < now()) -",
 	"outbox.outbox_system {cairn_system} * true -",
 	"packages.packages_system {cairn_system} r (state <> 'live'::text) -",
+	"policy_updates.policy_updates_system {cairn_system} r (state = 'canary'::text) -",         // and to judge
 	"reflection_runs.reflection_runs_system_empty {cairn_system} a - (status = 'empty'::text)", // a day on which nothing was said
 	"reflection_runs.reflection_runs_system_see {cairn_system} r true -",
 	"runs.runs_system {cairn_system} r (status <> 'ended'::text) -",

@@ -26,8 +26,13 @@ func (q Queries) PutDecision(ctx context.Context, d evolve.Decision) error {
 	if err != nil {
 		return err
 	}
+	var canary *int32
+	if d.Canary != 0 {
+		n := int32(d.Canary)
+		canary = &n
+	}
 	return classify("keep the decision", q.q.DecisionPut(ctx, dbsqlc.DecisionPutParams{WorkspaceID: q.ws, ID: d.ID, RunID: d.Run, ConversationID: d.Conversation, Span: int32(d.Span), FromSeq: int32(d.FromSeq),
-		ToSeq: int32(d.ToSeq), BankID: d.Bank, BankVersion: int32(d.Version), Choice: choice}))
+		ToSeq: int32(d.ToSeq), BankID: d.Bank, BankVersion: int32(d.Version), Choice: choice, Sampled: !d.Choice.Greedy, Canary: canary}))
 }
 
 // DecisionAt reads the decision of a span, if it was made.
@@ -45,6 +50,9 @@ func (q Queries) DecisionAt(ctx context.Context, id string) (evolve.Decision, bo
 
 func decisionOf(r dbsqlc.Decision) (d evolve.Decision, err error) {
 	d = evolve.Decision{ID: r.ID, Run: r.RunID, Conversation: r.ConversationID, Span: int(r.Span), FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), Bank: r.BankID, Version: int(r.BankVersion), CreatedAt: r.CreatedAt}
+	if r.Canary != nil {
+		d.Canary = int(*r.Canary)
+	}
 	if err = json.Unmarshal(r.Choice, &d.Choice); err == nil && r.Outcome != nil {
 		d.Outcome = new(evolve.SpanOutcome)
 		err = json.Unmarshal(r.Outcome, d.Outcome)
@@ -84,7 +92,7 @@ func (q Queries) Met(ctx context.Context, run int64) ([]evolve.Met, error) {
 	rows, err := q.q.DecisionsBehind(ctx, dbsqlc.DecisionsBehindParams{WorkspaceID: q.ws, RunID: run})
 	out := make([]evolve.Met, len(rows))
 	for i, r := range rows {
-		out[i] = evolve.Met{Memory: r.ExternalID, Decision: r.DecisionID}
+		out[i] = evolve.Met{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
 	}
 	return out, classify("read what the run was shown", err)
 }

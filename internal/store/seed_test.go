@@ -114,7 +114,11 @@ with conversation as (
   select $1, bank.id, 1, 'seed', 'x', 1, '{}', policy.sha, policy.sha, 'x', $3 from bank, policy
 ), decision as (
   insert into decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice)
-  select $1, 'd', run.id, conversation.id, 0, 0, 0, bank.id, 1, '{}' from run, conversation, bank
+  select $1, 'd', run.id, conversation.id, 0, 0, 0, bank.id, 1, '{}' from run, conversation, bank returning id
+), decision_outcome as (
+  insert into decision_outcomes (workspace_id, decision_id, op_id, run_id, source, score) select $1, decision.id, 'op', run.id, 'praise', 1 from decision, run
+), policy_update as (
+  insert into policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, decisions, note) select $1, bank.id, 1, run.id, 1, 'canary', 'x', 'x', 1, $3 from bank, run
 ), hard as (
   insert into cases (workspace_id, bank_id, key, source, question, op_id) select $1, id, 'k', 'feedback', $3, 'op' from bank
 ), evolution as (

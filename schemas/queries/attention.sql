@@ -1,7 +1,7 @@
 -- name: Attention :many
 -- System role. Everything that a scrape shows, in one statement: open runs and
 -- duties by kind, calls that nobody knows the end of, tasks that have come due and
--- wait for the sweep, days that were given up after failures in a row, and
+-- wait for the sweep, policies on canary, days that were given up after failures in a row, and
 -- workspaces whose days were empty for a week although people talked.
 select 'run'::text as what, r.kind, count(*) as rows, extract(epoch from now() - min(r.opened_at))::float8 as oldest_seconds
 from runs r where r.status <> 'ended' group by r.kind
@@ -11,6 +11,8 @@ union all
 select 'unknown call', '', count(*), coalesce(extract(epoch from now() - min(c.lease_until)), 0)::float8 from llm_calls c where c.state = 'unknown'
 union all
 select 'due task', t.kind, count(*), extract(epoch from now() - min(coalesce(t.lease_until, t.due_at, now())))::float8 from scheduled_tasks t where t.look_at <= now() group by t.kind
+union all
+select 'canary', '', count(*), coalesce(extract(epoch from now() - min(u.canary_at)), 0)::float8 from policy_updates u where u.state = 'canary'
 union all
 select 'failed day', '', count(*), coalesce(extract(epoch from now() - min(d.updated_at)), 0)::float8 from reflection_runs d where d.status = 'failed' and d.failures >= @patience::int
 union all

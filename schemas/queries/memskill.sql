@@ -1,6 +1,6 @@
 -- name: DecisionPut :exec
-insert into decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice)
-values (@workspace_id, @id, @run_id, @conversation_id, @span, @from_seq, @to_seq, @bank_id, @bank_version, @choice)
+insert into decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, sampled, canary)
+values (@workspace_id, @id, @run_id, @conversation_id, @span, @from_seq, @to_seq, @bank_id, @bank_version, @choice, @sampled, sqlc.narg('canary'))
 on conflict (workspace_id, id) do nothing;
 
 -- name: DecisionGet :one
@@ -101,8 +101,9 @@ insert into run_conversations (workspace_id, run_id, conversation_id) values (@w
 on conflict (workspace_id, run_id, conversation_id) do nothing;
 
 -- name: DecisionsBehind :many
--- The memories that a run was shown, with what had led to them by then.
-select m.external_id, r.decision_id from memory_views s join memories m on m.workspace_id = s.workspace_id and m.id = s.memory_id
+-- The memories that a run was shown, with what had led to them by then and what
+-- they said.
+select m.external_id, r.decision_id, r.content from memory_views s join memories m on m.workspace_id = s.workspace_id and m.id = s.memory_id
 join memory_revisions r on r.workspace_id = s.workspace_id and r.memory_id = s.memory_id and r.created_at <= s.created_at
 where s.workspace_id = @workspace_id and s.run_id = @run_id order by m.external_id, r.version;
 

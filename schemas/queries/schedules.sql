@@ -37,7 +37,9 @@ with due as (
       on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.kind = 'reflection'
       where c.workspace_id = d.workspace_id and (c.channel in ('voice', 'sms', 'chat') or c.channel = 'import' and c.dated) and c.next_seq > coalesce(m.seq + 1, 0)) then 'empty'
     when d.kind = 'curate' and not exists (select from skills s where s.workspace_id = d.workspace_id and s.managed and s.deleted_at is null) then 'empty'
-    when d.kind = 'evolution' and not exists (select from cases c where c.workspace_id = d.workspace_id and c.state = 'open' and c.failures > 0) then 'empty'
+    when d.kind = 'evolution' and not exists (select from cases c where c.workspace_id = d.workspace_id and c.state = 'open' and c.failures > 0)
+      and not exists (select from decisions l where l.workspace_id = d.workspace_id and l.sampled and l.update_run is null)
+      and not exists (select from policy_updates u where u.workspace_id = d.workspace_id and u.state = 'canary') then 'empty'
     else 'start' end as verdict
   from due d left join watermark k on k.workspace_id = d.workspace_id and k.id = d.id
 ), heard as (

@@ -17,6 +17,8 @@ var (
 	callsUnknown = prometheus.NewDesc("cairn_model_calls_unknown", "Model calls in flight at a crash and not sent again: perhaps paid.", nil, nil)
 	tasksDue     = ofKind("cairn_tasks_due", "Scheduled tasks that have come due and wait for the sweep.")
 	oldestDue    = ofKind("cairn_tasks_due_oldest_seconds", "For how long the oldest due task has waited.")
+	canaries     = prometheus.NewDesc("cairn_policy_canaries", "Updated policies that a share of the live builds tries.", nil, nil)
+	oldestCanary = prometheus.NewDesc("cairn_policy_canaries_oldest_seconds", "For how long the oldest of them has been tried.", nil, nil)
 	daysFailed   = prometheus.NewDesc("cairn_reflections_given_up", "Days whose reflection failed three times in a row.", nil, nil)
 	unheard      = prometheus.NewDesc("cairn_reflections_unheard", "Workspaces whose days were empty for a week although people talked.", nil, nil)
 	databaseUp   = prometheus.NewDesc("cairn_database_up", "Whether the database answered this scrape.", nil, nil)
@@ -33,7 +35,7 @@ const scrapePatience = 2 * time.Second
 type lookout struct{ Lookout }
 
 func (l lookout) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{runsOpen, runsOldest, rowsOwed, oldestOwed, callsUnknown, tasksDue, oldestDue, daysFailed, unheard, databaseUp} {
+	for _, d := range []*prometheus.Desc{runsOpen, runsOldest, rowsOwed, oldestOwed, callsUnknown, tasksDue, oldestDue, canaries, oldestCanary, daysFailed, unheard, databaseUp} {
 		out <- d
 	}
 }
@@ -62,6 +64,8 @@ func (l lookout) Collect(out chan<- prometheus.Metric) {
 	for kind, w := range seen.Due {
 		waiting(tasksDue, oldestDue, string(kind), w)
 	}
+	show(canaries, float64(seen.Canaries.Count))
+	show(oldestCanary, seen.Canaries.Oldest.Seconds())
 	show(daysFailed, float64(seen.FailedDays))
 	show(unheard, float64(seen.Unheard))
 	show(callsUnknown, float64(seen.UnknownCalls))

@@ -19,6 +19,8 @@ type Step struct {
 	Credited bool
 	// Done ends an episode: no later reward flows back over it.
 	Done bool
+	// Weight is how much the step counts, 0 for 1: see Reweigh.
+	Weight float64
 }
 
 // batch is steps as matrices and indices.
@@ -54,6 +56,11 @@ func newBatch(s Shape, steps []Step, vectors map[string][]float64, gamma, lambda
 	}
 	b.advantages, b.returns = GAE(rewards, b.values, done, gamma, lambda)
 	normalise(b.advantages, b.credited)
+	for t, step := range steps {
+		if step.Weight != 0 {
+			b.advantages[t] *= step.Weight
+		}
+	}
 	return b, nil
 }
 
@@ -89,8 +96,8 @@ func (b *batch) add(s Shape, t int, step Step, rows map[string]int) error {
 		return fault.Newf(fault.InvalidArgument, "decision %q was greedy: only sampled ones can be learnt from", step.ID)
 	case !ascending(step.Candidates):
 		return fault.Newf(fault.InvalidArgument, "decision %q: the candidates are not in ascending order, each once", step.ID)
-	case notFinite(step.Reward, step.LogProb, step.Value, step.Bias):
-		return fault.Newf(fault.InvalidArgument, "decision %q has numbers that are not finite", step.ID)
+	case notFinite(step.Reward, step.LogProb, step.Value, step.Bias, step.Weight) || step.Weight < 0:
+		return fault.Newf(fault.InvalidArgument, "decision %q has numbers that are not finite, or a negative weight", step.ID)
 	}
 	chosen, err := step.indices(step.Chosen)
 	if err != nil {

@@ -35,8 +35,8 @@ func (g Gate) Compare(candidate, incumbent []float64) (Comparison, error) {
 	if n == 0 || n != len(incumbent) {
 		return Comparison{}, fault.Newf(fault.InvalidArgument, "a paired comparison of %d and %d scores", n, len(incumbent))
 	}
-	if g.Resamples < 1 || !(g.Confidence > 0 && g.Confidence < 1) {
-		return Comparison{}, fault.Newf(fault.InvalidArgument, "a gate of %d resamples at confidence %v", g.Resamples, g.Confidence)
+	if err := g.check(); err != nil {
+		return Comparison{}, err
 	}
 	differences := make([]float64, n)
 	for i := range differences {
@@ -54,5 +54,43 @@ func (g Gate) Compare(candidate, incumbent []float64) (Comparison, error) {
 	slices.Sort(means)
 	c := Comparison{Mean: mean(differences), Lower: means[int((1-g.Confidence)*float64(g.Resamples))], Traces: n}
 	c.Promote = c.Mean > 0 && c.Lower > -g.Margin
+	return c, nil
+}
+
+func (g Gate) check() error {
+	if g.Resamples < 1 || !(g.Confidence > 0 && g.Confidence < 1) {
+		return fault.Newf(fault.InvalidArgument, "a gate of %d resamples at confidence %v", g.Resamples, g.Confidence)
+	}
+	return nil
+}
+
+// CanaryGate asks for 90 % confidence that live outcomes are at most 0.1 worse: they
+// are few, and each is 0 or 1.
+func CanaryGate() Gate { return Gate{Margin: 0.1, Confidence: 0.9, Resamples: 10_000, Seed: "42"} }
+
+// CompareArms compares scores that are not paired, such as those of live choices: each
+// side is resampled on its own. The candidate is promoted when it is not worse: the
+// lower bound of the difference of means is above −Margin. Traces counts its scores.
+func (g Gate) CompareArms(candidate, incumbent []float64) (Comparison, error) {
+	if len(candidate) == 0 || len(incumbent) == 0 {
+		return Comparison{}, fault.Newf(fault.InvalidArgument, "a comparison of %d and %d scores", len(candidate), len(incumbent))
+	}
+	if err := g.check(); err != nil {
+		return Comparison{}, err
+	}
+	stream := random.Key{Run: g.Seed, Purpose: "bootstrap"}.Stream()
+	again := func(scores []float64) (sum float64) {
+		for range scores {
+			sum += scores[stream.IntN(len(scores))]
+		}
+		return sum / float64(len(scores))
+	}
+	means := make([]float64, g.Resamples)
+	for i := range means {
+		means[i] = again(candidate) - again(incumbent)
+	}
+	slices.Sort(means)
+	c := Comparison{Mean: mean(candidate) - mean(incumbent), Lower: means[int((1-g.Confidence)*float64(g.Resamples))], Traces: len(candidate)}
+	c.Promote = c.Lower > -g.Margin
 	return c, nil
 }

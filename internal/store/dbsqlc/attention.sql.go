@@ -19,6 +19,8 @@ select 'unknown call', '', count(*), coalesce(extract(epoch from now() - min(c.l
 union all
 select 'due task', t.kind, count(*), extract(epoch from now() - min(coalesce(t.lease_until, t.due_at, now())))::float8 from scheduled_tasks t where t.look_at <= now() group by t.kind
 union all
+select 'canary', '', count(*), coalesce(extract(epoch from now() - min(u.canary_at)), 0)::float8 from policy_updates u where u.state = 'canary'
+union all
 select 'failed day', '', count(*), coalesce(extract(epoch from now() - min(d.updated_at)), 0)::float8 from reflection_runs d where d.status = 'failed' and d.failures >= $1::int
 union all
 select 'unheard workspace', '', count(distinct d.workspace_id), 0::float8 from reflection_runs d where d.unheard and d.local_date > current_date - 3
@@ -33,7 +35,7 @@ type AttentionRow struct {
 
 // System role. Everything that a scrape shows, in one statement: open runs and
 // duties by kind, calls that nobody knows the end of, tasks that have come due and
-// wait for the sweep, days that were given up after failures in a row, and
+// wait for the sweep, policies on canary, days that were given up after failures in a row, and
 // workspaces whose days were empty for a week although people talked.
 func (q *Queries) Attention(ctx context.Context, patience int32) ([]AttentionRow, error) {
 	rows, err := q.db.Query(ctx, Attention, patience)

@@ -299,7 +299,7 @@ func (q *Queries) DecisionEnd(ctx context.Context, arg DecisionEndParams) error 
 }
 
 const DecisionGet = `-- name: DecisionGet :one
-select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, outcome, created_at from decisions where workspace_id = $1 and id = $2
+select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, outcome, created_at, sampled, update_run, canary from decisions where workspace_id = $1 and id = $2
 `
 
 type DecisionGetParams struct {
@@ -323,13 +323,16 @@ func (q *Queries) DecisionGet(ctx context.Context, arg DecisionGetParams) (Decis
 		&i.Choice,
 		&i.Outcome,
 		&i.CreatedAt,
+		&i.Sampled,
+		&i.UpdateRun,
+		&i.Canary,
 	)
 	return i, err
 }
 
 const DecisionPut = `-- name: DecisionPut :exec
-insert into decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+insert into decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, sampled, canary)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 on conflict (workspace_id, id) do nothing
 `
 
@@ -344,6 +347,8 @@ type DecisionPutParams struct {
 	BankID         int64
 	BankVersion    int32
 	Choice         json.RawMessage
+	Sampled        bool
+	Canary         *int32
 }
 
 func (q *Queries) DecisionPut(ctx context.Context, arg DecisionPutParams) error {
@@ -358,12 +363,14 @@ func (q *Queries) DecisionPut(ctx context.Context, arg DecisionPutParams) error 
 		arg.BankID,
 		arg.BankVersion,
 		arg.Choice,
+		arg.Sampled,
+		arg.Canary,
 	)
 	return err
 }
 
 const DecisionsBehind = `-- name: DecisionsBehind :many
-select m.external_id, r.decision_id from memory_views s join memories m on m.workspace_id = s.workspace_id and m.id = s.memory_id
+select m.external_id, r.decision_id, r.content from memory_views s join memories m on m.workspace_id = s.workspace_id and m.id = s.memory_id
 join memory_revisions r on r.workspace_id = s.workspace_id and r.memory_id = s.memory_id and r.created_at <= s.created_at
 where s.workspace_id = $1 and s.run_id = $2 order by m.external_id, r.version
 `
@@ -376,9 +383,11 @@ type DecisionsBehindParams struct {
 type DecisionsBehindRow struct {
 	ExternalID string
 	DecisionID string
+	Content    string
 }
 
-// The memories that a run was shown, with what had led to them by then.
+// The memories that a run was shown, with what had led to them by then and what
+// they said.
 func (q *Queries) DecisionsBehind(ctx context.Context, arg DecisionsBehindParams) ([]DecisionsBehindRow, error) {
 	rows, err := q.db.Query(ctx, DecisionsBehind, arg.WorkspaceID, arg.RunID)
 	if err != nil {
@@ -388,7 +397,7 @@ func (q *Queries) DecisionsBehind(ctx context.Context, arg DecisionsBehindParams
 	var items []DecisionsBehindRow
 	for rows.Next() {
 		var i DecisionsBehindRow
-		if err := rows.Scan(&i.ExternalID, &i.DecisionID); err != nil {
+		if err := rows.Scan(&i.ExternalID, &i.DecisionID, &i.Content); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -400,7 +409,7 @@ func (q *Queries) DecisionsBehind(ctx context.Context, arg DecisionsBehindParams
 }
 
 const DecisionsOfRun = `-- name: DecisionsOfRun :many
-select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, outcome, created_at from decisions where workspace_id = $1 and run_id = $2 order by span
+select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, outcome, created_at, sampled, update_run, canary from decisions where workspace_id = $1 and run_id = $2 order by span
 `
 
 type DecisionsOfRunParams struct {
@@ -430,6 +439,9 @@ func (q *Queries) DecisionsOfRun(ctx context.Context, arg DecisionsOfRunParams) 
 			&i.Choice,
 			&i.Outcome,
 			&i.CreatedAt,
+			&i.Sampled,
+			&i.UpdateRun,
+			&i.Canary,
 		); err != nil {
 			return nil, err
 		}

@@ -93,6 +93,9 @@ type Decision struct {
 	Choice         json.RawMessage
 	Outcome        json.RawMessage
 	CreatedAt      time.Time
+	Sampled        bool
+	UpdateRun      *int64
+	Canary         *int32
 }
 
 type DistillTask struct {
@@ -278,6 +281,24 @@ type PendingMemory struct {
 	CreatedAt      time.Time
 	ExpiresAt      time.Time
 	DecidedAt      *time.Time
+}
+
+type PolicyUpdate struct {
+	WorkspaceID  int64
+	BankID       int64
+	Number       int32
+	RunID        int64
+	Base         int32
+	State        string
+	PolicySha    string
+	OptimiserSha string
+	Decisions    int32
+	Shadow       json.RawMessage
+	Canary       json.RawMessage
+	Note         string
+	CreatedAt    time.Time
+	CanaryAt     *time.Time
+	EndedAt      *time.Time
 }
 
 type ReflectionRead struct {

@@ -1,0 +1,131 @@
+package evolve
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/fault"
+	"cairn/internal/memskill/designer"
+	"cairn/internal/memskill/random"
+)
+
+// fewestJudged are the answers of each side that somebody has to have judged before
+// a canary is: fewer say little of either.
+const fewestJudged = 20
+
+// tryOut gives a build the policy of the update that is on canary, where the build is
+// of its share: a build is as a whole, and always the same. The number is 0 for the
+// policy of the version.
+func (s *Service) tryOut(ctx context.Context, tx Tx, j job, head Head) (Head, int, error) {
+	chosen, err := tx.Settings(ctx)
+	if err != nil || chosen.Memory.Learning.Frozen {
+		return head, 0, err
+	}
+	u, found, err := tx.OpenUpdate(ctx, head.ID)
+	if err != nil || !found || u.State != OnCanary || u.Base != head.Version.Number {
+		return head, 0, err
+	}
+	draw := random.Key{Run: fmt.Sprintf("canary/%d", u.Number), Skill: j.run.Key, Purpose: "canary"}.Stream()
+	if 100*draw.Float64() >= float64(chosen.Memory.Learning.CanaryPercent) {
+		return head, 0, nil
+	}
+	head.Policy, head.Optimiser, err = weights(ctx, tx, u.Policy, u.Optimiser)
+	head.Version.Policy = u.Policy
+	return head, u.Number, err
+}
+
+// measure compares the live answers of an update with those of the policy in force.
+// Worse is set when it is so sure to be worse as it would have to be not to be.
+func (s *Service) measure(ctx context.Context, tx Tx, bank int64, u PolicyUpdate) (out *Canary, worse bool, err error) {
+	candidate, incumbent, err := tx.CanaryScores(ctx, bank, u)
+	if err != nil {
+		return nil, false, err
+	}
+	out = &Canary{Candidate: len(candidate), Incumbent: len(incumbent)}
+	if len(candidate) < fewestJudged || len(incumbent) < fewestJudged {
+		return out, false, nil
+	}
+	c, err := designer.CanaryGate().CompareArms(candidate, incumbent)
+	if err != nil {
+		return nil, false, err
+	}
+	out.Comparison = &c
+	other, err := designer.CanaryGate().CompareArms(incumbent, candidate)
+	return out, other.Lower > 0, err
+}
+
+// judgeCanary brings the update that is on canary into force when it is not worse
+// than the policy there, and drops it when it is, when nobody could tell in 30 days,
+// or when the bank has moved on. A bank that has another writer is left alone.
+func (s *Service) judgeCanary(ctx context.Context, tx Tx, row BankRow) error {
+	u, found, err := tx.OpenUpdate(ctx, row.ID)
+	if err != nil || !found || u.State != OnCanary {
+		return err
+	}
+	drop := func(note string) error {
+		u.State, u.Note = Dropped, note
+		return s.settle(ctx, tx, row.ID, OnCanary, u)
+	}
+	if u.Base != row.Head {
+		return drop(fmt.Sprintf("the bank has moved on to version %d", row.Head))
+	}
+	measured, worse, err := s.measure(ctx, tx, row.ID, u)
+	if err != nil {
+		return err
+	}
+	u.Canary = measured
+	switch {
+	case measured.Comparison != nil && measured.Comparison.Promote:
+		return s.promoteUpdate(ctx, tx, row, u)
+	case worse:
+		return drop("live answers are worse")
+	}
+	late, err := tx.CanaryLate(ctx, u)
+	if err != nil || !late {
+		return err
+	}
+	return drop("in 30 days too little was said of answers to tell")
+}
+
+// promoteUpdate makes a version of the bank with the policy of an update.
+func (s *Service) promoteUpdate(ctx context.Context, tx Tx, row BankRow, u PolicyUpdate) error {
+	holder := fmt.Sprintf("update/%d", u.Run)
+	lease, err := s.take(ctx, tx, row.Name, holder, bankLease)
+	if fault.CodeOf(err) == fault.Unavailable {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	head, err := s.at(ctx, tx, row, u.Base)
+	if err != nil {
+		return err
+	}
+	policy, optimiser, err := weights(ctx, tx, u.Policy, u.Optimiser)
+	if err != nil {
+		return err
+	}
+	u.State = InForce
+	moved, err := tx.MoveUpdate(ctx, row.ID, OnCanary, u)
+	if err != nil {
+		return err
+	}
+	if !moved { // another one was first
+		return tx.FreeLease(ctx, scopeOf(row.Name), lease)
+	}
+	c := u.Canary.Comparison
+	if _, err := s.advance(ctx, tx, row, Draft{Base: u.Base, Action: Learnt, Bank: head.Bank, Policy: policy, Optimiser: optimiser, Fresh: head.Version.Fresh, Run: u.Run,
+		Reason: fmt.Sprintf("update %d, of %d live decisions: %+.4f on %d judged answers", u.Number, u.Decisions, c.Mean, c.Traces)}); err != nil {
+		return err
+	}
+	return tx.FreeLease(ctx, scopeOf(row.Name), lease)
+}
+
+// settle drops an update with its weights, unless a version has them.
+func (s *Service) settle(ctx context.Context, tx Tx, bank int64, before string, u PolicyUpdate) error {
+	moved, err := tx.MoveUpdate(ctx, bank, before, u)
+	if err != nil || !moved {
+		return err
+	}
+	return tx.DropBlobs(ctx, []string{u.Policy, u.Optimiser})
+}
