@@ -167,10 +167,11 @@ func (s *Service) worse(ctx context.Context, tx Tx, ref run.Ref, held int, out *
 	var candidate, incumbent []float64
 	for n := range held {
 		var one Tried
-		if found, err := tx.Trained(ctx, ref.Run, shadowStep(n), &one); err != nil || !found {
-			return false, missing(err, shadowStep(n))
+		found, err := tx.Trained(ctx, ref.Run, shadowStep(n), &one)
+		if err != nil {
+			return false, err
 		}
-		if one.Known {
+		if found && one.Known { // one that is not found was erased with its conversation
 			candidate, incumbent = append(candidate, one.Candidate), append(incumbent, one.Incumbent)
 		}
 	}

@@ -67,7 +67,8 @@ grant select, insert, update (state, shadow, canary, note, canary_at, ended_at) 
 -- What the sweep has judged, and what a scrape counts.
 create policy policy_updates_system on policy_updates for select to cairn_system using (state = 'canary');
 grant select (workspace_id, state, canary_at) on policy_updates to cairn_system;
-insert into erase_rules (tbl, how, scope) values ('policy_updates', 'none', null); -- numbers, of the workspace
+-- Numbers, of the workspace: its runs have no conversation.
+insert into erase_rules (tbl, how, scope) values ('policy_updates', 'rows', 't.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)');
 insert into erase_rules (tbl, how, scope) values ('decision_outcomes', 'rows',
   't.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2) or t.decision_id in (select d.id from decisions d where d.workspace_id = $1 and (d.conversation_id = $2 or d.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)))');
 select cairn.cover_erase();
