@@ -98,6 +98,9 @@ func (s *Service) acceptAdapt(ctx context.Context, tx Tx, d Due, b Listed) (out 
 		return before, err == nil, err
 	}
 	spec := AdaptSpec{Spec: d.Spec, Keeping: DefaultKeeping(), Bank: row.Name, BankID: row.ID, Recipe: memskill.TargetRecipe, Score: ByRecall}
+	if spec.Keeping.Mode, err = cutting(ctx, tx, spec.Keeping.Mode); err != nil {
+		return out, false, err
+	}
 	if spec.Model, err = spec.Model.instructed(); err != nil {
 		return out, false, err
 	}
