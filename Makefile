@@ -52,43 +52,43 @@ race: ## Run all tests under the race detector (needs a C compiler)
 
 .PHONY: chaos
 chaos: ## Kill workers, Postgres and Temporal under 200 distillations, then count
-	$(GO) run ./internal/eval/cmd/chaos
+	$(GO) run ./starter bench chaos
 
 .PHONY: soak
 soak: ## Answer 2,000 messages while the worker is killed every 10 s, then count
-	$(GO) run ./internal/eval/cmd/soak
+	$(GO) run ./starter bench soak
 
 .PHONY: isolation
 isolation: ## Do 10,000 operations in 50 workspaces at once and compare every answer with a model
-	$(GO) run ./internal/eval/cmd/isolation
+	$(GO) run ./starter bench isolation
 
 .PHONY: clients
 clients: build ## Run mem0's npm client, MCP's conformance suite and Inspector, and a skill validator against cairn serve (needs npm)
-	$(GO) run ./internal/eval/cmd/clients -cairn $(BIN)/cairn -report docs/mcp-conformance.md
+	$(BIN)/cairn bench clients --report docs/mcp-conformance.md
 
 .PHONY: bench
 bench: bench-distill bench-turns bench-tau bench-search ## Run all benchmarks
 
 .PHONY: bench-distill
 bench-distill: ## Measure a distillation against its critical path and a bare workflow
-	$(GO) run ./internal/eval/cmd/bench-distill
+	$(GO) run ./starter bench distill
 
 .PHONY: bench-turns
 bench-turns: ## Measure turns of 1, 2 and 4 model calls against a bare workflow
-	$(GO) run ./internal/eval/cmd/bench-turns
+	$(GO) run ./starter bench turns
 
 .PHONY: bench-tau
 bench-tau: ## Distil the 160 airline trajectories of τ-bench with the offline rules
-	$(GO) run ./internal/eval/cmd/bench-tau
+	$(GO) run ./starter bench tau
 
 .PHONY: bench-search
 bench-search: ## Measure skill search against the bare SQL, and hybrid retrieval beside the bare search by vector
-	$(GO) run ./internal/eval/cmd/bench-search; skills=$$?; \
-	$(GO) run ./internal/eval/cmd/bench-find -plot docs/retrieval.svg && exit $$skills
+	$(GO) run ./starter bench search; skills=$$?; \
+	$(GO) run ./starter bench find --plot docs/retrieval.svg && exit $$skills
 
 .PHONY: bench-sweep
 bench-sweep: ## Sweep 100,000 workspaces that are due at once, beside bare starts, while the worker is killed
-	$(GO) run ./internal/eval/cmd/bench-sweep
+	$(GO) run ./starter bench sweep
 
 .PHONY: bench-policy
 bench-policy: ## Measure what a policy learns in a synthetic world, how fast it decides and learns, and how fast spans are remembered
@@ -99,7 +99,7 @@ bench-policy: ## Measure what a policy learns in a synthetic world, how fast it 
 
 .PHONY: bench-loop
 bench-loop: ## Measure whether memory skills that learn and evolve remember more than fixed ones
-	$(GO) run ./internal/eval/cmd/bench-loop
+	$(GO) run ./starter bench loop
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a minute

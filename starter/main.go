@@ -1,5 +1,6 @@
 // Command cairn is the command line: the development stack, conversations and
-// what is remembered of them, distillation, skills and runs, and the gateway.
+// what is remembered of them, distillation, skills and runs, the gateway, and
+// benchmarks.
 package main
 
 import (
@@ -15,12 +16,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/eval/sweepbench"
 	"cairn/internal/fault"
 	"cairn/internal/sandbox"
 )
 
 func main() {
 	sandbox.Enter()
+	sweepbench.WorkIfAsked() // `cairn bench sweep` runs this program again as its worker
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := execute(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -29,7 +32,7 @@ func main() {
 
 // execute runs one command line and returns its exit code.
 func execute(ctx context.Context, args, environ []string, in io.Reader, out, errs io.Writer) int {
-	c := &cli{in: in, out: out, errs: errs, environ: environ}
+	c := &cli{args: args, in: in, out: out, errs: errs, environ: environ}
 	root := c.root()
 	root.SetArgs(args)
 	root.SetIn(in)
@@ -71,6 +74,7 @@ func (c *cli) printFault(f *fault.Error) {
 
 // cli is one invocation.
 type cli struct {
+	args      []string
 	in        io.Reader
 	out, errs io.Writer
 	environ   []string
@@ -102,7 +106,7 @@ func (c *cli) root() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(c.demo(), c.dev(), c.turn(), c.chat(), c.conversations(), c.memories(), c.targets(), c.soul(), c.settings(), c.mcp(), c.distill(), c.skills(), c.search(), c.summarize(), c.retrieve(), c.working(), c.runs(), c.reflect(), c.serve(), c.keys(),
-		c.replay(), c.migrate(), c.doctor(), c.config(), c.erase(), c.schedule(), c.curate(), c.insights(), c.evalCommand(), c.bank(), c.feedback(), c.train(), c.evolve())
+		c.replay(), c.migrate(), c.doctor(), c.config(), c.erase(), c.schedule(), c.curate(), c.insights(), c.evalCommand(), c.bank(), c.feedback(), c.train(), c.evolve(), c.bench())
 	return root
 }
 

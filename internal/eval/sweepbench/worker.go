@@ -30,16 +30,16 @@ const (
 )
 
 // WorkIfAsked makes this process the bench's worker when it was started as one,
-// and does not return then.
+// without arguments, and does not return then. It belongs at the start of main.
 func WorkIfAsked() {
-	if os.Getenv(roleVariable) == "" {
+	if os.Getenv(roleVariable) == "" || len(os.Args) > 1 {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := work(ctx)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench-sweep worker:", err)
+		fmt.Fprintln(os.Stderr, "worker of the sweep:", err)
 		os.Exit(1)
 	}
 	os.Exit(0)

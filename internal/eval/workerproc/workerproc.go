@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"cairn/internal/fault"
 )
 
 // Build compiles the worker into folder and returns the program's path. The
@@ -19,7 +21,7 @@ func Build(ctx context.Context, folder string) (string, error) {
 	program := filepath.Join(folder, "worker")
 	output, err := exec.CommandContext(ctx, "go", "build", "-o", program, "cairn/worker").CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("build the worker: %w\n%s", err, output)
+		return "", fault.Wrap(fmt.Errorf("%w\n%s", err, output), fault.Misconfigured, "build the worker", "run this in a clone of Cairn, with Go on PATH")
 	}
 	return program, nil
 }
