@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -58,10 +59,72 @@ func (w *world) prepared(t *testing.T, args []string) []string {
 		w.retired++
 		args[2] = fmt.Sprintf("%s-%d", args[2], w.retired)
 		w.imported(t, args[2], "Look up", false)
+	case "save", "patch", "delete":
+		w.written(t, args)
 	case "restore", "archive", "rollback", "pin", "unpin", "export", "view", "history", "diff":
 		w.restored(t, args[2], args[1] == "restore")
 	}
 	return args
+}
+
+// written puts the SKILL.md of examples into place, and saves what an example
+// changes.
+func (w *world) written(t *testing.T, args []string) {
+	t.Helper()
+	file := filepath.Join(w.folder, "SKILL.md")
+	hosttest.Must(t, os.WriteFile(file, []byte(howTo("deploy-web")), 0o600))
+	if args[1] != "save" {
+		if code, _, errs := w.run(howTo(args[2]), "skills", "save", "-", "--allow-similar"); code != 0 {
+			t.Fatalf("exit %d: %s", code, errs)
+		}
+	} else if args[2] == "SKILL.md" {
+		args[2] = file
+	}
+}
+
+func howTo(name string) string {
+	return "---\nname: " + name + "\ndescription: Bring " + name + " into production\n---\n" +
+		"## When to Use\nBefore a release.\n\n## Procedure\n1. Build " + name + "\n2. Roll it out\n\n## Pitfalls\n- An old schema\n\n## Verification\nProbe it.\n"
+}
+
+// What is written at the command line is held to what tools have to write, and a
+// mistake changes nothing.
+func TestAPersonWritesSkillsAtTheCommandLine(t *testing.T) {
+	t.Parallel()
+	w := idle(t)
+	must := func(want int, say string, in string, args ...string) string {
+		t.Helper()
+		code, out, errs := w.run(in, append([]string{"skills"}, args...)...)
+		if code != want && (want == 0 || code == 0) || !strings.Contains(out+errs, say) {
+			t.Errorf("skills %v: exit %d\n%s%s", args, code, out, errs)
+		}
+		return out
+	}
+	const wrong = 1
+	must(wrong, "no name", "## When to Use\nNever.\n", "save", "-")
+	must(wrong, "heading", "---\nname: deploy-web\ndescription: d\n---\nJust do it.\n", "save", "-")
+	must(wrong, "description", strings.Replace(howTo("deploy-web"), "description: Bring deploy-web into production\n", "", 1), "save", "-")
+	must(wrong, "cannot be read", "", "save", filepath.Join(w.folder, "nowhere.md"))
+	must(0, "no skills", "", "list", "--all")
+
+	must(0, "deploy-web: created, version 1", howTo("deploy-web"), "save", "-", "--category", "operations")
+	must(0, "deploy-web: unchanged, version 1", howTo("deploy-web"), "save", "-")
+	must(wrong, "already", howTo("deploy-web"), "save", "-", "--mode", "create")
+	shown := must(0, "name: deploy-web", "", "view", "deploy-web", "-o", "text")
+	must(0, "deploy-web: updated, version 2", strings.Replace(shown, "Roll it out", "Roll it out slowly", 1), "save", "-", "--expected-version", "1")
+	must(wrong, "version_conflict", howTo("deploy-web"), "save", "-", "--expected-version", "1")
+
+	must(wrong, "--old is missing", "", "patch", "deploy-web", "--new", "x")
+	must(wrong, "hint", "", "patch", "deploy-web", "--old", "no such text", "--new", "x")
+	must(0, "deploy-web: patched, version 3", "", "patch", "deploy-web", "--old", "Probe it.", "--new", "Probe it twice.")
+	if body := must(0, "Probe it twice.", "", "view", "deploy-web"); !strings.Contains(body, "Roll it out slowly") {
+		t.Error(body)
+	}
+
+	must(wrong, "not_found", "", "delete", "deploy-cron")
+	must(0, "deploy-web: deleted", "", "delete", "deploy-web", "--reason", "over")
+	must(0, "no skills", "", "list", "--all")
+	must(0, "deploy-web: version 3", "", "restore", "deploy-web")
 }
 
 // restored makes a skill active, or archived, before an example changes it.

@@ -20,7 +20,7 @@ import (
 )
 
 func (c *cli) skills() *cobra.Command {
-	cmd := &cobra.Command{Use: "skills", Short: "List, view, export and import skills, decide about changes, and go back to earlier versions", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{Use: "skills", Short: "List, view, write, export and import skills, decide about changes, and go back to earlier versions", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var all bool
 	list := &cobra.Command{Use: "list", Short: "List the skills of the workspace by category and name", Example: "  cairn skills list", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listSkills(cmd.Context(), all) }}
@@ -38,6 +38,7 @@ func (c *cli) skills() *cobra.Command {
 	export.Flags().StringVar(&style, "style", "", "folder and name: hyphen or underscore (default: as it was packed)")
 	export.Flags().StringVar(&to, "to", ".", "a folder, or the file to write")
 	cmd.AddCommand(list, view, export)
+	cmd.AddCommand(c.writes()...)
 	cmd.AddCommand(c.changes()...)
 	return cmd
 }

@@ -242,6 +242,7 @@ func TestReviewsOfADayAreCapped(t *testing.T) {
 	scriptSaves(b)
 	for i := range 6 {
 		b.Say("c", i, "hello")
+		reviews(b, "c", min(i+1, 2)) // begins after the answer
 		quiet(b, "c")
 	}
 	id := view(b, "c").ID
