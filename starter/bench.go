@@ -83,7 +83,7 @@ func held(all bool) error {
 	if all {
 		return nil
 	}
-	return fault.New(fault.Internal, "not everything held", "what was counted stands above; with the seed that it tells, the same is drawn again")
+	return fault.New(fault.Internal, "not everything held", "what was counted stands above; where it tells a seed, --seed draws the same again")
 }
 
 // publicFile is path, or else a file of the public data sets.

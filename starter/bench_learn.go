@@ -141,5 +141,8 @@ func (c *cli) runBenchLoop(ctx context.Context, o loopbench.Options, talks, logs
 		_, err := fmt.Fprintf(w, "\n%.0f s\n", took)
 		return err
 	})
-	return errors.Join(shown, held(ok))
+	if !ok {
+		err = missed(errors.New("a line failed"))
+	}
+	return errors.Join(shown, err)
 }

@@ -30,10 +30,11 @@ func (c *cli) benchDistill() *cobra.Command {
 			return err
 		}
 		// What was measured before something failed is worth seeing.
-		return errors.Join(err, c.measured(all, func(w io.Writer) error {
+		shown := c.measured(all, func(w io.Writer) error {
 			fmt.Fprintln(w, c.line())
 			return distillbench.Print(w, all)
-		}))
+		})
+		return errors.Join(err, shown, missed(distillbench.Missed(all)))
 	})
 	flags := cmd.Flags()
 	flags.IntVar(&o.Runs, "runs", 15, "distillations of the latency measurement")

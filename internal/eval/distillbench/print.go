@@ -1,6 +1,7 @@
 package distillbench
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -34,6 +35,17 @@ func Print(w io.Writer, all []Measurement) error {
 		}
 	}
 	return nil
+}
+
+// Missed says on which servers the median missed the goal; nil when on none.
+func Missed(all []Measurement) error {
+	var missed []error
+	for _, m := range all {
+		if ratio := m.Latency.Ratio(m.Latency.Median); ratio > Goal {
+			missed = append(missed, fmt.Errorf("missed: %.3f × the critical path with Temporal in %s, the goal is %.2f", ratio, m.Server, Goal))
+		}
+	}
+	return errors.Join(missed...)
 }
 
 func printSteps(w io.Writer, steps []Step, took time.Duration) error {
