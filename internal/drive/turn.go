@@ -24,7 +24,7 @@ func (d Driver) Answer(ctx context.Context, workspaceKey string, r run.Run) (flo
 	return d.send(ctx, workspaceKey, r, "")
 }
 
-// again is how soon a turn is sent again to a conversation that continues as new.
+// again is how soon a turn is sent again to a conversation that has not taken it.
 const again = 50 * time.Millisecond
 
 func (d Driver) send(ctx context.Context, workspaceKey string, r run.Run, suffix string) (out flow.TurnResult, err error) {
@@ -33,9 +33,7 @@ func (d Driver) send(ctx context.Context, workspaceKey string, r run.Run, suffix
 		return out, err
 	}
 	for wait := again; ; wait = min(2*wait, time.Second) {
-		err := d.update(ctx, workspaceKey, r, spec, suffix, &out)
-		var app *temporal.ApplicationError
-		if !errors.As(err, &app) || app.Type() != flow.RollingOver {
+		if err := d.update(ctx, workspaceKey, r, spec, suffix, &out); !notTaken(err) {
 			return out, err
 		}
 		select {
@@ -44,6 +42,15 @@ func (d Driver) send(ctx context.Context, workspaceKey string, r run.Run, suffix
 		case <-time.After(wait):
 		}
 	}
+}
+
+// notTaken tells that a conversation had a turn offered and did not take it: it
+// continues as new, has just ended, or its workflow task came too late to count.
+func notTaken(err error) bool {
+	var app *temporal.ApplicationError
+	var ended *serviceerror.NotFound
+	var late *serviceerror.WorkflowNotReady
+	return errors.As(err, &app) && app.Type() == flow.RollingOver || errors.As(err, &ended) || errors.As(err, &late)
 }
 
 func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec converse.Spec, suffix string, out *flow.TurnResult) error {
