@@ -57,10 +57,6 @@ func run(ctx context.Context, o Options, at ground.Servers) (out Result, err err
 	if err := l.exec(ctx, "analyze"); err != nil {
 		return out, err
 	}
-	fmt.Fprintln(o.Log, "sweeping once to warm up")
-	if _, err := l.sweep(ctx, warmDate, min(warmPages*l.rows(), o.Workspaces), nil); err != nil { // the worker's heap is then as it will be
-		return out, err
-	}
 	if err := l.measure(ctx, &out); err != nil {
 		return out, err
 	}
@@ -70,15 +66,27 @@ func run(ctx context.Context, o Options, at ground.Servers) (out Result, err err
 	return out, nil
 }
 
-// measure sweeps undisturbed, with bare starts before and after.
+// measure sweeps undisturbed, with bare starts before and after. Memory is watched
+// from the sweep's start, just after the one to warm up: a worker at rest gives its
+// memory back within seconds, and a first tenth of rest would call work a growth.
 func (l *lab) measure(ctx context.Context, out *Result) error {
 	before, err := l.bare(ctx, "before", out.Talking)
 	if err != nil {
 		return err
 	}
+	fmt.Fprintln(l.options.Log, "sweeping once to warm up")
+	if err := l.makeDue(ctx, warmDate, min(warmPages*l.rows(), l.options.Workspaces)); err != nil {
+		return err
+	}
+	if _, err := l.sweep(ctx, warmDate, nil); err != nil { // the worker's heap is then as it will be
+		return err
+	}
+	if err := l.makeDue(ctx, calmDate, l.options.Workspaces); err != nil {
+		return err
+	}
 	from := time.Now()
 	memory := l.watchMemory(ctx)
-	took, err := l.sweep(ctx, calmDate, l.options.Workspaces, nil)
+	took, err := l.sweep(ctx, calmDate, nil)
 	samples := memory()
 	if err != nil {
 		return err
@@ -102,7 +110,10 @@ func (l *lab) measure(ctx context.Context, out *Result) error {
 // disturb sweeps another date while the worker is killed, evenly over it.
 func (l *lab) disturb(ctx context.Context, out *Result) error {
 	fmt.Fprintln(l.options.Log, "sweeping again, with kills")
-	took, err := l.sweep(ctx, disturbedDate, l.options.Workspaces, func(ctx context.Context) error {
+	if err := l.makeDue(ctx, disturbedDate, l.options.Workspaces); err != nil {
+		return err
+	}
+	took, err := l.sweep(ctx, disturbedDate, func(ctx context.Context) error {
 		for kill := range l.options.Kills {
 			if err := l.untilLeft(ctx, l.options.Workspaces*(l.options.Kills-kill)/(l.options.Kills+1)); err != nil {
 				return err
@@ -138,17 +149,18 @@ func (l *lab) untilLeft(ctx context.Context, most int) error {
 	}
 }
 
-// sweep makes the reflection of a date due in so many workspaces, and returns how
-// long the sweep of them takes. Meanwhile runs beside it.
-func (l *lab) sweep(ctx context.Context, date string, workspaces int, meanwhile func(context.Context) error) (time.Duration, error) {
+// makeDue makes the reflection of a date due in so many workspaces.
+func (l *lab) makeDue(ctx context.Context, date string, workspaces int) error {
 	err := l.exec(ctx, `update scheduled_tasks t set paused_at = null, due_at = now() - interval '1 minute', due_date = $1::date, due_key = $1, slot_key = null, slot_outcome = ''
 from workspaces w where w.id = t.workspace_id and w.key like 'wbench%' and split_part(w.external_id, ' ', 2)::int <= $2::int`, date, workspaces)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	if err := l.exec(ctx, "vacuum analyze scheduled_tasks"); err != nil { // the update has left as many dead rows
-		return 0, err
-	}
+	return l.exec(ctx, "vacuum analyze scheduled_tasks") // the update has left as many dead rows
+}
+
+// sweep returns how long the sweep of a date takes. Meanwhile runs beside it.
+func (l *lab) sweep(ctx context.Context, date string, meanwhile func(context.Context) error) (time.Duration, error) {
 	began := time.Now()
 	w, err := l.host.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "sweep-" + date, TaskQueue: flow.QueueMain, WorkflowTaskTimeout: flow.TaskTimeout}, flow.Sweep,
 		flow.SweepInput{Pages: 5, Rows: l.rows(), Pace: flow.Pace{Heartbeat: 2 * time.Second}})
