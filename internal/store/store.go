@@ -91,7 +91,8 @@ func pool(ctx context.Context, url, role string, conns int32) (*pgxpool.Pool, er
 	c.ConnConfig.RuntimeParams["role"] = role
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
 	c.ConnConfig.RuntimeParams["application_name"] = role
-	// A cached generic plan chosen for one workspace is a disaster for another.
+	// A cached generic plan chosen for one workspace is a disaster for another, where
+	// statements do not say themselves that theirs is the same for all; see byKeys.
 	c.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
 	c.MaxConns = conns
 	c.MaxConnIdleTime = 5 * time.Minute
@@ -158,20 +159,18 @@ type Queries struct {
 // returns nil and rolls back otherwise. A workspace that is unknown is NotFound,
 // one that is being erased is Erasing.
 func (s *Store) WithWorkspace(ctx context.Context, ws int64, fn func(Queries) error) error {
-	return s.within(ctx, "begin", ws, true, fn)
+	return s.within(ctx, atOnce, ws, fn)
 }
 
-// within is WithWorkspace in a transaction that start begins. Unless fn
-// must be inside when it begins, since it does something else than asking the
-// database, it enters with its first statement.
-func (s *Store) within(ctx context.Context, start string, ws int64, inside bool, fn func(Queries) error) error {
+// within is WithWorkspace in a transaction that is opened so.
+func (s *Store) within(ctx context.Context, o opening, ws int64, fn func(Queries) error) error {
 	conn, err := s.app.Acquire(ctx)
 	if err != nil {
 		return classify("begin", err)
 	}
 	defer conn.Release() // one that is still in a transaction is closed by it
-	t := begin(conn, start, ws)
-	if inside {
+	t := begin(conn, o, ws)
+	if o.inside {
 		err = t.flush(ctx)
 	}
 	if err == nil {
