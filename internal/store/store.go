@@ -6,15 +6,18 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	pgvector "github.com/pgvector/pgvector-go/pgx"
 
@@ -111,11 +114,23 @@ func pool(ctx context.Context, url, role string, conns int32) (*pgxpool.Pool, er
 // registerTypes makes a connection know vectors. A connection that still works
 // and does not have them is to a database that was never migrated.
 func registerTypes(ctx context.Context, conn *pgx.Conn) error {
+	types := conn.TypeMap()
+	types.RegisterType(&pgtype.Type{Name: "json", OID: pgtype.JSONOID, Codec: &pgtype.JSONCodec{Marshal: json.Marshal, Unmarshal: unmarshal}})
+	types.RegisterType(&pgtype.Type{Name: "jsonb", OID: pgtype.JSONBOID, Codec: &pgtype.JSONBCodec{Marshal: json.Marshal, Unmarshal: unmarshal}})
 	err := pgvector.RegisterTypes(ctx, conn)
 	if err != nil && ctx.Err() == nil && !conn.IsClosed() {
 		return fault.Wrap(err, fault.Misconfigured, "the database has no vectors", "run `cairn migrate`")
 	}
 	return err
+}
+
+// unmarshal takes JSON that nobody wants to have decoded as the server wrote it.
+func unmarshal(data []byte, into any) error {
+	if raw, ok := into.(*json.RawMessage); ok {
+		*raw = slices.Clone(data)
+		return nil
+	}
+	return json.Unmarshal(data, into)
 }
 
 // refused tells which setting a failed connection asks to be corrected.
