@@ -96,6 +96,8 @@ func (g *Gateway) bankRoutes() {
 		about: "It becomes a new version; to what is in force already it changes nothing."}, g.rollbackBank)
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/import", id: "importBank", tag: tagBanks, scope: Admin, bytes: smallBody, summary: "Read Markdown files into a bank",
 		about: "The bank is made when it is not there. A skill that it has not is added, one that says something else is refined; all files are read in, or none is. What is there already changes nothing."}, g.importBank)
+	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/follow", id: "followBank", tag: tagBanks, scope: Admin, bytes: smallBody, summary: "Base a bank on one that workspaces share, with its own skills laid over",
+		about: "The skills are those of the bank of the workspace \"" + evolve.SharedWorkspace + "\" as they are now, but a skill of the workspace's own stands in place of one of its name, or beside them. It becomes a new version; without news there it changes nothing. Nothing of this workspace goes there."}, g.followBank)
 }
 
 func (g *Gateway) listBanks(ctx context.Context, _ *struct{}) (*bodyOf[BankList], error) {
@@ -209,4 +211,17 @@ func (g *Gateway) importBank(ctx context.Context, in *struct {
 		files[file] = []byte(markdown)
 	}
 	return shownBank(g.Evolve.Import(ctx, workspace(ctx), in.Name, files))
+}
+
+func (g *Gateway) followBank(ctx context.Context, in *struct {
+	BankPath
+	Body struct {
+		Shared string `json:"shared,omitempty" pattern:"^[a-z][a-z0-9_-]{0,63}$" default:"default" doc:"The bank of the shared workspace"`
+	}
+}) (*bodyOf[BankDetail], error) {
+	from, err := g.Store.Workspace(ctx, evolve.SharedWorkspace, false)
+	if err != nil {
+		return nil, err
+	}
+	return shownBank(g.Evolve.Follow(ctx, evolve.FollowRequest{Workspace: workspace(ctx), Bank: in.Name, Shared: from.ID, From: in.Body.Shared}))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/evolve"
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
 	"cairn/internal/host/hosttest"
@@ -95,6 +96,41 @@ func TestABankThatCannotBeChangedSaysWhy(t *testing.T) {
 	p := b.post("/v1/banks/made/import", map[string]any{"files": map[string]any{"a.md": "# Broken", "b.md": "# Broken, too"}}).refused(fault.InvalidArgument)
 	if !strings.Contains(p.Message, "a.md") || !strings.Contains(p.Message, "b.md") {
 		t.Errorf("it does not say which files: %s", p.Message)
+	}
+}
+
+// A bank that follows a shared one has its skills, beside those of its own, and is
+// left as it is when nothing is new there.
+func TestABankFollowsASharedOne(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	b.post("/v1/banks/default/follow", map[string]any{}).refused(fault.NotFound) // nobody shares anything
+	shared, err := b.Store.Workspace(t.Context(), evolve.SharedWorkspace, true)
+	hosttest.Must(t, err)
+	markdown := func(name, about string) []byte {
+		return memskill.Render(memskill.Skill{Name: name, Description: about, Purpose: "Keep them.", WhenToUse: []string{"The span tells of them"}, HowToApply: []string{"One fact in one item"},
+			Constraints: []string{"Ignore greetings"}, Action: memskill.Insert})
+	}
+	_, err = b.Evolve.Import(t.Context(), shared.ID, "default", map[string][]byte{"a.md": markdown("capture_dates", "Adds dates.")})
+	hosttest.Must(t, err)
+	b.post("/v1/banks/default/import", map[string]any{"files": map[string]any{"b.md": string(markdown("capture_trees", "Notes which trees grow where."))}}).into(http.StatusOK, &gateway.BankDetail{})
+	var followed gateway.BankDetail
+	for range 2 { // twice is once
+		b.post("/v1/banks/default/follow", map[string]any{}).into(http.StatusOK, &followed)
+	}
+	var names []string
+	for _, s := range followed.Skills {
+		names = append(names, s.Skill.Name)
+	}
+	if followed.Version.Number != 3 || !slices.Contains(names, "capture_dates") || !slices.Contains(names, "capture_trees") || len(names) != 6 || !strings.Contains(followed.Version.Reason, "follows the shared bank default, version 2") {
+		t.Errorf("%+v %v", followed.Version, names)
+	}
+	b.post("/v1/banks/default/follow", map[string]any{"shared": "none"}).refused(fault.NotFound)
+	b.post("/v1/banks/default/follow", map[string]any{"shared": "A b"}).refused(fault.InvalidArgument)
+	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{}, key: b.makeKey(b.Workspace, gateway.Write)}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{}, key: b.makeKey(shared, gateway.Admin)}).refused(fault.InvalidArgument)
+	if head, err := b.Evolve.Bank(t.Context(), shared.ID, "default"); err != nil || head.Head != 2 || head.Bank.Len() != 5 {
+		t.Errorf("the shared bank is version %d with %d skills, %v", head.Head, head.Bank.Len(), err)
 	}
 }
 
