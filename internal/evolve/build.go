@@ -355,6 +355,9 @@ func (s *Service) CloseBuild(ctx context.Context, ref run.Ref, code, reason stri
 			if err := tx.SetMark(ctx, r.Conversation, run.Summarize, spec.ToSeq, ref.Run); err != nil {
 				return err
 			}
+			if err := s.acceptProbe(ctx, tx, r, spec, decisions); err != nil {
+				return err
+			}
 		}
 		return tx.EndRun(ctx, ref.Run, out.Outcome, reason, out)
 	})
