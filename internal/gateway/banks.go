@@ -16,7 +16,13 @@ type (
 	BankVersion     evolve.Version
 	MemorySkillText memskill.Skill
 	PolicyUpdate    evolve.PolicyUpdate
+	Probe           evolve.Probe
 )
+
+// ProbeList is what memory has asked itself, of the latest session first.
+type ProbeList struct {
+	Probes []Probe `json:"probes"`
+}
 
 // PolicyUpdateList is how updates of a bank's policy fare, the latest first.
 type PolicyUpdateList struct {
@@ -90,6 +96,9 @@ func (g *Gateway) bankRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/versions", id: "listBankVersions", tag: tagBanks, scope: Read, summary: "List a bank's versions, the newest first"}, g.listBankVersions)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/updates", id: "listPolicyUpdates", tag: tagBanks, scope: Read, summary: "List what a bank's policy has learnt from live decisions, the latest first",
 		about: "An update is compared in the shadow, tried on canary by a share of the live builds, and then promoted to a version or dropped."}, g.listPolicyUpdates)
+	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/probes", id: "listProbes", tag: tagBanks, scope: Read, summary: "List what memory has asked itself, of the latest session first",
+		about: "A question is made from a session that was remembered, put to memory, and scored by the share of its answer's words in what is found; that is an outcome of the decisions behind it. " +
+			"There are none unless the setting memory.learning.probes_per_day is above 0."}, g.listProbes)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/diff", id: "diffBank", tag: tagBanks, scope: Read, summary: "Show what changed between two versions of a bank"}, g.diffBank)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/export", id: "exportBank", tag: tagBanks, scope: Read, summary: "Get the skills of a bank as Markdown files"}, g.exportBank)
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/rollback", id: "rollbackBank", tag: tagBanks, scope: Admin, bytes: smallBody, summary: "Go back to what a bank and its policy were",
@@ -150,6 +159,18 @@ func (g *Gateway) listPolicyUpdates(ctx context.Context, in *struct {
 	out := &bodyOf[PolicyUpdateList]{PolicyUpdateList{Updates: []PolicyUpdate{}}}
 	for _, u := range updates {
 		out.Body.Updates = append(out.Body.Updates, PolicyUpdate(u))
+	}
+	return out, err
+}
+
+func (g *Gateway) listProbes(ctx context.Context, in *struct {
+	BankPath
+	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+}) (*bodyOf[ProbeList], error) {
+	probes, err := g.Evolve.Probes(ctx, workspace(ctx), in.Name, in.Limit)
+	out := &bodyOf[ProbeList]{ProbeList{Probes: []Probe{}}}
+	for _, p := range probes {
+		out.Body.Probes = append(out.Body.Probes, Probe(p))
 	}
 	return out, err
 }

@@ -155,3 +155,32 @@ select $1, b.id, 1, made.id, 1, 'canary', 'p', 'o', 16, '{"alike":0.75}', now() 
 	b.get("/v1/banks/nobody/updates").refused(fault.NotFound)
 	b.get("/v1/banks/default/updates?limit=0").refused(fault.InvalidArgument)
 }
+
+// What memory has asked itself is told over HTTP, of one bank and one workspace.
+func TestProbesAreListed(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	var none gateway.ProbeList
+	b.get("/v1/banks/default/probes").into(http.StatusOK, &none)
+	if none.Probes == nil || len(none.Probes) != 0 {
+		t.Errorf("%+v", none)
+	}
+	_, err := b.Admin().Exec(t.Context(), `with said as (insert into cairn.conversations (workspace_id, external_id, channel) values ($1, 'c', 'chat') returning id),
+made as (insert into cairn.runs (workspace_id, kind, business_key, generation, args_sha, spec, workflow_id) values ($1, 'probe', 'k', 1, sha256('x'), '{}', 'w') returning id)
+insert into cairn.probes (workspace_id, run_id, number, conversation_id, bank_id, question, answer, evidence, decisions, state, score)
+select $1, made.id, n, said.id, b.id, 'How many?', 'nine', '{2}', '{1/0}', case n when 0 then 'scored' else 'open' end, case n when 0 then 0.5 end from made, said, cairn.banks b, generate_series(0, 1) n where b.workspace_id = $1`, b.Workspace.ID)
+	hosttest.Must(t, err)
+	var list gateway.ProbeList
+	b.get("/v1/banks/default/probes").into(http.StatusOK, &list)
+	if len(list.Probes) != 2 || list.Probes[0].State != "scored" || *list.Probes[0].Score != 0.5 || list.Probes[0].Question != "How many?" || list.Probes[1].Score != nil || !slices.Equal(list.Probes[0].Evidence, []int{2}) {
+		t.Errorf("%+v", list.Probes)
+	}
+	other, err := b.Store.Workspace(t.Context(), "other", true)
+	hosttest.Must(t, err)
+	b.do(request{path: "/v1/banks/default/probes", key: b.makeKey(other, gateway.Read)}).into(http.StatusOK, &none)
+	if len(none.Probes) != 0 {
+		t.Errorf("another workspace sees %+v", none.Probes)
+	}
+	b.get("/v1/banks/nobody/probes").refused(fault.NotFound)
+	b.get("/v1/banks/default/probes?limit=1001").refused(fault.InvalidArgument)
+}
