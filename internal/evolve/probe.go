@@ -169,28 +169,10 @@ func (s *Service) CloseProbe(ctx context.Context, ref run.Ref, code, reason stri
 		if err != nil {
 			return err
 		}
-		probes, err := tx.ProbesOf(ctx, ref.Run)
-		if err != nil {
+		if out, err = ended(ctx, tx, ref, reason); err != nil {
 			return err
 		}
-		out.Bank, out.Probes = spec.Bank, len(probes)
-		for _, p := range probes {
-			switch p.State {
-			case ProbeOpen:
-				p.State, p.Note = ProbeError, reason
-				if _, err := tx.EndProbe(ctx, p); err != nil {
-					return err
-				}
-				out.Errors++
-			case ProbeError:
-				out.Errors++
-			case ProbeUnscored:
-				out.Unscored++
-			case ProbeScored:
-				out.Scored++
-				out.Mean += (*p.Score - out.Mean) / float64(out.Scored)
-			}
-		}
+		out.Bank = spec.Bank
 		switch {
 		case code == string(fault.Cancelled):
 			out.Outcome = run.CancelledOutcome
@@ -207,9 +189,39 @@ func (s *Service) CloseProbe(ctx context.Context, ref run.Ref, code, reason stri
 		return tx.EndRun(ctx, ref.Run, out.Outcome, reason, out)
 	})
 	if err == nil && first && out.Probes > 0 {
-		s.report(ofProbes, Outcomes{Of: out.Probes, Masked: out.Probes - out.Scored}, "run", ref.Run)
+		s.report(ofProbes, Outcomes{Of: out.Scored + out.Errors, Masked: out.Errors}, "run", ref.Run)
 	}
 	return out, err
+}
+
+// ended ends the probes of a run that are open still, and adds all up.
+func ended(ctx context.Context, tx Tx, ref run.Ref, reason string) (out Probed, err error) {
+	probes, err := tx.ProbesOf(ctx, ref.Run)
+	if err != nil {
+		return out, err
+	}
+	for _, p := range probes {
+		p.State, p.Note = ProbeError, reason
+		if _, err := tx.EndProbe(ctx, p); err != nil { // which leaves those alone that have ended
+			return out, err
+		}
+	}
+	if probes, err = tx.ProbesOf(ctx, ref.Run); err != nil {
+		return out, err
+	}
+	out.Probes = len(probes)
+	for _, p := range probes {
+		switch p.State {
+		case ProbeError:
+			out.Errors++
+		case ProbeUnscored:
+			out.Unscored++
+		case ProbeScored:
+			out.Scored++
+			out.Mean += (*p.Score - out.Mean) / float64(out.Scored)
+		}
+	}
+	return out, nil
 }
 
 // Probes lists the questions that memory has asked itself, of the latest run first.
