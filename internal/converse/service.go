@@ -25,7 +25,7 @@ type Tx interface {
 	Settings(ctx context.Context) (settings.Settings, error)
 	StartRun(ctx context.Context, id int64) (bool, error)
 	LockRun(ctx context.Context, id int64) (run.Run, []Step, error) // until the transaction is over
-	HoldRun(ctx context.Context, id int64) (bool, error)            // the same against its end only; false when it has ended
+	HoldRun(ctx context.Context, id int64, ended error)             // the same against its end only; what follows fails with ended when it has
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 	OweRun(ctx context.Context, id int64) error
 

@@ -137,16 +137,11 @@ func (s *Service) tell(ctx context.Context, j *job) error {
 // errEnded is a run that another attempt has ended: nothing may be added to it.
 var errEnded = errors.New("the run has ended")
 
-// whileOpen runs fn in a transaction in which the run cannot be ended.
+// whileOpen runs fn in a transaction in which the run cannot be ended; when it was
+// before, nothing of fn is kept.
 func (s *Service) whileOpen(ctx context.Context, j *job, fn func(Tx) error) error {
 	return s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
-		open, err := tx.HoldRun(ctx, j.run.Ref.Run)
-		if err == nil && !open {
-			err = errEnded
-		}
-		if err != nil {
-			return err
-		}
+		tx.HoldRun(ctx, j.run.Ref.Run, errEnded)
 		return fn(tx)
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"cairn/internal/agent"
 	"cairn/internal/converse"
 	"cairn/internal/run"
@@ -168,9 +170,18 @@ func (q Queries) EndCall(ctx context.Context, id int64, c converse.Call) (conver
 	return c, classify("store the result of a call", err)
 }
 
-// HoldRun keeps a run from being ended until the transaction is over. It tells
-// whether it has not been already.
-func (q Queries) HoldRun(ctx context.Context, id int64) (bool, error) {
-	status, err := q.q.RunHold(ctx, dbsqlc.RunHoldParams{WorkspaceID: q.ws, ID: id})
-	return run.Status(status) != run.Ended, classify("hold the run", err)
+// HoldRun keeps a run from being ended until the transaction is over. It goes out
+// before the next statement; of a run that has ended, the transaction fails with
+// ended.
+func (q Queries) HoldRun(_ context.Context, id int64, ended error) {
+	q.t.aside = append(q.t.aside, statement{sql: dbsqlc.RunHold, args: []any{q.ws, id}, checked: true, take: func(r pgx.BatchResults) error {
+		var status string
+		if err := r.QueryRow().Scan(&status); err != nil {
+			return classify("hold the run", err)
+		}
+		if run.Status(status) == run.Ended {
+			return ended
+		}
+		return nil
+	}})
 }
