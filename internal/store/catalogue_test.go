@@ -76,7 +76,7 @@ var reviewedFunctions = []string{
 	"erase_tables invoker search_path=cairn, pg_catalog, pg_temp",
 	"enter invoker search_path=cairn, pg_catalog, pg_temp",
 	"find invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;enable_seqscan=off;jit=off",
-	"find_docs invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;enable_seqscan=off;enable_nestloop=off;enable_mergejoin=off;jit=off",
+	"find_docs invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;enable_seqscan=off;enable_nestloop=off;enable_mergejoin=off;enable_sort=off;jit=off",
 	"graph_bytes invoker search_path=cairn, public, pg_catalog, pg_temp",
 	"many_documents invoker -",
 	"nearest_in_graph invoker search_path=cairn, public, pg_catalog, pg_temp;enable_sort=off;jit=off",

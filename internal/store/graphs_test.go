@@ -147,6 +147,32 @@ func (b *bundle) graphScans(ws store.Workspace, space int16, v []float32) (scans
 	return scans
 }
 
+// A graph of an earlier version was built with less care, and is searched with more.
+func TestAnEarlierGraphIsSearchedAsBefore(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	space, err := b.Space(t.Context(), "m", graphDims)
+	hosttest.Must(t, err)
+	asks := b.cloud(b.a, space)
+	b.tend(space)
+	wide := func() (ef string) {
+		tx, err := b.admin.Begin(t.Context())
+		hosttest.Must(t, err)
+		defer func() { hosttest.Must(t, tx.Rollback(t.Context())) }()
+		_, err = tx.Exec(t.Context(), "select from cairn.nearest_in_graph($1, $2::text::public.halfvec, $3, 10)", b.a.ID, strings.ReplaceAll(fmt.Sprint(asks[0]), " ", ","), space)
+		hosttest.Must(t, err)
+		hosttest.Must(t, tx.QueryRow(t.Context(), "select current_setting('hnsw.ef_search')").Scan(&ef))
+		return ef
+	}
+	if ef := wide(); ef != "120" {
+		t.Errorf("a new graph is searched with ef_search %s, want 120", ef)
+	}
+	b.exec(fmt.Sprintf("alter index cairn.embeddings_space_%d_graph_%d set (ef_construction = 64)", space, b.a.ID))
+	if ef := wide(); ef != "200" {
+		t.Errorf("an earlier graph is searched with ef_search %s, want 200", ef)
+	}
+}
+
 func TestAWorkspaceThatShrinksLosesItsGraph(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

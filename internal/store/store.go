@@ -174,6 +174,25 @@ func (s *Store) within(ctx context.Context, start string, ws int64, inside bool,
 	if inside {
 		err = t.flush(ctx)
 	}
+	return s.through(ctx, t, err, fn)
+}
+
+// reading is WithWorkspace for one statement, which fn reads to its end: the whole
+// transaction is one round trip.
+func (s *Store) reading(ctx context.Context, ws int64, fn func(Queries) error) error {
+	conn, err := s.app.Acquire(ctx)
+	if err != nil {
+		return classify("begin", err)
+	}
+	defer conn.Release()
+	t := begin(conn, "begin", ws)
+	t.once = true
+	return s.through(ctx, t, nil, fn)
+}
+
+// through runs fn in t, which has begun unless err says otherwise, and ends it.
+func (s *Store) through(ctx context.Context, t *transaction, err error, fn func(Queries) error) error {
+	ws := t.ws
 	if err == nil {
 		err = fn(Queries{ws: ws, q: dbsqlc.New(t), t: t, vectors: s.vectors})
 	}

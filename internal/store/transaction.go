@@ -24,8 +24,11 @@ import (
 // with it; what went wrong with one is told then, or by the commit.
 type transaction struct {
 	conn    *pgxpool.Conn
+	ws      int64
 	aside   []statement
 	refused bool // at the workspace's door
+	once    bool // the first statement that is read is the last, and the commit goes out with it
+	ended   bool // the commit went out so
 }
 
 // statement is one that was put aside. take reads its outcome. What the server
@@ -40,7 +43,7 @@ type statement struct {
 
 // begin puts aside the beginning of a transaction in ws.
 func begin(conn *pgxpool.Conn, start string, ws int64) *transaction {
-	t := &transaction{conn: conn}
+	t := &transaction{conn: conn, ws: ws}
 	t.put(start, nil, func(_ pgconn.CommandTag, err error) error { return classify("begin", err) })
 	t.put(dbsqlc.WorkspaceEnter, []any{ws}, func(_ pgconn.CommandTag, err error) error {
 		err = classify("enter the workspace", err)
@@ -67,6 +70,10 @@ func (t *transaction) send(ctx context.Context, sql string, args []any) (pgx.Bat
 	}
 	if sql != "" {
 		all.Queue(sql, args...)
+		if t.once {
+			all.Queue("commit") // what fails before it is told first, and nothing after that is run
+			t.ended = true
+		}
 	}
 	results := t.conn.SendBatch(ctx, &all)
 	for _, s := range aside {
@@ -93,6 +100,9 @@ func (t *transaction) flush(ctx context.Context) error {
 // commit ends a transaction whose statements have all succeeded. The server
 // answers a commit of any other with a rollback, which is no success.
 func (t *transaction) commit(ctx context.Context) error {
+	if t.ended {
+		return nil
+	}
 	if slices.ContainsFunc(t.aside, func(s statement) bool { return s.checked }) {
 		if err := t.flush(ctx); err != nil {
 			return err
