@@ -177,9 +177,9 @@ func (s *Store) within(ctx context.Context, start string, ws int64, inside bool,
 	return s.through(ctx, t, err, fn)
 }
 
-// reading is WithWorkspace for one statement, which fn reads to its end: the whole
+// Reading is WithWorkspace for one statement, which fn reads to its end: the whole
 // transaction is one round trip.
-func (s *Store) reading(ctx context.Context, ws int64, fn func(Queries) error) error {
+func (s *Store) Reading(ctx context.Context, ws int64, fn func(Queries) error) error {
 	conn, err := s.app.Acquire(ctx)
 	if err != nil {
 		return classify("begin", err)
