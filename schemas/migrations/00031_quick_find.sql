@@ -224,3 +224,7 @@ begin
     (select dims from embedding_spaces where id = query_space), ws, query_space, max_rows) using query_vector;
 end $$;
 -- +goose StatementEnd
+
+-- Called by find_docs, which sorts nothing that it can hash, it would be planned
+-- without the processes that sort their share.
+alter function cairn.nearest_of_many(bigint, halfvec, smallint, int) set enable_sort = on;
