@@ -20,6 +20,8 @@ func (a MemorySkills) RegisterMain(w worker.ActivityRegistry) {
 	register(w, flow.CloseRound, a.CloseRound)
 	register(w, flow.OpenAdapt, a.OpenAdapt)
 	register(w, flow.CloseAdapt, a.CloseAdapt)
+	register(w, flow.OpenProbe, a.OpenProbe)
+	register(w, flow.CloseProbe, a.CloseProbe)
 	register(w, flow.OpenTraining, a.OpenTraining)
 	register(w, flow.CloseTraining, a.CloseTraining)
 }
@@ -27,6 +29,8 @@ func (a MemorySkills) RegisterMain(w worker.ActivityRegistry) {
 // RegisterLLM makes w host the steps that call a model.
 func (a MemorySkills) RegisterLLM(w worker.ActivityRegistry) {
 	register(w, flow.BuildSpan, a.BuildSpan)
+	register(w, flow.MakeProbes, a.MakeProbes)
+	register(w, flow.AskProbe, a.AskProbe)
 }
 
 // OpenBuild keeps the session of a build and counts its spans.

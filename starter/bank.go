@@ -32,6 +32,9 @@ func (c *cli) bank() *cobra.Command {
 	updates := &cobra.Command{Use: "updates", Short: "Show what the policy has learnt from live decisions, and how that fares", Example: "  cairn bank updates\n  cairn bank updates -o json", Args: cobra.NoArgs,
 		Long: "Show what the policy of a bank has learnt from live decisions, the latest first. An update is compared in the shadow,\ntried on canary by a share of the live builds, and then promoted to a version or dropped.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.bankUpdates(cmd.Context(), name) }}
+	probes := &cobra.Command{Use: "probes", Short: "Show what memory has asked itself, and how it answered", Example: "  cairn settings set memory.learning.probes_per_day=30\n  cairn bank probes", Args: cobra.NoArgs,
+		Long: "Show the questions that memory has asked itself, of the latest session first: made from what it had just remembered,\nput to memory, and scored by the share of the answer's words in what is found. There are none unless the setting\nmemory.learning.probes_per_day is above 0.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.bankProbes(cmd.Context(), name) }}
 	var from, to int
 	diff := &cobra.Command{Use: "diff --from VERSION", Short: "Show what changed between two versions", Example: "  cairn bank diff --from 1", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.diffBank(cmd.Context(), name, from, to) }}
@@ -79,7 +82,7 @@ func (c *cli) bank() *cobra.Command {
 			})
 		}}
 	follow.Flags().StringVar(&shared, "shared", evolve.DefaultBank, "name of the bank there")
-	cmd.AddCommand(list, show, updates, diff, rollback, export, imports, follow)
+	cmd.AddCommand(list, show, updates, probes, diff, rollback, export, imports, follow)
 	return cmd
 }
 
@@ -197,6 +200,28 @@ func (c *cli) bankUpdates(ctx context.Context, name string) error {
 			}
 			fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%.0f %%\t%s\t%d\t%d\t%s\t%.12s\t%s\n", u.Number, u.Base, u.State, u.Decisions, 100*u.Shadow.Alike, difference(u.Shadow.Comparison),
 				live.Candidate, live.Incumbent, difference(live.Comparison), u.Policy, short(u.Note))
+		}
+		return tw.Flush()
+	})
+}
+
+func (c *cli) bankProbes(ctx context.Context, name string) error {
+	return c.withBanks(ctx, func(s *session) error {
+		probes, err := s.Evolve.Probes(ctx, s.workspace.ID, name, 100)
+		if err != nil {
+			return err
+		}
+		if c.output == "json" {
+			return c.printJSON(map[string]any{"probes": probes})
+		}
+		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, "RUN\tSTATE\tSCORE\tQUESTION\tANSWER\tWHY")
+		for _, p := range probes {
+			score := ""
+			if p.Score != nil {
+				score = fmt.Sprintf("%.2f", *p.Score)
+			}
+			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\n", p.Run, p.State, score, short(p.Question), short(p.Answer), short(p.Note))
 		}
 		return tw.Flush()
 	})

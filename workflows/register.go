@@ -30,6 +30,7 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(TrainEpisode, workflow.RegisterOptions{Name: flow.TrainEpisode})
 	w.RegisterWorkflowWithOptions(Evolve, workflow.RegisterOptions{Name: flow.Evolve})
 	w.RegisterWorkflowWithOptions(Adapt, workflow.RegisterOptions{Name: flow.Adapt})
+	w.RegisterWorkflowWithOptions(Probe, workflow.RegisterOptions{Name: flow.Probe})
 }
 
 // RegisterNearModels makes w host what runs on the queue of its steps.

@@ -44,7 +44,7 @@ func (d Driver) Start(ctx context.Context, workspaceKey, channel string, r run.R
 		return d.offload(ctx, workspaceKey, channel, r)
 	case run.Reflection:
 		return d.reflection(ctx, workspaceKey, r)
-	case run.Build, run.Train, run.Evolve, run.Adapt:
+	case run.Build, run.Train, run.Evolve, run.Adapt, run.Probe:
 		return d.memorySkills(ctx, workspaceKey, channel, r)
 	}
 	return fmt.Errorf("start run %d: unknown kind %q", r.Ref.Run, r.Kind)

@@ -28,5 +28,8 @@ func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, 
 	if r.Kind == run.Adapt {
 		return d.begin(ctx, o, flow.Adapt, flow.AdaptInput{RunRef: ref, Pace: spec.Timing.Pace()})
 	}
+	if r.Kind == run.Probe {
+		return d.begin(ctx, o, flow.Probe, flow.ProbeInput{RunRef: ref, Pace: spec.Timing.Pace()})
+	}
 	return d.begin(ctx, o, flow.Build, flow.BuildInput{RunRef: ref, Pace: spec.Timing.Pace()})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"cairn/internal/agent"
@@ -146,12 +147,8 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 	if err != nil {
 		return d, err
 	}
-	scorer, err := head.Policy.Scorer(candidates)
-	if err != nil {
-		return d, err
-	}
 	err = s.Store.WithEvolve(ctx, j.run.Workspace, func(tx Tx) error {
-		how, err := s.explore(ctx, tx, id, j.spec.Keeping.K, len(candidates))
+		how, fresh, err := s.explore(ctx, tx, id, j.spec.Keeping.K, head)
 		if err != nil {
 			return err
 		}
@@ -166,6 +163,13 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 		var shown []string
 		for _, n := range near {
 			beside, shown = append(beside, n.Vector), append(shown, n.ID)
+		}
+		for i, c := range candidates {
+			candidates[i].Fresh = slices.Contains(fresh, c.ID)
+		}
+		scorer, err := head.Policy.Scorer(candidates)
+		if err != nil {
+			return err
 		}
 		choice, err := scorer.Decide(state(vectors[0], beside, head.Policy.Shape()), how)
 		if err != nil {
@@ -349,6 +353,9 @@ func (s *Service) CloseBuild(ctx context.Context, ref run.Ref, code, reason stri
 		}
 		if out.Outcome != run.Failed && out.Outcome != run.CancelledOutcome {
 			if err := tx.SetMark(ctx, r.Conversation, run.Summarize, spec.ToSeq, ref.Run); err != nil {
+				return err
+			}
+			if err := s.acceptProbe(ctx, tx, r, spec, decisions); err != nil {
 				return err
 			}
 		}

@@ -3,27 +3,65 @@ package evolve
 import (
 	"context"
 
+	"cairn/internal/memskill"
 	"cairn/internal/memskill/controller"
 	"cairn/internal/memskill/random"
 )
 
 // explore tells how the choice of a live span is made: greedily, but for as many
-// choices of 24 hours as the workspace lets the policy draw. A bank with no more
-// skills than are chosen leaves no choice, and nothing to learn. Who explores holds
-// a lock until the decision is kept, so no two take the last one.
-func (s *Service) explore(ctx context.Context, tx Tx, decision string, k, candidates int) (controller.Choice, error) {
-	how := controller.Choice{K: k, Greedy: true}
+// choices of 24 hours as the workspace lets the policy draw, in which the skills that
+// are new get the bias of training. A bank with no more skills than are chosen leaves
+// no choice, and nothing to learn. Who explores holds a lock until the decision is
+// kept, so no two take the last one, nor count the same choices.
+func (s *Service) explore(ctx context.Context, tx Tx, decision string, k int, head Head) (how controller.Choice, fresh []string, err error) {
+	how = controller.Choice{K: k, Greedy: true}
 	chosen, err := tx.Settings(ctx)
-	if err != nil || chosen.Memory.Learning.Frozen || chosen.Memory.Learning.ExplorePerDay == 0 || candidates <= k {
-		return how, err
+	if err != nil || chosen.Memory.Learning.Frozen || chosen.Memory.Learning.ExplorePerDay == 0 || head.Bank.Len() <= k {
+		return how, nil, err
 	}
 	if err := tx.LockExploration(ctx); err != nil {
-		return how, err
+		return how, nil, err
 	}
 	n, err := tx.Explored(ctx)
 	if err != nil || n >= chosen.Memory.Learning.ExplorePerDay {
-		return how, err
+		return how, nil, err
 	}
-	how.Greedy, how.Key = false, random.Key{Run: "live/" + decision}
-	return how, nil
+	recipe, err := memskill.NewRecipe(memskill.TargetRecipe)
+	if err != nil {
+		return how, nil, err
+	}
+	how.Greedy, how.Key, how.Exploration = false, random.Key{Run: "live/" + decision}, recipe.Exploration
+	fresh, how.Since, err = newcomers(ctx, tx, head, recipe.Exploration.Window)
+	return how, fresh, err
+}
+
+// Newcomers are the skills that a version brought, added or refined.
+type Newcomers struct {
+	Version  int
+	Skills   []string
+	Explored int // choices that were drawn by this version and later ones
+}
+
+// mostNewcomers bounds the versions that are looked at, the latest first.
+const mostNewcomers = 32
+
+// newcomers are the skills of a version that are new to live choices, each for window
+// iterations from the version that brought it last. A training counts updates. Live,
+// an iteration is as many drawn choices as make an update: there the share of new
+// skills falls whether or not anybody says anything of answers, and stands still while
+// nothing is drawn. The target that all new skills share is that of the latest.
+func newcomers(ctx context.Context, tx Tx, head Head, window int) (fresh []string, since int, err error) {
+	brought, err := tx.Newcomers(ctx, head.ID, head.Version.Number, mostNewcomers)
+	for _, b := range brought {
+		t := b.Explored / FewestLearnt
+		if t >= window { // and so are all before
+			break
+		}
+		there := freshIn(head.Bank, b.Skills)
+		if len(fresh) == 0 {
+			since = t
+		}
+		fresh = append(fresh, there...)
+	}
+	return fresh, since, err
 }

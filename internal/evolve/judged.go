@@ -54,13 +54,22 @@ func (s *Service) judged(ctx context.Context, tx Tx, j judgement) error {
 	if err := tx.PutOutcomes(ctx, cited(met, j.question, j.answer), Outcome{Op: j.op, Run: j.run, Source: j.source, Score: j.score}); err != nil {
 		return err
 	}
-	decisions := map[int64][]controller.Decision{} // by bank
-	query := controller.Query{Score: j.score, Scored: true}
+	var decisions []string
 	for _, m := range met {
-		if m.Decision == "" || slices.Contains(query.Retrieved, m.Decision) {
+		decisions = append(decisions, m.Decision)
+	}
+	return s.scored(ctx, tx, decisions, j.score)
+}
+
+// scored counts a score for the skills that decisions chose, once for each decision.
+func (s *Service) scored(ctx context.Context, tx Tx, ids []string, score float64) error {
+	decisions := map[int64][]controller.Decision{} // by bank
+	query := controller.Query{Score: score, Scored: true}
+	for _, id := range ids {
+		if id == "" || slices.Contains(query.Retrieved, id) {
 			continue
 		}
-		d, found, err := tx.DecisionAt(ctx, m.Decision)
+		d, found, err := tx.DecisionAt(ctx, id)
 		if err != nil {
 			return err
 		}

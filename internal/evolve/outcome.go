@@ -28,4 +28,7 @@ type LearningTx interface {
 	LockExploration(ctx context.Context) error
 	// Explored counts the decisions of the last 24 hours that were sampled.
 	Explored(ctx context.Context) (int, error)
+	// Newcomers are the skills that versions up to number brought, the latest first;
+	// what a version took over from the one before is not among them.
+	Newcomers(ctx context.Context, bank int64, number, most int) ([]Newcomers, error)
 }

@@ -44,6 +44,7 @@ func (p Played) outcomes() Outcomes {
 const (
 	ofTraining  = "train"
 	ofEvolution = "evolve"
+	ofProbes    = "probe"
 )
 
 // report counts outcomes for /metrics, and says aloud when too many are masked.

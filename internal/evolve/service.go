@@ -68,6 +68,8 @@ type Tx interface {
 	Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error)
 	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error
 	Settings(ctx context.Context) (settings.Settings, error)
+	// WorkspaceKey stands for the workspace in workflows.
+	WorkspaceKey(ctx context.Context) (string, error)
 
 	Neighbours(ctx context.Context, vector []float32, space int16, most int) ([]Neighbour, error)
 	PutDecision(ctx context.Context, d Decision) error
@@ -82,6 +84,7 @@ type Tx interface {
 	Met(ctx context.Context, run int64) ([]Met, error)
 	LearningTx
 	UpdateTx
+	ProbeTx
 
 	PutCase(ctx context.Context, c Case) (Case, error)
 	CaseOf(ctx context.Context, id int64) (Case, error)

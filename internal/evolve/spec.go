@@ -20,7 +20,7 @@ type Model struct {
 	Repairs      int               `json:"repairs"`      // more rounds after an answer that does not fit
 }
 
-var stages = []prompt.Stage{prompt.Remember, prompt.Recite, prompt.Diagnose, prompt.Propose}
+var stages = []prompt.Stage{prompt.Remember, prompt.Recite, prompt.Diagnose, prompt.Propose, prompt.Probe}
 
 func instructionKey(stage prompt.Stage, lang string) string { return string(stage) + "." + lang }
 

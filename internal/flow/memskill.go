@@ -232,3 +232,49 @@ type AdaptResult struct {
 func AdaptID(workspaceKey, bank, key string, generation int) string {
 	return generationOf(fmt.Sprintf("adapt/%s/%s/%s", workspaceKey, VisibleKey(bank), key), generation)
 }
+
+// Probe has memory ask itself what a build has remembered.
+const Probe = "Probe" // ProbeInput → ProbeResult
+
+// Activities of a probing.
+const (
+	OpenProbe  = "OpenProbe"  // ProbeInput → ProbeOpened
+	MakeProbes = "MakeProbes" // ProbeInput → ProbesMade
+	AskProbe   = "AskProbe"   // AskInput
+	CloseProbe = "CloseProbe" // CloseInput → ProbeResult
+)
+
+// ProbeInput starts Probe.
+type ProbeInput struct {
+	RunRef
+	Pace Pace `json:"pace"`
+}
+
+// ProbeOpened tells whether an earlier attempt has ended the probing.
+type ProbeOpened struct {
+	Ended *ProbeResult `json:"ended,omitempty"`
+}
+
+// ProbesMade counts the questions.
+type ProbesMade struct {
+	Probes int `json:"probes"`
+}
+
+// AskInput names one of them.
+type AskInput struct {
+	RunRef
+	Probe int `json:"probe"`
+}
+
+// ProbeResult is Probe's result.
+type ProbeResult struct {
+	Outcome string  `json:"outcome"`
+	Probes  int     `json:"probes"`
+	Scored  int     `json:"scored"`
+	Mean    float64 `json:"mean"` // of the scores
+}
+
+// ProbeID is the workflow id of the probing of a build.
+func ProbeID(workspaceKey string, build int64) string {
+	return fmt.Sprintf("probe/%s/%d", workspaceKey, build)
+}

@@ -16,7 +16,13 @@ type (
 	BankVersion     evolve.Version
 	MemorySkillText memskill.Skill
 	PolicyUpdate    evolve.PolicyUpdate
+	Probe           evolve.Probe
 )
+
+// ProbeList is what memory has asked itself, of the latest session first.
+type ProbeList struct {
+	Probes []Probe `json:"probes"`
+}
 
 // PolicyUpdateList is how updates of a bank's policy fare, the latest first.
 type PolicyUpdateList struct {
@@ -90,12 +96,17 @@ func (g *Gateway) bankRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/versions", id: "listBankVersions", tag: tagBanks, scope: Read, summary: "List a bank's versions, the newest first"}, g.listBankVersions)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/updates", id: "listPolicyUpdates", tag: tagBanks, scope: Read, summary: "List what a bank's policy has learnt from live decisions, the latest first",
 		about: "An update is compared in the shadow, tried on canary by a share of the live builds, and then promoted to a version or dropped."}, g.listPolicyUpdates)
+	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/probes", id: "listProbes", tag: tagBanks, scope: Read, summary: "List what memory has asked itself, of the latest session first",
+		about: "A question is made from a session that was remembered, put to memory, and scored by the share of its answer's words in what is found; that is an outcome of the decisions behind it. " +
+			"There are none unless the setting memory.learning.probes_per_day is above 0."}, g.listProbes)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/diff", id: "diffBank", tag: tagBanks, scope: Read, summary: "Show what changed between two versions of a bank"}, g.diffBank)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/export", id: "exportBank", tag: tagBanks, scope: Read, summary: "Get the skills of a bank as Markdown files"}, g.exportBank)
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/rollback", id: "rollbackBank", tag: tagBanks, scope: Admin, bytes: smallBody, summary: "Go back to what a bank and its policy were",
 		about: "It becomes a new version; to what is in force already it changes nothing."}, g.rollbackBank)
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/import", id: "importBank", tag: tagBanks, scope: Admin, bytes: smallBody, summary: "Read Markdown files into a bank",
 		about: "The bank is made when it is not there. A skill that it has not is added, one that says something else is refined; all files are read in, or none is. What is there already changes nothing."}, g.importBank)
+	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/follow", id: "followBank", tag: tagBanks, scope: Admin, bytes: smallBody, summary: "Base a bank on one that workspaces share, with its own skills laid over",
+		about: "The skills are those of the bank of the workspace \"" + evolve.SharedWorkspace + "\" as they are now, but a skill of the workspace's own stands in place of one of its name, or beside them. It becomes a new version; without news there it changes nothing. Nothing of this workspace goes there."}, g.followBank)
 }
 
 func (g *Gateway) listBanks(ctx context.Context, _ *struct{}) (*bodyOf[BankList], error) {
@@ -148,6 +159,18 @@ func (g *Gateway) listPolicyUpdates(ctx context.Context, in *struct {
 	out := &bodyOf[PolicyUpdateList]{PolicyUpdateList{Updates: []PolicyUpdate{}}}
 	for _, u := range updates {
 		out.Body.Updates = append(out.Body.Updates, PolicyUpdate(u))
+	}
+	return out, err
+}
+
+func (g *Gateway) listProbes(ctx context.Context, in *struct {
+	BankPath
+	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+}) (*bodyOf[ProbeList], error) {
+	probes, err := g.Evolve.Probes(ctx, workspace(ctx), in.Name, in.Limit)
+	out := &bodyOf[ProbeList]{ProbeList{Probes: []Probe{}}}
+	for _, p := range probes {
+		out.Body.Probes = append(out.Body.Probes, Probe(p))
 	}
 	return out, err
 }
@@ -209,4 +232,17 @@ func (g *Gateway) importBank(ctx context.Context, in *struct {
 		files[file] = []byte(markdown)
 	}
 	return shownBank(g.Evolve.Import(ctx, workspace(ctx), in.Name, files))
+}
+
+func (g *Gateway) followBank(ctx context.Context, in *struct {
+	BankPath
+	Body struct {
+		Shared string `json:"shared,omitempty" pattern:"^[a-z][a-z0-9_-]{0,63}$" default:"default" doc:"The bank of the shared workspace"`
+	}
+}) (*bodyOf[BankDetail], error) {
+	from, err := g.Store.Workspace(ctx, evolve.SharedWorkspace, false)
+	if err != nil {
+		return nil, err
+	}
+	return shownBank(g.Evolve.Follow(ctx, evolve.FollowRequest{Workspace: workspace(ctx), Bank: in.Name, Shared: from.ID, From: in.Body.Shared}))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/evolve"
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
 	"cairn/internal/host/hosttest"
@@ -98,6 +99,41 @@ func TestABankThatCannotBeChangedSaysWhy(t *testing.T) {
 	}
 }
 
+// A bank that follows a shared one has its skills, beside those of its own, and is
+// left as it is when nothing is new there.
+func TestABankFollowsASharedOne(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	b.post("/v1/banks/default/follow", map[string]any{}).refused(fault.NotFound) // nobody shares anything
+	shared, err := b.Store.Workspace(t.Context(), evolve.SharedWorkspace, true)
+	hosttest.Must(t, err)
+	markdown := func(name, about string) []byte {
+		return memskill.Render(memskill.Skill{Name: name, Description: about, Purpose: "Keep them.", WhenToUse: []string{"The span tells of them"}, HowToApply: []string{"One fact in one item"},
+			Constraints: []string{"Ignore greetings"}, Action: memskill.Insert})
+	}
+	_, err = b.Evolve.Import(t.Context(), shared.ID, "default", map[string][]byte{"a.md": markdown("capture_dates", "Adds dates.")})
+	hosttest.Must(t, err)
+	b.post("/v1/banks/default/import", map[string]any{"files": map[string]any{"b.md": string(markdown("capture_trees", "Notes which trees grow where."))}}).into(http.StatusOK, &gateway.BankDetail{})
+	var followed gateway.BankDetail
+	for range 2 { // twice is once
+		b.post("/v1/banks/default/follow", map[string]any{}).into(http.StatusOK, &followed)
+	}
+	var names []string
+	for _, s := range followed.Skills {
+		names = append(names, s.Skill.Name)
+	}
+	if followed.Version.Number != 3 || !slices.Contains(names, "capture_dates") || !slices.Contains(names, "capture_trees") || len(names) != 6 || !strings.Contains(followed.Version.Reason, "follows the shared bank default, version 2") {
+		t.Errorf("%+v %v", followed.Version, names)
+	}
+	b.post("/v1/banks/default/follow", map[string]any{"shared": "none"}).refused(fault.NotFound)
+	b.post("/v1/banks/default/follow", map[string]any{"shared": "A b"}).refused(fault.InvalidArgument)
+	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{}, key: b.makeKey(b.Workspace, gateway.Write)}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{}, key: b.makeKey(shared, gateway.Admin)}).refused(fault.InvalidArgument)
+	if head, err := b.Evolve.Bank(t.Context(), shared.ID, "default"); err != nil || head.Head != 2 || head.Bank.Len() != 5 {
+		t.Errorf("the shared bank is version %d with %d skills, %v", head.Head, head.Bank.Len(), err)
+	}
+}
+
 // How updates of a policy fare is told over HTTP, of one bank and one workspace.
 func TestUpdatesOfAPolicyAreListed(t *testing.T) {
 	t.Parallel()
@@ -118,4 +154,33 @@ select $1, b.id, 1, made.id, 1, 'canary', 'p', 'o', 16, '{"alike":0.75}', now() 
 	}
 	b.get("/v1/banks/nobody/updates").refused(fault.NotFound)
 	b.get("/v1/banks/default/updates?limit=0").refused(fault.InvalidArgument)
+}
+
+// What memory has asked itself is told over HTTP, of one bank and one workspace.
+func TestProbesAreListed(t *testing.T) {
+	t.Parallel()
+	b := idle(t)
+	var none gateway.ProbeList
+	b.get("/v1/banks/default/probes").into(http.StatusOK, &none)
+	if none.Probes == nil || len(none.Probes) != 0 {
+		t.Errorf("%+v", none)
+	}
+	_, err := b.Admin().Exec(t.Context(), `with said as (insert into cairn.conversations (workspace_id, external_id, channel) values ($1, 'c', 'chat') returning id),
+made as (insert into cairn.runs (workspace_id, kind, business_key, generation, args_sha, spec, workflow_id) values ($1, 'probe', 'k', 1, sha256('x'), '{}', 'w') returning id)
+insert into cairn.probes (workspace_id, run_id, number, conversation_id, bank_id, question, answer, evidence, decisions, state, score)
+select $1, made.id, n, said.id, b.id, 'How many?', 'nine', '{2}', '{1/0}', case n when 0 then 'scored' else 'open' end, case n when 0 then 0.5 end from made, said, cairn.banks b, generate_series(0, 1) n where b.workspace_id = $1`, b.Workspace.ID)
+	hosttest.Must(t, err)
+	var list gateway.ProbeList
+	b.get("/v1/banks/default/probes").into(http.StatusOK, &list)
+	if len(list.Probes) != 2 || list.Probes[0].State != "scored" || *list.Probes[0].Score != 0.5 || list.Probes[0].Question != "How many?" || list.Probes[1].Score != nil || !slices.Equal(list.Probes[0].Evidence, []int{2}) {
+		t.Errorf("%+v", list.Probes)
+	}
+	other, err := b.Store.Workspace(t.Context(), "other", true)
+	hosttest.Must(t, err)
+	b.do(request{path: "/v1/banks/default/probes", key: b.makeKey(other, gateway.Read)}).into(http.StatusOK, &none)
+	if len(none.Probes) != 0 {
+		t.Errorf("another workspace sees %+v", none.Probes)
+	}
+	b.get("/v1/banks/nobody/probes").refused(fault.NotFound)
+	b.get("/v1/banks/default/probes?limit=1001").refused(fault.InvalidArgument)
 }

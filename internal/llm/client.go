@@ -35,11 +35,11 @@ func (c *Client) Prepare(r Request) (Prepared, error) {
 	if err := c.config.Validate(); err != nil {
 		return Prepared{}, err
 	}
-	params, err := c.render(r)
+	rendered, err := c.render(r)
 	if err != nil {
 		return Prepared{}, err
 	}
-	body, err := json.Marshal(params)
+	body, err := json.Marshal(rendered)
 	if err != nil {
 		return Prepared{}, fault.Wrap(err, fault.InvalidArgument, "the request to model "+quote(r.Model)+" cannot be rendered", "")
 	}

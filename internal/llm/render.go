@@ -6,67 +6,54 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
-
 	"cairn/internal/fault"
 )
 
-func (c *Client) render(r Request) (openai.ChatCompletionNewParams, error) {
-	var params openai.ChatCompletionNewParams
+func (c *Client) render(r Request) (out body, err error) {
 	if r.Model == "" {
-		return params, fault.New(fault.Misconfigured, "no model is named for stage "+quote(r.Label.Stage), "set CAIRN_MODEL")
+		return out, fault.New(fault.Misconfigured, "no model is named for stage "+quote(r.Label.Stage), "set CAIRN_MODEL")
 	}
 	if r.Schema != nil && !json.Valid(r.Schema.JSON) {
-		return params, fault.Newf(fault.InvalidArgument, "the schema %q of stage %q is not JSON", r.Schema.Name, r.Label.Stage)
+		return out, fault.Newf(fault.InvalidArgument, "the schema %q of stage %q is not JSON", r.Schema.Name, r.Label.Stage)
 	}
-	params.Model = r.Model
+	out.Model = r.Model
 	if r.Schema != nil {
 		switch c.config.Structured {
 		case StructuredNone:
 			r = WithoutSchema(r)
 		case StructuredObject:
 			r = WithoutSchema(r)
-			params.ResponseFormat.OfJSONObject = &shared.ResponseFormatJSONObjectParam{}
+			out.ResponseFormat = &bodyFormat{Type: "json_object"}
 		default:
 			strict := c.config.Structured == StructuredSchema || strictable(r.Schema.JSON)
-			params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
-				JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
-					Name: r.Schema.Name, Strict: param.NewOpt(strict), Schema: r.Schema.JSON,
-				},
-			}
+			out.ResponseFormat = &bodyFormat{Type: "json_schema", Schema: &bodySchema{Name: r.Schema.Name, Strict: strict, Schema: r.Schema.JSON}}
 		}
 	}
-	messages, err := messagesOf(r)
-	if err != nil {
-		return params, err
+	if out.Messages, err = messagesOf(r); err != nil {
+		return out, err
 	}
-	params.Messages = messages
-	if params.Tools, err = toolsOf(r); err != nil {
-		return params, err
+	if out.Tools, err = toolsOf(r); err != nil {
+		return out, err
 	}
 	switch {
 	case r.ToolChoice == ChooseNone && len(r.Tools) > 0: // without tools endpoints refuse it
-		params.ToolChoice.OfAuto = param.NewOpt(string(ChooseNone))
+		out.ToolChoice = string(ChooseNone)
 	case r.ToolChoice != ChooseAuto && r.ToolChoice != ChooseNone:
-		return params, fault.New(fault.InvalidArgument, "tool choice "+quote(string(r.ToolChoice))+" of a model request is unknown", "use none, or leave it empty")
+		return out, fault.New(fault.InvalidArgument, "tool choice "+quote(string(r.ToolChoice))+" of a model request is unknown", "use none, or leave it empty")
 	}
 	if r.NoReasoning {
-		params.ReasoningEffort = shared.ReasoningEffortNone
+		out.ReasoningEffort = "none"
 	}
-	if r.Temperature != nil {
-		params.Temperature = param.NewOpt(*r.Temperature)
-	}
+	out.Temperature = r.Temperature
 	if r.MaxTokens > 0 {
 		// OpenAI's reasoning models refuse max_tokens; many other servers know nothing else.
 		if base, err := url.Parse(c.config.base()); err == nil && base.Hostname() == "api.openai.com" {
-			params.MaxCompletionTokens = param.NewOpt(int64(r.MaxTokens))
+			out.MaxCompletionTokens = r.MaxTokens
 		} else {
-			params.MaxTokens = param.NewOpt(int64(r.MaxTokens))
+			out.MaxTokens = r.MaxTokens
 		}
 	}
-	return params, nil
+	return out, nil
 }
 
 // WithoutSchema moves r's schema into the system message as text: what an

@@ -62,11 +62,13 @@ func (e *Endpoint) readReply(answer []byte, p Prepared) (Reply, error) {
 // by id, so a missing id, and one that this conversation has had before, is
 // replaced by one made from the call's position in the conversation.
 func callsOf(message openai.ChatCompletionMessage, request []byte) []ToolCall {
-	asked, _ := ReadAsked(request) // what cannot be read has no calls
-	earlier := asked.calls()
+	if len(message.ToolCalls) == 0 {
+		return nil // most requests are long, and reading one takes a while
+	}
+	earlier := callIDs(request)
 	used := map[string]bool{"": true}
-	for _, call := range earlier {
-		used[call.ID] = true
+	for _, id := range earlier {
+		used[id] = true
 	}
 	var calls []ToolCall
 	for i, made := range message.ToolCalls {

@@ -79,13 +79,20 @@ func textOr[T any](raw json.RawMessage) (text string, other T) {
 	return text, other
 }
 
-// calls are the tool calls of a conversation.
-func (a Asked) calls() []ToolCall {
-	var calls []ToolCall
-	for _, message := range a.Messages {
-		calls = append(calls, message.Calls...)
+// callIDs are the ids of the tool calls of a request; what cannot be read has none.
+func callIDs(request []byte) (ids []string) {
+	var in struct {
+		Messages []struct {
+			ToolCalls []struct{ ID string } `json:"tool_calls"`
+		}
 	}
-	return calls
+	_ = json.Unmarshal(request, &in)
+	for _, message := range in.Messages {
+		for _, call := range message.ToolCalls {
+			ids = append(ids, call.ID)
+		}
+	}
+	return ids
 }
 
 // words are what a conversation says and offers, for an estimate of its tokens.
@@ -97,8 +104,10 @@ func (a Asked) words() string {
 	for _, tool := range a.Tools {
 		words.WriteString(tool.Name + tool.Description + string(tool.Schema))
 	}
-	for _, call := range a.calls() {
-		words.WriteString(call.Name + call.Arguments)
+	for _, message := range a.Messages {
+		for _, call := range message.Calls {
+			words.WriteString(call.Name + call.Arguments)
+		}
 	}
 	return words.String()
 }

@@ -45,6 +45,7 @@ const (
 	Diagnose Stage = "diagnose" // cases and bank → failure patterns
 	Grade    Stage = "grade"    // question, right answers and an answer → 0, 0.5 or 1
 	Propose  Stage = "propose"  // analysis, cases and bank → edits of the bank
+	Probe    Stage = "probe"    // spans → questions with their answers
 )
 
 // The stages of a fast search whose findings a model goes over.

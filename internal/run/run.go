@@ -35,6 +35,7 @@ const (
 	Train  Kind = "train"  // the policy of a bank learns
 	Evolve Kind = "evolve" // the designer edits a bank
 	Adapt  Kind = "adapt"  // the policy of a bank learns from live decisions
+	Probe  Kind = "probe"  // memory asks itself what a build has remembered
 )
 
 // Status is how far a run is. It only moves forward, until a retry reopens it.

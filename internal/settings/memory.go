@@ -55,15 +55,24 @@ type Learning struct {
 	// CanaryPercent is the share of live builds by which an updated policy is tried
 	// before it comes into force, 1–50.
 	CanaryPercent int `json:"canary_percent"`
+	// ProbesPerDay is how many questions of any 24 hours memory may ask itself about
+	// what it has just remembered, at most 3 for one session: how it answers is learnt
+	// from like feedback. 0 is none. Each session that is probed costs a model call.
+	ProbesPerDay int `json:"probes_per_day"`
 }
 
-// mostExplored bounds Learning.ExplorePerDay.
-const mostExplored = 100_000
+// Bounds of Learning.ExplorePerDay and Learning.ProbesPerDay.
+const (
+	mostExplored = 100_000
+	mostProbed   = 1_000
+)
 
 func (l Learning) validate() error {
 	switch {
 	case l.ExplorePerDay < 0 || l.ExplorePerDay > mostExplored:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.explore_per_day is %d", l.ExplorePerDay), fmt.Sprintf("use 0, which explores nothing, to %d", mostExplored))
+	case l.ProbesPerDay < 0 || l.ProbesPerDay > mostProbed:
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.probes_per_day is %d", l.ProbesPerDay), fmt.Sprintf("use 0, which asks nothing, to %d", mostProbed))
 	case l.CanaryPercent < 1 || l.CanaryPercent > 50:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.canary_percent is %d", l.CanaryPercent), "use 1 to 50: the policy in force makes the other builds, and both are compared")
 	case l.Version < 0:

@@ -24,7 +24,8 @@ func TestAnAgentsModeStandsOverWhatHoldsForAll(t *testing.T) {
 	for _, patch := range []string{`{"memory":{"thinking":"aloud"}}`, `{"memory":{"profile":"other"}}`, `{"memory":{"modes":{"tool":{"calls":"two"}}}}`, `{"memory":{"modes":{"tool":{"thinking":"aloud"}}}}`, `{"tools":{"wings":true}}`,
 		`{"memory":{"learning":{"explore_per_day":-1}}}`, `{"memory":{"learning":{"explore_per_day":100001}}}`, `{"memory":{"learning":{"version":-1,"frozen":true}}}`, `{"memory":{"learning":{"version":3}}}`,
 		`{"memory":{"learning":{"frozen":"yes"}}}`, `{"memory":{"learning":{"thawed":true}}}`,
-		`{"memory":{"learning":{"canary_percent":0}}}`, `{"memory":{"learning":{"canary_percent":51}}}`} {
+		`{"memory":{"learning":{"canary_percent":0}}}`, `{"memory":{"learning":{"canary_percent":51}}}`,
+		`{"memory":{"learning":{"probes_per_day":-1}}}`, `{"memory":{"learning":{"probes_per_day":1001}}}`} {
 		if _, err := Patch(Default(), []byte(patch)); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s: %v", patch, err)
 		}

@@ -30,7 +30,7 @@ type Waiting struct {
 
 // Attention asks one statement, outside of a transaction.
 func (s *Store) Attention(ctx context.Context) (Attention, error) {
-	out := Attention{Runs: map[run.Kind]Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {}, run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Reflection: {}, run.Build: {}, run.Train: {}, run.Evolve: {}, run.Adapt: {}, run.Offload: {}, run.Flush: {}}, Duties: map[string]Waiting{DriveRun: {}, EmbedDoc: {}, TellSettings: {}},
+	out := Attention{Runs: map[run.Kind]Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {}, run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Reflection: {}, run.Build: {}, run.Train: {}, run.Evolve: {}, run.Adapt: {}, run.Probe: {}, run.Offload: {}, run.Flush: {}}, Duties: map[string]Waiting{DriveRun: {}, EmbedDoc: {}, TellSettings: {}},
 		Due: map[schedule.Kind]Waiting{schedule.Reflection: {}, schedule.Curate: {}, schedule.Evolution: {}, schedule.Turn: {}}}
 	rows, err := dbsqlc.New(s.system).Attention(ctx, reflect.Patience)
 	if err != nil {

@@ -20,9 +20,10 @@ type converseStore struct{ *Store }
 // Conversations is the store for the use-case converse.
 func (s *Store) Conversations() converse.Store { return converseStore{s} }
 
-// WithConversations runs fn in a transaction that has entered ws.
+// WithConversations runs fn in a transaction that enters ws with its first
+// statement.
 func (s converseStore) WithConversations(ctx context.Context, ws int64, fn func(converse.Tx) error) error {
-	return s.within(ctx, "begin", ws, false, func(q Queries) error { return fn(q) })
+	return s.within(ctx, byKeys, ws, func(q Queries) error { return fn(q) })
 }
 
 // PutRun records a run; one that has its key is returned as it is.

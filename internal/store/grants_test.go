@@ -58,6 +58,7 @@ var reviewedGrants = []string{
 	"policies cairn_app: delete, insert, select",
 	"policy_updates cairn_app: insert, select, update(canary canary_at ended_at note shadow state)",
 	"policy_updates cairn_system: select(canary_at state workspace_id)",
+	"probes cairn_app: insert, select, update(ended_at note score state)",
 	"reflection_reads cairn_app: delete, insert, select, update(state to_seq)",
 	"reflection_runs cairn_app: insert, select, update(conversations failures from_at memories messages notes reason run_id skills status to_at unheard updated_at zone)",
 	"reflection_runs cairn_system: insert(from_at local_date status to_at unheard workspace_id zone), select(failures local_date status to_at unheard updated_at workspace_id)",

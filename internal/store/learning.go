@@ -47,3 +47,12 @@ func (q Queries) Explored(ctx context.Context) (int, error) {
 	n, err := q.q.ExploredLately(ctx, q.ws)
 	return int(n), classify("count what was explored", err)
 }
+
+// Newcomers are the skills that versions of a bank brought, the latest first.
+func (q Queries) Newcomers(ctx context.Context, bank int64, number, most int) (out []evolve.Newcomers, err error) {
+	rows, err := q.q.VersionNewcomers(ctx, dbsqlc.VersionNewcomersParams{WorkspaceID: q.ws, BankID: bank, Number: int32(number), MaxRows: int32(most)})
+	for _, r := range rows {
+		out = append(out, evolve.Newcomers{Version: int(r.Number), Skills: r.Fresh, Explored: int(r.Explored)})
+	}
+	return out, classify("look for new skills", err)
+}

@@ -20,7 +20,7 @@ var _ ledger.Store = (*Store)(nil)
 
 // BeginCall is AdmitCall in a transaction of its own.
 func (s *Store) BeginCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, err error) {
-	err = s.within(ctx, "begin", w.Key.Workspace, false, func(q Queries) error {
+	err = s.within(ctx, byKeys, w.Key.Workspace, func(q Queries) error {
 		t, err = q.AdmitCall(ctx, w)
 		return err
 	})
@@ -163,7 +163,7 @@ func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *i
 	if err != nil {
 		return stored, err
 	}
-	err = s.within(ctx, "begin", k.Workspace, false, func(q Queries) error {
+	err = s.within(ctx, byKeys, k.Workspace, func(q Queries) error {
 		n, err := q.q.CallDone(ctx, q.doneParams(k, stored, calls, cost))
 		if err != nil || n == 1 {
 			return err

@@ -119,6 +119,8 @@ with conversation as (
   insert into decision_outcomes (workspace_id, decision_id, op_id, run_id, source, score) select $1, decision.id, 'op', run.id, 'praise', 1 from decision, run
 ), policy_update as (
   insert into policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, decisions, note) select $1, bank.id, 1, run.id, 1, 'canary', 'x', 'x', 1, $3 from bank, run
+), probe as (
+  insert into probes (workspace_id, run_id, number, conversation_id, bank_id, question, answer, evidence, decisions) select $1, run.id, 0, conversation.id, bank.id, $3, $3, '{}', '{}' from run, conversation, bank
 ), hard as (
   insert into cases (workspace_id, bank_id, key, source, question, op_id) select $1, id, 'k', 'feedback', $3, 'op' from bank
 ), evolution as (

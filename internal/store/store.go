@@ -6,15 +6,18 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	pgvector "github.com/pgvector/pgvector-go/pgx"
 
@@ -91,7 +94,8 @@ func pool(ctx context.Context, url, role string, conns int32) (*pgxpool.Pool, er
 	c.ConnConfig.RuntimeParams["role"] = role
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
 	c.ConnConfig.RuntimeParams["application_name"] = role
-	// A cached generic plan chosen for one workspace is a disaster for another.
+	// A cached generic plan chosen for one workspace is a disaster for another, where
+	// statements do not say themselves that theirs is the same for all; see byKeys.
 	c.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
 	c.MaxConns = conns
 	c.MaxConnIdleTime = 5 * time.Minute
@@ -110,11 +114,23 @@ func pool(ctx context.Context, url, role string, conns int32) (*pgxpool.Pool, er
 // registerTypes makes a connection know vectors. A connection that still works
 // and does not have them is to a database that was never migrated.
 func registerTypes(ctx context.Context, conn *pgx.Conn) error {
+	types := conn.TypeMap()
+	types.RegisterType(&pgtype.Type{Name: "json", OID: pgtype.JSONOID, Codec: &pgtype.JSONCodec{Marshal: json.Marshal, Unmarshal: unmarshal}})
+	types.RegisterType(&pgtype.Type{Name: "jsonb", OID: pgtype.JSONBOID, Codec: &pgtype.JSONBCodec{Marshal: json.Marshal, Unmarshal: unmarshal}})
 	err := pgvector.RegisterTypes(ctx, conn)
 	if err != nil && ctx.Err() == nil && !conn.IsClosed() {
 		return fault.Wrap(err, fault.Misconfigured, "the database has no vectors", "run `cairn migrate`")
 	}
 	return err
+}
+
+// unmarshal takes JSON that nobody wants to have decoded as the server wrote it.
+func unmarshal(data []byte, into any) error {
+	if raw, ok := into.(*json.RawMessage); ok {
+		*raw = slices.Clone(data)
+		return nil
+	}
+	return json.Unmarshal(data, into)
 }
 
 // refused tells which setting a failed connection asks to be corrected.
@@ -158,41 +174,26 @@ type Queries struct {
 // returns nil and rolls back otherwise. A workspace that is unknown is NotFound,
 // one that is being erased is Erasing.
 func (s *Store) WithWorkspace(ctx context.Context, ws int64, fn func(Queries) error) error {
-	return s.within(ctx, "begin", ws, true, fn)
-}
-
-// within is WithWorkspace in a transaction that start begins. Unless fn
-// must be inside when it begins, since it does something else than asking the
-// database, it enters with its first statement.
-func (s *Store) within(ctx context.Context, start string, ws int64, inside bool, fn func(Queries) error) error {
-	conn, err := s.app.Acquire(ctx)
-	if err != nil {
-		return classify("begin", err)
-	}
-	defer conn.Release() // one that is still in a transaction is closed by it
-	t := begin(conn, start, ws)
-	if inside {
-		err = t.flush(ctx)
-	}
-	return s.through(ctx, t, err, fn)
+	return s.within(ctx, atOnce, ws, fn)
 }
 
 // Reading is WithWorkspace for one statement, which fn reads to its end: the whole
 // transaction is one round trip.
 func (s *Store) Reading(ctx context.Context, ws int64, fn func(Queries) error) error {
+	return s.within(ctx, inOne, ws, fn)
+}
+
+// within is WithWorkspace in a transaction that is opened so.
+func (s *Store) within(ctx context.Context, o opening, ws int64, fn func(Queries) error) error {
 	conn, err := s.app.Acquire(ctx)
 	if err != nil {
 		return classify("begin", err)
 	}
-	defer conn.Release()
-	t := begin(conn, "begin", ws)
-	t.once = true
-	return s.through(ctx, t, nil, fn)
-}
-
-// through runs fn in t, which has begun unless err says otherwise, and ends it.
-func (s *Store) through(ctx context.Context, t *transaction, err error, fn func(Queries) error) error {
-	ws := t.ws
+	defer conn.Release() // one that is still in a transaction is closed by it
+	t := begin(conn, o, ws)
+	if o.inside {
+		err = t.flush(ctx)
+	}
 	if err == nil {
 		err = fn(Queries{ws: ws, q: dbsqlc.New(t), t: t, vectors: s.vectors})
 	}

@@ -24,10 +24,9 @@ import (
 // with it; what went wrong with one is told then, or by the commit.
 type transaction struct {
 	conn    *pgxpool.Conn
-	ws      int64
 	aside   []statement
 	refused bool // at the workspace's door
-	once    bool // the first statement that is read is the last, and the commit goes out with it
+	once    bool // as of opening
 	ended   bool // the commit went out so
 }
 
@@ -41,11 +40,28 @@ type statement struct {
 	checked bool
 }
 
+// opening is how a transaction begins and enters its workspace.
+type opening struct {
+	begin, enter string
+	inside       bool // before its first statement, for what does something else than asking the database
+	once         bool // the first statement that is read is the last, and the commit goes out with it
+}
+
+var (
+	atOnce   = opening{begin: "begin", enter: dbsqlc.WorkspaceEnter, inside: true}
+	onTheWay = opening{begin: "begin", enter: dbsqlc.WorkspaceEnter} // with the first statement
+	inOne    = opening{begin: "begin", enter: dbsqlc.WorkspaceEnter, once: true} // round trip, of one statement that is read
+	snapshot = opening{begin: "begin isolation level repeatable read", enter: dbsqlc.WorkspaceEnter, inside: true}
+	// byKeys is for statements that find their rows by keys: planning them anew each
+	// time would take longer than running them.
+	byKeys = opening{begin: "begin", enter: dbsqlc.WorkspaceEnterByKeys}
+)
+
 // begin puts aside the beginning of a transaction in ws.
-func begin(conn *pgxpool.Conn, start string, ws int64) *transaction {
-	t := &transaction{conn: conn, ws: ws}
-	t.put(start, nil, func(_ pgconn.CommandTag, err error) error { return classify("begin", err) })
-	t.put(dbsqlc.WorkspaceEnter, []any{ws}, func(_ pgconn.CommandTag, err error) error {
+func begin(conn *pgxpool.Conn, o opening, ws int64) *transaction {
+	t := &transaction{conn: conn, once: o.once}
+	t.put(o.begin, nil, func(_ pgconn.CommandTag, err error) error { return classify("begin", err) })
+	t.put(o.enter, []any{ws}, func(_ pgconn.CommandTag, err error) error {
 		err = classify("enter the workspace", err)
 		code := fault.CodeOf(err)
 		t.refused = err != nil && (code == fault.Erasing || code == fault.NotFound)

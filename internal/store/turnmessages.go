@@ -52,8 +52,10 @@ func turnMessagesOf(rows []dbsqlc.TurnMessagesRow) ([]converse.TurnMessage, erro
 		if r.EventTime != nil {
 			m.Time = r.EventTime.In(time.UTC)
 		}
-		if err := json.Unmarshal(r.ToolCalls, &m.ToolCalls); err != nil {
-			return out, fmt.Errorf("decode the tool calls of message %d: %w", r.Seq, err)
+		if string(r.ToolCalls) != "[]" { // few have any
+			if err := json.Unmarshal(r.ToolCalls, &m.ToolCalls); err != nil {
+				return out, fmt.Errorf("decode the tool calls of message %d: %w", r.Seq, err)
+			}
 		}
 		out[i] = converse.TurnMessage{Turn: int(*r.Turn), Message: m}
 	}

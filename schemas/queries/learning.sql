@@ -25,6 +25,13 @@ select pg_advisory_xact_lock(9, hashint8(@workspace_id::bigint));
 -- Of the last 24 hours.
 select count(*)::int from decisions where workspace_id = @workspace_id and sampled and created_at > now() - interval '24 hours';
 
+-- name: VersionNewcomers :many
+-- Skills that were new with a version, and the choices drawn since. An update of the
+-- policy takes over what its version says.
+select v.number, v.fresh, (select count(*) from decisions d where d.workspace_id = v.workspace_id and d.bank_id = v.bank_id and d.bank_version >= v.number and d.sampled)::int as explored
+from bank_versions v where v.workspace_id = @workspace_id and v.bank_id = @bank_id and v.number <= @number and v.action <> 'adapt' and cardinality(v.fresh) > 0
+order by v.number desc limit @max_rows;
+
 -- name: UpdatePut :one
 insert into policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, decisions, shadow)
 values (@workspace_id, @bank_id, (select coalesce(max(u.number), 0) + 1 from policy_updates u where u.workspace_id = @workspace_id and u.bank_id = @bank_id), @run_id, @base, 'shadow', @policy_sha, @optimiser_sha, @decisions, @shadow)

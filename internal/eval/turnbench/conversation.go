@@ -25,10 +25,10 @@ type conversation struct {
 
 // open makes conversations, each in a workspace of its own where no review
 // takes part of the machine.
-func (l *lab) open(ctx context.Context, n int) ([]*conversation, error) {
+func (l *lab) open(ctx context.Context, n, series int) ([]*conversation, error) {
 	out := make([]*conversation, n)
 	for i := range out {
-		c := &conversation{lab: l, name: fmt.Sprintf("bench-%d-%d", n, i), counted: map[string]int{}}
+		c := &conversation{lab: l, name: fmt.Sprintf("bench-%d-%d-%d", n, series, i), counted: map[string]int{}}
 		var err error
 		if c.workspace, err = l.host.Store.Workspace(ctx, c.name, true); err != nil {
 			return nil, err

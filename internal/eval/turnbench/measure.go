@@ -67,20 +67,14 @@ func Run(ctx context.Context, o Options) (Result, error) {
 // returns what was measured before.
 func (l *lab) measure(ctx context.Context, load Load) ([]Cell, error) {
 	fmt.Fprintf(l.options.Log, "bench: %d conversations at once\n", load.AtOnce)
-	talking, err := l.open(ctx, load.AtOnce)
-	if err != nil {
-		return nil, err
-	}
 	cells := []Cell{{AtOnce: load.AtOnce}}
 	for _, calls := range l.options.Calls {
 		cells = append(cells, Cell{AtOnce: load.AtOnce, Calls: calls})
 	}
-	for _, warm := range cells[:2] {
-		if err := l.phase(ctx, &warm, talking, warmUp); err != nil {
-			return nil, err
-		}
+	var err error
+	for series := 0; series < load.Series && err == nil; series++ {
+		err = l.series(ctx, load, series, cells)
 	}
-	err = l.rounds(ctx, load, cells, talking)
 	measured := cells[:0]
 	for _, c := range cells {
 		if len(c.all) > 0 {
@@ -88,6 +82,20 @@ func (l *lab) measure(ctx context.Context, load Load) ([]Cell, error) {
 		}
 	}
 	return measured, err
+}
+
+// series has new conversations take all their rounds.
+func (l *lab) series(ctx context.Context, load Load, series int, cells []Cell) error {
+	talking, err := l.open(ctx, load.AtOnce, series)
+	if err != nil {
+		return err
+	}
+	for _, warm := range cells[:2] {
+		if err := l.phase(ctx, &Cell{AtOnce: warm.AtOnce, Calls: warm.Calls}, talking, warmUp); err != nil {
+			return err
+		}
+	}
+	return l.rounds(ctx, load, cells, talking)
 }
 
 func (l *lab) rounds(ctx context.Context, load Load, cells []Cell, talking []*conversation) error {

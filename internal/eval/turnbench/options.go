@@ -16,9 +16,12 @@ type Options struct {
 	Worker string        // the worker's program; "" builds it
 }
 
-// Load is how many conversations talk at once, and how often.
+// Load is how many conversations talk at once, and how often. When all have had
+// their rounds, as many others follow: a turn of a long conversation costs more
+// than one of a short one, so conversations should be of one length.
 type Load struct {
 	AtOnce int
+	Series int // of conversations, one after another
 	Rounds int // of all kinds of turns
 	Turns  int // of each kind in each conversation and round
 }
@@ -28,12 +31,12 @@ type Load struct {
 // turn longer, and a bench that stops short proves nothing.
 func Full() Options {
 	return Options{Reply: 20 * time.Millisecond, Calls: []int{1, 2, 4}, Limit: 15 * time.Minute, Loads: []Load{
-		{AtOnce: 1, Rounds: 12, Turns: 4}, {AtOnce: 16, Rounds: 6, Turns: 2}, {AtOnce: 64, Rounds: 4, Turns: 1}}}
+		{AtOnce: 1, Series: 4, Rounds: 3, Turns: 4}, {AtOnce: 16, Series: 1, Rounds: 6, Turns: 2}, {AtOnce: 64, Series: 1, Rounds: 4, Turns: 1}}}
 }
 
 // Tiny is enough to see that it works.
 func Tiny() Options {
-	return Options{Calls: []int{1, 2}, Limit: 5 * time.Minute, Loads: []Load{{AtOnce: 1, Rounds: 1, Turns: 3}, {AtOnce: 4, Rounds: 1, Turns: 1}}}
+	return Options{Calls: []int{1, 2}, Limit: 5 * time.Minute, Loads: []Load{{AtOnce: 1, Series: 2, Rounds: 1, Turns: 3}, {AtOnce: 4, Series: 1, Rounds: 1, Turns: 1}}}
 }
 
 // Only keeps the loads of so many conversations at once.

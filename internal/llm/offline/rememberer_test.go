@@ -2,6 +2,7 @@ package offline
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"cairn/internal/memskill/designer"
@@ -32,5 +33,33 @@ func TestTheRulesOfMemorySkillsFitTheirSchemas(t *testing.T) {
 	}
 	if got := ask(t, prompt.Recite, prompt.Material{Question: "What did Ada visit?", Memories: []string{"Ada visited the harbour museum", "Bo swims"}}); got["answer"] != "Ada visited the harbour museum" {
 		t.Errorf("answer %v", got)
+	}
+}
+
+// Questions are made of what was said, as many as are asked for, each with the end of
+// a sentence for its answer and the message for its evidence; other words make others.
+func TestQuestionsFollowWhatWasSaid(t *testing.T) {
+	t.Parallel()
+	said := []prompt.Message{{Index: 3, Role: "user", Content: "[2026-01-02 09:00] Hello! The greenhouse has nine tall lemon trees."}, {Index: 4, Role: "assistant", Content: "How are they?"},
+		{Index: 5, Role: "user", Content: "The cellar key hangs beside the kitchen door."}, {Index: 6, Role: "user", Content: "我家的温室里有九棵很高的柠檬树和三棵核桃树。"}}
+	made := func(m prompt.Material) (out []map[string]any) {
+		for _, one := range ask(t, prompt.Probe, m)["probes"].([]any) {
+			out = append(out, one.(map[string]any))
+		}
+		return out
+	}
+	got := made(prompt.Material{Messages: said[:3], Limits: map[string]int{"max_probes": 2}})
+	if len(got) != 2 || got[0]["answer"] != "lemon trees" || !strings.Contains(got[0]["question"].(string), "The greenhouse has nine tall") || strings.Contains(got[0]["question"].(string), "2026") ||
+		marshalled(got[0]["evidence"]) != "[3]" || got[1]["answer"] != "kitchen door" || marshalled(got[1]["evidence"]) != "[5]" {
+		t.Errorf("%s", marshalled(got))
+	}
+	if one := made(prompt.Material{Messages: said[:3], Limits: map[string]int{"max_probes": 1}}); len(one) != 1 {
+		t.Errorf("%s", marshalled(one))
+	}
+	if zh := made(prompt.Material{Messages: said[3:], Language: "zh"}); len(zh) != 1 || !strings.Contains(zh[0]["question"].(string), "怎么接") || !strings.HasSuffix(zh[0]["answer"].(string), "核桃树") {
+		t.Errorf("%s", marshalled(zh))
+	}
+	if none := made(prompt.Material{Messages: said[1:2]}); len(none) != 0 {
+		t.Errorf("%s", marshalled(none))
 	}
 }

@@ -73,11 +73,11 @@ func TestProvenanceCreditsWhoWroteWhatWasMet(t *testing.T) {
 func TestAGoodAnswerIsNoMiss(t *testing.T) {
 	t.Parallel()
 	q := Query{Score: .9, Scored: true, Retrieved: []string{"a"}, Evidence: []string{"c"}}
-	if got := q.behind(.5); len(got) != 1 || got[0] != "a" {
+	if got := q.Behind(.5); len(got) != 1 || got[0] != "a" {
 		t.Errorf("a good answer from elsewhere is credited to %v", got)
 	}
 	q.Retrieved = nil
-	if got := q.behind(.5); len(got) != 1 || got[0] != "c" {
+	if got := q.Behind(.5); len(got) != 1 || got[0] != "c" {
 		t.Errorf("an answer that met nothing is credited to %v", got)
 	}
 }

@@ -10,7 +10,7 @@ func (e Episode) Own() map[string]float64 {
 		if !q.Scored {
 			continue
 		}
-		for _, id := range q.behind(baseline) {
+		for _, id := range q.Behind(baseline) {
 			sums[id] += q.Score
 			counts[id]++
 		}

@@ -23,7 +23,7 @@ func provenance(e Episode, baseline, local float64) []Step {
 		if !q.Scored {
 			continue
 		}
-		for _, id := range q.behind(baseline) {
+		for _, id := range q.Behind(baseline) {
 			if t, there := place[id]; there {
 				sums[t] += q.Score - baseline
 				counts[t]++
@@ -40,11 +40,11 @@ func provenance(e Episode, baseline, local float64) []Step {
 	return steps
 }
 
-// behind are the decisions that answer for the query, each once: those of the
+// Behind are the decisions that answer for the query, each once: those of the
 // cited memories, else of the retrieved ones. A miss, which is a bad score
 // without the evidence in view, or nothing in view at all, is laid to the
 // decisions that saw the evidence and did not make it findable.
-func (q Query) behind(baseline float64) []string {
+func (q Query) Behind(baseline float64) []string {
 	met := q.Cited
 	if len(met) == 0 {
 		met = q.Retrieved

@@ -375,3 +375,49 @@ func (q *Queries) UpdatesOf(ctx context.Context, arg UpdatesOfParams) ([]PolicyU
 	}
 	return items, nil
 }
+
+const VersionNewcomers = `-- name: VersionNewcomers :many
+select v.number, v.fresh, (select count(*) from decisions d where d.workspace_id = v.workspace_id and d.bank_id = v.bank_id and d.bank_version >= v.number and d.sampled)::int as explored
+from bank_versions v where v.workspace_id = $1 and v.bank_id = $2 and v.number <= $3 and v.action <> 'adapt' and cardinality(v.fresh) > 0
+order by v.number desc limit $4
+`
+
+type VersionNewcomersParams struct {
+	WorkspaceID int64
+	BankID      int64
+	Number      int32
+	MaxRows     int32
+}
+
+type VersionNewcomersRow struct {
+	Number   int32
+	Fresh    []string
+	Explored int32
+}
+
+// Skills that were new with a version, and the choices drawn since. An update of the
+// policy takes over what its version says.
+func (q *Queries) VersionNewcomers(ctx context.Context, arg VersionNewcomersParams) ([]VersionNewcomersRow, error) {
+	rows, err := q.db.Query(ctx, VersionNewcomers,
+		arg.WorkspaceID,
+		arg.BankID,
+		arg.Number,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []VersionNewcomersRow
+	for rows.Next() {
+		var i VersionNewcomersRow
+		if err := rows.Scan(&i.Number, &i.Fresh, &i.Explored); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

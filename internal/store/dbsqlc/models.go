@@ -301,6 +301,23 @@ type PolicyUpdate struct {
 	EndedAt      *time.Time
 }
 
+type Probe struct {
+	WorkspaceID    int64
+	RunID          int64
+	Number         int32
+	ConversationID int64
+	BankID         int64
+	Question       string
+	Answer         string
+	Evidence       []int32
+	Decisions      []string
+	State          string
+	Score          *float64
+	Note           string
+	CreatedAt      time.Time
+	EndedAt        *time.Time
+}
+
 type ReflectionRead struct {
 	WorkspaceID    int64
 	RunID          int64

@@ -25,6 +25,7 @@ var Answers = map[string]func(prompt.Material) any{
 	"ranking":          ranking,
 	"context":          context,
 	"used":             used,
+	"probes":           probes,
 }
 
 func with(answer func(prompt.Material) any) func(prompt.Material) any {
