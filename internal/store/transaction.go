@@ -49,7 +49,6 @@ type opening struct {
 
 var (
 	atOnce   = opening{begin: "begin", enter: dbsqlc.WorkspaceEnter, inside: true}
-	onTheWay = opening{begin: "begin", enter: dbsqlc.WorkspaceEnter} // with the first statement
 	inOne    = opening{begin: "begin", enter: dbsqlc.WorkspaceEnter, once: true} // round trip, of one statement that is read
 	snapshot = opening{begin: "begin isolation level repeatable read", enter: dbsqlc.WorkspaceEnter, inside: true}
 	// byKeys is for statements that find their rows by keys: planning them anew each
