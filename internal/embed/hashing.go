@@ -1,12 +1,12 @@
 package embed
 
 import (
+	"cmp"
 	"context"
-	"hash/fnv"
-	"io"
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"cairn/internal/search/lexical"
 )
@@ -69,48 +69,48 @@ func (h hashed) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 func (h hashed) vector(text string) []float32 {
 	features := featuresOf(text)
 	if len(features) == 0 {
-		features = map[uint64]*feature{hash('0', ""): {count: 1, weight: 1}}
+		features = []feature{{hash: hash('0', ""), weight: 1}}
 	}
-	hashes := make([]uint64, 0, len(features))
-	for hash := range features {
-		hashes = append(hashes, hash)
-	}
-	slices.Sort(hashes) // sums of floats depend on their order
+	slices.SortFunc(features, func(a, b feature) int { return cmp.Compare(a.hash, b.hash) }) // sums of floats depend on their order
 	sums := make([]float64, h.dims)
-	for _, hash := range hashes {
-		value := features[hash].weight * (1 + math.Log(features[hash].count))
-		if hash>>63 == 1 {
+	for len(features) > 0 {
+		one, count := features[0], 1
+		for count < len(features) && features[count].hash == one.hash {
+			count++
+		}
+		features = features[count:]
+		value := one.weight * (1 + math.Log(float64(count)))
+		if one.hash>>63 == 1 {
 			value = -value
 		}
-		sums[hash%uint64(h.dims)] += value
+		sums[one.hash%uint64(h.dims)] += value
 	}
 	return unit(sums)
 }
 
-type feature struct{ count, weight float64 }
+// feature is one of a text's. What the text repeats is there again.
+type feature struct {
+	hash   uint64
+	weight float64
+}
 
-// featuresOf counts the features of a text. Stop-words count only in a text
-// that has nothing else.
-func featuresOf(text string) map[uint64]*feature {
-	features := map[uint64]*feature{}
+// featuresOf are the features of a text. Stop-words count only in a text that
+// has nothing else.
+func featuresOf(text string) []feature {
+	features := make([]feature, 0, 4*len(text))
 	add := func(kind byte, name string, weight float64) {
-		hash := hash(kind, name)
-		if known, ok := features[hash]; ok {
-			known.count++
-			return
-		}
-		features[hash] = &feature{count: 1, weight: weight}
+		features = append(features, feature{hash(kind, name), weight})
 	}
 	folded := lexical.Fold(text)
 	for _, word := range lexical.Words(text) {
 		if cjk(word) {
-			if len([]rune(word)) > 1 {
+			if utf8.RuneCountInString(word) > 1 {
 				add('p', word, pairWeight)
 			}
 			continue
 		}
 		add('w', word, wordWeight)
-		parts([]rune("^"+word+"$"), func(part string) { add('n', part, partWeight) })
+		parts("^"+word+"$", func(part string) { add('n', part, partWeight) })
 	}
 	for _, r := range folded {
 		if lexical.IsCJK(r) && !lexical.IsStopword(string(r)) {
@@ -127,21 +127,32 @@ func featuresOf(text string) map[uint64]*feature {
 
 func cjk(word string) bool { return strings.IndexFunc(word, lexical.IsCJK) >= 0 }
 
-func parts(runes []rune, each func(string)) {
+func parts(word string, each func(string)) {
+	starts := make([]int, 0, 80) // of characters, and the end; a word has 64 bytes at most
+	for at := range word {
+		starts = append(starts, at)
+	}
+	starts = append(starts, len(word))
 	for size := shortestPart; size <= longestPart; size++ {
-		for start := 0; start+size <= len(runes); start++ {
-			each(string(runes[start : start+size]))
+		for from := 0; from+size < len(starts); from++ {
+			each(word[starts[from]:starts[from+size]])
 		}
 	}
 }
 
+// FNV-1a of 64 bits. That of hash/fnv allocates, and a text has hundreds of features.
+const (
+	fnvOffset uint64 = 14695981039346656037
+	fnvPrime  uint64 = 1099511628211
+)
+
 // hash keeps kinds of features apart.
 func hash(kind byte, name string) uint64 {
-	sum := fnv.New64a()
-	_, _ = sum.Write([]byte{kind})
-	_, _ = io.WriteString(sum, name)
+	x := (fnvOffset ^ uint64(kind)) * fnvPrime
+	for i := range len(name) {
+		x = (x ^ uint64(name[i])) * fnvPrime
+	}
 	// FNV's high bits are weak for short input; the finaliser of MurmurHash3 spreads them.
-	x := sum.Sum64()
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33

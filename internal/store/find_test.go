@@ -145,6 +145,9 @@ func TestFindFilters(t *testing.T) {
 	}{
 		"kind":         {search.Request{Kinds: []string{"memory"}}, []string{personal, note}},
 		"kinds":        {search.Request{Kinds: []string{"memory", "turn"}, Types: []memory.Type{memory.Note}}, []string{note}},
+		"of a kind":    {search.Request{Kinds: []string{"memory"}, Types: []memory.Type{memory.Note}}, []string{note}},
+		"about whom":   {search.Request{Kinds: []string{"memory"}, Targets: []string{"ann"}}, []string{personal}},
+		"too late":     {search.Request{Kinds: []string{"memory"}, Before: spring.AddDate(0, 1, 0)}, nil},
 		"target":       {search.Request{Targets: []string{"ann"}}, []string{personal}},
 		"speaker":      {search.Request{Targets: []string{"Ben"}}, []string{"trip#1"}},
 		"after":        {search.Request{Kinds: []string{"turn"}, After: spring.AddDate(0, 1, 0)}, []string{"trip#0", "trip#1"}},
@@ -160,6 +163,22 @@ func TestFindFilters(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
+	}
+}
+
+// The same words weigh the same, in whatever order they are added up.
+func TestMemoriesOfTheSameWordsComeInTheirOrder(t *testing.T) {
+	t.Parallel()
+	k := openTalk(t)
+	var want []string
+	for i := range 9 {
+		words := strings.Fields("lantern harbour pebble thistle orchard velvet cobble marble")
+		words = append(words[i%len(words):], words[:i%len(words)]...)
+		want = append(want, k.remember(k.a, "personal", fmt.Sprint("someone", i), strings.Join(words, " ")))
+	}
+	k.finder.Embedder = down{} // words alone
+	if got := k.find(k.a, search.Request{Query: "velvet lantern marble pebble harbour cobble orchard thistle"}); !slices.Equal(got, want) {
+		t.Errorf("found %v, want %v", got, want)
 	}
 }
 
@@ -320,6 +339,34 @@ func TestAForgottenTurnLeavesNoTrace(t *testing.T) {
 	}
 	if n := k.number("select count(*) from embeddings e left join search_docs d using (workspace_id, doc) where d.doc is null"); n != 0 {
 		t.Errorf("%d vectors of nothing", n)
+	}
+}
+
+// A search is one round trip, its commit included. One that is turned away at the
+// door ends the same, and its connection serves the next.
+func TestASearchThatIsRefusedLeavesItsConnectionClean(t *testing.T) {
+	t.Parallel()
+	k := openTalk(t)
+	k.chat()
+	one, err := store.Open(t.Context(), k.url, store.Options{MaxConns: 1})
+	hosttest.Must(t, err)
+	defer one.Close()
+	finder := k.finder
+	finder.Index = one.SearchIndex()
+	k.exec("update workspaces set state = 'erasing' where id = $1", k.b.ID)
+	for range 3 {
+		for ws, want := range map[int64]fault.Code{1 << 40: fault.NotFound, k.b.ID: fault.Erasing} {
+			if _, err := finder.Find(t.Context(), ws, search.Request{Query: "Vienna"}); fault.CodeOf(err) != want {
+				t.Errorf("%v, want %s", err, want)
+			}
+		}
+		found, err := finder.Find(t.Context(), k.a.ID, search.Request{Query: "night train to Vienna"})
+		if err != nil || len(found) == 0 || found[0].ID != "trip#0" {
+			t.Errorf("found %+v, %v", found, err)
+		}
+	}
+	if n := k.number("select count(*) from pg_stat_activity where application_name = 'cairn_app' and datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()"); n != 0 {
+		t.Errorf("%d connections are left in a transaction", n)
 	}
 }
 

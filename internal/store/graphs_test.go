@@ -147,6 +147,34 @@ func (b *bundle) graphScans(ws store.Workspace, space int16, v []float32) (scans
 	return scans
 }
 
+// A graph of an earlier version was built with less care, and is searched with
+// more; so is one of short vectors.
+func TestAGraphIsSearchedAsWideAsItNeeds(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	wide := func(space int16, dims int) (ef string) {
+		tx, err := b.admin.Begin(t.Context())
+		hosttest.Must(t, err)
+		defer func() { hosttest.Must(t, tx.Rollback(t.Context())) }()
+		_, err = tx.Exec(t.Context(), "select from cairn.nearest_in_graph($1, array_fill(0.5::real, array[$2::int])::public.halfvec, $3, 10)", b.a.ID, dims, space)
+		hosttest.Must(t, err)
+		hosttest.Must(t, tx.QueryRow(t.Context(), "select current_setting('hnsw.ef_search')").Scan(&ef))
+		return ef
+	}
+	for dims, want := range map[int]string{graphDims: "200", 1536: "120"} {
+		space, err := b.Space(t.Context(), "m", dims)
+		hosttest.Must(t, err)
+		hosttest.Must(t, store.GraphVectors(t.Context(), b.url, b.a.ID, space))
+		if ef := wide(space, dims); ef != want {
+			t.Errorf("a new graph of %d dimensions is searched with ef_search %s, want %s", dims, ef, want)
+		}
+		b.exec(fmt.Sprintf("alter index cairn.embeddings_space_%d_graph_%d set (ef_construction = 64)", space, b.a.ID))
+		if ef := wide(space, dims); ef != "200" {
+			t.Errorf("an earlier graph of %d dimensions is searched with ef_search %s, want 200", dims, ef)
+		}
+	}
+}
+
 func TestAWorkspaceThatShrinksLosesItsGraph(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -177,6 +177,12 @@ func (s *Store) WithWorkspace(ctx context.Context, ws int64, fn func(Queries) er
 	return s.within(ctx, atOnce, ws, fn)
 }
 
+// Reading is WithWorkspace for one statement, which fn reads to its end: the whole
+// transaction is one round trip.
+func (s *Store) Reading(ctx context.Context, ws int64, fn func(Queries) error) error {
+	return s.within(ctx, inOne, ws, fn)
+}
+
 // within is WithWorkspace in a transaction that is opened so.
 func (s *Store) within(ctx context.Context, o opening, ws int64, fn func(Queries) error) error {
 	conn, err := s.app.Acquire(ctx)

@@ -26,6 +26,8 @@ type transaction struct {
 	conn    *pgxpool.Conn
 	aside   []statement
 	refused bool // at the workspace's door
+	once    bool // as of opening
+	ended   bool // the commit went out so
 }
 
 // statement is one that was put aside. take reads its outcome. What the server
@@ -42,11 +44,12 @@ type statement struct {
 type opening struct {
 	begin, enter string
 	inside       bool // before its first statement, for what does something else than asking the database
+	once         bool // the first statement that is read is the last, and the commit goes out with it
 }
 
 var (
 	atOnce   = opening{begin: "begin", enter: dbsqlc.WorkspaceEnter, inside: true}
-	onTheWay = opening{begin: "begin", enter: dbsqlc.WorkspaceEnter} // with the first statement
+	inOne    = opening{begin: "begin", enter: dbsqlc.WorkspaceEnter, once: true} // round trip, of one statement that is read
 	snapshot = opening{begin: "begin isolation level repeatable read", enter: dbsqlc.WorkspaceEnter, inside: true}
 	// byKeys is for statements that find their rows by keys: planning them anew each
 	// time would take longer than running them.
@@ -55,7 +58,7 @@ var (
 
 // begin puts aside the beginning of a transaction in ws.
 func begin(conn *pgxpool.Conn, o opening, ws int64) *transaction {
-	t := &transaction{conn: conn}
+	t := &transaction{conn: conn, once: o.once}
 	t.put(o.begin, nil, func(_ pgconn.CommandTag, err error) error { return classify("begin", err) })
 	t.put(o.enter, []any{ws}, func(_ pgconn.CommandTag, err error) error {
 		err = classify("enter the workspace", err)
@@ -82,6 +85,10 @@ func (t *transaction) send(ctx context.Context, sql string, args []any) (pgx.Bat
 	}
 	if sql != "" {
 		all.Queue(sql, args...)
+		if t.once {
+			all.Queue("commit") // what fails before it is told first, and nothing after that is run
+			t.ended = true
+		}
 	}
 	results := t.conn.SendBatch(ctx, &all)
 	for _, s := range aside {
@@ -108,6 +115,9 @@ func (t *transaction) flush(ctx context.Context) error {
 // commit ends a transaction whose statements have all succeeded. The server
 // answers a commit of any other with a rollback, which is no success.
 func (t *transaction) commit(ctx context.Context) error {
+	if t.ended {
+		return nil
+	}
 	if slices.ContainsFunc(t.aside, func(s statement) bool { return s.checked }) {
 		if err := t.flush(ctx); err != nil {
 			return err
