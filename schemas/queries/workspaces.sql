@@ -6,8 +6,8 @@ select cairn.enter(@workspace_id::bigint);
 
 -- name: WorkspaceEnterByKeys :exec
 -- WorkspaceEnter for a transaction whose statements find their rows by keys, in any workspace the same way: each is
--- planned once for a connection. It may be planned while its tables are small, so a scan is no choice.
-select cairn.enter(@workspace_id::bigint), set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true);
+-- planned once for a connection, those of enter too. It may be planned while its tables are small, so a scan is no choice.
+select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true), cairn.enter(@workspace_id::bigint);
 
 -- name: WorkspaceSettings :one
 select settings, time_zone, reflection_cron from workspaces where id = @workspace_id;

@@ -80,11 +80,11 @@ func (q *Queries) WorkspaceEnter(ctx context.Context, workspaceID int64) error {
 }
 
 const WorkspaceEnterByKeys = `-- name: WorkspaceEnterByKeys :exec
-select cairn.enter($1::bigint), set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)
+select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true), cairn.enter($1::bigint)
 `
 
 // WorkspaceEnter for a transaction whose statements find their rows by keys, in any workspace the same way: each is
-// planned once for a connection. It may be planned while its tables are small, so a scan is no choice.
+// planned once for a connection, those of enter too. It may be planned while its tables are small, so a scan is no choice.
 func (q *Queries) WorkspaceEnterByKeys(ctx context.Context, workspaceID int64) error {
 	_, err := q.db.Exec(ctx, WorkspaceEnterByKeys, workspaceID)
 	return err
