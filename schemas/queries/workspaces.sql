@@ -9,6 +9,10 @@ select cairn.enter(@workspace_id::bigint);
 -- planned once for a connection, those of enter too. It may be planned while its tables are small, so a scan is no choice.
 select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true), cairn.enter(@workspace_id::bigint);
 
+-- name: WorkspaceEnterToSearch :exec
+-- WorkspaceEnter for one statement that calls a function, which plans what is in it by its own settings.
+select set_config('plan_cache_mode', 'force_generic_plan', true), cairn.enter(@workspace_id::bigint);
+
 -- name: WorkspaceSettings :one
 select settings, time_zone, reflection_cron from workspaces where id = @workspace_id;
 

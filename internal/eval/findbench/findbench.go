@@ -1,7 +1,6 @@
 // Package findbench measures hybrid retrieval over made-up memories at several
 // sizes beside the bare exact search by vector, both through the same pool with
-// the same begin, enter and commit. The bare search takes three round trips, as
-// WithWorkspace does for whoever asks one statement, ours takes one.
+// the same begin, enter and commit in one round trip.
 package findbench
 
 import (
@@ -117,7 +116,7 @@ func (b *Bench) vector(ctx context.Context, question string) ([]float32, error) 
 
 // nearest are the ids of the nearest, exactly or by the workspace's graph.
 func (b *Bench) nearest(ctx context.Context, ws int64, v []float32, graph bool) (docs []int64, err error) {
-	err = b.Host.Store.WithWorkspace(ctx, ws, func(q store.Queries) error {
+	err = b.Host.Store.Reading(ctx, ws, func(q store.Queries) error {
 		if graph {
 			docs, err = q.NearestInGraph(ctx, b.Host.Space, v, limit)
 		} else {

@@ -90,6 +90,16 @@ func (q *Queries) WorkspaceEnterByKeys(ctx context.Context, workspaceID int64) e
 	return err
 }
 
+const WorkspaceEnterToSearch = `-- name: WorkspaceEnterToSearch :exec
+select set_config('plan_cache_mode', 'force_generic_plan', true), cairn.enter($1::bigint)
+`
+
+// WorkspaceEnter for one statement that calls a function, which plans what is in it by its own settings.
+func (q *Queries) WorkspaceEnterToSearch(ctx context.Context, workspaceID int64) error {
+	_, err := q.db.Exec(ctx, WorkspaceEnterToSearch, workspaceID)
+	return err
+}
+
 const WorkspaceKey = `-- name: WorkspaceKey :one
 select external_id, key from workspaces where id = $1
 `
