@@ -160,12 +160,12 @@ func TestAGraphIsSearchedAsWideAsItNeeds(t *testing.T) {
 		hosttest.Must(t, tx.QueryRow(t.Context(), "select current_setting('hnsw.ef_search')").Scan(&ef))
 		return ef
 	}
-	for _, dims := range []int{graphDims, 1536} {
+	for dims, want := range map[int]string{graphDims: "100", 1536: "80"} {
 		space, err := b.Space(t.Context(), "m", dims)
 		hosttest.Must(t, err)
 		hosttest.Must(t, store.GraphVectors(t.Context(), b.url, b.a.ID, space))
-		if ef := wide(space, dims); ef != "100" {
-			t.Errorf("a new graph of %d dimensions is searched with ef_search %s, want 100", dims, ef)
+		if ef := wide(space, dims); ef != want {
+			t.Errorf("a new graph of %d dimensions is searched with ef_search %s, want %s", dims, ef, want)
 		}
 		b.exec(fmt.Sprintf("alter index cairn.embeddings_space_%d_graph_%d set (m = 16)", space, b.a.ID))
 		if ef := wide(space, dims); ef != "200" {
