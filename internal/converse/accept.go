@@ -17,6 +17,7 @@ import (
 	"cairn/internal/lang"
 	"cairn/internal/nudge"
 	"cairn/internal/run"
+	"cairn/internal/settings"
 	"cairn/internal/transcript"
 )
 
@@ -160,24 +161,21 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 		return out, err
 	}
 	err = s.Store.WithConversations(ctx, r.Workspace, func(tx Tx) error {
-		c, err := tx.OpenConversation(ctx, r.Conversation, r.Channel, title(messages))
-		if err != nil {
+		c, known, chosen, err := tx.OpenConversation(ctx, r.Conversation, r.Channel, title(messages), r.MessageID)
+		switch {
+		case err != nil:
 			return err
+		case known != nil:
+			out, err = acceptedBefore(ctx, tx, *known, sha)
+		default:
+			out, err = accept(ctx, tx, r, c, chosen, spec, sha, messages)
 		}
-		if known, found, err := tx.TurnOf(ctx, c.ID, r.MessageID); err != nil || found {
-			out, err = acceptedBefore(ctx, tx, known, sha, err)
-			return err
-		}
-		out, err = accept(ctx, tx, r, c, spec, sha, messages)
 		return err
 	})
 	return out, err
 }
 
-func acceptedBefore(ctx context.Context, tx Tx, t Turn, sha [32]byte, err error) (Accepted, error) {
-	if err != nil {
-		return Accepted{}, err
-	}
+func acceptedBefore(ctx context.Context, tx Tx, t Turn, sha [32]byte) (Accepted, error) {
 	if t.ArgsSHA != sha {
 		return Accepted{}, fault.New(fault.OpReused, fmt.Sprintf("message %q was accepted before with another text or other options", t.MessageID), "give each message the id that its channel gave it")
 	}
@@ -185,11 +183,7 @@ func acceptedBefore(ctx context.Context, tx Tx, t Turn, sha [32]byte, err error)
 	return Accepted{Run: r, Conversation: t.Conversation, Turn: t}, err
 }
 
-func accept(ctx context.Context, tx Tx, r Request, c Conversation, spec Spec, sha [32]byte, messages []transcript.Message) (out Accepted, err error) {
-	chosen, err := tx.Settings(ctx)
-	if err != nil {
-		return out, err
-	}
+func accept(ctx context.Context, tx Tx, r Request, c Conversation, chosen settings.Settings, spec Spec, sha [32]byte, messages []transcript.Message) (out Accepted, err error) {
 	spec.Number, spec.Settings, spec.Agent = c.NextTurn, chosen.Nudge, chosen.Agent
 	spec.Toolsets = chosen.Tools.Chosen()
 	spec.Budget.Checkpoint = chosen.ScheduledCheckpoint && spec.Channel == agent.ChannelScheduled

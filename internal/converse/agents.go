@@ -167,7 +167,7 @@ func (s *Service) closeAgent(ctx context.Context, j *job, e ending) (out *Ended,
 		return nil, err
 	}
 	err = s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
-		over, err := j.settle(ctx, tx, e)
+		over, err := j.settle(ctx, tx, e, nil)
 		if err != nil {
 			return err
 		}

@@ -111,11 +111,8 @@ func (s *Service) close(ctx context.Context, j *job, base Base, e ending) (out *
 		return s.closeAgent(ctx, j, e)
 	}
 	err = s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
-		c, err := tx.LockConversation(ctx, j.run.Conversation)
-		if err != nil {
-			return err
-		}
-		over, err := j.settle(ctx, tx, e)
+		var c Conversation
+		over, err := j.settle(ctx, tx, e, &c)
 		switch {
 		case err != nil:
 			return err
@@ -134,10 +131,15 @@ func (s *Service) close(ctx context.Context, j *job, base Base, e ending) (out *
 // settle reads what a run has done once nobody can add to it any more, and finds
 // out what became of calls whose result was never stored: an effect that took
 // place is told, any other will never take place. Over is true when the run had
-// ended before.
-func (j *job) settle(ctx context.Context, tx Tx, e ending) (over bool, err error) {
+// ended before. Its conversation is locked first, where somebody asks for it.
+func (j *job) settle(ctx context.Context, tx Tx, e ending, c *Conversation) (over bool, err error) {
 	id := j.run.Ref.Run
-	if j.run, j.steps, err = tx.LockRun(ctx, id); err != nil {
+	if c != nil {
+		*c, j.run, j.steps, err = tx.LockTurn(ctx, j.run.Conversation, id)
+	} else {
+		j.run, j.steps, err = tx.LockRun(ctx, id)
+	}
+	if err != nil {
 		return false, err
 	}
 	if j.run.Status == run.Ended {

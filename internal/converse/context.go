@@ -26,14 +26,7 @@ func (s *Service) about(ctx context.Context, j *job) (err error) {
 // pinContext gives a turn, once, what is volatile and so may not stand in its
 // session: the time at which it was accepted, and what has changed since the
 // session was frozen. It is told with the message in every request of the turn.
-func (j *job) pinContext(ctx context.Context, tx Tx) error {
-	if j.turn.Context != "" {
-		return nil
-	}
-	news, err := tx.News(ctx, j.turn, j.session.CreatedAt)
-	if err != nil {
-		return err
-	}
+func (j *job) pinContext(ctx context.Context, tx Tx, news News) error {
 	zone, err := time.LoadLocation(news.Zone)
 	if err != nil {
 		return fmt.Errorf("load the workspace's time zone: %w", err)

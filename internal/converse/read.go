@@ -2,10 +2,8 @@ package converse
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"cairn/internal/fault"
 	"cairn/internal/nudge"
 )
 
@@ -54,28 +52,6 @@ type ReviewView struct {
 }
 
 // Answer reads what became of a message.
-func (s *Service) Answer(ctx context.Context, ws int64, conversation, message string) (out Answered, err error) {
-	err = s.Store.WithConversations(ctx, ws, func(tx Tx) error {
-		v, err := tx.ConversationView(ctx, conversation)
-		if err != nil {
-			return err
-		}
-		t, found, err := tx.TurnOf(ctx, v.ID, message)
-		if err != nil {
-			return err
-		}
-		if !found {
-			return fault.New(fault.NotFound, fmt.Sprintf("conversation %q has no message %q", conversation, message), "send it first")
-		}
-		out = Answered{Conversation: conversation, MessageID: message, Turn: t.Number, Run: t.Run, Status: StatusAccepted, ReplySeq: -1}
-		if !t.Ended {
-			return nil
-		}
-		out.Status, out.Reason, out.ReplySeq = StatusEnded, t.Reason, t.ReplySeq
-		if t.ReplySeq >= 0 {
-			out.Reply, err = tx.MessageText(ctx, v.ID, t.ReplySeq)
-		}
-		return err
-	})
-	return out, err
+func (s *Service) Answer(ctx context.Context, ws int64, conversation, message string) (Answered, error) {
+	return s.Store.Answer(ctx, ws, conversation, message)
 }

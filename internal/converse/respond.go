@@ -112,7 +112,8 @@ func (s *Service) call(ctx context.Context, j *job, k run.CallKey, request func(
 		ticket ledger.Ticket
 	)
 	err := s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
-		if err := j.resume(ctx, tx); err != nil {
+		sought := tx.SeekCall(k, 0)
+		if err := j.resume(ctx, tx, true); err != nil {
 			return err
 		}
 		asked, err := request()
@@ -122,7 +123,7 @@ func (s *Service) call(ctx context.Context, j *job, k run.CallKey, request func(
 		if wish, err = s.Ledger.Wish(k, asked, 0); err != nil {
 			return err
 		}
-		ticket, err = tx.AdmitCall(ctx, wish)
+		ticket, err = tx.AdmitCall(ctx, wish, sought)
 		return err
 	})
 	if err != nil {
@@ -135,8 +136,9 @@ func (s *Service) call(ctx context.Context, j *job, k run.CallKey, request func(
 	return s.Ledger.Honour(ctx, wish, ticket, keep)
 }
 
-// resume holds a run that goes on, and stores what its next request tells.
-func (j *job) resume(ctx context.Context, tx Tx) error {
+// resume holds a run that goes on, and stores what its next request tells. A turn
+// that asks with a session that was revoked is refused.
+func (j *job) resume(ctx context.Context, tx Tx, asks bool) error {
 	in := Resumed{}
 	for _, c := range j.untold {
 		in.Calls = append(in.Calls, *c)
@@ -144,9 +146,19 @@ func (j *job) resume(ctx context.Context, tx Tx) error {
 	if j.run.Kind == run.Turn && !j.kept {
 		in.Session = j.session.ID
 	}
+	if asks && j.kept {
+		in.Kept = j.session.ID
+	}
+	pins := j.run.Kind == run.Turn && j.turn.Context == ""
+	if pins {
+		in.Turn, in.Frozen = &j.turn, j.session.CreatedAt
+	}
 	out, open, err := tx.Resume(ctx, j.run.Ref.Run, in)
-	if err == nil && !open {
+	switch {
+	case err == nil && !open:
 		err = errEnded
+	case err == nil && out.Kept != in.Kept:
+		err = errRevoked
 	}
 	if err != nil {
 		return err
@@ -158,11 +170,20 @@ func (j *job) resume(ctx context.Context, tx Tx) error {
 		if j.session, err = tx.SessionByID(ctx, out.Session); err != nil {
 			return err
 		}
+		if pins {
+			if out.News, err = tx.News(ctx, j.turn, j.session.CreatedAt); err != nil {
+				return err
+			}
+		}
 	}
-	if j.run.Kind == run.Turn {
-		return j.pinContext(ctx, tx)
+	switch {
+	case !pins:
+		return nil
+	case out.Context != "": // by another attempt
+		j.turn.Context = out.Context
+		return nil
 	}
-	return nil
+	return j.pinContext(ctx, tx, out.News)
 }
 
 // keeper stores a reply with what follows from it, in one transaction. What an

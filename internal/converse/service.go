@@ -25,11 +25,14 @@ type Tx interface {
 	Settings(ctx context.Context) (settings.Settings, error)
 	StartRun(ctx context.Context, id int64) (bool, error)
 	LockRun(ctx context.Context, id int64) (run.Run, []Step, error) // until the transaction is over
-	HoldRun(ctx context.Context, id int64, ended error)             // the same against its end only; what follows fails with ended when it has
+	LockTurn(ctx context.Context, conversation, id int64) (Conversation, run.Run, []Step, error)
+	HoldRun(ctx context.Context, id int64, ended error) // the same against its end only; what follows fails with ended when it has
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 	OweRun(ctx context.Context, id int64) error
 
-	OpenConversation(ctx context.Context, name, channel, title string) (Conversation, error) // made or found, and locked
+	// OpenConversation makes or finds a conversation and locks it, with the turn of
+	// a message, if it has one, and what its workspace chose.
+	OpenConversation(ctx context.Context, name, channel, title, message string) (Conversation, *Turn, settings.Settings, error)
 	LockConversation(ctx context.Context, id int64) (Conversation, error)
 	Said(ctx context.Context, c Conversation) error
 	Counted(ctx context.Context, c Conversation) error
@@ -39,13 +42,11 @@ type Tx interface {
 	ConversationView(ctx context.Context, name string) (View, error)
 	Conversations(ctx context.Context, before int64, max int) ([]View, error)
 	Reviews(ctx context.Context, conversation int64, max int) ([]ReviewView, error)
-	MessageText(ctx context.Context, conversation int64, seq int) (string, error)
-	TurnOf(ctx context.Context, conversation int64, message string) (Turn, bool, error)
 	Turns(ctx context.Context, conversation int64, from, to int) ([]Turn, error)
 	PutTurn(ctx context.Context, t Turn) error
 	EndTurn(ctx context.Context, t Turn) error
 	News(ctx context.Context, t Turn, frozen time.Time) (News, error)
-	PinContext(ctx context.Context, t Turn, told string) (string, error) // the context that the turn keeps: the first that was set
+	PinContext(ctx context.Context, t Turn, told string) (string, error) // as it is stored; of a turn that has none and whose run is held
 	PutMessages(ctx context.Context, conversation int64, turn, seq int, ms []transcript.Message) error
 	Messages(ctx context.Context, conversation int64, after, to int) ([]TurnMessage, error)
 
@@ -71,6 +72,7 @@ type Tx interface {
 // Store opens transactions.
 type Store interface {
 	WithConversations(ctx context.Context, ws int64, fn func(Tx) error) error
+	Answer(ctx context.Context, ws int64, conversation, message string) (Answered, error) // in one round trip: somebody waits
 }
 
 // Tools are what agents can do.
@@ -98,6 +100,8 @@ type Service struct {
 
 	Compactor Compactor   // nil where conversations are cut
 	FlushSpec func() Spec // the configuration of reviews before a compaction
+
+	carried carried
 }
 
 // Conversation is a row as turns need it.
@@ -173,10 +177,16 @@ type Call struct {
 
 // Resumed is what is stored when a run goes on: what its model is told of calls,
 // and the session that it keeps, 0 to leave that alone. In return it holds what
-// was stored first.
+// was stored first, and of a turn what its context is made of.
 type Resumed struct {
 	Calls   []Call
 	Session int64
+	Kept    int64 // session that it keeps already, 0 when nobody asks: what it is by now
+
+	Turn    *Turn     // whose context was not pinned, nil of others
+	Frozen  time.Time // its session was
+	News    News
+	Context string // that was pinned meanwhile
 }
 
 // NewRun is a run to be recorded; one that has its key is returned instead.

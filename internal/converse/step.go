@@ -33,17 +33,20 @@ type Stepped struct {
 // the model and stores what it said. A response that is the answer, or the last
 // that the budget allows, closes the run in the same transaction.
 func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base Base) (out Stepped, err error) {
-	j, err := s.load(ctx, ref)
-	if err != nil {
-		return out, err
-	}
-	if j.run.Status != run.Ended {
-		if out, err = s.step(ctx, j, step, base); !errors.Is(err, errEnded) {
+	j := s.carried.take(ctx, ref, step.N)
+	for {
+		if j == nil {
+			if j, err = s.load(ctx, ref); err != nil {
+				return out, err
+			}
+		}
+		if j.run.Status == run.Ended {
+			break
+		}
+		if out, err = s.step(ctx, j, step, base); !errors.Is(err, errEnded) && !errors.Is(err, errRevoked) {
 			return out, err
 		}
-		if j, err = s.load(ctx, ref); err != nil {
-			return out, err
-		}
+		j = nil
 	}
 	out = Stepped{}
 	out.Final = true
@@ -140,6 +143,9 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 		for _, i := range j.sequence(said.Calls) {
 			c := said.Calls[i]
 			out.Calls = append(out.Calls, agent.CallRef{Index: c.Position, Tool: s.shown(j, c.Tool), Class: c.Class})
+		}
+		if r.done {
+			s.carry(ctx, j, step.N)
 		}
 	}
 	return out, err

@@ -107,10 +107,13 @@ func (s *Service) runCall(ctx context.Context, j *job, c *Call, unrun agent.Unru
 		}
 	}
 	if unrun == "" {
-		var result tools.Result
-		if result, unrun, err = s.use(ctx, j, *c); err != nil {
-			return err
+		result, why, found := j.ranEarly(c)
+		if !found {
+			if result, why, err = s.use(ctx, j, *c); err != nil {
+				return err
+			}
 		}
+		unrun = why
 		c.Result, c.Code = string(result.JSON), string(result.Code)
 	}
 	if unrun != "" {
@@ -131,8 +134,11 @@ func (s *Service) tell(ctx context.Context, j *job) error {
 	if len(j.untold) == 0 {
 		return nil
 	}
-	return s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error { return j.resume(ctx, tx) })
+	return s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error { return j.resume(ctx, tx, false) })
 }
+
+// errRevoked is a turn whose session was revoked since it was read.
+var errRevoked = errors.New("the session has been revoked")
 
 // errEnded is a run that another attempt has ended: nothing may be added to it.
 var errEnded = errors.New("the run has ended")

@@ -19,7 +19,7 @@ func (b *bundle) honour(ctx context.Context, step string, keep ledger.Keep) (llm
 	hosttest.Must(b.t, err)
 	var ticket ledger.Ticket
 	hosttest.Must(b.t, b.store.WithWorkspace(ctx, b.ws.ID, func(q store.Queries) error {
-		ticket, err = q.AdmitCall(ctx, wish)
+		ticket, err = q.AdmitCall(ctx, wish, q.SeekCall(wish.Key, wish.Parallel))
 		return err
 	}))
 	return b.Honour(ctx, wish, ticket, keep)

@@ -54,27 +54,48 @@ func (q Queries) OweRun(ctx context.Context, id int64) error {
 	return q.Owe(ctx, DriveRun, fmt.Sprint(id), driveAfter)
 }
 
-// OpenConversation makes or finds a conversation and locks it.
-func (q Queries) OpenConversation(ctx context.Context, name, channel, title string) (converse.Conversation, error) {
-	r, err := q.q.ConversationOpen(ctx, dbsqlc.ConversationOpenParams{WorkspaceID: q.ws, ExternalID: storable(name), Channel: channel, Title: storable(title)})
-	if err != nil {
-		return converse.Conversation{}, classify("open the conversation", err)
+// OpenConversation makes or finds a conversation and locks it. Turn is nil when it
+// has none of the message.
+func (q Queries) OpenConversation(ctx context.Context, name, channel, title, message string) (c converse.Conversation, known *converse.Turn, chosen Settings, err error) {
+	var opened []dbsqlc.ConversationOpenRow
+	var turns []dbsqlc.Turn
+	ahead(q, "open the conversation", &opened, dbsqlc.ConversationOpen, q.ws, storable(name), channel, storable(title))
+	ahead(q, "look for the message", &turns, dbsqlc.TurnByNames, q.ws, storable(message), storable(name))
+	if chosen, err = q.Settings(ctx); err != nil {
+		return c, nil, chosen, err
 	}
+	r := opened[0]
 	if r.Channel != channel {
-		return converse.Conversation{}, fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q is on channel %s, not %s", name, r.Channel, channel), "give a thread on another channel another id")
+		return c, nil, chosen, fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q is on channel %s, not %s", name, r.Channel, channel), "give a thread on another channel another id")
 	}
-	return conversationOf(r.ID, name, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn, r.Notice)
+	if len(turns) > 0 {
+		t, err := turnOf(turns[0])
+		if err != nil {
+			return c, nil, chosen, err
+		}
+		known = &t
+	}
+	c, err = conversationOf(r.ID, name, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn, r.Notice)
+	return c, known, chosen, err
 }
 
 // LockConversation reads a conversation and holds it to the end of the transaction.
 func (q Queries) LockConversation(ctx context.Context, id int64) (converse.Conversation, error) {
 	r, err := q.q.ConversationLock(ctx, dbsqlc.ConversationLockParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
-		return converse.Conversation{}, fault.New(fault.NotFound, fmt.Sprintf("there is no conversation %d", id), "`cairn conversations list` shows them")
+		return converse.Conversation{}, noConversationOf(id)
 	}
 	if err != nil {
 		return converse.Conversation{}, classify("lock the conversation", err)
 	}
+	return conversationLocked(id, r)
+}
+
+func noConversationOf(id int64) error {
+	return fault.New(fault.NotFound, fmt.Sprintf("there is no conversation %d", id), "`cairn conversations list` shows them")
+}
+
+func conversationLocked(id int64, r dbsqlc.ConversationLockRow) (converse.Conversation, error) {
 	return conversationOf(id, r.ExternalID, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn, r.Notice)
 }
 

@@ -15,7 +15,7 @@ import (
 func (q Queries) ConversationView(ctx context.Context, name string) (converse.View, error) {
 	r, err := q.q.ConversationByName(ctx, dbsqlc.ConversationByNameParams{WorkspaceID: q.ws, ExternalID: storable(name)})
 	if isNoRows(err) {
-		return converse.View{}, fault.New(fault.NotFound, fmt.Sprintf("there is no conversation %q", name), "`cairn conversations list` shows them")
+		return converse.View{}, noConversation(name)
 	}
 	if err != nil {
 		return converse.View{}, classify("find the conversation", err)
@@ -65,6 +65,41 @@ func (q Queries) Reviews(ctx context.Context, conversation int64, max int) ([]co
 		out[i].Status, out[i].Turn, out[i].Writes, out[i].Staged, out[i].Steps = e.Status, e.Number, e.Writes, e.Staged, e.Steps
 	}
 	return out, nil
+}
+
+// Answer reads what became of a channel's message.
+func (s converseStore) Answer(ctx context.Context, ws int64, conversation, message string) (out converse.Answered, err error) {
+	err = s.within(ctx, byKeysInOne, ws, func(q Queries) error {
+		r, err := q.q.AnswerGet(ctx, dbsqlc.AnswerGetParams{MessageID: storable(message), WorkspaceID: ws, ExternalID: storable(conversation)})
+		switch {
+		case isNoRows(err):
+			return noConversation(conversation)
+		case err != nil:
+			return classify("read the answer", err)
+		case r.Number == nil:
+			return fault.New(fault.NotFound, fmt.Sprintf("conversation %q has no message %q", conversation, message), "send it first")
+		}
+		out = converse.Answered{Conversation: conversation, MessageID: message, Turn: int(*r.Number), Status: converse.StatusAccepted, ReplySeq: -1}
+		if r.RunID != nil {
+			out.Run = *r.RunID
+		}
+		if *r.Status != converse.StatusEnded {
+			return nil
+		}
+		out.Status, out.Reason = converse.StatusEnded, *r.Reason
+		if r.ReplySeq != nil {
+			out.ReplySeq = int(*r.ReplySeq)
+		}
+		if r.Content != nil {
+			out.Reply = *r.Content
+		}
+		return nil
+	})
+	return out, err
+}
+
+func noConversation(name string) error {
+	return fault.New(fault.NotFound, fmt.Sprintf("there is no conversation %q", name), "`cairn conversations list` shows them")
 }
 
 // MessageText reads one message.

@@ -38,12 +38,13 @@ func (q Queries) Job(ctx context.Context, id int64) (r run.Run, steps []converse
 
 // Thread reads the session of a turn, the one that its run keeps, unless it was
 // revoked, or else the live one of a channel, if there is one; and the messages of
-// the turns after one, up to the turn itself.
+// the turns after one, up to the turn itself. With it the transaction ends.
 func (q Queries) Thread(ctx context.Context, id int64, channel, lang string, t converse.Turn, after int) (s converse.Session, kept bool, ms []converse.TurnMessage, err error) {
 	var own []dbsqlc.SessionGetRow
 	var live []dbsqlc.SessionGetRow
 	ahead(q, "read the session", &own, dbsqlc.RunSessionGet, q.ws, id)
 	ahead(q, "find the session", &live, dbsqlc.SessionOffered, q.ws, channel, lang, id)
+	q.t.once = true
 	if ms, err = q.Messages(ctx, t.Conversation, after, t.Number); err != nil {
 		return s, false, nil, err
 	}
@@ -71,6 +72,16 @@ func (q Queries) Resume(ctx context.Context, id int64, in converse.Resumed) (out
 	if in.Session != 0 {
 		ahead(q, "keep the session", &sessions, dbsqlc.RunSession, &in.Session, q.ws, id)
 	}
+	var kept []struct{ ID int64 }
+	if in.Kept != 0 {
+		ahead(q, "look for the session", &kept, dbsqlc.RunSessionKept, q.ws, id)
+	}
+	var news []dbsqlc.TurnNewsRow
+	var contexts []struct{ Context string }
+	if t := in.Turn; t != nil {
+		ahead(q, "read what is new to a turn", &news, dbsqlc.TurnNews, in.Frozen, t.Conversation, int32(t.Number-1), q.ws)
+		ahead(q, "read what a turn is told", &contexts, dbsqlc.TurnContext, q.ws, t.Conversation, int32(t.Number))
+	}
 	if err := q.t.flush(ctx); err != nil {
 		return out, false, err
 	}
@@ -90,7 +101,28 @@ func (q Queries) Resume(ctx context.Context, id int64, in converse.Resumed) (out
 	if len(sessions) > 0 && sessions[0].ID != nil {
 		out.Session = *sessions[0].ID
 	}
+	if len(kept) > 0 {
+		out.Kept = kept[0].ID
+	}
+	out.News = newsOf(news)
+	if len(contexts) > 0 {
+		out.Context = contexts[0].Context
+	}
 	return out, true, nil
+}
+
+// LockTurn is LockRun of a turn, after its conversation.
+func (q Queries) LockTurn(ctx context.Context, conversation, id int64) (c converse.Conversation, r run.Run, steps []converse.Step, err error) {
+	var locked []dbsqlc.ConversationLockRow
+	ahead(q, "lock the conversation", &locked, dbsqlc.ConversationLock, q.ws, conversation)
+	if r, steps, err = q.LockRun(ctx, id); err != nil {
+		return c, r, nil, err
+	}
+	if len(locked) == 0 {
+		return c, r, nil, noConversationOf(conversation)
+	}
+	c, err = conversationLocked(conversation, locked[0])
+	return c, r, steps, err
 }
 
 // LockRun keeps a run as it is until the transaction is over, and reads what its

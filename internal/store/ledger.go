@@ -21,28 +21,44 @@ var _ ledger.Store = (*Store)(nil)
 // BeginCall is AdmitCall in a transaction of its own.
 func (s *Store) BeginCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, err error) {
 	err = s.within(ctx, byKeys, w.Key.Workspace, func(q Queries) error {
-		t, err = q.AdmitCall(ctx, w)
+		t, err = q.AdmitCall(ctx, w, q.SeekCall(w.Key, w.Parallel))
 		return err
 	})
 	return t, err
 }
 
-// AdmitCall decides whether w may be sent. The run's row is locked while it
-// decides, so that two calls never both take the last place.
-func (q Queries) AdmitCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, err error) {
-	var (
-		locked []runLocked
-		rows   []dbsqlc.CallGetRow
-	)
-	ahead(q, "lock the run", &locked, dbsqlc.RunLock, q.ws, w.Key.Run)
-	ahead(q, "read the call", &rows, dbsqlc.CallGet, q.ws, w.Key.Run, w.Key.Step, int32(w.Key.Round))
-	room, err := q.q.CallRoom(ctx, dbsqlc.CallRoomParams{Parallel: int32(w.Parallel), WorkspaceID: q.ws, RunID: w.Key.Run})
-	if err != nil {
-		return t, classify("read the limits", err)
+// sought is a call with its run and what bounds it.
+type sought struct {
+	locked []runLocked
+	calls  []dbsqlc.CallGetRow
+	room   []dbsqlc.CallRoomRow // one
+}
+
+// SeekCall puts aside the reading of what AdmitCall decides by. The run's row is
+// locked from then on, so that two calls never both take the last place.
+func (q Queries) SeekCall(k run.CallKey, parallel int) ledger.Sought {
+	s := &sought{}
+	ahead(q, "lock the run", &s.locked, dbsqlc.RunLock, q.ws, k.Run)
+	ahead(q, "read the call", &s.calls, dbsqlc.CallGet, q.ws, k.Run, k.Step, int32(k.Round))
+	ahead(q, "read the limits", &s.room, dbsqlc.CallRoom, int32(parallel), k.Run, q.ws)
+	return s
+}
+
+// AdmitCall decides whether w may be sent.
+func (q Queries) AdmitCall(ctx context.Context, w ledger.Wish, s ledger.Sought) (t ledger.Ticket, err error) {
+	found, ok := s.(*sought)
+	if !ok {
+		return t, fmt.Errorf("call %s was not sought here", w.Key.Step)
 	}
-	if len(locked) == 0 {
+	if len(found.room) == 0 { // nothing has been read since
+		if err := q.t.flush(ctx); err != nil {
+			return t, err
+		}
+	}
+	if len(found.locked) == 0 || len(found.room) == 0 {
 		return t, fmt.Errorf("lock run %d: %w", w.Key.Run, pgx.ErrNoRows)
 	}
+	rows, room := found.calls, found.room[0]
 	known := len(rows) > 0
 	switch {
 	case known && rows[0].State == string(run.CallDone):

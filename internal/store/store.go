@@ -224,6 +224,16 @@ func isAway(err error) bool {
 		pgconn.SafeToRetry(err) || pgconn.Timeout(err)
 }
 
+// codeOf is the SQLSTATE of what the database says, "" of anything else. Our own
+// functions raise CA001 and following.
+func codeOf(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code
+	}
+	return ""
+}
+
 // classify gives database trouble its code. Errors that already carry one, and
 // errors that are not the database's, pass through.
 func classify(doing string, err error) error {

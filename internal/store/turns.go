@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"cairn/internal/agent"
 	"cairn/internal/converse"
-	"cairn/internal/run"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -74,10 +74,10 @@ func (q Queries) EndTurn(ctx context.Context, t converse.Turn) error {
 // News reads what a turn is told beside its session, frozen at a time.
 func (q Queries) News(ctx context.Context, t converse.Turn, frozen time.Time) (converse.News, error) {
 	rows, err := q.q.TurnNews(ctx, dbsqlc.TurnNewsParams{WorkspaceID: q.ws, Conversation: t.Conversation, Before: int32(t.Number - 1), Frozen: frozen})
-	if err != nil {
-		return converse.News{}, classify("read what is new to a turn", err)
-	}
-	var out converse.News
+	return newsOf(rows), classify("read what is new to a turn", err)
+}
+
+func newsOf(rows []dbsqlc.TurnNewsRow) (out converse.News) {
 	for _, r := range rows {
 		out.Zone = r.TimeZone
 		switch {
@@ -92,14 +92,15 @@ func (q Queries) News(ctx context.Context, t converse.Turn, frozen time.Time) (c
 			out.Changed = append(out.Changed, r.Name)
 		}
 	}
-	return out, nil
+	return out
 }
 
-// PinContext gives a turn its context, unless it has one, and returns the one that
-// it has.
+// PinContext gives a turn that has none its context, and returns it as it is
+// stored. Whoever does it holds the turn's run.
 func (q Queries) PinContext(ctx context.Context, t converse.Turn, told string) (string, error) {
-	kept, err := q.q.TurnContext(ctx, dbsqlc.TurnContextParams{Context: storable(told), WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
-	return kept, classify("pin what a turn is told", err)
+	kept := storable(told)
+	_, err := q.soon("pin what a turn is told", 1).TurnContextPin(ctx, dbsqlc.TurnContextPinParams{Context: kept, WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
+	return kept, err
 }
 
 func seqOrNull(seq int) *int32 {
@@ -174,14 +175,13 @@ func (q Queries) EndCall(ctx context.Context, id int64, c converse.Call) (conver
 // before the next statement; of a run that has ended, the transaction fails with
 // ended.
 func (q Queries) HoldRun(_ context.Context, id int64, ended error) {
-	q.t.aside = append(q.t.aside, statement{sql: dbsqlc.RunHold, args: []any{q.ws, id}, checked: true, take: func(r pgx.BatchResults) error {
-		var status string
-		if err := r.QueryRow().Scan(&status); err != nil {
-			return classify("hold the run", err)
-		}
-		if run.Status(status) == run.Ended {
+	q.t.put(dbsqlc.RunHold, []any{q.ws, id}, func(_ pgconn.CommandTag, err error) error {
+		switch codeOf(err) {
+		case "CA005":
+			return noRun(id, pgx.ErrNoRows)
+		case "CA006":
 			return ended
 		}
-		return nil
-	}})
+		return classify("hold the run", err)
+	})
 }

@@ -34,6 +34,17 @@ from conversations c where c.workspace_id = @workspace_id and c.external_id = @e
 -- name: TurnByMessage :one
 select * from turns where workspace_id = @workspace_id and conversation_id = @conversation_id and message_id = @message_id;
 
+-- name: TurnByNames :one
+select t.* from turns t where t.workspace_id = @workspace_id and t.message_id = @message_id
+  and t.conversation_id = (select c.id from conversations c where c.workspace_id = @workspace_id and c.external_id = @external_id);
+
+-- name: AnswerGet :one
+-- What became of a channel's message, and the answer. Number is null when the conversation has no such message.
+select t.number, t.run_id, t.status, t.reason, t.reply_seq, m.content from conversations c
+left join turns t on t.workspace_id = c.workspace_id and t.conversation_id = c.id and t.message_id = @message_id
+left join messages m on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.seq = t.reply_seq and t.status = 'ended'
+where c.workspace_id = @workspace_id and c.external_id = @external_id;
+
 -- name: TurnPut :exec
 insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, context, first_seq, reply_seq, facts)
 values (@workspace_id, @conversation_id, @number, @message_id, @mode, @origin, @args_sha, @run_id, @context, @first_seq, sqlc.narg('reply_seq'), @facts);
@@ -119,6 +130,10 @@ select f.id, f.rendered, f.tools, f.sha256, f.created_at, f.expires_at from runs
 join frozen_sessions f on f.workspace_id = r.workspace_id and f.id = r.session_id and f.revoked_at is null
 where r.workspace_id = @workspace_id and r.id = @id;
 
+-- name: RunSessionKept :one
+select f.id from runs r join frozen_sessions f on f.workspace_id = r.workspace_id and f.id = r.session_id and f.revoked_at is null
+where r.workspace_id = @workspace_id and r.id = @id;
+
 -- name: StepPut :exec
 -- A response with its calls; one that is stored stays as it is, calls and all.
 with put as (
@@ -143,9 +158,9 @@ update agent_calls set result = coalesce(result, @result), code = case when resu
 where workspace_id = @workspace_id and run_id = @run_id and step = @step and position = @position
 returning result::text as told, code;
 
--- name: RunHold :one
--- Keeps the run from being ended until the transaction is over.
-select status from runs where workspace_id = @workspace_id and id = @id for share;
+-- name: RunHold :exec
+-- Keeps the run from being ended until the transaction is over; of one that has ended it fails.
+select cairn.hold_run(@workspace_id, @id);
 
 -- name: NudgesToday :one
 select count(*) from runs where workspace_id = @workspace_id and kind = 'nudge' and created_at >= date_trunc('day', now());
@@ -185,7 +200,8 @@ where w.id = sqlc.arg(workspace_id)
 order by n.state, n.name;
 
 -- name: TurnContext :one
--- Pinned once: whoever comes later is told the same.
-update turns set context = case when context = '' then @context::text else context end
-where workspace_id = @workspace_id and conversation_id = @conversation_id and number = @number
-returning context;
+select context from turns where workspace_id = @workspace_id and conversation_id = @conversation_id and number = @number;
+
+-- name: TurnContextPin :execrows
+-- Once: whoever comes later is told the same.
+update turns set context = @context where workspace_id = @workspace_id and conversation_id = @conversation_id and number = @number and context = '';

@@ -31,7 +31,7 @@ type Load struct {
 // turn longer, and a bench that stops short proves nothing.
 func Full() Options {
 	return Options{Reply: 20 * time.Millisecond, Calls: []int{1, 2, 4}, Limit: 15 * time.Minute, Loads: []Load{
-		{AtOnce: 1, Series: 4, Rounds: 3, Turns: 4}, {AtOnce: 16, Series: 1, Rounds: 6, Turns: 2}, {AtOnce: 64, Series: 1, Rounds: 4, Turns: 1}}}
+		{AtOnce: 1, Series: 12, Rounds: 3, Turns: 4}, {AtOnce: 16, Series: 1, Rounds: 6, Turns: 2}, {AtOnce: 64, Series: 1, Rounds: 4, Turns: 1}}}
 }
 
 // Tiny is enough to see that it works.

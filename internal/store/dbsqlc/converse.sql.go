@@ -98,6 +98,43 @@ func (q *Queries) AgentCallsOf(ctx context.Context, arg AgentCallsOfParams) ([]A
 	return items, nil
 }
 
+const AnswerGet = `-- name: AnswerGet :one
+select t.number, t.run_id, t.status, t.reason, t.reply_seq, m.content from conversations c
+left join turns t on t.workspace_id = c.workspace_id and t.conversation_id = c.id and t.message_id = $1
+left join messages m on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.seq = t.reply_seq and t.status = 'ended'
+where c.workspace_id = $2 and c.external_id = $3
+`
+
+type AnswerGetParams struct {
+	MessageID   string
+	WorkspaceID int64
+	ExternalID  string
+}
+
+type AnswerGetRow struct {
+	Number   *int32
+	RunID    *int64
+	Status   *string
+	Reason   *string
+	ReplySeq *int32
+	Content  *string
+}
+
+// What became of a channel's message, and the answer. Number is null when the conversation has no such message.
+func (q *Queries) AnswerGet(ctx context.Context, arg AnswerGetParams) (AnswerGetRow, error) {
+	row := q.db.QueryRow(ctx, AnswerGet, arg.MessageID, arg.WorkspaceID, arg.ExternalID)
+	var i AnswerGetRow
+	err := row.Scan(
+		&i.Number,
+		&i.RunID,
+		&i.Status,
+		&i.Reason,
+		&i.ReplySeq,
+		&i.Content,
+	)
+	return i, err
+}
+
 const ConversationByName = `-- name: ConversationByName :one
 select c.id, c.external_id, c.channel, c.title, c.next_seq, c.next_turn, c.counters, c.created_at, c.last_turn_at, c.closed_at
 from conversations c where c.workspace_id = $1 and c.external_id = $2
@@ -463,8 +500,8 @@ func (q *Queries) NudgesToday(ctx context.Context, workspaceID int64) (int64, er
 	return count, err
 }
 
-const RunHold = `-- name: RunHold :one
-select status from runs where workspace_id = $1 and id = $2 for share
+const RunHold = `-- name: RunHold :exec
+select cairn.hold_run($1, $2)
 `
 
 type RunHoldParams struct {
@@ -472,12 +509,10 @@ type RunHoldParams struct {
 	ID          int64
 }
 
-// Keeps the run from being ended until the transaction is over.
-func (q *Queries) RunHold(ctx context.Context, arg RunHoldParams) (string, error) {
-	row := q.db.QueryRow(ctx, RunHold, arg.WorkspaceID, arg.ID)
-	var status string
-	err := row.Scan(&status)
-	return status, err
+// Keeps the run from being ended until the transaction is over; of one that has ended it fails.
+func (q *Queries) RunHold(ctx context.Context, arg RunHoldParams) error {
+	_, err := q.db.Exec(ctx, RunHold, arg.WorkspaceID, arg.ID)
+	return err
 }
 
 const RunInputTokens = `-- name: RunInputTokens :one
@@ -598,6 +633,23 @@ func (q *Queries) RunSessionGet(ctx context.Context, arg RunSessionGetParams) (R
 		&i.ExpiresAt,
 	)
 	return i, err
+}
+
+const RunSessionKept = `-- name: RunSessionKept :one
+select f.id from runs r join frozen_sessions f on f.workspace_id = r.workspace_id and f.id = r.session_id and f.revoked_at is null
+where r.workspace_id = $1 and r.id = $2
+`
+
+type RunSessionKeptParams struct {
+	WorkspaceID int64
+	ID          int64
+}
+
+func (q *Queries) RunSessionKept(ctx context.Context, arg RunSessionKeptParams) (int64, error) {
+	row := q.db.QueryRow(ctx, RunSessionKept, arg.WorkspaceID, arg.ID)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
 }
 
 const SessionEpoch = `-- name: SessionEpoch :one
@@ -921,6 +973,42 @@ func (q *Queries) TurnByMessage(ctx context.Context, arg TurnByMessageParams) (T
 	return i, err
 }
 
+const TurnByNames = `-- name: TurnByNames :one
+select t.workspace_id, t.conversation_id, t.number, t.message_id, t.mode, t.origin, t.args_sha, t.run_id, t.context, t.first_seq, t.reply_seq, t.status, t.reason, t.facts, t.tainted, t.accepted_at, t.ended_at from turns t where t.workspace_id = $1 and t.message_id = $2
+  and t.conversation_id = (select c.id from conversations c where c.workspace_id = $1 and c.external_id = $3)
+`
+
+type TurnByNamesParams struct {
+	WorkspaceID int64
+	MessageID   string
+	ExternalID  string
+}
+
+func (q *Queries) TurnByNames(ctx context.Context, arg TurnByNamesParams) (Turn, error) {
+	row := q.db.QueryRow(ctx, TurnByNames, arg.WorkspaceID, arg.MessageID, arg.ExternalID)
+	var i Turn
+	err := row.Scan(
+		&i.WorkspaceID,
+		&i.ConversationID,
+		&i.Number,
+		&i.MessageID,
+		&i.Mode,
+		&i.Origin,
+		&i.ArgsSha,
+		&i.RunID,
+		&i.Context,
+		&i.FirstSeq,
+		&i.ReplySeq,
+		&i.Status,
+		&i.Reason,
+		&i.Facts,
+		&i.Tainted,
+		&i.AcceptedAt,
+		&i.EndedAt,
+	)
+	return i, err
+}
+
 const TurnByRun = `-- name: TurnByRun :one
 select workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, context, first_seq, reply_seq, status, reason, facts, tainted, accepted_at, ended_at from turns where workspace_id = $1 and run_id = $2
 `
@@ -956,29 +1044,45 @@ func (q *Queries) TurnByRun(ctx context.Context, arg TurnByRunParams) (Turn, err
 }
 
 const TurnContext = `-- name: TurnContext :one
-update turns set context = case when context = '' then $1::text else context end
-where workspace_id = $2 and conversation_id = $3 and number = $4
-returning context
+select context from turns where workspace_id = $1 and conversation_id = $2 and number = $3
 `
 
 type TurnContextParams struct {
+	WorkspaceID    int64
+	ConversationID int64
+	Number         int32
+}
+
+func (q *Queries) TurnContext(ctx context.Context, arg TurnContextParams) (string, error) {
+	row := q.db.QueryRow(ctx, TurnContext, arg.WorkspaceID, arg.ConversationID, arg.Number)
+	var context string
+	err := row.Scan(&context)
+	return context, err
+}
+
+const TurnContextPin = `-- name: TurnContextPin :execrows
+update turns set context = $1 where workspace_id = $2 and conversation_id = $3 and number = $4 and context = ''
+`
+
+type TurnContextPinParams struct {
 	Context        string
 	WorkspaceID    int64
 	ConversationID int64
 	Number         int32
 }
 
-// Pinned once: whoever comes later is told the same.
-func (q *Queries) TurnContext(ctx context.Context, arg TurnContextParams) (string, error) {
-	row := q.db.QueryRow(ctx, TurnContext,
+// Once: whoever comes later is told the same.
+func (q *Queries) TurnContextPin(ctx context.Context, arg TurnContextPinParams) (int64, error) {
+	result, err := q.db.Exec(ctx, TurnContextPin,
 		arg.Context,
 		arg.WorkspaceID,
 		arg.ConversationID,
 		arg.Number,
 	)
-	var context string
-	err := row.Scan(&context)
-	return context, err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const TurnEnd = `-- name: TurnEnd :execrows
