@@ -209,7 +209,7 @@ func accept(ctx context.Context, tx Tx, r Request, c Conversation, chosen settin
 	if err := tx.PutTurn(ctx, out.Turn); err != nil {
 		return out, err
 	}
-	if err := tx.PutMessages(ctx, c.ID, c.NextTurn, c.NextSeq, messages); err != nil {
+	if err := tx.PutMessages(ctx, c, c.NextTurn, messages); err != nil {
 		return out, err
 	}
 	c.NextSeq, c.NextTurn = c.NextSeq+len(messages), c.NextTurn+1

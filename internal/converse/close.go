@@ -212,7 +212,7 @@ func (j *job) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e
 	t := j.turn
 	if t.Mode != flow.Observe {
 		messages := j.answer(e, c.Notice)
-		if err := tx.PutMessages(ctx, t.Conversation, t.Number, c.NextSeq, messages); err != nil {
+		if err := tx.PutMessages(ctx, c, t.Number, messages); err != nil {
 			return nil, err
 		}
 		c.NextSeq += len(messages)

@@ -46,8 +46,8 @@ type Tx interface {
 	PutTurn(ctx context.Context, t Turn) error
 	EndTurn(ctx context.Context, t Turn) error
 	News(ctx context.Context, t Turn, frozen time.Time) (News, error)
-	PinContext(ctx context.Context, t Turn, told string) (string, error) // as it is stored; of a turn that has none and whose run is held
-	PutMessages(ctx context.Context, conversation int64, turn, seq int, ms []transcript.Message) error
+	PinContext(ctx context.Context, t Turn, told string) (string, error)                      // as it is stored; of a turn that has none and whose run is held
+	PutMessages(ctx context.Context, c Conversation, turn int, ms []transcript.Message) error // of a turn, after those that c has
 	Messages(ctx context.Context, conversation int64, after, to int) ([]TurnMessage, error)
 
 	Job(ctx context.Context, id int64) (run.Run, []Step, Turn, error)                                                    // the turn that the run answers, if it does
@@ -115,6 +115,15 @@ type Conversation struct {
 	Counts   int            // how many those are
 	Reviewed int            // the last turn that a nudge has read
 	Notice   string
+	Last     Sitting // zero when it was not read
+}
+
+// Sitting is where a conversation stood when it was read: messages of one sitting
+// follow each other without a long pause.
+type Sitting struct {
+	Now       time.Time  // by the database's clock
+	Session   int32      // the message that it began with, -1 when nobody has said anything
+	EventTime *time.Time // of the last message
 }
 
 // Turn is one message with what was done to answer it.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cairn/internal/config"
+	"cairn/internal/converse"
 	"cairn/internal/evolve"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
@@ -185,7 +186,7 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	}
 	// A correction in talk becomes a case, once, with what would have been right.
 	b.Within(func(ctx context.Context, q store.Queries) error {
-		return q.PutMessages(ctx, id, 1, 2, []transcript.Message{{ID: "2", Role: transcript.User, Content: "How many lemon trees are there?"}, {ID: "3", Role: transcript.Assistant, Content: "There are two."},
+		return q.PutMessages(ctx, converse.Conversation{ID: id, NextSeq: 2}, 1, []transcript.Message{{ID: "2", Role: transcript.User, Content: "How many lemon trees are there?"}, {ID: "3", Role: transcript.Assistant, Content: "There are two."},
 			{ID: "4", Role: transcript.User, Content: "No, it's nine!"}})
 	})
 	exec(b, "update cairn.conversations set next_seq = 5 where id = $1", id)

@@ -20,6 +20,34 @@ func (q Queries) IndexNew(ctx context.Context, docs []search.Doc) ([]int64, erro
 	if len(docs) == 0 {
 		return nil, nil
 	}
+	p, err := q.newDocs(ctx, docs)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := q.q.DocsPut(ctx, p)
+	if err == nil && len(ids) != len(docs) {
+		err = fmt.Errorf("%d of %d documents indexed", len(ids), len(docs))
+	}
+	return ids, classify("index the documents", err)
+}
+
+// indexSoon is IndexNew with the documents' vectors, put aside: nobody asks for
+// the ids.
+func (q Queries) indexSoon(ctx context.Context, docs []search.Doc, space int16, vectors [][]float32) error {
+	if len(docs) == 0 {
+		return nil
+	}
+	p, err := q.newDocs(ctx, docs)
+	if err != nil {
+		return err
+	}
+	p.Space, p.Vectors = space, halves(vectors)
+	_, err = q.soon("index the documents", -1).DocsPut(ctx, p)
+	return err
+}
+
+// newDocs counts documents, and holds them as they are put.
+func (q Queries) newDocs(ctx context.Context, docs []search.Doc) (dbsqlc.DocsPutParams, error) {
 	p, moves := dbsqlc.DocsPutParams{WorkspaceID: q.ws}, termMoves{}
 	for at, d := range docs {
 		addDoc(&p, at, d)
@@ -29,16 +57,9 @@ func (q Queries) IndexNew(ctx context.Context, docs []search.Doc) ([]int64, erro
 		}
 	}
 	if err := q.soon("count the documents", -1).StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: int32(len(docs))}); err != nil {
-		return nil, err
+		return p, err
 	}
-	if err := q.moveTerms(ctx, moves); err != nil {
-		return nil, err
-	}
-	ids, err := q.q.DocsPut(ctx, p)
-	if err == nil && len(ids) != len(docs) {
-		err = fmt.Errorf("%d of %d documents indexed", len(ids), len(docs))
-	}
-	return ids, classify("index the documents", err)
+	return p, q.moveTerms(ctx, moves)
 }
 
 func addDoc(p *dbsqlc.DocsPutParams, at int, d search.Doc) {
@@ -60,11 +81,15 @@ func addDoc(p *dbsqlc.DocsPutParams, at int, d search.Doc) {
 
 // PutEmbeddings stores the vectors of new documents.
 func (q Queries) PutEmbeddings(ctx context.Context, docs []int64, space int16, vectors [][]float32) error {
-	halves := make([]pgvector.HalfVector, len(vectors))
+	return q.soon("store the vectors", -1).EmbeddingsPut(ctx, dbsqlc.EmbeddingsPutParams{WorkspaceID: q.ws, Space: space, Docs: docs, Vectors: halves(vectors)})
+}
+
+func halves(vectors [][]float32) []pgvector.HalfVector {
+	out := make([]pgvector.HalfVector, len(vectors))
 	for i, v := range vectors {
-		halves[i] = pgvector.NewHalfVector(v)
+		out[i] = pgvector.NewHalfVector(v)
 	}
-	return q.soon("store the vectors", -1).EmbeddingsPut(ctx, dbsqlc.EmbeddingsPutParams{WorkspaceID: q.ws, Space: space, Docs: docs, Vectors: halves})
+	return out
 }
 
 // arrayLiteral writes an array inside of an array: those of SQL are rectangular.

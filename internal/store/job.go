@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math"
 
 	"github.com/jackc/pgx/v5"
 
@@ -114,7 +115,9 @@ func (q Queries) Resume(ctx context.Context, id int64, in converse.Resumed) (out
 // LockTurn is LockRun of a turn, after its conversation.
 func (q Queries) LockTurn(ctx context.Context, conversation, id int64) (c converse.Conversation, r run.Run, steps []converse.Step, err error) {
 	var locked []dbsqlc.ConversationLockRow
+	var last []converse.Sitting
 	ahead(q, "lock the conversation", &locked, dbsqlc.ConversationLock, q.ws, conversation)
+	ahead(q, "read the last sitting", &last, dbsqlc.LastSitting, q.ws, conversation, math.MaxInt32)
 	if r, steps, err = q.LockRun(ctx, id); err != nil {
 		return c, r, nil, err
 	}
@@ -122,6 +125,7 @@ func (q Queries) LockTurn(ctx context.Context, conversation, id int64) (c conver
 		return c, r, nil, noConversationOf(conversation)
 	}
 	c, err = conversationLocked(conversation, locked[0])
+	c.Last = last[0]
 	return c, r, steps, err
 }
 

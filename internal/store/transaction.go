@@ -266,9 +266,20 @@ func (p putter) Exec(_ context.Context, sql string, args ...any) (pgconn.Command
 	return pgconn.CommandTag{}, nil
 }
 
-var errRead = errors.New("what is read cannot be put aside")
+// Query puts aside a statement whose rows nobody reads.
+func (p putter) Query(_ context.Context, sql string, args ...any) (pgx.Rows, error) {
+	p.t.put(sql, args, p.outcome)
+	return nothing{}, nil
+}
 
-func (p putter) Query(context.Context, string, ...any) (pgx.Rows, error) { return nil, errRead }
+// nothing is the rows of a statement that was put aside.
+type nothing struct{ pgx.Rows }
+
+func (nothing) Close()     {}
+func (nothing) Err() error { return nil }
+func (nothing) Next() bool { return false }
+
+var errRead = errors.New("what is read cannot be put aside")
 
 func (p putter) QueryRow(context.Context, string, ...any) pgx.Row { return oneOf{err: errRead} }
 

@@ -94,7 +94,11 @@ func (q Queries) putMessagesFrom(ctx context.Context, conversation int64, from i
 	if err != nil {
 		return classify("store the messages", err)
 	}
-	return q.indexTurns(ctx, conversation, from, ms, false)
+	last, err := q.lastSitting(ctx, conversation, from)
+	if err != nil {
+		return err
+	}
+	return q.indexTurns(ctx, conversation, from, ms, last, false)
 }
 
 // Conversation reads a conversation with the messages from..to, both included.

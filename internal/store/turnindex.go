@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/converse"
 	"cairn/internal/search"
 	"cairn/internal/store/dbsqlc"
 	"cairn/internal/transcript"
@@ -33,14 +34,16 @@ const SittingGap = 30 * time.Minute
 // would drown what was said.
 const indexedRunes = 4000
 
-// indexTurns makes what users and assistants said findable. Tools' results and
-// system messages are not what anybody said. live messages without a time are
-// said now.
-func (q Queries) indexTurns(ctx context.Context, conversation int64, seq int, ms []transcript.Message, live bool) error {
-	last, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversation, Seq: int32(seq)})
-	if err != nil {
-		return classify("read the last sitting", err)
-	}
+// lastSitting reads where a conversation stood before a message.
+func (q Queries) lastSitting(ctx context.Context, conversation int64, seq int) (converse.Sitting, error) {
+	r, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversation, Seq: int32(seq)})
+	return converse.Sitting(r), classify("read the last sitting", err)
+}
+
+// indexTurns makes what users and assistants said after a sitting findable. Tools'
+// results and system messages are not what anybody said. live messages without a
+// time are said now.
+func (q Queries) indexTurns(ctx context.Context, conversation int64, seq int, ms []transcript.Message, last converse.Sitting, live bool) error {
 	session, before, docs := int(last.Session), last.EventTime, []search.Doc{}
 	for i, m := range ms {
 		text := transcript.Clip(strings.TrimSpace(storable(m.Content)), indexedRunes)
@@ -73,11 +76,11 @@ func (q Queries) indexTurns(ctx context.Context, conversation int64, seq int, ms
 
 // indexEmbedded indexes what was said and gives it its vectors, or owes them.
 func (q Queries) indexEmbedded(ctx context.Context, docs []search.Doc) error {
-	ids, err := q.IndexNew(ctx, docs)
-	if err != nil || len(ids) == 0 {
-		return err
-	}
 	if q.vectors.inline == nil {
+		ids, err := q.IndexNew(ctx, docs)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
 		return classify("owe the turns their vectors", q.q.OutboxPutEmbeds(ctx, dbsqlc.OutboxPutEmbedsParams{WorkspaceID: q.ws, Docs: ids}))
 	}
 	texts := make([]string, len(docs))
@@ -88,5 +91,5 @@ func (q Queries) indexEmbedded(ctx context.Context, docs []search.Doc) error {
 	if err != nil {
 		return fmt.Errorf("embed the turns: %w", err)
 	}
-	return q.PutEmbeddings(ctx, ids, q.vectors.space, vectors)
+	return q.indexSoon(ctx, docs, q.vectors.space, vectors)
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // PutMessages stores the messages of a turn from seq on.
-func (q Queries) PutMessages(ctx context.Context, conversation int64, turn, seq int, ms []transcript.Message) error {
+func (q Queries) PutMessages(ctx context.Context, c converse.Conversation, turn int, ms []transcript.Message) error {
+	conversation, seq := c.ID, c.NextSeq
 	p := dbsqlc.TurnMessagesPutParams{WorkspaceID: q.ws, ConversationID: conversation, Turn: int32(turn)}
 	for i, m := range ms {
 		calls := []byte("[]")
@@ -33,7 +34,13 @@ func (q Queries) PutMessages(ctx context.Context, conversation int64, turn, seq 
 	if _, err := q.soon("store the messages", int64(len(ms))).TurnMessagesPut(ctx, p); err != nil {
 		return err
 	}
-	return q.indexTurns(ctx, conversation, seq, ms, true)
+	if c.Last.Now.IsZero() {
+		var err error
+		if c.Last, err = q.lastSitting(ctx, conversation, seq); err != nil {
+			return err
+		}
+	}
+	return q.indexTurns(ctx, conversation, seq, ms, c.Last, true)
 }
 
 // Messages reads the messages of the turns after one, up to another, turn by turn.

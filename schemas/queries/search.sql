@@ -70,9 +70,17 @@ from (select 1) one left join lateral (
   select session, event_time from search_docs where workspace_id = @workspace_id and kind = 'turn' and owner_id = @conversation_id and seq < @seq order by seq desc limit 1
 ) s on true;
 
+-- name: LastSittingByName :one
+select now()::timestamptz as now, coalesce(s.session, -1)::int as session, s.event_time
+from (select 1) one left join lateral (
+  select d.session, d.event_time from search_docs d where d.workspace_id = @workspace_id and d.kind = 'turn'
+    and d.owner_id = (select c.id from conversations c where c.workspace_id = @workspace_id and c.external_id = @external_id) order by d.seq desc limit 1
+) s on true;
+
 -- name: DocsPut :many
 -- New documents, many at once. Terms and weights of all of them stand one after
 -- another; at holds the number, from 0, of the document that each belongs to.
+-- Vectors may be none, or one for each.
 with posting as materialized (
   select unnest(@at::int[]) as at, unnest(@terms::int[]) as term, unnest(@weights::real[]) as w
 ), held as materialized (
@@ -92,6 +100,9 @@ with posting as materialized (
 ), posted as (
   insert into lex_postings (workspace_id, term, doc, w)
   select @workspace_id, p.term, placed.doc, p.w from placed join posting p using (at) order by p.term, placed.doc
+), embedded as (
+  insert into embeddings (workspace_id, doc, space, v)
+  select @workspace_id, placed.doc, @space, v.v from placed join unnest(@vectors::halfvec[]) with ordinality v (v, n) on v.n = placed.at + 1
 )
 select doc from placed order by at;
 

@@ -184,6 +184,9 @@ with posting as materialized (
 ), posted as (
   insert into lex_postings (workspace_id, term, doc, w)
   select $16, p.term, placed.doc, p.w from placed join posting p using (at) order by p.term, placed.doc
+), embedded as (
+  insert into embeddings (workspace_id, doc, space, v)
+  select $16, placed.doc, $17, v.v from placed join unnest($18::halfvec[]) with ordinality v (v, n) on v.n = placed.at + 1
 )
 select doc from placed order by at
 `
@@ -205,10 +208,13 @@ type DocsPutParams struct {
 	Dated         []bool
 	EventTimes    []string
 	WorkspaceID   int64
+	Space         int16
+	Vectors       []pgvector.HalfVector
 }
 
 // New documents, many at once. Terms and weights of all of them stand one after
 // another; at holds the number, from 0, of the document that each belongs to.
+// Vectors may be none, or one for each.
 func (q *Queries) DocsPut(ctx context.Context, arg DocsPutParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, DocsPut,
 		arg.At,
@@ -227,6 +233,8 @@ func (q *Queries) DocsPut(ctx context.Context, arg DocsPutParams) ([]int64, erro
 		arg.Dated,
 		arg.EventTimes,
 		arg.WorkspaceID,
+		arg.Space,
+		arg.Vectors,
 	)
 	if err != nil {
 		return nil, err
@@ -463,6 +471,32 @@ type LastSittingRow struct {
 func (q *Queries) LastSitting(ctx context.Context, arg LastSittingParams) (LastSittingRow, error) {
 	row := q.db.QueryRow(ctx, LastSitting, arg.WorkspaceID, arg.ConversationID, arg.Seq)
 	var i LastSittingRow
+	err := row.Scan(&i.Now, &i.Session, &i.EventTime)
+	return i, err
+}
+
+const LastSittingByName = `-- name: LastSittingByName :one
+select now()::timestamptz as now, coalesce(s.session, -1)::int as session, s.event_time
+from (select 1) one left join lateral (
+  select d.session, d.event_time from search_docs d where d.workspace_id = $1 and d.kind = 'turn'
+    and d.owner_id = (select c.id from conversations c where c.workspace_id = $1 and c.external_id = $2) order by d.seq desc limit 1
+) s on true
+`
+
+type LastSittingByNameParams struct {
+	WorkspaceID int64
+	ExternalID  string
+}
+
+type LastSittingByNameRow struct {
+	Now       time.Time
+	Session   int32
+	EventTime *time.Time
+}
+
+func (q *Queries) LastSittingByName(ctx context.Context, arg LastSittingByNameParams) (LastSittingByNameRow, error) {
+	row := q.db.QueryRow(ctx, LastSittingByName, arg.WorkspaceID, arg.ExternalID)
+	var i LastSittingByNameRow
 	err := row.Scan(&i.Now, &i.Session, &i.EventTime)
 	return i, err
 }
