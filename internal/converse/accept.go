@@ -209,8 +209,14 @@ func accept(ctx context.Context, tx Tx, r Request, c Conversation, chosen settin
 	if err := tx.PutTurn(ctx, out.Turn); err != nil {
 		return out, err
 	}
+	number(messages, c.NextSeq)
 	if err := tx.PutMessages(ctx, c, c.NextTurn, messages); err != nil {
 		return out, err
+	}
+	if r.Mode == flow.Observe { // what is answered here is indexed with its answer
+		if err := tx.IndexSaid(ctx, c, messages); err != nil {
+			return out, err
+		}
 	}
 	c.NextSeq, c.NextTurn = c.NextSeq+len(messages), c.NextTurn+1
 	if err := tx.Said(ctx, c); err != nil {

@@ -135,7 +135,7 @@ func (s *Service) close(ctx context.Context, j *job, base Base, e ending) (out *
 func (j *job) settle(ctx context.Context, tx Tx, e ending, c *Conversation) (over bool, err error) {
 	id := j.run.Ref.Run
 	if c != nil {
-		*c, j.run, j.steps, err = tx.LockTurn(ctx, j.run.Conversation, id)
+		*c, j.run, j.steps, err = tx.LockTurn(ctx, j.run.Conversation, id, j.turn.FirstSeq)
 	} else {
 		j.run, j.steps, err = tx.LockRun(ctx, id)
 	}
@@ -212,7 +212,11 @@ func (j *job) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e
 	t := j.turn
 	if t.Mode != flow.Observe {
 		messages := j.answer(e, c.Notice)
+		number(messages, c.NextSeq)
 		if err := tx.PutMessages(ctx, c, t.Number, messages); err != nil {
+			return nil, err
+		}
+		if err := tx.IndexSaid(ctx, c, append(j.asked(c.Last.Indexed), messages...)); err != nil {
 			return nil, err
 		}
 		c.NextSeq += len(messages)
@@ -243,6 +247,26 @@ func (j *job) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e
 	}
 	out.MayNudge = may
 	return out, tx.EndRun(ctx, j.run.Ref.Run, outcomeOf(e.reason), e.detail, out)
+}
+
+// asked is what the user said in this turn, at its time. It becomes findable with
+// the answer, unless an earlier release has indexed it: what looks something up for
+// the turn is not shown the turn itself.
+func (j *job) asked(indexed bool) (out []transcript.Message) {
+	for _, m := range j.earlier {
+		if m.Turn == j.turn.Number && !indexed {
+			m.Time = j.turn.AcceptedAt
+			out = append(out, m.Message)
+		}
+	}
+	return out
+}
+
+// number gives messages their places in the transcript.
+func number(ms []transcript.Message, from int) {
+	for i := range ms {
+		ms[i].Seq = from + i
+	}
 }
 
 // answer is everything that the transcript keeps of a turn after what its user

@@ -25,7 +25,7 @@ type Tx interface {
 	Settings(ctx context.Context) (settings.Settings, error)
 	StartRun(ctx context.Context, id int64) (bool, error)
 	LockRun(ctx context.Context, id int64) (run.Run, []Step, error) // until the transaction is over
-	LockTurn(ctx context.Context, conversation, id int64) (Conversation, run.Run, []Step, error)
+	LockTurn(ctx context.Context, conversation, id int64, first int) (Conversation, run.Run, []Step, error)
 	HoldRun(ctx context.Context, id int64, ended error) // the same against its end only; what follows fails with ended when it has
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 	OweRun(ctx context.Context, id int64) error
@@ -48,6 +48,7 @@ type Tx interface {
 	News(ctx context.Context, t Turn, frozen time.Time) (News, error)
 	PinContext(ctx context.Context, t Turn, told string) (string, error)                      // as it is stored; of a turn that has none and whose run is held
 	PutMessages(ctx context.Context, c Conversation, turn int, ms []transcript.Message) error // of a turn, after those that c has
+	IndexSaid(ctx context.Context, c Conversation, ms []transcript.Message) error
 	Messages(ctx context.Context, conversation int64, after, to int) ([]TurnMessage, error)
 
 	Job(ctx context.Context, id int64) (run.Run, []Step, Turn, error)                                                    // the turn that the run answers, if it does
@@ -124,6 +125,7 @@ type Sitting struct {
 	Now       time.Time  // by the database's clock
 	Session   int32      // the message that it began with, -1 when nobody has said anything
 	EventTime *time.Time // of the last message
+	Indexed   bool       // the first message of the turn, that was asked about, is
 }
 
 // Turn is one message with what was done to answer it.

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"reflect"
 	"testing"
 
@@ -9,6 +10,8 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
+	"cairn/internal/store"
+	"cairn/internal/transcript"
 )
 
 // another is the service of another worker, which has made none of a turn's steps.
@@ -103,4 +106,35 @@ func TestACarriedTurnIsNotBelievedBlindly(t *testing.T) {
 			t.Errorf("a step that another worker has made: %+v after %d requests", out, b.Model.Count("turn"))
 		}
 	})
+}
+
+// What was asked becomes findable with its answer, at the time at which it was
+// asked, once, also when an earlier release had indexed it.
+func TestAQuestionIsFoundWithItsAnswer(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]bool{"new": false, "indexed before": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := looks(t)
+			ref := begun(b, "c")
+			id := view(b, "c").ID
+			if n := count(b, "select count(*) from cairn.search_docs where kind = 'turn'"); n != 0 {
+				t.Errorf("%d messages are found before the answer", n)
+			}
+			if before {
+				b.Within(func(ctx context.Context, q store.Queries) error {
+					return q.IndexSaid(ctx, converse.Conversation{ID: id}, []transcript.Message{{Role: transcript.User, Content: "What do I drink?"}})
+				})
+			}
+			stepped(b, b.Host.Converse, ref, 1)
+			stepped(b, b.Host.Converse, ref, 2)
+			got := text(b, `select string_agg(d.seq || ' ' || d.session || ' ' || d.text || ' ' || (d.event_time = t.accepted_at), ', ' order by d.seq) from cairn.search_docs d, cairn.turns t where d.kind = 'turn'`)
+			if want := "0 0 What do I drink? " + map[bool]string{false: "true", true: "false"}[before] + ", 3 0 All right. false"; got != want {
+				t.Errorf("found %q, want %q", got, want)
+			}
+			if n := count(b, "select count(*) from cairn.embeddings"); n != 2 {
+				t.Errorf("%d vectors", n)
+			}
+		})
+	}
 }

@@ -59,10 +59,8 @@ func (q Queries) OweRun(ctx context.Context, id int64) error {
 func (q Queries) OpenConversation(ctx context.Context, name, channel, title, message string) (c converse.Conversation, known *converse.Turn, chosen Settings, err error) {
 	var opened []dbsqlc.ConversationOpenRow
 	var turns []dbsqlc.Turn
-	var last []converse.Sitting
 	ahead(q, "open the conversation", &opened, dbsqlc.ConversationOpen, q.ws, storable(name), channel, storable(title))
 	ahead(q, "look for the message", &turns, dbsqlc.TurnByNames, q.ws, storable(message), storable(name))
-	ahead(q, "read the last sitting", &last, dbsqlc.LastSittingByName, q.ws, storable(name))
 	if chosen, err = q.Settings(ctx); err != nil {
 		return c, nil, chosen, err
 	}
@@ -78,7 +76,6 @@ func (q Queries) OpenConversation(ctx context.Context, name, channel, title, mes
 		known = &t
 	}
 	c, err = conversationOf(r.ID, name, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn, r.Notice)
-	c.Last = last[0]
 	return c, known, chosen, err
 }
 

@@ -112,12 +112,12 @@ func (q Queries) Resume(ctx context.Context, id int64, in converse.Resumed) (out
 	return out, true, nil
 }
 
-// LockTurn is LockRun of a turn, after its conversation.
-func (q Queries) LockTurn(ctx context.Context, conversation, id int64) (c converse.Conversation, r run.Run, steps []converse.Step, err error) {
+// LockTurn is LockRun of a turn that begins with a message, after its conversation.
+func (q Queries) LockTurn(ctx context.Context, conversation, id int64, first int) (c converse.Conversation, r run.Run, steps []converse.Step, err error) {
 	var locked []dbsqlc.ConversationLockRow
 	var last []converse.Sitting
 	ahead(q, "lock the conversation", &locked, dbsqlc.ConversationLock, q.ws, conversation)
-	ahead(q, "read the last sitting", &last, dbsqlc.LastSitting, q.ws, conversation, math.MaxInt32)
+	ahead(q, "read the last sitting", &last, dbsqlc.LastSitting, q.ws, conversation, first, math.MaxInt32)
 	if r, steps, err = q.LockRun(ctx, id); err != nil {
 		return c, r, nil, err
 	}

@@ -98,7 +98,11 @@ func (q Queries) putMessagesFrom(ctx context.Context, conversation int64, from i
 	if err != nil {
 		return err
 	}
-	return q.indexTurns(ctx, conversation, from, ms, last, false)
+	said := slices.Clone(ms)
+	for i := range said {
+		said[i].Seq = from + i
+	}
+	return q.indexTurns(ctx, conversation, said, last, false)
 }
 
 // Conversation reads a conversation with the messages from..to, both included.

@@ -36,16 +36,27 @@ const indexedRunes = 4000
 
 // lastSitting reads where a conversation stood before a message.
 func (q Queries) lastSitting(ctx context.Context, conversation int64, seq int) (converse.Sitting, error) {
-	r, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversation, Seq: int32(seq)})
+	r, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversation, Before: int32(seq), Message: int32(seq)})
 	return converse.Sitting(r), classify("read the last sitting", err)
+}
+
+// IndexSaid makes live messages of a conversation findable, each by its Seq. Those
+// without a time are said now.
+func (q Queries) IndexSaid(ctx context.Context, c converse.Conversation, ms []transcript.Message) (err error) {
+	if c.Last.Now.IsZero() {
+		if c.Last, err = q.lastSitting(ctx, c.ID, c.NextSeq); err != nil {
+			return err
+		}
+	}
+	return q.indexTurns(ctx, c.ID, ms, c.Last, true)
 }
 
 // indexTurns makes what users and assistants said after a sitting findable. Tools'
 // results and system messages are not what anybody said. live messages without a
 // time are said now.
-func (q Queries) indexTurns(ctx context.Context, conversation int64, seq int, ms []transcript.Message, last converse.Sitting, live bool) error {
+func (q Queries) indexTurns(ctx context.Context, conversation int64, ms []transcript.Message, last converse.Sitting, live bool) error {
 	session, before, docs := int(last.Session), last.EventTime, []search.Doc{}
-	for i, m := range ms {
+	for _, m := range ms {
 		text := transcript.Clip(strings.TrimSpace(storable(m.Content)), indexedRunes)
 		if text == "" || m.Role != transcript.User && m.Role != transcript.Assistant {
 			continue
@@ -55,13 +66,13 @@ func (q Queries) indexTurns(ctx context.Context, conversation int64, seq int, ms
 			at = last.Now
 		}
 		if session < 0 || before != nil && !at.IsZero() && at.Sub(*before) > SittingGap {
-			session = seq + i
+			session = m.Seq
 		}
 		if !at.IsZero() {
 			before = &at
 		}
 		d := search.NewDoc(search.KindTurn, conversation, "active", text).About(storable(m.Name))
-		d.Seq, d.Session, d.Conversation = seq+i, session, &conversation
+		d.Seq, d.Session, d.Conversation = m.Seq, session, &conversation
 		if !at.IsZero() {
 			d.EventTime = &at
 		}

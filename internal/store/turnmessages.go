@@ -31,16 +31,8 @@ func (q Queries) PutMessages(ctx context.Context, c converse.Conversation, turn 
 		p.ToolCalls = append(p.ToolCalls, string(calls))
 		p.ToolCallIds = append(p.ToolCallIds, storable(m.ToolCallID))
 	}
-	if _, err := q.soon("store the messages", int64(len(ms))).TurnMessagesPut(ctx, p); err != nil {
-		return err
-	}
-	if c.Last.Now.IsZero() {
-		var err error
-		if c.Last, err = q.lastSitting(ctx, conversation, seq); err != nil {
-			return err
-		}
-	}
-	return q.indexTurns(ctx, conversation, seq, ms, c.Last, true)
+	_, err := q.soon("store the messages", int64(len(ms))).TurnMessagesPut(ctx, p)
+	return err
 }
 
 // Messages reads the messages of the turns after one, up to another, turn by turn.

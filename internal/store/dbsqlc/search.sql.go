@@ -449,55 +449,42 @@ func (q *Queries) GraphsUnlock(ctx context.Context) error {
 }
 
 const LastSitting = `-- name: LastSitting :one
-select now()::timestamptz as now, coalesce(s.session, -1)::int as session, s.event_time
+select now()::timestamptz as now, coalesce(s.session, -1)::int as session, s.event_time, exists (select from search_docs d
+  where d.workspace_id = $1 and d.kind = 'turn' and d.owner_id = $2 and d.seq = $3::int) as indexed
 from (select 1) one left join lateral (
-  select session, event_time from search_docs where workspace_id = $1 and kind = 'turn' and owner_id = $2 and seq < $3 order by seq desc limit 1
+  select l.session, l.event_time from search_docs l where l.workspace_id = $1 and l.kind = 'turn' and l.owner_id = $2 and l.seq < $4::int order by l.seq desc limit 1
 ) s on true
 `
 
 type LastSittingParams struct {
 	WorkspaceID    int64
 	ConversationID int64
-	Seq            int32
+	Message        int32
+	Before         int32
 }
 
 type LastSittingRow struct {
 	Now       time.Time
 	Session   int32
 	EventTime *time.Time
+	Indexed   bool
 }
 
-// Where the latest turn of a conversation stands, by the database's clock.
+// Where the latest turn of a conversation stands, by the database's clock, and whether a message is indexed.
 func (q *Queries) LastSitting(ctx context.Context, arg LastSittingParams) (LastSittingRow, error) {
-	row := q.db.QueryRow(ctx, LastSitting, arg.WorkspaceID, arg.ConversationID, arg.Seq)
+	row := q.db.QueryRow(ctx, LastSitting,
+		arg.WorkspaceID,
+		arg.ConversationID,
+		arg.Message,
+		arg.Before,
+	)
 	var i LastSittingRow
-	err := row.Scan(&i.Now, &i.Session, &i.EventTime)
-	return i, err
-}
-
-const LastSittingByName = `-- name: LastSittingByName :one
-select now()::timestamptz as now, coalesce(s.session, -1)::int as session, s.event_time
-from (select 1) one left join lateral (
-  select d.session, d.event_time from search_docs d where d.workspace_id = $1 and d.kind = 'turn'
-    and d.owner_id = (select c.id from conversations c where c.workspace_id = $1 and c.external_id = $2) order by d.seq desc limit 1
-) s on true
-`
-
-type LastSittingByNameParams struct {
-	WorkspaceID int64
-	ExternalID  string
-}
-
-type LastSittingByNameRow struct {
-	Now       time.Time
-	Session   int32
-	EventTime *time.Time
-}
-
-func (q *Queries) LastSittingByName(ctx context.Context, arg LastSittingByNameParams) (LastSittingByNameRow, error) {
-	row := q.db.QueryRow(ctx, LastSittingByName, arg.WorkspaceID, arg.ExternalID)
-	var i LastSittingByNameRow
-	err := row.Scan(&i.Now, &i.Session, &i.EventTime)
+	err := row.Scan(
+		&i.Now,
+		&i.Session,
+		&i.EventTime,
+		&i.Indexed,
+	)
 	return i, err
 }
 
