@@ -247,17 +247,11 @@ func classify(doing string, err error) error {
 	if doing != "" {
 		err = fmt.Errorf("%s: %w", doing, err)
 	}
-	var pg *pgconn.PgError
-	if !errors.As(err, &pg) {
-		if errors.Is(err, pgx.ErrNoRows) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			return err
-		}
-		if isAway(err) {
+	switch codeOf(err) {
+	case "":
+		if !errors.Is(err, pgx.ErrNoRows) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && isAway(err) {
 			return fault.Wrap(err, fault.Unavailable, "the database does not answer", "")
 		}
-		return err
-	}
-	switch pg.Code {
 	case "CA001":
 		return fault.Wrap(err, fault.Erasing, "the workspace is being erased", "")
 	case "CA002":

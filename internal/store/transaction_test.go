@@ -1,0 +1,74 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"cairn/internal/converse"
+	"cairn/internal/fault"
+	"cairn/internal/host/hosttest"
+	"cairn/internal/run"
+)
+
+// A statement whose row count is wrong fails its transaction, although the commit
+// goes out with it: what stood before it is not kept.
+func TestACommitThatTravelsIsHeldBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var c converse.Conversation
+	hosttest.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx converse.Tx) (err error) {
+		c, _, _, err = tx.OpenConversation(t.Context(), "c", "chat", "", "m1")
+		return err
+	}))
+	spec := []byte("{}")
+	r := converse.NewRun{Kind: run.Turn, Key: "k", Conversation: c.ID, Spec: spec, WorkflowID: "w"}
+	ended := errors.New("it has ended")
+	for name, fails := range map[string]func(converse.Tx) error{
+		"0 rows changed, not 1": func(tx converse.Tx) error {
+			return tx.Said(t.Context(), converse.Conversation{ID: c.ID + 1})
+		},
+		"there is no run": func(tx converse.Tx) error {
+			tx.HoldRun(t.Context(), 1<<40, ended)
+			return nil
+		},
+	} {
+		err := b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx converse.Tx) error {
+			if _, err := tx.PutRun(t.Context(), r); err != nil {
+				return err
+			}
+			if err := tx.Said(t.Context(), converse.Conversation{ID: c.ID, NextSeq: 7, NextTurn: 3}); err != nil {
+				return err
+			}
+			return fails(tx)
+		})
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want %q", err, name)
+		}
+	}
+	if got := b.texts("select (select count(*) from runs) || ' ' || next_seq || ' ' || next_turn from conversations")[0]; got != "0 0 1" {
+		t.Errorf("runs, messages and turns: %s", got)
+	}
+
+	// A run that ended between two transactions takes nothing more.
+	var made run.Run
+	hosttest.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx converse.Tx) (err error) {
+		if made, err = tx.PutRun(t.Context(), r); err != nil {
+			return err
+		}
+		return tx.EndRun(t.Context(), made.Ref.Run, run.Completed, "", struct{}{})
+	}))
+	err := b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx converse.Tx) error {
+		tx.HoldRun(t.Context(), made.Ref.Run, ended)
+		return tx.PutStep(t.Context(), made.Ref.Run, converse.Step{N: 1, Content: "late"})
+	})
+	if !errors.Is(err, ended) {
+		t.Errorf("%v, want %v", err, ended)
+	}
+	if n := b.texts("select count(*)::text from agent_steps")[0]; n != "0" {
+		t.Errorf("%s steps of a run that has ended", n)
+	}
+	if fault.CodeOf(err) == fault.Unavailable {
+		t.Errorf("%v would be tried again", err)
+	}
+}
