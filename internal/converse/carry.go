@@ -12,7 +12,7 @@ import (
 )
 
 // The next step of a turn mostly comes to the worker that made the last one, a few
-// milliseconds later. So the worker keeps what it knows of the turn for that long,
+// milliseconds later. So the worker keeps what it knows of the turn for a moment,
 // and begins to look up what the model has asked for. Nothing depends on it: a
 // step that comes to another worker, or later, reads what is stored, and what may
 // have changed meanwhile is seen when the step's request is stored.
@@ -24,7 +24,13 @@ const carriedFor = 2 * time.Second
 // holds none.
 type carried struct {
 	mu   sync.Mutex
-	jobs map[stepRef]*job
+	jobs map[stepRef]waiting
+}
+
+// waiting is a job until its step comes, or its time is over.
+type waiting struct {
+	job   *job
+	timer *time.Timer
 }
 
 type stepRef struct {
@@ -38,16 +44,15 @@ func (c *carried) keep(j *job, step int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.jobs == nil {
-		c.jobs = map[stepRef]*job{}
+		c.jobs = map[stepRef]waiting{}
 	}
-	c.jobs[at] = j
-	time.AfterFunc(carriedFor, func() {
+	c.jobs[at] = waiting{j, time.AfterFunc(carriedFor, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.jobs[at] == j {
+		if c.jobs[at].job == j {
 			delete(c.jobs, at)
 		}
-	})
+	})}
 }
 
 // take returns the job that waits for a step, once, or nil. By then its early call
@@ -55,10 +60,15 @@ func (c *carried) keep(j *job, step int) {
 func (c *carried) take(ctx context.Context, ref run.Ref, step int) *job {
 	at := stepRef{ref, step}
 	c.mu.Lock()
-	j := c.jobs[at]
+	w := c.jobs[at]
 	delete(c.jobs, at)
 	c.mu.Unlock()
-	if j == nil || j.early == nil {
+	j := w.job
+	if j == nil {
+		return nil
+	}
+	w.timer.Stop() // which holds it, too
+	if j.early == nil {
 		return j
 	}
 	select {
