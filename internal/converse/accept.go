@@ -160,6 +160,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 	if err != nil {
 		return out, err
 	}
+	var made *run.Run
 	err = s.Store.WithConversations(ctx, r.Workspace, func(tx Tx) error {
 		c, known, chosen, err := tx.OpenConversation(ctx, r.Conversation, r.Channel, title(messages), r.MessageID)
 		switch {
@@ -168,10 +169,13 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 		case known != nil:
 			out, err = acceptedBefore(ctx, tx, *known, sha)
 		default:
-			out, err = accept(ctx, tx, r, c, chosen, spec, sha, messages)
+			out, made, err = accept(ctx, tx, r, c, chosen, spec, sha, messages)
 		}
 		return err
 	})
+	if err == nil && made != nil {
+		out.Run, out.Turn.Run = *made, made.Ref.Run
+	}
 	return out, err
 }
 
@@ -183,22 +187,17 @@ func acceptedBefore(ctx context.Context, tx Tx, t Turn, sha [32]byte) (Accepted,
 	return Accepted{Run: r, Conversation: t.Conversation, Turn: t}, err
 }
 
-func accept(ctx context.Context, tx Tx, r Request, c Conversation, chosen settings.Settings, spec Spec, sha [32]byte, messages []transcript.Message) (out Accepted, err error) {
+func accept(ctx context.Context, tx Tx, r Request, c Conversation, chosen settings.Settings, spec Spec, sha [32]byte, messages []transcript.Message) (out Accepted, made *run.Run, err error) {
 	spec.Number, spec.Settings, spec.Agent = c.NextTurn, chosen.Nudge, chosen.Agent
 	spec.Toolsets = chosen.Tools.Chosen()
 	spec.Budget.Checkpoint = chosen.ScheduledCheckpoint && spec.Channel == agent.ChannelScheduled
 	spec.Idle = time.Duration(chosen.Memory.IdleMinutes) * time.Minute
 	raw, err := spec.encode()
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	out = Accepted{Conversation: c.ID, Made: true}
-	out.Run, err = tx.PutRun(ctx, NewRun{Kind: run.Turn, Key: fmt.Sprintf("%d/%s", c.ID, r.MessageID), ArgsSHA: sha, Conversation: c.ID, Spec: raw,
-		WorkflowID: flow.TurnID(r.WorkspaceKey, c.ID, flow.VisibleKey(r.MessageID), 1)})
-	if err != nil {
-		return out, err
-	}
-	out.Turn = Turn{Conversation: c.ID, Number: c.NextTurn, MessageID: r.MessageID, Mode: r.Mode, Origin: r.Origin, ArgsSHA: sha, Run: out.Run.Ref.Run, FirstSeq: c.NextSeq, ReplySeq: -1,
+	out.Turn = Turn{Conversation: c.ID, Number: c.NextTurn, MessageID: r.MessageID, Mode: r.Mode, Origin: r.Origin, ArgsSHA: sha, FirstSeq: c.NextSeq, ReplySeq: -1,
 		Facts: nudge.Turn{Origin: agent.Origin(r.Origin), Role: "user"}}
 	if r.Mode == flow.Observe {
 		out.Turn.ReplySeq, out.Turn.Facts = observed(out.Turn, messages)
@@ -206,23 +205,22 @@ func accept(ctx context.Context, tx Tx, r Request, c Conversation, chosen settin
 	for i := range messages {
 		messages[i].ID = messageID(r.MessageID, i)
 	}
-	if err := tx.PutTurn(ctx, out.Turn); err != nil {
-		return out, err
+	made, err = tx.PutTurn(ctx, out.Turn, NewRun{Key: fmt.Sprintf("%d/%s", c.ID, r.MessageID), ArgsSHA: sha, Conversation: c.ID, Spec: raw,
+		WorkflowID: flow.TurnID(r.WorkspaceKey, c.ID, flow.VisibleKey(r.MessageID), 1)})
+	if err != nil {
+		return out, nil, err
 	}
 	number(messages, c.NextSeq)
 	if err := tx.PutMessages(ctx, c, c.NextTurn, messages); err != nil {
-		return out, err
+		return out, nil, err
 	}
 	if r.Mode == flow.Observe { // what is answered here is indexed with its answer
 		if err := tx.IndexSaid(ctx, c, messages); err != nil {
-			return out, err
+			return out, nil, err
 		}
 	}
 	c.NextSeq, c.NextTurn = c.NextSeq+len(messages), c.NextTurn+1
-	if err := tx.Said(ctx, c); err != nil {
-		return out, err
-	}
-	return out, tx.OweRun(ctx, out.Run.Ref.Run)
+	return out, made, tx.Said(ctx, c)
 }
 
 // observed tells what a gateway's own agent did: the answer's place, and what

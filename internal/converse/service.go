@@ -43,7 +43,7 @@ type Tx interface {
 	Conversations(ctx context.Context, before int64, max int) ([]View, error)
 	Reviews(ctx context.Context, conversation int64, max int) ([]ReviewView, error)
 	Turns(ctx context.Context, conversation int64, from, to int) ([]Turn, error)
-	PutTurn(ctx context.Context, t Turn) error
+	PutTurn(ctx context.Context, t Turn, n NewRun) (*run.Run, error) // with its run, which is known when the transaction is over
 	EndTurn(ctx context.Context, t Turn) error
 	News(ctx context.Context, t Turn, frozen time.Time) (News, error)
 	PinContext(ctx context.Context, t Turn, told string) (string, error)                      // as it is stored; of a turn that has none and whose run is held

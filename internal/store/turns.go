@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/agent"
 	"cairn/internal/converse"
+	"cairn/internal/run"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -51,14 +52,24 @@ func (q Queries) Turns(ctx context.Context, conversation int64, from, to int) ([
 	return out, nil
 }
 
-// PutTurn stores an accepted turn.
-func (q Queries) PutTurn(ctx context.Context, t converse.Turn) error {
+// PutTurn puts aside a turn that is accepted, with its run and the duty to drive
+// that. The run is known when the transaction is over.
+func (q Queries) PutTurn(_ context.Context, t converse.Turn, n converse.NewRun) (*run.Run, error) {
 	facts, err := encode("the facts of a turn", t.Facts)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return q.soon("store the turn", -1).TurnPut(ctx, dbsqlc.TurnPutParams{WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number), MessageID: storable(t.MessageID),
-		Mode: t.Mode, Origin: t.Origin, ArgsSha: t.ArgsSHA[:], RunID: &t.Run, Context: storable(t.Context), FirstSeq: int32(t.FirstSeq), ReplySeq: seqOrNull(t.ReplySeq), Facts: facts})
+	made := &run.Run{Kind: run.Turn, Key: n.Key, Generation: 1, ArgsSHA: n.ArgsSHA, Conversation: n.Conversation, WorkflowID: n.WorkflowID}
+	q.t.aside = append(q.t.aside, statement{sql: dbsqlc.TurnAccept, args: []any{q.ws, storable(n.Key), n.ArgsSHA[:], n.Conversation, n.Spec, n.WorkflowID,
+		int32(t.Number), storable(t.MessageID), t.Mode, t.Origin, int32(t.FirstSeq), seqOrNull(t.ReplySeq), facts, DriveRun, driveAfter},
+		take: func(r pgx.BatchResults) error {
+			var attempt int32
+			made.Workspace = q.ws
+			err := r.QueryRow().Scan(&made.Ref.Run, &made.Spec, &made.Status, &attempt)
+			made.Attempt = int(attempt)
+			return classify("store the turn", err)
+		}})
+	return made, nil
 }
 
 // EndTurn ends an accepted turn; one that has ended is an error.

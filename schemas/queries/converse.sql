@@ -45,9 +45,19 @@ left join turns t on t.workspace_id = c.workspace_id and t.conversation_id = c.i
 left join messages m on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.seq = t.reply_seq and t.status = 'ended'
 where c.workspace_id = @workspace_id and c.external_id = @external_id;
 
--- name: TurnPut :exec
-insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, context, first_seq, reply_seq, facts)
-values (@workspace_id, @conversation_id, @number, @message_id, @mode, @origin, @args_sha, @run_id, @context, @first_seq, sqlc.narg('reply_seq'), @facts);
+-- name: TurnAccept :one
+-- A turn with its run and the duty to drive that. The caller holds the conversation, and it has no turn of the message.
+with made as (
+  insert into runs (workspace_id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
+  values (@workspace_id, 'turn', @business_key, 1, @args_sha, @conversation_id, @spec, @workflow_id)
+  returning id, spec, status, attempt
+), answered as (
+  insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, first_seq, reply_seq, facts)
+  select @workspace_id, @conversation_id, @number, @message_id, @mode, @origin, @args_sha, made.id, @first_seq, sqlc.narg('reply_seq')::int, @facts from made
+), owed as (
+  insert into outbox (workspace_id, kind, key, due_at) select @workspace_id, @duty, made.id::text, now() + @wait::interval from made
+)
+select id, spec, status, attempt from made;
 
 -- name: TurnGet :one
 select * from turns where workspace_id = @workspace_id and conversation_id = @conversation_id and number = @number;

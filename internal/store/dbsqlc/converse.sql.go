@@ -938,6 +938,74 @@ func (q *Queries) StepsOf(ctx context.Context, arg StepsOfParams) ([]StepsOfRow,
 	return items, nil
 }
 
+const TurnAccept = `-- name: TurnAccept :one
+with made as (
+  insert into runs (workspace_id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
+  values ($1, 'turn', $2, 1, $3, $4, $5, $6)
+  returning id, spec, status, attempt
+), answered as (
+  insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, first_seq, reply_seq, facts)
+  select $1, $4, $7, $8, $9, $10, $3, made.id, $11, $12::int, $13 from made
+), owed as (
+  insert into outbox (workspace_id, kind, key, due_at) select $1, $14, made.id::text, now() + $15::interval from made
+)
+select id, spec, status, attempt from made
+`
+
+type TurnAcceptParams struct {
+	WorkspaceID    int64
+	BusinessKey    string
+	ArgsSha        []byte
+	ConversationID *int64
+	Spec           json.RawMessage
+	WorkflowID     string
+	Number         int32
+	MessageID      string
+	Mode           string
+	Origin         string
+	FirstSeq       int32
+	ReplySeq       *int32
+	Facts          json.RawMessage
+	Duty           string
+	Wait           time.Duration
+}
+
+type TurnAcceptRow struct {
+	ID      int64
+	Spec    json.RawMessage
+	Status  string
+	Attempt int32
+}
+
+// A turn with its run and the duty to drive that. The caller holds the conversation, and it has no turn of the message.
+func (q *Queries) TurnAccept(ctx context.Context, arg TurnAcceptParams) (TurnAcceptRow, error) {
+	row := q.db.QueryRow(ctx, TurnAccept,
+		arg.WorkspaceID,
+		arg.BusinessKey,
+		arg.ArgsSha,
+		arg.ConversationID,
+		arg.Spec,
+		arg.WorkflowID,
+		arg.Number,
+		arg.MessageID,
+		arg.Mode,
+		arg.Origin,
+		arg.FirstSeq,
+		arg.ReplySeq,
+		arg.Facts,
+		arg.Duty,
+		arg.Wait,
+	)
+	var i TurnAcceptRow
+	err := row.Scan(
+		&i.ID,
+		&i.Spec,
+		&i.Status,
+		&i.Attempt,
+	)
+	return i, err
+}
+
 const TurnByMessage = `-- name: TurnByMessage :one
 select workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, context, first_seq, reply_seq, status, reason, facts, tainted, accepted_at, ended_at from turns where workspace_id = $1 and conversation_id = $2 and message_id = $3
 `
@@ -1309,44 +1377,6 @@ func (q *Queries) TurnNews(ctx context.Context, arg TurnNewsParams) ([]TurnNewsR
 		return nil, err
 	}
 	return items, nil
-}
-
-const TurnPut = `-- name: TurnPut :exec
-insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, run_id, context, first_seq, reply_seq, facts)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-`
-
-type TurnPutParams struct {
-	WorkspaceID    int64
-	ConversationID int64
-	Number         int32
-	MessageID      string
-	Mode           string
-	Origin         string
-	ArgsSha        []byte
-	RunID          *int64
-	Context        string
-	FirstSeq       int32
-	ReplySeq       *int32
-	Facts          json.RawMessage
-}
-
-func (q *Queries) TurnPut(ctx context.Context, arg TurnPutParams) error {
-	_, err := q.db.Exec(ctx, TurnPut,
-		arg.WorkspaceID,
-		arg.ConversationID,
-		arg.Number,
-		arg.MessageID,
-		arg.Mode,
-		arg.Origin,
-		arg.ArgsSha,
-		arg.RunID,
-		arg.Context,
-		arg.FirstSeq,
-		arg.ReplySeq,
-		arg.Facts,
-	)
-	return err
 }
 
 const TurnsRange = `-- name: TurnsRange :many
