@@ -14,7 +14,6 @@ import (
 	"cairn/internal/prompt"
 	"cairn/internal/run"
 	"cairn/internal/tools"
-	"cairn/internal/transcript"
 )
 
 // Ended is what became of a run. It is the run's stored result.
@@ -247,53 +246,6 @@ func (j *job) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e
 	}
 	out.MayNudge = may
 	return out, tx.EndRun(ctx, j.run.Ref.Run, outcomeOf(e.reason), e.detail, out)
-}
-
-// asked is what the user said in this turn, at its time. It becomes findable with
-// the answer, unless an earlier release has indexed it: what looks something up for
-// the turn is not shown the turn itself.
-func (j *job) asked(indexed bool) (out []transcript.Message) {
-	for _, m := range j.earlier {
-		if m.Turn == j.turn.Number && !indexed {
-			m.Time = j.turn.AcceptedAt
-			out = append(out, m.Message)
-		}
-	}
-	return out
-}
-
-// number gives messages their places in the transcript.
-func number(ms []transcript.Message, from int) {
-	for i := range ms {
-		ms[i].Seq = from + i
-	}
-}
-
-// answer is everything that the transcript keeps of a turn after what its user
-// said: calls and their results, then the answer.
-func (j *job) answer(e ending, notice string) (out []transcript.Message) {
-	for _, s := range j.steps {
-		if len(s.Calls) == 0 {
-			continue
-		}
-		m := transcript.Message{Role: transcript.Assistant, Content: s.Content}
-		for _, c := range s.Calls {
-			m.ToolCalls = append(m.ToolCalls, transcript.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Arguments})
-		}
-		out = append(out, m)
-		for _, c := range s.Calls {
-			out = append(out, transcript.Message{Role: transcript.Tool, Name: c.Tool, ToolCallID: c.ID, Content: c.result(e.reason.Unrun())})
-		}
-	}
-	text := j.words(e)
-	if notice != "" && j.spec.Channel != "voice" {
-		text += "\n\n" + notice
-	}
-	out = append(out, transcript.Message{Role: transcript.Assistant, Content: text})
-	for i := range out {
-		out[i].ID = messageID(j.turn.MessageID, i+1)
-	}
-	return out
 }
 
 // words are what the person reads: the model's answer, else what it said before
