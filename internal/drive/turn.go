@@ -152,12 +152,6 @@ func (d Driver) Tell(ctx context.Context, workspaceKey string, conversation int6
 	return sending(ctx, err)
 }
 
-// Cancel asks a conversation to answer with what is there.
-func (d Driver) Cancel(ctx context.Context, workspaceKey string, conversation int64, message string) error {
-	err := d.Client.SignalWorkflow(ctx, flow.ConversationID(workspaceKey, conversation), "", flow.SignalCancelTurn, flow.CancelTurnInput{MessageID: message})
-	return sending(ctx, err)
-}
-
 // End ends a conversation: what was not reviewed is, when it is worth it.
 func (d Driver) End(ctx context.Context, workspaceKey string, conversation int64) (out flow.ConversationView, err error) {
 	handle, err := d.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: flow.ConversationID(workspaceKey, conversation), UpdateName: flow.UpdateEnd,

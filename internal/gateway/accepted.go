@@ -15,7 +15,8 @@ const (
 	// startPatience bounds how long an accepted run's caller waits for Temporal;
 	// the relay starts what could not be started.
 	startPatience = 2 * time.Second
-	// lookEvery is how often a waiting request looks how far its run is.
+	// lookEvery is how often a waiting request looks how far something is that
+	// nobody tells of.
 	lookEvery = 100 * time.Millisecond
 )
 
@@ -47,7 +48,7 @@ func (g *Gateway) accepted(ctx context.Context, r run.Run, made bool, wait time.
 	if wait == 0 {
 		return out, nil
 	}
-	status, err := g.await(ctx, r.Status, wait, func() (run.Status, error) {
+	status, err := g.await(ctx, r.Ref, wait, nil, func() (run.Status, error) {
 		p, err := g.Distill.Progress(ctx, r.Ref)
 		return p.Status, err
 	})
@@ -79,28 +80,23 @@ func (g *Gateway) start(ctx context.Context, r run.Run) {
 }
 
 // await returns the run's status when it has ended, when the caller's patience
-// has, or when the gateway stops.
-func (g *Gateway) await(ctx context.Context, status run.Status, patience time.Duration, look func() (run.Status, error)) (run.Status, error) {
-	enough := time.NewTimer(patience)
-	defer enough.Stop()
-	again := time.NewTicker(lookEvery)
-	defer again.Stop()
-	for status != run.Ended {
-		select {
-		case <-ctx.Done():
-			return status, ctx.Err()
-		case <-enough.C:
-			return status, nil
-		case <-g.closing.Done():
-			return status, nil
-		case <-again.C:
-		}
-		var err error
-		if status, err = look(); err != nil {
-			return status, err
-		}
+// has, or when the gateway stops. Told is closed when anybody but the database
+// tells of the end.
+func (g *Gateway) await(ctx context.Context, ref run.Ref, patience time.Duration, told <-chan struct{}, look func() (run.Status, error)) (status run.Status, err error) {
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	defer context.AfterFunc(g.closing, cancel)()
+	if status, err = look(); err != nil || status == run.Ended {
+		return status, err
 	}
-	return status, nil
+	err = g.Await(waiting, ref.Run, told, func() (run.Status, error) {
+		status, err = look()
+		return status, err
+	})
+	if waiting.Err() != nil && ctx.Err() == nil { // enough was waited
+		err = nil
+	}
+	return status, err
 }
 
 // report is a run's report with addresses where the command line has paths.

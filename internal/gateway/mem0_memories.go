@@ -149,7 +149,7 @@ func (c *mem0Call) remember(wait time.Duration) (any, error) {
 		return nil, err
 	}
 	if wait > 0 {
-		if _, err := c.await(c.r.Context(), r.Status, wait, func() (run.Status, error) {
+		if _, err := c.await(c.r.Context(), r.Ref, wait, nil, func() (run.Status, error) {
 			now, err := c.Progressive.RequestOf(c.r.Context(), r.Workspace, r.Key)
 			return now.Status, err
 		}); err != nil {

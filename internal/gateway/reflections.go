@@ -117,20 +117,10 @@ func (g *Gateway) reflect(ctx context.Context, in *struct {
 
 // awaitReflection returns a run when it has ended, when the caller's patience
 // has, or when the gateway stops.
-func (g *Gateway) awaitReflection(ctx context.Context, ref run.Ref, until time.Time) (run.Run, error) {
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	for {
-		r, err := g.Reflect.Run(ctx, ref)
-		if err != nil || r.Status == run.Ended || time.Now().After(until) {
-			return r, err
-		}
-		select {
-		case <-ctx.Done():
-			return r, ctx.Err()
-		case <-g.closing.Done():
-			return r, nil
-		case <-look.C:
-		}
-	}
+func (g *Gateway) awaitReflection(ctx context.Context, ref run.Ref, until time.Time) (r run.Run, err error) {
+	_, err = g.await(ctx, ref, time.Until(until), nil, func() (run.Status, error) {
+		r, err = g.Reflect.Run(ctx, ref)
+		return r.Status, err
+	})
+	return r, err
 }

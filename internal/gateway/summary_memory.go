@@ -198,7 +198,7 @@ func (g *Gateway) summaryStream(ctx context.Context, r run.Run, wait time.Durati
 // waited answers with a run as it stands after as long as the caller waits.
 func (g *Gateway) waited(ctx context.Context, r run.Run, wait time.Duration) (*memoryRequestOutput, error) {
 	if wait > 0 {
-		if _, err := g.await(ctx, r.Status, wait, func() (run.Status, error) {
+		if _, err := g.await(ctx, r.Ref, wait, nil, func() (run.Status, error) {
 			now, err := g.Progressive.RequestOf(ctx, r.Workspace, r.Key)
 			return now.Status, err
 		}); err != nil {

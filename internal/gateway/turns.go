@@ -111,7 +111,7 @@ func (b TurnRequest) request() (converse.Request, error) {
 	return r, nil
 }
 
-// answer brings a stored turn to its conversation and waits for its end as long
+// answer brings a stored turn to its conversation and waits for its answer as long
 // as the caller wishes to. The relay brings what could not be brought.
 func (g *Gateway) answer(ctx context.Context, r converse.Request, accepted run.Run, wait time.Duration) error {
 	if g.Temporal == nil {
@@ -119,43 +119,23 @@ func (g *Gateway) answer(ctx context.Context, r converse.Request, accepted run.R
 	}
 	bringing, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(wait, startPatience))
 	stopped := context.AfterFunc(g.closing, cancel)
-	ended := make(chan error, 1)
+	told := make(chan struct{})
 	go func() { // on its own: a caller that leaves, or does not wait, takes nothing back
 		defer cancel()
 		defer stopped()
-		_, err := g.Driver.Answer(bringing, r.WorkspaceKey, accepted)
-		ended <- err
-	}()
-	enough := time.NewTimer(wait)
-	defer enough.Stop()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	for brought := true; ; {
-		select {
-		case err := <-ended:
-			if err == nil {
-				return nil
-			}
-			if bringing.Err() == nil {
-				g.Log.Warn("a turn is left to the relay", "run", accepted.Ref.Run, "error", err)
-			}
-			brought, ended = false, nil
-		case <-enough.C:
-			return nil
-		case <-g.closing.Done():
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-look.C:
-			if brought {
-				continue
-			}
-			a, err := g.Converse.Answer(ctx, r.Workspace, r.Conversation, r.MessageID)
-			if err != nil || a.Status == string(run.Ended) {
-				return err
-			}
+		defer close(told)
+		if _, err := g.Driver.Answer(bringing, r.WorkspaceKey, accepted); err != nil && bringing.Err() == nil {
+			g.Log.Warn("a turn is left to the relay", "run", accepted.Ref.Run, "error", err)
 		}
+	}()
+	if wait == 0 {
+		return nil
 	}
+	_, err := g.await(ctx, accepted.Ref, wait, told, func() (run.Status, error) {
+		a, err := g.Converse.Answer(ctx, r.Workspace, r.Conversation, r.MessageID)
+		return run.Status(a.Status), err
+	})
+	return err
 }
 
 func (g *Gateway) showTurn(ctx context.Context, in *struct {

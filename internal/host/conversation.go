@@ -78,8 +78,7 @@ func (h *Host) CancelTurn(ctx context.Context, ws store.Workspace, name, message
 	if live.Answers == "" {
 		return false, nil
 	}
-	err = h.Driver.Cancel(ctx, ws.Key, id, live.Answers)
-	return err == nil, ignoreGone(err)
+	return h.cancelMessage(ctx, ws, id, live.Answers) // which its row may know to have ended
 }
 
 // cancelMessage cancels the turn of one message unless it has ended, or was only
@@ -180,11 +179,4 @@ func (h *Host) converses(ctx context.Context, ws store.Workspace, id int64) (boo
 func gone(err error) bool {
 	var none *serviceerror.NotFound
 	return errors.As(err, &none)
-}
-
-func ignoreGone(err error) error {
-	if gone(err) {
-		return nil
-	}
-	return err
 }

@@ -14,7 +14,6 @@ import (
 	"cairn/internal/offload"
 	"cairn/internal/prompt"
 	"cairn/internal/remember"
-	"cairn/internal/run"
 	"cairn/internal/settings"
 	"cairn/internal/store"
 	"cairn/internal/tools"
@@ -187,52 +186,3 @@ func (a approver) Decide(ctx context.Context, ws, pending int64, approve bool) (
 }
 
 var _ converse.Tools = (*tools.Registry)(nil)
-
-// Say makes a message durable, brings it to its conversation and waits for the
-// answer until ctx ends. A message that is stored and not answered yet is no
-// error: its status tells, and it will be.
-func (h *Host) Say(ctx context.Context, r converse.Request) (out converse.Answered, err error) {
-	accepted, err := h.Converse.Accept(ctx, r)
-	if err != nil {
-		return out, err
-	}
-	if !accepted.Turn.Ended && h.Temporal != nil {
-		h.awaitAnswer(ctx, r, accepted.Run)
-	}
-	read, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.Config.DatabaseStep)
-	defer cancel()
-	return h.Converse.Answer(read, r.Workspace, r.Conversation, r.MessageID)
-}
-
-// answerLook is how often a waiting caller looks whether the answer is stored.
-// Temporal tells of it at once; should its word be lost, the next would come after
-// a minute.
-const answerLook = time.Second
-
-// awaitAnswer returns when a turn has been answered, or cannot be waited for.
-func (h *Host) awaitAnswer(ctx context.Context, r converse.Request, turn run.Run) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	told := make(chan error, 1)
-	go func() {
-		_, err := h.Driver.Answer(ctx, r.WorkspaceKey, turn)
-		told <- err
-	}()
-	look := time.NewTicker(answerLook)
-	defer look.Stop()
-	for {
-		select {
-		case err := <-told:
-			if err != nil && ctx.Err() == nil {
-				h.Log.Warn("a turn is stored and not answered yet; the relay will bring it to its conversation", "run", turn.Ref.Run, "error", err)
-			}
-			return
-		case <-look.C:
-			if a, err := h.Converse.Answer(ctx, r.Workspace, r.Conversation, r.MessageID); err == nil && a.Status == converse.StatusEnded {
-				return
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
-}

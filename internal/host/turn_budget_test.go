@@ -176,8 +176,8 @@ func TestACancelledTurnIsAnswered(t *testing.T) {
 		v, err := b.Driver.State(t.Context(), b.Workspace.Key, id)
 		return err == nil && v.Busy == 2 && v.Answers == "m1"
 	})
-	hosttest.Must(t, b.Driver.Cancel(t.Context(), b.Workspace.Key, id, "m2")) // while it waits
-	hosttest.Must(t, b.Driver.Cancel(t.Context(), b.Workspace.Key, id, "m1"))
+	cancel(b, "c", "m2") // while it waits
+	cancel(b, "c", "m1")
 	first, second := answered(b, "c", "m1"), answered(b, "c", "m2")
 	if first.Reason != "interrupted" || !strings.Contains(first.Reply, "memory_save") || second.Reason != "interrupted" {
 		t.Errorf("answered %+v and %+v", first, second)

@@ -92,8 +92,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 		b.Model.On(llmtest.Rule{Stage: "turn", Barrier: "held", Reply: "too late"})
 		send(b, b.Message("c", "m1", "hello"))
 		hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
-		id := view(b, "c").ID
-		hosttest.Must(t, b.Driver.Cancel(t.Context(), b.Workspace.Key, id, "m1"))
+		cancel(b, "c", "m1")
 		answered(b, "c", "m1")
 		hosttest.Must(t, b.Temporal.GetWorkflow(t.Context(), turnID(b, "c", "m1"), "").Get(t.Context(), nil))
 		record(b, "interrupted", "m1")

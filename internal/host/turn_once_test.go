@@ -179,7 +179,7 @@ func TestAClosedTurnTellsWhatTookEffect(t *testing.T) {
 	send(b, b.Message("c", "m1", "I like tea."))
 	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "never", 1))
 	exec(b, "update cairn.agent_calls set result = null, code = '', ended_at = null")
-	hosttest.Must(t, b.Driver.Cancel(t.Context(), b.Workspace.Key, view(b, "c").ID, "m1"))
+	cancel(b, "c", "m1")
 	if got := answered(b, "c", "m1"); got.Reason != "interrupted" || !strings.Contains(got.Reply, "memory_save") {
 		t.Errorf("answered %+v", got)
 	}

@@ -86,6 +86,14 @@ func send(b *hosttest.Bundle, r converse.Request) {
 	b.T.Cleanup(func() { cancel(); <-done })
 }
 
+// cancel cancels the turn of a message that is being answered, or waits.
+func cancel(b *hosttest.Bundle, conversation, message string) {
+	b.T.Helper()
+	if asked, err := b.CancelTurn(b.T.Context(), b.Workspace, conversation, message); err != nil || !asked {
+		b.T.Fatalf("cancelling %q came to %t, %v", message, asked, err)
+	}
+}
+
 // answered waits until a message is.
 func answered(b *hosttest.Bundle, conversation, message string) (out converse.Answered) {
 	b.T.Helper()

@@ -32,6 +32,7 @@ type Store struct {
 
 	workspaces sync.Map // external id → Workspace; ids and keys never change, until it is erased
 	vectors    *turnVectors
+	endings    endings
 }
 
 // Options tune the pools.
@@ -76,6 +77,7 @@ func servingPool(ctx context.Context, url, role string, conns int32) (*pgxpool.P
 
 // Close gives the connections back.
 func (s *Store) Close() {
+	s.endings.close()
 	s.app.Close()
 	s.system.Close()
 }

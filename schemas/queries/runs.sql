@@ -37,12 +37,12 @@ update runs set status = 'running', started_at = coalesce(started_at, now())
 where workspace_id = @workspace_id and id = @id and status <> 'ended';
 
 -- name: RunEnd :exec
--- Ends a run and the duty to drive it, in one statement. It takes along the tasks
--- that nobody will end: not begun when it was cancelled, or left by a workflow
--- that was terminated.
+-- Ends a run and the duty to drive it, in one statement, and tells those who wait
+-- for it. It takes along the tasks that nobody will end: not begun when it was
+-- cancelled, or left by a workflow that was terminated.
 with ended as (
   update runs r set status = 'ended', outcome = @outcome, reason = @reason, result = @result, ended_at = now()
-  where r.workspace_id = @workspace_id and r.id = @id and r.status <> 'ended' returning r.id as run
+  where r.workspace_id = @workspace_id and r.id = @id and r.status <> 'ended' returning r.id as run, pg_notify('cairn_ended', r.id::text)
 ), left_over as (
   update distill_tasks t set stage = 'ended', outcome = 'failed', reason = @why, ended_at = now()
   from ended where t.workspace_id = @workspace_id and t.run_id = ended.run and t.stage <> 'ended'

@@ -52,6 +52,7 @@ type (
 			Writes []struct{ Tool, Action string }
 		}
 		Live struct { // what its workflow knows, while it runs
+			Busy     int // messages that it is at: one is answered before it has decided about a review
 			Counters struct {
 				InFlight int `json:"in_flight"` // turn after which a review runs
 			}
@@ -107,7 +108,7 @@ func (g gateway) show(ctx context.Context, thread string, out io.Writer) error {
 		if err := g.call(ctx, http.MethodGet, "/v1/conversations/"+url.PathEscape(thread), nil, &c); err != nil {
 			return err
 		}
-		if c.Live.Counters.InFlight == 0 || time.Now().After(end) {
+		if c.Live.Busy == 0 && c.Live.Counters.InFlight == 0 || time.Now().After(end) {
 			break
 		}
 	}

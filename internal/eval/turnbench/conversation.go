@@ -9,6 +9,7 @@ import (
 	"cairn/internal/flow"
 	"cairn/internal/host"
 	"cairn/internal/nudge"
+	"cairn/internal/run"
 	"cairn/internal/store"
 )
 
@@ -19,6 +20,7 @@ type conversation struct {
 	workspace store.Workspace
 	id        int64
 	said      int            // turns so far
+	latest    run.Run        // of the last turn
 	bare      int            // turns of the twin so far
 	counted   map[string]int // events of the conversation and of its twin after the last turn, by workflow
 }
@@ -52,13 +54,12 @@ func (l *lab) open(ctx context.Context, n, series int) ([]*conversation, error) 
 // Parts are where the time of a turn goes, as its gateway sees it.
 type Parts struct {
 	Accept time.Duration `json:"accept_ns"` // the message is made durable
-	Answer time.Duration `json:"answer_ns"` // the update, from request to result
-	Read   time.Duration `json:"read_ns"`   // of the answer
+	Answer time.Duration `json:"answer_ns"` // from the update's request until its answer is read
 	Model  time.Duration `json:"model_ns"`  // of Answer, what the model's server took
 }
 
 // Overhead is the time beside the model.
-func (p Parts) Overhead() time.Duration { return p.Accept + p.Answer + p.Read - p.Model }
+func (p Parts) Overhead() time.Duration { return p.Accept + p.Answer - p.Model }
 
 // turn has one message answered with so many model calls, in the steps of
 // host.Say. It returns the workflow of the turn.
@@ -73,21 +74,27 @@ func (c *conversation) turn(ctx context.Context, calls int) (p Parts, workflow s
 		return p, "", err
 	}
 	p.Accept = time.Since(began)
-	if _, err := h.Driver.Answer(ctx, c.workspace.Key, accepted.Run); err != nil {
-		return p, "", err
-	}
-	p.Answer = time.Since(began) - p.Accept
-	answered, err := h.Converse.Answer(ctx, c.workspace.ID, c.name, r.MessageID)
+	answered, err := h.Answer(ctx, r, accepted.Run)
 	if err != nil {
 		return p, "", err
 	}
-	p.Read = time.Since(began) - p.Accept - p.Answer
-	c.id = accepted.Conversation
+	p.Answer = time.Since(began) - p.Accept
+	c.id, c.latest = accepted.Conversation, accepted.Run
 	var made int
 	if p.Model, made = c.lab.model.of(accepted.Run.Ref.Run); made != calls || answered.Reason != "final" {
 		return p, "", fmt.Errorf("turn %d of %s ended as %s %s after %d model calls, not %d", c.said, c.name, answered.Status, answered.Reason, made, calls)
 	}
 	return p, accepted.Run.WorkflowID, nil
+}
+
+// settle waits until the workflow of the last turn has ended, too: whoever has an
+// answer does not wait for that, and what comes next is not to share its time.
+func (c *conversation) settle(ctx context.Context) error {
+	if c.latest.WorkflowID == "" {
+		return nil
+	}
+	_, err := c.lab.host.Driver.Answer(ctx, c.workspace.Key, c.latest)
+	return err
 }
 
 // workflowID is the workflow whose child a turn is.

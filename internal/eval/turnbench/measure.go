@@ -117,7 +117,7 @@ func (l *lab) phase(ctx context.Context, cell *Cell, talking []*conversation, tu
 		return err
 	}
 	began := time.Now()
-	parts := make([][]Parts, len(talking))
+	parts, workflows := make([][]Parts, len(talking)), make([][]string, len(talking))
 	group, talk := errgroup.WithContext(ctx)
 	for i, c := range talking {
 		group.Go(func() error {
@@ -130,13 +130,9 @@ func (l *lab) phase(ctx context.Context, cell *Cell, talking []*conversation, tu
 				if p.Overhead() > stuck {
 					c.tellStory(talk, cell.Calls, workflow, p)
 				}
-				if len(talking) == 1 {
-					if err := cell.countEvents(talk, c, workflow); err != nil {
-						return err
-					}
-				}
+				workflows[i] = append(workflows[i], workflow)
 			}
-			return nil
+			return c.settle(talk)
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -149,6 +145,9 @@ func (l *lab) phase(ctx context.Context, cell *Cell, talking []*conversation, tu
 	}
 	cell.cpu += after - before
 	cell.all = append(cell.all, slices.Concat(parts...)...)
+	if len(talking) == 1 {
+		return cell.countEvents(ctx, talking[0], workflows[0])
+	}
 	return nil
 }
 
@@ -167,23 +166,27 @@ func (c *conversation) one(ctx context.Context, calls int) (p Parts, workflow st
 	return p, workflow, err
 }
 
-// countEvents adds what a turn has left in its history and in its conversation's.
-func (cell *Cell) countEvents(ctx context.Context, c *conversation, workflow string) error {
-	began := time.Now()
-	defer func() { cell.took -= time.Since(began) }() // counting is no part of the turn
+// countEvents adds what each of some turns has left in its history, with its share
+// of what they have left in their conversation's.
+func (cell *Cell) countEvents(ctx context.Context, c *conversation, turns []string) error {
 	parent := c.workflowID(cell.Calls == 0)
 	all, err := c.events(ctx, parent)
 	if err != nil {
 		return err
 	}
-	own, err := c.events(ctx, workflow)
-	if err != nil {
-		return err
-	}
-	if before := c.counted[parent]; before > 0 { // the first turn begins its conversation, too
-		cell.counts = append(cell.counts, all-before+own)
-	}
+	before := c.counted[parent]
 	c.counted[parent] = all
+	if before == 0 { // the first turn begins its conversation, too
+		return nil
+	}
+	share := (all - before + len(turns) - 1) / len(turns)
+	for _, turn := range turns {
+		own, err := c.events(ctx, turn)
+		if err != nil {
+			return err
+		}
+		cell.counts = append(cell.counts, share+own)
+	}
 	return nil
 }
 
@@ -195,7 +198,6 @@ func (cell Cell) sum() Cell {
 		over[i] = p.Overhead()
 		cell.Parts.Accept += p.Accept / time.Duration(n)
 		cell.Parts.Answer += p.Answer / time.Duration(n)
-		cell.Parts.Read += p.Read / time.Duration(n)
 		cell.Parts.Model += p.Model / time.Duration(n)
 	}
 	slices.Sort(over)

@@ -32,10 +32,10 @@ func (r Result) Print(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "\nwhere the time goes on average (model %s a call; all in all %.0f s)\n", r.Reply, r.Took.Seconds())
 	tw = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "at once\tmodel calls\taccept\tupdate, without the model\tread\tmodel")
+	fmt.Fprintln(tw, "at once\tmodel calls\taccept\tanswer, without the model\tmodel")
 	for _, c := range r.Cells {
 		if p := c.Parts; c.Calls > 0 {
-			fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%s\t%s\n", c.AtOnce, c.Calls, ms(p.Accept), ms(p.Answer-p.Model), ms(p.Read), ms(p.Model))
+			fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%s\n", c.AtOnce, c.Calls, ms(p.Accept), ms(p.Answer-p.Model), ms(p.Model))
 		}
 	}
 	if err := tw.Flush(); err != nil {

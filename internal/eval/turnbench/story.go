@@ -16,7 +16,7 @@ const lastEvents = 30
 // after the last, when only its caller was not told.
 func (c *conversation) tellStory(ctx context.Context, calls int, workflow string, p Parts) {
 	var story strings.Builder
-	fmt.Fprintf(&story, "bench: a turn of %d calls of %s was stuck: accept %s, answer %s, read %s\n", calls, c.name, ms(p.Accept), ms(p.Answer), ms(p.Read))
+	fmt.Fprintf(&story, "bench: a turn of %d calls of %s was stuck: accept %s, answer %s\n", calls, c.name, ms(p.Accept), ms(p.Answer))
 	for _, id := range []string{workflow, c.workflowID(calls == 0)} {
 		var lines []string
 		events := c.lab.host.Temporal.GetWorkflowHistory(ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

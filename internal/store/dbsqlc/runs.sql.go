@@ -53,7 +53,7 @@ func (q *Queries) RunByKey(ctx context.Context, arg RunByKeyParams) (Run, error)
 const RunEnd = `-- name: RunEnd :exec
 with ended as (
   update runs r set status = 'ended', outcome = $3, reason = $4, result = $5, ended_at = now()
-  where r.workspace_id = $1 and r.id = $6 and r.status <> 'ended' returning r.id as run
+  where r.workspace_id = $1 and r.id = $6 and r.status <> 'ended' returning r.id as run, pg_notify('cairn_ended', r.id::text)
 ), left_over as (
   update distill_tasks t set stage = 'ended', outcome = 'failed', reason = $7, ended_at = now()
   from ended where t.workspace_id = $1 and t.run_id = ended.run and t.stage <> 'ended'
@@ -71,9 +71,9 @@ type RunEndParams struct {
 	Why         string
 }
 
-// Ends a run and the duty to drive it, in one statement. It takes along the tasks
-// that nobody will end: not begun when it was cancelled, or left by a workflow
-// that was terminated.
+// Ends a run and the duty to drive it, in one statement, and tells those who wait
+// for it. It takes along the tasks that nobody will end: not begun when it was
+// cancelled, or left by a workflow that was terminated.
 func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) error {
 	_, err := q.db.Exec(ctx, RunEnd,
 		arg.WorkspaceID,
