@@ -61,7 +61,7 @@ func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	validThreads(t, b)
 	var message, record string
 	hosttest.Must(t, b.Admin().QueryRow(t.Context(), "select t.message_id, r.workflow_id from cairn.compactions c join cairn.runs r on r.id = c.run_id join cairn.turns t on t.ended_at = (select min(ended_at) from cairn.turns where ended_at > c.created_at)").Scan(&message, &record))
-	b.Record(turnID(b, "c", message), "Turn/overflow")
+	recordTurn(b, "c", message, "Turn/overflow")
 	b.Record(record, "Offload/conversation")
 	if n := len(asked(b, "flush")); n != 2 {
 		t.Errorf("%d calls of the review before the compaction, want 2", n)

@@ -92,8 +92,8 @@ func TestCommandsOfSkillsRunInSandboxedWorkersOnly(t *testing.T) {
 	if strings.Contains(told[0], "DATABASE_URL") || strings.Contains(told[0], "OPENAI") {
 		t.Errorf("the worker's environment: %s", told[0])
 	}
-	b.Record(turnID(b, "nobody", "m1"), "Turn/unsandboxed")
-	b.Record(turnID(b, "somebody", "m1"), "Turn/isolated")
+	recordTurn(b, "nobody", "m1", "Turn/unsandboxed")
+	recordTurn(b, "somebody", "m1", "Turn/isolated")
 	if n := column[int64](b, "select uses from cairn.skills")[0]; n != 1 {
 		t.Errorf("a run counts %d uses of the skill", n)
 	}
@@ -114,7 +114,7 @@ func TestCommandsOfSkillsRunInSandboxedWorkersOnly(t *testing.T) {
 	}()
 	told = execute(t, b, "crash", "scripts/wait.sh crash")
 	<-killed
-	b.Record(turnID(b, "crash", "m1"), "Turn/isolated-lost")
+	recordTurn(b, "crash", "m1", "Turn/isolated-lost")
 	if !strings.Contains(told[0], "unknown_outcome") || !strings.Contains(told[0], "nobody knows how far it came") {
 		t.Errorf("after a crash: %s", told)
 	}
