@@ -84,6 +84,13 @@ func makeTemplate(ctx context.Context, admin, name string, migrate func(context.
 	if err := migrate(ctx, onDatabase(admin, name)); err != nil {
 		return "", fmt.Errorf("migrate: %w", err)
 	}
+	// The first connection writes what every later one begins with into a file, and
+	// copies have the file.
+	if first, err := pgx.Connect(ctx, onDatabase(admin, name)); err != nil {
+		return "", fmt.Errorf("look at the template: %w", err)
+	} else if err := first.Close(ctx); err != nil {
+		return "", fmt.Errorf("look at the template: %w", err)
+	}
 	// A database with connections cannot be copied: close what migrate forgot
 	// and admit no more.
 	for _, statement := range []string{
