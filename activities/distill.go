@@ -38,20 +38,22 @@ func (a Distill) RegisterLLM(w worker.ActivityRegistry) {
 }
 
 // RegisterBatch makes w host the steps that compute.
-func (a Distill) RegisterBatch(w worker.ActivityRegistry) { register(w, flow.Package, a.Package) }
+func (a Distill) RegisterBatch(w worker.ActivityRegistry) {
+	register(w, flow.Publish, a.Publish)
+	register(w, flow.Package, a.Package)
+}
 
 func register(w worker.ActivityRegistry, name string, fn any) {
 	w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 }
 
-// OpenRun picks a run up.
+// OpenRun picks a run up whose workflow was not told its pace.
 func (a Distill) OpenRun(ctx context.Context, in flow.RunRef) (flow.Opened, error) {
 	spec, open, err := a.Service.Open(ctx, ref(in))
-	t := spec.Timing
-	return flow.Opened{Ended: !open, Pace: flow.Pace{Tasks: spec.Limits.Parallel, Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}}, temporalError(err)
+	return flow.Opened{Ended: !open, Pace: spec.Pace()}, temporalError(err)
 }
 
-// Chunk divides a run's conversation into tasks.
+// Chunk picks a run up, asks the gate and divides its conversation into tasks.
 func (a Distill) Chunk(ctx context.Context, in flow.RunRef) (flow.Chunked, error) {
 	defer beat(ctx)()
 	keys, err := a.Service.Chunk(ctx, ref(in))
@@ -83,6 +85,16 @@ func (a Distill) WriteFiles(ctx context.Context, in flow.WriteInput) (flow.Writt
 func (a Distill) Judge(ctx context.Context, in flow.TaskRef) error {
 	defer beat(ctx)()
 	return temporalError(a.Service.Judge(ctx, ref(in.RunRef), in.Task))
+}
+
+// Publish renders, zips and uploads a task's version, and moves the skill's head to
+// it.
+func (a Distill) Publish(ctx context.Context, in flow.TaskRef) (out flow.Published, err error) {
+	if out.Packaged, err = a.Package(ctx, in); err != nil || out.Unseen {
+		return out, err
+	}
+	out.Committed, err = a.Commit(ctx, in)
+	return out, err
 }
 
 // Package renders, zips and uploads a task's version.

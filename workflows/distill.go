@@ -13,33 +13,40 @@ import (
 	"cairn/internal/flow"
 )
 
-// Distill turns one conversation into skills: gate, divide into tasks, one child
+// Distill turns one conversation into skills: gate and divide into tasks, one child
 // for each task, and close the run. A task that fails is an outcome of that task;
 // the run itself always closes.
 func Distill(ctx workflow.Context, in flow.DistillInput) (flow.DistillResult, error) {
 	story := newStory(ctx)
-	story.tell("Opening the run and asking the gate")
-	pace := firstPace(in)
-	opened, err := openRun(ctx, in.RunRef, pace)
-	if err != nil {
+	pace := in.Pace
+	if pace == (flow.Pace{}) || workflow.GetVersion(ctx, opensWhenDividing, workflow.DefaultVersion, 1) < 1 {
+		story.tell("Opening the run and asking the gate")
+		pace = firstPace(in)
+		opened, err := openRun(ctx, in.RunRef, pace)
+		if err != nil {
+			return closeRun(ctx, in.RunRef, pace, err)
+		}
+		if pace = opened.Pace; opened.Ended {
+			return closeRun(ctx, in.RunRef, pace, nil)
+		}
+	}
+
+	story.tell("Asking the gate and dividing the conversation into tasks")
+	chunked, err := chunk(ctx, in.RunRef, pace)
+	if err != nil || chunked.Ended {
 		return closeRun(ctx, in.RunRef, pace, err)
 	}
-	if opened.Ended {
-		return closeRun(ctx, in.RunRef, opened.Pace, nil)
-	}
 
-	story.tell("Dividing the conversation into tasks")
-	chunked, err := chunk(ctx, in.RunRef, opened.Pace)
-	if err != nil || chunked.Ended {
-		return closeRun(ctx, in.RunRef, opened.Pace, err)
-	}
-
-	story.tell(fmt.Sprintf("Distilling %d tasks, %d at once", len(chunked.Tasks), opened.Pace.Tasks))
-	err = distillTasks(ctx, in, opened.Pace, chunked.Tasks)
+	story.tell(fmt.Sprintf("Distilling %d tasks, %d at once", len(chunked.Tasks), pace.Tasks))
+	err = distillTasks(ctx, in, pace, chunked.Tasks)
 
 	story.tell("Closing the run")
-	return closeRun(ctx, in.RunRef, opened.Pace, err)
+	return closeRun(ctx, in.RunRef, pace, err)
 }
+
+// opensWhenDividing marks the runs whose first step opens them and divides, too:
+// others have a step for each, and learn their pace from the first.
+const opensWhenDividing = "open-with-chunk"
 
 // distillTasks runs a child for each task, Pace.Tasks at once. It fails only
 // when it is cancelled: a child ends its own task, whatever happens in it.

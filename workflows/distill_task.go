@@ -17,6 +17,10 @@ const maxRounds = 40
 // activity's answer may be older than the worker that reads it.
 const judgesDrafts = "judge"
 
+// publishesAtOnce marks the tasks whose packages are committed by the step that
+// makes them.
+const publishesAtOnce = "publish"
+
 // DistillTask makes one task of a conversation into a version of a skill: recall
 // what is known, extract a draft, write its files side by side and have
 // it judged, package, commit.
@@ -42,22 +46,17 @@ func DistillTask(ctx workflow.Context, task flow.TaskRef) (flow.TaskResult, erro
 
 	for round := 1; round <= maxRounds; round++ {
 		story.tell(fmt.Sprintf("Packaging and committing, round %d", round))
-		packaged, err := pack(ctx, task, round)
+		published, err := publish(ctx, task, round)
 		if err != nil {
 			return endTask(ctx, task, err)
 		}
-		if packaged.Unseen {
+		switch {
+		case published.Unseen:
 			if err := merge(ctx, task, round); err != nil {
 				return endTask(ctx, task, err)
 			}
-			continue
-		}
-		committed, err := commit(ctx, task, round)
-		if err != nil {
-			return endTask(ctx, task, err)
-		}
-		if !committed.Conflict {
-			return flow.TaskResult{Outcome: committed.Outcome, Skill: committed.Skill, Version: committed.Version}, nil
+		case !published.Conflict:
+			return flow.TaskResult{Outcome: published.Outcome, Skill: published.Skill, Version: published.Version}, nil
 		}
 	}
 	return endTask(ctx, task, errTooManyConflicts)

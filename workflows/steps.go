@@ -18,8 +18,8 @@ import (
 // numbered from 0.
 const allScripts = -1
 
-// defaultPace is used until OpenRun has told the run's own, but for what the
-// workflow was started with.
+// defaultPace is used by workflows that were not started with their run's own, until
+// OpenRun has told that.
 var defaultPace = flow.Pace{Database: 15 * time.Second, Heartbeat: 20 * time.Second, Model: 3 * time.Minute, GiveUp: 24 * time.Hour}
 
 var errTooManyConflicts = temporal.NewNonRetryableApplicationError("the skill kept changing under the task", "version_conflict", nil)
@@ -74,6 +74,20 @@ func judge(ctx workflow.Context, task flow.TaskRef) error {
 	return workflow.ExecuteActivity(ctx, flow.Judge, task).Get(ctx, nil)
 }
 
+func publish(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Published, err error) {
+	if workflow.GetVersion(ctx, publishesAtOnce, workflow.DefaultVersion, 1) < 1 {
+		if out.Packaged, err = pack(ctx, task, round); err != nil || out.Unseen {
+			return out, err
+		}
+		out.Committed, err = commit(ctx, task, round)
+		return out, err
+	}
+	ctx = workflow.WithTaskQueue(database(ctx, task.Pace, fmt.Sprintf("render, zip, upload and commit, round %d", round)), flow.QueueBatch)
+	err = workflow.ExecuteActivity(ctx, flow.Publish, task).Get(ctx, &out)
+	return out, err
+}
+
+// pack is half of publish, for tasks that began before that.
 func pack(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Packaged, err error) {
 	ctx = workflow.WithTaskQueue(database(ctx, task.Pace, fmt.Sprintf("render, zip and upload, round %d", round)), flow.QueueBatch)
 	err = workflow.ExecuteActivity(ctx, flow.Package, task).Get(ctx, &out)
@@ -85,6 +99,7 @@ func merge(ctx workflow.Context, task flow.TaskRef, round int) error {
 	return workflow.ExecuteActivity(ctx, flow.Merge, task).Get(ctx, nil)
 }
 
+// commit is the other half of publish.
 func commit(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Committed, err error) {
 	ctx = here(ctx, task.Pace, fmt.Sprintf("commit the version, round %d", round))
 	err = workflow.ExecuteActivity(ctx, flow.Commit, task).Get(ctx, &out)

@@ -13,15 +13,22 @@ import (
 	"cairn/internal/transcript"
 )
 
-// Chunk divides a conversation into tasks and returns their keys in order, none
-// when the run has ended because there is nothing to learn or no usable answer.
+// Chunk picks a run up, divides its conversation into tasks and returns their keys
+// in order, none when the run has ended: it was gated, there is nothing to learn,
+// or there was no usable answer.
 func (s *Service) Chunk(ctx context.Context, ref run.Ref) ([]string, error) {
-	var tasks []Task
-	j, err := s.load(ctx, ref, func(tx Tx, _ job) (err error) {
+	var (
+		tasks []Task
+		open  bool
+	)
+	j, err := s.load(ctx, ref, func(tx Tx, j job) (err error) {
+		if open, err = j.open(ctx, tx); err != nil || !open {
+			return err
+		}
 		tasks, err = tx.Tasks(ctx, ref.Run)
 		return err
 	})
-	if err != nil || len(tasks) > 0 { // an earlier attempt was here
+	if err != nil || !open || len(tasks) > 0 { // an earlier attempt was here
 		return keys(tasks), err
 	}
 	found, err := s.divide(ctx, j)

@@ -67,8 +67,8 @@ func (s *Service) AwaitTask(ctx context.Context, ref run.Ref, key string) error 
 
 // Close ends a run: with the code of what stopped it, or else with what its
 // tasks add up to. A run that has ended stays as it is, and so does one whose
-// next attempt has begun: its steps may end it before the workflow that ran
-// them comes to close it.
+// next attempt has begun: its steps, such as the commit of its last task, may end
+// it before the workflow that ran them comes to close it.
 func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, reason string) (out Result, err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
 		r, err := tx.RunState(ctx, ref.Run)
@@ -83,7 +83,11 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, rea
 		if err != nil {
 			return err
 		}
-		out = addUp(tasks)
+		outcomes := make([]Outcome, len(tasks))
+		for i, t := range tasks {
+			outcomes[i] = t.Outcome
+		}
+		out = AddUp(outcomes)
 		if code != "" {
 			out.Code, out.Outcome = code, run.Failed
 			if code == string(fault.Cancelled) {
@@ -95,11 +99,12 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, rea
 	return out, err
 }
 
-// addUp counts tasks and tells what the run comes to.
-func addUp(tasks []Task) Result {
-	r := Result{Tasks: len(tasks)}
-	for _, t := range tasks {
-		switch t.Outcome {
+// AddUp counts tasks by their outcomes, "" of one that has not ended, and tells
+// what their run comes to.
+func AddUp(outcomes []Outcome) Result {
+	r := Result{Tasks: len(outcomes)}
+	for _, outcome := range outcomes {
+		switch outcome {
 		case Created:
 			r.Created++
 		case Updated, Unchanged, Staged:

@@ -41,7 +41,7 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 		p    Package
 		made parcel
 	)
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.Inside(ctx, ref.Workspace, func(tx Tx) error {
 		if p, unseen, err = s.rebase(ctx, tx, j, t, fresh, files, vector); err != nil || unseen {
 			return err
 		}
@@ -231,7 +231,7 @@ type parcel struct{ archive, markdown []byte }
 // workspace: an erase waits until they are there, and finds them.
 func (s *Service) upload(ctx context.Context, t Task, p Package, made parcel) error {
 	t.Package = &p
-	return s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error {
+	return s.Store.Inside(ctx, t.Ref.Workspace, func(tx Tx) error {
 		if err := tx.SavePackage(ctx, t); err != nil {
 			return err
 		}

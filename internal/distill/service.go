@@ -25,6 +25,7 @@ import (
 type Tx interface {
 	Run(ctx context.Context, id int64) (run.Run, error)
 	RunState(ctx context.Context, id int64) (run.Run, error) // without the configuration
+	RunTask(ctx context.Context, id int64, key string) (run.Run, Task, error)
 	RunSpec(ctx context.Context, id int64) (json.RawMessage, error)
 	StartRun(ctx context.Context, id int64) (bool, error)
 	Reopen(ctx context.Context, r run.Run, workflowID string) error
@@ -56,7 +57,8 @@ type Tx interface {
 
 // Store keeps runs, tasks and skills.
 type Store interface {
-	Within(ctx context.Context, ws int64, fn func(Tx) error) error
+	Within(ctx context.Context, ws int64, fn func(Tx) error) error // by keys: without Search
+	Inside(ctx context.Context, ws int64, fn func(Tx) error) error // in a workspace that is not erased before fn is done
 	Accept(ctx context.Context, a Accepted) (r run.Run, made bool, err error)
 	CommitVersion(ctx context.Context, t Task, c Commit) (Committed, error)
 }
@@ -97,7 +99,11 @@ type job struct {
 // in the same transaction.
 func (s *Service) load(ctx context.Context, ref run.Ref, also func(tx Tx, j job) error) (j job, err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		if j, err = s.read(ctx, tx, ref); err != nil || also == nil {
+		r, err := tx.RunState(ctx, ref.Run)
+		if err != nil {
+			return err
+		}
+		if j, err = s.read(ctx, tx, r); err != nil || also == nil {
 			return err
 		}
 		return also(tx, j)
@@ -105,10 +111,10 @@ func (s *Service) load(ctx context.Context, ref run.Ref, also func(tx Tx, j job)
 	return j, err
 }
 
-func (s *Service) read(ctx context.Context, tx Tx, ref run.Ref) (j job, err error) {
-	if j.run, err = tx.RunState(ctx, ref.Run); err != nil {
-		return j, err
-	}
+// read reads what belongs to a run.
+func (s *Service) read(ctx context.Context, tx Tx, r run.Run) (j job, err error) {
+	ref := r.Ref
+	j.run = r
 	if j.spec, err = s.specs.of(ctx, tx, ref); err != nil {
 		return j, err
 	}
@@ -143,8 +149,13 @@ func (j job) lessonsOnly() bool { return j.conv.Reward != nil && *j.conv.Reward 
 // loadTask is load with one of the run's tasks. What also reads is left out when
 // the task has ended.
 func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string, also func(tx Tx, j job, t Task) error) (j job, t Task, err error) {
-	j, err = s.load(ctx, ref, func(tx Tx, j job) error {
-		if t, err = tx.Task(ctx, ref.Run, key); err != nil || t.Stage == EndedTask || also == nil {
+	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+		r, task, err := tx.RunTask(ctx, ref.Run, key)
+		if err != nil {
+			return err
+		}
+		t = task
+		if j, err = s.read(ctx, tx, r); err != nil || t.Stage == EndedTask || also == nil {
 			return err
 		}
 		return also(tx, j, t)

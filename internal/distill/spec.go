@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/flow"
 	"cairn/internal/prompt"
 	"cairn/internal/transcript"
 )
@@ -86,6 +87,27 @@ func (s Spec) pin() (json.RawMessage, error) {
 		return nil, fmt.Errorf("encode the configuration: %w", err)
 	}
 	return raw, nil
+}
+
+// Pace is how long the run's steps may take.
+func (s Spec) Pace() flow.Pace {
+	t := s.Timing
+	return flow.Pace{Tasks: s.Limits.Parallel, Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
+}
+
+// PaceOf reads the pace from a pinned configuration. It is zero when it cannot be
+// read, or is not whole.
+func PaceOf(pinned json.RawMessage) flow.Pace {
+	var s struct { // without the instructions, which are long
+		Limits struct {
+			Parallel int `json:"parallel"`
+		} `json:"limits"`
+		Timing Timing `json:"timing"`
+	}
+	if json.Unmarshal(pinned, &s) != nil || min(s.Timing.Model, s.Timing.Heartbeat, s.Timing.Database, s.Timing.GiveUp) <= 0 {
+		return flow.Pace{}
+	}
+	return Spec{Limits: Limits{Parallel: s.Limits.Parallel}, Timing: s.Timing}.Pace()
 }
 
 func instructionKey(stage prompt.Stage, lang string) string { return string(stage) + "." + lang }

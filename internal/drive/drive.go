@@ -5,7 +5,6 @@ package drive
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -75,7 +74,8 @@ func (d Driver) distill(ctx context.Context, workspaceKey, channel string, r run
 
 // DistillInput is what the workflow of a distillation starts with.
 func DistillInput(workspaceKey string, r run.Run) flow.DistillInput {
-	return flow.DistillInput{WorkflowID: r.WorkflowID, FirstStep: firstStep(r),
+	pace := distill.PaceOf(r.Spec)
+	return flow.DistillInput{WorkflowID: r.WorkflowID, Pace: pace, FirstStep: pace.Database,
 		RunRef: flow.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}}
 }
 
@@ -95,16 +95,4 @@ func (d Driver) begin(ctx context.Context, o client.StartWorkflowOptions, workfl
 // away is trouble with Temporal: what is stored will be driven by the relay.
 func away(err error) error {
 	return fault.Wrap(err, fault.Unavailable, "the workflow could not be started", "the run is stored and will be started when Temporal answers; `cairn doctor` tells what is missing")
-}
-
-// firstStep is the time that the run's configuration gives to a database step.
-// The workflow learns the rest of it from its first step, which is one.
-func firstStep(r run.Run) time.Duration {
-	var spec struct {
-		Timing distill.Timing `json:"timing"`
-	}
-	if json.Unmarshal(r.Spec, &spec) != nil {
-		return 0 // the step itself will tell what is wrong with it
-	}
-	return spec.Timing.Database
 }

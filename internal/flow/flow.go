@@ -58,7 +58,8 @@ const (
 	Extract    = "Extract"
 	WriteFiles = "WriteFiles"
 	Judge      = "Judge"
-	Package    = "Package"
+	Publish    = "Publish"
+	Package    = "Package" // Package and Commit are of tasks that began before Publish
 	Merge      = "Merge"
 	Commit     = "Commit"
 	EndTask    = "EndTask"
@@ -87,7 +88,8 @@ type TaskRef struct {
 type DistillInput struct {
 	RunRef
 	WorkflowID string        `json:"workflow_id"`          // of this workflow: its children's ids begin with it
-	FirstStep  time.Duration `json:"first_step,omitempty"` // bounds OpenRun, which tells the pace of the others; 0 means 15 s
+	Pace       Pace          `json:"pace,omitzero"`
+	FirstStep  time.Duration `json:"first_step,omitempty"` // without a pace: bounds OpenRun, which tells that of the others; 0 means 15 s
 }
 
 // Opened is what OpenRun decided.
@@ -96,8 +98,8 @@ type Opened struct {
 	Pace  Pace `json:"pace"`
 }
 
-// Pace bounds the activities of a run. It is pinned when the run opens, so that
-// a deploy does not change it under a running workflow.
+// Pace bounds the activities of a run. It is pinned with the run, so that a deploy
+// does not change it under a running workflow.
 type Pace struct {
 	Tasks     int           `json:"tasks"`     // tasks at once
 	Model     time.Duration `json:"model"`     // one model activity, repairs included
@@ -142,6 +144,12 @@ type Written struct {
 // first: its model has not seen the head that is in force now.
 type Packaged struct {
 	Unseen bool `json:"unseen"`
+}
+
+// Published is Packaged and Committed in one.
+type Published struct {
+	Packaged
+	Committed
 }
 
 // Committed is what became of a task. Conflict asks to package again on the

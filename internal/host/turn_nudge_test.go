@@ -37,13 +37,14 @@ func scriptSaves(b *hosttest.Bundle) {
 	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 }
 
-// quiet waits until the conversation knows of no review in flight.
+// quiet waits until the conversation has decided about reviews after what it has
+// answered, and none is in flight.
 func quiet(b *hosttest.Bundle, conversation string) {
 	b.T.Helper()
 	id := view(b, conversation).ID
 	eventually(b.T, "no review is in flight", func() bool {
 		v, err := b.Driver.State(b.T.Context(), b.Workspace.Key, id)
-		return err == nil && v.Counters.InFlight == 0
+		return err == nil && v.Busy == 0 && v.Counters.InFlight == 0
 	})
 }
 
@@ -225,6 +226,10 @@ func TestWhileAReviewRunsNoOtherStarts(t *testing.T) {
 	if c := view(b, "c").Counters; c.InFlight != 2 || c.Memory != 3 || c.Total != 5 {
 		t.Errorf("while it runs the row counts %+v", c)
 	}
+	eventually(t, "the conversation has decided after the fifth turn", func() bool {
+		v, err := b.Driver.State(t.Context(), b.Workspace.Key, view(b, "c").ID)
+		return err == nil && v.Busy == 0
+	})
 	b.Model.Release("held")
 	reviews(b, "c", 1)
 	quiet(b, "c")

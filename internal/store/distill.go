@@ -12,7 +12,12 @@ type distillStore struct{ *Store }
 // Distill is the store for the use-case distill.
 func (s *Store) Distill() distill.Store { return distillStore{s} }
 
-// Within runs fn in a transaction that has entered ws.
+// Within runs fn in a transaction whose statements find their rows by keys.
 func (s distillStore) Within(ctx context.Context, ws int64, fn func(distill.Tx) error) error {
+	return s.within(ctx, byKeys, ws, func(q Queries) error { return fn(q) })
+}
+
+// Inside runs fn in a transaction that has entered ws, in which it may search.
+func (s distillStore) Inside(ctx context.Context, ws int64, fn func(distill.Tx) error) error {
 	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
 }

@@ -89,6 +89,10 @@ func (q Queries) CreateSkill(ctx context.Context, v skill.Version, status skill.
 	if err := q.putSources(ctx, id, 1, v.Sources); err != nil {
 		return 0, err
 	}
+	if status == skill.Active && len(vector) > 0 {
+		d.Owner = id
+		return id, q.indexSoon(ctx, []search.Doc{d}, space, [][]float32{vector})
+	}
 	return id, q.indexSkill(ctx, id, d, vector, space)
 }
 

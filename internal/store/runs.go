@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"cairn/internal/distill"
 	"cairn/internal/fault"
 	"cairn/internal/run"
@@ -87,9 +89,28 @@ func (q Queries) RunState(ctx context.Context, id int64) (run.Run, error) {
 	if err != nil {
 		return run.Run{}, noRun(id, err)
 	}
+	return stateOf(r), nil
+}
+
+// RunTask is RunState with one of the run's tasks, in one round trip.
+func (q Queries) RunTask(ctx context.Context, id int64, key string) (run.Run, distill.Task, error) {
+	var tasks []dbsqlc.DistillTask
+	ahead(q, "read the task", &tasks, dbsqlc.TaskGet, q.ws, id, key)
+	r, err := q.RunState(ctx, id)
+	if err != nil {
+		return r, distill.Task{}, err
+	}
+	if len(tasks) == 0 {
+		return r, distill.Task{}, classify("read the task", pgx.ErrNoRows)
+	}
+	t, err := taskOf(tasks[0])
+	return r, t, err
+}
+
+func stateOf(r dbsqlc.RunStateRow) run.Run {
 	return runOf(dbsqlc.Run{WorkspaceID: r.WorkspaceID, ID: r.ID, Kind: r.Kind, BusinessKey: r.BusinessKey, Generation: r.Generation, Attempt: r.Attempt,
 		ArgsSha: r.ArgsSha, ConversationID: r.ConversationID, Status: r.Status, Outcome: r.Outcome, Reason: r.Reason, Result: r.Result,
-		WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt}), nil
+		WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt})
 }
 
 // RunSpec reads the configuration that a run was pinned to.

@@ -37,8 +37,8 @@ func (q Queries) IndexAll(ctx context.Context, docs []search.Doc) ([]int64, erro
 		count += by
 	}
 	if count != 0 {
-		if err := q.q.StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: count}); err != nil {
-			return nil, classify("count the documents", err)
+		if err := q.soon("count the documents", -1).StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: count}); err != nil {
+			return nil, err
 		}
 	}
 	if err := q.moveTerms(ctx, moves); err != nil {
@@ -48,8 +48,8 @@ func (q Queries) IndexAll(ctx context.Context, docs []search.Doc) ([]int64, erro
 		if d.Gone {
 			continue
 		}
-		if err := q.q.PostingsPut(ctx, dbsqlc.PostingsPutParams{WorkspaceID: q.ws, Terms: terms(d.Terms), Doc: ids[i], Weights: d.Weights}); err != nil {
-			return nil, classify("write the postings", err)
+		if err := q.soon("write the postings", -1).PostingsPut(ctx, dbsqlc.PostingsPutParams{WorkspaceID: q.ws, Terms: terms(d.Terms), Doc: ids[i], Weights: d.Weights}); err != nil {
+			return nil, err
 		}
 	}
 	return ids, nil
@@ -80,8 +80,8 @@ func (q Queries) putDoc(ctx context.Context, d search.Doc, moves termMoves) (id 
 		moves.speakers(d.TargetTerms, 1)
 	}
 	if len(gone) > 0 {
-		if err := q.q.PostingsDrop(ctx, dbsqlc.PostingsDropParams{WorkspaceID: q.ws, Doc: old.Doc, Terms: gone}); err != nil {
-			return 0, 0, classify("drop the postings", err)
+		if err := q.soon("drop the postings", -1).PostingsDrop(ctx, dbsqlc.PostingsDropParams{WorkspaceID: q.ws, Doc: old.Doc, Terms: gone}); err != nil {
+			return 0, 0, err
 		}
 	}
 	if d.Gone {
@@ -90,9 +90,9 @@ func (q Queries) putDoc(ctx context.Context, d search.Doc, moves termMoves) (id 
 		}
 		return 0, -1, q.Settle(ctx, EmbedDoc, fmt.Sprint(old.Doc)) // there is nothing left to embed
 	}
-	err = q.q.DocPut(ctx, dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Terms: terms(d.Terms), Type: d.Type, Target: storable(d.Target), TargetTerms: terms(d.TargetTerms),
+	err = q.soon("index the document", -1).DocPut(ctx, dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Terms: terms(d.Terms), Type: d.Type, Target: storable(d.Target), TargetTerms: terms(d.TargetTerms),
 		Asks: d.Asks, Dated: d.Dated, ConversationID: d.Conversation, EventTime: d.EventTime, WorkspaceID: q.ws, Doc: old.Doc})
-	return old.Doc, by, classify("index the document", err)
+	return old.Doc, by, err
 }
 
 // termMoves are by how many documents, and turns of a speaker of that name,
@@ -155,12 +155,12 @@ func (q Queries) indexWithVectors(ctx context.Context, docs []search.Doc, vector
 
 // PutEmbedding stores a document's vector.
 func (q Queries) PutEmbedding(ctx context.Context, doc int64, space int16, v []float32) error {
-	return classify("store the vector", q.q.EmbeddingPut(ctx, dbsqlc.EmbeddingPutParams{WorkspaceID: q.ws, Doc: doc, Space: space, V: pgvector.NewHalfVector(v)}))
+	return q.soon("store the vector", -1).EmbeddingPut(ctx, dbsqlc.EmbeddingPutParams{WorkspaceID: q.ws, Doc: doc, Space: space, V: pgvector.NewHalfVector(v)})
 }
 
 // DropEmbedding removes a vector whose text has changed.
 func (q Queries) DropEmbedding(ctx context.Context, doc int64, space int16) error {
-	return classify("drop the vector", q.q.EmbeddingDrop(ctx, dbsqlc.EmbeddingDropParams{WorkspaceID: q.ws, Doc: doc, Space: space}))
+	return q.soon("drop the vector", -1).EmbeddingDrop(ctx, dbsqlc.EmbeddingDropParams{WorkspaceID: q.ws, Doc: doc, Space: space})
 }
 
 // DocText is what is embedded for a document.

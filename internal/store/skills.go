@@ -96,16 +96,16 @@ func (q Queries) Version(ctx context.Context, id int64, number int) (skill.Versi
 var errConflict = errors.New("the head has moved")
 
 // CommitVersion commits a task's package, once: the version, its files and
-// sources, the head, what search finds, and the end of the task, in one
-// transaction. Conflict is set, and nothing written, when the head is not the
+// sources, the head, what search finds, and the end of the task, with the last
+// one that of the run, in one transaction. Conflict is set, and nothing written, when the head is not the
 // package's base any more, when its name was taken meanwhile, or when its zip
 // was collected: then the task is to be packaged again.
 func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (out distill.Committed, err error) {
-	err = s.WithWorkspace(ctx, t.Ref.Workspace, func(q Queries) error {
+	err = s.within(ctx, travelling, t.Ref.Workspace, func(q Queries) error {
 		// Creations and updates of one workspace follow each other: names, near
 		// duplicates and term counts are decided on rows that stand still.
-		if err := q.q.SkillsLock(ctx, q.ws); err != nil {
-			return classify("lock the skills", err)
+		if err := q.soon("lock the skills", -1).SkillsLock(ctx, q.ws); err != nil {
+			return err
 		}
 		out, err = Once(ctx, q, t.Ref.Op(t.Key+"/commit", 0), c.Args(t), func() (distill.Committed, error) { return q.commitVersion(ctx, t, c) })
 		return err
@@ -118,8 +118,8 @@ func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Com
 
 func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.Committed, error) {
 	p := t.Package
-	live, err := q.q.PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: p.Version.PackageSHA[:]})
-	if err := still(live, err); err != nil {
+	_, err := q.soonOr("commit", 1, errConflict).PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: p.Version.PackageSHA[:]})
+	if err != nil {
 		return distill.Committed{}, err
 	}
 	out := distill.Committed{Skill: p.Skill, Version: p.Base + 1, Outcome: distill.Updated}
@@ -145,7 +145,29 @@ func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Co
 	if err := q.EndTask(ctx, t); err != nil {
 		return out, err
 	}
-	return out, q.PruneVersions(ctx, out.Skill, c.Keep) // what the task was shown is not needed any more
+	if out.Version > c.Keep { // what the task was shown is not needed any more
+		if err := q.PruneVersions(ctx, out.Skill, c.Keep); err != nil {
+			return out, err
+		}
+	}
+	return out, q.endWithTasks(ctx, t.Ref.Run)
+}
+
+// endWithTasks ends a run whose tasks have all ended: who waits for it need not
+// wait for its workflow, too, which finds it ended then.
+func (q Queries) endWithTasks(ctx context.Context, id int64) error {
+	rows, err := q.q.TaskOutcomes(ctx, dbsqlc.TaskOutcomesParams{WorkspaceID: q.ws, RunID: id})
+	if err != nil {
+		return classify("read the tasks' outcomes", err)
+	}
+	outcomes := make([]distill.Outcome, len(rows))
+	for i, outcome := range rows {
+		if outcomes[i] = distill.Outcome(outcome); outcome == "" {
+			return nil
+		}
+	}
+	result := distill.AddUp(outcomes)
+	return q.EndRun(ctx, id, result.Outcome, "", result)
 }
 
 // advanceHead moves the head that a package was made on; one that has moved is
@@ -170,14 +192,6 @@ func (q Queries) advanceHead(ctx context.Context, p *distill.Package, c distill.
 	c.Doc.Status = string(status)
 	_, err = q.AdvanceSkill(ctx, p.Skill, p.Base, p.Version, c.Doc, c.Near.Vector, c.Near.Space)
 	return err
-}
-
-// still is a conflict when the row that a commit rests on is not as it was.
-func still(n int64, err error) error {
-	if err == nil && n != 1 {
-		return errConflict
-	}
-	return classify("commit", err)
 }
 
 // createFound makes a skill. Whoever holds its name, or is too similar, was not
@@ -213,22 +227,22 @@ func (q Queries) putVersion(ctx context.Context, id int64, number int, v skill.V
 	if p.Extra, err = encode("the extra files", append([]skill.Extra{}, v.Extra...)); err != nil {
 		return err
 	}
-	if err := q.q.VersionInsert(ctx, p); err != nil {
-		return classify("write the version", err)
+	if err := q.soon("write the version", -1).VersionInsert(ctx, p); err != nil {
+		return err
 	}
 	files := dbsqlc.FilesPutParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)}
 	for _, f := range v.Files {
 		files.Paths, files.Contents = append(files.Paths, f.Path), append(files.Contents, f.Content)
 	}
-	return classify("write the files", q.q.FilesPut(ctx, files))
+	return q.soon("write the files", -1).FilesPut(ctx, files)
 }
 
 func (q Queries) putSources(ctx context.Context, id int64, number int, sources []skill.Source) error {
 	for _, s := range sources {
-		err := q.q.SourcesPut(ctx, dbsqlc.SourcesPutParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number), ConversationID: s.Conversation,
+		err := q.soon("write the sources", -1).SourcesPut(ctx, dbsqlc.SourcesPutParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number), ConversationID: s.Conversation,
 			FromSeqs: []int32{int32(s.From)}, ToSeqs: []int32{int32(s.To)}})
 		if err != nil {
-			return classify("write the sources", err)
+			return err
 		}
 	}
 	return nil

@@ -48,9 +48,11 @@ type opening struct {
 }
 
 var (
-	atOnce   = opening{begin: "begin", enter: dbsqlc.WorkspaceEnter, inside: true}
-	inOne    = opening{begin: "begin", enter: dbsqlc.WorkspaceEnterToSearch, once: true} // round trip, of one statement that is read
-	snapshot = opening{begin: "begin isolation level repeatable read", enter: dbsqlc.WorkspaceEnter, inside: true}
+	atOnce = opening{begin: "begin", enter: dbsqlc.WorkspaceEnter, inside: true}
+	// travelling is atOnce for a transaction that asks the database at once.
+	travelling = opening{begin: "begin", enter: dbsqlc.WorkspaceEnter}
+	inOne      = opening{begin: "begin", enter: dbsqlc.WorkspaceEnterToSearch, once: true} // round trip, of one statement that is read
+	snapshot   = opening{begin: "begin isolation level repeatable read", enter: dbsqlc.WorkspaceEnter, inside: true}
 	// byKeys is for statements that find their rows by keys: planning them anew each
 	// time would take longer than running them.
 	byKeys      = opening{begin: "begin", enter: dbsqlc.WorkspaceEnterByKeys}

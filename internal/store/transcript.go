@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"cairn/internal/fault"
 	"cairn/internal/store/dbsqlc"
 	"cairn/internal/transcript"
@@ -107,14 +109,16 @@ func (q Queries) putMessagesFrom(ctx context.Context, conversation int64, from i
 
 // Conversation reads a conversation with the messages from..to, both included.
 func (q Queries) Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error) {
-	head, err := q.q.ConversationGet(ctx, dbsqlc.ConversationGetParams{WorkspaceID: q.ws, ID: id})
-	if err != nil {
-		return transcript.Conversation{}, classify("read the conversation", err)
-	}
+	var heads []dbsqlc.Conversation
+	ahead(q, "read the conversation", &heads, dbsqlc.ConversationGet, q.ws, id)
 	rows, err := q.q.MessagesRange(ctx, dbsqlc.MessagesRangeParams{WorkspaceID: q.ws, ConversationID: id, FromSeq: int32(from), ToSeq: int32(to)})
 	if err != nil {
 		return transcript.Conversation{}, classify("read the messages", err)
 	}
+	if len(heads) == 0 {
+		return transcript.Conversation{}, classify("read the conversation", pgx.ErrNoRows)
+	}
+	head := heads[0]
 	out := transcript.Conversation{ID: head.ExternalID, Title: head.Title, Reward: head.Reward, Messages: make([]transcript.Message, len(rows))}
 	for i, r := range rows {
 		m := transcript.Message{ID: r.ExternalID, Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID}

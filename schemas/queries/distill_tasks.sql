@@ -25,6 +25,10 @@ where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key
 update distill_tasks set stage = 'ended', outcome = @outcome, reason = @reason, skill_id = @skill_id, version = @version, ended_at = now()
 where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key and stage <> 'ended';
 
+-- name: TaskOutcomes :many
+-- Of all tasks of a run, '' of one that has not ended.
+select outcome from distill_tasks where workspace_id = @workspace_id and run_id = @run_id;
+
 -- name: TasksReopen :execrows
 update distill_tasks set outcome = '', reason = '', ended_at = null,
   stage = case when package is not null then 'packaged' when draft is not null then 'extracted' when query <> '' then 'recalled' else 'chunked' end

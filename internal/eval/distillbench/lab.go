@@ -122,12 +122,22 @@ func (b *bench) distil(ctx context.Context, ws store.Workspace, c transcript.Con
 	if err := b.host.Driver.Start(ctx, ws.Key, "chat", r); err != nil {
 		return r, err
 	}
-	var result flow.DistillResult
-	if err := b.host.Temporal.GetWorkflow(ctx, r.WorkflowID, "").Get(ctx, &result); err != nil {
+	var p distill.Progress
+	err = b.host.Await(ctx, r.Ref.Run, nil, func() (run.Status, error) {
+		p, err = b.host.Distill.Progress(ctx, r.Ref)
+		return p.Status, err
+	})
+	if err != nil {
 		return r, fmt.Errorf("distil %s: %w", c.ID, err)
 	}
-	if result.Outcome != string(run.Completed) || result.Created != tasks {
-		return r, fmt.Errorf("distil %s: %+v, want %d skills", c.ID, result, tasks)
+	created := 0
+	for _, t := range p.Tasks {
+		if t.Outcome == distill.Created {
+			created++
+		}
+	}
+	if p.Outcome != run.Completed || created != tasks {
+		return r, fmt.Errorf("distil %s: %s with %d skills, want %d", c.ID, p.Outcome, created, tasks)
 	}
 	return r, nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Step is a part of the longest chain of a distillation: an activity, or the
-// beginning or end of a workflow.
+// beginning of a workflow.
 type Step struct {
 	Name   string        `json:"name"`
 	Decide time.Duration `json:"decide_ns"` // from the step before: the workflow's turn
@@ -34,29 +34,31 @@ type stepped struct {
 
 // story is one workflow's history.
 type story struct {
-	began, closed time.Time
-	activities    []stepped
-	children      []string
+	began      time.Time
+	activities []stepped
+	children   []string
 }
 
-// steps reads the longest chain out of the histories of r and its last child.
+// steps reads the longest chain out of the histories of r and its last child, up
+// to the commit that ends the run: what the workflows do after it nobody waits for.
 func (b *bench) steps(ctx context.Context, r run.Run) ([]Step, error) {
 	parent, err := b.read(ctx, r.WorkflowID)
 	if err != nil {
 		return nil, err
 	}
 	var last story
+	var at time.Time
 	for _, id := range parent.children {
 		child, err := b.read(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		if child.closed.After(last.closed) {
-			last = child
+		if n := len(child.activities); n > 0 && child.activities[n-1].closed.After(at) {
+			at, last = child.activities[n-1].closed, child
 		}
 	}
 	var out []Step
-	at := parent.began
+	at = parent.began
 	add := func(as []stepped) {
 		slices.SortFunc(as, func(a, b stepped) int { return a.closed.Compare(b.closed) })
 		for _, a := range as {
@@ -81,10 +83,7 @@ func (b *bench) steps(ctx context.Context, r run.Run) ([]Step, error) {
 	out = append(out, Step{Name: "child begins", Decide: last.began.Sub(at)})
 	at = last.began
 	add(last.activities)
-	out = append(out, Step{Name: "child ends", Decide: last.closed.Sub(at)})
-	at = last.closed
-	add(parent.activities[closing:])
-	return append(out, Step{Name: "workflow ends", Decide: parent.closed.Sub(at)}), nil
+	return out, nil
 }
 
 func (b *bench) read(ctx context.Context, id string) (s story, err error) {
@@ -99,8 +98,6 @@ func (b *bench) read(ctx context.Context, id string) (s story, err error) {
 		switch x := event.GetAttributes().(type) {
 		case *history.HistoryEvent_WorkflowExecutionStartedEventAttributes:
 			s.began = at
-		case *history.HistoryEvent_WorkflowExecutionCompletedEventAttributes:
-			s.closed = at
 		case *history.HistoryEvent_ChildWorkflowExecutionStartedEventAttributes:
 			s.children = append(s.children, x.ChildWorkflowExecutionStartedEventAttributes.GetWorkflowExecution().GetWorkflowId())
 		case *history.HistoryEvent_ActivityTaskScheduledEventAttributes:

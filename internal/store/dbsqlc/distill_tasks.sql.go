@@ -232,6 +232,36 @@ func (q *Queries) TaskJudged(ctx context.Context, arg TaskJudgedParams) error {
 	return err
 }
 
+const TaskOutcomes = `-- name: TaskOutcomes :many
+select outcome from distill_tasks where workspace_id = $1 and run_id = $2
+`
+
+type TaskOutcomesParams struct {
+	WorkspaceID int64
+	RunID       int64
+}
+
+// Of all tasks of a run, ” of one that has not ended.
+func (q *Queries) TaskOutcomes(ctx context.Context, arg TaskOutcomesParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, TaskOutcomes, arg.WorkspaceID, arg.RunID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var outcome string
+		if err := rows.Scan(&outcome); err != nil {
+			return nil, err
+		}
+		items = append(items, outcome)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const TaskPackaged = `-- name: TaskPackaged :exec
 update distill_tasks set stage = 'packaged', package = $1
 where workspace_id = $2 and run_id = $3 and task_key = $4 and stage in ('extracted', 'packaged')
