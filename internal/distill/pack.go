@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"cairn/internal/fault"
 	"cairn/internal/prompt"
 	"cairn/internal/run"
@@ -41,7 +43,7 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 		p    Package
 		made parcel
 	)
-	err = s.Store.Inside(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
 		if p, unseen, err = s.rebase(ctx, tx, j, t, fresh, files, vector); err != nil || unseen {
 			return err
 		}
@@ -235,10 +237,10 @@ func (s *Service) upload(ctx context.Context, t Task, p Package, made parcel) er
 		if err := tx.SavePackage(ctx, t); err != nil {
 			return err
 		}
-		if err := s.Blobs.Put(ctx, besidePackage(p.Version.PackageKey), made.markdown); err != nil {
-			return fmt.Errorf("store SKILL.md: %w", err)
-		}
-		if err := s.Blobs.Put(ctx, p.Version.PackageKey, made.archive); err != nil {
+		puts, ctx := errgroup.WithContext(ctx)
+		puts.Go(func() error { return s.Blobs.Put(ctx, besidePackage(p.Version.PackageKey), made.markdown) })
+		puts.Go(func() error { return s.Blobs.Put(ctx, p.Version.PackageKey, made.archive) })
+		if err := puts.Wait(); err != nil {
 			return fmt.Errorf("store the package: %w", err)
 		}
 		return nil

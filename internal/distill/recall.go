@@ -35,7 +35,7 @@ func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidat
 		return 0, false, err
 	}
 	vector := s.embed(ctx, t.Query)
-	err = s.Store.Inside(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
 		if t.Candidates, err = s.candidates(ctx, tx, j.spec.Limits, t.Query, vector); err != nil {
 			return err
 		}

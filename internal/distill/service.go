@@ -57,8 +57,8 @@ type Tx interface {
 
 // Store keeps runs, tasks and skills.
 type Store interface {
-	Within(ctx context.Context, ws int64, fn func(Tx) error) error // by keys: without Search
-	Inside(ctx context.Context, ws int64, fn func(Tx) error) error // in a workspace that is not erased before fn is done
+	Within(ctx context.Context, ws int64, fn func(Tx) error) error
+	Inside(ctx context.Context, ws int64, fn func(Tx) error) error // of a workspace that is not erased before fn is done
 	Accept(ctx context.Context, a Accepted) (r run.Run, made bool, err error)
 	CommitVersion(ctx context.Context, t Task, c Commit) (Committed, error)
 }

@@ -12,12 +12,13 @@ type distillStore struct{ *Store }
 // Distill is the store for the use-case distill.
 func (s *Store) Distill() distill.Store { return distillStore{s} }
 
-// Within runs fn in a transaction whose statements find their rows by keys.
+// Within runs fn in a transaction whose statements find their rows by keys, but for
+// Search.
 func (s distillStore) Within(ctx context.Context, ws int64, fn func(distill.Tx) error) error {
 	return s.within(ctx, byKeys, ws, func(q Queries) error { return fn(q) })
 }
 
-// Inside runs fn in a transaction that has entered ws, in which it may search.
+// Inside is Within in a transaction that has entered ws before fn begins.
 func (s distillStore) Inside(ctx context.Context, ws int64, fn func(distill.Tx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+	return s.within(ctx, byKeysAtOnce, ws, func(q Queries) error { return fn(q) })
 }

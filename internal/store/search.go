@@ -175,9 +175,19 @@ const noSpace = -1
 // Search ranks the workspace's documents.
 func (q Queries) Search(ctx context.Context, in search.Query) ([]search.Hit, error) {
 	vector, space := vectorOf(in)
+	if q.t.byKeys { // what is in the function may be planned with scans
+		if err := q.soon("allow scans", -1).Scans(ctx, "on"); err != nil {
+			return nil, err
+		}
+	}
 	rows, err := q.q.SearchRanked(ctx, dbsqlc.SearchRankedParams{WorkspaceID: q.ws, MaxRows: int32(in.Limit), Terms: terms(in.Terms), Kind: in.Kind, States: in.States, Space: space, Query: vector})
 	if err != nil {
 		return nil, classify("search", err)
+	}
+	if q.t.byKeys {
+		if err := q.soon("forbid scans", -1).Scans(ctx, "off"); err != nil {
+			return nil, err
+		}
 	}
 	out := make([]search.Hit, len(rows))
 	for i, r := range rows {

@@ -101,7 +101,7 @@ var errConflict = errors.New("the head has moved")
 // package's base any more, when its name was taken meanwhile, or when its zip
 // was collected: then the task is to be packaged again.
 func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (out distill.Committed, err error) {
-	err = s.within(ctx, travelling, t.Ref.Workspace, func(q Queries) error {
+	err = s.within(ctx, byKeys, t.Ref.Workspace, func(q Queries) error {
 		// Creations and updates of one workspace follow each other: names, near
 		// duplicates and term counts are decided on rows that stand still.
 		if err := q.soon("lock the skills", -1).SkillsLock(ctx, q.ws); err != nil {

@@ -27,6 +27,7 @@ type transaction struct {
 	aside   []statement
 	refused bool // at the workspace's door
 	once    bool // as of opening
+	byKeys  bool // scans are no choice
 	ended   bool // the commit went out so
 }
 
@@ -48,20 +49,19 @@ type opening struct {
 }
 
 var (
-	atOnce = opening{begin: "begin", enter: dbsqlc.WorkspaceEnter, inside: true}
-	// travelling is atOnce for a transaction that asks the database at once.
-	travelling = opening{begin: "begin", enter: dbsqlc.WorkspaceEnter}
-	inOne      = opening{begin: "begin", enter: dbsqlc.WorkspaceEnterToSearch, once: true} // round trip, of one statement that is read
-	snapshot   = opening{begin: "begin isolation level repeatable read", enter: dbsqlc.WorkspaceEnter, inside: true}
+	atOnce   = opening{begin: "begin", enter: dbsqlc.WorkspaceEnter, inside: true}
+	inOne    = opening{begin: "begin", enter: dbsqlc.WorkspaceEnterToSearch, once: true} // round trip, of one statement that is read
+	snapshot = opening{begin: "begin isolation level repeatable read", enter: dbsqlc.WorkspaceEnter, inside: true}
 	// byKeys is for statements that find their rows by keys: planning them anew each
 	// time would take longer than running them.
-	byKeys      = opening{begin: "begin", enter: dbsqlc.WorkspaceEnterByKeys}
-	byKeysInOne = opening{begin: "begin", enter: dbsqlc.WorkspaceEnterByKeys, once: true}
+	byKeys       = opening{begin: "begin", enter: dbsqlc.WorkspaceEnterByKeys}
+	byKeysInOne  = opening{begin: "begin", enter: dbsqlc.WorkspaceEnterByKeys, once: true}
+	byKeysAtOnce = opening{begin: "begin", enter: dbsqlc.WorkspaceEnterByKeys, inside: true}
 )
 
 // begin puts aside the beginning of a transaction in ws.
 func begin(conn *pgxpool.Conn, o opening, ws int64) *transaction {
-	t := &transaction{conn: conn, once: o.once}
+	t := &transaction{conn: conn, once: o.once, byKeys: o.enter == dbsqlc.WorkspaceEnterByKeys}
 	t.put(o.begin, nil, func(_ pgconn.CommandTag, err error) error { return classify("begin", err) })
 	t.put(o.enter, []any{ws}, func(_ pgconn.CommandTag, err error) error {
 		err = classify("enter the workspace", err)
