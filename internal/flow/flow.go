@@ -87,7 +87,7 @@ type TaskRef struct {
 // DistillInput starts Distill.
 type DistillInput struct {
 	RunRef
-	WorkflowID string        `json:"workflow_id"`          // of this workflow: its children's ids begin with it
+	WorkflowID string        `json:"workflow_id"` // of this workflow: its children's ids begin with it
 	Pace       Pace          `json:"pace,omitzero"`
 	FirstStep  time.Duration `json:"first_step,omitempty"` // without a pace: bounds OpenRun, which tells that of the others; 0 means 15 s
 }

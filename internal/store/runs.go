@@ -25,7 +25,7 @@ const driveAfter = 3 * time.Second
 // run is new.
 func (s *Store) Accept(ctx context.Context, a distill.Accepted) (r run.Run, made bool, err error) {
 	a.Key = storable(a.Key)
-	err = s.WithWorkspace(ctx, a.Workspace, func(q Queries) error {
+	err = s.within(ctx, byKeys, a.Workspace, func(q Queries) error {
 		old, exists, err := q.accepted(ctx, a)
 		if err != nil {
 			return err

@@ -28,8 +28,8 @@ func (q Queries) PutConversation(ctx context.Context, c transcript.Conversation,
 	if err := q.putMessages(ctx, row.ID, c.Messages); err != nil {
 		return 0, err
 	}
-	n, err := q.q.ConversationAdvance(ctx, dbsqlc.ConversationAdvanceParams{NextSeq: int32(len(c.Messages)), Dated: dated(c.Messages), WorkspaceID: q.ws, ID: row.ID, Was: 0})
-	return row.ID, oneRow("advance the conversation", n, err)
+	_, err = q.soon("advance the conversation", 1).ConversationAdvance(ctx, dbsqlc.ConversationAdvanceParams{NextSeq: int32(len(c.Messages)), Dated: dated(c.Messages), WorkspaceID: q.ws, ID: row.ID, Was: 0})
+	return row.ID, err
 }
 
 // dated tells whether some message says when it was said.
@@ -89,12 +89,8 @@ func (q Queries) putMessagesFrom(ctx context.Context, conversation int64, from i
 		}
 		p.EventTimes = append(p.EventTimes, at)
 	}
-	n, err := q.q.MessagesPut(ctx, p)
-	if err == nil && n != int64(len(ms)) {
-		err = fmt.Errorf("%d of %d messages stored", n, len(ms))
-	}
-	if err != nil {
-		return classify("store the messages", err)
+	if _, err := q.soon("store the messages", int64(len(ms))).MessagesPut(ctx, p); err != nil {
+		return err
 	}
 	last, err := q.lastSitting(ctx, conversation, from)
 	if err != nil {

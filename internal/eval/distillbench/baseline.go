@@ -28,32 +28,45 @@ type empty struct {
 	Call  time.Duration // that the steps wait which call models; the others do nothing
 }
 
+// publishing is the last step of a task, which tells when it is done.
+const publishing = "EmptyPublish"
+
 // serveEmpty hosts the empty workflows in this process until stop is called.
-func (b *bench) serveEmpty() (stop func(), err error) {
+// Published is sent to when a task has done its last step, which is when the run of
+// a distillation has ended.
+func (b *bench) serveEmpty(published chan<- struct{}) (stop func(), err error) {
 	w := worker.New(b.host.Temporal, baselineQueue, worker.Options{})
 	w.RegisterWorkflowWithOptions(emptyDistill, workflow.RegisterOptions{Name: emptyParent})
 	w.RegisterWorkflowWithOptions(emptyDistillTask, workflow.RegisterOptions{Name: emptyChild})
 	w.RegisterActivityWithOptions(func(_ context.Context, wait time.Duration) error { time.Sleep(wait); return nil }, activity.RegisterOptions{Name: emptyStep})
+	w.RegisterActivityWithOptions(func(context.Context) error {
+		if published != nil {
+			published <- struct{}{}
+		}
+		return nil
+	}, activity.RegisterOptions{Name: publishing})
 	if err := w.Start(); err != nil {
 		return nil, fmt.Errorf("start the baseline's worker: %w", err)
 	}
 	return w.Stop, nil
 }
 
-// runEmpty carries one empty distillation through.
-func (b *bench) runEmpty(ctx context.Context, id string, in empty) error {
+// startEmpty starts one empty distillation.
+func (b *bench) startEmpty(ctx context.Context, id string, in empty) (client.WorkflowRun, error) {
 	r, err := b.host.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: baselineQueue}, emptyParent, in)
 	if err != nil {
-		return fmt.Errorf("start an empty workflow: %w", err)
+		return nil, fmt.Errorf("start an empty workflow: %w", err)
 	}
-	return r.Get(ctx, nil)
+	return r, nil
 }
 
 // floor is the median time of empty distillations of three tasks, one after the
-// other, whose steps only wait as long as the model takes: what is above it is
-// ours, what is below it is Temporal's.
+// other, whose steps only wait as long as the model takes, until all tasks have
+// done their last: what is above it is ours, what is below it is Temporal's.
 func (b *bench) floor(ctx context.Context) (time.Duration, error) {
-	stop, err := b.serveEmpty()
+	const tasks = 3
+	published := make(chan struct{}, tasks)
+	stop, err := b.serveEmpty(published)
 	if err != nil {
 		return 0, err
 	}
@@ -61,8 +74,15 @@ func (b *bench) floor(ctx context.Context) (time.Duration, error) {
 	var all []time.Duration
 	for i := range warmUp + b.options.Runs {
 		started := time.Now()
-		if err := b.runEmpty(ctx, fmt.Sprintf("floor/%d", i), empty{Tasks: 3, Call: b.options.Call}); err != nil {
+		if _, err := b.startEmpty(ctx, fmt.Sprintf("floor/%d", i), empty{Tasks: tasks, Call: b.options.Call}); err != nil {
 			return 0, err
+		}
+		for range tasks {
+			select {
+			case <-published:
+			case <-ctx.Done():
+				return 0, ctx.Err()
+			}
 		}
 		if i >= warmUp {
 			all = append(all, time.Since(started))
@@ -74,13 +94,17 @@ func (b *bench) floor(ctx context.Context) (time.Duration, error) {
 
 // baseline is how many empty distillations of one task a second the server carries.
 func (b *bench) baseline(ctx context.Context) (float64, error) {
-	stop, err := b.serveEmpty()
+	stop, err := b.serveEmpty(nil)
 	if err != nil {
 		return 0, err
 	}
 	defer stop()
 	one := func(ctx context.Context, i int) error {
-		return b.runEmpty(ctx, fmt.Sprintf("empty/%d", i), empty{Tasks: 1})
+		r, err := b.startEmpty(ctx, fmt.Sprintf("empty/%d", i), empty{Tasks: 1})
+		if err != nil {
+			return err
+		}
+		return r.Get(ctx, nil)
 	}
 	if _, err := together(ctx, 0, b.options.AtOnce, b.options.AtOnce, one); err != nil {
 		return 0, err
@@ -92,11 +116,11 @@ func (b *bench) baseline(ctx context.Context) (float64, error) {
 	return float64(b.options.Load) / took.Seconds(), nil
 }
 
-// emptyDistill is Distill without anything to do: open, divide, a child for each
-// task, close.
+// emptyDistill is Distill without anything to do: divide, a child for each task,
+// close.
 func emptyDistill(ctx workflow.Context, in empty) error {
 	ctx = quick(ctx)
-	if err := steps(ctx, 0, in.Call); err != nil {
+	if err := steps(ctx, in.Call); err != nil {
 		return err
 	}
 	var children []workflow.Future
@@ -112,7 +136,7 @@ func emptyDistill(ctx workflow.Context, in empty) error {
 }
 
 // emptyDistillTask is DistillTask without anything to do: recall, extract, two
-// files at once, package, commit.
+// files at once, publish.
 func emptyDistillTask(ctx workflow.Context, in empty) error {
 	ctx = quick(ctx)
 	if err := steps(ctx, in.Call, in.Call); err != nil {
@@ -124,7 +148,7 @@ func emptyDistillTask(ctx workflow.Context, in empty) error {
 			return err
 		}
 	}
-	return steps(ctx, 0, 0)
+	return workflow.ExecuteActivity(ctx, publishing).Get(ctx, nil)
 }
 
 // steps are activities one after the other that wait as told.
