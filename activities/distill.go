@@ -89,12 +89,9 @@ func (a Distill) Judge(ctx context.Context, in flow.TaskRef) error {
 
 // Publish renders, zips and uploads a task's version, and moves the skill's head to
 // it.
-func (a Distill) Publish(ctx context.Context, in flow.TaskRef) (out flow.Published, err error) {
-	if out.Packaged, err = a.Package(ctx, in); err != nil || out.Unseen {
-		return out, err
-	}
-	out.Committed, err = a.Commit(ctx, in)
-	return out, err
+func (a Distill) Publish(ctx context.Context, in flow.TaskRef) (flow.Published, error) {
+	c, unseen, err := a.Service.Publish(ctx, ref(in.RunRef), in.Task)
+	return flow.Published{Packaged: flow.Packaged{Unseen: unseen}, Committed: committed(c)}, temporalError(err)
 }
 
 // Package renders, zips and uploads a task's version.
@@ -112,7 +109,11 @@ func (a Distill) Merge(ctx context.Context, in flow.TaskRef) error {
 // Commit moves the skill's head to the packaged version.
 func (a Distill) Commit(ctx context.Context, in flow.TaskRef) (flow.Committed, error) {
 	c, err := a.Service.Commit(ctx, ref(in.RunRef), in.Task)
-	return flow.Committed{Conflict: c.Conflict, Outcome: string(c.Outcome), Skill: c.Skill, Version: c.Version}, temporalError(err)
+	return committed(c), temporalError(err)
+}
+
+func committed(c distill.Committed) flow.Committed {
+	return flow.Committed{Conflict: c.Conflict, Outcome: string(c.Outcome), Skill: c.Skill, Version: c.Version}
 }
 
 // EndTask ends a task that no commit ended.

@@ -40,6 +40,16 @@ type Committed struct {
 	Version  int     `json:"version"`
 }
 
+// Publish is Pack and then, unless the head is unseen, Commit.
+func (s *Service) Publish(ctx context.Context, ref run.Ref, key string) (c Committed, unseen bool, err error) {
+	j, t, unseen, err := s.pack(ctx, ref, key)
+	if err != nil || unseen {
+		return c, unseen, err
+	}
+	c, err = s.commit(ctx, t, j.spec)
+	return c, false, err
+}
+
 // Commit makes a task's package the head of its skill, once.
 func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (Committed, error) {
 	var (
@@ -56,11 +66,15 @@ func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (Committe
 	if err != nil {
 		return Committed{}, err
 	}
+	return s.commit(ctx, t, spec)
+}
+
+func (s *Service) commit(ctx context.Context, t Task, spec Spec) (Committed, error) {
 	if t.Stage == EndedTask {
 		return Committed{Outcome: t.Outcome, Skill: t.Skill, Version: t.Version}, nil
 	}
 	if t.Package == nil {
-		return Committed{}, fmt.Errorf("commit task %s: it has no package", key)
+		return Committed{}, fmt.Errorf("commit task %s: it has no package", t.Key)
 	}
 	text := t.Package.Version.SearchText()
 	vector := s.embed(ctx, text)

@@ -22,16 +22,21 @@ import (
 // nothing done, when the draft's model has not seen that head: it is to be
 // merged first.
 func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen bool, err error) {
+	_, _, unseen, err = s.pack(ctx, ref, key)
+	return unseen, err
+}
+
+func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t Task, unseen bool, err error) {
 	var written []WrittenFile
-	j, t, err := s.loadTask(ctx, ref, key, func(tx Tx, _ job, t Task) (err error) {
+	j, t, err = s.loadTask(ctx, ref, key, func(tx Tx, _ job, t Task) (err error) {
 		written, err = tx.Written(ctx, t)
 		return err
 	})
 	if err != nil || t.Stage == EndedTask {
-		return false, err
+		return j, t, false, err
 	}
 	if t.Draft == nil {
-		return false, fmt.Errorf("package task %s: it has no draft", key)
+		return j, t, false, fmt.Errorf("package task %s: it has no draft", key)
 	}
 	for i, w := range written {
 		written[i].Content = j.private.clean(w.Content)
@@ -67,15 +72,14 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 		return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, p.Bytes)
 	})
 	if errors.Is(err, errNoSkill) {
-		return false, s.endTask(ctx, t, Skipped, "the conversation failed: it may add lessons to a skill, but make none")
+		t.Stage, t.Outcome, t.Reason = EndedTask, Skipped, "the conversation failed: it may add lessons to a skill, but make none"
+		return j, t, false, s.endTask(ctx, t, t.Outcome, t.Reason)
 	}
-	if err != nil {
-		return false, err
+	if err != nil || unseen {
+		return j, t, unseen, err
 	}
-	if unseen {
-		return true, nil
-	}
-	return false, s.upload(ctx, t, p, made)
+	t.Package = &p
+	return j, t, false, s.upload(ctx, t, made)
 }
 
 // errNoSkill says that a draft's lessons belong to no skill that is there.
@@ -231,15 +235,14 @@ type parcel struct{ archive, markdown []byte }
 
 // upload keeps a package with the task and stores its bytes, inside the
 // workspace: an erase waits until they are there, and finds them.
-func (s *Service) upload(ctx context.Context, t Task, p Package, made parcel) error {
-	t.Package = &p
+func (s *Service) upload(ctx context.Context, t Task, made parcel) error {
 	return s.Store.Inside(ctx, t.Ref.Workspace, func(tx Tx) error {
 		if err := tx.SavePackage(ctx, t); err != nil {
 			return err
 		}
 		puts, ctx := errgroup.WithContext(ctx)
-		puts.Go(func() error { return s.Blobs.Put(ctx, besidePackage(p.Version.PackageKey), made.markdown) })
-		puts.Go(func() error { return s.Blobs.Put(ctx, p.Version.PackageKey, made.archive) })
+		puts.Go(func() error { return s.Blobs.Put(ctx, besidePackage(t.Package.Version.PackageKey), made.markdown) })
+		puts.Go(func() error { return s.Blobs.Put(ctx, t.Package.Version.PackageKey, made.archive) })
 		if err := puts.Wait(); err != nil {
 			return fmt.Errorf("store the package: %w", err)
 		}

@@ -179,11 +179,16 @@ func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *i
 	if err != nil {
 		return stored, err
 	}
-	err = s.within(ctx, byKeys, k.Workspace, func(q Queries) error {
+	first := false
+	err = s.within(ctx, byKeysInOne, k.Workspace, func(q Queries) error {
 		n, err := q.q.CallDone(ctx, q.doneParams(k, stored, calls, cost))
-		if err != nil || n == 1 {
-			return err
-		}
+		first = n == 1
+		return err
+	})
+	if err != nil || first {
+		return stored, err
+	}
+	err = s.within(ctx, byKeys, k.Workspace, func(q Queries) error {
 		row, err := q.q.CallReply(ctx, dbsqlc.CallReplyParams{WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)})
 		if err != nil {
 			return fmt.Errorf("read the reply: %w", err)

@@ -107,7 +107,10 @@ func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Com
 		if err := q.soon("lock the skills", -1).SkillsLock(ctx, q.ws); err != nil {
 			return err
 		}
-		out, err = Once(ctx, q, t.Ref.Op(t.Key+"/commit", 0), c.Args(t), func() (distill.Committed, error) { return q.commitVersion(ctx, t, c) })
+		var seen beforeCommit
+		ahead(q, "look for the name", &seen.named, dbsqlc.SkillByName, q.ws, t.Package.Version.Name)
+		ahead(q, "read the tasks' outcomes", &seen.tasks, dbsqlc.TaskOutcomes, q.ws, t.Ref.Run)
+		out, err = Once(ctx, q, t.Ref.Op(t.Key+"/commit", 0), c.Args(t), func() (distill.Committed, error) { return q.commitVersion(ctx, t, c, seen) })
 		return err
 	})
 	if errors.Is(err, errConflict) {
@@ -116,7 +119,13 @@ func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Com
 	return out, err
 }
 
-func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.Committed, error) {
+// beforeCommit is what is read when the skills have been locked.
+type beforeCommit struct {
+	named []dbsqlc.Skill // the skill that has the version's name, if one has
+	tasks []dbsqlc.TaskOutcomesRow
+}
+
+func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Commit, seen beforeCommit) (distill.Committed, error) {
 	p := t.Package
 	_, err := q.soonOr("commit", 1, errConflict).PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: p.Version.PackageSHA[:]})
 	if err != nil {
@@ -129,6 +138,9 @@ func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Co
 		err = q.putSources(ctx, out.Skill, out.Version, p.Version.Sources)
 	case p.Skill == 0:
 		out.Outcome = distill.Created
+		if len(seen.named) > 0 { // it was not there when the version was packaged
+			return out, errConflict
+		}
 		out.Skill, err = q.createFound(ctx, p, c)
 	case p.Staged:
 		out.Version, out.Outcome = p.Base, distill.Staged
@@ -150,24 +162,24 @@ func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Co
 			return out, err
 		}
 	}
-	return out, q.endWithTasks(ctx, t.Ref.Run)
+	return out, q.endWithTask(ctx, t, seen.tasks)
 }
 
-// endWithTasks ends a run whose tasks have all ended: who waits for it need not
-// wait for its workflow, too, which finds it ended then.
-func (q Queries) endWithTasks(ctx context.Context, id int64) error {
-	rows, err := q.q.TaskOutcomes(ctx, dbsqlc.TaskOutcomesParams{WorkspaceID: q.ws, RunID: id})
-	if err != nil {
-		return classify("read the tasks' outcomes", err)
-	}
-	outcomes := make([]distill.Outcome, len(rows))
-	for i, outcome := range rows {
-		if outcomes[i] = distill.Outcome(outcome); outcome == "" {
+// endWithTask ends a run whose other tasks had ended before t: who waits for it
+// need not wait for its workflow, too, which finds it ended then.
+func (q Queries) endWithTask(ctx context.Context, t distill.Task, all []dbsqlc.TaskOutcomesRow) error {
+	outcomes := make([]distill.Outcome, len(all))
+	for i, r := range all {
+		outcomes[i] = distill.Outcome(r.Outcome)
+		if r.TaskKey == t.Key {
+			outcomes[i] = t.Outcome
+		}
+		if outcomes[i] == "" {
 			return nil
 		}
 	}
 	result := distill.AddUp(outcomes)
-	return q.EndRun(ctx, id, result.Outcome, "", result)
+	return q.EndRun(ctx, t.Ref.Run, result.Outcome, "", result)
 }
 
 // advanceHead moves the head that a package was made on; one that has moved is
@@ -194,14 +206,9 @@ func (q Queries) advanceHead(ctx context.Context, p *distill.Package, c distill.
 	return err
 }
 
-// createFound makes a skill. Whoever holds its name, or is too similar, was not
-// there when it was packaged.
+// createFound makes a skill, unless one is too similar that was not there when it
+// was packaged.
 func (q Queries) createFound(ctx context.Context, p *distill.Package, c distill.Commit) (int64, error) {
-	if _, err := q.q.SkillByName(ctx, dbsqlc.SkillByNameParams{WorkspaceID: q.ws, Name: p.Version.Name}); err == nil {
-		return 0, errConflict
-	} else if !isNoRows(err) {
-		return 0, classify("look for the name", err)
-	}
 	near, err := q.Search(ctx, c.Near)
 	if err != nil {
 		return 0, err

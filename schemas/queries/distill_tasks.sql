@@ -27,7 +27,7 @@ where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key
 
 -- name: TaskOutcomes :many
 -- Of all tasks of a run, '' of one that has not ended.
-select outcome from distill_tasks where workspace_id = @workspace_id and run_id = @run_id;
+select task_key, outcome from distill_tasks where workspace_id = @workspace_id and run_id = @run_id;
 
 -- name: TasksReopen :execrows
 update distill_tasks set outcome = '', reason = '', ended_at = null,

@@ -1,9 +1,8 @@
--- name: PackageTouch :one
+-- name: PackageTouch :exec
 -- Before an upload: from here the collector waits again. A live package stays live.
 insert into packages (workspace_id, sha256, key, bytes) values (@workspace_id, @sha256, @key, @bytes)
 on conflict (workspace_id, sha256) do update set touched_at = now(),
-  state = case packages.state when 'live' then 'live' else 'pending' end
-returning state;
+  state = case packages.state when 'live' then 'live' else 'pending' end;
 
 -- name: PackageLive :execrows
 update packages set state = 'live' where workspace_id = @workspace_id and sha256 = @sha256 and state in ('pending', 'live');

@@ -233,7 +233,7 @@ func (q *Queries) TaskJudged(ctx context.Context, arg TaskJudgedParams) error {
 }
 
 const TaskOutcomes = `-- name: TaskOutcomes :many
-select outcome from distill_tasks where workspace_id = $1 and run_id = $2
+select task_key, outcome from distill_tasks where workspace_id = $1 and run_id = $2
 `
 
 type TaskOutcomesParams struct {
@@ -241,20 +241,25 @@ type TaskOutcomesParams struct {
 	RunID       int64
 }
 
+type TaskOutcomesRow struct {
+	TaskKey string
+	Outcome string
+}
+
 // Of all tasks of a run, ” of one that has not ended.
-func (q *Queries) TaskOutcomes(ctx context.Context, arg TaskOutcomesParams) ([]string, error) {
+func (q *Queries) TaskOutcomes(ctx context.Context, arg TaskOutcomesParams) ([]TaskOutcomesRow, error) {
 	rows, err := q.db.Query(ctx, TaskOutcomes, arg.WorkspaceID, arg.RunID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []string
+	var items []TaskOutcomesRow
 	for rows.Next() {
-		var outcome string
-		if err := rows.Scan(&outcome); err != nil {
+		var i TaskOutcomesRow
+		if err := rows.Scan(&i.TaskKey, &i.Outcome); err != nil {
 			return nil, err
 		}
-		items = append(items, outcome)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

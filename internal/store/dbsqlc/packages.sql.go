@@ -91,11 +91,10 @@ func (q *Queries) PackageLive(ctx context.Context, arg PackageLiveParams) (int64
 	return result.RowsAffected(), nil
 }
 
-const PackageTouch = `-- name: PackageTouch :one
+const PackageTouch = `-- name: PackageTouch :exec
 insert into packages (workspace_id, sha256, key, bytes) values ($1, $2, $3, $4)
 on conflict (workspace_id, sha256) do update set touched_at = now(),
   state = case packages.state when 'live' then 'live' else 'pending' end
-returning state
 `
 
 type PackageTouchParams struct {
@@ -106,16 +105,14 @@ type PackageTouchParams struct {
 }
 
 // Before an upload: from here the collector waits again. A live package stays live.
-func (q *Queries) PackageTouch(ctx context.Context, arg PackageTouchParams) (string, error) {
-	row := q.db.QueryRow(ctx, PackageTouch,
+func (q *Queries) PackageTouch(ctx context.Context, arg PackageTouchParams) error {
+	_, err := q.db.Exec(ctx, PackageTouch,
 		arg.WorkspaceID,
 		arg.Sha256,
 		arg.Key,
 		arg.Bytes,
 	)
-	var state string
-	err := row.Scan(&state)
-	return state, err
+	return err
 }
 
 const PackagesIdle = `-- name: PackagesIdle :many
