@@ -14,9 +14,9 @@ func TestDistillEndsInEachWay(t *testing.T) {
 	t.Parallel()
 	cairn := hosttest.Open(t)
 	record := func(b *hosttest.Bundle, name string, r distill.Report) {
-		b.Record(r.WorkflowID, "Distill/"+name)
+		b.RecordEnded(r.WorkflowID, "Distill/"+name)
 		for _, task := range r.Tasks {
-			b.Record(task.WorkflowID, "DistillTask/"+name)
+			b.RecordEnded(task.WorkflowID, "DistillTask/"+name)
 		}
 	}
 	t.Run("created", func(t *testing.T) {

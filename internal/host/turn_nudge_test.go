@@ -37,14 +37,13 @@ func scriptSaves(b *hosttest.Bundle) {
 	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 }
 
-// quiet waits until the conversation has decided about reviews after what it has
-// answered, and none is in flight.
+// quiet waits until the conversation knows of no review in flight.
 func quiet(b *hosttest.Bundle, conversation string) {
 	b.T.Helper()
 	id := view(b, conversation).ID
 	eventually(b.T, "no review is in flight", func() bool {
 		v, err := b.Driver.State(b.T.Context(), b.Workspace.Key, id)
-		return err == nil && v.Busy == 0 && v.Counters.InFlight == 0
+		return err == nil && v.Counters.InFlight == 0
 	})
 }
 

@@ -86,13 +86,10 @@ func send(b *hosttest.Bundle, r converse.Request) {
 	b.T.Cleanup(func() { cancel(); <-done })
 }
 
-// recordTurn keeps the history of a message's turn, which may be answered a moment
-// before its workflow has ended.
+// recordTurn keeps the history of a message's turn.
 func recordTurn(b *hosttest.Bundle, conversation, message, name string) {
 	b.T.Helper()
-	id := turnID(b, conversation, message)
-	hosttest.Must(b.T, b.Temporal.GetWorkflow(b.T.Context(), id, "").Get(b.T.Context(), nil))
-	b.Record(id, name)
+	b.RecordEnded(turnID(b, conversation, message), name)
 }
 
 // cancel cancels the turn of a message that is being answered, or waits.

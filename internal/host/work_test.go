@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -30,10 +31,10 @@ func TestWorkEndsWhenAQueueCannotStart(t *testing.T) {
 }
 
 // A step that was under way when its worker was killed is noticed after the time
-// that the run's configuration gives it, the first step too.
+// that the run's configuration gives it, the first step too, which calls a model.
 func TestTheFirstStepIsBoundedLikeTheOthers(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t, func(c *config.Config) { c.DatabaseStep = 7 * time.Second })
+	b := hosttest.Open(t, func(c *config.Config) { c.DatabaseStep, c.Heartbeat = 7*time.Second, 9*time.Second })
 	r := b.Distill(hosttest.Conversation("short", "user: hello", "assistant: hi"))
 	bounds := map[string]time.Duration{}
 	events := b.Temporal.GetWorkflowHistory(t.Context(), r.WorkflowID, "", true, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT) // to its end
@@ -42,11 +43,12 @@ func TestTheFirstStepIsBoundedLikeTheOthers(t *testing.T) {
 		hosttest.Must(t, err)
 		if step := e.GetActivityTaskScheduledEventAttributes(); step != nil {
 			bounds[step.ActivityType.Name] = step.StartToCloseTimeout.AsDuration()
+			if beat := step.HeartbeatTimeout.AsDuration(); beat > 0 {
+				bounds[step.ActivityType.Name] = beat
+			}
 		}
 	}
-	for _, step := range []string{flow.OpenRun, flow.CloseRun} {
-		if bounds[step] != 7*time.Second {
-			t.Errorf("%s may take %s, want 7s", step, bounds[step])
-		}
+	if want := map[string]time.Duration{flow.Chunk: 9 * time.Second, flow.CloseRun: 7 * time.Second}; !maps.Equal(bounds, want) {
+		t.Errorf("a dead worker is noticed after %v, want %v", bounds, want)
 	}
 }

@@ -17,6 +17,14 @@ func (b *Bundle) Record(workflowID, name string) {
 	b.RecordExecution(workflowID, "", name)
 }
 
+// RecordEnded is Record of a workflow that may end a moment after it has told its
+// result to those who wait for that.
+func (b *Bundle) RecordEnded(workflowID, name string) {
+	b.T.Helper()
+	_ = b.Temporal.GetWorkflow(b.T.Context(), workflowID, "").Get(b.T.Context(), nil) // however it ends
+	b.Record(workflowID, name)
+}
+
 // RecordExecution is Record of one execution of the workflow; without one it is
 // the latest.
 func (b *Bundle) RecordExecution(workflowID, execution, name string) {
