@@ -6,11 +6,13 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"cairn/internal/config"
 	"cairn/internal/devstack"
 	"cairn/internal/flow"
 	"cairn/internal/host"
+	"cairn/internal/run"
 	"cairn/internal/store"
 )
 
@@ -23,6 +25,7 @@ type session struct {
 	stack     *devstack.Stack // nil when the servers are not ours
 	attached  bool            // to the stack of a `cairn dev` on the same folder
 	stopWork  func()
+	awaited   []run.Ref // runs that ended while this command waited
 }
 
 // needs says what a command works with.
@@ -125,8 +128,38 @@ func (s *session) startWork(ctx context.Context) {
 	s.stopWork = func() { cancel(); working.Wait() }
 }
 
+// settlePatience bounds how long a command that hosts the workers itself lets the
+// workflows of what it has waited for come to their end.
+const settlePatience = 2 * time.Second
+
+// settle waits until the workflows of runs have ended, too. They are told after the
+// command; without it they would stand open until the next worker.
+func (s *session) settle() {
+	ctx, cancel := context.WithTimeout(context.Background(), settlePatience)
+	defer cancel()
+	for _, ref := range s.awaited {
+		var r run.Run
+		err := s.Store.WithWorkspace(ctx, ref.Workspace, func(q store.Queries) (err error) {
+			r, err = q.Run(ctx, ref.Run)
+			return err
+		})
+		if err != nil {
+			return
+		}
+		if r.Kind == run.Turn {
+			_, err = s.Driver.Answer(ctx, s.workspace.Key, r)
+		} else {
+			err = s.Temporal.GetWorkflow(ctx, r.WorkflowID, "").Get(ctx, nil)
+		}
+		if err != nil {
+			s.Log.Debug("a workflow ends with the next worker", "run", ref.Run, "error", err)
+		}
+	}
+}
+
 func (s *session) close() {
 	if s.stopWork != nil {
+		s.settle()
 		s.stopWork()
 	}
 	if s.Host != nil {

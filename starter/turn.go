@@ -67,8 +67,12 @@ func (s *session) ask(ctx context.Context, f turnFlags, text string) (converse.A
 	}
 	waiting, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
-	return s.Say(waiting, converse.Request{Workspace: s.workspace.ID, WorkspaceKey: s.workspace.Key, Conversation: f.conversation, Channel: f.channel, MessageID: f.message,
+	out, err := s.Say(waiting, converse.Request{Workspace: s.workspace.ID, WorkspaceKey: s.workspace.Key, Conversation: f.conversation, Channel: f.channel, MessageID: f.message,
 		Origin: f.origin, Text: text, Mode: flow.Answer, MaxTurns: f.maxTurns, Spec: host.TurnSpec(s.Config)})
+	if out.Status == converse.StatusEnded {
+		s.awaited = []run.Ref{{Workspace: s.workspace.ID, Run: out.Run}} // those before it in a chat have ended
+	}
+	return out, err
 }
 
 // offline tells on standard error when no model answers.

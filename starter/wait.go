@@ -21,23 +21,34 @@ const lookEvery = 100 * time.Millisecond
 func (s *session) wait(ctx context.Context, refs []run.Ref, errs io.Writer) error {
 	show := newProgress(errs, len(refs))
 	defer show.finish()
-	for i := 0; i < len(refs); {
-		r, err := s.Distill.Progress(ctx, refs[i])
-		if err != nil {
+	for i, ref := range refs {
+		if err := s.watch(ctx, ref, func(p distill.Progress) { show.at(i, p) }); err != nil {
 			return err
-		}
-		show.at(i, r)
-		if r.Status == run.Ended {
-			i++
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("stopped waiting; the runs go on when a worker runs: cairn runs show %d: %w", refs[i].Run, ctx.Err())
-		case <-time.After(lookEvery):
 		}
 	}
 	return nil
+}
+
+// watch returns when a run has ended, and tells how far it is until then.
+func (s *session) watch(ctx context.Context, ref run.Ref, tell func(distill.Progress)) error {
+	ended, stop := s.Store.Ended(ref.Run)
+	defer stop()
+	for {
+		p, err := s.Distill.Progress(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if tell(p); p.Status == run.Ended {
+			s.awaited = append(s.awaited, ref)
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("stopped waiting; the runs go on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
+		case <-ended:
+		case <-time.After(lookEvery):
+		}
+	}
 }
 
 // progress is a bar on a terminal and nothing elsewhere.

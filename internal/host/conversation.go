@@ -34,8 +34,14 @@ const (
 )
 
 // ShowConversation reads a conversation with its reviews and, while it runs,
-// what its workflow knows.
+// what its workflow knows. The workflow is asked first: of what it knows to have
+// ended, the rows tell.
 func (h *Host) ShowConversation(ctx context.Context, ws store.Workspace, name string) (out ConversationDetail, err error) {
+	id, err := h.conversationID(ctx, ws, name)
+	if err != nil {
+		return out, err
+	}
+	out.Live = h.live(ctx, ws, id)
 	err = h.Store.WithWorkspace(ctx, ws.ID, func(q store.Queries) error {
 		if out.View, err = q.ConversationView(ctx, name); err != nil {
 			return err
@@ -43,18 +49,22 @@ func (h *Host) ShowConversation(ctx context.Context, ws store.Workspace, name st
 		out.Nudges, err = q.Reviews(ctx, out.View.ID, nudgesShown)
 		return err
 	})
-	if err != nil {
-		return out, err
-	}
-	asking, cancel := context.WithTimeout(ctx, livePatience)
+	return out, err
+}
+
+// live is what the workflow of a conversation knows, nil when it does not run or
+// does not answer: what is stored is the truth.
+func (h *Host) live(ctx context.Context, ws store.Workspace, id int64) *flow.ConversationView {
+	ctx, cancel := context.WithTimeout(ctx, livePatience)
 	defer cancel()
-	if running, err := h.converses(asking, ws, out.View.ID); err != nil || !running {
-		return out, nil // what is stored is the truth
+	if running, err := h.converses(ctx, ws, id); err != nil || !running {
+		return nil
 	}
-	if live, err := h.Driver.State(asking, ws.Key, out.View.ID); err == nil {
-		out.Live = &live
+	live, err := h.Driver.State(ctx, ws.Key, id)
+	if err != nil {
+		return nil
 	}
-	return out, nil
+	return &live
 }
 
 // CancelTurn asks a conversation to answer with what is there: the turn of a
