@@ -87,7 +87,7 @@ func printReport(w io.Writer, r distill.Report) {
 		if t.Skill != "" {
 			row("skill", fmt.Sprintf("%s, version %d, %s", t.Skill, t.Version, t.Status))
 			if t.Quality != nil {
-				row("quality", t.Quality.String())
+				row("quality", strings.TrimPrefix(t.Quality.String(), "quality "))
 			}
 			row("package", t.Package)
 			row("SKILL.md", t.SkillMD)
