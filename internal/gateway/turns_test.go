@@ -50,7 +50,11 @@ func TestAMessageIsAnsweredOnceOverHTTP(t *testing.T) {
 	b.post("/v1/turns", message("thread/1", 1, "Something else.")).refused(fault.OpReused)
 
 	var detail host.ConversationDetail
-	b.get(first.Links.Conversation).into(http.StatusOK, &detail)
+	for end := time.Now().Add(30 * time.Second); detail.Live == nil || detail.Live.Busy > 0; { // it hears of the answer a moment later
+		if b.get(first.Links.Conversation).into(http.StatusOK, &detail); time.Now().After(end) {
+			t.Fatalf("conversation %+v", detail)
+		}
+	}
 	if detail.Turns != 1 || detail.Messages != 2 || detail.Counters.Total != 1 || detail.Live == nil || detail.Live.Counters.Total != 1 {
 		t.Errorf("conversation %+v", detail)
 	}
