@@ -132,8 +132,8 @@ func (s *session) startWork(ctx context.Context) {
 // workflows of what it has waited for come to their end.
 const settlePatience = 2 * time.Second
 
-// settle waits until the workflows of runs have ended, too. They are told after the
-// command; without it they would stand open until the next worker.
+// settle waits until the workflows of runs have ended, too, which is a moment after
+// the runs: without a worker they would stand open until there is one again.
 func (s *session) settle() {
 	ctx, cancel := context.WithTimeout(context.Background(), settlePatience)
 	defer cancel()
