@@ -23,7 +23,7 @@
 //     0.8 or newer; a folder of Debian packages unpacked in the cache
 //     (prefix.sh); Docker.
 //   - Temporal: TEMPORAL_ADDRESS; a `temporal` program on PATH or in the cache;
-//     `go install` of it into the cache, 2 to 5 minutes, once.
+//     `go build` of it into the cache, 2 to 5 minutes, once.
 //
 // A server named by the environment is used as it is: never started, stopped
 // or changed.

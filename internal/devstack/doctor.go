@@ -148,7 +148,7 @@ func examineTemporal(ctx context.Context) Found {
 	}
 	local, yes := localTemporal(ctx)
 	if yes && local.problem == "" {
-		f.Version, f.Where = local.server.String(), local.path
+		f.Version, f.Where, f.Hint = local.server.String(), local.path, local.fragile()
 		return f
 	}
 	if local.problem != "" {
@@ -158,7 +158,7 @@ func examineTemporal(ctx context.Context) Found {
 		f.Status, f.Hint = statusMissing, f.Hint+"put the temporal command or Go on PATH, or set TEMPORAL_ADDRESS"
 		return f
 	}
-	f.Status, f.Version, f.Where = statusWillInstall, temporalRelease, "go install, into the cache"
+	f.Status, f.Version, f.Where = statusWillInstall, temporalRelease, "go build, into the cache"
 	f.Hint += "2 to 5 minutes, once; nothing to do"
 	return f
 }

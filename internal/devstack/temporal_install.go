@@ -2,6 +2,7 @@ package devstack
 
 import (
 	"context"
+	"debug/buildinfo"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,18 +13,24 @@ import (
 	"cairn/internal/fault"
 )
 
-// The Temporal command: the newest release that installs through the module
-// proxy; later ones have a replace line in their go.mod.
+// The Temporal command: the newest release that builds through the module proxy;
+// later ones have a replace line in their go.mod. It is built with a newer SQLite
+// than it names: in that one, a request that its caller gives up can break a
+// connection for all that follow ("Error interrupted (9)"), for good.
 const (
-	temporalModule  = "github.com/temporalio/cli/cmd/temporal"
+	temporalModule  = "github.com/temporalio/cli"
+	temporalProgram = temporalModule + "/cmd/temporal"
 	temporalRelease = "v1.5.1"
-	temporalName    = "temporal-" + temporalRelease
+	sqliteModule    = "modernc.org/sqlite"
+	sqliteRelease   = "v1.51.0" // what Temporal 1.32 has
+	temporalName    = "temporal-" + temporalRelease + "-sqlite-" + sqliteRelease
 )
 
 // temporalCommand is an installed `temporal` program.
 type temporalCommand struct {
 	path    string
 	server  version // of the server inside
+	sqlite  string  // what keeps its state: "v1.51.0", "" when the program does not tell
 	problem string  // why it will not do, "" when it will
 }
 
@@ -40,7 +47,10 @@ func findTemporal(ctx context.Context, log *journal) (string, error) {
 		}
 		done := log.task("building the Temporal development server", "2 to 5 minutes, once")
 		defer func() { done(err) }()
-		if _, err := run(ctx, buildTemporal(folder)); err != nil {
+		if err = os.WriteFile(filepath.Join(folder, "go.mod"), []byte(temporalBuild), 0o644); err != nil {
+			return fmt.Errorf("build the Temporal development server: %w", err)
+		}
+		if _, err = run(ctx, buildTemporal(folder)); err != nil {
 			return fault.Wrap(err, fault.Unavailable, "build the Temporal development server",
 				"check the network and GOPROXY, or put the temporal command on PATH, or set TEMPORAL_ADDRESS")
 		}
@@ -68,6 +78,7 @@ func localTemporal(ctx context.Context) (temporalCommand, bool) {
 func inspectTemporal(ctx context.Context, path string) temporalCommand {
 	found := temporalCommand{path: path}
 	output, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
+	found.sqlite = sqliteOf(path)
 	_, server, named := strings.Cut(string(output), "Server ")
 	switch {
 	case err != nil || !named:
@@ -81,16 +92,46 @@ func inspectTemporal(ctx context.Context, path string) temporalCommand {
 	return found
 }
 
+// sqliteOf reads the release of SQLite out of a program.
+func sqliteOf(path string) string {
+	built, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	for _, module := range built.Deps {
+		if module.Path == sqliteModule {
+			return module.Version
+		}
+	}
+	return ""
+}
+
+// fragile says what is to be known of a program that may break a connection to its
+// state for good, "" when it is sound or does not tell.
+func (c temporalCommand) fragile() string {
+	if c.sqlite == "" || parseVersion(c.sqlite).atLeast(parseVersion(sqliteRelease)) {
+		return ""
+	}
+	return fmt.Sprintf("its SQLite %s is older than %s: it may answer \"Error interrupted (9)\" for good after a request that was given up; "+
+		"restart it then, or take it off PATH and Cairn builds its own", c.sqlite, sqliteRelease)
+}
+
+// buildTemporal compiles the program in a module of its own, which folder gets: it
+// asks for the newer SQLite.
 func buildTemporal(folder string) command {
 	// The settings of the calling build are not for this one.
 	environment := slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains([]string{"GOFLAGS", "GOOS", "GOARCH", "GOBIN", "GOWORK"}, name)
 	})
+	version := "-X " + temporalModule + "/temporalcli.Version=" + strings.TrimPrefix(temporalRelease, "v")
 	return command{
-		name: "go install " + temporalModule,
-		args: []string{"go", "install", "-ldflags=-s -w", temporalModule + "@" + temporalRelease},
-		env:  append(environment, "GOBIN="+folder, "GOWORK=off"), dir: folder, account: self(),
+		name: "go build " + temporalProgram,
+		args: []string{"go", "build", "-mod=mod", "-ldflags=-s -w " + version, "-o", "temporal", temporalProgram},
+		env:  append(environment, "GOWORK=off"), dir: folder, account: self(),
 		gentle: "TERM", patience: installPatience, hard: "KILL", remove: folder,
 	}
 }
+
+// temporalBuild is the go.mod of that module.
+const temporalBuild = "module build\n\ngo 1.26\n\nrequire (\n\t" + temporalModule + " " + temporalRelease + "\n\t" + sqliteModule + " " + sqliteRelease + "\n)\n"

@@ -1,0 +1,61 @@
+package devstack
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+)
+
+// A caller that gives up its request must cost nobody else theirs: with the SQLite
+// that the Temporal command's own go.mod names, a second of this left the server
+// answering "Error interrupted (9)" for as long as it ran.
+func TestTheTemporalServerOutlivesRequestsThatAreGivenUp(t *testing.T) {
+	t.Parallel()
+	if found, _ := localTemporal(t.Context()); found.fragile() != "" {
+		t.Skip(found.path + ": " + found.fragile())
+	}
+	stack := start(t, Options{SkipPostgres: true})
+	temporal, _, err := dialTemporal(t.Context(), client.Options{HostPort: stack.TemporalAddress(), Namespace: stack.TemporalNamespace(), Logger: silent})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer temporal.Close()
+	service := temporal.WorkflowService()
+
+	// Few callers, so that a request is given up while it is read from the state and
+	// not while it waits for its turn.
+	const callers, requests, longest = 4, 1200, 2 * time.Millisecond
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for range requests {
+				ctx, cancel := context.WithTimeout(t.Context(), rand.N(longest))
+				_, _ = service.ListNamespaces(ctx, &workflowservice.ListNamespacesRequest{})
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+
+	for range 50 { // each of the server's connections more than once
+		_, err := service.DescribeNamespace(t.Context(), &workflowservice.DescribeNamespaceRequest{Namespace: stack.TemporalNamespace()})
+		if err != nil && strings.Contains(err.Error(), "interrupted") {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestATemporalProgramTellsItsSQLite(t *testing.T) {
+	t.Parallel()
+	for release, fragile := range map[string]bool{"v1.34.1": true, "v1.50.9": true, sqliteRelease: false, "v1.61.1": false, "": false} {
+		if said := (temporalCommand{sqlite: release}).fragile(); (said != "") != fragile {
+			t.Errorf("SQLite %q: %q", release, said)
+		}
+	}
+}
