@@ -122,7 +122,8 @@ func TestLastingStacksShareTheMachineAndKeepTheirPlaces(t *testing.T) {
 
 func TestRestartKeepsWhatWasStored(t *testing.T) {
 	t.Parallel()
-	stack := start(t, Options{Dir: openFolder(t)})
+	folder := openFolder(t)
+	stack := start(t, Options{Dir: folder})
 	execute(t, stack.DatabaseURL(), "CREATE TABLE note AS SELECT 'kept' AS text")
 	temporal, _, err := dialTemporal(t.Context(), client.Options{HostPort: stack.TemporalAddress(), Namespace: stack.TemporalNamespace(), Logger: silent})
 	if err != nil {
@@ -145,6 +146,9 @@ func TestRestartKeepsWhatWasStored(t *testing.T) {
 		if _, err := temporal.DescribeWorkflow(t.Context(), "kept", ""); err != nil {
 			t.Errorf("after a restart, kill %v: %v", hard, err)
 		}
+	}
+	if !exists(filepath.Join(folder, "temporal", "temporal.db-wal")) {
+		t.Error("Temporal's state has no write-ahead log: each transaction is written to the disk several times")
 	}
 }
 

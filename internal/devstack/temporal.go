@@ -154,6 +154,9 @@ func (s *devServer) arguments() []string {
 	args := []string{s.program, "server", "start-dev", "--ip", loopback, "--port", strconv.Itoa(s.at.Temporal), "--log-level", "warn"}
 	if s.lasting {
 		args = append(args, "--ui-port", strconv.Itoa(s.at.UI), "--db-filename", s.stateFile())
+		// One write to the disk a transaction, and it is waited for. Without this it is
+		// several: a rollback journal is made, synchronised and deleted each time.
+		args = append(args, "--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=full")
 		if s.codec != "" {
 			args = append(args, "--ui-codec-endpoint", s.codec)
 		}
