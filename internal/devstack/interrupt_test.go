@@ -3,6 +3,7 @@ package devstack
 import (
 	"context"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -43,7 +44,7 @@ func TestTheTemporalServerOutlivesRequestsThatAreGivenUp(t *testing.T) {
 	}
 	all.Wait()
 
-	for range 50 { // each of the server's connections more than once
+	for range 50 { // now and then it still answers out of its memory
 		_, err := service.DescribeNamespace(t.Context(), &workflowservice.DescribeNamespaceRequest{Namespace: stack.TemporalNamespace()})
 		if err != nil && strings.Contains(err.Error(), "interrupted") {
 			t.Fatal(err)
@@ -53,6 +54,11 @@ func TestTheTemporalServerOutlivesRequestsThatAreGivenUp(t *testing.T) {
 
 func TestATemporalProgramTellsItsSQLite(t *testing.T) {
 	t.Parallel()
+	if folder, ok := cached(temporalName); ok {
+		if release := sqliteOf(filepath.Join(folder, "temporal")); release != sqliteRelease {
+			t.Errorf("what was built has SQLite %q, want %s", release, sqliteRelease)
+		}
+	}
 	for release, fragile := range map[string]bool{"v1.34.1": true, "v1.50.9": true, sqliteRelease: false, "v1.61.1": false, "": false} {
 		if said := (temporalCommand{sqlite: release}).fragile(); (said != "") != fragile {
 			t.Errorf("SQLite %q: %q", release, said)

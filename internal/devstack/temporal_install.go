@@ -15,8 +15,8 @@ import (
 
 // The Temporal command: the newest release that builds through the module proxy;
 // later ones have a replace line in their go.mod. It is built with a newer SQLite
-// than it names: in that one, a request that its caller gives up can break a
-// connection for all that follow ("Error interrupted (9)"), for good.
+// than its own go.mod names: with the one named there, a request that its caller
+// gives up can break the connection for all that follow ("Error interrupted (9)").
 const (
 	temporalModule  = "github.com/temporalio/cli"
 	temporalProgram = temporalModule + "/cmd/temporal"
