@@ -10,8 +10,9 @@ PARALLEL ?= 4
 # Programs of tests are linked without symbols and notes for debuggers, which is
 # half of linking; make lint vets them. A slow machine needs more than ten minutes.
 TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -timeout 40m -parallel $(PARALLEL) $(1)
-# Experiments in small say that a measurement works, not that Cairn does.
-EXPERIMENTS := $(addprefix cairn/internal/eval/,soak sweepbench taubench turnbench)
+# Experiments in small say that a measurement works, not that Cairn does: make test
+# leaves them out, as it does the tests that say that they are long.
+EXPERIMENTS := $(addprefix cairn/internal/eval/,distillbench isolation loopbench retrieval soak sweepbench taubench turnbench)
 # The packages that take longest come first, or one would be left to run alone.
 PACKAGES = ./internal/host ./starter ./internal/eval/chaos $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
 BIN := bin
@@ -31,12 +32,12 @@ demo: build ## Distil a real conversation into a skill package, start to finish
 	@$(BIN)/cairn demo
 
 .PHONY: test
-test: ## Run all tests on a real Postgres and a real Temporal server
-	@$(call TEST) $(PACKAGES)
+test: ## Run the tests on a real Postgres and a real Temporal server, but for the long ones
+	@$(call TEST,-short) $(PACKAGES)
 
-.PHONY: test-experiments
-test-experiments: ## Run the soak and the benchmarks in small, as CI does
-	@$(call TEST) $(EXPERIMENTS)
+.PHONY: test-all
+test-all: ## Run every test, the long ones and experiments in small too, as CI does
+	@$(call TEST) $(PACKAGES) $(EXPERIMENTS)
 
 .PHONY: dev
 dev: build ## Run Postgres, Temporal with its UI and a worker until Ctrl-C

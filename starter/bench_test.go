@@ -12,6 +12,7 @@ import (
 
 	"cairn/internal/devstack/devtest"
 	"cairn/internal/host/hosttest"
+	"cairn/internal/tests"
 )
 
 // quick are the benchmarks whose examples are carried out here. Of the others
@@ -110,6 +111,7 @@ func TestABenchmarkThatMissesItsGoalFailsAndSaysAll(t *testing.T) {
 }
 
 func TestABenchmarkEndsOnASignal(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	c := idle(t).command(t, "bench", "isolation")
 	pipe, err := c.StderrPipe()

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/tests"
 )
 
 // recalling looks up what is remembered of the roof, when it is offered how, and
@@ -33,6 +34,7 @@ func recalling(t *testing.T, mode string) *llmtest.Server {
 
 // The example's agent with a model behind it, in each mode, beside a gateway.
 func TestTheExampleOfTheHookWorksInEachMode(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	wants(t, "bash")
 	w := open(t)

@@ -19,6 +19,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/eval/samples"
 	"cairn/internal/host/hosttest"
+	"cairn/internal/tests"
 )
 
 // world is a running Cairn with the offline rules, and a folder with the files
@@ -182,6 +183,7 @@ func TestErrorsAreJSONWhenAskedFor(t *testing.T) {
 }
 
 func TestRetrievalIsMeasuredInATableAndInJSON(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	w := idle(t)
 	code, out, errs := w.run("", "eval", "retrieval", "--data", "locomo10.json", "-o", "json")
@@ -207,6 +209,7 @@ func TestRetrievalIsMeasuredInATableAndInJSON(t *testing.T) {
 
 // Every command has a summary in one sentence and an example that works.
 func TestEveryExampleWorks(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	w := open(t)
 	if code, _, errs := w.run("", "distill", "conversation.json"); code != 0 {

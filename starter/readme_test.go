@@ -17,6 +17,7 @@ import (
 	"cairn/internal/memory"
 	"cairn/internal/run"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // readme returns the fenced blocks under a heading of README.md.
@@ -156,6 +157,7 @@ func TestWhatTheReadmeSaysOfLongTermMemoryWorks(t *testing.T) {
 }
 
 func TestTheHookOfTheReadmeWorks(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	wants(t, "bash")
 	blocks := readme(t, "An agent with memory, in Go")
@@ -198,6 +200,7 @@ func (w *world) module(t *testing.T, folders ...string) {
 }
 
 func TestTheGatewayOfTheReadmeWorks(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	wants(t, "bash")
 	blocks := readme(t, "A gateway in Go")

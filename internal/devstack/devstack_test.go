@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"cairn/internal/fault"
+	"cairn/internal/tests"
 )
 
 var attributes = map[string]string{"CairnKind": "Keyword"}
@@ -72,6 +73,7 @@ func TestThrowAwayStackAnswersAndLeavesNothing(t *testing.T) {
 }
 
 func TestLastingStacksShareTheMachineAndKeepTheirPlaces(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	one, two := openFolder(t), settledFolder(t)
 	first, second := start(t, Options{Dir: one}), start(t, Options{Dir: two})
@@ -121,6 +123,7 @@ func TestLastingStacksShareTheMachineAndKeepTheirPlaces(t *testing.T) {
 }
 
 func TestRestartKeepsWhatWasStored(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	folder := openFolder(t)
 	stack := start(t, Options{Dir: folder})

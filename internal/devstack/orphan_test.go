@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"cairn/internal/tests"
 )
 
 // orphanLimit is what servers have to be gone after their parent was killed: two
@@ -22,6 +24,7 @@ func TestKilledParentLeavesNothing(t *testing.T) {
 }
 
 func TestOrdinaryUserStartsAndLeavesNothing(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("not root: every other test here runs as an ordinary user already")
@@ -88,6 +91,7 @@ func leavesNothing(t *testing.T, h holder) {
 }
 
 func TestKilledParentKeepsLastingData(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	dir := settledFolder(t)
 	h := startHolder(t, program(t), dir, self())

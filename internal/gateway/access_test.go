@@ -14,6 +14,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // bodies are what routes that want a body are sent.
@@ -22,6 +23,7 @@ var bodies = map[string]any{"rollback": map[string]any{"to": 1}, "pin": map[stri
 // Every route that names a thing, asked with another workspace's key and every
 // right, answers as if the thing were not there; lists are empty.
 func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := setup(t, func(c *config.Config) { c.RateLimit = 0 })
 	b.distilled()

@@ -12,11 +12,13 @@ import (
 	"cairn/internal/gateway"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/memskill"
+	"cairn/internal/tests"
 )
 
 // A bank that is exported, changed and imported is another version, which is
 // shown, compared and taken back over HTTP.
 func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := idle(t)
 	var list gateway.BankList

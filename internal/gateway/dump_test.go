@@ -17,6 +17,7 @@ import (
 	"cairn/internal/memory"
 	"cairn/internal/remember"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -63,6 +64,7 @@ func body(dump []byte) string {
 
 // Check A15.
 func TestADumpIsLoadedAsItWas(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.RequestBytes = 8 << 10 }) // a load is not bounded by it
 	b.mixed(500)
@@ -127,6 +129,7 @@ func TestADumpIsLoadedAsItWas(t *testing.T) {
 
 // A broken file is one clear error with its line, and leaves nothing.
 func TestABrokenDumpLeavesNothing(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := idle(t)
 	b.mixed(40)
@@ -289,6 +292,7 @@ func TestMemoriesAreChosenByTheirMetadata(t *testing.T) {
 
 // A load that dies in the middle leaves nothing, and is sent again.
 func TestALoadThatDiesIsSentAgain(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := idle(t)
 	b.mixed(60)
@@ -329,6 +333,7 @@ func TestALoadThatDiesIsSentAgain(t *testing.T) {
 
 // Vectors of another model are left behind: what is loaded is embedded anew.
 func TestALoadFromAnotherEmbedderIsEmbeddedAnew(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	from, to := idle(t), idle(t, func(c *config.Config) { c.EmbeddingDimensions = 96 })
 	from.mixed(40)

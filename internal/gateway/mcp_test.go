@@ -16,6 +16,7 @@ import (
 	"cairn/internal/gateway"
 	"cairn/internal/gateway/toolserver"
 	"cairn/internal/host/hosttest"
+	"cairn/internal/tests"
 )
 
 // keyed adds a key to every request.
@@ -186,6 +187,7 @@ func TestTheRetrievalProfileReadsLongTermMemory(t *testing.T) {
 // The agent of another program looks after long-term memories itself: it adds, finds,
 // corrects and forgets those of a target, and has sessions made memories of.
 func TestTheMemoryProfileChangesLongTermMemory(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := idle(t)
 	s, err := b.speak(b.key, toolserver.Memory)

@@ -18,6 +18,7 @@ import (
 	"cairn/internal/gateway"
 	"cairn/internal/gateway/metrics"
 	"cairn/internal/host/hosttest"
+	"cairn/internal/tests"
 )
 
 // serve runs the gateway as `cairn serve` does, and lets the bundle's requests
@@ -80,6 +81,7 @@ func TestARequestUnderWayIsFinishedWhenTheGatewayStops(t *testing.T) {
 }
 
 func TestAGatewayIsReadyWhenItsServersAnswer(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	var temporal *hosttest.Proxy
 	b := idle(t, func(c *config.Config) {
@@ -146,6 +148,7 @@ func TestAGatewayIsNotReadyOnASchemaThatItWasNotBuiltFor(t *testing.T) {
 
 // A database that does not answer costs a scrape its patience, and no more.
 func TestAScrapeIsBoundedByItsPatience(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.Metrics = "open" })
 	g := gateway.New(b.Host, metrics.New(b.Store))

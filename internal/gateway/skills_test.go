@@ -19,6 +19,7 @@ import (
 	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/skill"
+	"cairn/internal/tests"
 )
 
 func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {
@@ -146,6 +147,7 @@ func TestAPackageIsTheStoredFileByteForByte(t *testing.T) {
 }
 
 func TestASkillIsChangedThroughTheAPI(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := setup(t)
 	b.distilled()
@@ -185,6 +187,7 @@ func TestASkillIsChangedThroughTheAPI(t *testing.T) {
 }
 
 func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := setup(t)
 	b.distilled()
@@ -234,6 +237,7 @@ func (b *bundle) library(fn func(context.Context, library.Tx) error) {
 }
 
 func TestADraftShowsItsScoreAndIsApproved(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := setup(t, func(c *config.Config) { c.Quality = true })
 	b.Model.On(llmtest.Rule{Stage: "judge", Reply: `{"reason":"Nothing is checked.","score":4}`})

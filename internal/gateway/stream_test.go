@@ -17,6 +17,7 @@ import (
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/progressive"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 )
 
 // streams sends a request with stream set; each event is told to see.
@@ -76,6 +77,7 @@ func same(t *testing.T, what string, got, want []byte) {
 
 // A stream tells how far the agents are and ends with what is answered plainly.
 func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := idle(t)
 	b.Start()
@@ -129,6 +131,7 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 
 // Who goes away takes nothing along, and who waits no longer is told how far it is.
 func TestARunGoesOnWithoutItsStream(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := idle(t)
 	b.Start()
@@ -159,6 +162,7 @@ func TestARunGoesOnWithoutItsStream(t *testing.T) {
 
 // What is wrong with a request is a plain error; what goes wrong later an event.
 func TestAStreamSaysWhatWentWrong(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := idle(t) // nothing drives the runs
 	b.remembers("personal", "alice", "Alice flies from Osaka only.")

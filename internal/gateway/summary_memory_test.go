@@ -16,6 +16,7 @@ import (
 	"cairn/internal/progressive"
 	"cairn/internal/remember"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 )
 
 type object = map[string]any
@@ -136,6 +137,7 @@ func TestTheOptionsOfARequestReachItsAgents(t *testing.T) {
 }
 
 func TestAQuestionWaitsNoLongerThanItsCaller(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := idle(t) // no worker: an agent never answers
 	b.remembers("personal", "alice", "Alice flies from Osaka only.")
@@ -229,6 +231,7 @@ func TestAQuestionStandsOnAttempts(t *testing.T) {
 
 // What a request may say of the workspace, of time and of patience.
 func TestASearchIsBoundAsItsRequestSays(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := idle(t)
 	for day, content := range map[string]string{"2026-03-01": "Alice flew from Osaka to Seoul.", "2026-04-15": "Alice flew from Osaka to Taipei."} {
@@ -275,6 +278,7 @@ func TestASearchIsBoundAsItsRequestSays(t *testing.T) {
 // What a request did is taken back as one: what its specialists added is gone, what
 // they changed says again what it said.
 func TestARequestIsUndone(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := idle(t)
 	b.Start()

@@ -16,6 +16,7 @@ import (
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -68,6 +69,7 @@ func TestAMessageIsAnsweredOnceOverHTTP(t *testing.T) {
 
 // What is accepted is answered, whoever waits for it.
 func TestATurnThatNobodyWaitsForIsAnswered(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := idle(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Hello, Ada."})
@@ -122,6 +124,7 @@ func TestAWaitForAnAnswerEndsWhenTheGatewayStops(t *testing.T) {
 }
 
 func TestAConversationIsReadInPages(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := talking(t)
 	for i := 1; i <= 3; i++ {
@@ -208,6 +211,7 @@ func TestATurnThatCannotBeMeantIsRefused(t *testing.T) {
 }
 
 func TestATurnIsCancelledAndAConversationEnds(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := idle(t)
 	b.Start()

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/gateway"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/tests"
 )
 
 // thread is a long one: each of its turns calls two tools at once, whose results
@@ -225,6 +226,7 @@ func paired(t *testing.T, ms []gateway.SessionMessage) {
 // A model that takes longer than its caller waits, and a worker that is not there
 // yet, cost nothing twice.
 func TestAnOffloadGoesOnWithoutItsCaller(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := idle(t)
 	b.Model.On(llmtest.Rule{Stage: "offload", Reply: record("late")})

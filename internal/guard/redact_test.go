@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cairn/internal/guard"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -127,6 +128,7 @@ func checkRedaction(t *testing.T, text string) {
 }
 
 func TestRedactedTextHasNoSecrets(t *testing.T) {
+	tests.Long(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	secrets := secretTexts(t)
 	glue := []string{"", " ", "\n", "=", ":", "\"", "_", "-", "/", "@", "}}", "{{", "key=", "password: ", "Bearer ", "{{secret:x_1}}"}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cairn/internal/guard"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -121,6 +122,7 @@ func tau(t *testing.T) []transcript.Conversation {
 }
 
 func TestValuesOfRealConversations(t *testing.T) {
+	tests.Long(t)
 	private := regexp.MustCompile(`"(?:first_name|last_name|user_id|email|reservation_id|payment_id|dob|last_four|zip)": ?"([^"]+)"`)
 	total, words, flagged := 0, 0, map[string]int{}
 	for _, c := range tau(t) {
@@ -162,6 +164,7 @@ func TestValuesOfRealConversations(t *testing.T) {
 }
 
 func TestRealConversationsHaveNoSecretsAndNoAttacks(t *testing.T) {
+	tests.Long(t)
 	texts, findings := 0, 0
 	for _, c := range tau(t)[:] {
 		for _, m := range c.Messages {

@@ -20,6 +20,7 @@ import (
 	"cairn/internal/memskill/controller"
 	"cairn/internal/run"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -136,6 +137,7 @@ func probable(b *hosttest.Bundle, version int, made []evolve.Decision) float64 {
 // What people say of answers teaches the policy which skill a span needs: each
 // decision in one update at most, and each update is a version.
 func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
@@ -228,6 +230,7 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 // An update is the same to the last bit though its worker is killed after every
 // step, and an outcome that comes meanwhile changes nothing.
 func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	update := func(b *hosttest.Bundle, between func()) evolve.Adapted {
 		t.Helper()
@@ -276,6 +279,7 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 // What is too old, was not drawn, has no outcome, was lost to an endpoint, or is
 // another workspace's is not learnt from.
 func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
@@ -353,6 +357,7 @@ func takes(b *hosttest.Bundle) (n int) {
 // Frozen, a workspace's choices are greedy and by the version that it names, and
 // nothing learns: not what is due, not what is under way.
 func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
@@ -479,6 +484,7 @@ func onCanary(t *testing.T) (*hosttest.Bundle, evolve.Adapted) {
 // One that does worse in live builds is dropped with its weights, and the bank stays
 // as it was.
 func TestAPolicyThatIsWorseLiveIsDropped(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b, got := onCanary(t)
 	weights := count(b, "select count(*) from cairn.policies")
@@ -499,6 +505,7 @@ func TestAPolicyThatIsWorseLiveIsDropped(t *testing.T) {
 // One of whose answers too little is said in 30 days is dropped, and so is one whose
 // bank has moved on. Who judges at once judges once.
 func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b, _ := onCanary(t)
 	adapts(b)
@@ -527,6 +534,7 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 
 // A judgement of a canary that is made by many at once makes one version.
 func TestACanaryIsPromotedOnce(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b, got := onCanary(t)
 	theirs, ours := arms(b, got)
@@ -554,6 +562,7 @@ func TestACanaryIsPromotedOnce(t *testing.T) {
 // Sessions that are remembered at once explore as much as the workspace lets them
 // together, and no more; a bank of no more skills than are chosen is not explored.
 func TestExplorationKeepsToItsBudget(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})

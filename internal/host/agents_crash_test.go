@@ -13,12 +13,14 @@ import (
 	"cairn/internal/memory"
 	"cairn/internal/progressive"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 )
 
 // Check A5: wherever the worker dies, the memories are those of a run that was
 // left alone, and what was answered is not asked again.
 
 func TestAgentsSurviveACrashAfterAReply(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	// Both specialists wait for their second response: their first is stored.
@@ -34,6 +36,7 @@ func TestAgentsSurviveACrashAfterAReply(t *testing.T) {
 }
 
 func TestAgentsSurviveACrashAfterACommit(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	b.Model.On(llmtest.Rule{Stage: "specialist", Results: new(1), Times: 2, Barrier: "adding", CallsFunc: func(c llmtest.Call) []llm.ToolCall {
@@ -73,6 +76,7 @@ func TestAgentsSurviveACrashAfterACommit(t *testing.T) {
 }
 
 func TestAgentsSurviveACrashDuringAHandOff(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	b.Model.On(llmtest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(0), Times: 1, Barrier: "alice", Drop: true})
@@ -122,6 +126,7 @@ func rememberedOnce(b *hosttest.Bundle, ref run.Ref, inFlight int) {
 // Check A10: what models get wrong is told to them call by call, and reaches
 // nothing that is not theirs.
 func TestWhatAModelGetsWrongIsToldAndReachesNothing(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	other, err := b.Store.Workspace(t.Context(), "other", true)

@@ -11,10 +11,12 @@ import (
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/memory"
 	"cairn/internal/progressive"
+	"cairn/internal/tests"
 )
 
 // Check A4: sessions that are about one target take turns, others do not wait.
 func TestOneTargetHasOneWriterAtATime(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	// Both sessions of alice learn the same; whoever is second sees it and leaves it.
@@ -77,6 +79,7 @@ func specialists(b *hosttest.Bundle, system string) (out []llmtest.Call) {
 // What a tool call costs others is bounded: a pause stands between the starts of
 // the calls of one response, by the workflow's timer.
 func TestCallsOfAResponseAreSpacedWhenThatIsWanted(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"memory":{"call_pause_ms":300}}' where id = $1`, b.Workspace.ID)
@@ -99,6 +102,7 @@ func TestCallsOfAResponseAreSpacedWhenThatIsWanted(t *testing.T) {
 
 // Nobody reflects twice in a row, and who does not stop is asked for a report.
 func TestAReflectionIsNotFollowedByAnother(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"memory":{"thinking":"tool"}}' where id = $1`, b.Workspace.ID)
@@ -128,6 +132,7 @@ func TestAReflectionIsNotFollowedByAnother(t *testing.T) {
 
 // After twenty responses with tools, all of which ran, comes one without.
 func TestWhoDoesNotStopIsAskedForAReport(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "summarize", Choice: llm.ChooseNone, Reply: "That is how far I came."})

@@ -16,6 +16,7 @@ import (
 	"cairn/internal/progressive"
 	"cairn/internal/remember"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -109,6 +110,7 @@ func toldOnce(b *hosttest.Bundle, ref run.Ref) {
 // A session that is longer than a request is gone through part by part, in order:
 // nothing of it is lost, nothing is told twice, and its digest is of all of it.
 func TestALongSessionIsGoneThroughPartByPart(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, narrow)
 	scriptSaga(b)
@@ -141,6 +143,7 @@ func TestALongSessionIsGoneThroughPartByPart(t *testing.T) {
 
 // Wherever the worker dies, what was done for a part is not done again.
 func TestALongSessionSurvivesACrash(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t, narrow)
 	b.Model.On(llmtest.Rule{Stage: "specialist", Match: `"ok":true`, Nth: 2, Times: 1, Barrier: "second", Drop: true}) // the second part's memories are written
@@ -156,6 +159,7 @@ func TestALongSessionSurvivesACrash(t *testing.T) {
 
 // A message that no request can hold is shown piece by piece.
 func TestAMessageThatIsTooLongIsShownInPieces(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, narrow)
 	scriptSaga(b)
@@ -171,6 +175,7 @@ func TestAMessageThatIsTooLongIsShownInPieces(t *testing.T) {
 
 // More than one session holds is read in several, and the first is not too long.
 func TestAVeryLongConversationIsReadInSessions(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	accepted, err := b.Host.Converse.Accept(t.Context(), b.Message("c", "m1", "first"))

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/memory"
 	"cairn/internal/progressive"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 )
 
 // filled is a Cairn that has summarised a session about alice and deploy.
@@ -58,6 +59,7 @@ func TestRetrievalDisclosesStepByStep(t *testing.T) {
 }
 
 func TestRetrievalFallsBackToASearch(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := filled(t)
 	asks := len(b.Model.Requests())
@@ -79,6 +81,7 @@ func TestRetrievalFallsBackToASearch(t *testing.T) {
 }
 
 func TestNothingIsAskedOfAnEmptyMemory(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	if got := retrieve(b, "anything", progressive.Agentic); got.Status != progressive.NoRelevant || len(b.Model.Requests()) != 0 || got.Run != 0 {
@@ -89,6 +92,7 @@ func TestNothingIsAskedOfAnEmptyMemory(t *testing.T) {
 // The agent remy answers turns with what long-term memory holds, in the
 // workspaces that choose it.
 func TestRemyLooksIntoLongTermMemory(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := filled(t)
 	exec(b, `update cairn.workspaces set settings = '{"agent":"remy"}' where id = $1`, b.Workspace.ID)
@@ -107,6 +111,7 @@ func TestRemyLooksIntoLongTermMemory(t *testing.T) {
 
 // A conversation that goes idle is read without anybody asking, each message once.
 func TestAnIdleConversationIsReadOnce(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
@@ -148,6 +153,7 @@ func TestAnIdleConversationIsReadOnce(t *testing.T) {
 
 // The silence itself starts it.
 func TestSilenceHasAConversationRead(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/memory"
 	"cairn/internal/progressive"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 	"cairn/internal/tools"
 )
 
@@ -124,6 +125,7 @@ func TestWhatFailsIsToldAndFailsNothingElse(t *testing.T) {
 }
 
 func TestASessionWithNothingInItLeavesNothing(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	perform(b, "summarize", "", says("Small talk. "+progressive.NoMemoryNeeded))
@@ -138,6 +140,7 @@ func TestASessionWithNothingInItLeavesNothing(t *testing.T) {
 
 // Another version of an agent can be registered, and a workspace chooses it.
 func TestAWorkspaceChoosesTheVersionOfAnAgent(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	second := progressive.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "v2", Prompt: "specialist_personal", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: time.Minute}
@@ -161,6 +164,7 @@ func TestAWorkspaceChoosesTheVersionOfAnAgent(t *testing.T) {
 // Who cancels a request stops it: nothing more is asked, what was done stays and is
 // told.
 func TestACancelledRequestTellsWhatWasDone(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	perform(b, "summarize", "", does(addMeta("personal/alice"), handsOff("personal/alice")), says("Done."))

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/fault"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/memskill"
+	"cairn/internal/tests"
 )
 
 // skillFile is a memory skill as people write it.
@@ -57,6 +58,7 @@ func TestABankGoesBackTogetherWithItsPolicy(t *testing.T) {
 // A new skill that says what another says is refused, in one import too; the same
 // words under the other's name change nothing.
 func TestAnImportOfANearDuplicateIsRefused(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	ws := b.Workspace.ID

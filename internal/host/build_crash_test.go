@@ -8,6 +8,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 )
 
 // hold takes a lock that others wait for until it is called off.
@@ -29,6 +30,7 @@ func hold(b *hosttest.Bundle, sql string) (release func()) {
 // A worker that dies in the middle of a span leaves what one that lives would:
 // each decision made once, each change done once, nothing asked twice.
 func TestABuildSurvivesACrashAtEveryPoint(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		lock string // what the second span waits for

@@ -19,6 +19,7 @@ import (
 	"cairn/internal/prompt"
 	"cairn/internal/run"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -124,6 +125,7 @@ join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id 
 // A worker that dies with a reply stored and nothing done leaves no trace: the
 // memories are those of a build that was left alone, and nothing is paid twice.
 func TestABuildSurvivesACrash(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Task: "span/1", Times: 1, Barrier: "second", Drop: true})
@@ -147,6 +149,7 @@ func TestABuildSurvivesACrash(t *testing.T) {
 
 // A span whose model gives nothing of use is told; the others are remembered.
 func TestASpanThatFailsLeavesTheOthersAlone(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Task: "span/0", Reply: `{"actions": [{"type": "insert", "cont`})
@@ -161,6 +164,7 @@ func TestASpanThatFailsLeavesTheOthersAlone(t *testing.T) {
 
 // A workspace chooses who makes its memories, and nothing is read twice.
 func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.Model, c.BaseURL, c.APIKey = "", "", "" }) // the offline rules
 	b.Within(func(ctx context.Context, q store.Queries) error {
@@ -207,6 +211,7 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 // A reflection has the day's conversations remembered, those that were imported
 // too, which nobody else reads.
 func TestAReflectionHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	withSkills(b)
@@ -225,6 +230,7 @@ func TestAReflectionHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 // A review has what was said remembered at once, not only when the conversation
 // has gone idle.
 func TestAReviewHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	exec(b, `update cairn.workspaces set settings = '{"memory":{"builder":"skills"},"nudge":{"every":2}}' where id = $1`, b.Workspace.ID)

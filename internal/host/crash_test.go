@@ -11,6 +11,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 )
 
 // AC-12 of spec/skill-memory.md §7: wherever the worker dies, the run completes
@@ -72,6 +73,7 @@ func TestCrashAfterTheCommit(t *testing.T) {
 }
 
 func TestPostgresAwayInTheMiddleOfARun(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	b.Model.On(llmtest.Rule{Stage: "extract", Barrier: "extract", Reply: hosttest.R1Extract})

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/schedule"
 	"cairn/internal/skill"
+	"cairn/internal/tests"
 )
 
 // A managed skill that nobody uses grows stale and is archived; used again it
@@ -97,6 +98,7 @@ func ignore(err error, expected bool) error {
 }
 
 func TestInsightsTellWhatIsUsedAndWhatItCost(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.ScriptR1()

@@ -11,9 +11,11 @@ import (
 	"cairn/internal/flow"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		derived         string
@@ -99,6 +101,7 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 
 // Case E15 for one conversation: a turn that finishes after the erase leaves nothing.
 func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	full(b)

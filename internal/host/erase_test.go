@@ -20,6 +20,7 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // full fills the test's workspace: a distillation, an upload, answered turns
@@ -180,6 +181,7 @@ func historyHasNoText(b *hosttest.Bundle, id string) {
 }
 
 func TestEraseGoesOnWhereAWorkerDied(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	full(b)
@@ -225,6 +227,7 @@ func positive(in map[string]int64) map[string]int64 {
 
 // An erase that was accepted and whose workflow was never started is driven.
 func TestTheRelayDrivesAnErase(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	full(b)
@@ -251,6 +254,7 @@ func (s slowBlobs) Put(ctx context.Context, key string, data []byte) error {
 
 // An object that arrives after the count would stay for ever.
 func TestEraseWaitsForAnUploadInFlight(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	slow := slowBlobs{b.Blobs, make(chan bool, 1), make(chan bool)}

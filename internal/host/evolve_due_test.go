@@ -11,6 +11,7 @@ import (
 	"cairn/internal/run"
 	"cairn/internal/schedule"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 func evolutions(b *hosttest.Bundle) int {
@@ -76,6 +77,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 // The sweep judges without starting anything: most workspaces have no question
 // that waits.
 func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	withSkills(b)
@@ -103,6 +105,7 @@ func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
 
 // Much that fails within a day is not left until night.
 func TestManyFailuresStartARoundAtOnce(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	withSkills(b)

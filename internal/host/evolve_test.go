@@ -13,6 +13,7 @@ import (
 	"cairn/internal/prompt"
 	"cairn/internal/run"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 func evolveOnce(b *hosttest.Bundle, change ...func(*evolve.EvolveSpec)) (out evolve.Round, r run.Run) {
@@ -106,6 +107,7 @@ func TestABetterBankIsPromoted(t *testing.T) {
 // A worker that dies in a trial, with the candidate made, promotes it once and pays
 // for nothing twice; cases in Chinese are put to a designer in Chinese.
 func TestARoundSurvivesACrash(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Times: 1, Barrier: "trial", Drop: true})
@@ -144,6 +146,7 @@ func TestARoundSurvivesACrash(t *testing.T) {
 
 // One that is not better leaves everything as it was, and is remembered as tried.
 func TestAWorseBankIsRejected(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	designs(b, false)
@@ -171,6 +174,7 @@ func TestAWorseBankIsRejected(t *testing.T) {
 }
 
 func TestARoundWithoutCasesChangesNothing(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	got, _ := evolveOnce(b)
@@ -182,6 +186,7 @@ func TestARoundWithoutCasesChangesNothing(t *testing.T) {
 // Frozen, a workspace lets no bank come into force that nobody asked for, though the
 // round had begun before; what a person starts still counts.
 func TestAFrozenBankEvolvesOnlyWhenAskedTo(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	designs(b, true)

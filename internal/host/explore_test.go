@@ -13,6 +13,7 @@ import (
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/memskill/controller"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // brought has a skill come into the default bank, and gives its id.
@@ -50,6 +51,7 @@ func biasOf(d evolve.Decision, t int, fresh ...string) (bias, logProb float64) {
 // A skill that a version brought gets its share of the live choices that are drawn,
 // less with each 16 of them, and none of those that are not.
 func TestNewSkillsAreExploredInLiveChoices(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
@@ -117,6 +119,7 @@ func gotBias(d evolve.Decision, t int, fresh ...string) bool {
 
 // A choice that is not drawn is the policy's own, whatever is new.
 func TestGreedyChoicesHaveNoBias(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
@@ -148,6 +151,7 @@ func TestGreedyChoicesHaveNoBias(t *testing.T) {
 // the importance weight is 1, and the same choices without their bias would be
 // others.
 func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})

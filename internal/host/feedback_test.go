@@ -12,6 +12,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/progressive"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 func cases(b *hosttest.Bundle) []evolve.Case {
@@ -56,6 +57,7 @@ func TestBadAnswersBecomeHardCases(t *testing.T) {
 // What memory has nothing for is a failure of how it is built, where memory
 // skills build it.
 func TestARetrievalThatFindsNothingBecomesACase(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	ask := func() {

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/fault"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // A bank that follows a shared one has its skills with the workspace's own laid
@@ -96,6 +97,7 @@ union all select number || ' ' || array_to_string(members, ' ') || reason from c
 // A workspace whose policy has not learnt anything takes over the one that belongs
 // to the shared skills; one that has learnt keeps its own.
 func TestFollowingTakesOverWhatWasLearnt(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t, offlineRules)
 	shared, err := b.Store.Workspace(t.Context(), evolve.SharedWorkspace, true)

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/skill"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // AC-17 of spec/skill-memory.md §7: packages of other makers.
@@ -109,6 +110,7 @@ func TestImportRefusesHarmfulPackagesWithoutATrace(t *testing.T) {
 }
 
 func TestUsesCountOnce(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	got, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil\n"), "import", true)

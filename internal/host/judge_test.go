@@ -16,6 +16,7 @@ import (
 	"cairn/internal/run"
 	"cairn/internal/skill"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // judged is a Cairn that judges its drafts, scripted with R1.
@@ -98,6 +99,7 @@ func TestAPoorDraftIsKeptButNotFoundUntilItIsBetter(t *testing.T) {
 }
 
 func TestAPoorDraftCanBeApprovedOrRejected(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := judged(t, llmtest.Rule{Reply: `{"reason":"Common knowledge.","score":2}`})
 	id := b.Distill(hosttest.C1()).Tasks[0].SkillID
@@ -117,6 +119,7 @@ func TestAPoorDraftCanBeApprovedOrRejected(t *testing.T) {
 }
 
 func TestAGoodEnoughDraftIsActive(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := judged(t, llmtest.Rule{Reply: `{"reason":"Just about.","score":6}`})
 	task := b.Distill(hosttest.C1()).Tasks[0]
@@ -130,6 +133,7 @@ func TestAGoodEnoughDraftIsActive(t *testing.T) {
 
 // A judge that gives no score changes nothing else.
 func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	cairn := hosttest.Open(t, quality)
 	for name, c := range map[string]struct {
@@ -166,6 +170,7 @@ func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
 
 // The worker dies between the judge's reply and the commit: nobody is asked again.
 func TestTheJudgeIsAskedOnceAcrossACrash(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t, func(c *config.Config) { c.Quality = true })
 	b.Model.On(llmtest.Rule{Stage: "judge", Reply: `{"reason":"Good.","score":9}`})
@@ -188,6 +193,7 @@ func TestTheJudgeIsAskedOnceAcrossACrash(t *testing.T) {
 }
 
 func TestEveryNewSkillAndChangeCanWaitForApproval(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.RequireApproval = true })
 	b.Model.On(llmtest.Rule{Stage: "extract", Match: "payment service", Reply: updateExtract})
@@ -216,6 +222,7 @@ func TestEveryNewSkillAndChangeCanWaitForApproval(t *testing.T) {
 
 // A draft that became better waits like every other skill where approval is asked for.
 func TestABetterDraftStillWaitsWhereApprovalIsAskedFor(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := judged(t, llmtest.Rule{Match: "payment service", Reply: `{"reason":"Good.","score":9}`}, llmtest.Rule{Reply: `{"reason":"Thin.","score":1}`})
 	approval := func(r *distill.Request) { r.Spec.Approval = true }

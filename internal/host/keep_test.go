@@ -14,6 +14,7 @@ import (
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
 	"cairn/internal/skill"
+	"cairn/internal/tests"
 )
 
 // kept lists the versions that a skill has.
@@ -29,6 +30,7 @@ func kept(b *hosttest.Bundle, id int64) []int {
 }
 
 func TestOldVersionsGoAndTheirPackagesAfterThem(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.KeepVersions = 1 })
 	b.Model.On(llmtest.Rule{Stage: "extract", Match: "payment service", Reply: updateExtract})
@@ -98,6 +100,7 @@ func TestVersionsThatSomebodyNeedsStay(t *testing.T) {
 // What a package holds beside its scripts and references goes on into the next
 // versions, byte for byte.
 func TestExtraFilesGoOnIntoTheNextVersion(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	for _, id := range []string{"second", "third"} {

@@ -19,6 +19,7 @@ import (
 	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/tally"
+	"cairn/internal/tests"
 )
 
 // trainedUntilTheGate goes through one stage of one iteration with all four
@@ -79,6 +80,7 @@ func TestATrainingThatIsNoBetterStaysOutOfForce(t *testing.T) {
 
 // A training that was accepted before there was a gate ends as it was meant to.
 func TestATrainingFromBeforeTheGateIsPromoted(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: everything})
@@ -107,6 +109,7 @@ func lostSpans(b *hosttest.Bundle) {
 
 // A comparison of which an outage took the greater part decides nothing.
 func TestNothingIsPromotedOnMaskedOutcomes(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	lostSpans(b)
@@ -137,6 +140,7 @@ func TestNothingIsPromotedOnMaskedOutcomes(t *testing.T) {
 // An iteration of which much is masked is told aloud, counted and shown; one of
 // which most is masked scores no stage.
 func TestAnOutageInATrainingIsTold(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		lost   string
@@ -171,6 +175,7 @@ func TestAnOutageInATrainingIsTold(t *testing.T) {
 
 // With one conversation there is nothing to hold out, and so nothing to train for.
 func TestATrainingNeedsAConversationToHoldOut(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(1))
@@ -184,6 +189,7 @@ func TestATrainingNeedsAConversationToHoldOut(t *testing.T) {
 // How memories are fused, and how sessions are cut, are chosen by name; a policy
 // keeps the first, so that whoever uses it looks at spans in the same way.
 func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t, offlineRules)
 	traces := lessons(4)
@@ -230,6 +236,7 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 // A live case that does not fail again within the window is no hard case any more;
 // failing later it begins anew. One that is answered well is resolved.
 func TestALiveCaseExpires(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	withSkills(b)
@@ -273,6 +280,7 @@ func TestALiveCaseExpires(t *testing.T) {
 
 // Builds cut as they are told to, by request and by the workspace's setting.
 func TestABuildCutsAsItIsTold(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	said := building()

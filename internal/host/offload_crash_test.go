@@ -12,12 +12,14 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/tests"
 )
 
 // Wherever the worker dies while a conversation is made shorter, the message is
 // answered, there is one record and one note, and what was answered is not asked
 // again.
 func TestACompactionSurvivesCrashes(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t, smallWindow)
 	b.Model.On(llmtest.Rule{Stage: "flush", Results: new(1), Times: 1, Barrier: "flush", Drop: true})
@@ -70,6 +72,7 @@ func TestACompactionSurvivesCrashes(t *testing.T) {
 // Between the model's reply and the record there is a moment in which a worker can
 // die: the reply was paid for, and what comes of it is there once.
 func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for what, die := range map[string]func(t *testing.T, b *hosttest.Bundle, temporal *hosttest.Proxy, kill func()){
 		"the reply is stored, and nobody is told": func(t *testing.T, b *hosttest.Bundle, temporal *hosttest.Proxy, kill func()) {
@@ -169,6 +172,7 @@ func holdRecords(t *testing.T, b *hosttest.Bundle) (callOff func()) {
 // Where no model makes a record, or nobody can wait for one, a rule makes it, and
 // what was said is found all the same; and a record is made of the one before.
 func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, smallWindow)
 	b.Model.On(llmtest.Rule{Stage: "turn", Match: "too long for you", Times: 2, Status: 400, Reply: `{"error":{"message":"This model's maximum context length is 500 tokens.","code":"context_length_exceeded"}}`})

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 )
 
 func TestACancelledRunEndsAndCanBeRetried(t *testing.T) {
@@ -44,6 +45,7 @@ func TestACancelledRunEndsAndCanBeRetried(t *testing.T) {
 }
 
 func TestACancelledRunLeavesNoTaskOpen(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	p := openProtocol(t, func(c *config.Config) { c.Concurrency = 1 })
 	p.scriptTwoTasks()
@@ -67,6 +69,7 @@ const skipped = `{"action":"skip","reason":"nothing new"}`
 
 // A terminated workflow cannot close its run: the relay starts it again.
 func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for name, stage := range map[string]string{"before its tasks": "chunk", "beside its task": "extract"} {
 		t.Run(name, func(t *testing.T) {
@@ -91,6 +94,7 @@ func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
 
 // Somebody terminates the task's own workflow: nobody is left to end the task.
 func TestARunWhoseTaskWasTerminatedEndsAndCanBeRetried(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
 	p.Model.On(llmtest.Rule{Stage: "extract", Barrier: "extract", Times: 1, Reply: hosttest.R1Extract})

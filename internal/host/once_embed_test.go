@@ -8,10 +8,12 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 )
 
 // Case E16: the embedder is down while a skill is committed.
 func TestASkillGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	p := openProtocol(t, func(c *config.Config) { c.EmbeddingModel, c.EmbeddingDimensions = "scripted-embedding", 64 })
 	p.Model.On(llmtest.Rule{Stage: "embed", Status: 503})

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 )
 
 func TestARetryMakesOnlyTheMissingCalls(t *testing.T) {
@@ -51,6 +52,7 @@ func reasons(r distill.Report) (out string) {
 }
 
 func TestAFreshRetryIsANewGenerationWithCallsOfItsOwn(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
 	p.ScriptR1()
@@ -73,6 +75,7 @@ func TestAFreshRetryIsANewGenerationWithCallsOfItsOwn(t *testing.T) {
 }
 
 func TestATaskThatFailsLeavesTheOthersStanding(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		rule     llmtest.Rule
@@ -131,6 +134,7 @@ func (p *protocol) bodies(stage string) (out []string) {
 }
 
 func TestAnEndpointInTroubleIsAskedAgain(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		rule    llmtest.Rule
@@ -174,6 +178,7 @@ func TestAnEndpointInTroubleIsAskedAgain(t *testing.T) {
 }
 
 func TestATextTooLongForTheModelIsSentShort(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
 	p.Model.On(llmtest.Rule{Stage: "extract", Times: 1, Status: 400, Reply: "This model's maximum context length is 8192 tokens."})
@@ -192,6 +197,7 @@ func TestATextTooLongForTheModelIsSentShort(t *testing.T) {
 
 // Case E5: a deploy changes the prompt between two attempts at a call.
 func TestAPromptThatDriftsIsNotSent(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
 	p.Model.On(llmtest.Rule{Stage: "extract", Times: 1, Barrier: "extract", Status: 503})

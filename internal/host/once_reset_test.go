@@ -9,6 +9,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 )
 
 const allOnce = "chunk 1, rewrite 1, extract 1, scripts 1, doc 1"
@@ -36,6 +37,7 @@ func TestResettingAFinishedRunRepeatsNothing(t *testing.T) {
 
 // Case E6: the task's child is under way when its parent starts over.
 func TestResettingARunWhoseTaskIsUnderWayRepeatsNothing(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
 	p.Model.On(llmtest.Rule{Stage: "extract", Barrier: "extract", Reply: hosttest.R1Extract})

@@ -18,6 +18,7 @@ import (
 	"cairn/internal/prompt"
 	"cairn/internal/run"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -54,6 +55,7 @@ func probesOf(b *hosttest.Bundle) []string {
 // What memory asks itself is an outcome: for the decisions behind what holds the
 // answer, and for those of the span that left nothing where it is missed.
 func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	quizzes(b)
@@ -116,6 +118,7 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 // The policy learns from what memory has asked itself, as from what people say: from
 // the choices that were drawn, a miss laid to the one that saw what was missed.
 func TestAPolicyLearnsFromProbes(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	quizzes(b)
@@ -141,6 +144,7 @@ func TestAPolicyLearnsFromProbes(t *testing.T) {
 // once, and pays for no call beyond; where it wants none, or nothing can be learnt of
 // them, there is none.
 func TestProbesKeepToTheirBudget(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	quizzes(b)
@@ -216,6 +220,7 @@ func accepted(b *hosttest.Bundle, service *evolve.Service) run.Ref {
 // What an endpoint's trouble keeps from being asked is an error and no bad score; what
 // has lost its ground is not scored; and neither is held against anybody.
 func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	quizzes(b)
@@ -263,6 +268,7 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 
 // Frozen meanwhile, a workspace is asked nothing, and learns nothing of what was.
 func TestAFrozenWorkspaceIsNotProbed(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	quizzes(b)
@@ -286,6 +292,7 @@ func TestAFrozenWorkspaceIsNotProbed(t *testing.T) {
 // However often a worker dies, and at whatever point of it, what memory asks itself is
 // paid once, asked once and counts once.
 func TestAProbeCountsOnceWhateverDies(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	quizzes(b)
@@ -331,6 +338,7 @@ func TestAProbeCountsOnceWhateverDies(t *testing.T) {
 
 // A worker that dies with the questions paid for and none kept goes on with them.
 func TestAProbingSurvivesAKilledWorker(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	b.Model.On(llmtest.Rule{Stage: "probe", Times: 1, Barrier: "asked", Drop: true})

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/settings"
+	"cairn/internal/tests"
 )
 
 // Typed tools do what the tools do that they stand for, and what an agent was
@@ -52,6 +53,7 @@ func TestTypedToolsRememberAndAnswer(t *testing.T) {
 // Without a model, too, each way of naming tools and of thinking remembers what was
 // said and finds it again.
 func TestProfilesRememberAndAnswerWithoutAModel(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model = "", "", "" })
 	chosen, err := profiles.Named([]string{"usual/param/multiple", "usual/native/single", "typed/param/single", "typed/tool/single"})

@@ -15,6 +15,7 @@ import (
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/progressive"
 	"cairn/internal/remember"
+	"cairn/internal/tests"
 )
 
 // refining is a Cairn with two memories and a model that orders them and writes
@@ -47,6 +48,7 @@ func asksRefined(b *hosttest.Bundle, deadline time.Duration) <-chan progressive.
 // who asks gets the one result: at once, or when they ask again after their
 // deadline.
 func TestARefinedSearchSurvivesACrash(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		stage    string // whose reply is stored when the worker dies

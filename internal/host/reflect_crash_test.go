@@ -16,6 +16,7 @@ import (
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/reflect"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -31,6 +32,7 @@ func sweeps(b *hosttest.Bundle, date string) (out flow.ReflectionResult) {
 }
 
 func TestAWorkerThatDiesAfterANoteDoublesNothing(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	imported(b, "c", talk(t, "2026-03-01 10:00", "We have picked the blue tiles.", "Noted.")...)
@@ -61,6 +63,7 @@ func TestAWorkerThatDiesAfterANoteDoublesNothing(t *testing.T) {
 // A night without a model leaves everything to the next. What three nights could
 // not read is passed over, and said aloud; what came later is not.
 func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	for day, text := range []string{"The first day was rainy.", "The second day was windy.", "The third day was calm.", "The fourth day was sunny."} {
@@ -98,6 +101,7 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 }
 
 func TestACancelledReflectionGivesBackWhatItTook(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	imported(b, "c", talk(t, "2026-03-01 10:00", "We have picked the blue tiles.", "Noted.")...)
@@ -123,6 +127,7 @@ func TestACancelledReflectionGivesBackWhatItTook(t *testing.T) {
 
 // A day that is longer than a request is shown in parts, each once and by itself.
 func TestALongDayIsShownInParts(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	var messages []transcript.Message
@@ -162,6 +167,7 @@ func TestALongDayIsShownInParts(t *testing.T) {
 
 // The afternoon of a day whose morning somebody did not want to wait for.
 func TestTheSweepReadsWhatCameAfterwards(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
@@ -210,6 +216,7 @@ func TestADayIsDistilledOnce(t *testing.T) {
 // A reflection is of no single conversation: erasing one takes the words of it
 // out of what the model was told and what it said.
 func TestErasingAConversationErasesWhatAReflectionWasTold(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	id := imported(b, "secret", talk(t, "2026-03-01 10:00", "The password of the vault is a zebra.", "Noted.")...)

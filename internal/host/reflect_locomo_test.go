@@ -15,6 +15,7 @@ import (
 	"cairn/internal/memory"
 	"cairn/internal/reflect"
 	"cairn/internal/remember"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -51,6 +52,7 @@ func friends(t *testing.T) (out []transcript.Message) {
 }
 
 func TestSessionsOnTheirOwnDatesBecomeANoteADayAndMemoriesThatPointToTheirTurns(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	t.Run("made up", func(t *testing.T) {
 		t.Parallel()

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/reflect"
 	"cairn/internal/remember"
+	"cairn/internal/tests"
 )
 
 func TestADayBecomesNotesAndMemoriesThatPointToItsMessages(t *testing.T) {
@@ -68,6 +69,7 @@ func TestADateThatIsDoneStaysAsItIs(t *testing.T) {
 }
 
 func TestAnEmptyDayAsksNoModel(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	scriptReflection(b)
@@ -82,6 +84,7 @@ func TestAnEmptyDayAsksNoModel(t *testing.T) {
 
 // What nobody brought about is not looked at, nor what was only recalled.
 func TestOnlyWhatPeopleSaidIsLookedAt(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	scriptReflection(b)
@@ -110,6 +113,7 @@ func TestOnlyWhatPeopleSaidIsLookedAt(t *testing.T) {
 // A reflection spends fifteen model calls and never a sixteenth, keeps what it
 // wrote, and adds three memories at most.
 func TestAReflectionStopsAfterFifteenCalls(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	imported(b, "c", talk(t, "2026-03-01 10:00", "We have picked the blue tiles.", "Noted.")...)
@@ -132,6 +136,7 @@ func TestAReflectionStopsAfterFifteenCalls(t *testing.T) {
 // A note that people look for on several days, in several ways, becomes a lasting
 // memory; one that was written with untrusted text in view does not.
 func TestANoteThatIsLookedForAgainAndAgainIsRemembered(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	imported(b, "c", talk(t, "2026-03-01 10:00", "The key of the boathouse hangs behind the clock.", "Noted.")...)

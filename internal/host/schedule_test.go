@@ -14,6 +14,7 @@ import (
 	"cairn/internal/schedule"
 	"cairn/internal/settings"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 func TestTheReflectionFollowsTheWorkspacesClock(t *testing.T) {
@@ -111,6 +112,7 @@ func TestTasksAreAddedPausedAndRemoved(t *testing.T) {
 }
 
 func TestABackfillFiresEachMissedTimeOnce(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	_, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."})

@@ -12,10 +12,12 @@ import (
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 )
 
 // A worker that is started while a server is away is of use once it is back.
 func TestServeWaitsForServersThatAreAway(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for name, away := range map[string]func(*testing.T, *config.Config) *hosttest.Proxy{
 		"Temporal": func(t *testing.T, c *config.Config) *hosttest.Proxy {
@@ -52,6 +54,7 @@ func TestServeWaitsForServersThatAreAway(t *testing.T) {
 
 // The program is no more easily discouraged than the function.
 func TestAWorkerProcessOutlivesAStartWithoutTemporal(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	b.ScriptR1()

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/skill"
+	"cairn/internal/tests"
 )
 
 // toolsOf are the names of the tools that a request offers.
@@ -54,6 +55,7 @@ func execute(t *testing.T, b *hosttest.Bundle, conversation string, commands ...
 }
 
 func TestCommandsOfSkillsRunInSandboxedWorkersOnly(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.Shell, c.ShellTimeout = true, 2*time.Second })
 	archive, err := skill.Zip("brew-tea", []byte("---\nname: brew-tea\ndescription: Makes tea\n---\n\n## When to Use\nAlways.\n\n## Procedure\n1. Ask\n"),

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // scored is how often the skills of the default bank were scored, and what their
@@ -53,6 +54,7 @@ where r.decision_id <> '' and s.run_id = (select max(run_id) from cairn.turns)`)
 // What people say of an answer counts for the skills behind the memories that it
 // was given from, once for each operation, whatever came between.
 func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := knows(t)
 	n, _, usage := scored(b)
@@ -98,6 +100,7 @@ func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
 // A correction in talk counts as a bad word does, when the talk is read, and is
 // a failure that a round may be started for.
 func TestACorrectionInTalkCountsAndMayStartARound(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := knows(t)
 	b.Model.On(llmtest.Rule{Stage: "diagnose", Reply: `{"failure_patterns": [], "recommendations": [], "summary": "numbers are lost"}`})

@@ -22,6 +22,7 @@ import (
 	"cairn/internal/remember"
 	"cairn/internal/run"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // shaky loses one transaction or one embedding of a step, counted from 0: before
@@ -191,6 +192,7 @@ func trainedState(b *hosttest.Bundle, out evolve.TrainedTo) (state []string) {
 // A training whose worker dies at every point there is comes to what one that was
 // left alone comes to: bank, policy, optimiser, buffer of cases, statistics.
 func TestATrainingIsTheSameWhateverDies(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	alone := hosttest.OpenIdle(t, offlineRules)
 	out, _ := playTraining(t, alone, alone.Evolve, func(what string, step func() error) {
@@ -241,6 +243,7 @@ func firstEpisode(b *hosttest.Bundle, change ...func(*evolve.TrainSpec)) (out ev
 // What an outage took is no failure of anybody: its decision has no credit, what
 // was asked about it has no score, and the rest counts as if it had not been asked.
 func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
@@ -275,6 +278,7 @@ func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
 
 // When nothing could be asked, nothing is learnt: the policy stays what it was.
 func TestAnIterationWithoutAScoreTeachesNothing(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
@@ -322,6 +326,7 @@ func everything(c llmtest.Call) string {
 
 // Skills that came with the version that a training begins on are explored by it.
 func TestATrainingExploresNewSkills(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t, offlineRules)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
@@ -347,6 +352,7 @@ func TestATrainingExploresNewSkills(t *testing.T) {
 
 // A recipe begins with a policy of its own kind when the one in force is another.
 func TestARecipeTrainsAPolicyOfItsKind(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t, offlineRules)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/agent"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // use calls a tool as an agent, and gives the result as the agent reads it.
@@ -31,6 +32,7 @@ func teaching(name string) map[string]any {
 }
 
 func TestExtraFilesGoOnThroughAPatch(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	picture := "\x89PNG\r\n\x1a\n\x00\xff not text"

@@ -15,11 +15,13 @@ import (
 	"cairn/internal/run"
 	"cairn/internal/skill"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
 // AC-3 of spec/skill-memory.md §7.
 func TestGateSaysWhyNothingIsDistilled(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.ScriptR1()
@@ -88,6 +90,7 @@ func TestBrokenJSONIsRepaired(t *testing.T) {
 }
 
 func TestThinkingAloudIsNoBrokenJSON(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "extract", Reply: "<think>Is {this} a skill?</think>\n" + `{"name":"Thought Over","description":"d","procedure":"1. one\n2. two"}`})
@@ -98,6 +101,7 @@ func TestThinkingAloudIsNoBrokenJSON(t *testing.T) {
 }
 
 func TestWhatFailedForGoodIsNotAskedAgainAtOnce(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "extract", Reply: "no JSON at all"})
@@ -115,6 +119,7 @@ func TestWhatFailedForGoodIsNotAskedAgainAtOnce(t *testing.T) {
 
 // AC-15 of spec/skill-memory.md §7.
 func TestFilesStayWithTheirSkill(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `[{"task_name":"One","message_indices":[[0,6]]},{"task_name":"Two","message_indices":[[7,13]]}]`})
@@ -169,6 +174,7 @@ func TestAFileThatCannotBeWrittenDegradesTheSkill(t *testing.T) {
 }
 
 func TestHistoryFillsGapsAndIsNotTheSource(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.ScriptR1()
@@ -199,6 +205,7 @@ func TestHistoryFillsGapsAndIsNotTheSource(t *testing.T) {
 // A conversation that failed may add lessons to a skill, but no procedure, and
 // it makes no skill.
 func TestAFailedConversationTeachesLessonsOnly(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	failed := `{"name":"Service Deployment Rollback","description":"wrong","update":true,"old_memory_id":"S1","trigger":["wrong"],"procedure":"1. do the wrong thing","experience":["Never skip the probe"]}`

@@ -18,6 +18,7 @@ import (
 	"cairn/internal/schedule"
 	"cairn/internal/settings"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -154,6 +155,7 @@ from workspaces w, generate_series(1, 6) n where w.external_id like 'due %' and 
 // A workspace of which only imports are known, turned off for some days: nothing
 // is read, and when it is on again nothing is lost.
 func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	now := time.Now().UTC()
@@ -231,6 +233,7 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 // A run that finds nothing to read notices, as the claim does, that it is the
 // seventh although people talked.
 func TestARunThatIsEmptyForAWeekSaysSo(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	exec(b, `with c as (insert into cairn.conversations (workspace_id, external_id, channel, next_seq, last_turn_at) values ($1, 'c', 'chat', 0, now()) returning id)

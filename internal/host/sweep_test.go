@@ -14,6 +14,7 @@ import (
 	"cairn/internal/flow"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/schedule"
+	"cairn/internal/tests"
 )
 
 // sweepBundle is a Cairn without workers: what is started stays as it was started.
@@ -125,6 +126,7 @@ func (c *crashing) StartSlot(ctx context.Context, s schedule.Slot) (string, stri
 }
 
 func TestAThousandDueAtOnceAreSweptOnce(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := sweepSetup(t)
 	b.reflections(1000, 50)
@@ -239,6 +241,7 @@ func sorted(slots []schedule.Slot) map[int64]string {
 }
 
 func TestADateThatHasItsReflectionGetsNoOther(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := sweepSetup(t)
 	b.reflections(1, 1)
@@ -273,6 +276,7 @@ func TestThePausedAndTheErasedAreLeftAlone(t *testing.T) {
 // Only what was said since the last reflection makes a day worth another: the
 // mark is a sequence number, so a turn that committed late is in the next window.
 func TestADayIsEmptyBySequenceNumbersNotByTimes(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := sweepSetup(t)
 	b.reflections(3, 1)
@@ -290,6 +294,7 @@ from conversations c join workspaces w on w.id = c.workspace_id where w.key in (
 
 // The window of a reflection begins where the last one that was dealt with ended.
 func TestAFailedDayIsPartOfTheNextWindow(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := sweepSetup(t)
 	b.reflections(1, 1)

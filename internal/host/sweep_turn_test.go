@@ -16,6 +16,7 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/schedule"
+	"cairn/internal/tests"
 )
 
 // swept runs the workflow Sweep to its end.
@@ -66,6 +67,7 @@ func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 }
 
 func TestATurnWithoutAnAnswerKeepsTheNextFromStarting(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t) // nobody answers
 	for name, overlap := range map[string]string{"skips": schedule.OverlapSkip, "queues": schedule.OverlapQueue} {
@@ -90,6 +92,7 @@ func TestATurnWithoutAnAnswerKeepsTheNextFromStarting(t *testing.T) {
 
 // However much is due, a run of Sweep stays short: it continues as new.
 func TestASweepContinuesAsNewAndCountsOn(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, `with made as (insert into cairn.workspaces (external_id, key) select 'n' || i, 'wn' || i from generate_series(1, 9) i returning id)
@@ -114,6 +117,7 @@ insert into cairn.scheduled_tasks (workspace_id, name, kind, due_at, due_date, d
 // The worker makes the one Temporal Schedule; a second worker finds it, and
 // another interval replaces the one that was there.
 func TestTheWorkerSchedulesTheSweepOnce(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.SweepEvery = time.Second })
 	exec(b, "update cairn.scheduled_tasks set due_at = now(), due_date = '2026-11-19', due_key = '2026-11-19' where kind = 'reflection'")

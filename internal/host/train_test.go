@@ -15,6 +15,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/run"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -69,6 +70,7 @@ func trainedTo(b *hosttest.Bundle, ref run.Ref) (out evolve.TrainedTo) {
 // The same training gives the same policy, whether its episodes are played one
 // after the other or many at once, and though its worker is killed in between.
 func TestATrainingRepeatsItselfToTheLastBit(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	want, known := trainedAlone(t)
 	t.Run("many episodes at once", func(t *testing.T) {

@@ -17,10 +17,12 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // Check 12: a model that never stops calling.
 func TestAModelThatNeverStopsIsStopped(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	cairn := hosttest.Open(t)
 	for _, c := range []struct {
@@ -97,6 +99,7 @@ func TestAnOverrideOutsideItsBoundsIsRefused(t *testing.T) {
 }
 
 func TestAFinalCallThatFailsIsAnsweredInOurWords(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	cairn := hosttest.Open(t)
 	for name, c := range map[string]struct {
@@ -126,6 +129,7 @@ func TestAFinalCallThatFailsIsAnsweredInOurWords(t *testing.T) {
 }
 
 func TestAModelThatIsAwayIsToldOf(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", Status: http.StatusUnauthorized, Reply: "bad key"})
@@ -137,6 +141,7 @@ func TestAModelThatIsAwayIsToldOf(t *testing.T) {
 
 // What an endpoint spoils comes back, twice and no more.
 func TestAtMostTwoUnitsComeBack(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "Enough."})
@@ -148,6 +153,7 @@ func TestAtMostTwoUnitsComeBack(t *testing.T) {
 }
 
 func TestATurnWhoseTimeIsUpIsAnswered(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "keys"})}})
@@ -163,6 +169,7 @@ func TestATurnWhoseTimeIsUpIsAnswered(t *testing.T) {
 }
 
 func TestACancelledTurnIsAnswered(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", Results: new(int), Match: "first", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
@@ -193,6 +200,7 @@ func TestACancelledTurnIsAnswered(t *testing.T) {
 }
 
 func TestASpentDayIsToldOf(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Hello.", Usage: &llm.Usage{Input: 900, Output: 200}})
@@ -223,6 +231,7 @@ func TestTheSameCallAgainAndAgainIsBroken(t *testing.T) {
 
 // Whatever a model calls, and however, it is told what became of it.
 func TestEveryCallIsAnswered(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.ToolTimeout = time.Second })
 	unlock := lockMemories(b)
@@ -257,6 +266,7 @@ func TestEveryCallIsAnswered(t *testing.T) {
 // A task of a schedule is told once how much it has left, where its workspace wants
 // that; nobody else is, and nobody is unasked.
 func TestAScheduledTurnIsToldOfItsCheckpoint(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.", CallsFunc: looking})

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -48,6 +49,7 @@ func begun(b *hosttest.Bundle, conversation string) run.Ref {
 // A worker that has made a step knows what the next one needs, and another one
 // reads it: the model is told the same.
 func TestAStepIsTheSameOnAnyWorker(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := looks(t)
 	for conversation, second := range map[string]*converse.Service{"same": b.Host.Converse, "other": another(b)} {
@@ -71,6 +73,7 @@ func TestAStepIsTheSameOnAnyWorker(t *testing.T) {
 
 // What a worker knows of a turn does not outlive the turn, nor its session.
 func TestACarriedTurnIsNotBelievedBlindly(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	t.Run("ended", func(t *testing.T) {
 		t.Parallel()

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/memory"
 	"cairn/internal/prompt"
 	"cairn/internal/remember"
+	"cairn/internal/tests"
 )
 
 // told is the message that a request answers, with the context before it.
@@ -34,6 +35,7 @@ func pinned(b *hosttest.Bundle, message string) string {
 // What is volatile travels with the message, is the same in every request of its
 // turn, however often it is tried, and never stands in the frozen prompt.
 func TestTheTimeIsToldWithTheMessageAndPinned(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, "update cairn.workspaces set time_zone = 'Asia/Tokyo' where id = $1", b.Workspace.ID)
@@ -72,6 +74,7 @@ func TestTheTimeIsToldWithTheMessageAndPinned(t *testing.T) {
 }
 
 func TestNewsIsToldWithTheMessage(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"write_approval": {"skills": "all"}}' where id = $1`, b.Workspace.ID)
@@ -116,6 +119,7 @@ func TestNewsIsToldWithTheMessage(t *testing.T) {
 // The agent that answers from long-term memory is told whom there are memories
 // about by now, though its prompt is frozen.
 func TestFreshTargetsAreToldWithTheMessage(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"agent": "remy"}' where id = $1`, b.Workspace.ID)

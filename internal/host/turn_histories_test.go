@@ -9,11 +9,13 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/tests"
 )
 
 // Conversations, their turns and their reviews end in every way that a history
 // is kept of.
 func TestConversationsEndInEachWay(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	cairn := hosttest.Open(t)
 	record := func(b *hosttest.Bundle, name, message string) {

@@ -18,6 +18,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 	"cairn/workflows"
 )
@@ -57,6 +58,7 @@ func numbers(reviews []converse.ReviewView) (out []int) {
 // Check 8: what people said counts, once, whatever becomes of the workers and
 // of the conversation's workflow.
 func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t, func(c *config.Config) { c.ConversationTurns = 9 })
 	worker := b.StartProcess()
@@ -186,6 +188,7 @@ func observed(b *hosttest.Bundle, conversation string, n int, answer string) con
 }
 
 func TestWhatAnotherAgentAnsweredIsCountedAndReviewed(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
@@ -212,6 +215,7 @@ func TestWhatAnotherAgentAnsweredIsCountedAndReviewed(t *testing.T) {
 }
 
 func TestWhileAReviewRunsNoOtherStarts(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":2}}' where id = $1`, b.Workspace.ID)
@@ -239,6 +243,7 @@ func TestWhileAReviewRunsNoOtherStarts(t *testing.T) {
 }
 
 func TestReviewsOfADayAreCapped(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1,"daily_cap":2}}' where id = $1`, b.Workspace.ID)
@@ -280,6 +285,7 @@ func TestWhatAReviewProposesIsTold(t *testing.T) {
 
 // A review spends five model calls and never a sixth, and keeps what it wrote.
 func TestAReviewStopsAfterFiveCalls(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1}}' where id = $1`, b.Workspace.ID)
@@ -299,6 +305,7 @@ func TestAReviewStopsAfterFiveCalls(t *testing.T) {
 }
 
 func TestAConversationThatEndsIsReviewed(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for turns, want := range map[int]int{3: 1, 2: 0} {
 		t.Run(fmt.Sprint(turns), func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/tests"
 )
 
 // turnID is the workflow of a message's first attempt.
@@ -65,6 +66,7 @@ func scriptOneSave(b *hosttest.Bundle, first, second llmtest.Rule) {
 }
 
 func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	memoriesWait := func(b *hosttest.Bundle) int {
 		return count(b, "select count(*) from pg_locks where locktype = 'advisory' and classid = 6 and not granted and database = (select oid from pg_database where datname = current_database())")
@@ -172,6 +174,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 
 // An effect that took place is told, although its result was never kept.
 func TestAClosedTurnTellsWhatTookEffect(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	scriptOneSave(b, llmtest.Rule{}, llmtest.Rule{Barrier: "never"})
@@ -208,6 +211,7 @@ func TestAMessageSentByManyAtOnceIsOneTurn(t *testing.T) {
 }
 
 func TestManyFirstMessagesAtOnceAreAllAnswered(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", ReplyFunc: func(c llmtest.Call) string { return "You said " + c.Last }})
@@ -250,6 +254,7 @@ func TestATerminatedTurnIsAnswered(t *testing.T) {
 
 // The conversation's own workflow is terminated while a turn is under way.
 func TestATerminatedConversationGoesOn(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	scriptOneSave(b, llmtest.Rule{}, llmtest.Rule{Barrier: "held"})
@@ -273,6 +278,7 @@ func TestATerminatedConversationGoesOn(t *testing.T) {
 
 // Temporal has lost everything, a turn and a review in the middle.
 func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1}}' where id = $1`, b.Workspace.ID)
@@ -321,6 +327,7 @@ func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
 
 // Messages keep coming while the conversation continues as new again and again.
 func TestAConversationContinuesAsNewUnderLoad(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.ConversationTurns = 4 })
 	scriptSaves(b)

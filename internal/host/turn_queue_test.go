@@ -8,10 +8,12 @@ import (
 	"cairn/internal/flow"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/tests"
 )
 
 // A server hands out at once only what is on the queue of the workflow that asks.
 func TestATurnRunsOnTheQueueOfItsSteps(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})

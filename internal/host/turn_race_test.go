@@ -10,6 +10,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/tests"
 )
 
 // everyTurn makes a review due after each turn.
@@ -18,6 +19,7 @@ func everyTurn(b *hosttest.Bundle) {
 }
 
 func TestAReviewThatEndsDuringATurnIsHeardOf(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for name, status := range map[string]int{converse.NudgeNothing: 0, converse.NudgeFailed: 401} {
 		t.Run(name, func(t *testing.T) {
@@ -57,6 +59,7 @@ func TestAReviewThatEndsDuringATurnIsHeardOf(t *testing.T) {
 }
 
 func TestATerminatedReviewIsFinished(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	everyTurn(b)
@@ -84,6 +87,7 @@ func TestATerminatedReviewIsFinished(t *testing.T) {
 
 // A tool that does not work costs the task nothing, twice, and no turn hangs on it.
 func TestAToolThatDoesNotWorkIsTold(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, "revoke insert on cairn.memories from cairn_app")

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/tests"
 )
 
 // A review is asked for without chance, within five calls.
@@ -41,6 +42,7 @@ func TestAReviewIsAskedAtTemperatureZeroAndFiveTimesAtMost(t *testing.T) {
 // A review stops before the request that would take it over 100,000 tokens, keeps
 // what it has saved, and begins with a part of them however long the talk was.
 func TestAReviewStaysUnderItsInputTokens(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.TurnHistoryTokens = 0 }) // the window has room for all of it
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/remember"
+	"cairn/internal/tests"
 )
 
 // procedure is the least that a saved skill has to say.
@@ -26,6 +27,7 @@ func by(b *hosttest.Bundle, o agent.Origin) agent.Actor {
 // What a person takes away is gone from the very next prompt. What is added, and
 // what the agent itself does, waits for the next session.
 func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	cairn := hosttest.Open(t)
 	type change func(ctx context.Context, b *hosttest.Bundle, o agent.Origin) error

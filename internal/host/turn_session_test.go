@@ -15,6 +15,7 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/tally"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -137,6 +138,7 @@ func TestAPromptIsFrozenForItsSession(t *testing.T) {
 
 // How often a conversation's prompt began anew is for the metric.
 func TestChangesOfAPromptsBeginningAreCounted(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
@@ -155,6 +157,7 @@ func TestChangesOfAPromptsBeginningAreCounted(t *testing.T) {
 
 // A turn keeps the session with which it began, unless that was revoked.
 func TestATurnKeepsItsSessionToItsEnd(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		end  func(*hosttest.Bundle)
@@ -186,6 +189,7 @@ func TestATurnKeepsItsSessionToItsEnd(t *testing.T) {
 // Of a channel that nobody knows the budget is that of sms, the smallest with a
 // text to read.
 func TestAnUnknownChannelIsTreatedAsSMS(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	r := b.Message("c", "m1", "hello")

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // A message that waits behind another is cancelled by its id, before the
@@ -62,6 +63,7 @@ func TestATurnThatWaitsIsCancelledAndAnswered(t *testing.T) {
 
 // A cancellation that comes while the conversation continues as new is kept.
 func TestACancellationSurvivesAContinueAsNew(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.ConversationTurns = 1 })
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Yes."})
@@ -81,6 +83,7 @@ func TestACancellationSurvivesAContinueAsNew(t *testing.T) {
 // A cancellation that a conversation hears of together with the message, as it
 // begins, comes first: it was asked for first.
 func TestACancellationThatComesWithTheMessageComesFirst(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Yes."})
@@ -100,6 +103,7 @@ func TestACancellationThatComesWithTheMessageComesFirst(t *testing.T) {
 
 // What a person changes reaches conversations that run without a message.
 func TestAChangeOfSettingsReachesRunningConversations(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Yes."})

@@ -15,6 +15,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/tests"
 	"cairn/internal/tools"
 )
 
@@ -43,6 +44,7 @@ func slowTool(t *testing.T) tools.Tool {
 // come back is answered as late, and the model is told of all in the order of its
 // calls.
 func TestASlowToolIsAnActivityOfItsOwn(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	events := map[int]int{}
 	for _, slow := range []int{0, 1, 3} {

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -43,6 +44,7 @@ func TestATurnThatSeesAnAttackWritesNothingUnasked(t *testing.T) {
 
 // So does a skill that untrusted text had a part in, for the turn that reads it.
 func TestATurnThatReadsATaintedSkillIsTainted(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^make", Calls: []llm.ToolCall{saying("skill_save", map[string]string{"name": "bake-bread", "description": "Bakes bread",

@@ -19,6 +19,7 @@ import (
 	"cairn/internal/remember"
 	"cairn/internal/run"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // undoing is a skill with a package, a prompt memory and a long-term memory, each with a
@@ -111,6 +112,7 @@ func packages(t *testing.T, folder string) (out []string) {
 }
 
 func TestWhatIsDeletedIsGoneAtOnceWhereNothingIsKept(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	k := keepSome(t, 0)
 	b := k.b

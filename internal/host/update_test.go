@@ -15,6 +15,7 @@ import (
 	"cairn/internal/run"
 	"cairn/internal/skill"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -96,6 +97,7 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 
 // AC-6 of spec/skill-memory.md §7.
 func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	other := mustWorkspace(t, b, "other")
@@ -140,6 +142,7 @@ func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
 
 // AC-13 of spec/skill-memory.md §7.
 func TestConcurrentUpdatesFollowEachOther(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	reply := func(lesson string) string {

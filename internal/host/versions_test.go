@@ -15,12 +15,14 @@ import (
 	"cairn/internal/progressive"
 	"cairn/internal/run"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/internal/tools"
 )
 
 // A workspace chooses each of its agents by version and mode; the others stay as
 // they are.
 func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	brief := progressive.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "brief", Prompt: "specialist_procedural", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: 60e9}
@@ -67,6 +69,7 @@ func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 // What a workspace chose may be gone with the program that had it: whoever asks is
 // told which setting to mend, and a hand-off tells its agent.
 func TestAnAgentThatIsNotThereIsToldOf(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
 	choose := func(text string) { exec(b, `update cairn.workspaces set settings = $1::jsonb`, text) }

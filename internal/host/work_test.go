@@ -12,6 +12,7 @@ import (
 	"cairn/internal/flow"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
+	"cairn/internal/tests"
 )
 
 // A worker that cannot start must end, so that its service manager starts it again.
@@ -33,6 +34,7 @@ func TestWorkEndsWhenAQueueCannotStart(t *testing.T) {
 // A step that was under way when its worker was killed is noticed after the time
 // that the run's configuration gives it, the first step too, which calls a model.
 func TestTheFirstStepIsBoundedLikeTheOthers(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.DatabaseStep, c.Heartbeat = 7*time.Second, 9*time.Second })
 	r := b.Distill(hosttest.Conversation("short", "user: hello", "assistant: hi"))

@@ -14,6 +14,7 @@ import (
 	"cairn/internal/run"
 	"cairn/internal/settings"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // gate holds requests until they are let through, and counts those it holds.
@@ -40,6 +41,7 @@ func (b *bundle) gate() *gate {
 }
 
 func TestARunHasAtMostSoManyCallsInFlight(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := setup(t)
 	b.Lease = time.Minute // a lease that runs out on a busy machine would free its place

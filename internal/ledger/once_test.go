@@ -10,6 +10,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 )
 
 func TestASecondCallReturnsTheStoredReply(t *testing.T) {
@@ -75,6 +76,7 @@ func TestTwoCallsAtOnceMakeOneRequest(t *testing.T) {
 }
 
 func TestALeaseIsKeptAliveDuringALongCall(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := setup(t)
 	leave := make(chan bool)
@@ -97,6 +99,7 @@ func TestALeaseIsKeptAliveDuringALongCall(t *testing.T) {
 
 // Case E5: a deploy changed the prompt between the crash and the retry.
 func TestAfterACrashTheStoredRequestIsSentAgain(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := setup(t)
 	b.model.answers(func(context.Context, int, string) (llm.Reply, error) { panic("killed") })
@@ -125,6 +128,7 @@ func TestAfterACrashTheStoredRequestIsSentAgain(t *testing.T) {
 
 // Case E3: the worker lost its heartbeat, not its life.
 func TestAZombieAndItsSuccessorAgreeOnTheFirstStoredReply(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for _, zombieFirst := range []bool{false, true} {
 		t.Run(map[bool]string{true: "the zombie's", false: "the successor's"}[zombieFirst], func(t *testing.T) {
@@ -172,6 +176,7 @@ func TestAZombieAndItsSuccessorAgreeOnTheFirstStoredReply(t *testing.T) {
 
 // A zombie's failure says nothing about its successor's call.
 func TestAZombiesFailureDoesNotEndItsSuccessorsCall(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := setup(t)
 	leave := []chan bool{make(chan bool), make(chan bool)}

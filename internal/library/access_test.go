@@ -10,6 +10,7 @@ import (
 	"cairn/internal/fault"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
+	"cairn/internal/tests"
 )
 
 func patchOf(old, new string) object {
@@ -17,6 +18,7 @@ func patchOf(old, new string) object {
 }
 
 func TestWhoNobodyWatchesChangesOnlyWhatIsManagedAndRead(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := setup(t)
 	reflection := b.as(agent.OriginReflection)

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
 	"cairn/internal/tally"
+	"cairn/internal/tests"
 )
 
 // topic saves a skill of its own kind.
@@ -133,6 +134,7 @@ func TestTheIndexIsTheSameWhateverWasUsed(t *testing.T) {
 }
 
 func TestALongIndexKeepsPinnedAndRecentSkills(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := setup(t, func(s *library.Settings) { s.WritesPerHour, s.MaxSkills = 1000, 1000 })
 	for i := range 85 {

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/run"
 	"cairn/internal/search"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 func number(id int64) string { return strconv.FormatInt(id, 10) }
@@ -93,6 +94,7 @@ func TestTwoRelaysNeverDoTheSameDutyAtOnce(t *testing.T) {
 // While one relay is at a duty, another finds nothing; and when its claim runs
 // out, the first has let go.
 func TestADutyUnderWayIsLeftAloneAndEndsWithItsClaim(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := setup(t)
 	b.document(1, "text")

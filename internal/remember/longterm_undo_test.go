@@ -12,6 +12,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/memory"
 	"cairn/internal/remember"
+	"cairn/internal/tests"
 )
 
 func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {
@@ -148,6 +149,7 @@ func TestADeletedMemoryCanBeRestored(t *testing.T) {
 
 // The worker dies between its commit and its answer.
 func TestALongTermRetryAfterALostAnswerChangesNothing(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for name, c := range map[string]func(l *long, k *remember.LongTerm, a agent.Actor, known string) (any, error){
 		"add": func(l *long, k *remember.LongTerm, a agent.Actor, _ string) (any, error) {

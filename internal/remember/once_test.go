@@ -12,11 +12,13 @@ import (
 	"cairn/internal/memory"
 	"cairn/internal/remember"
 	"cairn/internal/settings"
+	"cairn/internal/tests"
 )
 
 // The worker dies between its commit and its answer: the retry, under the same
 // operation id, gives what the first attempt would have given.
 func TestARetryAfterALostAnswerChangesNothing(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for name, c := range map[string]func(*bundle, *remember.Keeper, agent.Actor) (any, error){
 		"save": func(b *bundle, k *remember.Keeper, a agent.Actor) (any, error) {

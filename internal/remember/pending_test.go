@@ -10,12 +10,14 @@ import (
 	"cairn/internal/memory"
 	"cairn/internal/remember"
 	"cairn/internal/settings"
+	"cairn/internal/tests"
 )
 
 // risky is what an honest text might say, and an attack too.
 const risky = "Works at AC\u2060ME"
 
 func TestTheGateHoldsBackWhoItNames(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		gate    settings.Gate

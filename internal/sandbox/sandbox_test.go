@@ -19,6 +19,7 @@ import (
 
 	"cairn/internal/fault"
 	"cairn/internal/sandbox"
+	"cairn/internal/tests"
 )
 
 // bundle is what one test's sandboxes are known by.
@@ -219,6 +220,7 @@ func TestNothingIsReachedOverANetwork(t *testing.T) {
 }
 
 func TestEveryLimitEndsWhatGoesOverIt(t *testing.T) {
+	tests.Long(t)
 	with := func(change func(*sandbox.Limits)) sandbox.Limits {
 		l := small()
 		change(&l)
@@ -321,6 +323,7 @@ func TestWithoutNamespacesNothingIsRun(t *testing.T) {
 
 // What root is promised holds for everybody else.
 func TestOrdinaryUsersHaveTheSameSandbox(t *testing.T) {
+	tests.Long(t)
 	if os.Geteuid() != 0 {
 		t.Skip("the other tests ran as an ordinary user")
 	}

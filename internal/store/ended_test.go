@@ -9,6 +9,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/run"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // told waits for a word of a run's end.
@@ -63,6 +64,7 @@ func TestWhoWaitsForARunIsToldOfItsEnd(t *testing.T) {
 }
 
 func TestAConnectionThatHearsIsMadeAgain(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := setup(t)
 	if n := b.ears(); n != 0 {

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/fault"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // everywhere are the tables with rows of workspaces, workspaces among them.
@@ -241,6 +242,7 @@ func TestOnlyAnOpenErasureDeletes(t *testing.T) {
 // What has other sources stays as it is and loses the one that goes; what a
 // person made stays, too.
 func TestWhatHasOtherSourcesStays(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for _, derived := range []string{erase.Keep, erase.Quarantine, erase.Delete} {
 		t.Run(derived, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/search"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 const (
@@ -66,6 +67,7 @@ func (b *bundle) tend(space int16) store.Graphs {
 }
 
 func TestABigWorkspaceIsSearchedByItsGraph(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := setup(t)
 	space, err := b.Space(t.Context(), "m", graphDims)
@@ -175,6 +177,7 @@ func TestAGraphIsSearchedAsWideAsItNeeds(t *testing.T) {
 }
 
 func TestAWorkspaceThatShrinksLosesItsGraph(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := setup(t)
 	space, err := b.Space(t.Context(), "m", graphDims)
@@ -202,6 +205,7 @@ func TestAWorkspaceThatShrinksLosesItsGraph(t *testing.T) {
 
 // A build that was cut off leaves an index that is not valid.
 func TestAnUnfinishedGraphIsBuiltAnew(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := setup(t)
 	space, err := b.Space(t.Context(), "m", graphDims)

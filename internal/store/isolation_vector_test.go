@@ -15,6 +15,7 @@ import (
 
 	"cairn/internal/host/hosttest"
 	"cairn/internal/search"
+	"cairn/internal/tests"
 )
 
 // pointing is an embedder whose every text has the same vector.
@@ -25,6 +26,7 @@ func (p pointing) Embed(context.Context, []string) ([][]float32, error) { return
 // A workspace that owns few of many vectors gets all that it asks for: a filter
 // that comes after a search among everybody's would leave next to nothing.
 func TestFewVectorsAmongManyAreFoundInTheirExactOrder(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	const dims, all, own, want = 16, 20_000, 40, 10
 	b := setup(t)

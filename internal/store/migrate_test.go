@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/schemas"
 )
 
@@ -30,6 +31,7 @@ func TestMigratingAgainDoesNothing(t *testing.T) {
 }
 
 func TestTwoProcessesMayMigrateAtOnce(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	b := setup(t) // the server's roles are there
 	url := b.empty()

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"cairn/internal/prompt"
+	"cairn/internal/tests"
 )
 
 var all = flag.Bool("all", false, "read every public trajectory instead of each fourth")
@@ -66,6 +67,7 @@ var (
 )
 
 func TestRealConversationsGiveFewNamesAndTellNobody(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	names := map[string]int{}
 	split, people := 0, 0

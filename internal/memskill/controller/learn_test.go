@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+
+	"cairn/internal/tests"
 )
 
 const (
@@ -13,6 +15,7 @@ const (
 
 // The mean of three worlds is measured by BenchmarkLearning.
 func TestDefaultRecipeLearnsWhichSkillsASpanNeeds(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	w := newWorld("seed0")
 	run := w.begin(TowerShape(worldDim, worldHidden), DefaultPPO(), DefaultCredit())

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cairn/internal/fault"
+	"cairn/internal/tests"
 )
 
 // scores are n judgements of which good are 1.
@@ -13,6 +14,7 @@ func scores(n, good int) []float64 {
 }
 
 func TestACandidateThatIsNotWorseLivePasses(t *testing.T) {
+	tests.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		candidate, incumbent []float64

@@ -1,0 +1,15 @@
+// Package tests says which tests `make test` leaves out.
+package tests
+
+import "testing"
+
+// Long leaves a test to `make test-all` where only the short ones run, as in
+// `make test`: one that waits for leases or deadlines, kills processes again and
+// again, or goes through many cases of what a short test shows in one. It is the
+// first line of such a test.
+func Long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a long test: make test-all runs it")
+	}
+}
