@@ -5,7 +5,7 @@ import "testing"
 
 // Long leaves a test to `make test-all` where only the short ones run, as in
 // `make test`: one that waits for leases or deadlines, kills processes again and
-// again, or goes through many cases of what a short test shows in one. It is the
+// again, goes through many cases, or for another reason takes its time. It is the
 // first line of such a test.
 func Long(t testing.TB) {
 	t.Helper()
