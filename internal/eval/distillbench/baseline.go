@@ -61,8 +61,9 @@ func (b *bench) startEmpty(ctx context.Context, id string, in empty) (client.Wor
 }
 
 // floor is the median time of empty distillations of three tasks, one after the
-// other, whose steps only wait as long as the model takes, until all tasks have
-// done their last: what is above it is ours, what is below it is Temporal's.
+// other as those of latency, whose steps only wait as long as the model takes,
+// until all tasks have done their last: what is above it is ours, what is below it
+// is Temporal's.
 func (b *bench) floor(ctx context.Context) (time.Duration, error) {
 	const tasks = 3
 	published := make(chan struct{}, tasks)
@@ -74,7 +75,8 @@ func (b *bench) floor(ctx context.Context) (time.Duration, error) {
 	var all []time.Duration
 	for i := range warmUp + b.options.Runs {
 		started := time.Now()
-		if _, err := b.startEmpty(ctx, fmt.Sprintf("floor/%d", i), empty{Tasks: tasks, Call: b.options.Call}); err != nil {
+		r, err := b.startEmpty(ctx, fmt.Sprintf("floor/%d", i), empty{Tasks: tasks, Call: b.options.Call})
+		if err != nil {
 			return 0, err
 		}
 		for range tasks {
@@ -86,6 +88,9 @@ func (b *bench) floor(ctx context.Context) (time.Duration, error) {
 		}
 		if i >= warmUp {
 			all = append(all, time.Since(started))
+		}
+		if err := r.Get(ctx, nil); err != nil {
+			return 0, fmt.Errorf("await an empty workflow: %w", err)
 		}
 	}
 	slices.Sort(all)

@@ -35,7 +35,8 @@ type measured struct {
 }
 
 // latency distils one conversation after the other, each in a workspace of its
-// own, so that each creates its skills.
+// own, so that each creates its skills. The next begins when the workflow of the
+// last has ended, which is a moment after its run: each is measured by itself.
 func (b *bench) latency(ctx context.Context, server string) (Latency, error) {
 	if err := script(b.model, b.options.Call); err != nil {
 		return Latency{}, err
@@ -55,6 +56,9 @@ func (b *bench) latency(ctx context.Context, server string) (Latency, error) {
 		}
 		if i >= warmUp {
 			all = append(all, measured{r, time.Since(started)})
+		}
+		if err := b.host.Temporal.GetWorkflow(ctx, r.WorkflowID, "").Get(ctx, nil); err != nil {
+			return Latency{}, fmt.Errorf("await the workflow of %s: %w", c.ID, err)
 		}
 	}
 	slices.SortFunc(all, func(a, b measured) int { return int(a.took - b.took) })
