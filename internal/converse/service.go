@@ -39,10 +39,6 @@ type Tx interface {
 	SetNotice(ctx context.Context, conversation int64, notice string) error
 	CloseConversation(ctx context.Context, conversation int64, c nudge.Counters, ended bool) error
 
-	ConversationView(ctx context.Context, name string) (View, error)
-	Conversations(ctx context.Context, before int64, max int) ([]View, error)
-	Reviews(ctx context.Context, conversation int64, max int) ([]ReviewView, error)
-	Turns(ctx context.Context, conversation int64, from, to int) ([]Turn, error)
 	PutTurn(ctx context.Context, t Turn, n NewRun) (*run.Run, error) // with its run, which is known when the transaction is over
 	EndTurn(ctx context.Context, t Turn) error
 	News(ctx context.Context, t Turn, frozen time.Time) (News, error)

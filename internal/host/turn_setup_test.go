@@ -14,6 +14,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/store"
 )
 
 // on sets a message's channel.
@@ -114,8 +115,8 @@ func answered(b *hosttest.Bundle, conversation, message string) (out converse.An
 // view is a conversation's row.
 func view(b *hosttest.Bundle, conversation string) (v converse.View) {
 	b.T.Helper()
-	hosttest.Must(b.T, b.Store.Conversations().WithConversations(b.T.Context(), b.Workspace.ID, func(tx converse.Tx) (err error) {
-		v, err = tx.ConversationView(b.T.Context(), conversation)
+	hosttest.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q store.Queries) (err error) {
+		v, err = q.ConversationView(b.T.Context(), conversation)
 		return err
 	}))
 	return v
@@ -126,8 +127,8 @@ func reviews(b *hosttest.Bundle, conversation string, n int) (out []converse.Rev
 	b.T.Helper()
 	id := view(b, conversation).ID
 	eventually(b.T, fmt.Sprintf("%d reviews have ended", n), func() bool {
-		hosttest.Must(b.T, b.Store.Conversations().WithConversations(b.T.Context(), b.Workspace.ID, func(tx converse.Tx) (err error) {
-			out, err = tx.Reviews(b.T.Context(), id, 100)
+		hosttest.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q store.Queries) (err error) {
+			out, err = q.Reviews(b.T.Context(), id, 100)
 			return err
 		}))
 		return len(out) >= n && !slices.ContainsFunc(out, func(r converse.ReviewView) bool { return r.Status == "open" })

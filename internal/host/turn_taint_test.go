@@ -9,6 +9,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/store"
 	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
@@ -63,8 +64,9 @@ func TestATurnThatReadsATaintedSkillIsTainted(t *testing.T) {
 		t.Errorf("remembered %q", got)
 	}
 	var turns []converse.Turn
-	hosttest.Must(t, b.Store.Conversations().WithConversations(t.Context(), b.Workspace.ID, func(tx converse.Tx) (err error) {
-		turns, err = tx.Turns(t.Context(), view(b, "c").ID, 1, 3)
+	id := view(b, "c").ID
+	hosttest.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) (err error) {
+		turns, err = q.Turns(t.Context(), id, 1, 3)
 		return err
 	}))
 	for i, want := range []bool{false, true, false} {

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/converse"
 	"cairn/internal/fault"
 	"cairn/internal/host"
+	"cairn/internal/store"
 )
 
 const (
@@ -104,8 +105,8 @@ func (e *experiment) end(ctx context.Context, i int) error {
 
 // conversation is a talk's row.
 func (e *experiment) conversation(ctx context.Context, i int) (id int64, err error) {
-	err = e.Host.Converse.Store.WithConversations(ctx, e.workspaces[i].ID, func(tx converse.Tx) error {
-		v, err := tx.ConversationView(ctx, e.talks[i].name)
+	err = e.Host.Store.WithWorkspace(ctx, e.workspaces[i].ID, func(q store.Queries) error {
+		v, err := q.ConversationView(ctx, e.talks[i].name)
 		id = v.ID
 		return err
 	})
