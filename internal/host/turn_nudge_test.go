@@ -229,6 +229,11 @@ func TestWhileAReviewRunsNoOtherStarts(t *testing.T) {
 	if c := view(b, "c").Counters; c.InFlight != 2 || c.Memory != 3 || c.Total != 5 {
 		t.Errorf("while it runs the row counts %+v", c)
 	}
+	shown, err := b.ShowConversation(t.Context(), b.Workspace, "c")
+	hosttest.Must(t, err)
+	if n := shown.Nudges; len(n) != 1 || n[0].Status != "open" || n[0].Turn != 2 {
+		t.Errorf("while it runs it is shown as %+v", n)
+	}
 	eventually(t, "the conversation has decided after the fifth turn", func() bool {
 		v, err := b.Driver.State(t.Context(), b.Workspace.Key, view(b, "c").ID)
 		return err == nil && v.Busy == 0

@@ -54,7 +54,7 @@ func (q Queries) Reviews(ctx context.Context, conversation int64, max int) ([]co
 	}
 	out := make([]converse.ReviewView, len(rows))
 	for i, r := range rows {
-		out[i] = converse.ReviewView{Run: r.ID, Status: "open", CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
+		out[i] = converse.ReviewView{Run: r.ID, Status: "open", Turn: int(r.Number), CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
 		if run.Status(r.Status) != run.Ended {
 			continue
 		}
@@ -62,7 +62,7 @@ func (q Queries) Reviews(ctx context.Context, conversation int64, max int) ([]co
 		if err := json.Unmarshal(r.Result, &e); err != nil {
 			return nil, fmt.Errorf("decode the result of run %d: %w", r.ID, err)
 		}
-		out[i].Status, out[i].Turn, out[i].Writes, out[i].Staged, out[i].Steps = e.Status, e.Number, e.Writes, e.Staged, e.Steps
+		out[i].Status, out[i].Writes, out[i].Staged, out[i].Steps = e.Status, e.Writes, e.Staged, e.Steps
 	}
 	return out, nil
 }

@@ -179,7 +179,7 @@ select count(*) from runs where workspace_id = @workspace_id and kind = 'nudge' 
 select coalesce(sum(input_tokens), 0)::bigint from llm_calls where workspace_id = @workspace_id and run_id = @run_id;
 
 -- name: NudgesOf :many
-select id, business_key, status, outcome, reason, result, created_at, ended_at from runs
+select id, status, coalesce((spec ->> 'number')::int, 0)::int as number, result, created_at, ended_at from runs
 where workspace_id = @workspace_id and kind = 'nudge' and conversation_id = @conversation_id order by id desc limit @max_rows;
 
 -- name: RunInsertKind :one

@@ -439,7 +439,7 @@ func (q *Queries) MessageGet(ctx context.Context, arg MessageGetParams) (Message
 }
 
 const NudgesOf = `-- name: NudgesOf :many
-select id, business_key, status, outcome, reason, result, created_at, ended_at from runs
+select id, status, coalesce((spec ->> 'number')::int, 0)::int as number, result, created_at, ended_at from runs
 where workspace_id = $1 and kind = 'nudge' and conversation_id = $2 order by id desc limit $3
 `
 
@@ -450,14 +450,12 @@ type NudgesOfParams struct {
 }
 
 type NudgesOfRow struct {
-	ID          int64
-	BusinessKey string
-	Status      string
-	Outcome     string
-	Reason      string
-	Result      json.RawMessage
-	CreatedAt   time.Time
-	EndedAt     *time.Time
+	ID        int64
+	Status    string
+	Number    int32
+	Result    json.RawMessage
+	CreatedAt time.Time
+	EndedAt   *time.Time
 }
 
 func (q *Queries) NudgesOf(ctx context.Context, arg NudgesOfParams) ([]NudgesOfRow, error) {
@@ -471,10 +469,8 @@ func (q *Queries) NudgesOf(ctx context.Context, arg NudgesOfParams) ([]NudgesOfR
 		var i NudgesOfRow
 		if err := rows.Scan(
 			&i.ID,
-			&i.BusinessKey,
 			&i.Status,
-			&i.Outcome,
-			&i.Reason,
+			&i.Number,
 			&i.Result,
 			&i.CreatedAt,
 			&i.EndedAt,
