@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"cairn/internal/lang"
 	"cairn/internal/ledger"
@@ -18,53 +19,57 @@ import (
 // or there was no usable answer.
 func (s *Service) Chunk(ctx context.Context, ref run.Ref) ([]string, error) {
 	var (
-		tasks []Task
+		tasks []Task // of an earlier attempt
 		open  bool
+		made  []Task
+		asked []question
 	)
-	j, err := s.load(ctx, ref, func(tx Tx, j job) (err error) {
+	j, err := s.load(ctx, ref, windowStep(0), func(tx Tx, j job) (err error) {
 		if open, err = j.open(ctx, tx); err != nil || !open {
 			return err
 		}
-		tasks, err = tx.Tasks(ctx, ref.Run)
-		return err
+		if tasks, err = tx.Tasks(ctx, ref.Run); err != nil || len(tasks) > 0 {
+			return err
+		}
+		if asked = j.division(&made); len(asked) == 0 {
+			return endEmpty(ctx, tx, ref)
+		}
+		return s.open(ctx, tx, j, &asked[0])
 	})
-	if err != nil || !open || len(tasks) > 0 { // an earlier attempt was here
+	if err != nil || !open || len(tasks) > 0 {
 		return keys(tasks), err
 	}
-	found, err := s.divide(ctx, j)
-	if f, ended := ledger.Hopeless(err); ended {
-		return nil, s.endRun(ctx, ref, outcomeOf(f), f.Error(), Result{Code: string(f.Code)})
+	for _, q := range asked {
+		err := s.ask(ctx, j, q)
+		if f, ended := ledger.Hopeless(err); ended {
+			return nil, s.endRun(ctx, ref, outcomeOf(f), f.Error(), Result{Code: string(f.Code)})
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, s.endRun(ctx, ref, run.NothingToExtract, "the conversation holds no task that could be learnt from", Result{})
-	}
-	for i, t := range found {
-		tasks = append(tasks, Task{Ref: ref, Key: t.Key, Position: i, Name: t.Name, Seqs: t.Seqs, Lang: lang.OfMessages(j.messages(t.Seqs))})
-	}
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTasks(ctx, tasks) })
-	return keys(tasks), err
+	return keys(made), nil
 }
 
-// divide asks for the tasks, window by window when the transcript is too long
-// for one call, and joins tasks of one name.
-func (s *Service) divide(ctx context.Context, j job) ([]transcript.Task, error) {
+// endEmpty ends a run whose conversation nothing can be learnt from.
+func endEmpty(ctx context.Context, tx Tx, ref run.Ref) error {
+	return tx.EndRun(ctx, ref.Run, run.NothingToExtract, "the conversation holds no task that could be learnt from", Result{})
+}
+
+// division asks for the tasks, window by window when the transcript is too long
+// for one call. With the last one's answer they are made: those of one name are one.
+func (j job) division(made *[]Task) []question {
 	ms := transcript.NonEmpty(j.conv.Messages)
 	if len(ms) == 0 {
-		return nil, nil
+		return nil
 	}
 	last := ms[len(ms)-1].Seq + 1
 	language := lang.OfMessages(ms)
 	windows := windows(ms, j.spec.Limits)
-	all := []json.RawMessage{}
+	found := make([][]json.RawMessage, len(windows))
+	var out []question
 	for i, w := range windows {
-		step := "chunk"
-		if i > 0 {
-			step = fmt.Sprintf("chunk/%d", i)
-		}
-		err := s.ask(ctx, j, question{step: step, stage: prompt.Chunk, role: "chunk", lang: language,
+		out = append(out, question{step: windowStep(i), stage: prompt.Chunk, role: "chunk", lang: language,
 			material: prompt.Material{Messages: w, Language: language, Limits: map[string]int{"max_tasks": j.spec.Limits.MaxTasks}},
 			decode: func(text string) error {
 				raw, err := llm.ExtractJSON(text)
@@ -74,20 +79,43 @@ func (s *Service) divide(ctx context.Context, j job) ([]transcript.Task, error) 
 				if _, _, err := transcript.DecodeTasks(raw, last, j.batch(), j.spec.Limits.MaxTasks); err != nil {
 					return err
 				}
-				items, err := transcript.TaskList(raw)
-				all = append(all, items...)
+				if found[i], err = transcript.TaskList(raw); err != nil || i+1 < len(windows) {
+					return err
+				}
+				*made, err = j.tasks(slices.Concat(found...), last)
 				return err
 			}})
-		if err != nil {
-			return nil, err
-		}
 	}
-	raw, err := json.Marshal(all)
+	out[len(out)-1].save = func(ctx context.Context, tx Tx) error {
+		if len(*made) == 0 {
+			return endEmpty(ctx, tx, j.run.Ref)
+		}
+		return tx.PutTasks(ctx, *made)
+	}
+	return out
+}
+
+func windowStep(i int) string {
+	if i == 0 {
+		return "chunk"
+	}
+	return fmt.Sprintf("chunk/%d", i)
+}
+
+// tasks makes the run's tasks of those that a model found before message last.
+func (j job) tasks(found []json.RawMessage, last int) (out []Task, err error) {
+	raw, err := json.Marshal(append([]json.RawMessage{}, found...)) // never null
 	if err != nil {
 		return nil, fmt.Errorf("join the windows' tasks: %w", err)
 	}
-	tasks, _, err := transcript.DecodeTasks(raw, last, j.batch(), j.spec.Limits.MaxTasks)
-	return j.own(tasks), err
+	decoded, _, err := transcript.DecodeTasks(raw, last, j.batch(), j.spec.Limits.MaxTasks)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range j.own(decoded) {
+		out = append(out, Task{Ref: j.run.Ref, Key: t.Key, Position: i, Name: t.Name, Seqs: t.Seqs, Lang: lang.OfMessages(j.messages(t.Seqs))})
+	}
+	return out, nil
 }
 
 // own leaves out what tasks say of messages that are none of the run's: its

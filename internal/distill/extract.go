@@ -26,25 +26,29 @@ type Plan struct {
 // when the task is over: nothing reusable, or no usable answer.
 func (s *Service) Extract(ctx context.Context, ref run.Ref, key string) (plan Plan, ended bool, err error) {
 	var (
-		stage      prompt.Stage
 		memo       [sha256.Size]byte
 		failed     Memo
 		failedOnce bool
-		candidates []prompt.Candidate
+		q          question
+		made       drafted
 	)
-	j, t, err := s.loadTask(ctx, ref, key, func(tx Tx, j job, t Task) (err error) {
+	j, t, err := s.loadTask(ctx, ref, key, extractStep, func(tx Tx, j job, t Task) (err error) {
 		if t.Draft != nil {
 			return nil
 		}
-		stage = extractStage(j.spec)
+		stage := extractStage(j.spec)
 		if memo, err = memoKey(j, t, stage); err != nil {
 			return err
 		}
 		if failed, failedOnce, err = remembered(ctx, tx, j, memo); err != nil || failedOnce {
 			return err
 		}
-		candidates, err = readCandidates(ctx, tx, t)
-		return err
+		candidates, err := readCandidates(ctx, tx, t)
+		if err != nil {
+			return err
+		}
+		q = j.extraction(t, stage, candidates, &made)
+		return s.open(ctx, tx, j, &q)
 	})
 	if err != nil || t.Stage == EndedTask {
 		return Plan{}, t.Stage == EndedTask, err
@@ -55,34 +59,19 @@ func (s *Service) Extract(ctx context.Context, ref run.Ref, key string) (plan Pl
 	if failedOnce {
 		return Plan{}, true, s.endTask(ctx, t, Failed, fmt.Sprintf("the same messages failed within the last day, and were not asked about again (%s: %s)", failed.Code, failed.Reason))
 	}
-	draft, notes, err := s.extract(ctx, j, t, stage, candidates)
-	if err != nil {
+	if err := s.ask(ctx, j, q); err != nil {
 		if f, over := ledger.Hopeless(err); over {
 			return Plan{}, true, s.failTask(ctx, t, memo, f)
 		}
 		return Plan{}, false, err
 	}
-	if reason := unfit(draft, j.spec.Limits); reason != "" {
-		return Plan{}, true, s.endTask(ctx, t, Skipped, reason)
+	if made.task.Stage == EndedTask {
+		return Plan{}, true, nil
 	}
-	draft, cleaned := j.private.cleanDraft(draft)
-	notes = append(notes, cleaned...)
-	if j.lessonsOnly() {
-		draft = lessonsOf(draft)
-		notes = append(notes, "the conversation failed: only its lessons are kept")
-		if len(draft.Experience) == 0 {
-			return Plan{}, true, s.endTask(ctx, t, Skipped, "the conversation failed, and taught no lesson")
-		}
-	}
-	t.Draft = &draft
-	for _, c := range t.Candidates {
-		if c.Handle == draft.Target {
-			t.Based = Base{Skill: c.Skill, Version: c.Version}
-		}
-	}
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.SaveDraft(ctx, t, notes) })
-	return j.planOf(draft), false, err
+	return j.planOf(*made.task.Draft), false, nil
 }
+
+func extractStep(t Task) string { return t.Key + "/extract" }
 
 func extractStage(s Spec) prompt.Stage {
 	if s.Mode == Simple {
@@ -91,28 +80,72 @@ func extractStage(s Spec) prompt.Stage {
 	return prompt.Extract
 }
 
-func (s *Service) extract(ctx context.Context, j job, t Task, stage prompt.Stage, candidates []prompt.Candidate) (draft skill.Draft, notes []string, err error) {
+// drafted is a task with its draft, or at its end.
+type drafted struct {
+	task  Task
+	notes []string
+}
+
+// extraction asks for a draft.
+func (j job) extraction(t Task, stage prompt.Stage, candidates []prompt.Candidate, made *drafted) question {
 	ms := j.messages(t.Seqs)
-	err = s.ask(ctx, j, question{step: t.Key + "/extract", stage: stage, role: "extract", task: t.Key, lang: t.Lang,
+	return question{step: extractStep(t), stage: stage, role: "extract", task: t.Key, lang: t.Lang,
 		material: prompt.Material{Task: t.Name, Question: t.Query, Messages: transcript.Material(ms, j.spec.Limits.ToolOutputChars), History: j.newestHistory(), Candidates: candidates, Tools: toolsSeen(ms), Language: t.Lang},
 		decode: func(text string) error {
 			raw, err := llm.ExtractJSON(text)
 			if err != nil {
 				return err
 			}
-			draft, notes, err = skill.DecodeDraft(raw, j.spec.Mode, t.Seqs)
+			draft, notes, err := skill.DecodeDraft(raw, j.spec.Mode, t.Seqs)
 			if err == nil && j.spec.Limits.StrictEvidence && !draft.Cited && draft.Action != skill.Skip {
 				err = errors.New("evidence is missing: cite the index of each message that the skill rests on")
 			}
+			if err == nil {
+				*made = j.settle(t, draft, notes)
+			}
 			return err
-		}})
-	if err == nil && draft.Target != "" && !slices.ContainsFunc(t.Candidates, func(c Candidate) bool { return c.Handle == draft.Target }) {
+		},
+		save: func(ctx context.Context, tx Tx) error {
+			if made.task.Stage == EndedTask {
+				return tx.EndTask(ctx, made.task)
+			}
+			return tx.SaveDraft(ctx, made.task, made.notes)
+		}}
+}
+
+// settle is what a draft makes of its task.
+func (j job) settle(t Task, draft skill.Draft, notes []string) drafted {
+	if draft.Target != "" && !slices.ContainsFunc(t.Candidates, func(c Candidate) bool { return c.Handle == draft.Target }) {
 		// A handle that was not shown is never used as a key; what the draft is
 		// like decides instead.
 		notes = append(notes, fmt.Sprintf("rejected_target: %q was not among the skills shown", draft.Target))
 		draft.Target = ""
 	}
-	return draft, notes, err
+	if reason := unfit(draft, j.spec.Limits); reason != "" {
+		return drafted{task: t.skipped(reason)}
+	}
+	draft, cleaned := j.private.cleanDraft(draft)
+	notes = append(notes, cleaned...)
+	if j.lessonsOnly() {
+		draft = lessonsOf(draft)
+		notes = append(notes, "the conversation failed: only its lessons are kept")
+		if len(draft.Experience) == 0 {
+			return drafted{task: t.skipped("the conversation failed, and taught no lesson")}
+		}
+	}
+	t.Draft = &draft
+	for _, c := range t.Candidates {
+		if c.Handle == draft.Target {
+			t.Based = Base{Skill: c.Skill, Version: c.Version}
+		}
+	}
+	return drafted{task: t, notes: notes}
+}
+
+// skipped is a task that came to nothing.
+func (t Task) skipped(reason string) Task {
+	t.Stage, t.Outcome, t.Reason = EndedTask, Skipped, reason
+	return t
 }
 
 // unfit says why a draft makes no skill, empty when it does.

@@ -28,7 +28,7 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 
 func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t Task, unseen bool, err error) {
 	var written []WrittenFile
-	j, t, err = s.loadTask(ctx, ref, key, func(tx Tx, _ job, t Task) (err error) {
+	j, t, err = s.loadTask(ctx, ref, key, nil, func(tx Tx, _ job, t Task) (err error) {
 		written, err = tx.Written(ctx, t)
 		return err
 	})
@@ -72,7 +72,7 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t T
 		return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, p.Bytes)
 	})
 	if errors.Is(err, errNoSkill) {
-		t.Stage, t.Outcome, t.Reason = EndedTask, Skipped, "the conversation failed: it may add lessons to a skill, but make none"
+		t = t.skipped("the conversation failed: it may add lessons to a skill, but make none")
 		return j, t, false, s.endTask(ctx, t, t.Outcome, t.Reason)
 	}
 	if err != nil || unseen {

@@ -24,15 +24,30 @@ const fallbackQueryChars = 512
 // Recall finds the skills that a task may belong to and stores them under
 // handles. It returns how many there are, and ended when the task is over.
 func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidates int, ended bool, err error) {
-	j, t, err := s.loadTask(ctx, ref, key, nil)
+	var (
+		q     question
+		query string
+	)
+	j, t, err := s.loadTask(ctx, ref, key, rewriteStep, func(tx Tx, j job, t Task) error {
+		if t.Stage != Chunked {
+			return nil
+		}
+		q = j.rewriting(t, &query)
+		return s.open(ctx, tx, j, &q)
+	})
 	if err != nil || t.Stage != Chunked {
 		return len(t.Candidates), t.Stage == EndedTask, err
 	}
-	if t.Query, err = s.rewrite(ctx, j, t); err != nil {
+	// A model that cannot say it is not worth failing for: the first request says it too.
+	err = s.ask(ctx, j, q)
+	if code := fault.CodeOf(err); err != nil && code != fault.ModelInvalid && code != fault.ModelRefused {
 		if f, over := ledger.Hopeless(err); over {
 			return 0, true, s.endTask(ctx, t, Failed, f.Error())
 		}
 		return 0, false, err
+	}
+	if t.Query = query; query == "" {
+		t.Query = j.firstRequest(t)
 	}
 	vector := s.embed(ctx, t.Query)
 	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
@@ -44,31 +59,26 @@ func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidat
 	return len(t.Candidates), false, err
 }
 
-// rewrite asks for one sentence that says what is wanted. A model that cannot
-// say it is not worth failing for: the first request says it too.
-func (s *Service) rewrite(ctx context.Context, j job, t Task) (string, error) {
-	ms := j.messages(t.Seqs)
-	var query string
-	err := s.ask(ctx, j, question{step: t.Key + "/rewrite", stage: prompt.Rewrite, role: "rewrite", task: t.Key, lang: t.Lang,
-		material: prompt.Material{Task: t.Name, Messages: transcript.Material(ms, j.spec.Limits.ToolOutputChars), Language: t.Lang},
+func rewriteStep(t Task) string { return t.Key + "/rewrite" }
+
+// rewriting asks for one sentence that says what is wanted.
+func (j job) rewriting(t Task, query *string) question {
+	return question{step: rewriteStep(t), stage: prompt.Rewrite, role: "rewrite", task: t.Key, lang: t.Lang,
+		material: prompt.Material{Task: t.Name, Messages: transcript.Material(j.messages(t.Seqs), j.spec.Limits.ToolOutputChars), Language: t.Lang},
 		decode: func(text string) error {
-			query = strings.TrimSpace(field(text, "query"))
+			*query = strings.TrimSpace(field(text, "query"))
 			return nil
-		}})
-	if code := fault.CodeOf(err); err != nil && code != fault.ModelInvalid && code != fault.ModelRefused {
-		return "", err
-	}
-	if query != "" {
-		return query, nil
-	}
-	query = t.Name
-	for _, m := range ms {
+		}}
+}
+
+// firstRequest is a task's name with what its person asked for first.
+func (j job) firstRequest(t Task) string {
+	for _, m := range j.messages(t.Seqs) {
 		if m.Role == transcript.User {
-			query += ": " + transcript.Clip(m.Content, fallbackQueryChars)
-			break
+			return t.Name + ": " + transcript.Clip(m.Content, fallbackQueryChars)
 		}
 	}
-	return query, nil
+	return t.Name
 }
 
 // candidates searches and keeps what is near enough to be shown.

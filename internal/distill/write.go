@@ -26,39 +26,63 @@ const (
 // Write writes a task's scripts, or one of its documents. A file that no model
 // can write degrades the skill: the reason is stored in its place.
 func (s *Service) Write(ctx context.Context, ref run.Ref, key string, doc int) (degraded bool, err error) {
-	j, t, err := s.loadTask(ctx, ref, key, nil)
+	var (
+		p part
+		q question
+	)
+	step := func(t Task) string { // of a part that is not planned it is none
+		p, _ := t.part(doc)
+		return p.step
+	}
+	j, t, err := s.loadTask(ctx, ref, key, step, func(tx Tx, j job, t Task) (err error) {
+		if p, err = t.part(doc); err != nil {
+			return err
+		}
+		q = j.writing(t, p)
+		return s.open(ctx, tx, j, &q)
+	})
 	if err != nil || t.Stage == EndedTask {
 		return false, err
 	}
-	if t.Draft == nil {
-		return false, fmt.Errorf("write files of task %s: it has no draft", key)
-	}
-	kind, plan := Scripts, unwritten(t.Draft.Scripts, Scripts)
-	if doc != AllScripts {
-		docs := unwritten(t.Draft.Others, Reference)
-		if doc >= len(docs) {
-			return false, fmt.Errorf("write document %d of task %s: there are %d", doc, key, len(docs))
-		}
-		kind, plan = Reference, docs[doc:doc+1]
-	}
-	files, err := s.writeFiles(ctx, j, t, kind, plan)
-	if f, over := ledger.Hopeless(err); over {
-		degraded, err = true, nil
-		files = nil
-		for _, p := range plan {
-			files = append(files, WrittenFile{Name: p.File, Reason: f.Error()})
-		}
-	}
-	if err != nil {
+	err = s.ask(ctx, j, q)
+	f, over := ledger.Hopeless(err)
+	if !over {
 		return false, err
 	}
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.SaveWritten(ctx, t, kind, files) })
-	return degraded, err
+	var files []WrittenFile
+	for _, planned := range p.plan {
+		files = append(files, WrittenFile{Name: planned.File, Reason: f.Error()})
+	}
+	return true, s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.SaveWritten(ctx, t, p.kind, files) })
 }
 
-func (s *Service) writeFiles(ctx context.Context, j job, t Task, kind string, plan []skill.FilePlan) (files []WrittenFile, err error) {
+// part is those of a draft's files that one call writes.
+type part struct {
+	kind string
+	plan []skill.FilePlan
+	step string // of the ledger
+}
+
+// part is what doc stands for, as of Write.
+func (t Task) part(doc int) (part, error) {
+	if t.Draft == nil {
+		return part{}, fmt.Errorf("write files of task %s: it has no draft", t.Key)
+	}
+	if doc == AllScripts {
+		return part{kind: Scripts, plan: unwritten(t.Draft.Scripts, Scripts), step: t.Key + "/scripts"}, nil
+	}
+	docs := unwritten(t.Draft.Others, Reference)
+	if doc >= len(docs) {
+		return part{}, fmt.Errorf("write document %d of task %s: there are %d", doc, t.Key, len(docs))
+	}
+	return part{kind: Reference, plan: docs[doc : doc+1], step: t.Key + "/doc/" + docs[doc].File}, nil
+}
+
+// writing asks for the files of a part.
+func (j job) writing(t Task, p part) question {
+	var files []WrittenFile
 	draft := showDraft(*t.Draft)
-	q := question{step: t.Key + "/scripts", stage: prompt.Scripts, role: "scripts", task: t.Key, lang: t.Lang,
+	q := question{step: p.step, stage: prompt.Scripts, role: "scripts", task: t.Key, lang: t.Lang,
 		material: prompt.Material{Task: t.Name, Draft: &draft, Messages: transcript.Material(j.messages(t.Seqs), j.spec.Limits.ToolOutputChars), Language: t.Lang},
 		decode: func(text string) error {
 			raw, err := llm.ExtractJSON(text)
@@ -74,10 +98,11 @@ func (s *Service) writeFiles(ctx context.Context, j job, t Task, kind string, pl
 				files = append(files, WrittenFile{Name: name, Content: returned[name]})
 			}
 			return nil
-		}}
-	if kind == Reference {
-		name := plan[0].File
-		q.step, q.stage, q.role, q.file = t.Key+"/doc/"+name, prompt.Doc, "doc", name
+		},
+		save: func(ctx context.Context, tx Tx) error { return tx.SaveWritten(ctx, t, p.kind, files) }}
+	if p.kind == Reference {
+		name := p.plan[0].File
+		q.stage, q.role, q.file = prompt.Doc, "doc", name
 		q.decode = func(text string) error {
 			markdown := field(text, "markdown")
 			if markdown == "" {
@@ -87,10 +112,10 @@ func (s *Service) writeFiles(ctx context.Context, j job, t Task, kind string, pl
 			return nil
 		}
 	}
-	for _, p := range plan {
-		q.material.Files = append(q.material.Files, prompt.FilePlan{File: p.File, Purpose: p.Purpose, Inputs: p.Inputs, Outputs: p.Outputs})
+	for _, f := range p.plan {
+		q.material.Files = append(q.material.Files, prompt.FilePlan{File: f.File, Purpose: f.Purpose, Inputs: f.Inputs, Outputs: f.Outputs})
 	}
-	return files, s.ask(ctx, j, q)
+	return q
 }
 
 // unwritten is the part of a plan that a model has to write: names that may be

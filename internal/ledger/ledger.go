@@ -86,6 +86,10 @@ type Ledger struct {
 // that could be stored. Parallel bounds the run's calls in flight, 0 for any
 // number; the call waits its turn.
 func (l *Ledger) Call(ctx context.Context, k run.CallKey, req llm.Request, parallel int) (llm.Reply, error) {
+	return l.call(ctx, k, req, parallel, nil)
+}
+
+func (l *Ledger) call(ctx context.Context, k run.CallKey, req llm.Request, parallel int, keep Keep) (llm.Reply, error) {
 	wish, err := l.Wish(k, req, parallel)
 	if err != nil {
 		return llm.Reply{}, err
@@ -94,7 +98,7 @@ func (l *Ledger) Call(ctx context.Context, k run.CallKey, req llm.Request, paral
 	if err != nil {
 		return llm.Reply{}, fmt.Errorf("open ledger entry %s: %w", k.Step, err)
 	}
-	return l.Honour(ctx, wish, ticket, nil)
+	return l.Honour(ctx, wish, ticket, keep)
 }
 
 // Wish prepares a call. A caller that has more to store with the request asks
@@ -129,6 +133,17 @@ var ErrOther = errors.New("another attempt has stored a reply")
 // Keep stores a reply with what its caller makes of it, all or nothing, and
 // returns it as it is stored.
 type Keep func(ctx context.Context, reply llm.Reply, costMicros *int64) (llm.Reply, error)
+
+// try is keep for replies that may be more than their caller can bear: one that
+// makes it panic is an error, or each further attempt would pay for it again.
+func (keep Keep) try(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("keep a reply: %v", r)
+		}
+	}()
+	return keep(ctx, reply, cost)
+}
 
 // Honour returns the reply to a wish that got its ticket. With keep the reply is
 // stored by it; what keep cannot store is stored alone, so that a reply that its
@@ -165,7 +180,7 @@ func (l *Ledger) keep(ctx context.Context, k run.CallKey, reply llm.Reply, cost 
 		var stored llm.Reply
 		var err error
 		if with != nil {
-			if stored, err = with(ctx, reply, cost); err != nil && !fault.Table[fault.CodeOf(err)].Retryable {
+			if stored, err = with.try(ctx, reply, cost); err != nil && !fault.Table[fault.CodeOf(err)].Retryable {
 				with = nil
 			}
 		}

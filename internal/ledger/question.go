@@ -19,6 +19,14 @@ type Question struct {
 	Parallel int                     // as of Call
 	Repairs  int                     // further rounds at most
 	Decode   func(text string) error // says what is wrong with an answer, in words for the model; nil takes any
+	Opened   *Opened                 // of the first round, when a transaction of the caller's has asked for its ticket
+	Keep     func(run.CallKey) Keep  // stores the reply to a round; nil has it stored alone
+}
+
+// Opened is a wish with the ticket that it got in a transaction of its caller's.
+type Opened struct {
+	Wish   Wish
+	Ticket Ticket
 }
 
 // Ask puts q to its model, once more for each repair that is allowed while the
@@ -26,7 +34,7 @@ type Question struct {
 func (l *Ledger) Ask(ctx context.Context, q Question) (text string, problem, err error) {
 	req := q.Request
 	for round := 0; ; round++ {
-		reply, err := l.Call(ctx, run.CallKey{Ref: q.Run, Step: q.Step, Round: round}, req, q.Parallel)
+		reply, err := l.round(ctx, q, round, req)
 		if err != nil {
 			return "", nil, err
 		}
@@ -41,6 +49,18 @@ func (l *Ledger) Ask(ctx context.Context, q Question) (text string, problem, err
 		}
 		req.Messages = append(req.Messages, llm.Repair(q.Lang, reply.Text, problem)...)
 	}
+}
+
+func (l *Ledger) round(ctx context.Context, q Question, n int, req llm.Request) (llm.Reply, error) {
+	k := run.CallKey{Ref: q.Run, Step: q.Step, Round: n}
+	var keep Keep
+	if q.Keep != nil {
+		keep = q.Keep(k)
+	}
+	if n == 0 && q.Opened != nil && q.Opened.Ticket.Verdict != Full {
+		return l.Honour(ctx, q.Opened.Wish, q.Opened.Ticket, keep)
+	}
+	return l.call(ctx, k, req, q.Parallel, keep)
 }
 
 // Hopeless tells trouble that another attempt would only meet again, as the code
