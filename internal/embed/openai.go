@@ -38,7 +38,7 @@ type endpoint struct {
 
 // OpenAI makes an embedder that asks an endpoint. A bad cfg is reported by Embed.
 func OpenAI(cfg Config) Embedder {
-	return &endpoint{config: cfg, http: llm.NewEndpoint(llm.Config{
+	return &endpoint{config: cfg, http: llm.EmbeddingEndpoint(llm.Config{
 		BaseURL: cfg.BaseURL, APIKey: cfg.APIKey, Timeout: cfg.Timeout, HTTPClient: cfg.HTTPClient,
 	})}
 }
@@ -83,7 +83,7 @@ func (e *endpoint) batch(ctx context.Context, texts []string) ([][]float32, erro
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "the embedding request cannot be rendered", "")
 	}
-	answer, err := e.http.Post(ctx, "embeddings", body, nil)
+	answer, err := e.http.Post(ctx, body, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ var _ Model = (*Client)(nil)
 
 // OpenAI makes a Client. A bad c is reported by c.Validate and by every Prepare.
 func OpenAI(c Config) *Client {
-	return &Client{config: c, endpoint: NewEndpoint(c)}
+	return &Client{config: c, endpoint: ChatEndpoint(c)}
 }
 
 // Offline tells whether the rule-based model answers, so that commands can say so.
@@ -48,7 +48,7 @@ func (c *Client) Prepare(r Request) (Prepared, error) {
 
 // Send posts p.Body as it is. Refusals are replies, not errors.
 func (c *Client) Send(ctx context.Context, p Prepared) (Reply, error) {
-	answer, err := c.endpoint.Post(ctx, "chat/completions", p.Body, labelHeaders(p.Label))
+	answer, err := c.endpoint.Post(ctx, p.Body, labelHeaders(p.Label))
 	if err != nil {
 		return Reply{}, err
 	}

@@ -14,36 +14,54 @@ import (
 // worker makes hundreds of calls at once; the standard library would keep two.
 const idleConnections = 128
 
-// Endpoint posts bytes to an OpenAI-compatible endpoint, once a call, and
-// classes what goes wrong. Chat and embeddings share it.
+// Endpoint posts bytes to one route of an OpenAI-compatible endpoint, once a call,
+// and classes what goes wrong.
 type Endpoint struct {
 	config Config
-	client openai.Client
+	post   func(context.Context, ...option.RequestOption) error
 }
 
-// NewEndpoint makes an Endpoint. A bad c is reported by every Post.
-func NewEndpoint(c Config) *Endpoint {
-	httpClient := c.HTTPClient
-	if httpClient == nil {
-		httpClient = pooledClient()
+// ChatEndpoint posts to chat/completions. A bad c is reported by every Post.
+func ChatEndpoint(c Config) *Endpoint {
+	// The service alone: openai.NewClient would add OPENAI_ADMIN_KEY and other variables
+	// of the environment to requests that may go to somebody else's endpoint, and a client
+	// holds a service for every route of OpenAI's, a fifth of each of our programs.
+	service := openai.NewChatCompletionService(c.options()...)
+	return &Endpoint{config: c, post: func(ctx context.Context, options ...option.RequestOption) error {
+		_, err := service.New(ctx, openai.ChatCompletionNewParams{}, options...)
+		return err
+	}}
+}
+
+// EmbeddingEndpoint posts to embeddings. A bad c is reported by every Post.
+func EmbeddingEndpoint(c Config) *Endpoint {
+	service := openai.NewEmbeddingService(c.options()...)
+	return &Endpoint{config: c, post: func(ctx context.Context, options ...option.RequestOption) error {
+		_, err := service.New(ctx, openai.EmbeddingNewParams{}, options...)
+		return err
+	}}
+}
+
+func (c Config) options() []option.RequestOption {
+	client := c.HTTPClient
+	if client == nil {
+		client = pooledClient()
 	}
 	options := []option.RequestOption{
 		option.WithBaseURL(c.base()),
-		option.WithHTTPClient(httpClient),
+		option.WithHTTPClient(client),
 		option.WithMaxRetries(0),
 		option.WithRequestTimeout(c.timeout()),
 	}
 	if c.APIKey != "" {
 		options = append(options, option.WithAPIKey(c.APIKey))
 	}
-	// Not openai.NewClient: it would add OPENAI_ADMIN_KEY and other variables of
-	// the environment to requests that may go to somebody else's endpoint.
-	return &Endpoint{config: c, client: openai.Client{Options: options}}
+	return options
 }
 
-// Post sends exactly body to path, below the base URL, and returns the body of
-// a 2xx answer. Other outcomes are *Error.
-func (e *Endpoint) Post(ctx context.Context, path string, body []byte, headers map[string]string) ([]byte, error) {
+// Post sends exactly body and returns the body of a 2xx answer. Other outcomes are
+// *Error.
+func (e *Endpoint) Post(ctx context.Context, body []byte, headers map[string]string) ([]byte, error) {
 	if err := e.config.Validate(); err != nil {
 		return nil, &Error{Class: Fatal, Message: err.Error(), cause: err}
 	}
@@ -55,12 +73,13 @@ func (e *Endpoint) Post(ctx context.Context, path string, body []byte, headers m
 	options := []option.RequestOption{
 		option.WithRequestBody("application/json", body),
 		option.WithResponseInto(&answer),
+		option.WithResponseBodyInto(&received),
 	}
 	for name, value := range headers {
 		options = append(options, option.WithHeader(name, value))
 	}
 	wire := &wire{}
-	err := e.client.Post(wire.watch(ctx), path, nil, &received, options...)
+	err := e.post(wire.watch(ctx), options...)
 	if err == nil && answer.StatusCode < 300 {
 		if failure := webPage(answer); failure != nil {
 			return nil, failure
