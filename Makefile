@@ -4,6 +4,8 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 GO ?= go
+# No C: programs run on any Linux, and link a tenth faster.
+export CGO_ENABLED ?= 0
 FUZZTIME ?= 1m
 # Tests wait for servers more than they compute: more of them at once than cores.
 PARALLEL ?= 4
@@ -48,6 +50,7 @@ build: ## Build the command line and the worker into bin/
 	@$(GO) build -o $(BIN)/ ./starter ./worker && mv $(BIN)/starter $(BIN)/cairn
 
 .PHONY: race
+race: export CGO_ENABLED = 1
 race: ## Run all tests under the race detector (needs a C compiler)
 	$(call TEST,$(RACE)) $(PACKAGES) $(EXPERIMENTS)
 

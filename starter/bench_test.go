@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"cairn/internal/devstack/devtest"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
 )
 
@@ -115,13 +114,13 @@ func TestABenchmarkEndsOnASignal(t *testing.T) {
 	t.Parallel()
 	c := idle(t).command(t, "bench", "isolation")
 	pipe, err := c.StderrPipe()
-	hosttest.Must(t, err)
-	hosttest.Must(t, c.Start())
+	tests.Must(t, err)
+	tests.Must(t, c.Start())
 	lines := bufio.NewScanner(pipe)
 	if !lines.Scan() { // its database is about to start
 		t.Error("it says nothing")
 	}
-	hosttest.Must(t, c.Process.Signal(os.Interrupt))
+	tests.Must(t, c.Process.Signal(os.Interrupt))
 	said := ""
 	for lines.Scan() {
 		said += lines.Text() + "\n"

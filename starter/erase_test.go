@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/erase"
-	"cairn/internal/host/hosttest"
+	"cairn/internal/tests"
 )
 
 // erasable makes what the examples of erase name.
@@ -14,7 +14,7 @@ func (w *world) erasable(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"default", "no-longer-needed"} {
 		_, err := w.Store.Workspace(t.Context(), name, true)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 	}
 	w.Say("old-talk", 1, "Hello, I am Ada.")
 }

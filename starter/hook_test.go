@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/tests"
@@ -78,16 +77,16 @@ OPENAI_BASE_URL=`+saver.URL+` ./hook -session saving -mode tools <<< 'Keep in mi
 			}
 			rows, err := w.Admin().Query(t.Context(), `select role || case role when 'tool' then ' ' || content else '' end from cairn.messages m
 				where exists (select 1 from cairn.messages o where o.conversation_id = m.conversation_id and o.content like $1) order by seq`, mode+": %")
-			hosttest.Must(t, err)
+			tests.Must(t, err)
 			recorded, err := pgx.CollectRows(rows, pgx.RowTo[string])
-			hosttest.Must(t, err)
+			tests.Must(t, err)
 			if !slices.Equal(recorded, want.recorded) {
 				t.Errorf("recorded %q, want %q", recorded, want.recorded)
 			}
 		})
 	}
 	var sessions int
-	hosttest.Must(t, w.Admin().QueryRow(t.Context(), "select count(*) from cairn.runs where kind = 'summarize'").Scan(&sessions))
+	tests.Must(t, w.Admin().QueryRow(t.Context(), "select count(*) from cairn.runs where kind = 'summarize'").Scan(&sessions))
 	if sessions != 2 {
 		t.Errorf("%d sessions were recorded, want those of static and both", sessions)
 	}
@@ -96,7 +95,7 @@ OPENAI_BASE_URL=`+saver.URL+` ./hook -session saving -mode tools <<< 'Keep in mi
 	}
 	told := map[string]any{}
 	last := saver.Requests()[1].Messages
-	hosttest.Must(t, json.Unmarshal([]byte(last[len(last)-1].Content), &told))
+	tests.Must(t, json.Unmarshal([]byte(last[len(last)-1].Content), &told))
 	if problem, _ := told["error"].(map[string]any); told["ok"] != false || problem["code"] != "unknown_tool" || problem["hint"] == "" {
 		t.Errorf("a tool that is none: %v", told)
 	}

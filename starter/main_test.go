@@ -66,7 +66,7 @@ func idle(t *testing.T, change ...func(*config.Config)) *world {
 }
 
 func (w *world) write(name, content string) {
-	hosttest.Must(w.T, os.WriteFile(filepath.Join(w.folder, name), []byte(content), 0o644))
+	tests.Must(w.T, os.WriteFile(filepath.Join(w.folder, name), []byte(content), 0o644))
 }
 
 // run executes a command line and returns what it printed.
@@ -136,8 +136,8 @@ func TestBadInputIsOneClearErrorAndNothingIsWritten(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
 	huge := filepath.Join(w.folder, "huge.json")
-	hosttest.Must(t, os.WriteFile(huge, []byte(`[`), 0o644))
-	hosttest.Must(t, os.Truncate(huge, 100<<20))
+	tests.Must(t, os.WriteFile(huge, []byte(`[`), 0o644))
+	tests.Must(t, os.Truncate(huge, 100<<20))
 	for name, c := range map[string]struct{ content, code, position string }{
 		"broken.json":  {`[{"role":"user","content":"hi"`, "invalid_argument", "broken.json:1:31"},
 		"empty.json":   {`[]`, "invalid_argument", "no messages"},
@@ -221,7 +221,7 @@ func TestEveryExampleWorks(t *testing.T) {
 			WorkflowID string `json:"workflow_id"`
 		}
 	}
-	hosttest.Must(t, json.Unmarshal([]byte(out), &listed))
+	tests.Must(t, json.Unmarshal([]byte(out), &listed))
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
@@ -260,7 +260,7 @@ func (w *world) example(t *testing.T, line, workflowID string) {
 	in := ""
 	if file, command, piped := strings.Cut(line, " | "); piped {
 		raw, err := os.ReadFile(filepath.Join(w.folder, strings.TrimPrefix(file, "cat ")))
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		in, line = string(raw), command
 	}
 	args := w.prepared(t, words(line)[1:])

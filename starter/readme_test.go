@@ -13,7 +13,6 @@ import (
 	"cairn/internal/agent"
 	"cairn/internal/devstack/devtest"
 	"cairn/internal/gateway"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/memory"
 	"cairn/internal/run"
 	"cairn/internal/store"
@@ -24,7 +23,7 @@ import (
 func readme(t *testing.T, heading string) (blocks []string) {
 	t.Helper()
 	raw, err := os.ReadFile("../README.md")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	_, section, there := strings.Cut(string(raw), "\n## "+heading+"\n")
 	if !there {
 		t.Fatalf("README.md has no section %q", heading)
@@ -53,8 +52,8 @@ func wants(t *testing.T, programs ...string) {
 func (w *world) typed(t *testing.T, lines string) string {
 	t.Helper()
 	cairn := filepath.Join(w.folder, "bin", "cairn")
-	hosttest.Must(t, os.MkdirAll(filepath.Dir(cairn), 0o755))
-	hosttest.Must(t, os.Symlink(devtest.Program(t, "cairn/starter"), cairn))
+	tests.Must(t, os.MkdirAll(filepath.Dir(cairn), 0o755))
+	tests.Must(t, os.Symlink(devtest.Program(t, "cairn/starter"), cairn))
 	environ := append(slices.Clone(w.environ), "PATH="+os.Getenv("PATH"), "CURL_HOME="+w.folder)
 	w.environ = append(w.environ, "CAIRN_LISTEN=127.0.0.1:0")
 	printed := ""
@@ -109,7 +108,7 @@ func TestWhatTheReadmeSaysOfHTTPWorks(t *testing.T) {
 		return err
 	})
 	archive, err := zip.OpenReader(filepath.Join(w.folder, "skill.zip"))
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	defer archive.Close()
 	if !slices.ContainsFunc(archive.File, func(f *zip.File) bool { return f.Name == "update-reservation-flights/SKILL.md" }) {
 		t.Error("the package has no SKILL.md")
@@ -185,15 +184,15 @@ func TestTheHookOfTheReadmeWorks(t *testing.T) {
 func (w *world) module(t *testing.T, folders ...string) {
 	t.Helper()
 	for _, folder := range folders {
-		hosttest.Must(t, os.CopyFS(filepath.Join(w.folder, folder), os.DirFS("../"+folder)))
+		tests.Must(t, os.CopyFS(filepath.Join(w.folder, folder), os.DirFS("../"+folder)))
 	}
 	for _, name := range []string{"go.mod", "go.sum"} {
 		raw, err := os.ReadFile("../" + name)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		w.write(name, string(raw))
 	}
 	known, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPROXY").Output()
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	for i, value := range strings.Split(strings.TrimSpace(string(known)), "\n") { // the folder is the home of nobody: it has no cache
 		w.environ = append(w.environ, []string{"GOCACHE", "GOMODCACHE", "GOPROXY"}[i]+"="+value)
 	}
@@ -225,7 +224,7 @@ func TestTheGatewayOfTheReadmeWorks(t *testing.T) {
 func (w *world) reviewed(t *testing.T, conversation string, turns int) {
 	t.Helper()
 	detail, err := w.ShowConversation(t.Context(), w.Workspace, conversation)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if detail.Turns != turns || len(detail.Nudges) != 1 || detail.Nudges[0].Turn != 10 || detail.Nudges[0].EndedAt == nil || detail.Counters.Total != turns {
 		t.Errorf("conversation %+v", detail)
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // alone runs a command where there is neither database nor server nor file.
@@ -83,7 +83,7 @@ func TestAPreviewWithoutADatabaseSaysItsZone(t *testing.T) {
 func TestAPreviewTakesTheWorkspacesZone(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
-	hosttest.Must(t, w.Store.WithWorkspace(t.Context(), w.Workspace.ID, func(q store.Queries) error {
+	tests.Must(t, w.Store.WithWorkspace(t.Context(), w.Workspace.ID, func(q store.Queries) error {
 		s, err := q.Settings(t.Context())
 		if err != nil {
 			return err

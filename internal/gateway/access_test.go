@@ -11,7 +11,6 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/store"
 	"cairn/internal/tests"
@@ -32,14 +31,14 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 	b.post("/v1/memories", map[string]any{"content": "Lives in Osaka."}).into(http.StatusCreated, nil)
 	b.waiting("Works at night.")
 	other, err := b.Store.Workspace(t.Context(), "other", true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	key := b.makeKey(other, gateway.Admin)
 	raw, err := b.gateway.OpenAPI()
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	var described struct {
 		Paths map[string]map[string]any `json:"paths"`
 	}
-	hosttest.Must(t, json.Unmarshal(raw, &described))
+	tests.Must(t, json.Unmarshal(raw, &described))
 	asked := 0
 	for path, methods := range described.Paths {
 		for method := range methods {
@@ -87,11 +86,11 @@ func TestOnlyAGoodKeyIsLetIn(t *testing.T) {
 	b.get("/v1/runs").into(http.StatusOK, nil)
 
 	keys, err := b.gateway.Keys.List(t.Context(), b.Workspace.ID)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if len(keys) != 1 || !strings.HasPrefix(b.key, keys[0].Hint) || len(keys[0].Hint) > 12 {
 		t.Fatalf("keys %+v", keys)
 	}
-	hosttest.Must(t, b.gateway.Keys.Revoke(t.Context(), b.Workspace.ID, keys[0].ID))
+	tests.Must(t, b.gateway.Keys.Revoke(t.Context(), b.Workspace.ID, keys[0].ID))
 	if err := b.gateway.Keys.Revoke(t.Context(), b.Workspace.ID, keys[0].ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("revoked twice: %v", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
-	"cairn/internal/host/hosttest"
+	"cairn/internal/tests"
 )
 
 func encrypting(c *config.Config) {
@@ -26,7 +26,7 @@ func TestTemporalsProgramsDecryptWithAnAdminKey(t *testing.T) {
 	t.Parallel()
 	b := idle(t, encrypting)
 	stored, err := b.Payloads.ToPayloads("message +49 30 1234", 7)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	remote := func(authorization string) converter.PayloadCodec {
 		return converter.NewRemotePayloadCodec(converter.RemotePayloadCodecOptions{Endpoint: b.url + gateway.CodecPath, ModifyRequest: func(r *http.Request) error {
 			r.Header.Set("Authorization", authorization)
@@ -43,9 +43,9 @@ func TestTemporalsProgramsDecryptWithAnAdminKey(t *testing.T) {
 		}
 	}
 	plain, err := converter.GetDefaultDataConverter().ToPayload("back")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	again, err := remote("Bearer " + b.key).Encode([]*commonpb.Payload{plain})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	var said string
 	if err := b.Payloads.FromPayload(again[0], &said); err != nil || said != "back" || strings.Contains(string(again[0].Data), "back") {
 		t.Errorf("encoded %s, read as %q, %v", again[0].Data, said, err)

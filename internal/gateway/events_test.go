@@ -15,6 +15,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 )
 
 type sent struct {
@@ -28,17 +29,17 @@ type sent struct {
 func (b *bundle) watch(path, last string, see func(sent)) (status int) {
 	b.T.Helper()
 	req, err := http.NewRequestWithContext(b.T.Context(), http.MethodGet, b.url+path, nil)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	req.Header.Set("Authorization", "Bearer "+b.key)
 	req.Header.Set("Last-Event-ID", last)
 	res, err := http.DefaultClient.Do(req)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	defer res.Body.Close()
-	hosttest.Must(b.T, events(res.Body, func(e sent) {
+	tests.Must(b.T, events(res.Body, func(e sent) {
 		if e.name == "end" {
-			hosttest.Must(b.T, json.Unmarshal([]byte(e.data), &e.report))
+			tests.Must(b.T, json.Unmarshal([]byte(e.data), &e.report))
 		} else {
-			hosttest.Must(b.T, json.Unmarshal([]byte(e.data), &e.progress))
+			tests.Must(b.T, json.Unmarshal([]byte(e.data), &e.progress))
 		}
 		see(e)
 	}))

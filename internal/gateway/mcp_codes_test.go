@@ -15,7 +15,7 @@ import (
 	"cairn/internal/gateway"
 	"cairn/internal/gateway/toolserver"
 	"cairn/internal/host"
-	"cairn/internal/host/hosttest"
+	"cairn/internal/tests"
 )
 
 // What each tool is to a client that asks before it lets a model call one.
@@ -34,9 +34,9 @@ func TestEveryToolSaysOverMCPWhatItDoes(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	s, err := b.speak(b.key, toolserver.All)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	listed, err := s.ListTools(t.Context(), nil)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	var names []string
 	for _, tool := range listed.Tools {
 		names = append(names, tool.Name)
@@ -61,7 +61,7 @@ func TestEveryToolSaysOverMCPWhatItDoes(t *testing.T) {
 func codeOf(t testing.TB, r *mcp.CallToolResult) fault.Code {
 	t.Helper()
 	raw, err := json.Marshal(r.StructuredContent)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	var envelope struct {
 		Error struct {
 			Code    fault.Code
@@ -69,7 +69,7 @@ func codeOf(t testing.TB, r *mcp.CallToolResult) fault.Code {
 			Hint    string
 		}
 	}
-	hosttest.Must(t, json.Unmarshal(raw, &envelope))
+	tests.Must(t, json.Unmarshal(raw, &envelope))
 	if r.IsError && (envelope.Error.Message == "" || envelope.Error.Hint == "") {
 		t.Errorf("a failure without message or next step: %s", raw)
 	}
@@ -85,7 +85,7 @@ func TestEveryCodeOfAToolComesOverMCP(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	s, err := b.speak(b.key, toolserver.All)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	save := func(name string, more map[string]any) map[string]any {
 		out := map[string]any{"name": name, "description": "Does " + name, "content": teaBody}
 		maps.Copy(out, more)
@@ -146,17 +146,17 @@ func TestEveryCodeOfAToolComesOverMCP(t *testing.T) {
 func TestAToolThatCannotReachTheStoreSaysUnavailable(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	proxy, url := hosttest.DatabaseProxy(t, b.Config.DatabaseURL)
+	proxy, url := tests.DatabaseProxy(t, b.Config.DatabaseURL)
 	c := b.Config
 	c.DatabaseURL = url
 	h, err := host.Open(t.Context(), c, b.Log)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	t.Cleanup(h.Close)
 	server := httptest.NewServer(gateway.New(h, gateway.NoMeter))
 	t.Cleanup(server.Close)
 	b.url = server.URL
 	s, err := b.speak(b.key, "")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if r := b.call(s, "skill_list", map[string]any{}, nil); r.IsError {
 		t.Fatalf("%v", r.StructuredContent)
 	}

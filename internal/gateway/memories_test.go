@@ -9,10 +9,10 @@ import (
 	"cairn/internal/agent"
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/memory"
 	"cairn/internal/remember"
 	"cairn/internal/settings"
+	"cairn/internal/tests"
 )
 
 // waiting has an agent write a memory while the workspace wants to see such
@@ -21,7 +21,7 @@ func (b *bundle) waiting(content string) int64 {
 	b.T.Helper()
 	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: map[string]any{"write_approval": map[string]any{"memory": "all"}}}).into(http.StatusOK, nil)
 	w, err := b.Memory.Save(b.T.Context(), agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent, Op: "test/" + content}, remember.SaveArgs{Content: content})
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	if w.Action != remember.Staged {
 		b.T.Fatalf("written as %+v", w)
 	}

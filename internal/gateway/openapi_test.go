@@ -11,18 +11,18 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/gateway"
 	"cairn/internal/host"
-	"cairn/internal/host/hosttest"
+	"cairn/internal/tests"
 )
 
 // `make generate` writes the file anew.
 func TestTheDescriptionIsWhatTheHandlersAre(t *testing.T) {
 	t.Parallel()
 	c, err := config.Load([]string{"CAIRN_CONFIG=" + os.DevNull}, nil)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	got, err := gateway.New(&host.Host{Config: c, Log: slog.New(slog.DiscardHandler)}, gateway.NoMeter).OpenAPI()
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	want, err := os.ReadFile("../../schemas/openapi.json")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if !bytes.Equal(got, want) {
 		t.Error("schemas/openapi.json is not what the handlers are: make generate")
 	}
@@ -35,7 +35,7 @@ func TestTheDescriptionIsWhatTheHandlersAre(t *testing.T) {
 			Answers  map[string]json.RawMessage `json:"responses"`
 		} `json:"paths"`
 	}
-	hosttest.Must(t, json.Unmarshal(got, &d))
+	tests.Must(t, json.Unmarshal(got, &d))
 	if !strings.HasPrefix(d.OpenAPI, "3.1") {
 		t.Errorf("OpenAPI %s", d.OpenAPI)
 	}

@@ -8,11 +8,11 @@ import (
 
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/reflect"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -20,7 +20,7 @@ func TestADayIsLookedBackOnOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	said := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
-	hosttest.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) error {
+	tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) error {
 		_, err := q.PutConversation(context.Background(), transcript.Conversation{ID: "c", Messages: []transcript.Message{{Role: transcript.User, Content: "We picked the blue tiles.", Time: said}}}, "import")
 		return err
 	}))

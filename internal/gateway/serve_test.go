@@ -17,7 +17,6 @@ import (
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
 	"cairn/internal/gateway/metrics"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
 )
 
@@ -26,7 +25,7 @@ import (
 func (b *bundle) serve(ctx context.Context) <-chan error {
 	b.T.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	b.url = "http://" + l.Addr().String()
 	served := make(chan error, 1)
 	go func() { served <- b.gateway.Serve(ctx, l) }()
@@ -42,7 +41,7 @@ func TestARequestUnderWayIsFinishedWhenTheGatewayStops(t *testing.T) {
 	begun := make(chan struct{})
 	traced := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: func() { close(begun) }}) // the gateway reads the body
 	req, err := http.NewRequestWithContext(traced, http.MethodPost, b.url+"/v1/distill", body)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	req.Header.Set("Authorization", "Bearer "+b.key)
 	req.Header.Set("Expect", "100-continue")
 	answered := make(chan *http.Response, 1)
@@ -63,9 +62,9 @@ func TestARequestUnderWayIsFinishedWhenTheGatewayStops(t *testing.T) {
 		c.Close()
 	}
 	raw, err := json.Marshal(conversation())
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	_, err = sending.Write(raw)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	sending.Close()
 	res := <-answered
 	if res == nil {
@@ -83,9 +82,9 @@ func TestARequestUnderWayIsFinishedWhenTheGatewayStops(t *testing.T) {
 func TestAGatewayIsReadyWhenItsServersAnswer(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	var temporal *hosttest.Proxy
+	var temporal *tests.Proxy
 	b := idle(t, func(c *config.Config) {
-		temporal = hosttest.NewProxy(t, "tcp", c.TemporalAddress)
+		temporal = tests.NewProxy(t, "tcp", c.TemporalAddress)
 		c.TemporalAddress = temporal.Address()
 	})
 	b.do(request{path: "/healthz", key: "none"}).into(http.StatusOK, nil)
@@ -163,10 +162,10 @@ func TestAScrapeIsBoundedByItsPatience(t *testing.T) {
 	}
 	conn := b.connect()
 	tx, err := conn.Begin(t.Context())
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	defer tx.Rollback(context.Background())
 	_, err = tx.Exec(t.Context(), "lock table cairn.outbox in access exclusive mode")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	began := time.Now()
 	if shown := scrape(); !strings.Contains(shown, "cairn_database_up 0") || !strings.Contains(shown, "go_goroutines") || time.Since(began) > 30*time.Second {
 		t.Errorf("after %s: %s", time.Since(began), shown)

@@ -18,6 +18,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/skill"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // bundle is a gateway over a whole Cairn, with a key that may do everything.
@@ -51,7 +52,7 @@ func idle(t *testing.T, change ...func(*config.Config)) *bundle {
 func (b *bundle) makeKey(ws store.Workspace, scopes ...gateway.Scope) string {
 	b.T.Helper()
 	key, _, err := b.gateway.Keys.Create(b.T.Context(), ws.ID, "test", scopes)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return key
 }
 
@@ -59,7 +60,7 @@ func (b *bundle) makeKey(ws store.Workspace, scopes ...gateway.Scope) string {
 func (b *bundle) connect() *pgx.Conn {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	b.T.Cleanup(func() { conn.Close(context.Background()) })
 	return conn
 }
@@ -68,7 +69,7 @@ func (b *bundle) connect() *pgx.Conn {
 func (b *bundle) admin(sql string, args ...any) {
 	b.T.Helper()
 	_, err := b.Admin().Exec(b.T.Context(), sql, args...)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 }
 
 // request is one request; what is left empty is GET, the bundle's key, no body.
@@ -96,14 +97,14 @@ func (b *bundle) do(r request) response {
 		body = bytes.NewReader(v)
 	default:
 		raw, err := json.Marshal(v)
-		hosttest.Must(b.T, err)
+		tests.Must(b.T, err)
 		body = bytes.NewReader(raw)
 	}
 	if r.method == "" {
 		r.method = http.MethodGet
 	}
 	req, err := http.NewRequestWithContext(b.T.Context(), r.method, b.url+r.path, body)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	if r.key == "" {
 		r.key = b.key
 	}
@@ -115,10 +116,10 @@ func (b *bundle) do(r request) response {
 		req.Header.Set(name, value)
 	}
 	res, err := http.DefaultClient.Do(req)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	defer res.Body.Close()
 	raw, err := io.ReadAll(res.Body)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return response{b.T, res.StatusCode, res.Header, raw}
 }
 

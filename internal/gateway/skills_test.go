@@ -15,7 +15,6 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/skill"
@@ -86,7 +85,7 @@ func TestTheListOfSkillsIsReadInPages(t *testing.T) {
 	b := idle(t)
 	for _, name := range []string{"weather", "rollback", "cooking"} {
 		archive, err := skill.Zip(name, []byte("---\nname: "+name+"\ndescription: How to do it\n---\n\n## Procedure\n\n1. Begin with "+name+"\n"), nil)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		b.do(request{method: http.MethodPost, path: "/v1/skills/upload", body: archive, header: map[string]string{"Content-Type": "application/zip"}}).into(http.StatusAccepted, nil)
 	}
 	b.admin("update cairn.skills set category = 'kitchen' where name = 'cooking'")
@@ -116,7 +115,7 @@ func TestAPackageIsTheStoredFileByteForByte(t *testing.T) {
 	b := setup(t)
 	head := b.distilled()
 	stored, err := os.ReadFile(filepath.Join(b.Packages, filepath.FromSlash(head.PackageKey)))
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	sum := fmt.Sprintf("%x", sha256.Sum256(stored))
 	for _, path := range []string{"/v1/skills/1/package", "/v1/skills/service-deployment-rollback/package", "/v1/skills/1/versions/1/package", "/v1/skills/1/package?style=underscore"} {
 		res := b.get(path)
@@ -142,7 +141,7 @@ func TestAPackageIsTheStoredFileByteForByte(t *testing.T) {
 	}
 	b.get("/v1/skills/1/package?style=camel").refused(fault.InvalidArgument)
 
-	hosttest.Must(t, os.WriteFile(filepath.Join(b.Packages, filepath.FromSlash(head.PackageKey)), []byte("damaged"), 0o644))
+	tests.Must(t, os.WriteFile(filepath.Join(b.Packages, filepath.FromSlash(head.PackageKey)), []byte("damaged"), 0o644))
 	b.get("/v1/skills/1/package").refused(fault.Internal)
 }
 
@@ -233,7 +232,7 @@ func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
 
 func (b *bundle) library(fn func(context.Context, library.Tx) error) {
 	b.T.Helper()
-	hosttest.Must(b.T, b.Library.Store.WithLibrary(b.T.Context(), b.Workspace.ID, func(tx library.Tx) error { return fn(b.T.Context(), tx) }))
+	tests.Must(b.T, b.Library.Store.WithLibrary(b.T.Context(), b.Workspace.ID, func(tx library.Tx) error { return fn(b.T.Context(), tx) }))
 }
 
 func TestADraftShowsItsScoreAndIsApproved(t *testing.T) {

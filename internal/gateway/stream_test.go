@@ -13,7 +13,6 @@ import (
 	"cairn/internal/converse"
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/progressive"
 	"cairn/internal/run"
@@ -25,13 +24,13 @@ func (b *bundle) streams(ctx context.Context, path string, body object, see func
 	b.T.Helper()
 	body["stream"] = true
 	raw, err := json.Marshal(body)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.url+path, bytes.NewReader(raw))
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	req.Header.Set("Authorization", "Bearer "+b.key)
 	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	defer res.Body.Close()
 	if got := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || got != "text/event-stream" {
 		b.T.Fatalf("status %d of type %q", res.StatusCode, got)
@@ -48,7 +47,7 @@ func (b *bundle) streamed(path string, body object, see ...func(sent)) (all []se
 			f(e)
 		}
 	})
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	if len(all) == 0 {
 		b.T.Fatal("no events")
 	}
@@ -66,8 +65,8 @@ func names(all []sent) (out []string) {
 func same(t *testing.T, what string, got, want []byte) {
 	t.Helper()
 	var a, b any
-	hosttest.Must(t, json.Unmarshal(got, &a))
-	hosttest.Must(t, json.Unmarshal(want, &b))
+	tests.Must(t, json.Unmarshal(got, &a))
+	tests.Must(t, json.Unmarshal(want, &b))
 	x, _ := json.Marshal(a)
 	y, _ := json.Marshal(b)
 	if !bytes.Equal(x, y) {
@@ -87,7 +86,7 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 	release := func(barrier string) func(sent) {
 		return func(e sent) {
 			var p converse.Progress
-			hosttest.Must(t, json.Unmarshal([]byte(e.data), &p))
+			tests.Must(t, json.Unmarshal([]byte(e.data), &p))
 			if e.name == "progress" && p.Run > 0 { // whose first response waits until this was seen
 				b.Model.Release(barrier)
 			}
@@ -101,7 +100,7 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 	delete(session, "stream")
 	same(t, "the end of a session", []byte(end.data), b.post("/v1/summary_memory", session).body)
 	var made gateway.MemoryRequest
-	if hosttest.Must(t, json.Unmarshal([]byte(end.data), &made)); !made.Success || made.State != run.Ended || len(made.Summary.Tasks) != 1 {
+	if tests.Must(t, json.Unmarshal([]byte(end.data), &made)); !made.Success || made.State != run.Ended || len(made.Summary.Tasks) != 1 {
 		t.Errorf("made %+v", made)
 	}
 	all, end = b.streamed("/v1/summary_memory", session) // which has ended
@@ -117,14 +116,14 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 	delete(asked, "stream")
 	same(t, "the end of a question", []byte(end.data), b.post("/v1/retrieve_memory", asked).body)
 	var answer gateway.MemoryAnswer
-	if hosttest.Must(t, json.Unmarshal([]byte(end.data), &answer)); answer.Mode != progressive.Agentic || answer.Answer != "From Osaka." || answer.Metadata["channel"] != "web" {
+	if tests.Must(t, json.Unmarshal([]byte(end.data), &answer)); answer.Mode != progressive.Agentic || answer.Answer != "From Osaka." || answer.Metadata["channel"] != "web" {
 		t.Errorf("answer %+v", answer)
 	}
 	// A search alone is answered at once.
 	fast := object{"query": "Where does Alice fly from?", "mode": "fast"}
 	all, end = b.streamed("/v1/retrieve_memory", fast)
 	var found gateway.MemoryAnswer // whose scores the time moves
-	if hosttest.Must(t, json.Unmarshal([]byte(end.data), &found)); len(all) != 1 || end.name != "end" || found.Mode != progressive.Fast || len(found.Memories) == 0 || found.Memories[0].Content != "Alice flies from Osaka only." {
+	if tests.Must(t, json.Unmarshal([]byte(end.data), &found)); len(all) != 1 || end.name != "end" || found.Mode != progressive.Fast || len(found.Memories) == 0 || found.Memories[0].Content != "Alice flies from Osaka only." {
 		t.Errorf("a search: %v, %+v", names(all), found)
 	}
 }
@@ -144,7 +143,7 @@ func TestARunGoesOnWithoutItsStream(t *testing.T) {
 	}
 	all, end := b.streamed("/v1/summary_memory", object{"messages": flying, "request_id": "s1", "wait": 1}) // the same run, which still waits for its model
 	var made gateway.MemoryRequest
-	if hosttest.Must(t, json.Unmarshal([]byte(end.data), &made)); end.name != "end" || made.State == run.Ended || made.Success {
+	if tests.Must(t, json.Unmarshal([]byte(end.data), &made)); end.name != "end" || made.State == run.Ended || made.Success {
 		t.Errorf("after a second: %v, %+v", names(all), made)
 	}
 	b.Model.Release("hold")
@@ -174,7 +173,7 @@ func TestAStreamSaysWhatWentWrong(t *testing.T) {
 		b.admin("update cairn.workspaces set state = 'erasing' where id = $1", b.Workspace.ID)
 	})
 	var p gateway.Problem
-	hosttest.Must(t, json.Unmarshal([]byte(end.data), &p))
+	tests.Must(t, json.Unmarshal([]byte(end.data), &p))
 	if strings.Join(names(all), " ") != "progress error" || p.Code != fault.Erasing || p.Message == "" || p.Hint == "" {
 		t.Errorf("%v: %s", names(all), end.data)
 	}

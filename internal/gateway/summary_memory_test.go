@@ -10,7 +10,6 @@ import (
 	"cairn/internal/agent"
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/progressive"
@@ -26,7 +25,7 @@ func (b *bundle) remembers(kind, target, content string) string {
 	b.T.Helper()
 	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/" + content, Subject: agent.Subject{Type: kind, Target: target}}
 	items, err := b.LongTerm.AddMemories(b.T.Context(), a, []remember.NewMemory{{Content: content}})
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return items[0].ID
 }
 

@@ -12,7 +12,6 @@ import (
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
 	"cairn/internal/host"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
 	"cairn/internal/store"
@@ -84,7 +83,7 @@ func TestATurnThatNobodyWaitsForIsAnswered(t *testing.T) {
 	var report host.AgentReport
 	b.watch(a.Links.Events, "", func(e sent) {
 		if e.name == "end" {
-			hosttest.Must(t, json.Unmarshal([]byte(e.data), &report))
+			tests.Must(t, json.Unmarshal([]byte(e.data), &report))
 		}
 	})
 	if report.Reply != "Hello, Ada." || report.Conversation != "c" || report.MessageID != "m1" || report.Reason != "final" {
@@ -109,11 +108,11 @@ func TestAWaitForAnAnswerEndsWhenTheGatewayStops(t *testing.T) {
 	go func() { answered <- b.post("/v1/turns", message("c", 1, "Hello, I am Ada.")) }()
 	waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	hosttest.Must(t, b.Model.AwaitBarrier(waiting, "thinking", 1))
+	tests.Must(t, b.Model.AwaitBarrier(waiting, "thinking", 1))
 	stop()
 	var a gateway.TurnAnswer
 	(<-answered).into(http.StatusAccepted, &a)
-	hosttest.Must(t, <-served)
+	tests.Must(t, <-served)
 	b.Model.Release("thinking")
 	if said := b.Say("c", 1, "Hello, I am Ada."); said.Reply != "Hello, Ada." || said.Run != a.Run {
 		t.Errorf("answered %+v", said)
@@ -222,7 +221,7 @@ func TestATurnIsCancelledAndAConversationEnds(t *testing.T) {
 	b.post("/v1/turns", in).into(http.StatusAccepted, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	hosttest.Must(t, b.Model.AwaitBarrier(ctx, "thinking", 1))
+	tests.Must(t, b.Model.AwaitBarrier(ctx, "thinking", 1))
 	var c gateway.Cancelled
 	if b.post("/v1/conversations/c/cancel?message_id=m9", nil).into(http.StatusAccepted, &c); c.Cancelled {
 		t.Error("another message was cancelled")

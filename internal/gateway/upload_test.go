@@ -11,8 +11,8 @@ import (
 
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/skill"
+	"cairn/internal/tests"
 )
 
 func TestAnUploadWaitsForApprovalAndKeepsItsBytes(t *testing.T) {
@@ -21,7 +21,7 @@ func TestAnUploadWaitsForApprovalAndKeepsItsBytes(t *testing.T) {
 	pack := func(step string) []byte {
 		markdown := "---\nname: water-plants\ndescription: Water the plants of an office\n---\n\n## Procedure\n\n1. " + step + "\n"
 		archive, err := skill.Zip("water-plants", []byte(markdown), nil)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		return archive
 	}
 	first, second := pack("Fill the can"), pack("Fill the can with rain")
@@ -42,10 +42,10 @@ func TestAnUploadWaitsForApprovalAndKeepsItsBytes(t *testing.T) {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	part, err := w.CreateFormFile("file", "water-plants.zip")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	_, err = part.Write(second)
-	hosttest.Must(t, err)
-	hosttest.Must(t, w.Close())
+	tests.Must(t, err)
+	tests.Must(t, w.Close())
 	send(w.FormDataContentType(), form.Bytes()).into(http.StatusAccepted, &up)
 	if up.Pending == 0 || up.Skill.Version != 1 {
 		t.Errorf("a change of a skill that is there: %+v", up)

@@ -10,7 +10,6 @@ import (
 
 	"cairn/internal/fault"
 	"cairn/internal/gateway"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/tests"
 )
@@ -93,7 +92,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 			t.Error("the reloaded thread is not the one that was put away")
 		}
 		ws, err := b.Store.Workspace(t.Context(), "another", true)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		other := *b
 		other.key = b.makeKey(ws, gateway.Admin)
 		other.post("/v1/working/read", object{"handle": handle}).refused(fault.NotFound)
@@ -188,11 +187,11 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 		var got gateway.OffloadAnswer
 		b.post("/v1/working/offload", object{"messages": thread("expired", 4, 40_000), "mode": "compact", "keep_recent": 0, "ttl_seconds": 3600, "session": "s3"}).into(http.StatusOK, &got)
 		_, err := b.Admin().Exec(t.Context(), "update cairn.offload_blobs b set expires_at = now() - interval '1 second' from cairn.offload_uses u where u.sha256 = b.sha256 and u.session = 's/s3'")
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		b.post("/v1/working/read", object{"handle": got.Offloaded[0].Handle}).refused(fault.NotFound)
-		hosttest.Must(t, b.Relay.Tidy(t.Context()))
+		tests.Must(t, b.Relay.Tidy(t.Context()))
 		var blobs, uses int
-		hosttest.Must(t, b.Admin().QueryRow(t.Context(), "select (select count(*) from cairn.offload_blobs where expires_at < now()), (select count(*) from cairn.offload_uses where session = 's/s3')").Scan(&blobs, &uses))
+		tests.Must(t, b.Admin().QueryRow(t.Context(), "select (select count(*) from cairn.offload_blobs where expires_at < now()), (select count(*) from cairn.offload_uses where session = 's/s3')").Scan(&blobs, &uses))
 		if blobs != 0 || uses != 0 {
 			t.Errorf("%d blobs and %d uses are left", blobs, uses)
 		}

@@ -81,7 +81,7 @@ func outcomes(b *hosttest.Bundle, made []evolve.Decision) {
 func adapts(b *hosttest.Bundle) []run.Run {
 	b.T.Helper()
 	started, err := b.Evolve.AdaptDue(b.T.Context(), evolve.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config), Least: evolve.FewestLearnt})
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return started
 }
 
@@ -115,19 +115,19 @@ func adaptOnce(b *hosttest.Bundle) (evolve.Adapted, run.Run) {
 func probable(b *hosttest.Bundle, version int, made []evolve.Decision) float64 {
 	b.T.Helper()
 	head, err := b.Evolve.At(b.T.Context(), b.Workspace.ID, evolve.DefaultBank, version)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	var candidates []controller.Candidate
 	for _, v := range head.Bank.Versions() {
 		vectors, err := b.Embedder.Embed(b.T.Context(), []string{v.Skill.Description})
-		hosttest.Must(b.T, err)
+		tests.Must(b.T, err)
 		candidates = append(candidates, controller.Candidate{ID: v.ID, Vector: controller.Fold(vectors[0], head.Policy.Shape().Dim)})
 	}
 	scorer, err := head.Policy.Scorer(candidates)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	sum := 0.0
 	for _, d := range made {
 		z, _, err := scorer.Score(d.Choice.State)
-		hosttest.Must(b.T, err)
+		tests.Must(b.T, err)
 		i := slices.IndexFunc(scorer.Candidates(), func(id string) bool { return strings.HasPrefix(id, right(d)+"@") })
 		sum += math.Exp(controller.LogProb(z, []int{i}))
 	}
@@ -172,7 +172,7 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 		t.Errorf("%d decisions were learnt from", n)
 	}
 	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if head.Version.Action != evolve.Learnt || head.Version.Run != last.Ref.Run || head.Bank.Len() != 4 {
 		t.Errorf("in force: %+v", head.Version)
 	}
@@ -181,7 +181,7 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 	}
 	b.Record(last.WorkflowID, "Adapt/canary")
 	back, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, evolve.DefaultBank, 1)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if back.Version.Policy == head.Version.Policy {
 		t.Error("the rollback left the policy that was learnt")
 	}
@@ -207,7 +207,7 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 		for op, f := range map[string]host.Feedback{"1": {Rating: host.Good}, "2": {Rating: host.Bad}, "3": {Correction: "nine"}} {
 			f.Conversation, f.MessageID = "c", "m1"
 			_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, f)
-			hosttest.Must(t, err)
+			tests.Must(t, err)
 		}
 		if got, want := outcomesOf(b), []string{"0 praise 1", "1 praise 1", "0 feedback 0", "1 feedback 0", "0 correction 0", "1 correction 0"}; !slices.Equal(got, want) {
 			t.Errorf("outcomes %q, want %q", got, want)
@@ -216,7 +216,7 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 	// An answer that an endpoint's failure cut off says nothing of anybody.
 	exec(b, "update cairn.runs set outcome = 'failed' where kind = 'turn'")
 	_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "4", host.Feedback{Rating: host.Bad, Conversation: "c", MessageID: "m1"})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if n := len(outcomesOf(b)); n != 6 {
 		t.Errorf("%d outcomes after a failed turn was rated", n)
 	}
@@ -235,7 +235,7 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 	update := func(b *hosttest.Bundle, between func()) evolve.Adapted {
 		t.Helper()
 		_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		learning(b, `{"explore_per_day":1000}`)
 		made := live(b, "t", 20)
 		outcomes(b, made)
@@ -311,12 +311,12 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 	exec(b, "update cairn.decisions set bank_version = 1 where span <> 4")
 
 	other, err := b.Store.Workspace(t.Context(), "other", true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	head, err := b.Evolve.Bank(t.Context(), other.ID, evolve.DefaultBank)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	own, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
-	hosttest.Must(t, err)
-	hosttest.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q store.Queries) error {
+	tests.Must(t, err)
+	tests.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q store.Queries) error {
 		for _, bank := range []int64{head.ID, own.ID} {
 			if ids, err := q.Learnable(t.Context(), bank, 0, 100); err != nil || len(ids) != 0 {
 				t.Errorf("another workspace may learn from %d decisions, %v", len(ids), err)
@@ -345,7 +345,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 func takes(b *hosttest.Bundle) (n int) {
 	b.T.Helper()
 	head, err := b.Evolve.Bank(b.T.Context(), b.Workspace.ID, evolve.DefaultBank)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	b.Within(func(ctx context.Context, q store.Queries) error {
 		ids, err := q.Learnable(ctx, head.ID, head.Head-2, 1000)
 		n = len(ids)
@@ -362,7 +362,7 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 	b := hosttest.OpenIdle(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	_, err := b.Evolve.Import(t.Context(), b.Workspace.ID, evolve.DefaultBank, skillFile("capture_dates", "Adds dates."))
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	b.Start()
 	learning(b, `{"explore_per_day":1000}`)
 	outcomes(b, live(b, "before", 20))
@@ -412,7 +412,7 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 func state(b *hosttest.Bundle) evolve.PolicyUpdate {
 	b.T.Helper()
 	all, err := b.Evolve.Updates(b.T.Context(), b.Workspace.ID, evolve.DefaultBank, 1)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	if len(all) != 1 {
 		b.T.Fatalf("%d updates", len(all))
 	}
@@ -493,7 +493,7 @@ func TestAPolicyThatIsWorseLiveIsDropped(t *testing.T) {
 		t.Errorf("%+v", now)
 	}
 	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if left := count(b, "select count(*) from cairn.policies"); head.Head != 1 || left != weights-2 {
 		t.Errorf("version %d, %d sets of weights of %d", head.Head, left, weights)
 	}
@@ -526,7 +526,7 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	_, err := b.Evolve.Import(t.Context(), b.Workspace.ID, evolve.DefaultBank, skillFile("capture_dates", "Adds dates."))
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if adapts(b); state(b).State != evolve.Dropped || !strings.Contains(state(b).Note, "moved on") {
 		t.Errorf("after an import: %+v", state(b))
 	}
@@ -550,7 +550,7 @@ func TestACanaryIsPromotedOnce(t *testing.T) {
 	}
 	all.Wait()
 	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if now := state(b); now.State != evolve.InForce || head.Head != 2 || head.Version.Policy != got.Policy || head.Version.Action != evolve.Learnt {
 		t.Errorf("%+v, in force %+v", now, head.Version)
 	}

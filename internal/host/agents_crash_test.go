@@ -28,7 +28,7 @@ func TestAgentsSurviveACrashAfterAReply(t *testing.T) {
 	scriptDeploying(b)
 	worker := b.StartProcess()
 	r := summarize(b, chat(deploying()...))
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 2))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 2))
 	worker.Kill()
 	b.Model.Release("second")
 	b.StartProcess()
@@ -49,23 +49,23 @@ func TestAgentsSurviveACrashAfterACommit(t *testing.T) {
 	// it asks then, it is not answered.
 	b.Model.On(llmtest.Rule{Stage: "specialist", Results: new(2), Times: 2, Barrier: "added", Drop: true})
 	scriptDeploying(b)
-	temporal := hosttest.NewProxy(t, "tcp", b.Config.TemporalAddress)
+	temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
 	worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
 	r := summarize(b, chat(deploying()...))
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "adding", 2))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "adding", 2))
 	conn, err := pgx.Connect(t.Context(), b.AdminURL)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	tx, err := conn.Begin(t.Context())
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	_, err = tx.Exec(t.Context(), "lock table cairn.memories in share mode")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	b.Model.Release("adding")
 	eventually(t, "both memories wait to be written", func() bool {
 		return count(b, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") == 2
 	})
 	temporal.Cut() // nobody will hear of the commits
-	hosttest.Must(t, tx.Rollback(t.Context()))
-	hosttest.Must(t, conn.Close(t.Context()))
+	tests.Must(t, tx.Rollback(t.Context()))
+	tests.Must(t, conn.Close(t.Context()))
 	eventually(t, "the memories are written", func() bool {
 		return count(b, "select count(*) from cairn.memories where type in ('personal', 'procedural')") == 2
 	})
@@ -83,7 +83,7 @@ func TestAgentsSurviveACrashDuringAHandOff(t *testing.T) {
 	scriptDeploying(b)
 	worker := b.StartProcess()
 	r := summarize(b, chat(deploying()...))
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "alice", 1))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "alice", 1))
 	eventually(t, "the other specialist is done", func() bool {
 		return count(b, "select count(*) from cairn.runs where kind = 'specialist' and status = 'ended'") == 1
 	})
@@ -130,7 +130,7 @@ func TestWhatAModelGetsWrongIsToldAndReachesNothing(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	other, err := b.Store.Workspace(t.Context(), "other", true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	foreign := "00ffeeddccbbaa99"
 	exec(b, `insert into cairn.memories (workspace_id, external_id, type, target, content, content_sha256, origin, op_id) values ($1, $2, 'personal', 'alice', 'theirs', sha256('x'), 'user', 'op')`, other.ID, foreign)
 	perform(b, "summarize", "", does(addMeta("personal/alice")), does(handsOff("personal/alice")), says("Done."))

@@ -33,7 +33,7 @@ func TestOneTargetHasOneWriterAtATime(t *testing.T) {
 	}
 	first := summarize(b, chat("I am alice. I fly from Osaka only.", "Noted."))
 	second := summarize(b, chat("It is alice again. As I said: only from Osaka.", "Noted."))
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "alice", 1)) // one of them is at work
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "alice", 1)) // one of them is at work
 	third := summarize(b, chat("I am bob and I keep bees.", "Noted."))
 	if got := summarized(b, third.Ref); got.Status != progressive.OK {
 		t.Errorf("while alice has a writer, bob's session ended as %+v", got)

@@ -150,7 +150,7 @@ func TestALongSessionSurvivesACrash(t *testing.T) {
 	scriptSaga(b)
 	worker := b.StartProcess("CAIRN_MODEL_WINDOW=8000")
 	r := summarize(b, saga(), ofAlice)
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1))
 	worker.Kill()
 	b.Model.Release("second")
 	b.StartProcess("CAIRN_MODEL_WINDOW=8000")
@@ -179,13 +179,13 @@ func TestAVeryLongConversationIsReadInSessions(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	accepted, err := b.Host.Converse.Accept(t.Context(), b.Message("c", "m1", "first"))
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	conversation := accepted.Run.Conversation
 	exec(b, `insert into cairn.messages (workspace_id, conversation_id, seq, external_id, role, content)
 		select m.workspace_id, m.conversation_id, n, 'x' || n, 'user', 'line ' || n from cairn.messages m, generate_series(1, $1::int) n where m.content = 'first'`, remember.SessionMessages+199)
 	exec(b, "update cairn.conversations set next_seq = $1 where id = $2", remember.SessionMessages+200, conversation)
 	r, err := b.Progressive.SummarizeIdle(t.Context(), progressive.Idle{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: conversation, Spec: host.TurnSpec(b.Config)})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if _, err := b.Progressive.KeepSession(t.Context(), r.Ref); err != nil {
 		t.Fatal(err)
 	}

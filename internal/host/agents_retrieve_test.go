@@ -123,7 +123,7 @@ func TestAnIdleConversationIsReadOnce(t *testing.T) {
 	id := view(b, "c").ID
 	read := func() { // what the workflow does when the silence is long enough
 		_, err := b.Host.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 	}
 	runs := func(kind run.Kind) []int64 {
 		return column[int64](b, "select id from cairn.runs where kind = $1 and status = 'ended' order by id", kind)
@@ -160,7 +160,7 @@ func TestSilenceHasAConversationRead(t *testing.T) {
 	perform(b, "summarize", "", does(addSummary("Somebody talked.")), says("Done."))
 	request := b.Message("c", "m1", "I keep bees.")
 	accepted, err := b.Host.Converse.Accept(t.Context(), request)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	exec(b, `update cairn.runs set spec = jsonb_set(spec, '{idle}', '200000000') where id = $1`, accepted.Run.Ref.Run)
 	b.Say("c", 1, "I keep bees.") // the same message: its run says what silence is long
 	eventually(t, "the conversation is summarised", func() bool {

@@ -16,6 +16,7 @@ import (
 	"cairn/internal/memory"
 	"cairn/internal/progressive"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -39,7 +40,7 @@ func summarize(b *hosttest.Bundle, messages []transcript.Message, change ...func
 		f(&r)
 	}
 	out, err := b.Progressive.Summarize(b.T.Context(), r)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return out
 }
 
@@ -49,7 +50,7 @@ func summarized(b *hosttest.Bundle, ref run.Ref) (out progressive.Report) {
 	eventually(b.T, "the session is summarised", func() bool {
 		var err error
 		out, err = b.Progressive.Report(b.T.Context(), ref)
-		hosttest.Must(b.T, err)
+		tests.Must(b.T, err)
 		return out.State == run.Ended
 	})
 	return out
@@ -131,7 +132,7 @@ func retrieve(b *hosttest.Bundle, query, mode string) progressive.Answer {
 	ctx, cancel := context.WithTimeout(b.T.Context(), time.Minute)
 	defer cancel()
 	out, err := b.Progressive.Retrieve(ctx, progressive.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: query, Mode: mode, Spec: host.TurnSpec(b.Config)})
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return out
 }
 
@@ -154,8 +155,8 @@ func results(t *testing.T, c llmtest.Call) (out []object) {
 func column[T any](b *hosttest.Bundle, sql string, args ...any) []T {
 	b.T.Helper()
 	rows, err := b.Admin().Query(b.T.Context(), sql, args...)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	out, err := pgx.CollectRows(rows, pgx.RowTo[T])
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return out
 }

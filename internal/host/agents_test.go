@@ -42,7 +42,7 @@ func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 	}})
 	scriptDeploying(b)
 	r := summarize(b, chat(deploying()...))
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "first", 1))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "first", 1))
 	if n := count(b, "select count(*) from cairn.memory_histories"); n != 1 {
 		t.Errorf("%d sessions are kept before the first response", n)
 	}
@@ -144,7 +144,7 @@ func TestAWorkspaceChoosesTheVersionOfAnAgent(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	second := progressive.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "v2", Prompt: "specialist_personal", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: time.Minute}
-	hosttest.Must(t, b.Progressive.Registry.Register(second))
+	tests.Must(t, b.Progressive.Registry.Register(second))
 	if err := b.Progressive.Registry.Register(second); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("registered twice: %v", err)
 	}
@@ -171,8 +171,8 @@ func TestACancelledRequestTellsWhatWasDone(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "specialist", Results: new(1), Times: 1, Barrier: "second", Drop: true})
 	perform(b, "specialist", "", does(adds("Alice flies from Osaka only.")), does(adds("Alice keeps bees.")), says("Added."))
 	r := summarize(b, chat(deploying()...))
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1)) // the first memory is written
-	hosttest.Must(t, b.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1)) // the first memory is written
+	tests.Must(t, b.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
 	got := summarized(b, r.Ref)
 	b.Model.Release("second")
 	if got.Reason != agent.Interrupted || got.Status == progressive.OK || len(got.Tasks) != 1 || got.Tasks[0].Status != progressive.Partial || len(got.Tasks[0].Added) != 1 {

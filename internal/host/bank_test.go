@@ -24,17 +24,17 @@ func TestABankGoesBackTogetherWithItsPolicy(t *testing.T) {
 	b := hosttest.OpenIdle(t)
 	ws := b.Workspace.ID
 	first, err := b.Evolve.Bank(t.Context(), ws, evolve.DefaultBank)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if first.Head != 1 || first.Bank.Len() != 4 || first.Version.Action != evolve.Seeded {
 		t.Fatalf("%+v", first.Version)
 	}
 	second, err := b.Evolve.Import(t.Context(), ws, evolve.DefaultBank, skillFile("capture_dates", "Adds dates."))
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if second.Head != 2 || second.Bank.Len() != 5 || second.Version.Parent != 1 || len(second.Version.Fresh) != 1 {
 		t.Errorf("%+v", second.Version)
 	}
 	third, err := b.Evolve.Rollback(t.Context(), ws, evolve.DefaultBank, 1)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if third.Head != 3 || third.Snapshot() != first.Snapshot() || third.Version.Action != evolve.RolledBack {
 		t.Errorf("%+v", third.Version)
 	}
@@ -96,7 +96,7 @@ func TestABankHasOneWriterAtATime(t *testing.T) {
 	b := hosttest.OpenIdle(t)
 	ws := b.Workspace.ID
 	_, err := b.Evolve.Bank(t.Context(), ws, evolve.DefaultBank)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	var writing sync.WaitGroup
 	errs := make([]error, 4)
 	for i := range errs {
@@ -117,7 +117,7 @@ func TestABankHasOneWriterAtATime(t *testing.T) {
 		}
 	}
 	now, err := b.Evolve.Bank(t.Context(), ws, evolve.DefaultBank)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if done == 0 || now.Bank.Len() != 4+done || now.Head != 1+done {
 		t.Errorf("%d of 4 were done; the bank has %d skills at version %d", done, now.Bank.Len(), now.Head)
 	}

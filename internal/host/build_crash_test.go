@@ -15,15 +15,15 @@ import (
 func hold(b *hosttest.Bundle, sql string) (release func()) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	tx, err := conn.Begin(b.T.Context())
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	_, err = tx.Exec(b.T.Context(), sql)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return func() {
 		b.T.Helper()
-		hosttest.Must(b.T, tx.Rollback(b.T.Context()))
-		hosttest.Must(b.T, conn.Close(b.T.Context()))
+		tests.Must(b.T, tx.Rollback(b.T.Context()))
+		tests.Must(b.T, conn.Close(b.T.Context()))
 	}
 }
 
@@ -56,7 +56,7 @@ func TestABuildSurvivesACrashAtEveryPoint(t *testing.T) {
 			worker := b.StartProcess()
 			r := build(b, building())
 			if !choosing {
-				hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1))
+				tests.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1))
 				release = hold(b, c.lock)
 				b.Model.Release("second")
 			}

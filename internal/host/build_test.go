@@ -45,7 +45,7 @@ func build(b *hosttest.Bundle, messages []transcript.Message, change ...func(*ev
 		f(&r)
 	}
 	out, err := b.Evolve.Build(b.T.Context(), r)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return out
 }
 
@@ -132,7 +132,7 @@ func TestABuildSurvivesACrash(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: keeper})
 	worker := b.StartProcess()
 	r := build(b, building())
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1))
 	worker.Kill()
 	b.Model.Release("second")
 	b.StartProcess()
@@ -178,7 +178,7 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 		return err
 	})
 	read, err := b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if read.Build == 0 || read.Summarize != 0 {
 		t.Fatalf("%+v", read)
 	}
@@ -195,14 +195,14 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	})
 	exec(b, "update cairn.conversations set next_seq = 5 where id = $1", id)
 	read, err = b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	builtBy(b, run.Ref{Workspace: b.Workspace.ID, Run: read.Build})
 	if open := cases(b); len(open) != 1 || open[0].Source != evolve.FromCorrection || open[0].Question != "How many lemon trees are there?" || open[0].Prediction != "There are two." ||
 		!slices.Equal(open[0].Gold, []string{"nine"}) || !slices.Equal(open[0].Evidence, []int{4}) || open[0].Conversation != id || open[0].Failures != 1 {
 		t.Errorf("%+v", open)
 	}
 	again, err := b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if again.Build != 0 {
 		t.Errorf("read again: %+v", again)
 	}

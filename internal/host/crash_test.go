@@ -25,7 +25,7 @@ func TestCrashAfterTheReplyWasStored(t *testing.T) {
 	b.ScriptR1()
 	worker := b.StartProcess()
 	ref := start(b)
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "details", 1))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "details", 1))
 	eventually(t, "the document's reply is stored", func() bool {
 		return count(b, "select count(*) from cairn.llm_calls where stage = 'doc' and state = 'done'") == 1
 	})
@@ -58,7 +58,7 @@ func TestCrashAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	b.ScriptR1()
-	temporal := hosttest.NewProxy(t, "tcp", b.Config.TemporalAddress)
+	temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
 	unlock := lockSkills(b)
 	worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
 	ref := start(b)
@@ -78,10 +78,10 @@ func TestPostgresAwayInTheMiddleOfARun(t *testing.T) {
 	b := hosttest.OpenIdle(t)
 	b.Model.On(llmtest.Rule{Stage: "extract", Barrier: "extract", Reply: hosttest.R1Extract})
 	b.ScriptR1()
-	postgres, url := hosttest.DatabaseProxy(t, b.Config.DatabaseURL)
+	postgres, url := tests.DatabaseProxy(t, b.Config.DatabaseURL)
 	b.StartProcess("DATABASE_URL=" + url)
 	ref := start(b)
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "extract", 1))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "extract", 1))
 	postgres.Cut()
 	b.Model.Release("extract")
 	eventually(t, "an attempt has failed for want of the database", func() bool { return attempts(b, ref) > 1 })
@@ -100,7 +100,7 @@ func TestPostgresAwayInTheMiddleOfARun(t *testing.T) {
 func start(b *hosttest.Bundle) run.Ref {
 	b.T.Helper()
 	r := b.Accept(hosttest.C1())
-	hosttest.Must(b.T, b.Driver.Start(b.T.Context(), b.Workspace.Key, "import", r))
+	tests.Must(b.T, b.Driver.Start(b.T.Context(), b.Workspace.Key, "import", r))
 	return r.Ref
 }
 
@@ -151,9 +151,9 @@ func onlyOnce(b *hosttest.Bundle, ref run.Ref) {
 func lockSkills(b *hosttest.Bundle) (unlock func()) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	_, err = conn.Exec(b.T.Context(), "select pg_advisory_lock(4, hashint8($1))", b.Workspace.ID)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return func() { conn.Close(context.Background()) }
 }
 
@@ -164,7 +164,7 @@ func waitingForLock(b *hosttest.Bundle) int {
 func count(b *hosttest.Bundle, query string) int {
 	b.T.Helper()
 	var n int
-	hosttest.Must(b.T, b.Admin().QueryRow(b.T.Context(), query).Scan(&n))
+	tests.Must(b.T, b.Admin().QueryRow(b.T.Context(), query).Scan(&n))
 	return n
 }
 
@@ -172,11 +172,11 @@ func count(b *hosttest.Bundle, query string) int {
 func attempts(b *hosttest.Bundle, ref run.Ref) int {
 	b.T.Helper()
 	report, err := b.Host.Distill.Report(b.T.Context(), ref)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	most := 0
 	for _, task := range report.Tasks {
 		d, err := b.Temporal.DescribeWorkflowExecution(b.T.Context(), task.WorkflowID, "")
-		hosttest.Must(b.T, err)
+		tests.Must(b.T, err)
 		for _, a := range d.PendingActivities {
 			most = max(most, int(a.Attempt))
 		}

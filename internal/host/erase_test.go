@@ -36,7 +36,7 @@ func full(b *hosttest.Bundle) {
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted, Ada."})
 	b.Distill(hosttest.C1())
 	_, err := b.Library.Import(b.T.Context(), b.Workspace.ID, zipOf(b.T.(*testing.T), "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil water\n", "tea/assets/cup.png", "png"), "import", true)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	b.Say("talk", 1, "I keep bees, remember how.")
 	b.Say("talk", 2, "Thank you.")
 }
@@ -50,7 +50,7 @@ func hang(b *hosttest.Bundle) {
 		_, _ = b.Host.Say(ctx, b.Message("open", "m1", "linger"))
 		said <- true
 	}()
-	hosttest.Must(b.T, b.Model.AwaitBarrier(b.T.Context(), "hang", 1))
+	tests.Must(b.T, b.Model.AwaitBarrier(b.T.Context(), "hang", 1))
 	cancel()
 	<-said
 }
@@ -61,15 +61,15 @@ func rows(b *hosttest.Bundle, ws store.Workspace) map[string]int64 {
 	found, _ := b.Admin().Query(b.T.Context(), `select c.relname::text from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'workspace_id'
 where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`)
 	tables, err := pgx.CollectRows(found, pgx.RowTo[string])
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	out := map[string]int64{}
 	for _, table := range tables {
 		var n int64
-		hosttest.Must(b.T, b.Admin().QueryRow(b.T.Context(), "select count(*) from cairn."+table+" where workspace_id = $1", ws.ID).Scan(&n))
+		tests.Must(b.T, b.Admin().QueryRow(b.T.Context(), "select count(*) from cairn."+table+" where workspace_id = $1", ws.ID).Scan(&n))
 		out[table] = n
 	}
 	var n int64
-	hosttest.Must(b.T, b.Admin().QueryRow(b.T.Context(), "select count(*) from cairn.workspaces where id = $1", ws.ID).Scan(&n))
+	tests.Must(b.T, b.Admin().QueryRow(b.T.Context(), "select count(*) from cairn.workspaces where id = $1", ws.ID).Scan(&n))
 	out["workspaces"] = n
 	return out
 }
@@ -78,8 +78,8 @@ where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p') and not
 func erased(b *hosttest.Bundle, target erase.Target, key string) erase.Erasure {
 	b.T.Helper()
 	e, err := b.Erase.Accept(b.T.Context(), target)
-	hosttest.Must(b.T, err)
-	hosttest.Must(b.T, b.Driver.Erase(b.T.Context(), key, e.ID, target.Conversation))
+	tests.Must(b.T, err)
+	tests.Must(b.T, b.Driver.Erase(b.T.Context(), key, e.ID, target.Conversation))
 	return untilErased(b, e.ID)
 }
 
@@ -88,7 +88,7 @@ func untilErased(b *hosttest.Bundle, id int64) (e erase.Erasure) {
 	eventually(b.T, "the erase has ended", func() bool {
 		var err error
 		e, err = b.Erase.Report(b.T.Context(), 0, id)
-		hosttest.Must(b.T, err)
+		tests.Must(b.T, err)
 		return e.Ended
 	})
 	return e
@@ -108,7 +108,7 @@ func nothingLeft(b *hosttest.Bundle, e erase.Erasure) {
 	}
 	eventually(b.T, "no workflow of it is open", func() bool {
 		open, err := b.Driver.Open(b.T.Context(), b.Workspace.Key, 0)
-		hosttest.Must(b.T, err)
+		tests.Must(b.T, err)
 		return len(open) == 0
 	})
 	if e.ObjectsLeft != 0 || e.WorkflowsLeft != 0 {
@@ -166,9 +166,9 @@ func historyHasNoText(b *hosttest.Bundle, id string) {
 	events := b.Temporal.GetWorkflowHistory(b.T.Context(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		event, err := events.Next()
-		hosttest.Must(b.T, err)
+		tests.Must(b.T, err)
 		raw, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(event)
-		hosttest.Must(b.T, err)
+		tests.Must(b.T, err)
 		for _, payload := range append(event.GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads(), event.GetActivityTaskCompletedEventAttributes().GetResult().GetPayloads()...) {
 			raw = append(raw, payload.Data...)
 		}
@@ -188,24 +188,24 @@ func TestEraseGoesOnWhereAWorkerDied(t *testing.T) {
 	b.Stop()
 	had, objects := rows(b, b.Workspace), len(tree(t, b.Packages))
 	conn, err := pgx.Connect(t.Context(), b.AdminURL)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	defer conn.Close(context.Background())
 	tx, err := conn.Begin(t.Context())
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	_, err = tx.Exec(t.Context(), "lock table cairn.runs in share mode") // rows that refer to runs go, then the erase waits
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 
 	worker := b.StartProcess()
 	e, err := b.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID})
-	hosttest.Must(t, err)
-	hosttest.Must(t, b.Driver.Erase(t.Context(), b.Workspace.Key, e.ID, 0))
+	tests.Must(t, err)
+	tests.Must(t, b.Driver.Erase(t.Context(), b.Workspace.Key, e.ID, 0))
 	eventually(t, "some rows are deleted and the next wait", func() bool {
 		now, err := b.Erase.Report(t.Context(), 0, e.ID)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		return now.Deleted["turns"] > 0 && count(b, "select count(*) from pg_locks where not granted and relation = 'cairn.runs'::regclass") > 0
 	})
 	worker.Kill()
-	hosttest.Must(t, tx.Rollback(t.Context()))
+	tests.Must(t, tx.Rollback(t.Context()))
 	b.StartProcess()
 
 	e = untilErased(b, e.ID)
@@ -232,8 +232,8 @@ func TestTheRelayDrivesAnErase(t *testing.T) {
 	b := hosttest.Open(t)
 	full(b)
 	e, err := b.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID})
-	hosttest.Must(t, err)
-	hosttest.Must(t, b.Relay.Tidy(t.Context()))
+	tests.Must(t, err)
+	tests.Must(t, b.Relay.Tidy(t.Context()))
 	nothingLeft(b, untilErased(b, e.ID))
 }
 
@@ -268,8 +268,8 @@ func TestEraseWaitsForAnUploadInFlight(t *testing.T) {
 	}()
 	<-slow.came
 	e, err := b.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID})
-	hosttest.Must(t, err)
-	hosttest.Must(t, b.Driver.Erase(t.Context(), b.Workspace.Key, e.ID, 0))
+	tests.Must(t, err)
+	tests.Must(t, b.Driver.Erase(t.Context(), b.Workspace.Key, e.ID, 0))
 	eventually(t, "the erase waits for the upload", func() bool {
 		return count(b, "select count(*) from pg_locks where locktype = 'advisory' and classid = 1 and not granted and database = (select oid from pg_database where datname = current_database())") == 1
 	})

@@ -35,7 +35,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	night := func(id, outcome string, rounds int) {
 		t.Helper()
 		fired, err := b.Schedules.Trigger(t.Context(), b.Workspace.ID, b.Workspace.Key, "nightly-evolution", id)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		if n := evolutions(b); fired.Outcome != outcome || n != rounds {
 			t.Errorf("night %s: %s (%s), %d rounds; want %s and %d", id, fired.Outcome, fired.Reason, n, outcome, rounds)
 		}
@@ -43,7 +43,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	fail := func(op string) {
 		t.Helper()
 		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, host.Feedback{Rating: host.Bad, Question: "Where does Vera live?"})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 	}
 	fail("1")
 	night("agents build", schedule.Empty, 0)
@@ -62,7 +62,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	})
 	ref := run.Ref{Workspace: b.Workspace.ID, Run: id}
 	_, err := b.Evolve.OpenRound(t.Context(), ref)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	fail("2")
 	night("while it runs", schedule.Empty, 1)
 	b.Within(func(ctx context.Context, q store.Queries) error {
@@ -85,9 +85,9 @@ func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
 		t.Helper()
 		exec(b, "update cairn.scheduled_tasks set due_at = now() - interval '1 second', due_date = current_date, due_key = '"+claim+"', lease_until = null where kind = 'evolution'")
 		_, err := b.Sweeper.Page(t.Context(), claim, 0)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		task, err := b.Schedules.Get(t.Context(), b.Workspace.ID, "nightly-evolution")
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		if task.Last == nil {
 			t.Fatalf("%+v", task)
 		}
@@ -97,7 +97,7 @@ func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
 		t.Errorf("without a failure: %s, %d rounds", got, evolutions(b))
 	}
 	_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "1", host.Feedback{Rating: host.Bad, Question: "Where does Vera live?"})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if got := sweep("two"); got != schedule.Started || evolutions(b) != 1 {
 		t.Errorf("after one: %s, %d rounds", got, evolutions(b))
 	}
@@ -111,7 +111,7 @@ func TestManyFailuresStartARoundAtOnce(t *testing.T) {
 	withSkills(b)
 	for n := 1; n <= 21; n++ {
 		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, fmt.Sprint(n), host.Feedback{Rating: host.Bad, Question: fmt.Sprintf("Which tree did Vera plant in %d?", n)})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		want := 0
 		if n >= 20 {
 			want = 1

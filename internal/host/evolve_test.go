@@ -25,7 +25,7 @@ func evolveOnce(b *hosttest.Bundle, change ...func(*evolve.EvolveSpec)) (out evo
 		f(&spec)
 	}
 	r, err := b.Evolve.Evolve(b.T.Context(), evolve.EvolveRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, EvolveSpec: spec})
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	eventually(b.T, "the round ends", func() (over bool) {
 		b.Within(func(ctx context.Context, q store.Queries) error {
 			now, err := q.Run(ctx, r.Ref.Run)
@@ -44,9 +44,9 @@ func failing(b *hosttest.Bundle) {
 	b.T.Helper()
 	traces := lessons(4)
 	_, err := b.Evolve.ImportTraces(b.T.Context(), b.Workspace.ID, "", traces)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	_, err = b.Evolve.Note(b.T.Context(), b.Workspace.ID, evolve.Failed{Op: "1", Source: evolve.FromFeedback, Question: "Which tree did Vera plant?", Gold: []string{"lemon tree"}})
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 }
 
 // designs plays a designer whose skill captures trees, and a keeper who inserts
@@ -88,7 +88,7 @@ func TestABetterBankIsPromoted(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if _, there := head.Bank.Get("capture_trees"); !there || head.Version.Action != evolve.Evolved || head.Head != 2 {
 		t.Errorf("in force: %+v", head.Version)
 	}
@@ -96,9 +96,9 @@ func TestABetterBankIsPromoted(t *testing.T) {
 
 	// One command takes back both, bank and policy.
 	back, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, evolve.DefaultBank, 1)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	first, err := b.Evolve.At(t.Context(), b.Workspace.ID, evolve.DefaultBank, 1)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if _, there := back.Bank.Get("capture_trees"); there || back.Snapshot() != first.Snapshot() {
 		t.Errorf("after the rollback: %+v", back.Version)
 	}
@@ -117,7 +117,7 @@ func TestARoundSurvivesACrash(t *testing.T) {
 	worker := b.StartProcess()
 	round := make(chan evolve.Round, 1)
 	go func() { out, _ := evolveOnce(b); round <- out }()
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "trial", 1))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "trial", 1))
 	worker.Kill()
 	b.Model.Release("trial")
 	b.StartProcess()
@@ -164,7 +164,7 @@ func TestAWorseBankIsRejected(t *testing.T) {
 	for _, c := range b.Model.Requests() {
 		if c.Stage == "propose" {
 			m, err := prompt.ReadMaterial(c.Messages[1].Content)
-			hosttest.Must(t, err)
+			tests.Must(t, err)
 			told = told || len(m.Failed) == 1 && m.Failed[0] == "added capture_trees"
 		}
 	}

@@ -20,7 +20,7 @@ import (
 func brought(b *hosttest.Bundle, name, description string) string {
 	b.T.Helper()
 	head, err := b.Evolve.Import(b.T.Context(), b.Workspace.ID, evolve.DefaultBank, skillFile(name, description))
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	v, _ := head.Bank.Get(name)
 	return v.ID
 }
@@ -159,11 +159,11 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 	brought(b, "capture_dates", "Adds dates.")
 	made := live(b, "t", 24)
 	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	vectors := map[string][]float64{}
 	for _, v := range head.Bank.Versions() {
 		of, err := b.Embedder.Embed(t.Context(), []string{v.Skill.Description})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		vectors[v.ID] = controller.Fold(of[0], head.Policy.Shape().Dim)
 	}
 	var steps, bare []controller.Step
@@ -178,14 +178,14 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 		t.Fatal("no choice was biased")
 	}
 	weighed, err := controller.Reweigh(head.Policy, steps, vectors, controller.DefaultMaxWeight)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	for _, step := range weighed {
 		if math.Abs(step.Weight-1) > 1e-9 {
 			t.Errorf("%s weighs %v for the policy that chose", step.ID, step.Weight)
 		}
 	}
 	weighed, err = controller.Reweigh(head.Policy, bare, vectors, controller.DefaultMaxWeight)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	for _, step := range weighed {
 		if math.Abs(step.Weight-1) < 1e-3 {
 			t.Errorf("%s weighs %v without its bias", step.ID, step.Weight)
@@ -208,12 +208,12 @@ func TestABiasedChoiceIsMadeOnce(t *testing.T) {
 	brought(b, "capture_dates", "Adds dates.")
 	r := build(b, building(), func(r *evolve.BuildRequest) { r.Keeping.K = 1 })
 	_, _, err := b.Evolve.OpenBuild(t.Context(), r.Ref)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	var kept []string
 	for range 2 {
 		for n := range 3 {
 			_, err := b.Evolve.BuildSpan(t.Context(), r.Ref, n)
-			hosttest.Must(t, err)
+			tests.Must(t, err)
 		}
 		var now []string
 		b.Within(func(ctx context.Context, q store.Queries) error {

@@ -18,7 +18,7 @@ import (
 func cases(b *hosttest.Bundle) []evolve.Case {
 	b.T.Helper()
 	out, err := b.Evolve.Cases(b.T.Context(), b.Workspace.ID, "", 100)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return out
 }
 
@@ -30,7 +30,7 @@ func TestBadAnswersBecomeHardCases(t *testing.T) {
 	say := func(op string, f host.Feedback) host.Noted {
 		t.Helper()
 		out, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, f)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		return out
 	}
 	say("1", host.Feedback{Rating: host.Bad, Question: "Where does Vera live?", Answer: "In Oslo"})
@@ -63,7 +63,7 @@ func TestARetrievalThatFindsNothingBecomesACase(t *testing.T) {
 	ask := func() {
 		t.Helper()
 		_, err := b.Progressive.Retrieve(t.Context(), progressive.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "Which boat did Otto buy?", Mode: progressive.Fast, Spec: host.TurnSpec(b.Config)})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 	}
 	ask()
 	if got := cases(b); len(got) != 0 {

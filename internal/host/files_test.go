@@ -10,12 +10,13 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 func readFile(t *testing.T, path string) []byte {
 	t.Helper()
 	raw, err := os.ReadFile(path)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	return raw
 }
 
@@ -23,7 +24,7 @@ func readFile(t *testing.T, path string) []byte {
 func tree(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
-	hosttest.Must(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	tests.Must(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			out[path] = true
 		}
@@ -35,7 +36,7 @@ func tree(t *testing.T, root string) map[string]bool {
 func mustWorkspace(t *testing.T, b *hosttest.Bundle, name string) store.Workspace {
 	t.Helper()
 	w, err := b.Store.Workspace(t.Context(), name, true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	return w
 }
 

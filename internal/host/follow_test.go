@@ -20,17 +20,17 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	b := hosttest.OpenIdle(t, offlineRules)
 	ctx := t.Context()
 	shared, err := b.Store.Workspace(ctx, evolve.SharedWorkspace, true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	follow := func() evolve.Head {
 		t.Helper()
 		out, err := b.Evolve.Follow(ctx, evolve.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		return out
 	}
 	takes := func(ws int64, name, description string) evolve.Head {
 		t.Helper()
 		out, err := b.Evolve.Import(ctx, ws, evolve.DefaultBank, skillFile(name, description))
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		return out
 	}
 	says := func(h evolve.Head, name string) string {
@@ -43,7 +43,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	takes(shared.ID, "capture_dates", "Adds dates that were told.")
 	takes(shared.ID, "capture_places", "Adds places that were told.")
 	_, err = b.Evolve.ImportTraces(ctx, shared.ID, "", lessons(4))
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 
 	first := follow()
 	if first.Head != 2 || first.Bank.Len() != 6 || says(first, "capture_dates") != "Adds dates that were told." || !strings.Contains(first.Version.Reason, "version 3") {
@@ -71,7 +71,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 		t.Errorf("the shared workspace has changed: %q, then %q", before, after)
 	}
 	// Following opens nothing: neither the bank there nor what it learns from is seen from here.
-	hosttest.Must(t, b.Store.WithWorkspace(ctx, b.Workspace.ID, func(q store.Queries) error {
+	tests.Must(t, b.Store.WithWorkspace(ctx, b.Workspace.ID, func(q store.Queries) error {
 		known, err := q.KnownCases(ctx, second.ID)
 		if err == nil && len(known) != 0 {
 			t.Errorf("%d questions of another workspace are seen", len(known))
@@ -79,7 +79,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 		return err
 	}))
 	back, err := b.Evolve.Rollback(ctx, b.Workspace.ID, evolve.DefaultBank, first.Head)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if back.Snapshot() != first.Snapshot() {
 		t.Error("a rollback does not lead back")
 	}
@@ -101,7 +101,7 @@ func TestFollowingTakesOverWhatWasLearnt(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t, offlineRules)
 	shared, err := b.Store.Workspace(t.Context(), evolve.SharedWorkspace, true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	out, _ := playTraining(t, b, b.Evolve, func(what string, step func() error) {
 		if err := step(); err != nil {
 			t.Fatalf("%s: %v", what, err)
@@ -111,19 +111,19 @@ func TestFollowingTakesOverWhatWasLearnt(t *testing.T) {
 		t.Fatalf("nothing was learnt: %+v", out)
 	}
 	learnt, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	empty, err := b.Evolve.Bank(t.Context(), shared.ID, evolve.DefaultBank)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	got, err := b.Evolve.Follow(t.Context(), evolve.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if got.Version.Policy != learnt.Version.Policy || got.Version.Policy == empty.Version.Policy {
 		t.Error("a policy that has learnt gave way")
 	}
 	// The other way round: one that was trained is followed by one that was not.
 	fresh, err := b.Store.Workspace(t.Context(), "fresh", true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	got, err = b.Evolve.Follow(t.Context(), evolve.FollowRequest{Workspace: fresh.ID, Shared: b.Workspace.ID})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if now, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank); err != nil || got.Snapshot() != now.Snapshot() {
 		t.Errorf("%+v, want %+v; %v", got.Version, now.Version, err)
 	}

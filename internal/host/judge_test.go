@@ -55,7 +55,7 @@ func standing(b *hosttest.Bundle, id int64) (head skill.Head, v skill.Version) {
 func found(b *hosttest.Bundle) bool {
 	b.T.Helper()
 	hits, err := b.Finder.Skills(b.T.Context(), b.Workspace.ID, "roll back a failing deployment", 5)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return len(hits) > 0
 }
 
@@ -203,14 +203,14 @@ func TestEveryNewSkillAndChangeCanWaitForApproval(t *testing.T) {
 		t.Fatalf("a new skill: %+v", first)
 	}
 	_, err := b.Library.Approve(t.Context(), b.Workspace.ID, first.SkillID)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 
 	second := b.Distill(c2("second")).Tasks[0]
 	if head, _ := standing(b, first.SkillID); second.Outcome != distill.Staged || head.Version != 1 || !found(b) {
 		t.Fatalf("a change went ahead: %+v, head %+v", second, head)
 	}
 	waiting, err := b.Library.PendingList(t.Context(), b.Workspace.ID, 10)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if len(waiting) != 1 || waiting[0].Reason != "every change waits for approval" {
 		t.Fatalf("waiting %+v", waiting)
 	}

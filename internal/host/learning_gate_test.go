@@ -27,18 +27,18 @@ import (
 func trainedUntilTheGate(t *testing.T, b *hosttest.Bundle, service *evolve.Service) (run.Ref, error) {
 	t.Helper()
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	spec := evolve.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 2}
 	spec.Keeping.Tokens, spec.Keeping.K = 24, 4
 	r, err := service.Train(t.Context(), evolve.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	_, _, err = service.OpenTraining(t.Context(), r.Ref)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	for e := range spec.Episodes {
-		hosttest.Must(t, service.Episode(t.Context(), r.Ref, 0, 0, e, func() {}))
+		tests.Must(t, service.Episode(t.Context(), r.Ref, 0, 0, e, func() {}))
 	}
 	_, err = service.Learn(t.Context(), r.Ref, 0, 0)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	_, err = service.CloseStage(t.Context(), r.Ref, 0, func() {})
 	return r.Ref, err
 }
@@ -51,21 +51,21 @@ func TestATrainingThatIsNoBetterStaysOutOfForce(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: everything})
 	service, _ := shaken(b)
 	ref, err := trainedUntilTheGate(t, b, service)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	for range 2 { // twice is once
-		hosttest.Must(t, service.TrainTrial(t.Context(), ref, 0, func() {}))
+		tests.Must(t, service.TrainTrial(t.Context(), ref, 0, func() {}))
 	}
 	if err := service.TrainTrial(t.Context(), ref, 1, func() {}); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("a trial that there is not: %v", err)
 	}
 	w, err := service.Watch(t.Context(), ref)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if w.Tried != 1 || w.Trials != 1 || !(w.Choice.Mass > 0.99) {
 		t.Errorf("%+v", w)
 	}
 	for range 2 {
 		out, err := service.CloseTraining(t.Context(), ref, "", "")
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		if out.Outcome != run.Completed || out.Version != 0 || out.Gate == nil || out.Gate.Promote || out.Gate.Mean != 0 || out.Gate.Traces != 1 || !strings.Contains(out.Note, "not better") {
 			t.Errorf("%+v", out)
 		}
@@ -86,7 +86,7 @@ func TestATrainingFromBeforeTheGateIsPromoted(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: everything})
 	service, _ := shaken(b)
 	ref, err := trainedUntilTheGate(t, b, service)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	exec(b, "update cairn.runs set spec = spec - 'gate' - 'held' where id = $1", ref.Run)
 	spec, over, err := service.OpenTraining(t.Context(), ref)
 	if err != nil || over != nil || len(spec.Held) != 0 {
@@ -116,10 +116,10 @@ func TestNothingIsPromotedOnMaskedOutcomes(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: everything})
 	service, _ := shaken(b)
 	ref, err := trainedUntilTheGate(t, b, service)
-	hosttest.Must(t, err)
-	hosttest.Must(t, service.TrainTrial(t.Context(), ref, 0, func() {}))
+	tests.Must(t, err)
+	tests.Must(t, service.TrainTrial(t.Context(), ref, 0, func() {}))
 	out, err := service.CloseTraining(t.Context(), ref, "", "")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if out.Version != 0 || out.Gate != nil || !strings.Contains(out.Note, "8 of 12 outcomes") {
 		t.Errorf("%+v", out)
 	}
@@ -159,7 +159,7 @@ func TestAnOutageInATrainingIsTold(t *testing.T) {
 			t.Errorf("%s: %v", c.lost, err)
 		}
 		w, err := service.Watch(t.Context(), ref)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		if w.Outcomes != (evolve.Outcomes{Of: 12, Masked: c.masked}) {
 			t.Errorf("%s: shown %+v", c.lost, w.Outcomes)
 		}
@@ -179,7 +179,7 @@ func TestATrainingNeedsAConversationToHoldOut(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(1))
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	_, err = b.Evolve.Train(t.Context(), evolve.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key})
 	if f := fault.From(err); f == nil || f.Code != fault.InvalidArgument || !strings.Contains(f.Hint, "two conversations") {
 		t.Errorf("%v", err)
@@ -199,20 +199,20 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 		}
 	}
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", traces)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	played, ref := firstEpisode(b, func(s *evolve.TrainSpec) { s.Keeping.Mode, s.Fuse, s.Temperature = "turn", controller.SimWeighted, .5 })
 	if n := len(played.Episode.Decisions); n != 4 {
 		t.Errorf("%d spans of 4 turns", n)
 	}
 	learnt, err := b.Evolve.Learn(t.Context(), ref, 0, 0)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	var blob []byte
 	b.Within(func(ctx context.Context, q store.Queries) (err error) {
 		blob, err = q.Blob(ctx, "policy", learnt.Policy)
 		return err
 	})
 	policy, err := controller.ParsePolicy(blob)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if s := policy.Shape(); s.Fuse != controller.SimWeighted || s.Temperature != .5 {
 		t.Errorf("the policy fuses by %q at %v", s.Fuse, s.Temperature)
 	}
@@ -225,7 +225,7 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 		}
 		return err
 	}
-	hosttest.Must(t, ask(func(s *evolve.TrainSpec) { s.Recipe = memskill.PaperRecipe }))
+	tests.Must(t, ask(func(s *evolve.TrainSpec) { s.Recipe = memskill.PaperRecipe }))
 	for name, bad := range map[string]func(*evolve.TrainSpec){"spans": func(s *evolve.TrainSpec) { s.Keeping.Mode = "sentence" }, "fuse": func(s *evolve.TrainSpec) { s.Fuse = "median" }} {
 		if f := fault.From(ask(bad)); f == nil || f.Code != fault.InvalidArgument || f.Hint == "" {
 			t.Errorf("%s: %v", name, f)
@@ -242,12 +242,12 @@ func TestALiveCaseExpires(t *testing.T) {
 	withSkills(b)
 	fail := func(op, question string) evolve.Case {
 		c, err := b.Evolve.Note(t.Context(), b.Workspace.ID, evolve.Failed{Op: op, Source: evolve.FromFeedback, Question: question})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		return c
 	}
 	open := func() int {
 		cases, err := b.Evolve.Cases(t.Context(), b.Workspace.ID, "", 10)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		return len(cases)
 	}
 	fail("1", "Where does Vera live?")
@@ -270,7 +270,7 @@ func TestALiveCaseExpires(t *testing.T) {
 	if c := fail("4", "Where does Vera live?"); c.State != "open" || c.Failures != 1 {
 		t.Errorf("failing again: %+v", c)
 	}
-	hosttest.Must(t, b.Evolve.Succeeded(t.Context(), b.Workspace.ID, evolve.Praised{Op: "5", Question: "Who is Otto?"}))
+	tests.Must(t, b.Evolve.Succeeded(t.Context(), b.Workspace.ID, evolve.Praised{Op: "5", Question: "Who is Otto?"}))
 	exec(b, "update cairn.cases set failed_at = now() - interval '1 year'")
 	started, err := b.Evolve.EvolveDue(t.Context(), evolve.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config), Least: 1})
 	if err != nil || len(started) != 0 || count(b, "select count(*) from cairn.cases where state = 'open'") != 0 {
@@ -298,22 +298,22 @@ func TestABuildCutsAsItIsTold(t *testing.T) {
 	exec(b, `update cairn.workspaces set settings = '{"memory":{"builder":"skills","spans":"turn"}}' where id = $1`, b.Workspace.ID)
 	imported(b, "march", talk(t, "2026-03-03 09:00", "The greenhouse has nine lemon trees.", "Good to know.")...)
 	_, err = b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, view(b, "march").ID)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if n := count(b, "select count(*) from cairn.runs where kind = 'build' and spec->'keeping'->>'spans' = 'turn' and business_key like 'idle/%'"); n != 1 {
 		t.Errorf("%d idle builds cut by turn", n)
 	}
 	// So do rounds and trainings of the workspace, unless they are told otherwise.
 	_, err = b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	for want, mode := range map[string]string{"turn": "", "turn-pair": "turn-pair"} {
 		round := evolve.EvolveSpec{Spec: host.EvolveSpec(b.Config)}
 		round.Keeping.Mode = mode
 		evolving, err := b.Evolve.Evolve(t.Context(), evolve.EvolveRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: want, EvolveSpec: round})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		training := evolve.TrainSpec{Spec: host.EvolveSpec(b.Config)}
 		training.Keeping.Mode = mode
 		trains, err := b.Evolve.Train(t.Context(), evolve.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: training})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		for _, r := range []run.Run{evolving, trains} {
 			if got := column[string](b, "select spec->'keeping'->>'spans' from cairn.runs where id = $1", r.Ref.Run)[0]; got != want {
 				t.Errorf("a %s cuts by %s, want %s", r.Kind, got, want)

@@ -37,7 +37,7 @@ func TestACompactionSurvivesCrashes(t *testing.T) {
 	}
 	send(b, b.Message("c", "last", "Where is crate 2? "+chatter(8)))
 	for _, held := range []string{"flush", "record"} {
-		hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), held, 1))
+		tests.Must(t, b.Model.AwaitBarrier(t.Context(), held, 1))
 		worker.Kill()
 		b.Model.Release(held)
 		worker = b.StartProcess()
@@ -74,8 +74,8 @@ func TestACompactionSurvivesCrashes(t *testing.T) {
 func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	for what, die := range map[string]func(t *testing.T, b *hosttest.Bundle, temporal *hosttest.Proxy, kill func()){
-		"the reply is stored, and nobody is told": func(t *testing.T, b *hosttest.Bundle, temporal *hosttest.Proxy, kill func()) {
+	for what, die := range map[string]func(t *testing.T, b *hosttest.Bundle, temporal *tests.Proxy, kill func()){
+		"the reply is stored, and nobody is told": func(t *testing.T, b *hosttest.Bundle, temporal *tests.Proxy, kill func()) {
 			temporal.Cut()
 			b.Model.Release("record")
 			eventually(t, "the reply is stored", func() bool {
@@ -86,7 +86,7 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 				t.Errorf("%d records are written", n)
 			}
 		},
-		"the record is being written": func(t *testing.T, b *hosttest.Bundle, _ *hosttest.Proxy, kill func()) {
+		"the record is being written": func(t *testing.T, b *hosttest.Bundle, _ *tests.Proxy, kill func()) {
 			written := holdRecords(t, b)
 			kill()
 			written()
@@ -94,7 +94,7 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 				t.Errorf("%d records are written", n)
 			}
 		},
-		"the record is written, and nobody is told": func(t *testing.T, b *hosttest.Bundle, temporal *hosttest.Proxy, kill func()) {
+		"the record is written, and nobody is told": func(t *testing.T, b *hosttest.Bundle, temporal *tests.Proxy, kill func()) {
 			written := holdRecords(t, b)
 			temporal.Cut()
 			written()
@@ -108,13 +108,13 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 			b.Model.On(llmtest.Rule{Stage: "offload", Times: 1, Barrier: "record", ReplyFunc: snapshotOf})
 			b.Model.On(llmtest.Rule{Stage: "flush", Reply: "Nothing to save."})
 			b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
-			temporal := hosttest.NewProxy(t, "tcp", b.Config.TemporalAddress)
+			temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
 			worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
 			for n := range 4 { // the last of them just fits
 				b.Say("c", n, crates(n))
 			}
 			send(b, b.Message("c", "last", "Where is crate 2? "+chatter(8)))
-			hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "record", 1))
+			tests.Must(t, b.Model.AwaitBarrier(t.Context(), "record", 1))
 			blobs := column[string](b, "select encode(sha256, 'hex') from cairn.offload_uses order by position")
 			die(t, b, temporal, worker.Kill)
 			b.StartProcess()
@@ -153,19 +153,19 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 func holdRecords(t *testing.T, b *hosttest.Bundle) (callOff func()) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), b.AdminURL)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	tx, err := conn.Begin(t.Context())
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	_, err = tx.Exec(t.Context(), "lock table cairn.compactions in share mode")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	b.Model.Release("record")
 	eventually(t, "the record waits to be written", func() bool {
 		return count(b, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") == 1
 	})
 	return func() {
 		t.Helper()
-		hosttest.Must(t, tx.Rollback(t.Context()))
-		hosttest.Must(t, conn.Close(t.Context()))
+		tests.Must(t, tx.Rollback(t.Context()))
+		tests.Must(t, conn.Close(t.Context()))
 	}
 }
 
@@ -189,8 +189,8 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 	}})
 	row := func(t *testing.T, conversation string) (records, requests, degraded int) {
 		t.Helper()
-		hosttest.Must(t, b.Admin().QueryRow(t.Context(), `select count(*), count(*) filter (where degraded <> '') from cairn.compactions where conversation_id = $1`, view(b, conversation).ID).Scan(&records, &degraded))
-		hosttest.Must(t, b.Admin().QueryRow(t.Context(), `select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.conversation_id = $1 and r.kind in ('offload', 'flush')`, view(b, conversation).ID).Scan(&requests))
+		tests.Must(t, b.Admin().QueryRow(t.Context(), `select count(*), count(*) filter (where degraded <> '') from cairn.compactions where conversation_id = $1`, view(b, conversation).ID).Scan(&records, &degraded))
+		tests.Must(t, b.Admin().QueryRow(t.Context(), `select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.conversation_id = $1 and r.kind in ('offload', 'flush')`, view(b, conversation).ID).Scan(&requests))
 		return records, requests, degraded
 	}
 	finds := func(t *testing.T, conversation string, n int, change ...func(*converse.Request)) {
@@ -205,7 +205,7 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 		}
 		finds(t, "spoilt", 5)
 		var record string
-		hosttest.Must(t, b.Admin().QueryRow(t.Context(), "select r.workflow_id from cairn.compactions c join cairn.runs r on r.id = c.run_id where c.conversation_id = $1", view(b, "spoilt").ID).Scan(&record))
+		tests.Must(t, b.Admin().QueryRow(t.Context(), "select r.workflow_id from cairn.compactions c join cairn.runs r on r.id = c.run_id where c.conversation_id = $1", view(b, "spoilt").ID).Scan(&record))
 		b.Record(record, "Offload/degraded")
 		if records, requests, degraded := row(t, "spoilt"); records != 1 || degraded != 1 || requests != 3 {
 			t.Errorf("%d records, %d of them by rule, %d requests", records, degraded, requests)
@@ -259,7 +259,7 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 		r := observed(b, "watched", 0, "hi")
 		r.Messages[len(r.Messages)-1].Content = strings.Repeat(chatter(2)+"\n", 40)
 		_, err := b.Host.Say(t.Context(), r)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		finds(t, "watched", 1)
 	})
 	validThreads(t, b)

@@ -22,7 +22,7 @@ func TestACancelledRunEndsAndCanBeRetried(t *testing.T) {
 	p.ScriptR1()
 	r := p.begin(hosttest.C1())
 	p.atBarrier("extract", 1)
-	hosttest.Must(t, p.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
+	tests.Must(t, p.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
 	report := p.Wait(r.Ref)
 	p.ended(report, run.CancelledOutcome, distill.Failed)
 	if task := report.Tasks[0]; !strings.HasPrefix(task.Reason, string(fault.Cancelled)+":") {
@@ -53,7 +53,7 @@ func TestACancelledRunLeavesNoTaskOpen(t *testing.T) {
 	p.Model.On(llmtest.Rule{Stage: "extract", Reply: skipped})
 	r := p.begin(hosttest.C1())
 	p.atBarrier("extract", 1) // the second task waits for its place
-	hosttest.Must(t, p.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
+	tests.Must(t, p.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
 	p.ended(p.Wait(r.Ref), run.CancelledOutcome, distill.Failed, distill.Failed)
 	p.ended(p.retry(r.Ref, false), run.NothingToExtract, distill.Skipped, distill.Skipped)
 }
@@ -79,7 +79,7 @@ func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
 			p.ScriptR1()
 			r := p.begin(hosttest.C1())
 			p.atBarrier("held", 1)
-			hosttest.Must(t, p.Temporal.TerminateWorkflow(t.Context(), r.WorkflowID, "", "test"))
+			tests.Must(t, p.Temporal.TerminateWorkflow(t.Context(), r.WorkflowID, "", "test"))
 			p.Model.Release("held")
 			p.exec("update outbox set due_at = now()")
 			p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
@@ -101,7 +101,7 @@ func TestARunWhoseTaskWasTerminatedEndsAndCanBeRetried(t *testing.T) {
 	p.ScriptR1()
 	r := p.begin(hosttest.C1())
 	p.atBarrier("extract", 1)
-	hosttest.Must(t, p.Temporal.TerminateWorkflow(t.Context(), p.report(r.Ref).Tasks[0].WorkflowID, "", "test"))
+	tests.Must(t, p.Temporal.TerminateWorkflow(t.Context(), p.report(r.Ref).Tasks[0].WorkflowID, "", "test"))
 	report := p.Wait(r.Ref)
 	p.ended(report, run.Failed, distill.Failed)
 	if report.Tasks[0].Reason == "" {
@@ -127,11 +127,11 @@ func TestStartingARunTwiceIsOneExecution(t *testing.T) {
 	p.ScriptR1()
 	r := p.begin(hosttest.C1())
 	for range 3 {
-		hosttest.Must(t, p.Driver.Start(t.Context(), p.Workspace.Key, "import", r))
+		tests.Must(t, p.Driver.Start(t.Context(), p.Workspace.Key, "import", r))
 	}
 	p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
 	p.finished(r.WorkflowID, "")
-	hosttest.Must(t, p.Driver.Start(t.Context(), p.Workspace.Key, "import", r)) // it has run
+	tests.Must(t, p.Driver.Start(t.Context(), p.Workspace.Key, "import", r)) // it has run
 	if again := p.Accept(hosttest.C1()); again.Ref != r.Ref {
 		t.Errorf("the same request is run %d, was %d", again.Ref.Run, r.Ref.Run)
 	}

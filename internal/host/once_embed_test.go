@@ -25,7 +25,7 @@ func TestASkillGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 	p.until("the relay to meet the embedder", func() bool {
 		return p.number("select count(*) from outbox where kind = 'embed' and key in (select doc::text from search_docs where kind = 'skill') and last_error <> ''") == 1
 	})
-	hosttest.Must(t, p.Model.Script(llmtest.Script{}))
+	tests.Must(t, p.Model.Script(llmtest.Script{}))
 	p.exec("update outbox set due_at = now()")
 	p.until("the vectors of the skill and of what was said", func() bool {
 		return p.number("select count(*) from search_docs d where not exists (select from embeddings e where e.doc = d.doc)") == 0

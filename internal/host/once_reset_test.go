@@ -84,7 +84,7 @@ func (p *protocol) scheduled(workflowID, execution, activity string) bool {
 	history := p.Temporal.GetWorkflowHistory(p.t.Context(), workflowID, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for history.HasNext() {
 		event, err := history.Next()
-		hosttest.Must(p.t, err)
+		tests.Must(p.t, err)
 		if event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == activity {
 			return true
 		}
@@ -95,6 +95,6 @@ func (p *protocol) scheduled(workflowID, execution, activity string) bool {
 func (p *protocol) report(ref run.Ref) distill.Report {
 	p.t.Helper()
 	r, err := p.Host.Distill.Report(p.t.Context(), ref)
-	hosttest.Must(p.t, err)
+	tests.Must(p.t, err)
 	return r
 }

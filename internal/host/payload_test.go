@@ -14,6 +14,7 @@ import (
 	"cairn/internal/flow"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/tests"
 	"cairn/workflows"
 )
 
@@ -44,7 +45,7 @@ func TestWhatWorkflowsCarryIsEncryptedWhereThereIsAKey(t *testing.T) {
 		}
 		for keys, replays := range map[converter.DataConverter]bool{b.Payloads: true, converter.GetDefaultDataConverter(): false} {
 			replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: keys})
-			hosttest.Must(t, err)
+			tests.Must(t, err)
 			workflows.Register(replayer)
 			if err := replayer.ReplayWorkflowHistory(temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h); (err == nil) != replays {
 				t.Errorf("%s replays with its key %t: %v", id, replays, err)

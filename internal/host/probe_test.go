@@ -30,7 +30,7 @@ func probed(b *hosttest.Bundle, runs int) (out []evolve.Probed) {
 	})
 	for _, raw := range column[string](b, "select result::text from cairn.runs where kind = 'probe' order by id") {
 		var one evolve.Probed
-		hosttest.Must(b.T, json.Unmarshal([]byte(raw), &one))
+		tests.Must(b.T, json.Unmarshal([]byte(raw), &one))
 		out = append(out, one)
 	}
 	return out
@@ -77,12 +77,12 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 		t.Fatalf("%d calls, want one for the session", len(calls))
 	}
 	m, err := prompt.ReadMaterial(calls[0].Messages[1].Content)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if len(m.Messages) != 3 || m.Messages[2].Index != 2 || m.Limits["max_probes"] != 3 {
 		t.Errorf("shown %+v, %v", m.Messages, m.Limits)
 	}
 	head, err := b.Evolve.At(t.Context(), b.Workspace.ID, evolve.DefaultBank, 0)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	for id, s := range head.Stats { // all four were chosen for each span
 		if s.Count != 3 || s.Mean < .6 || s.Mean > .7 {
 			t.Errorf("%s is scored %d times, %v", id, s.Count, s.Mean)
@@ -131,7 +131,7 @@ func TestAPolicyLearnsFromProbes(t *testing.T) {
 		t.Fatalf("%d decisions may be learnt from, outcomes %q", n, told)
 	}
 	started, err := b.Evolve.AdaptDue(t.Context(), evolve.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config), Least: 2})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if len(started) != 1 {
 		t.Fatalf("%d updates were started", len(started))
 	}
@@ -207,13 +207,13 @@ func accepted(b *hosttest.Bundle, service *evolve.Service) run.Ref {
 	learning(b, `{"probes_per_day":5}`)
 	r := build(b, building())
 	_, _, err := service.OpenBuild(b.T.Context(), r.Ref)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	for n := range 3 {
 		_, err := service.BuildSpan(b.T.Context(), r.Ref, n)
-		hosttest.Must(b.T, err)
+		tests.Must(b.T, err)
 	}
 	_, err = service.CloseBuild(b.T.Context(), r.Ref, "", "")
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return run.Ref{Workspace: b.Workspace.ID, Run: column[int64](b, "select id from cairn.runs where kind = 'probe'")[0]}
 }
 
@@ -235,12 +235,12 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 		t.Error("a question was asked without its vector")
 	}
 	exec(b, `update cairn.decisions set outcome = '{"outcome":"llm_error"}' where span = 2`)
-	hosttest.Must(t, b.Evolve.AskProbe(t.Context(), ref, 1))
+	tests.Must(t, b.Evolve.AskProbe(t.Context(), ref, 1))
 	if err := b.Evolve.AskProbe(t.Context(), ref, 2); err == nil {
 		t.Error("a probe that there is not was asked")
 	}
 	got, err := b.Evolve.CloseProbe(t.Context(), ref, "unavailable", "the embedder does not answer")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if got.Outcome != run.Failed || got.Errors != 1 || got.Unscored != 1 || got.Scored != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -248,7 +248,7 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 		t.Errorf("%q", rows)
 	}
 	// Closed, it stays as it is.
-	hosttest.Must(t, b.Evolve.AskProbe(t.Context(), ref, 0))
+	tests.Must(t, b.Evolve.AskProbe(t.Context(), ref, 0))
 	if n := len(outcomesOf(b)) + count(b, "select count(*) from cairn.skill_stats where stats ->> 'count' <> '0'"); n != 0 {
 		t.Errorf("%d outcomes of an outage", n)
 	}
@@ -283,7 +283,7 @@ func TestAFrozenWorkspaceIsNotProbed(t *testing.T) {
 		t.Fatalf("%d probes, %v", n, err)
 	}
 	learning(b, `{"frozen":true}`)
-	hosttest.Must(t, b.Evolve.AskProbe(t.Context(), ref, 0))
+	tests.Must(t, b.Evolve.AskProbe(t.Context(), ref, 0))
 	if rows := probesOf(b); rows[0] != "0 two unscored -" || len(outcomesOf(b)) != 0 {
 		t.Errorf("%q, outcomes %q", rows, outcomesOf(b))
 	}
@@ -346,7 +346,7 @@ func TestAProbingSurvivesAKilledWorker(t *testing.T) {
 	learning(b, `{"probes_per_day":5}`)
 	worker := b.StartProcess()
 	builtBy(b, build(b, building()).Ref)
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "asked", 1))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "asked", 1))
 	worker.Kill()
 	b.Model.Release("asked")
 	b.StartProcess()
@@ -365,10 +365,10 @@ func TestProbesStayInTheirWorkspace(t *testing.T) {
 	quizzes(b)
 	ref := accepted(b, b.Evolve)
 	_, err := b.Evolve.MakeProbes(t.Context(), ref)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	other, err := b.Store.Workspace(t.Context(), "other", true)
-	hosttest.Must(t, err)
-	hosttest.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q store.Queries) error {
+	tests.Must(t, err)
+	tests.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q store.Queries) error {
 		if seen, err := q.ProbesOf(t.Context(), ref.Run); err != nil || len(seen) != 0 {
 			t.Errorf("another workspace sees %d probes, %v", len(seen), err)
 		}

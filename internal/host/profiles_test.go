@@ -33,9 +33,9 @@ func TestTypedToolsRememberAndAnswer(t *testing.T) {
 		b.Model.On(r)
 	}
 	chosen, err := profiles.Named([]string{"typed/none/single"})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	rows, err := profiles.Measure(t.Context(), b.Host, chosen, t.Output())
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if r := rows[0]; r.Status != "ok" || r.Memories != 1 || r.Failed > 0 || r.ToolCalls != 8 || r.Answered != 1 || r.ModelCalls != 12 || r.Tokens == 0 {
 		t.Errorf("%+v", r)
 	}
@@ -57,9 +57,9 @@ func TestProfilesRememberAndAnswerWithoutAModel(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model = "", "", "" })
 	chosen, err := profiles.Named([]string{"usual/param/multiple", "usual/native/single", "typed/param/single", "typed/tool/single"})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	rows, err := profiles.Measure(t.Context(), b.Host, chosen, t.Output())
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	for _, r := range rows {
 		// One call registers and one hands off. Three memories are added, and three questions looked up with two targets each.
 		if want := map[bool]int{true: 2 + 1 + 3, false: 2 + 3 + 3*2}[r.Calls == settings.MultipleCalls]; r.Status != "ok" || r.Memories != 3 || r.Failed > 0 || r.Answered < 2 || r.ToolCalls != want {

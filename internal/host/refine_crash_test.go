@@ -24,7 +24,7 @@ func refining(t *testing.T) *hosttest.Bundle {
 	b := hosttest.OpenIdle(t)
 	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "fill", Subject: agent.Subject{Type: "procedural", Target: "deploy"}}
 	_, err := b.LongTerm.AddMemories(t.Context(), a, []remember.NewMemory{{Content: "Run a smoke test before traffic moves to the host."}, {Content: "Tell the host's owner before traffic moves."}})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	b.Model.On(llmtest.Rule{Stage: "rerank", Barrier: "rerank", Reply: `{"ranking":[{"memory":"m2","score":0.9},{"memory":"m1","score":0.4}]}`})
 	b.Model.On(llmtest.Rule{Stage: "condense", Barrier: "condense", Reply: `{"context":"Tell the owner, and run a smoke test before traffic moves.","used":["m1","m2"]}`})
 	return b
@@ -61,7 +61,7 @@ func TestARefinedSearchSurvivesACrash(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := refining(t)
-			temporal := hosttest.NewProxy(t, "tcp", b.Config.TemporalAddress)
+			temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
 			worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
 			asked := asksRefined(b, c.deadline)
 			late := c.deadline < time.Second
@@ -70,13 +70,13 @@ func TestARefinedSearchSurvivesACrash(t *testing.T) {
 					t.Errorf("at the deadline: %+v", a)
 				}
 			}
-			hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "rerank", 1))
+			tests.Must(t, b.Model.AwaitBarrier(t.Context(), "rerank", 1))
 			free := func() {}
 			if c.stage == "rerank" {
 				temporal.Cut() // nobody will hear of the order
 			} else {
 				b.Model.Release("rerank")
-				hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "condense", 1))
+				tests.Must(t, b.Model.AwaitBarrier(t.Context(), "condense", 1))
 				free = holdRuns(b)
 			}
 			b.Model.Release(c.stage)
@@ -125,13 +125,13 @@ func TestARefinedSearchSurvivesACrash(t *testing.T) {
 func holdRuns(b *hosttest.Bundle) (free func()) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	tx, err := conn.Begin(b.T.Context())
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	_, err = tx.Exec(b.T.Context(), "lock table cairn.runs in share mode")
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return func() {
-		hosttest.Must(b.T, tx.Rollback(context.Background()))
-		hosttest.Must(b.T, conn.Close(context.Background()))
+		tests.Must(b.T, tx.Rollback(context.Background()))
+		tests.Must(b.T, conn.Close(context.Background()))
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"cairn/internal/agent"
 	"cairn/internal/fault"
 	"cairn/internal/host"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/progressive"
 	"cairn/internal/run"
 	"cairn/internal/skill"
+	"cairn/internal/tests"
 )
 
 // Of what a fast search finds: skills beside memories, and a model that goes over
@@ -23,7 +23,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 	t.Parallel()
 	b := filled(t)
 	_, err := b.Library.Save(t.Context(), by(b, agent.OriginUser), library.SaveArgs{Name: "deploy-web", Description: "Run a smoke test of the host before traffic moves", Content: procedure})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	ask := func(change ...func(*progressive.Question)) progressive.Answer {
 		t.Helper()
 		q := progressive.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "smoke test before traffic moves to the host", Mode: progressive.Fast, Spec: host.TurnSpec(b.Config)}
@@ -31,7 +31,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 			f(&q)
 		}
 		out, err := b.Progressive.Retrieve(t.Context(), q)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		return out
 	}
 	of := func(a progressive.Answer, kind string) int {
@@ -152,7 +152,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		hosttest.Must(t, b.Model.AwaitBarrier(ctx, "slow", 1))
+		tests.Must(t, b.Model.AwaitBarrier(ctx, "slow", 1))
 		b.Model.Release("slow")
 		eventually(t, "the run has ended", func() bool {
 			return count(b, "select count(*) from cairn.runs where business_key = 'late' and status = 'ended'") == 1

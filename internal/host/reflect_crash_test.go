@@ -26,8 +26,8 @@ func sweeps(b *hosttest.Bundle, date string) (out flow.ReflectionResult) {
 	b.T.Helper()
 	in := flow.ReflectionInput{Workspace: b.Workspace.Key, Date: date, Zone: "UTC", To: at(b.T, date+" 23:00"), Why: flow.ReflectionOfSweep}
 	w, err := b.Temporal.ExecuteWorkflow(b.T.Context(), client.StartWorkflowOptions{ID: flow.ReflectionID(b.Workspace.Key, date), TaskQueue: flow.QueueMain}, flow.ReflectionWorkflow, in)
-	hosttest.Must(b.T, err)
-	hosttest.Must(b.T, w.Get(b.T.Context(), &out))
+	tests.Must(b.T, err)
+	tests.Must(b.T, w.Get(b.T.Context(), &out))
 	return out
 }
 
@@ -42,8 +42,8 @@ func TestAWorkerThatDiesAfterANoteDoublesNothing(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 	worker := b.StartProcess()
 	opened, err := b.ReflectNow(t.Context(), b.Workspace, host.ReflectRequest{Date: "2026-03-01"})
-	hosttest.Must(t, err)
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	tests.Must(t, err)
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	if n := count(b, "select count(*) from cairn.memories where type = 'note'"); n != 1 {
 		t.Fatalf("%d notes when the worker dies", n)
 	}
@@ -80,7 +80,7 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 		}
 	}
 	failed, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, "2026-03-03")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if r := failed.Runs[0]; !r.Alert || r.Failures != 3 || r.Skipped != 2 || failed.Failures != 3 || !strings.Contains(failed.Day.Reason, "2 messages were passed over") {
 		t.Errorf("the third failure came to %+v", failed)
 	}
@@ -108,9 +108,9 @@ func TestACancelledReflectionGivesBackWhatItTook(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "reflection", Times: 1, Barrier: "held", Drop: true})
 	scriptReflection(b, noting("Blue tiles were picked.", 1))
 	opened, err := b.ReflectNow(t.Context(), b.Workspace, host.ReflectRequest{Date: "2026-03-01"})
-	hosttest.Must(t, err)
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
-	hosttest.Must(t, b.Temporal.CancelWorkflow(t.Context(), opened.Run.WorkflowID, ""))
+	tests.Must(t, err)
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	tests.Must(t, b.Temporal.CancelWorkflow(t.Context(), opened.Run.WorkflowID, ""))
 	got := reflected(b, opened.Run) // while the request is open: one that fails first is a failure of the endpoint's
 	b.Model.Release("held")
 	if r := got.Runs[0]; r.Status != reflect.Failed || r.Reason != "interrupted" || r.Failures != 0 {
@@ -180,10 +180,10 @@ func TestTheSweepReadsWhatCameAfterwards(t *testing.T) {
 	date := time.Now().UTC().Format(time.DateOnly)
 	in := flow.ReflectionInput{Workspace: b.Workspace.Key, Date: date, Zone: "UTC", To: time.Now().Add(time.Minute), Why: flow.ReflectionOfSweep}
 	w, err := b.Temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: flow.ReflectionID(b.Workspace.Key, date), TaskQueue: flow.QueueMain}, flow.ReflectionWorkflow, in)
-	hosttest.Must(t, err)
-	hosttest.Must(t, w.Get(t.Context(), nil))
+	tests.Must(t, err)
+	tests.Must(t, w.Get(t.Context(), nil))
 	got, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, date)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if len(got.Runs) != 2 || got.Runs[0].Messages != 2 || got.Runs[0].WorkflowID != flow.ReflectionID(b.Workspace.Key, date) {
 		t.Errorf("the day came to %+v", got)
 	}
@@ -227,8 +227,8 @@ func TestErasingAConversationErasesWhatAReflectionWasTold(t *testing.T) {
 		t.Fatalf("the day came to %+v", got)
 	}
 	e, err := b.Host.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID, Conversation: id, Derived: "delete"})
-	hosttest.Must(t, err)
-	hosttest.Must(t, b.Driver.Erase(t.Context(), e.WorkspaceKey, e.ID, e.Conversation))
+	tests.Must(t, err)
+	tests.Must(t, b.Driver.Erase(t.Context(), e.WorkspaceKey, e.ID, e.Conversation))
 	eventually(t, "it is erased", func() bool {
 		now, err := b.Host.Erase.Report(t.Context(), b.Workspace.ID, e.ID)
 		return err == nil && now.Ended

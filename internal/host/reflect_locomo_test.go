@@ -65,7 +65,7 @@ func TestSessionsOnTheirOwnDatesBecomeANoteADayAndMemoriesThatPointToTheirTurns(
 			t.Skip("public data is absent, set CAIRN_DATA")
 		}
 		talks, err := locomo.Open(path)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		replay(t, firstDates(talks[0].Conversation.Messages, 6))
 	})
 }
@@ -102,7 +102,7 @@ func replay(t *testing.T, messages []transcript.Message) {
 		}
 	}
 	var kept []memory.Entry
-	hosttest.Must(t, b.Memory.Store.WithMemory(t.Context(), b.Workspace.ID, func(tx remember.Tx) (err error) {
+	tests.Must(t, b.Memory.Store.WithMemory(t.Context(), b.Workspace.ID, func(tx remember.Tx) (err error) {
 		kept, err = tx.Memories(t.Context(), memory.PromptTypes, false, 1000)
 		return err
 	}))

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/reflect"
 	"cairn/internal/run"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -31,7 +32,7 @@ func imported(b *hosttest.Bundle, name string, messages ...transcript.Message) (
 func at(t testing.TB, text string) time.Time {
 	t.Helper()
 	when, err := time.Parse("2006-01-02 15:04", text)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	return when
 }
 
@@ -46,7 +47,7 @@ func talk(t testing.TB, when, text, answer string) []transcript.Message {
 func reflectOn(b *hosttest.Bundle, r host.ReflectRequest) reflect.DayDetail {
 	b.T.Helper()
 	opened, err := b.ReflectNow(b.T.Context(), b.Workspace, r)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return reflected(b, opened.Run)
 }
 
@@ -57,7 +58,7 @@ func reflected(b *hosttest.Bundle, r run.Run) reflect.DayDetail {
 		return count(b, fmt.Sprintf("select count(*) from cairn.runs where id = %d and status = 'ended'", r.Ref.Run)) == 1
 	})
 	out, err := b.Host.Reflect.Show(b.T.Context(), b.Workspace.ID, r.Key)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return out
 }
 

@@ -147,7 +147,7 @@ func TestANoteThatIsLookedForAgainAndAgainIsRemembered(t *testing.T) {
 	asker := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent}
 	for _, query := range []string{"boathouse key", "where is the key of the boathouse", "what hangs behind the clock", "the boathouse key behind the clock", "boathouse"} {
 		found, err := b.Memory.Search(t.Context(), asker, remember.SearchArgs{Query: query})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		if len(found.Results) == 0 {
 			t.Errorf("%q finds nothing", query)
 		}
@@ -156,7 +156,7 @@ func TestANoteThatIsLookedForAgainAndAgainIsRemembered(t *testing.T) {
 	nightly.Origin = agent.OriginReflection
 	before := count(b, "select sum(recalls) from cairn.note_recalls")
 	_, err := b.Memory.Search(t.Context(), nightly, remember.SearchArgs{Query: "boathouse key"})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if n := count(b, "select sum(recalls) from cairn.note_recalls"); n != before || n < 5 {
 		t.Errorf("%d recalls, and %d after a review looked", before, n)
 	}

@@ -19,14 +19,14 @@ import (
 func TestServeWaitsForServersThatAreAway(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	for name, away := range map[string]func(*testing.T, *config.Config) *hosttest.Proxy{
-		"Temporal": func(t *testing.T, c *config.Config) *hosttest.Proxy {
-			p := hosttest.NewProxy(t, "tcp", c.TemporalAddress)
+	for name, away := range map[string]func(*testing.T, *config.Config) *tests.Proxy{
+		"Temporal": func(t *testing.T, c *config.Config) *tests.Proxy {
+			p := tests.NewProxy(t, "tcp", c.TemporalAddress)
 			c.TemporalAddress = p.Address()
 			return p
 		},
-		"Postgres": func(t *testing.T, c *config.Config) *hosttest.Proxy {
-			p, url := hosttest.DatabaseProxy(t, c.DatabaseURL)
+		"Postgres": func(t *testing.T, c *config.Config) *tests.Proxy {
+			p, url := tests.DatabaseProxy(t, c.DatabaseURL)
 			c.DatabaseURL = url
 			return p
 		},
@@ -58,7 +58,7 @@ func TestAWorkerProcessOutlivesAStartWithoutTemporal(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	b.ScriptR1()
-	temporal := hosttest.NewProxy(t, "tcp", b.Config.TemporalAddress)
+	temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
 	temporal.Cut()
 	b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
 	eventually(t, "the worker has looked for Temporal again and again", func() bool { return temporal.Refused() > 5 })
@@ -114,7 +114,7 @@ func serve(t *testing.T, c config.Config, said lines) <-chan error {
 func withDatabase(t *testing.T, address, name string) string {
 	t.Helper()
 	u, err := url.Parse(address)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	u.Path = "/" + name
 	return u.String()
 }

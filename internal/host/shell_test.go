@@ -21,7 +21,7 @@ func toolsOf(t *testing.T, c llmtest.Call) string {
 	var sent struct {
 		Tools []struct{ Function struct{ Name string } }
 	}
-	hosttest.Must(t, json.Unmarshal(c.Body, &sent))
+	tests.Must(t, json.Unmarshal(c.Body, &sent))
 	var names []string
 	for _, tool := range sent.Tools {
 		names = append(names, tool.Function.Name)
@@ -61,9 +61,9 @@ func TestCommandsOfSkillsRunInSandboxedWorkersOnly(t *testing.T) {
 	archive, err := skill.Zip("brew-tea", []byte("---\nname: brew-tea\ndescription: Makes tea\n---\n\n## When to Use\nAlways.\n\n## Procedure\n1. Ask\n"),
 		[]skill.File{{Path: "reference/leaves.md", Content: "oolong\n"}, {Path: "scripts/timer.sh", Content: "cat reference/leaves.md; echo $1 minutes; env; ls /proc\n"},
 			{Path: "scripts/fail.sh", Content: "echo no water >&2; exit 7\n"}, {Path: "scripts/wait.sh", Content: "touch waiting; while :; do :; done\n"}})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	_, err = b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 
 	b.Model.On(llmtest.Rule{Stage: "turn", Times: 1, Reply: "Hello."})
 	b.Say("before", 1, "Hello")

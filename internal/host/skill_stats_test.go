@@ -20,7 +20,7 @@ import (
 func scored(b *hosttest.Bundle) (count int, mean, usage float64) {
 	b.T.Helper()
 	head, err := b.Evolve.At(b.T.Context(), b.Workspace.ID, evolve.DefaultBank, 0)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	if len(head.Stats) != head.Bank.Len() {
 		b.T.Fatalf("statistics of %d skills, the bank has %d", len(head.Stats), head.Bank.Len())
 	}
@@ -69,7 +69,7 @@ func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
 	say := func(op, rating string) {
 		t.Helper()
 		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, host.Feedback{Rating: rating, Conversation: "c", MessageID: "m1"})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 	}
 	for i, c := range []struct {
 		op, rating string
@@ -107,7 +107,7 @@ func TestACorrectionInTalkCountsAndMayStartARound(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "propose", Reply: `{"summary": "nothing", "changes": []}`})
 	for n := range 19 {
 		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, fmt.Sprint("early", n), host.Feedback{Rating: host.Bad, Question: fmt.Sprintf("Which tree did Vera plant in %d?", 2000+n)})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 	}
 	b.Say("c", 1, "How many lemon trees are there?")
 	shown := behind(b)
@@ -122,7 +122,7 @@ func TestACorrectionInTalkCountsAndMayStartARound(t *testing.T) {
 	id := view(b, "c").ID
 	for range 2 {
 		_, err := b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		if n, mean, _ := scored(b); n != shown || mean != 0 {
 			t.Errorf("scored %d times with mean %v, want %d and 0", n, mean, shown)
 		}
@@ -153,22 +153,22 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 		return err
 	})
 	other, err := b.Store.Workspace(t.Context(), "other", true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	head, err := b.Evolve.Bank(t.Context(), other.ID, evolve.DefaultBank)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	vectors, err := b.Embedder.Embed(t.Context(), []string{"lemon trees in the greenhouse"})
-	hosttest.Must(t, err)
-	hosttest.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q store.Queries) error {
+	tests.Must(t, err)
+	tests.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q store.Queries) error {
 		near, err := q.Neighbours(t.Context(), vectors[0], b.Space, 100)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		_, found, err := q.DecisionAt(t.Context(), decision)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		met, err := q.Met(t.Context(), shown)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		known, err := q.KnownCases(t.Context(), head.ID)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		stats, err := q.SkillStats(t.Context(), head.ID)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		if len(near)+len(met)+len(known)+len(stats) > 0 || found {
 			t.Errorf("seen: %d memories, decision %v, %d met, %d cases, statistics of %d skills", len(near), found, len(met), len(known), len(stats))
 		}

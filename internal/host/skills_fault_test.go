@@ -153,7 +153,7 @@ func playTraining(t *testing.T, b *hosttest.Bundle, service *evolve.Service, wit
 		traces[i].Questions = append(traces[i].Questions, evolve.ImportedQuestion{Question: "Which boat did Otto buy?", Answers: []string{"schooner"}})
 	}
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", traces)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	spec := evolve.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 2, Design: true}
 	spec.Keeping.Tokens = 24
 	with("accept", func() error {
@@ -181,9 +181,9 @@ func playTraining(t *testing.T, b *hosttest.Bundle, service *evolve.Service, wit
 func trainedState(b *hosttest.Bundle, out evolve.TrainedTo) (state []string) {
 	b.T.Helper()
 	head, err := b.Evolve.Bank(b.T.Context(), b.Workspace.ID, evolve.DefaultBank)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	whole, err := json.Marshal(out)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	state = append(state, string(whole), head.Version.BankSHA, head.Version.Policy, head.Version.Optimiser)
 	state = append(state, column[string](b, "select step || ' ' || coalesce(result->>'hard', '') from cairn.training_steps where step ~ '^stage/[0-9]+$' order by step")...)
 	return append(state, column[string](b, "select skill_id || ' ' || stats::text from cairn.skill_stats order by skill_id")...)
@@ -226,10 +226,10 @@ func firstEpisode(b *hosttest.Bundle, change ...func(*evolve.TrainSpec)) (out ev
 		f(&spec)
 	}
 	r, err := service.Train(b.T.Context(), evolve.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	_, _, err = service.OpenTraining(b.T.Context(), r.Ref)
-	hosttest.Must(b.T, err)
-	hosttest.Must(b.T, service.Episode(b.T.Context(), r.Ref, 0, 0, 0, func() {}))
+	tests.Must(b.T, err)
+	tests.Must(b.T, service.Episode(b.T.Context(), r.Ref, 0, 0, 0, func() {}))
 	b.Within(func(ctx context.Context, q store.Queries) error {
 		found, err := q.Trained(ctx, r.Ref.Run, "episode/0000/00000/000", &out)
 		if err == nil && !found {
@@ -247,7 +247,7 @@ func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	b.Model.On(llmtest.Rule{Stage: "remember", Match: "I planted a", Refusal: "not available"})
 	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: everything})
 	got, ref := firstEpisode(b)
@@ -260,14 +260,14 @@ func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
 		}
 	}
 	steps, err := controller.DefaultCredit().Steps([]controller.Episode{got.Episode})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	for _, s := range steps {
 		if lost := slices.Contains(got.Episode.Lost, s.ID); lost && (s.Credited || s.Reward != 0) {
 			t.Errorf("the lost decision is credited: %+v", s)
 		}
 	}
 	learnt, err := b.Evolve.Learn(t.Context(), ref, 0, 0)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if learnt.Reward != 1 || !learnt.Known || learnt.Failed != 1 {
 		t.Errorf("%+v", learnt)
 	}
@@ -282,16 +282,16 @@ func TestAnIterationWithoutAScoreTeachesNothing(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	b.Model.On(llmtest.Rule{Stage: "remember", Refusal: "not available"})
 	before, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	got, ref := firstEpisode(b)
 	if got.Known || len(got.Episode.Lost) != len(got.Episode.Decisions) {
 		t.Errorf("%+v", got)
 	}
 	learnt, err := b.Evolve.Learn(t.Context(), ref, 0, 0)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if learnt.Known || learnt.Steps != 0 || learnt.Policy != before.Version.Policy {
 		t.Errorf("%+v", learnt)
 	}
@@ -304,7 +304,7 @@ func TestAnIterationWithoutAScoreTeachesNothing(t *testing.T) {
 		t.Errorf("a stage without a score: %v", err)
 	}
 	out, err := b.Evolve.CloseTraining(t.Context(), ref, string(fault.CodeOf(err)), err.Error())
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if now, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank); err != nil || out.Outcome != run.Failed || now.Head != 1 {
 		t.Errorf("%+v, version %d, %v", out, now.Head, err)
 	}
@@ -330,11 +330,11 @@ func TestATrainingExploresNewSkills(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t, offlineRules)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	trees := memskill.Skill{Name: "capture_trees", Title: "Capture trees", Description: "Adds what the span tells of trees and jam.", Purpose: "Keep them.", Action: memskill.Insert,
 		WhenToUse: []string{"The span tells of trees"}, HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"}}
 	head, err := b.Evolve.Import(t.Context(), b.Workspace.ID, evolve.DefaultBank, map[string][]byte{"trees.md": memskill.Render(trees)})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if len(head.Version.Fresh) != 1 {
 		t.Fatalf("new: %v", head.Version.Fresh)
 	}
@@ -356,17 +356,17 @@ func TestARecipeTrainsAPolicyOfItsKind(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t, offlineRules)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	played, ref := firstEpisode(b, func(s *evolve.TrainSpec) { s.Recipe = memskill.PaperRecipe })
 	learnt, err := b.Evolve.Learn(t.Context(), ref, 0, 0)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	var blob []byte
 	b.Within(func(ctx context.Context, q store.Queries) (err error) {
 		blob, err = q.Blob(ctx, "policy", learnt.Policy)
 		return err
 	})
 	policy, err := controller.ParsePolicy(blob)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if want := controller.DotShape(memskill.PolicyDims, memskill.PolicyHidden); policy.Shape() != want || len(played.Episode.Decisions) == 0 {
 		t.Errorf("the paper's recipe trains a policy of %+v, want %+v", policy.Shape(), want)
 	}

@@ -7,6 +7,7 @@ import (
 	"cairn/internal/flow"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/tests"
 )
 
 // From a message to the sweep to the reflection, and the night after: a day that
@@ -30,7 +31,7 @@ func TestASweptDayIsReflectedOnAndTheNextOneIsEmpty(t *testing.T) {
 		t.Fatalf("swept %+v", got)
 	}
 	var out flow.ReflectionResult
-	hosttest.Must(t, b.Temporal.GetWorkflow(t.Context(), flow.ReflectionID(b.Workspace.Key, first), "").Get(t.Context(), &out))
+	tests.Must(t, b.Temporal.GetWorkflow(t.Context(), flow.ReflectionID(b.Workspace.Key, first), "").Get(t.Context(), &out))
 	if out.Status != "saved" {
 		t.Errorf("reflected %+v", out)
 	}

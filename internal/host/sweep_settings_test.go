@@ -71,7 +71,7 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 		fresh(t, 1)
 		b.exec(`update workspaces set key = 'wheld' where external_id = 'due 1'`)
 		_, err := b.Store.Claims().ClaimPage(t.Context(), "held", 100, time.Hour, schedule.Planner{}.Plan)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		b.exec(`update workspaces set settings = '{"reflection":false}' where external_id = 'due 1'`)
 		b.exec("update scheduled_tasks set lease_until = now() - interval '1 second'")
 		if got := b.sweep(b.Sweeper, 100); got.Started != 0 || got.Skipped != 1 || started("wheld", "2026-11-19") {
@@ -82,7 +82,7 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 		fresh(t, 1)
 		b.exec(`update workspaces set key = 'wquiet', time_zone = 'Asia/Kathmandu' where external_id = 'due 1'`)
 		zone, err := cadence.Zone("Asia/Kathmandu")
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		wall := time.Now().In(zone)
 		b.exec(`update workspaces set settings = $1 where external_id = 'due 1'`, fmt.Sprintf(`{"quiet_hours":{"from":%q,"to":%q}}`, wall.Add(-time.Hour).Format("15:04"), wall.Add(time.Hour).Format("15:04")))
 		if got := b.sweep(b.Sweeper, 100); got.Looked != 1 || got.Started+got.Skipped+got.Empty != 0 || started("wquiet", "2026-11-19") {
@@ -95,8 +95,8 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 			t.Error("it is not put off to their end")
 		}
 		var ws int64
-		hosttest.Must(t, b.admin.QueryRow(t.Context(), "select id from workspaces where key = 'wquiet'").Scan(&ws))
-		hosttest.Must(t, b.Store.WithWorkspace(t.Context(), ws, func(q store.Queries) error {
+		tests.Must(t, b.admin.QueryRow(t.Context(), "select id from workspaces where key = 'wquiet'").Scan(&ws))
+		tests.Must(t, b.Store.WithWorkspace(t.Context(), ws, func(q store.Queries) error {
 			_, err := q.PatchSettings(t.Context(), json.RawMessage(`{"quiet_hours":null}`))
 			return err
 		}))
@@ -208,9 +208,9 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 		t.Fatalf("on again it swept %+v", got)
 	}
 	var out flow.ReflectionResult
-	hosttest.Must(t, b.Temporal.GetWorkflow(t.Context(), flow.ReflectionID(b.Workspace.Key, day(1)), "").Get(t.Context(), &out))
+	tests.Must(t, b.Temporal.GetWorkflow(t.Context(), flow.ReflectionID(b.Workspace.Key, day(1)), "").Get(t.Context(), &out))
 	got, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, day(1))
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if r := got.Runs[0]; out.Status != reflect.Saved || r.Messages != 2 || r.Skipped != 2 || got.Day.Notes != 1 {
 		t.Errorf("on again the day came to %+v", got)
 	}
@@ -218,13 +218,13 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 		t.Errorf("what has no time is waited for: %+v", got)
 	}
 	var dates []string
-	hosttest.Must(t, b.ReflectBackfill(t.Context(), b.Workspace, day(31), day(29), false, func(o reflect.Opened) error {
+	tests.Must(t, b.ReflectBackfill(t.Context(), b.Workspace, day(31), day(29), false, func(o reflect.Opened) error {
 		dates = append(dates, o.Run.Key)
 		reflected(b, o.Run)
 		return nil
 	}))
 	made, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, day(30))
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if len(dates) != 3 || made.Status != reflect.Saved || made.Messages != 2 {
 		t.Errorf("made up for %v: %+v", dates, made)
 	}
@@ -242,7 +242,7 @@ insert into cairn.turns (workspace_id, conversation_id, number, message_id, mode
 	date := time.Now().UTC().Format(time.DateOnly)
 	o, err := b.Host.Reflect.Open(t.Context(), reflect.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Date: date, Zone: "UTC", To: time.Now(), Why: flow.ReflectionOfSweep,
 		WorkflowID: "w", Spec: host.ReflectionSpec(b.Config)})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	day, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, date)
 	if err != nil || o.Ended == nil || day.Status != reflect.Empty || day.Reason != reflect.UnheardReason || !day.Runs[0].Unheard {
 		t.Errorf("the day came to %+v, %v", day, err)
@@ -255,11 +255,11 @@ func TestSettingsOfTheSweepAreShown(t *testing.T) {
 	b.Schedules.Planner.Jitter = 15 * time.Minute
 	choose(b, `{"time_zone":"Europe/Berlin","quiet_hours":{"from":"22:00","to":"07:00"}}`)
 	_, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "night", Cron: "0 2 * * *", Prompt: "Look."})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	tasks, err := b.Schedules.List(t.Context(), b.Workspace.ID)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	zone, err := cadence.Zone("Europe/Berlin")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	for _, task := range tasks {
 		starts := task.StartsAt.In(zone)
 		exact := task.Name != "night" || starts.Format("15:04:05") == "07:00:00"

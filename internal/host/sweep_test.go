@@ -29,10 +29,10 @@ func sweepSetup(t *testing.T) *sweepBundle {
 	t.Helper()
 	b := &sweepBundle{Bundle: hosttest.OpenIdle(t), t: t}
 	c, err := pgxpool.ParseConfig(b.AdminURL)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
 	b.admin, err = pgxpool.NewWithConfig(t.Context(), c)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	t.Cleanup(b.admin.Close)
 	b.exec("delete from scheduled_tasks") // those of the bundle's own workspace
 	return b
@@ -72,7 +72,7 @@ func (b *sweepBundle) sweep(s *schedule.Sweeper, rows int) (total flow.SweepCoun
 	for {
 		b.pages++
 		counts, err := s.Page(b.t.Context(), fmt.Sprintf("test/%d", b.pages), rows)
-		hosttest.Must(b.t, err)
+		tests.Must(b.t, err)
 		total.Looked, total.Started, total.Empty, total.Skipped = total.Looked+counts.Looked, total.Started+counts.Started, total.Empty+counts.Empty, total.Skipped+counts.Skipped
 		if !counts.More {
 			return total
@@ -88,7 +88,7 @@ func (b *sweepBundle) execution(id string) string {
 	if errors.As(err, &missing) {
 		return ""
 	}
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 	return d.WorkflowExecutionInfo.Execution.RunId
 }
 
@@ -184,7 +184,7 @@ func TestACrashBetweenAnyTwoLinesLosesAndDoublesNothing(t *testing.T) {
 				t.Errorf("another page took %+v, %v", other, err)
 			}
 			again, err := b.Sweeper.Page(t.Context(), "page", 100)
-			hosttest.Must(t, err)
+			tests.Must(t, err)
 			if again.Looked != 60 || again.Started != 6 || again.Empty != 54 {
 				t.Errorf("the page again is %+v", again)
 			}
@@ -209,7 +209,7 @@ func TestASlotWhoseLeaseRanOutIsAnotherPages(t *testing.T) {
 	b := sweepSetup(t)
 	b.reflections(3, 1)
 	taken, err := b.Store.Claims().ClaimPage(t.Context(), "lost", 100, time.Hour, schedule.Planner{}.Plan)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if len(taken.Slots) != 3 {
 		t.Fatalf("took %+v", taken)
 	}
@@ -226,7 +226,7 @@ func TestASlotWhoseLeaseRanOutIsAnotherPages(t *testing.T) {
 		}
 	}
 	// Its holder wakes up: what it settles is not its own any more.
-	hosttest.Must(t, b.Store.Claims().SettleSlots(t.Context(), "lost", []schedule.Ended{{Slot: taken.Slots[0], Outcome: schedule.Failed}}))
+	tests.Must(t, b.Store.Claims().SettleSlots(t.Context(), "lost", []schedule.Ended{{Slot: taken.Slots[0], Outcome: schedule.Failed}}))
 	if n := b.number("select count(*) from scheduled_tasks where slot_outcome = 'failed'"); n != 0 {
 		t.Error("a page settled a slot of another")
 	}
@@ -301,7 +301,7 @@ func TestAFailedDayIsPartOfTheNextWindow(t *testing.T) {
 	b.exec(`insert into reflection_runs (workspace_id, local_date, zone, status, to_at) select workspace_id, d::date, 'UTC', s, d::timestamptz from scheduled_tasks,
 (values ('2026-11-16', 'saved'), ('2026-11-17', 'empty'), ('2026-11-18', 'failed')) v(d, s)`)
 	page, err := b.Store.Claims().ClaimPage(t.Context(), "window", 10, time.Minute, schedule.Planner{}.Plan)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if len(page.Slots) != 1 || page.Slots[0].ReflectedTo.UTC().Format(time.DateOnly) != "2026-11-17" {
 		t.Errorf("took %+v", page.Slots)
 	}

@@ -26,8 +26,8 @@ func swept(b *hosttest.Bundle, id string, in flow.SweepInput) (out flow.SweepCou
 	defer cancel()
 	in.Pace.Heartbeat = 2 * time.Second
 	r, err := b.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: flow.QueueMain}, flow.Sweep, in)
-	hosttest.Must(b.T, err)
-	hosttest.Must(b.T, r.Get(ctx, &out))
+	tests.Must(b.T, err)
+	tests.Must(b.T, r.Get(ctx, &out))
 	return out
 }
 
@@ -38,7 +38,7 @@ func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "turn", CallsFunc: looking})
 	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	task, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	exec(b, "update cairn.scheduled_tasks set due_at = now() - interval '1 minute', due_date = '2026-11-19', due_key = '2026-11-19' where name = 'report'")
 	if got := swept(b, "sweep-answered", flow.SweepInput{}); got.Looked != 4 || got.Started != 1 { // the built-in tasks were planned
 		t.Errorf("swept %+v", got)
@@ -57,7 +57,7 @@ func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 	// Sent again by a page that had forgotten: the same turn.
 	day := cadence.Date{Year: 2026, Month: time.November, Day: 19}
 	fired, err := b.Schedules.Backfill(t.Context(), b.Workspace.ID, b.Workspace.Key, "report", day, day)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if len(fired) != 1 || fired[0].Outcome != schedule.Collapsed {
 		t.Errorf("backfilled %+v", fired)
 	}
@@ -72,17 +72,17 @@ func TestATurnWithoutAnAnswerKeepsTheNextFromStarting(t *testing.T) {
 	b := hosttest.OpenIdle(t) // nobody answers
 	for name, overlap := range map[string]string{"skips": schedule.OverlapSkip, "queues": schedule.OverlapQueue} {
 		_, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: name, Cron: "@hourly", Prompt: "Look.", Overlap: overlap, Channel: "sms"})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		second := map[string]string{schedule.OverlapSkip: schedule.Skipped, schedule.OverlapQueue: schedule.Started}[overlap]
 		for _, want := range []string{schedule.Started, second} {
 			f, err := b.Schedules.Trigger(t.Context(), b.Workspace.ID, b.Workspace.Key, name, "")
-			hosttest.Must(t, err)
+			tests.Must(t, err)
 			if f.Outcome != want {
 				t.Errorf("%s: %+v, want %s", name, f, want)
 			}
 		}
 		tasks, err := b.Schedules.Get(t.Context(), b.Workspace.ID, name)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		turns := view(b, tasks.Conversation()).Turns
 		if want := map[string]int{"skips": 1, "queues": 2}[name]; turns != want {
 			t.Errorf("%s: %d turns, want %d", name, turns, want)
@@ -104,7 +104,7 @@ insert into cairn.scheduled_tasks (workspace_id, name, kind, due_at, due_date, d
 	var runs []string // the latest first
 	eventually(t, "Temporal shows every run", func() bool {
 		page, err := b.Temporal.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowId = 'sweep-long'"})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		runs = nil
 		for _, x := range page.Executions {
 			runs = append(runs, x.Execution.RunId)
@@ -126,10 +126,10 @@ func TestTheWorkerSchedulesTheSweepOnce(t *testing.T) {
 		return err == nil && task.Last != nil && task.Last.Outcome == schedule.Empty
 	})
 	b.Config.SweepEvery = time.Hour
-	hosttest.Must(t, b.ScheduleSweep(t.Context()))
-	hosttest.Must(t, b.ScheduleSweep(t.Context()))
+	tests.Must(t, b.ScheduleSweep(t.Context()))
+	tests.Must(t, b.ScheduleSweep(t.Context()))
 	d, err := b.Temporal.ScheduleClient().GetHandle(t.Context(), flow.SweepSchedule).Describe(t.Context())
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	s := d.Schedule
 	if len(s.Spec.Intervals) != 1 || s.Spec.Intervals[0].Every != time.Hour || s.Spec.TimeZoneName != "UTC" || s.Policy.Overlap != enums.SCHEDULE_OVERLAP_POLICY_SKIP || s.Policy.CatchupWindow != time.Hour {
 		t.Errorf("the schedule is %+v, %+v", s.Spec, s.Policy)

@@ -41,14 +41,14 @@ func offlineRules(c *config.Config) { c.Model, c.BaseURL, c.APIKey = "", "", "" 
 func train(b *hosttest.Bundle, change ...func(*evolve.TrainRequest)) run.Run {
 	b.T.Helper()
 	_, err := b.Evolve.ImportTraces(b.T.Context(), b.Workspace.ID, "", lessons(4))
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	r := evolve.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: evolve.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 3, Parallel: 3, Design: true}}
 	r.Keeping.Tokens = 24
 	for _, f := range change {
 		f(&r)
 	}
 	out, err := b.Evolve.Train(b.T.Context(), r)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return out
 }
 
@@ -103,9 +103,9 @@ func trainedAlone(t *testing.T) (evolve.TrainedTo, []string) {
 		t.Errorf("a bank without a name: version %d", head.Head)
 	}
 	head, err = alone.Evolve.Bank(t.Context(), alone.Workspace.ID, evolve.DefaultBank)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	first, err := alone.Evolve.At(t.Context(), alone.Workspace.ID, evolve.DefaultBank, 1)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if head.Version.Policy != want.Policy || head.Version.Policy == first.Version.Policy || head.Version.Action != evolve.Trained {
 		t.Errorf("in force: %+v", head.Version)
 	}

@@ -71,11 +71,11 @@ func TestABudgetIsSeenWhileItsTurnRuns(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "turn", Results: new(int), CallsFunc: looking})
 	b.Model.On(llmtest.Rule{Stage: "turn", Barrier: "held", Reply: "All right."})
 	send(b, b.Message("c", "m1", "What do I drink?"))
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	answer, err := b.Temporal.QueryWorkflow(t.Context(), turnID(b, "c", "m1"), "", flow.QueryState)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	var state agent.State
-	hosttest.Must(t, answer.Get(&state))
+	tests.Must(t, answer.Get(&state))
 	if state.Budget.Max != 10 || state.Budget.Used != 2 || state.Step != 2 || state.Ending != "" {
 		t.Errorf("state %+v", state)
 	}
@@ -176,7 +176,7 @@ func TestACancelledTurnIsAnswered(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleTool, Barrier: "held", Reply: "too late"})
 	b.Model.On(llmtest.Rule{Stage: "turn", Match: "third", Reply: "Yes."})
 	send(b, b.Message("c", "m1", "the first"))
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	send(b, b.Message("c", "m2", "the second"))
 	id := view(b, "c").ID
 	eventually(t, "the second waits", func() bool {
@@ -272,7 +272,7 @@ func TestAScheduledTurnIsToldOfItsCheckpoint(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.", CallsFunc: looking})
 	b.Model.On(llmtest.Rule{Stage: "turn", CallsFunc: looking})
 	choose := func(patch string) {
-		hosttest.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) error {
+		tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) error {
 			_, err := q.PatchSettings(t.Context(), json.RawMessage(patch))
 			return err
 		}))

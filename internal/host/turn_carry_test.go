@@ -25,7 +25,7 @@ func another(b *hosttest.Bundle) *converse.Service {
 func stepped(b *hosttest.Bundle, at *converse.Service, ref run.Ref, n int) converse.Stepped {
 	b.T.Helper()
 	out, err := at.Step(b.T.Context(), ref, agent.Step{N: n}, converse.Base{})
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return out
 }
 
@@ -42,7 +42,7 @@ func looks(t *testing.T) *hosttest.Bundle {
 func begun(b *hosttest.Bundle, conversation string) run.Ref {
 	b.T.Helper()
 	a, err := b.Host.Converse.Accept(b.T.Context(), b.Message(conversation, "m1", "What do I drink?"))
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return a.Run.Ref
 }
 
@@ -81,7 +81,7 @@ func TestACarriedTurnIsNotBelievedBlindly(t *testing.T) {
 		ref := begun(b, "c")
 		stepped(b, b.Host.Converse, ref, 1)
 		_, err := another(b).Close(t.Context(), ref, agent.Interrupted, "", converse.Base{})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		if out := stepped(b, b.Host.Converse, ref, 2); !out.Final || out.Ended == nil || out.Ended.Reason != agent.Interrupted || b.Model.Count("turn") != 1 {
 			t.Errorf("after %d requests %+v", b.Model.Count("turn"), out)
 		}

@@ -46,7 +46,7 @@ func TestTheTimeIsToldWithTheMessageAndPinned(t *testing.T) {
 	b.Say("c", 1, "What time is it?")
 	context := pinned(b, "m1")
 	tokyo, err := time.LoadLocation("Asia/Tokyo")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	lines := strings.Split(context, "\n")
 	var at time.Time
 	if len(lines) > 1 {
@@ -83,7 +83,7 @@ func TestNewsIsToldWithTheMessage(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
 	save := func(name string) {
 		_, err := b.Library.Save(t.Context(), by(b, agent.OriginUser), library.SaveArgs{Name: name, Description: "About " + strings.Repeat(name+" ", 3), Content: strings.ReplaceAll(procedure, "site", name), AllowSimilar: true})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 	}
 	save("deploy-web")
 	b.Say("c", 1, "Hello")
@@ -99,12 +99,12 @@ func TestNewsIsToldWithTheMessage(t *testing.T) {
 		}
 	}
 	waiting, err := b.Library.PendingList(t.Context(), b.Workspace.ID, 10)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if len(waiting) != 1 {
 		t.Fatalf("%d changes wait", len(waiting))
 	}
 	_, err = b.Library.ApproveChange(t.Context(), b.Workspace.ID, waiting[0].ID)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	const approved = "A person has approved the proposed change of: deploy-web."
 	b.Say("c", 3, "And now?")
 	if got := pinned(b, "m3"); !strings.Contains(got, approved) || !strings.Contains(got, "cook-rice, deploy-web") {
@@ -129,7 +129,7 @@ func TestFreshTargetsAreToldWithTheMessage(t *testing.T) {
 		t.Errorf("what the prompt holds is told as news: %s", got)
 	}
 	_, err := b.LongTerm.AddTargets(t.Context(), by(b, agent.OriginUser), []remember.NewTarget{{Type: memory.Personal, Target: "Ada"}})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	b.Say("c", 2, "Hello again")
 	last := asked(b, "turn")
 	if got := pinned(b, "m2"); !strings.Contains(got, "personal(Ada)") || told(last[len(last)-1]) != got+"Hello again" {

@@ -105,7 +105,7 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 		t.Errorf("the notice came again: %q", got.Reply)
 	}
 	send(b, b.Message("c", "m-held", "hold on"))
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	cancel(b, "c", "") // whichever is being answered
 	answered(b, "c", "m-held")
 	for range 8 { // to 20: ten since the review for skills, nine since the save for memories
@@ -199,7 +199,7 @@ func TestWhatAnotherAgentAnsweredIsCountedAndReviewed(t *testing.T) {
 			answer = "" // never delivered
 		}
 		got, err := b.Host.Say(t.Context(), observed(b, "c", i, answer))
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		if got.Status != "ended" || got.Reason != "observed" || got.Reply != answer {
 			t.Fatalf("exchange %d: %+v", i, got)
 		}
@@ -225,12 +225,12 @@ func TestWhileAReviewRunsNoOtherStarts(t *testing.T) {
 	for i := range 5 {
 		b.Say("c", i, "hello")
 	}
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	if c := view(b, "c").Counters; c.InFlight != 2 || c.Memory != 3 || c.Total != 5 {
 		t.Errorf("while it runs the row counts %+v", c)
 	}
 	shown, err := b.ShowConversation(t.Context(), b.Workspace, "c")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if n := shown.Nudges; len(n) != 1 || n[0].Status != "open" || n[0].Turn != 2 {
 		t.Errorf("while it runs it is shown as %+v", n)
 	}
@@ -261,7 +261,7 @@ func TestReviewsOfADayAreCapped(t *testing.T) {
 	}
 	id := view(b, "c").ID
 	_, err := b.Driver.End(t.Context(), b.Workspace.Key, id)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	eventually(t, "the conversation has ended", func() bool { return view(b, "c").ClosedAt != nil })
 	eventually(t, "the review at its end is over", func() bool {
 		return b.Temporal.GetWorkflow(t.Context(), flow.NudgeID(b.Workspace.Key, id, 6), "").Get(t.Context(), nil) == nil
@@ -323,7 +323,7 @@ func TestAConversationThatEndsIsReviewed(t *testing.T) {
 			}
 			id := view(b, "c").ID
 			_, err := b.Driver.End(t.Context(), b.Workspace.Key, id)
-			hosttest.Must(t, err)
+			tests.Must(t, err)
 			eventually(t, "the conversation has ended", func() bool { return view(b, "c").ClosedAt != nil })
 			got := reviews(b, "c", want)
 			if len(got) != want || want == 1 && got[0].Turn != 3 {

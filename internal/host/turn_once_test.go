@@ -77,7 +77,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 		scriptOneSave(b, llmtest.Rule{Barrier: "held"}, llmtest.Rule{})
 		worker := b.StartProcess()
 		send(b, b.Message("c", "m1", "I like tea."))
-		hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+		tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 		worker.Kill()
 		b.Model.Release("held")
 		b.StartProcess()
@@ -109,7 +109,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 		b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
 		worker := b.StartProcess()
 		send(b, b.Message("c", "m1", "I like tea."))
-		hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+		tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 		// As if the worker had died between the tool's transaction and the one that keeps its result.
 		exec(b, "update cairn.agent_calls set result = null, code = '', ended_at = null")
 		worker.Kill()
@@ -132,7 +132,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 		b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
 		worker := b.StartProcess()
 		send(b, b.Message("c", "m1", "Keep how one bakes."))
-		hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+		tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 		exec(b, "update cairn.agent_calls set result = null, code = '', ended_at = null")
 		exec(b, "delete from cairn.llm_calls where step = 'step/2'") // nor has the model been asked again
 		worker.Kill()
@@ -152,10 +152,10 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 		t.Parallel()
 		b := hosttest.OpenIdle(t)
 		scriptOneSave(b, llmtest.Rule{}, llmtest.Rule{Barrier: "held"})
-		temporal := hosttest.NewProxy(t, "tcp", b.Config.TemporalAddress)
+		temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
 		worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
 		send(b, b.Message("c", "m1", "I like tea."))
-		hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+		tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 		temporal.Cut() // nobody will hear of the answer
 		b.Model.Release("held")
 		if got := answered(b, "c", "m1"); got.Reply != "Noted." {
@@ -180,7 +180,7 @@ func TestAClosedTurnTellsWhatTookEffect(t *testing.T) {
 	scriptOneSave(b, llmtest.Rule{}, llmtest.Rule{Barrier: "never"})
 	b.Start()
 	send(b, b.Message("c", "m1", "I like tea."))
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "never", 1))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "never", 1))
 	exec(b, "update cairn.agent_calls set result = null, code = '', ended_at = null")
 	cancel(b, "c", "m1")
 	if got := answered(b, "c", "m1"); got.Reason != "interrupted" || !strings.Contains(got.Reply, "memory_save") {
@@ -239,8 +239,8 @@ func TestATerminatedTurnIsAnswered(t *testing.T) {
 	scriptOneSave(b, llmtest.Rule{}, llmtest.Rule{Times: 1, Barrier: "held"})
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
 	send(b, b.Message("c", "m1", "I like tea."))
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
-	hosttest.Must(t, b.Temporal.TerminateWorkflow(t.Context(), turnID(b, "c", "m1"), "", "test"))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	tests.Must(t, b.Temporal.TerminateWorkflow(t.Context(), turnID(b, "c", "m1"), "", "test"))
 	b.Model.Release("held")
 	exec(b, "update cairn.outbox set due_at = now()")
 	if got := answered(b, "c", "m1"); got.Reply != "Noted." {
@@ -259,9 +259,9 @@ func TestATerminatedConversationGoesOn(t *testing.T) {
 	b := hosttest.Open(t)
 	scriptOneSave(b, llmtest.Rule{}, llmtest.Rule{Barrier: "held"})
 	send(b, b.Message("c", "m1", "I like tea."))
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	id := flow.ConversationID(b.Workspace.Key, view(b, "c").ID)
-	hosttest.Must(t, b.Temporal.TerminateWorkflow(t.Context(), id, "", "test"))
+	tests.Must(t, b.Temporal.TerminateWorkflow(t.Context(), id, "", "test"))
 	exec(b, "update cairn.outbox set due_at = now()")
 	eventually(t, "the conversation runs again", func() bool {
 		d, err := b.Temporal.DescribeWorkflowExecution(t.Context(), id, "")
@@ -289,11 +289,11 @@ func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleTool, Times: 1, Barrier: "turn", Reply: "lost"})
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
 	b.Say("c", 0, "hello")
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "review", 1))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "review", 1))
 	send(b, b.Message("c", "m1", "I like this."))
 	answered(b, "c", "m1")
 	send(b, b.Message("c", "m2", "I like tea."))
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "turn", 1))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "turn", 1))
 	worker.Kill()
 	b.Model.Release("review")
 	b.Model.Release("turn")
@@ -301,7 +301,7 @@ func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
 	c := b.Config
 	c.TemporalAddress, c.TemporalNamespace = hosttest.Namespace(t)
 	fresh, err := host.Open(t.Context(), c, b.Log)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	defer fresh.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	var working sync.WaitGroup
@@ -354,7 +354,7 @@ func TestAConversationContinuesAsNewUnderLoad(t *testing.T) {
 	executions := 0
 	for id, next := flow.ConversationID(b.Workspace.Key, v.ID), ""; ; executions++ {
 		d, err := b.Temporal.DescribeWorkflowExecution(t.Context(), id, next)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		if next = previous(b, id, d.WorkflowExecutionInfo.Execution.RunId); next == "" {
 			break
 		}
@@ -369,6 +369,6 @@ func previous(b *hosttest.Bundle, id, execution string) string {
 	b.T.Helper()
 	events := b.Temporal.GetWorkflowHistory(b.T.Context(), id, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	first, err := events.Next()
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return first.GetWorkflowExecutionStartedEventAttributes().ContinuedExecutionRunId
 }

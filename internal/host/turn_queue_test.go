@@ -22,7 +22,7 @@ func TestATurnRunsOnTheQueueOfItsSteps(t *testing.T) {
 	events := b.Temporal.GetWorkflowHistory(t.Context(), turnID(b, "c", "m1"), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		e, err := events.Next()
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		if begun := e.GetWorkflowExecutionStartedEventAttributes(); begun != nil {
 			turn = begun.TaskQueue.Name
 		}

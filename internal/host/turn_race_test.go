@@ -31,9 +31,9 @@ func TestAReviewThatEndsDuringATurnIsHeardOf(t *testing.T) {
 			b.Model.On(llmtest.Rule{Stage: "turn", Match: "^second", Barrier: "turn", Reply: "All right."})
 			scriptSaves(b)
 			b.Say("c", 1, "first")
-			hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "review", 1))
+			tests.Must(t, b.Model.AwaitBarrier(t.Context(), "review", 1))
 			send(b, b.Message("c", "m2", "second"))
-			hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "turn", 1))
+			tests.Must(t, b.Model.AwaitBarrier(t.Context(), "turn", 1))
 			b.Model.Release("review")
 			if got := reviews(b, "c", 1); got[0].Status != name {
 				t.Errorf("reviews %+v", got)
@@ -68,8 +68,8 @@ func TestATerminatedReviewIsFinished(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Saved."})
 	scriptSaves(b)
 	b.Say("c", 1, "hello")
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "review", 1))
-	hosttest.Must(t, b.Temporal.TerminateWorkflow(t.Context(), flow.NudgeID(b.Workspace.Key, view(b, "c").ID, 1), "", "test"))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "review", 1))
+	tests.Must(t, b.Temporal.TerminateWorkflow(t.Context(), flow.NudgeID(b.Workspace.Key, view(b, "c").ID, 1), "", "test"))
 	b.Model.Release("review")
 	exec(b, "update cairn.outbox set due_at = now()")
 	if got := reviews(b, "c", 1); len(got) != 1 || got[0].Status != converse.NudgeSaved || len(got[0].Writes) != 1 {

@@ -31,7 +31,7 @@ func TestAReviewIsAskedAtTemperatureZeroAndFiveTimesAtMost(t *testing.T) {
 	for stage, want := range map[string]bool{"nudge": true, "turn": false} {
 		for _, r := range asked(b, stage) {
 			var sent struct{ Temperature *float64 }
-			hosttest.Must(t, json.Unmarshal(r.Body, &sent))
+			tests.Must(t, json.Unmarshal(r.Body, &sent))
 			if zero := sent.Temperature != nil && *sent.Temperature == 0; zero != want {
 				t.Errorf("%s %s has temperature %v", stage, r.Task, sent.Temperature)
 			}

@@ -81,19 +81,19 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 			person := agent.OriginUser
 			for _, m := range []remember.SaveArgs{{Content: "The staging host is quartz.", Store: "core"}, {Content: "Lives in Osaka.", Store: "profile"}} {
 				_, err := b.Memory.Save(t.Context(), by(b, person), m)
-				hosttest.Must(t, err)
+				tests.Must(t, err)
 			}
 			_, err := b.Memory.SoulUpdate(t.Context(), by(b, person), remember.SoulArgs{Content: "Speak like a pirate."})
-			hosttest.Must(t, err)
+			tests.Must(t, err)
 			_, err = b.Library.Save(t.Context(), by(b, person), library.SaveArgs{Name: "deploy-web", Description: "Publish the site", Content: procedure})
-			hosttest.Must(t, err)
+			tests.Must(t, err)
 			last := func() llmtest.Call { all := asked(b, "turn"); return all[len(all)-1] }
 			b.Say("c", 1, "Hello")
 			before := prefix(t, last())
 			if !strings.Contains(last().Messages[0].Content, c.marker) {
 				t.Fatalf("%q is not in the prompt", c.marker)
 			}
-			hosttest.Must(t, c.change(t.Context(), b, c.by))
+			tests.Must(t, c.change(t.Context(), b, c.by))
 			b.Say("c", 2, "Hello again")
 			if changed := prefix(t, last()) != before; changed != c.revoked {
 				t.Errorf("the prompt was frozen anew: %t", changed)
@@ -110,7 +110,7 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 func TestAPromptFrozenDuringARevocationIsReadAgain(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	hosttest.Must(t, b.Store.Conversations().WithConversations(t.Context(), b.Workspace.ID, func(tx converse.Tx) error {
+	tests.Must(t, b.Store.Conversations().WithConversations(t.Context(), b.Workspace.ID, func(tx converse.Tx) error {
 		s := converse.Session{Channel: "chat", Lang: "en", Rendered: "old"}
 		var err error
 		if s.Epoch, err = tx.SessionEpoch(t.Context()); err != nil {

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/memory"
 	"cairn/internal/remember"
+	"cairn/internal/tests"
 )
 
 // The model of a conversation looks long-term memories up, too, with where they come
@@ -19,7 +20,7 @@ func TestAConversationLooksUpLongTermMemories(t *testing.T) {
 	b := hosttest.Open(t)
 	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/1", Subject: agent.Subject{Type: string(memory.Personal), Target: "alice"}}
 	_, err := b.LongTerm.AddMemories(t.Context(), a, []remember.NewMemory{{Content: "Alice keeps the boathouse key under the third stone"}})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "boathouse", Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "boathouse key"})}})
 	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleTool, Match: "third stone", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "The key is under a stone."})}})
 	scriptSaves(b)

@@ -15,6 +15,7 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // on sets a message's channel.
@@ -115,7 +116,7 @@ func answered(b *hosttest.Bundle, conversation, message string) (out converse.An
 // view is a conversation's row.
 func view(b *hosttest.Bundle, conversation string) (v converse.View) {
 	b.T.Helper()
-	hosttest.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q store.Queries) (err error) {
+	tests.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q store.Queries) (err error) {
 		v, err = q.ConversationView(b.T.Context(), conversation)
 		return err
 	}))
@@ -127,7 +128,7 @@ func reviews(b *hosttest.Bundle, conversation string, n int) (out []converse.Rev
 	b.T.Helper()
 	id := view(b, conversation).ID
 	eventually(b.T, fmt.Sprintf("%d reviews have ended", n), func() bool {
-		hosttest.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q store.Queries) (err error) {
+		tests.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q store.Queries) (err error) {
 			out, err = q.Reviews(b.T.Context(), id, 100)
 			return err
 		}))
@@ -146,16 +147,16 @@ func wall(d time.Duration) func(*converse.Request) {
 func exec(b *hosttest.Bundle, sql string, args ...any) {
 	b.T.Helper()
 	_, err := b.Admin().Exec(b.T.Context(), sql, args...)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 }
 
 // lockMemories makes every write of a memory wait until it is called off.
 func lockMemories(b *hosttest.Bundle) (unlock func()) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	_, err = conn.Exec(b.T.Context(), "select pg_advisory_lock(6, hashint8($1))", b.Workspace.ID)
-	hosttest.Must(b.T, err)
+	tests.Must(b.T, err)
 	return func() { conn.Close(context.Background()) }
 }
 

@@ -28,7 +28,7 @@ func TestATurnThatWaitsIsCancelledAndAnswered(t *testing.T) {
 		}
 	}
 	send(b, b.Message("c", "m1", "the first"))
-	hosttest.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	send(b, b.Message("c", "m2", "the second"))
 	id := view(b, "c").ID
 	eventually(t, "the second waits", func() bool {
@@ -39,7 +39,7 @@ func TestATurnThatWaitsIsCancelledAndAnswered(t *testing.T) {
 	cancel("m2", true) // asked twice
 	third := b.Message("c", "m3", "the third")
 	_, err := b.Host.Converse.Accept(t.Context(), third) // stored, and nobody has told the conversation
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	cancel("m3", true)
 	cancel("m4", false) // nobody sent it
 	send(b, third)
@@ -70,7 +70,7 @@ func TestACancellationSurvivesAContinueAsNew(t *testing.T) {
 	b.Say("c", 1, "the first")
 	next := b.Message("c", "m2", "the second")
 	_, err := b.Host.Converse.Accept(t.Context(), next)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if got, err := b.Host.CancelTurn(t.Context(), b.Workspace, "c", "m2"); err != nil || !got {
 		t.Fatalf("cancelled: %t, %v", got, err)
 	}
@@ -89,7 +89,7 @@ func TestACancellationThatComesWithTheMessageComesFirst(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Yes."})
 	first := b.Message("c", "m1", "the first")
 	_, err := b.Host.Converse.Accept(t.Context(), first)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if got, err := b.Host.CancelTurn(t.Context(), b.Workspace, "c", "m1"); err != nil || !got {
 		t.Fatalf("cancelled %t, %v", got, err)
 	}

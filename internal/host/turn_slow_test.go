@@ -36,7 +36,7 @@ func slowTool(t *testing.T) tools.Tool {
 			}
 			return answer{Did: in.What}, nil
 		})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	return tool
 }
 
@@ -50,9 +50,9 @@ func TestASlowToolIsAnActivityOfItsOwn(t *testing.T) {
 	for _, slow := range []int{0, 1, 3} {
 		b := hosttest.OpenIdle(t, func(c *config.Config) { c.ToolTimeout = time.Second })
 		memories, err := tools.Memory(b.Memory)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		b.Host.Converse.Tools, err = tools.NewRegistry(append(memories, slowTool(t))...)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		b.Start()
 		fast := saying("memory_search", map[string]string{"query": "tea"})
 		var calls []llm.ToolCall
@@ -79,12 +79,12 @@ func TestASlowToolIsAnActivityOfItsOwn(t *testing.T) {
 		}
 		validThreads(t, b)
 		id := column[string](b, "select workflow_id from cairn.runs where kind = 'turn'")[0]
-		hosttest.Must(t, b.Temporal.GetWorkflow(t.Context(), id, "").Get(t.Context(), nil)) // it may be answered a moment before
+		tests.Must(t, b.Temporal.GetWorkflow(t.Context(), id, "").Get(t.Context(), nil)) // it may be answered a moment before
 		history := b.Temporal.GetWorkflowHistory(t.Context(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		var scheduled []string
 		for history.HasNext() {
 			e, err := history.Next()
-			hosttest.Must(t, err)
+			tests.Must(t, err)
 			if a := e.GetActivityTaskScheduledEventAttributes(); a != nil {
 				scheduled = append(scheduled, a.ActivityType.Name)
 			}

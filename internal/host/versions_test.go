@@ -26,7 +26,7 @@ func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	brief := progressive.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "brief", Prompt: "specialist_procedural", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: 60e9}
-	hosttest.Must(t, b.Progressive.Registry.Register(brief))
+	tests.Must(t, b.Progressive.Registry.Register(brief))
 	if err := b.Progressive.Registry.Register(brief); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("the same version twice: %v", err)
 	}

@@ -42,7 +42,7 @@ func TestTheFirstStepIsBoundedLikeTheOthers(t *testing.T) {
 	events := b.Temporal.GetWorkflowHistory(t.Context(), r.WorkflowID, "", true, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT) // to its end
 	for events.HasNext() {
 		e, err := events.Next()
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		if step := e.GetActivityTaskScheduledEventAttributes(); step != nil {
 			bounds[step.ActivityType.Name] = step.StartToCloseTimeout.AsDuration()
 			if beat := step.HeartbeatTimeout.AsDuration(); beat > 0 {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cairn/internal/fault"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/run"
 	"cairn/internal/settings"
@@ -93,7 +92,7 @@ func (b *bundle) budget(of store.Settings) {
 	b.t.Helper()
 	s := settings.Default()
 	s.TokensPerDay, s.MicrosPerDay = of.TokensPerDay, of.MicrosPerDay
-	hosttest.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(q store.Queries) error { return q.SetSettings(b.t.Context(), s) }))
+	tests.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(q store.Queries) error { return q.SetSettings(b.t.Context(), s) }))
 }
 
 // Case E14.
@@ -184,7 +183,7 @@ func TestTheDayOfTheRequestPays(t *testing.T) {
 	})
 	_, _ = b.ask(t.Context(), "old", "hi")
 	_, err := b.admin.Exec(t.Context(), "update llm_calls set created_at = now() - interval '2 days', sent_at = now() - interval '2 days'")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	b.model.answers(nil)
 	if _, err := b.ask(t.Context(), "old", "hi"); err != nil {
 		t.Fatal(err)
@@ -204,7 +203,7 @@ func TestAPricedCallKeepsItsCost(t *testing.T) {
 		return r, nil
 	})
 	_, err := b.ask(t.Context(), "s", "hi")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if c := b.row("s"); c.CostMicros == nil || *c.CostMicros != 15 {
 		t.Errorf("ledger %+v, want 15 micro-dollars", c)
 	}

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/prompt"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 )
 
 func TestAFailedCallKeepsItsClassAndMayBeTriedAgain(t *testing.T) {
@@ -79,12 +79,12 @@ func TestARejectedPromptIsLoggedByTheHashesOfItsSections(t *testing.T) {
 		t.Helper()
 		log.Reset()
 		system, err := prompt.Session("en", "chat", prompt.Remembered{Soul: soul, Core: []string{"The release is on Fridays."}})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		if _, err := b.ask(t.Context(), step, "hi", func(r *llm.Request) { r.System = system }); err == nil {
 			t.Fatal("the request went through")
 		}
 		if log.Len() > 0 {
-			hosttest.Must(t, json.Unmarshal(log.Bytes(), &line))
+			tests.Must(t, json.Unmarshal(log.Bytes(), &line))
 		}
 		for _, secret := range []string{"pirate", "Fridays", "credit"} {
 			if strings.Contains(log.String(), secret) {

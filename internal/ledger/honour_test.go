@@ -6,20 +6,20 @@ import (
 	"fmt"
 	"testing"
 
-	"cairn/internal/host/hosttest"
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
 	"cairn/internal/run"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // honour has a call admitted in a transaction and its reply kept by keep.
 func (b *bundle) honour(ctx context.Context, step string, keep ledger.Keep) (llm.Reply, error) {
 	b.t.Helper()
 	wish, err := b.Wish(run.CallKey{Ref: b.run, Step: step}, llm.Request{Model: "scripted", Messages: llm.User("ask")}, 0)
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 	var ticket ledger.Ticket
-	hosttest.Must(b.t, b.store.WithWorkspace(ctx, b.ws.ID, func(q store.Queries) error {
+	tests.Must(b.t, b.store.WithWorkspace(ctx, b.ws.ID, func(q store.Queries) error {
 		ticket, err = q.AdmitCall(ctx, wish, q.SeekCall(wish.Key, wish.Parallel))
 		return err
 	}))
@@ -104,9 +104,9 @@ func (b *bundle) question(parallel int) ledger.Question {
 		}
 	}
 	wish, err := b.Wish(run.CallKey{Ref: b.run, Step: "s"}, q.Request, parallel)
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 	q.Opened = &ledger.Opened{Wish: wish}
-	hosttest.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(tx store.Queries) error {
+	tests.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(tx store.Queries) error {
 		q.Opened.Ticket, err = tx.AdmitCall(b.t.Context(), wish, tx.SeekCall(wish.Key, parallel))
 		return err
 	}))

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/run"
 	"cairn/internal/tests"
@@ -41,7 +40,7 @@ func TestStepsRoundsAndRunsHaveKeysOfTheirOwn(t *testing.T) {
 	replies := map[string]bool{}
 	for _, k := range []run.CallKey{{Ref: b.run, Step: "a"}, {Ref: b.run, Step: "a", Round: 1}, {Ref: b.run, Step: "b"}, {Ref: second, Step: "a"}} {
 		r, err := b.Call(t.Context(), k, llm.Request{Model: "scripted", Messages: llm.User("the same")}, 0)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		replies[r.Text] = true
 	}
 	if len(replies) != 4 || len(b.model.requests()) != 4 {
@@ -66,7 +65,7 @@ func TestTwoCallsAtOnceMakeOneRequest(t *testing.T) {
 		t.Errorf("beside the first: %v, want to be told to come back within %s", err, lease)
 	}
 	close(leave)
-	hosttest.Must(t, <-first)
+	tests.Must(t, <-first)
 	if r, err := b.ask(t.Context(), "s", "hi"); err != nil || r.Text != "hello" {
 		t.Errorf("after the first: %+v, %v", r, err)
 	}
@@ -91,7 +90,7 @@ func TestALeaseIsKeptAliveDuringALongCall(t *testing.T) {
 		return b.number("select count(*) from llm_calls where now() > created_at + 3 * $1::interval", lease) == 1
 	})
 	close(leave)
-	hosttest.Must(t, <-first)
+	tests.Must(t, <-first)
 	if c := b.row("s"); c.State != run.CallDone || c.Attempts != 1 || len(b.model.requests()) != 1 {
 		t.Errorf("ledger %+v, %d requests", c, len(b.model.requests()))
 	}
@@ -113,7 +112,7 @@ func TestAfterACrashTheStoredRequestIsSentAgain(t *testing.T) {
 	b.untilExpired("s")
 	b.model.answers(nil)
 	r, err := b.ask(t.Context(), "s", "new prompt")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	sent := b.model.requests()
 	if len(sent) != 2 || sent[1] != sent[0] {
 		t.Errorf("sent %q, want the first request twice, byte for byte", sent)
@@ -162,7 +161,7 @@ func TestAZombieAndItsSuccessorAgreeOnTheFirstStoredReply(t *testing.T) {
 			for _, i := range order {
 				close(leave[i])
 				a := <-answers[i]
-				hosttest.Must(t, a.error)
+				tests.Must(t, a.error)
 				if a.Text != want {
 					t.Errorf("attempt %d goes on with %q, want %q", i+1, a.Text, want)
 				}
@@ -203,7 +202,7 @@ func TestAZombiesFailureDoesNotEndItsSuccessorsCall(t *testing.T) {
 		t.Errorf("ledger %+v, want the successor's call still open", c)
 	}
 	close(leave[1])
-	hosttest.Must(t, <-second)
+	tests.Must(t, <-second)
 }
 
 func TestAPaidReplyIsStoredForACallerThatHasGone(t *testing.T) {

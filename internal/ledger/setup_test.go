@@ -12,11 +12,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"cairn/internal/distill"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
 	"cairn/internal/run"
 	"cairn/internal/store"
+	"cairn/internal/store/storetest"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -38,19 +39,19 @@ const lease = 500 * time.Millisecond
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	b := &bundle{t: t, model: &model{}}
-	url := hosttest.Database(t)
+	url := storetest.Database(t)
 	var err error
 	b.store, err = store.Open(t.Context(), url, store.Options{MaxConns: 8})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	t.Cleanup(b.store.Close)
 	c, err := pgxpool.ParseConfig(url)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
 	b.admin, err = pgxpool.NewWithConfig(t.Context(), c)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	t.Cleanup(b.admin.Close)
 	b.ws, err = b.store.Workspace(t.Context(), "test", true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	b.run = b.newRun("first")
 	b.Ledger = &ledger.Ledger{Store: b.store, Model: b.model, Prices: llm.Prices{"priced": {InputMicros: 1_000_000, OutputMicros: 1_000_000}}, Lease: lease, Hold: 20 * time.Second}
 	return b
@@ -61,7 +62,7 @@ func (b *bundle) newRun(key string) run.Ref {
 	r, _, err := b.store.Accept(b.t.Context(), distill.Accepted{Workspace: b.ws.ID, Key: key, Spec: []byte("{}"), Channel: "import",
 		Conversation: transcript.Conversation{ID: key, Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}},
 		WorkflowID:   func(int, int) string { return key }})
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 	return r.Ref
 }
 
@@ -78,7 +79,7 @@ func (b *bundle) ask(ctx context.Context, step, what string, change ...func(*llm
 func (b *bundle) row(step string) run.Call {
 	b.t.Helper()
 	var out run.Call
-	hosttest.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(q store.Queries) error {
+	tests.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(q store.Queries) error {
 		calls, err := q.Calls(b.t.Context(), b.run)
 		for _, c := range calls {
 			if c.Key.Step == step && c.Key.Round == 0 {

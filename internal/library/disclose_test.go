@@ -6,9 +6,9 @@ import (
 
 	"cairn/internal/agent"
 	"cairn/internal/fault"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
 	"cairn/internal/skill"
+	"cairn/internal/tests"
 )
 
 // keep imports a package with files as a skill in force.
@@ -16,9 +16,9 @@ func (b *bundle) keep(name string, files, extra []skill.File) {
 	b.t.Helper()
 	markdown := []byte("---\nname: " + name + "\ndescription: How " + name + " is done\n---\n\n## When to Use\nAlways.\n\n## Procedure\n1. Begin\n")
 	archive, err := skill.Zip(name, markdown, files, extra...)
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 	_, err = b.Import(b.t.Context(), b.ws.ID, archive, "import", true)
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 }
 
 func TestSkillsAreDisclosedStepByStep(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 
 	"cairn/internal/agent"
 	"cairn/internal/fault"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
+	"cairn/internal/tests"
 )
 
 func TestOfManyPatchesOnOneVersionOneWins(t *testing.T) {
@@ -155,7 +155,7 @@ func TestAnotherWorkspaceSeesNothingOfASkill(t *testing.T) {
 	b := setup(t)
 	b.does(b.as(agent.OriginUser), "skill_save", deploy(), "created", 1)
 	other, err := b.store.Workspace(t.Context(), "other", true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	mine := b.ws
 	b.ws = other
 	a := b.as(agent.OriginAgent)

@@ -13,10 +13,11 @@ import (
 	"cairn/internal/blob"
 	"cairn/internal/embed"
 	"cairn/internal/fault"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
 	"cairn/internal/search"
 	"cairn/internal/store"
+	"cairn/internal/store/storetest"
+	"cairn/internal/tests"
 	"cairn/internal/tools"
 )
 
@@ -34,24 +35,24 @@ type bundle struct {
 func setup(t *testing.T, change ...func(*library.Settings)) *bundle {
 	t.Helper()
 	b := &bundle{t: t}
-	url := hosttest.Database(t)
+	url := storetest.Database(t)
 	var err error
 	b.store, err = store.Open(t.Context(), url, store.Options{MaxConns: 8})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	t.Cleanup(b.store.Close)
 	c, err := pgxpool.ParseConfig(url)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
 	b.admin, err = pgxpool.NewWithConfig(t.Context(), c)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	t.Cleanup(b.admin.Close)
 	b.ws, err = b.store.Workspace(t.Context(), "test", true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	packages, err := blob.Local(t.TempDir())
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	embedder := embed.Hashing(0)
 	space, err := b.store.Space(t.Context(), embedder.Model(), embedder.Dims())
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	s := library.DefaultSettings()
 	for _, f := range change {
 		f(&s)
@@ -60,11 +61,11 @@ func setup(t *testing.T, change ...func(*library.Settings)) *bundle {
 		Finder:   search.Finder{Index: b.store.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35},
 		Settings: func(context.Context, int64) (library.Settings, error) { return s, nil }}
 	all, err := tools.Skills(b.Library)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	steps, err := tools.Disclosure(b.Library)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	b.tools, err = tools.NewRegistry(append(all, steps...)...)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	return b
 }
 
@@ -74,7 +75,7 @@ func (b *bundle) as(o agent.Origin) agent.Actor {
 	a := agent.Actor{Workspace: b.ws.ID, Origin: o}
 	err := b.admin.QueryRow(b.t.Context(), `insert into runs (workspace_id, kind, business_key, args_sha, spec, workflow_id)
 values ($1, 'distill', gen_random_uuid()::text, sha256('x'), '{}', 'w') returning id`, b.ws.ID).Scan(&a.Run)
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 	return a
 }
 
@@ -87,9 +88,9 @@ func (b *bundle) call(a agent.Actor, tool string, args object) object {
 		a.Op = fmt.Sprintf("%d/test/%d", a.Run, b.ops.Add(1))
 	}
 	r, err := b.tools.Call(b.t.Context(), a, tool, raw(b.t, args))
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 	var out object
-	hosttest.Must(b.t, json.Unmarshal(r.JSON, &out))
+	tests.Must(b.t, json.Unmarshal(r.JSON, &out))
 	return out
 }
 
@@ -118,7 +119,7 @@ func (b *bundle) refused(a agent.Actor, tool string, args object, code fault.Cod
 // number is what the superuser reads.
 func (b *bundle) number(sql string, args ...any) (n int) {
 	b.t.Helper()
-	hosttest.Must(b.t, b.admin.QueryRow(b.t.Context(), sql, args...).Scan(&n))
+	tests.Must(b.t, b.admin.QueryRow(b.t.Context(), sql, args...).Scan(&n))
 	return n
 }
 
@@ -153,7 +154,7 @@ func with(key string, value any) func(object) { return func(o object) { o[key] =
 func (b *bundle) column(sql string, args ...any) string {
 	b.t.Helper()
 	var out *string
-	hosttest.Must(b.t, b.admin.QueryRow(b.t.Context(), "select string_agg(x, ',') from ("+sql+") q(x)", args...).Scan(&out))
+	tests.Must(b.t, b.admin.QueryRow(b.t.Context(), "select string_agg(x, ',') from ("+sql+") q(x)", args...).Scan(&out))
 	if out == nil {
 		return ""
 	}
@@ -163,6 +164,6 @@ func (b *bundle) column(sql string, args ...any) string {
 func raw(t *testing.T, args object) json.RawMessage {
 	t.Helper()
 	out, err := json.Marshal(args)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/drive"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 )
 
 // Case E7: whoever accepted the run died before its workflow was started.
@@ -42,7 +43,7 @@ func TestAnAcceptedRunIsStarted(t *testing.T) {
 		t.Error("the duty does not stay until the run has ended")
 	}
 	// Temporal lost it: the run is given to it again.
-	hosttest.Must(t, b.Temporal.TerminateWorkflow(t.Context(), r.WorkflowID, "", "lost"))
+	tests.Must(t, b.Temporal.TerminateWorkflow(t.Context(), r.WorkflowID, "", "lost"))
 	exec(t, admin, "update outbox set due_at = now()")
 	pass(1)
 	if again := running(t, b, r); again == first {
@@ -57,7 +58,7 @@ func TestWithoutTemporalTheDutyIsNotedAndKept(t *testing.T) {
 	r := b.Accept(hosttest.C1())
 	exec(t, admin, "update outbox set due_at = now()")
 	down, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1", Namespace: "x", Logger: temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	defer down.Close()
 	broken := *b.Relay
 	broken.Driver = drive.Driver{Client: down}
@@ -81,7 +82,7 @@ func TestWithoutTemporalTheDutyIsNotedAndKept(t *testing.T) {
 func running(t *testing.T, b *hosttest.Bundle, r run.Run) string {
 	t.Helper()
 	d, err := b.Temporal.DescribeWorkflowExecution(t.Context(), r.WorkflowID, "")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if s := d.WorkflowExecutionInfo.Status; s != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		t.Fatalf("the workflow is %s", s)
 	}

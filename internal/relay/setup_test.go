@@ -12,11 +12,12 @@ import (
 
 	"cairn/internal/distill"
 	"cairn/internal/embed"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/relay"
 	"cairn/internal/run"
 	"cairn/internal/search"
 	"cairn/internal/store"
+	"cairn/internal/store/storetest"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -32,15 +33,15 @@ type bundle struct {
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	url := hosttest.Database(t)
+	url := storetest.Database(t)
 	s, err := store.Open(t.Context(), url, store.Options{MaxConns: 10})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	t.Cleanup(s.Close)
 	b := &bundle{t: t, admin: connect(t, url), embedder: &embedder{Embedder: embed.Hashing(8)}, removed: &removals{}}
 	b.ws, err = s.Workspace(t.Context(), "test", true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	space, err := s.Space(t.Context(), "hashing", 8)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	b.Relay = &relay.Relay{Store: s, Embedder: b.embedder, Space: space, Remove: b.removed.remove, Every: time.Millisecond, Grace: time.Minute, Log: slog.New(slog.DiscardHandler)}
 	return b
 }
@@ -49,10 +50,10 @@ func setup(t *testing.T) *bundle {
 func connect(t *testing.T, url string) *pgxpool.Pool {
 	t.Helper()
 	c, err := pgxpool.ParseConfig(url)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
 	p, err := pgxpool.NewWithConfig(t.Context(), c)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	t.Cleanup(p.Close)
 	return p
 }
@@ -75,14 +76,14 @@ func scan[T any](t *testing.T, p *pgxpool.Pool, sql string, args ...any) (v T) {
 // in runs fn in the workspace.
 func (b *bundle) in(fn func(context.Context, store.Queries) error) {
 	b.t.Helper()
-	hosttest.Must(b.t, b.Store.WithWorkspace(b.t.Context(), b.ws.ID, func(q store.Queries) error { return fn(b.t.Context(), q) }))
+	tests.Must(b.t, b.Store.WithWorkspace(b.t.Context(), b.ws.ID, func(q store.Queries) error { return fn(b.t.Context(), q) }))
 }
 
 // pass is one look at the outbox; it returns how many duties it took.
 func (b *bundle) pass() int {
 	b.t.Helper()
 	n, err := b.Pass(b.t.Context())
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 	return n
 }
 
@@ -95,7 +96,7 @@ func (b *bundle) accept(key string) run.Run {
 	r, _, err := b.Store.Accept(b.t.Context(), distill.Accepted{Workspace: b.ws.ID, Key: key, Spec: []byte("{}"), Channel: "import",
 		Conversation: transcript.Conversation{ID: key, Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}},
 		WorkflowID:   func(int, int) string { return "distill/" + key }})
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 	return r
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"cairn/internal/agent"
 	"cairn/internal/fault"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/memory"
 	"cairn/internal/remember"
 	"cairn/internal/settings"
@@ -53,7 +52,7 @@ func TestARetryAfterALostAnswerChangesNothing(t *testing.T) {
 			b.save("core", "The staging host is quartz")
 			b.save("core", "The intern sits upstairs")
 			_, err := b.SoulUpdate(t.Context(), b.user(), remember.SoulArgs{Content: "Be kind."})
-			hosttest.Must(t, err)
+			tests.Must(t, err)
 			b.stage("core", "Fridays are for writing")
 
 			a := b.user()
@@ -64,9 +63,9 @@ func TestARetryAfterALostAnswerChangesNothing(t *testing.T) {
 			}
 			once, said := b.rows(), b.says()
 			first, err := c(b, b.Keeper, a)
-			hosttest.Must(t, err)
+			tests.Must(t, err)
 			second, err := c(b, b.Keeper, a)
-			hosttest.Must(t, err)
+			tests.Must(t, err)
 			if !reflect.DeepEqual(first, second) || reflect.ValueOf(first).IsZero() {
 				t.Errorf("the retries give %+v and %+v", first, second)
 			}
@@ -83,7 +82,7 @@ func (b *bundle) stage(store, content string) int64 {
 	a := b.actor(agent.OriginAgent)
 	a.Tainted = true
 	out, err := b.Save(b.t.Context(), a, remember.SaveArgs{Content: content, Store: store})
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 	if out.Action != remember.Staged || out.Pending == 0 {
 		b.t.Fatalf("stage %q: %+v", content, out)
 	}
@@ -95,7 +94,7 @@ func TestAnOperationIDServesOneCall(t *testing.T) {
 	b := setup(t)
 	a := b.user()
 	_, err := b.Save(t.Context(), a, remember.SaveArgs{Content: "one"})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	_, err = b.Save(t.Context(), a, remember.SaveArgs{Content: "two"})
 	wants(t, "other arguments", err, fault.OpReused)
 	_, err = b.SoulUpdate(t.Context(), a, remember.SoulArgs{Content: "one"})
@@ -114,7 +113,7 @@ func TestARefusedCallMayBeTriedAgain(t *testing.T) {
 	wants(t, "without room", err, fault.TooLarge)
 	b.choose(func(s *settings.Settings) { s.Limits.CoreRunes = 30 })
 	out, err := b.Save(t.Context(), a, remember.SaveArgs{Content: "too long"})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if out.Action != remember.Added {
 		t.Errorf("%+v", out)
 	}
@@ -132,7 +131,7 @@ func TestTwoAttemptsSideBySideHaveOneEffect(t *testing.T) {
 		wait.Go(func() {
 			var err error
 			results[i], err = b.Batch(t.Context(), a, remember.BatchArgs{Store: "core", Operations: operations})
-			hosttest.Must(t, err)
+			tests.Must(t, err)
 		})
 	}
 	wait.Wait()
@@ -153,12 +152,12 @@ func TestEveryVersionIsKept(t *testing.T) {
 	id := b.save("core", "v1")
 	for _, v := range []string{"v2", "v3"} {
 		_, err := b.Replace(t.Context(), b.user(), remember.ReplaceArgs{Match: id, Content: v})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 	}
 	_, err := b.Remove(t.Context(), b.user(), remember.RemoveArgs{Match: id})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	history, err := b.History(t.Context(), b.user(), id, 10)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	var said []string
 	for _, r := range history {
 		said = append(said, string(r.Action)+" "+r.Content)

@@ -13,12 +13,13 @@ import (
 	"cairn/internal/agent"
 	"cairn/internal/embed"
 	"cairn/internal/fault"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/memory"
 	"cairn/internal/remember"
 	"cairn/internal/search"
 	"cairn/internal/settings"
 	"cairn/internal/store"
+	"cairn/internal/store/storetest"
+	"cairn/internal/tests"
 )
 
 // bundle is a keeper over a fresh database with two workspaces.
@@ -33,25 +34,25 @@ type bundle struct {
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	url := hosttest.Database(t)
+	url := storetest.Database(t)
 	b := &bundle{t: t}
 	var err error
 	b.store, err = store.Open(t.Context(), url, store.Options{MaxConns: 8})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	t.Cleanup(b.store.Close)
 	c, err := pgxpool.ParseConfig(url)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
 	b.admin, err = pgxpool.NewWithConfig(t.Context(), c)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	t.Cleanup(b.admin.Close)
 	b.a, err = b.store.Workspace(t.Context(), "a", true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	b.b, err = b.store.Workspace(t.Context(), "b", true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	embedder := embed.Hashing(embed.DefaultDims)
 	space, err := b.store.Space(t.Context(), embedder.Model(), embedder.Dims())
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	b.Keeper = &remember.Keeper{Store: b.store.Memory(), Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: b.store.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}
 	return b
@@ -81,7 +82,7 @@ func (b *bundle) run() int64 {
 func (b *bundle) save(store, content string) string {
 	b.t.Helper()
 	out, err := b.Save(b.t.Context(), b.user(), remember.SaveArgs{Content: content, Store: store})
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 	if out.Action != remember.Added || len(out.IDs) != 1 {
 		b.t.Fatalf("save %q: %+v", content, out)
 	}
@@ -97,7 +98,7 @@ func (b *bundle) says() string {
 func (b *bundle) saysIn(ws store.Workspace) string {
 	b.t.Helper()
 	out, err := b.List(b.t.Context(), agent.Actor{Workspace: ws.ID, Origin: agent.OriginUser}, remember.ListArgs{})
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 	var lines []string
 	for _, e := range out.Entries {
 		lines = append(lines, string(e.Type)+": "+e.Content)
@@ -107,7 +108,7 @@ func (b *bundle) saysIn(ws store.Workspace) string {
 
 func (b *bundle) choose(change func(*settings.Settings)) {
 	b.t.Helper()
-	hosttest.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.a.ID, func(q store.Queries) error {
+	tests.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.a.ID, func(q store.Queries) error {
 		s, err := q.Settings(b.t.Context())
 		if err != nil {
 			return err

@@ -9,9 +9,9 @@ import (
 
 	"cairn/internal/distill"
 	"cairn/internal/fault"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/run"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -32,7 +32,7 @@ func fresh(a *distill.Accepted) { a.Fresh = true }
 func (b *bundle) accept(a distill.Accepted) (run.Run, bool) {
 	b.t.Helper()
 	r, made, err := b.Accept(b.t.Context(), a)
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 	return r, made
 }
 
@@ -200,7 +200,7 @@ func TestARunIsReopenedOnce(t *testing.T) {
 	if n := b.number("select count(*) from outbox"); n != 0 {
 		t.Errorf("%d duties after the end", n)
 	}
-	hosttest.Must(t, reopen())
+	tests.Must(t, reopen())
 	if err := reopen(); fault.CodeOf(err) != fault.VersionConflict {
 		t.Errorf("reopened twice: %v", err)
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"cairn/internal/fault"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // A connection that breaks is trouble that passes, wherever in a transaction it
@@ -14,9 +14,9 @@ import (
 func TestABrokenConnectionIsUnavailable(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	proxy, url := hosttest.DatabaseProxy(t, b.url)
+	proxy, url := tests.DatabaseProxy(t, b.url)
 	s, err := store.Open(t.Context(), url, store.Options{MaxConns: 1})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	t.Cleanup(s.Close)
 	for name, fn := range map[string]func(context.Context, store.Queries) error{
 		"in a statement": func(ctx context.Context, q store.Queries) error {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"cairn/internal/fault"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/tests"
@@ -53,7 +52,7 @@ func TestWhoWaitsForARunIsToldOfItsEnd(t *testing.T) {
 	if err := end(first, fault.New(fault.Unavailable, "not yet", "")); fault.CodeOf(err) != fault.Unavailable {
 		t.Fatalf("the transaction came to %v", err)
 	}
-	hosttest.Must(t, end(second, nil))
+	tests.Must(t, end(second, nil))
 	told(t, one)
 	told(t, two)
 	select { // words come in the order of the commits

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"cairn/internal/fault"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // Case E15 of spec/architecture.md §2.
@@ -42,7 +42,7 @@ func TestEraseWaitsForWritersAndShutsOutLaterOnes(t *testing.T) {
 	<-inside
 
 	erase, err := b.admin.Begin(ctx)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	defer erase.Rollback(context.Background())
 	locked := make(chan error, 1)
 	go func() {
@@ -57,10 +57,10 @@ func TestEraseWaitsForWritersAndShutsOutLaterOnes(t *testing.T) {
 
 	late := make(chan error, 1)
 	close(leave)
-	hosttest.Must(t, <-writer)
-	hosttest.Must(t, <-locked)
+	tests.Must(t, <-writer)
+	tests.Must(t, <-locked)
 	var rows int
-	hosttest.Must(t, erase.QueryRow(ctx, "select count(*) from outbox where workspace_id = $1", b.a.ID).Scan(&rows))
+	tests.Must(t, erase.QueryRow(ctx, "select count(*) from outbox where workspace_id = $1", b.a.ID).Scan(&rows))
 	if rows != 1 {
 		t.Errorf("erase sees %d rows of the writer it waited for, want 1", rows)
 	}
@@ -69,8 +69,8 @@ func TestEraseWaitsForWritersAndShutsOutLaterOnes(t *testing.T) {
 	}()
 	b.untilBlocked(1)
 	_, err = erase.Exec(ctx, "delete from outbox where workspace_id = $1", b.a.ID)
-	hosttest.Must(t, err)
-	hosttest.Must(t, erase.Commit(ctx))
+	tests.Must(t, err)
+	tests.Must(t, erase.Commit(ctx))
 	if err := <-late; fault.CodeOf(err) != fault.Erasing {
 		t.Errorf("a writer that came later: %v, want %s", err, fault.Erasing)
 	}

@@ -12,11 +12,11 @@ import (
 	"cairn/internal/embed"
 	"cairn/internal/erase"
 	"cairn/internal/fault"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/memory"
 	"cairn/internal/remember"
 	"cairn/internal/search"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -31,7 +31,7 @@ func openTalk(t *testing.T) *talk {
 	k := &talk{bundle: setup(t)}
 	embedder := embed.Hashing(embed.DefaultDims)
 	space, err := k.Space(t.Context(), embedder.Model(), embedder.Dims())
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	k.EmbedTurns(space, embedder)
 	k.finder = search.Finder{Index: k.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35, VectorShare: 0.1}
 	return k
@@ -76,7 +76,7 @@ func (k *talk) remember(ws store.Workspace, kind memory.Type, target, content st
 func (k *talk) find(ws store.Workspace, r search.Request) []string {
 	k.t.Helper()
 	found, err := k.finder.Find(k.t.Context(), ws.ID, r)
-	hosttest.Must(k.t, err)
+	tests.Must(k.t, err)
 	ids := []string{}
 	for _, f := range found {
 		ids = append(ids, f.ID)
@@ -102,7 +102,7 @@ func TestFindRanksTurnsMemoriesAndSkillsTogether(t *testing.T) {
 		t.Errorf("found %v, want %s and garden#2 first", got, id)
 	}
 	found, err := k.finder.Find(t.Context(), k.a.ID, search.Request{Query: "dwarf lemon tree", Kinds: []string{search.KindTurn}})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if f := found[0]; f.Kind != "turn" || f.Conversation != "garden" || f.FromSeq != 2 || f.Target != "Ann" || f.EventTime == nil || !f.EventTime.Equal(spring.Add(3*time.Minute)) || !strings.Contains(f.Text, "basil") {
 		t.Errorf("the turn is shown as %+v", f)
 	}
@@ -201,7 +201,7 @@ func TestTheExactIdComesFirst(t *testing.T) {
 	id := k.remember(k.a, "personal", "ann", "quite something else")
 	for _, want := range []string{id, "garden#3"} {
 		found, err := k.finder.Find(t.Context(), k.a.ID, search.Request{Query: want})
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		if len(found) == 0 || found[0].ID != want || !found[0].Exact {
 			t.Errorf("%s: found %+v", want, found)
 		}
@@ -349,7 +349,7 @@ func TestASearchThatIsRefusedLeavesItsConnectionClean(t *testing.T) {
 	k := openTalk(t)
 	k.chat()
 	one, err := store.Open(t.Context(), k.url, store.Options{MaxConns: 1})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	defer one.Close()
 	finder := k.finder
 	finder.Index = one.SearchIndex()

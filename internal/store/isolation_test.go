@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"cairn/internal/fault"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // The traps of spec/procedural-memory.md §6.5, one test each.
@@ -110,7 +110,7 @@ func TestAConnectionNeverCarriesAWorkspaceToTheNextBorrower(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	for name, borrow := range map[string]func(){
-		"a commit": func() { hosttest.Must(t, enter(ctx, func() error { return nil })) },
+		"a commit": func() { tests.Must(t, enter(ctx, func() error { return nil })) },
 		"an error": func() { _ = enter(ctx, func() error { return errors.New("no") }) },
 		"a panic": func() {
 			defer func() { _ = recover() }()

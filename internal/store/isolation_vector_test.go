@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	pgvector "github.com/pgvector/pgvector-go"
 
-	"cairn/internal/host/hosttest"
 	"cairn/internal/search"
 	"cairn/internal/tests"
 )
@@ -31,7 +30,7 @@ func TestFewVectorsAmongManyAreFoundInTheirExactOrder(t *testing.T) {
 	const dims, all, own, want = 16, 20_000, 40, 10
 	b := setup(t)
 	space, err := b.Space(t.Context(), "of this test", dims)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	random := rand.New(rand.NewPCG(7, 7))
 	draw := func(around, spread float32) []float32 {
 		v := make([]float32, dims)
@@ -54,14 +53,14 @@ func TestFewVectorsAmongManyAreFoundInTheirExactOrder(t *testing.T) {
 	}
 	b.exec("create table public.made (ws bigint, text text, v text, n bigint generated always as identity)")
 	_, err = b.admin.CopyFrom(t.Context(), pgx.Identifier{"public", "made"}, []string{"ws", "text", "v"}, pgx.CopyFromRows(rows))
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	b.exec(`with docs as (
   insert into search_docs (workspace_id, kind, owner_id, status, text, terms, type) select ws, 'memory', n, 'active', text, '{}', 'personal' from public.made returning workspace_id, doc, owner_id
 ) insert into embeddings (workspace_id, doc, space, v) select d.workspace_id, d.doc, $1, m.v::halfvec from docs d join public.made m on m.n = d.owner_id`, space)
 
 	finder := search.Finder{Index: b.SearchIndex(), Embedder: pointing(query), Space: space, MinCosine: -1, VectorShare: 1}
 	found, err := finder.Find(t.Context(), b.a.ID, search.Request{Query: "anything", Kinds: []string{search.KindMemory}, Limit: want})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	var texts []string
 	for _, r := range found {
 		texts = append(texts, r.Text)

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"cairn/internal/fault"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
 	"cairn/internal/skill"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // put makes a skill with one version.
@@ -27,7 +27,7 @@ func (b *bundle) pages(f library.Filter, between func()) (out [][]string) {
 	l := &library.Library{Store: b.Library()}
 	for range 20 {
 		page, err := l.List(b.t.Context(), b.a.ID, f)
-		hosttest.Must(b.t, err)
+		tests.Must(b.t, err)
 		var names []string
 		for _, h := range page.Skills {
 			names = append(names, h.Name)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 	"cairn/schemas"
@@ -73,17 +72,17 @@ func TestWhatWasDeletedEarlierIsKeptForItsDays(t *testing.T) {
 	b := setup(t)
 	b.seed(b.a)
 	raw, err := schemas.Migrations.ReadFile("migrations/00029_undo_days.sql")
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	_, move, found := strings.Cut(string(raw), "Their days begin now.\n")
 	if !found {
 		t.Fatal("the migration moves no rows")
 	}
 	b.exec("update cairn.memories set status = 'removed', updated_at = now() - interval '1 year'")
 	conn, err := pgx.Connect(t.Context(), b.url)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	defer conn.Close(t.Context())
 	_, err = conn.PgConn().Exec(t.Context(), "begin;"+move+"commit").ReadAll()
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if n := b.number("select count(*) from cairn.memories where updated_at > now() - interval '1 hour'"); n == 0 || n != b.number("select count(*) from cairn.memories") {
 		t.Errorf("%d memories are kept from now on", n)
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"cairn/internal/fault"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 // Cases E1 to E3 of spec/architecture.md §2.
@@ -58,7 +58,7 @@ func TestAnOperationWithOtherArgumentsIsRefused(t *testing.T) {
 	b := setup(t)
 	b.exec("create sequence effects")
 	_, err := b.do(map[string]any{"name": "x"})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	if _, err := b.do(map[string]any{"name": "y"}); fault.CodeOf(err) != fault.OpReused {
 		t.Errorf("%v, want %s", err, fault.OpReused)
 	}

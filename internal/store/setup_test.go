@@ -12,8 +12,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
+	"cairn/internal/store/storetest"
+	"cairn/internal/tests"
 )
 
 // bundle is a fresh database with two workspaces.
@@ -27,32 +28,32 @@ type bundle struct {
 
 func setup(t *testing.T, change ...func(*store.Options)) *bundle {
 	t.Helper()
-	b := &bundle{t: t, url: hosttest.Database(t)}
+	b := &bundle{t: t, url: storetest.Database(t)}
 	o := store.Options{MaxConns: 4}
 	for _, f := range change {
 		f(&o)
 	}
 	var err error
 	b.Store, err = store.Open(t.Context(), b.url, o)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	t.Cleanup(b.Close)
 	c, err := pgxpool.ParseConfig(b.url)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
 	b.admin, err = pgxpool.NewWithConfig(t.Context(), c)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	t.Cleanup(b.admin.Close)
 	b.a, err = b.Workspace(t.Context(), "a", true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	b.b, err = b.Workspace(t.Context(), "b", true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	return b
 }
 
 // in runs fn in a workspace and ends the test when it fails.
 func (b *bundle) in(ws store.Workspace, fn func(context.Context, store.Queries) error) {
 	b.t.Helper()
-	hosttest.Must(b.t, b.WithWorkspace(b.t.Context(), ws.ID, func(q store.Queries) error { return fn(b.t.Context(), q) }))
+	tests.Must(b.t, b.WithWorkspace(b.t.Context(), ws.ID, func(q store.Queries) error { return fn(b.t.Context(), q) }))
 }
 
 // exec runs a statement as the superuser.
@@ -87,10 +88,10 @@ func (b *bundle) texts(sql string, args ...any) []string {
 func (b *bundle) as(role string) *session {
 	b.t.Helper()
 	c, err := pgx.ParseConfig(b.url)
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 	c.RuntimeParams["role"], c.RuntimeParams["search_path"] = role, "cairn, public"
 	conn, err := pgx.ConnectConfig(b.t.Context(), c)
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 	b.t.Cleanup(func() { conn.Close(context.Background()) })
 	return &session{t: b.t, conn: conn}
 }
@@ -145,7 +146,7 @@ func (b *bundle) login(name string, roles ...string) string {
 		b.exec(fmt.Sprintf("grant %s to %s", r, name))
 	}
 	u, err := url.Parse(b.url)
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 	u.User = url.UserPassword(name, "test")
 	return u.String()
 }
@@ -156,10 +157,10 @@ func (b *bundle) role(name, options string) {
 	b.exec("create role " + name + " " + options)
 	b.t.Cleanup(func() {
 		conn, err := pgx.Connect(context.Background(), b.url)
-		hosttest.Must(b.t, err)
+		tests.Must(b.t, err)
 		defer conn.Close(context.Background())
 		_, err = conn.Exec(context.Background(), "drop owned by "+name+"; drop role "+name)
-		hosttest.Must(b.t, err)
+		tests.Must(b.t, err)
 	})
 }
 

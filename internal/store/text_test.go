@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"cairn/internal/distill"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/run"
 	"cairn/internal/skill"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -37,7 +37,7 @@ func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 	var got []string
 	b.in(b.a, func(ctx context.Context, q store.Queries) error {
 		c, err := q.Conversation(ctx, r.Conversation, 0, 9)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		m := c.Messages[1]
 		got = append(got, c.ID, c.Title, c.Messages[0].Content, m.ID, m.Name, m.ToolCallID, m.Content, m.ToolCalls[0].ID, m.ToolCalls[0].Name, m.ToolCalls[0].Arguments)
 		return nil
@@ -45,26 +45,26 @@ func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 
 	task := distill.Task{Ref: r.Ref, Key: "t", Name: dirty, Lang: "en"}
 	b.in(b.a, func(ctx context.Context, q store.Queries) error {
-		hosttest.Must(t, q.PutTasks(ctx, []distill.Task{task}))
+		tests.Must(t, q.PutTasks(ctx, []distill.Task{task}))
 		task.Query = dirty
-		hosttest.Must(t, q.SaveRecall(ctx, task))
+		tests.Must(t, q.SaveRecall(ctx, task))
 		task.Draft = &skill.Draft{Name: dirty, Procedure: dirty, Examples: []string{dirty}}
-		hosttest.Must(t, q.SaveDraft(ctx, task, []string{dirty}))
-		hosttest.Must(t, q.SaveWritten(ctx, task, distill.Scripts, []distill.WrittenFile{{Name: dirty, Content: dirty, Reason: dirty}}))
+		tests.Must(t, q.SaveDraft(ctx, task, []string{dirty}))
+		tests.Must(t, q.SaveWritten(ctx, task, distill.Scripts, []distill.WrittenFile{{Name: dirty, Content: dirty, Reason: dirty}}))
 		task.Package = &distill.Package{Version: skill.Version{Body: dirty}}
-		hosttest.Must(t, q.SavePackage(ctx, task))
+		tests.Must(t, q.SavePackage(ctx, task))
 		task.Outcome, task.Reason = distill.Failed, dirty
-		hosttest.Must(t, q.EndTask(ctx, task))
-		hosttest.Must(t, q.EndRun(ctx, r.Ref.Run, run.Failed, dirty, distill.Result{Code: dirty}))
+		tests.Must(t, q.EndTask(ctx, task))
+		tests.Must(t, q.EndRun(ctx, r.Ref.Run, run.Failed, dirty, distill.Result{Code: dirty}))
 		return nil
 	})
 	b.in(b.a, func(ctx context.Context, q store.Queries) error {
 		back, err := q.Task(ctx, r.Ref.Run, "t")
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		files, err := q.Written(ctx, back)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		ended, err := q.Run(ctx, r.Ref.Run)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		got = append(got, back.Name, back.Query, back.Draft.Name, back.Draft.Procedure, back.Draft.Examples[0], back.Notes[0], back.Package.Version.Body, back.Reason,
 			files[0].Name, files[0].Content, files[0].Reason, ended.Reason)
 		return nil
@@ -84,7 +84,7 @@ func TestADutyKeepsWhyItFailed(t *testing.T) {
 	if err != nil || len(duties) != 1 {
 		t.Fatalf("claimed %v, %v", duties, err)
 	}
-	hosttest.Must(t, b.NoteDuty(t.Context(), duties[0], "the endpoint said "+dirty))
+	tests.Must(t, b.NoteDuty(t.Context(), duties[0], "the endpoint said "+dirty))
 	if got := b.texts("select last_error from outbox")[0]; !strings.HasSuffix(got, clean) {
 		t.Errorf("noted %q", got)
 	}

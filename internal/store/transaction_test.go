@@ -7,8 +7,8 @@ import (
 
 	"cairn/internal/converse"
 	"cairn/internal/fault"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/run"
+	"cairn/internal/tests"
 )
 
 // A statement whose row count is wrong fails its transaction, although the commit
@@ -17,7 +17,7 @@ func TestACommitThatTravelsIsHeldBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var c converse.Conversation
-	hosttest.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx converse.Tx) (err error) {
+	tests.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx converse.Tx) (err error) {
 		c, _, _, err = tx.OpenConversation(t.Context(), "c", "chat", "", "m1")
 		return err
 	}))
@@ -52,7 +52,7 @@ func TestACommitThatTravelsIsHeldBack(t *testing.T) {
 
 	// A run that ended between two transactions takes nothing more.
 	var made run.Run
-	hosttest.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx converse.Tx) (err error) {
+	tests.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx converse.Tx) (err error) {
 		if made, err = tx.PutRun(t.Context(), r); err != nil {
 			return err
 		}

@@ -4,15 +4,15 @@ import (
 	"testing"
 
 	"cairn/internal/fault"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 )
 
 func TestTheSchemaHasTheVersionThatWasMigratedTo(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	v, err := b.Schema(t.Context())
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	last := int64(b.number("select max(version_id) from goose_db_version"))
 	if v.Version != last || v.Program != last || v.Oldest < 1 || v.Oldest > last || v.Check() != nil {
 		t.Errorf("%+v, %v; the last migration is %d", v, v.Check(), last)

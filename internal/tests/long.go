@@ -1,4 +1,5 @@
-// Package tests says which tests `make test` leaves out.
+// Package tests is what tests of all packages share. It imports nothing of Cairn, so
+// that a test program holds no more than what it tests.
 package tests
 
 import "testing"

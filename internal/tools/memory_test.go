@@ -9,10 +9,11 @@ import (
 	"cairn/internal/agent"
 	"cairn/internal/embed"
 	"cairn/internal/fault"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/remember"
 	"cairn/internal/search"
 	"cairn/internal/store"
+	"cairn/internal/store/storetest"
+	"cairn/internal/tests"
 	"cairn/internal/tools"
 )
 
@@ -26,14 +27,14 @@ type bundle struct {
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	s, err := store.Open(t.Context(), hosttest.Database(t), store.Options{MaxConns: 4})
-	hosttest.Must(t, err)
+	s, err := store.Open(t.Context(), storetest.Database(t), store.Options{MaxConns: 4})
+	tests.Must(t, err)
 	t.Cleanup(s.Close)
 	ws, err := s.Workspace(t.Context(), "a", true)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	embedder := embed.Hashing(embed.DefaultDims)
 	space, err := s.Space(t.Context(), embedder.Model(), embedder.Dims())
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	return &bundle{Registry: registry(t, &remember.Keeper{Store: s.Memory(), Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}), t: t, ws: ws.ID}
 }
@@ -41,11 +42,11 @@ func setup(t *testing.T) *bundle {
 func registry(t *testing.T, k *remember.Keeper) *tools.Registry {
 	t.Helper()
 	all, err := tools.Memory(k)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	soul, err := tools.Soul(k)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	r, err := tools.NewRegistry(append(all, soul...)...)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	return r
 }
 
@@ -54,7 +55,7 @@ func (b *bundle) call(o agent.Origin, name, arguments string) (tools.Result, str
 	b.t.Helper()
 	b.n++
 	out, err := b.Call(b.t.Context(), agent.Actor{Workspace: b.ws, Origin: o, Op: fmt.Sprintf("test/%d", b.n)}, name, json.RawMessage(arguments))
-	hosttest.Must(b.t, err)
+	tests.Must(b.t, err)
 	return out, string(out.JSON)
 }
 
@@ -86,7 +87,7 @@ func TestSchemasOfMemoryToolsAreClosedObjects(t *testing.T) {
 	t.Parallel()
 	for _, s := range registry(t, nil).Offered(agent.OriginUser) {
 		var schema map[string]any
-		hosttest.Must(t, json.Unmarshal(s.Input, &schema))
+		tests.Must(t, json.Unmarshal(s.Input, &schema))
 		if schema["type"] != "object" || fmt.Sprint(schema["additionalProperties"]) != "map[not:map[]]" && schema["additionalProperties"] != false || schema["oneOf"] != nil || schema["anyOf"] != nil {
 			t.Errorf("%s: %s", s.Name, s.Input)
 		}
@@ -108,7 +109,7 @@ func TestAModelRemembersCorrectsFindsAndForgets(t *testing.T) {
 	var out struct {
 		IDs []string `json:"ids"`
 	}
-	hosttest.Must(t, json.Unmarshal(saved.JSON, &out))
+	tests.Must(t, json.Unmarshal(saved.JSON, &out))
 	if want := fmt.Sprintf(`{"ok":true,"action":"added","store":"profile","ids":["%s"],"usage_percent":2}`, out.IDs[0]); text != want {
 		t.Errorf("saved %s, want %s", text, want)
 	}

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"cairn/internal/agent"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/memory"
+	"cairn/internal/tests"
 	"cairn/internal/tools"
 )
 
@@ -76,7 +76,7 @@ func combinations(t *testing.T, name string) (out []combination) {
 			}
 		}
 		made, err := tools.Profile{Options: o, Names: []string{name}}.Tools(nil)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		if made[0].Name != name {
 			t.Errorf("%s is called %s with %v", name, made[0].Name, on)
 		}
@@ -95,14 +95,14 @@ func TestSchemasOfProgressiveToolsMatchGolden(t *testing.T) {
 		encoder := json.NewEncoder(&got)
 		encoder.SetEscapeHTML(false)
 		encoder.SetIndent("", "  ")
-		hosttest.Must(t, encoder.Encode(combinations(t, name)))
+		tests.Must(t, encoder.Encode(combinations(t, name)))
 		file := filepath.Join("testdata", "progressive", name+".json")
 		if *update {
-			hosttest.Must(t, os.MkdirAll(filepath.Dir(file), 0o755))
-			hosttest.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
+			tests.Must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			tests.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
 		}
 		want, err := os.ReadFile(file)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		if got.String() != string(want) {
 			t.Errorf("%s differs from %s; run go test -update and read the diff", name, file)
 		}
@@ -126,20 +126,20 @@ func (s shapeOf) names(t *testing.T) (out []string) {
 	}
 	d := json.NewDecoder(bytes.NewReader(s.Properties))
 	_, err := d.Token()
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	for d.More() {
 		name, err := d.Token()
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		out = append(out, name.(string))
 		var skip json.RawMessage
-		hosttest.Must(t, d.Decode(&skip))
+		tests.Must(t, d.Decode(&skip))
 	}
 	return out
 }
 
 func read(t *testing.T, raw json.RawMessage) (s shapeOf) {
 	t.Helper()
-	hosttest.Must(t, json.Unmarshal(raw, &s))
+	tests.Must(t, json.Unmarshal(raw, &s))
 	return s
 }
 
@@ -187,9 +187,9 @@ func TestEnumsAreExact(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"vector_retrieve_memory": "[identity personal procedural tool]", "hands_off": "[identity personal procedural tool]", "add_meta_memory": "[personal procedural]"} {
 		made, err := tools.Profile{Options: tools.Options{TypeTarget: true}, Names: []string{name}}.Tools(nil)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		var properties map[string]shapeOf
-		hosttest.Must(t, json.Unmarshal(read(t, made[0].Input).Properties, &properties))
+		tests.Must(t, json.Unmarshal(read(t, made[0].Input).Properties, &properties))
 		if got := fmt.Sprint(properties["memory_type"].Enum); got != want {
 			t.Errorf("%s takes types %s, want %s", name, got, want)
 		}
@@ -211,7 +211,7 @@ func TestEachAgentHasItsTools(t *testing.T) {
 		{tools.RetrievalServer(), "read_meta_memory vector_retrieve_memory read_history_memory"},
 	} {
 		made, err := c.profile.Tools(nil)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		var names []string
 		for _, m := range made {
 			names = append(names, m.Name)

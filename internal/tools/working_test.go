@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"cairn/internal/agent"
-	"cairn/internal/host/hosttest"
+	"cairn/internal/tests"
 	"cairn/internal/tools"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestSchemasOfWorkingToolsMatchGolden(t *testing.T) {
 	t.Parallel()
 	made, err := tools.WorkingMemory(nil)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	for i, tool := range made {
 		if tool.Name != tools.Working[i] || !tool.Allows(agent.OriginAgent) || tool.Allows(agent.OriginNudge) || tool.Allows(agent.OriginUser) || !tool.ReadOnly {
 			t.Errorf("%s: %v", tool.Name, tool.Origins)
@@ -26,14 +26,14 @@ func TestSchemasOfWorkingToolsMatchGolden(t *testing.T) {
 		encoder := json.NewEncoder(&got)
 		encoder.SetEscapeHTML(false)
 		encoder.SetIndent("", "  ")
-		hosttest.Must(t, encoder.Encode(map[string]any{"description": tool.Description, "input": tool.Input, "output": tool.Output}))
+		tests.Must(t, encoder.Encode(map[string]any{"description": tool.Description, "input": tool.Input, "output": tool.Output}))
 		file := filepath.Join("testdata", "working", tool.Name+".json")
 		if *update {
-			hosttest.Must(t, os.MkdirAll(filepath.Dir(file), 0o755))
-			hosttest.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
+			tests.Must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			tests.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
 		}
 		want, err := os.ReadFile(file)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		if got.String() != string(want) {
 			t.Errorf("%s differs from %s; run go test -update and read the diff", tool.Name, file)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/host/hosttest"
+	"cairn/internal/tests"
 )
 
 // The full experiment is `make isolation`; this is the same with less of everything.
@@ -17,7 +18,7 @@ func TestWorkspacesNeverSeeEachOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	hosttest.Must(t, r.Print(&out))
+	tests.Must(t, r.Print(&out))
 	t.Logf("\n%s", &out)
 	if !r.Held() {
 		t.Error("a workspace was answered what is not its own, or not what it was told")

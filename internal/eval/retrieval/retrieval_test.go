@@ -11,7 +11,8 @@ import (
 	"cairn/internal/eval/retrieval"
 	"cairn/internal/eval/samples"
 	"cairn/internal/host"
-	"cairn/internal/host/hosttest"
+	"cairn/internal/store/storetest"
+	"cairn/internal/tests"
 )
 
 // Two conversations of the public data are enough to see that nothing is broken;
@@ -23,18 +24,18 @@ func TestRetrievalBeatsPlainBM25OnLoCoMo(t *testing.T) {
 		t.Skip("public data is absent, set CAIRN_DATA")
 	}
 	talks, err := locomo.Open(path)
-	hosttest.Must(t, err)
-	c, err := config.Load([]string{"CAIRN_HOME=" + t.TempDir(), "CAIRN_CONFIG=" + os.DevNull}, map[string]string{"DATABASE_URL": hosttest.Database(t), "CAIRN_LOG": "error"})
-	hosttest.Must(t, err)
+	tests.Must(t, err)
+	c, err := config.Load([]string{"CAIRN_HOME=" + t.TempDir(), "CAIRN_CONFIG=" + os.DevNull}, map[string]string{"DATABASE_URL": storetest.Database(t), "CAIRN_LOG": "error"})
+	tests.Must(t, err)
 	h, err := host.Open(context.Background(), c, slog.Default())
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	t.Cleanup(h.Close)
 	talks = talks[:2]
 	for i := range talks {
 		talks[i].Questions = talks[i].Questions[:40]
 	}
 	r, err := retrieval.Measure(t.Context(), h, talks)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	t.Logf("%+v", r)
 	if r.Questions < 60 || r.At10 < r.Baseline.At10+0.1 || r.At10 < 0.7 || r.At5 > r.At10 || r.At10 > r.At20 {
 		t.Errorf("recall@10 %.3f over %d questions, plain BM25 %.3f", r.At10, r.Questions, r.Baseline.At10)

@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/eval/ground"
 	"cairn/internal/host/hosttest"
+	"cairn/internal/store/storetest"
 )
 
 func TestMain(m *testing.M) {
@@ -20,7 +21,7 @@ func TestASweepUnderKillsMissesAndDoublesNothing(t *testing.T) {
 	o := Tiny()
 	o.Log = t.Output()
 	address, namespace := hosttest.Namespace(t)
-	r, err := run(t.Context(), o, ground.Servers{Database: hosttest.Database(t), Temporal: address, Namespace: namespace})
+	r, err := run(t.Context(), o, ground.Servers{Database: storetest.Database(t), Temporal: address, Namespace: namespace})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/run"
 	"cairn/internal/skill"
 	"cairn/internal/store"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
 )
 
@@ -25,13 +26,13 @@ func sample(t *testing.T) []transcript.Conversation {
 	if path := samples.Public("tau/airline-train.json"); path != "" {
 		var err error
 		raw, err = os.ReadFile(path)
-		hosttest.Must(t, err)
+		tests.Must(t, err)
 		every = 8
 	} else {
 		t.Log("the public τ-bench data is not here (CAIRN_DATA): one shipped trajectory stands for it")
 	}
 	all, err := transcript.Parse("airline", bytes.NewReader(raw), transcript.MaxInput)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	var out []transcript.Conversation
 	for i := 0; i < len(all); i += every {
 		out = append(out, all[i])
@@ -45,7 +46,7 @@ func TestSkillsOfRealConversationsAreGeneral(t *testing.T) {
 	lab := Lab{Host: b.Host, Workspace: b.Workspace}
 	conversations := sample(t)
 	r, err := lab.Distil(t.Context(), conversations, 2)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	for _, e := range r.Errors {
 		t.Error(e)
 	}
@@ -72,7 +73,7 @@ func checkFailedOnes(t *testing.T, b *hosttest.Bundle, conversations []transcrip
 			}
 		}
 	}
-	hosttest.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) error {
+	tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) error {
 		runs, err := q.Runs(t.Context(), 1000)
 		if err != nil {
 			return err
@@ -127,7 +128,7 @@ func checkFailedOnes(t *testing.T, b *hosttest.Bundle, conversations []transcrip
 func TestTheCheckFindsWhatItLooksFor(t *testing.T) {
 	t.Parallel()
 	conversations, err := transcript.Parse("airline", bytes.NewReader(samples.Airline), transcript.MaxInput)
-	hosttest.Must(t, err)
+	tests.Must(t, err)
 	p := personalOf(conversations)
 	v := versionWith("Ask Aarav Ahmed (aarav_ahmed_6699) about NQNU5R.")
 	var kinds []string

@@ -5,9 +5,7 @@ package hosttest
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -30,8 +28,9 @@ import (
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
 	"cairn/internal/store"
+	"cairn/internal/store/storetest"
+	"cairn/internal/tests"
 	"cairn/internal/transcript"
-	"cairn/schemas"
 )
 
 // patience is how long anything in a test may take before it counts as stuck.
@@ -55,27 +54,6 @@ type Bundle struct {
 // adminConns are for looking, at one thing after the other.
 const adminConns = 2
 
-// Database makes a migrated database and returns its superuser's URL.
-func Database(t testing.TB) string {
-	t.Helper()
-	return devtest.Database(t, schemaVersion(), func(ctx context.Context, url string) error {
-		_, err := store.Migrate(ctx, url)
-		return err
-	})
-}
-
-// schemaVersion changes with every byte of the migrations.
-var schemaVersion = sync.OnceValue(func() string {
-	sum := sha256.New()
-	sum.Write([]byte(schemas.Roles))
-	names, _ := fs.Glob(schemas.Migrations, "migrations/*.sql")
-	for _, n := range names {
-		raw, _ := fs.ReadFile(schemas.Migrations, n)
-		sum.Write(raw)
-	}
-	return fmt.Sprintf("%x", sum.Sum(nil))
-})
-
 // Namespace makes a Temporal namespace, so that workers of other tests see
 // nothing of this one.
 func Namespace(t testing.TB) (address, namespace string) {
@@ -85,17 +63,17 @@ func Namespace(t testing.TB) (address, namespace string) {
 	defer cancel()
 	quiet := temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler))
 	c, err := client.DialContext(ctx, client.Options{HostPort: address, Logger: quiet})
-	Must(t, err)
+	tests.Must(t, err)
 	defer c.Close()
 	namespace = fmt.Sprintf("test-%x", time.Now().UnixNano())
 	_, err = c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{Namespace: namespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour)})
-	Must(t, err)
+	tests.Must(t, err)
 	attributes := map[string]enums.IndexedValueType{}
 	for name := range devtest.SearchAttributes {
 		attributes[name] = enums.INDEXED_VALUE_TYPE_KEYWORD
 	}
 	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: attributes})
-	Must(t, err)
+	tests.Must(t, err)
 	return address, namespace
 }
 
@@ -107,7 +85,7 @@ func Config(t testing.TB, change ...func(*config.Config)) config.Config {
 	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_MODEL=scripted", "OPENAI_API_KEY=none", "SKILL_NAME_STYLE=underscore", "SKILL_QUALITY=off",
 		"CAIRN_LLM_LEASE=1s", "CAIRN_HEARTBEAT=3s", "CAIRN_DATABASE_STEP=6s", "CAIRN_STOP_TIMEOUT=2s", "CAIRN_DATABASE_CONNS=8", "CAIRN_SWEEP_EVERY=0s", "CAIRN_SWEEP_JITTER=0s", "CAIRN_LOG=error",
 		"CAIRN_LLM_HOLD=3s", "CAIRN_POLLERS=3"}, nil)
-	Must(t, err)
+	tests.Must(t, err)
 	c.SkillsDir = filepath.Join(home, "packages")
 	for _, f := range change {
 		f(&c)
@@ -126,7 +104,7 @@ func Open(t testing.TB, change ...func(*config.Config)) *Bundle {
 // OpenIdle opens a Cairn whose workers do not run yet.
 func OpenIdle(t testing.TB, change ...func(*config.Config)) *Bundle {
 	t.Helper()
-	b := &Bundle{T: t, Model: llmtest.New(t), AdminURL: Database(t)}
+	b := &Bundle{T: t, Model: llmtest.New(t), AdminURL: storetest.Database(t)}
 	c := Config(t)
 	c.BaseURL, c.DatabaseURL = b.Model.URL, b.AdminURL
 	c.TemporalAddress, c.TemporalNamespace = Namespace(t)
@@ -135,7 +113,7 @@ func OpenIdle(t testing.TB, change ...func(*config.Config)) *Bundle {
 	}
 	var err error
 	b.Host, err = host.Open(t.Context(), c, slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: host.Level(c.LogLevel)})))
-	Must(t, err)
+	tests.Must(t, err)
 	b.Packages = c.SkillsDir
 	b.admin = sync.OnceValues(func() (*pgxpool.Pool, error) { return openAdmin(b.AdminURL) })
 	t.Cleanup(func() {
@@ -146,7 +124,7 @@ func OpenIdle(t testing.TB, change ...func(*config.Config)) *Bundle {
 		}
 	})
 	b.Workspace, err = b.Store.Workspace(t.Context(), "test", true)
-	Must(t, err)
+	tests.Must(t, err)
 	return b
 }
 
@@ -160,7 +138,7 @@ func (b *Bundle) Anew(t testing.TB) *Bundle {
 	part.T = t
 	var err error
 	part.Workspace, err = b.Store.Workspace(t.Context(), t.Name(), true)
-	Must(t, err)
+	tests.Must(t, err)
 	return &part
 }
 
@@ -179,7 +157,7 @@ func openAdmin(url string) (*pgxpool.Pool, error) {
 func (b *Bundle) Admin() *pgxpool.Pool {
 	b.T.Helper()
 	admin, err := b.admin()
-	Must(b.T, err)
+	tests.Must(b.T, err)
 	return admin
 }
 
@@ -210,7 +188,7 @@ func (b *Bundle) Accept(c transcript.Conversation, change ...func(*distill.Reque
 		f(&r)
 	}
 	out, _, err := b.Host.Distill.Accept(b.T.Context(), r)
-	Must(b.T, err)
+	tests.Must(b.T, err)
 	return out
 }
 
@@ -218,7 +196,7 @@ func (b *Bundle) Accept(c transcript.Conversation, change ...func(*distill.Reque
 func (b *Bundle) Distill(c transcript.Conversation, change ...func(*distill.Request)) distill.Report {
 	b.T.Helper()
 	r := b.Accept(c, change...)
-	Must(b.T, b.Driver.Start(b.T.Context(), b.Workspace.Key, "import", r))
+	tests.Must(b.T, b.Driver.Start(b.T.Context(), b.Workspace.Key, "import", r))
 	return b.Wait(r.Ref)
 }
 
@@ -238,10 +216,10 @@ func (b *Bundle) Wait(ref run.Ref) distill.Report {
 			}
 		}
 		if ctx.Err() == nil {
-			Must(b.T, err)
+			tests.Must(b.T, err)
 		}
 		r, err := b.Host.Distill.Report(b.T.Context(), ref)
-		Must(b.T, err)
+		tests.Must(b.T, err)
 		if r.Status != run.Ended {
 			b.T.Fatalf("run %d is stuck: %+v", ref.Run, r)
 		}
@@ -252,13 +230,5 @@ func (b *Bundle) Wait(ref run.Ref) distill.Report {
 // Within reads the test's workspace.
 func (b *Bundle) Within(fn func(context.Context, store.Queries) error) {
 	b.T.Helper()
-	Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q store.Queries) error { return fn(b.T.Context(), q) }))
-}
-
-// Must ends the test on an error.
-func Must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q store.Queries) error { return fn(b.T.Context(), q) }))
 }

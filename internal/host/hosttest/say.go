@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/converse"
 	"cairn/internal/host"
+	"cairn/internal/tests"
 )
 
 // Message is one incoming message of the test's workspace.
@@ -23,7 +24,7 @@ func (b *Bundle) Say(conversation string, n int, text string, change ...func(*co
 	ctx, cancel := context.WithTimeout(b.T.Context(), patience)
 	defer cancel()
 	out, err := b.Host.Say(ctx, r)
-	Must(b.T, err)
+	tests.Must(b.T, err)
 	if out.Status != "ended" {
 		b.T.Fatalf("message %s of %s is %s after %s", r.MessageID, conversation, out.Status, patience)
 	}
