@@ -30,6 +30,7 @@ func (a Distill) RegisterMain(w worker.ActivityRegistry) {
 func (a Distill) RegisterLLM(w worker.ActivityRegistry) {
 	a.RegisterMain(w)
 	register(w, flow.Chunk, a.Chunk)
+	register(w, flow.Draft, a.Draft)
 	register(w, flow.Recall, a.Recall)
 	register(w, flow.Extract, a.Extract)
 	register(w, flow.WriteFiles, a.WriteFiles)
@@ -60,18 +61,24 @@ func (a Distill) Chunk(ctx context.Context, in flow.RunRef) (flow.Chunked, error
 	return flow.Chunked{Tasks: keys, Ended: len(keys) == 0}, temporalError(err)
 }
 
-// Recall finds the skills that a task may belong to.
+// Draft finds the skills that a task may belong to and makes its draft.
+func (a Distill) Draft(ctx context.Context, in flow.TaskRef) (flow.Drafted, error) {
+	defer beat(ctx)()
+	plan, ended, err := a.Service.Draft(ctx, ref(in.RunRef), in.Task)
+	return flow.Drafted{Ended: ended, Scripts: plan.Scripts, Docs: plan.Docs, Judge: plan.Judge}, temporalError(err)
+}
+
+// Recall is the first half of Draft, for tasks that began before that.
 func (a Distill) Recall(ctx context.Context, in flow.TaskRef) (flow.Recalled, error) {
 	defer beat(ctx)()
 	n, ended, err := a.Service.Recall(ctx, ref(in.RunRef), in.Task)
 	return flow.Recalled{Candidates: n, Ended: ended}, temporalError(err)
 }
 
-// Extract makes a task's draft.
-func (a Distill) Extract(ctx context.Context, in flow.TaskRef) (flow.Extracted, error) {
-	defer beat(ctx)()
-	plan, ended, err := a.Service.Extract(ctx, ref(in.RunRef), in.Task)
-	return flow.Extracted{Ended: ended, Scripts: plan.Scripts, Docs: plan.Docs, Judge: plan.Judge}, temporalError(err)
+// Extract is the other half. It is a function of its own, since the SDK knows each by
+// one name.
+func (a Distill) Extract(ctx context.Context, in flow.TaskRef) (flow.Drafted, error) {
+	return a.Draft(ctx, in)
 }
 
 // WriteFiles writes a task's scripts, or one of its documents.

@@ -18,8 +18,11 @@ import (
 // the run itself always closes.
 func Distill(ctx workflow.Context, in flow.DistillInput) (flow.DistillResult, error) {
 	story := newStory(ctx)
-	pace := in.Pace
-	if pace == (flow.Pace{}) || workflow.GetVersion(ctx, opensWhenDividing, workflow.DefaultVersion, 1) < 1 {
+	pace, form := in.Pace, workflow.DefaultVersion
+	if pace != (flow.Pace{}) {
+		form = workflow.GetVersion(ctx, formOfDistill, workflow.DefaultVersion, draftsAtOnce)
+	}
+	if form < opensWhenDividing {
 		story.tell("Opening the run and asking the gate")
 		pace = firstPace(in)
 		opened, err := openRun(ctx, in.RunRef, pace)
@@ -38,19 +41,27 @@ func Distill(ctx workflow.Context, in flow.DistillInput) (flow.DistillResult, er
 	}
 
 	story.tell(fmt.Sprintf("Distilling %d tasks, %d at once", len(chunked.Tasks), pace.Tasks))
-	err = distillTasks(ctx, in, pace, chunked.Tasks)
+	child := flow.DistillSkill
+	if form < draftsAtOnce {
+		child = flow.DistillTask
+	}
+	err = distillTasks(ctx, in, pace, child, chunked.Tasks)
 
 	story.tell("Closing the run")
 	return closeRun(ctx, in.RunRef, pace, err)
 }
 
-// opensWhenDividing marks the runs whose first step opens them and divides, too:
-// others have a step for each, and learn their pace from the first.
-const opensWhenDividing = "open-with-chunk"
+// Forms of runs, by the marker that newer ones leave. Older ones have no marker, a
+// step to open them and one to divide, and learn their pace from the first.
+const (
+	formOfDistill                      = "open-with-chunk"
+	opensWhenDividing workflow.Version = 1 // in one step
+	draftsAtOnce      workflow.Version = 2 // their tasks are DistillSkill
+)
 
 // distillTasks runs a child for each task, Pace.Tasks at once. It fails only
 // when it is cancelled: a child ends its own task, whatever happens in it.
-func distillTasks(ctx workflow.Context, in flow.DistillInput, pace flow.Pace, tasks []string) error {
+func distillTasks(ctx workflow.Context, in flow.DistillInput, pace flow.Pace, child string, tasks []string) error {
 	places := workflow.NewSemaphore(ctx, int64(max(pace.Tasks, 1)))
 	group := workflow.NewWaitGroup(ctx)
 	errs := make([]error, len(tasks))
@@ -64,7 +75,7 @@ func distillTasks(ctx workflow.Context, in flow.DistillInput, pace flow.Pace, ta
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer group.Done()
 			defer places.Release(1)
-			errs[i] = distillChild(ctx, in.WorkflowID, task)
+			errs[i] = distillChild(ctx, in.WorkflowID, child, task)
 		})
 	}
 	// Children are told of a cancellation and end their tasks; the run closes after them.
@@ -75,7 +86,7 @@ func distillTasks(ctx workflow.Context, in flow.DistillInput, pace flow.Pace, ta
 
 // distillChild runs one task's child. After a reset of the parent the child may
 // have run before: then what became of the task is read, not done again.
-func distillChild(ctx workflow.Context, parent string, task flow.TaskRef) error {
+func distillChild(ctx workflow.Context, parent, child string, task flow.TaskRef) error {
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            parent + "/" + task.Task,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
@@ -85,7 +96,7 @@ func distillChild(ctx workflow.Context, parent string, task flow.TaskRef) error 
 		StaticSummary:         fmt.Sprintf("task %d of %d", task.Position, task.Of),
 		TypedSearchAttributes: workflow.GetTypedSearchAttributes(ctx),
 	})
-	err := workflow.ExecuteChildWorkflow(ctx, flow.DistillTask, task).Get(ctx, nil)
+	err := workflow.ExecuteChildWorkflow(ctx, child, task).Get(ctx, nil)
 	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
 		return awaitTask(ctx, task)
 	}

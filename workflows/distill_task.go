@@ -8,11 +8,6 @@ import (
 	"cairn/internal/flow"
 )
 
-// maxRounds bounds how often a task is merged and packaged again because the
-// head has moved. Every second round means that another writer got a version
-// through.
-const maxRounds = 40
-
 // judgesDrafts marks the tasks that knew of the judge when they came to it: its
 // activity's answer may be older than the worker that reads it.
 const judgesDrafts = "judge"
@@ -21,10 +16,9 @@ const judgesDrafts = "judge"
 // makes them.
 const publishesAtOnce = "publish"
 
-// DistillTask makes one task of a conversation into a version of a skill: recall
-// what is known, extract a draft, write its files side by side and have
-// it judged, package, commit.
-func DistillTask(ctx workflow.Context, task flow.TaskRef) (flow.TaskResult, error) {
+// distillTask is DistillSkill as tasks have it that began before that: it recalls
+// in a step of its own, and its markers tell the rest.
+func distillTask(ctx workflow.Context, task flow.TaskRef) (flow.TaskResult, error) {
 	story := newStory(ctx)
 	story.tell("Recalling skills that this may belong to")
 	recalled, err := recall(ctx, task)
@@ -33,61 +27,52 @@ func DistillTask(ctx workflow.Context, task flow.TaskRef) (flow.TaskResult, erro
 	}
 
 	story.tell(fmt.Sprintf("Extracting a draft beside %d known skills", recalled.Candidates))
-	extracted, err := extract(ctx, task)
-	if err != nil || extracted.Ended {
+	drafted, err := extract(ctx, task)
+	if err != nil || drafted.Ended {
 		return endTask(ctx, task, err)
 	}
 
-	story.tell(fmt.Sprintf("Writing %d scripts and %d documents", extracted.Scripts, extracted.Docs))
-	extracted.Judge = extracted.Judge && workflow.GetVersion(ctx, judgesDrafts, workflow.DefaultVersion, 1) >= 1
-	if err := writeFiles(ctx, task, extracted); err != nil {
+	story.tell(fmt.Sprintf("Writing %d scripts and %d documents", drafted.Scripts, drafted.Docs))
+	drafted.Judge = drafted.Judge && workflow.GetVersion(ctx, judgesDrafts, workflow.DefaultVersion, 1) >= 1
+	if err := writeFiles(ctx, task, drafted); err != nil {
 		return endTask(ctx, task, err)
 	}
-
-	for round := 1; round <= maxRounds; round++ {
-		story.tell(fmt.Sprintf("Packaging and committing, round %d", round))
-		published, err := publish(ctx, task, round)
-		if err != nil {
-			return endTask(ctx, task, err)
+	return publishOnHead(ctx, story, task, func(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Published, err error) {
+		if workflow.GetVersion(ctx, publishesAtOnce, workflow.DefaultVersion, 1) >= 1 {
+			return publish(ctx, task, round)
 		}
-		switch {
-		case published.Unseen:
-			if err := merge(ctx, task, round); err != nil {
-				return endTask(ctx, task, err)
-			}
-		case !published.Conflict:
-			return flow.TaskResult{Outcome: published.Outcome, Skill: published.Skill, Version: published.Version}, nil
+		if out.Packaged, err = pack(ctx, task, round); err != nil || out.Unseen {
+			return out, err
 		}
-	}
-	return endTask(ctx, task, errTooManyConflicts)
+		out.Committed, err = commit(ctx, task, round)
+		return out, err
+	})
 }
 
-// writeFiles writes the scripts in one call and each document in one, all at
-// once and beside the judge's call. A file that cannot be written degrades the
-// skill, and a judge that fails gives no score, so only a cancellation is an
-// error here.
-func writeFiles(ctx workflow.Context, task flow.TaskRef, plan flow.Extracted) error {
-	group := workflow.NewWaitGroup(ctx)
-	write := func(doc int) {
-		group.Add(1)
-		workflow.Go(ctx, func(ctx workflow.Context) {
-			defer group.Done()
-			_ = writeFile(ctx, task, doc)
-		})
-	}
-	if plan.Scripts > 0 {
-		write(allScripts)
-	}
-	for doc := range plan.Docs {
-		write(doc)
-	}
-	if plan.Judge {
-		group.Add(1)
-		workflow.Go(ctx, func(ctx workflow.Context) {
-			defer group.Done()
-			_ = judge(ctx, task)
-		})
-	}
-	group.Wait(ctx)
-	return ctx.Err()
+// Steps of these tasks alone.
+
+func recall(ctx workflow.Context, task flow.TaskRef) (out flow.Recalled, err error) {
+	ctx = model(ctx, task.Pace, "recall known skills → model, search")
+	err = workflow.ExecuteActivity(ctx, flow.Recall, task).Get(ctx, &out)
+	return out, err
+}
+
+func extract(ctx workflow.Context, task flow.TaskRef) (out flow.Drafted, err error) {
+	ctx = model(ctx, task.Pace, "extract a draft → model")
+	err = workflow.ExecuteActivity(ctx, flow.Extract, task).Get(ctx, &out)
+	return out, err
+}
+
+// pack is half of publish.
+func pack(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Packaged, err error) {
+	ctx = workflow.WithTaskQueue(database(ctx, task.Pace, fmt.Sprintf("render, zip and upload, round %d", round)), flow.QueueBatch)
+	err = workflow.ExecuteActivity(ctx, flow.Package, task).Get(ctx, &out)
+	return out, err
+}
+
+// commit is the other half of publish.
+func commit(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Committed, err error) {
+	ctx = here(ctx, task.Pace, fmt.Sprintf("commit the version, round %d", round))
+	err = workflow.ExecuteActivity(ctx, flow.Commit, task).Get(ctx, &out)
+	return out, err
 }

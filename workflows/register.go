@@ -10,7 +10,8 @@ import (
 // Register makes w host every workflow.
 func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Distill, workflow.RegisterOptions{Name: flow.Distill})
-	w.RegisterWorkflowWithOptions(DistillTask, workflow.RegisterOptions{Name: flow.DistillTask})
+	w.RegisterWorkflowWithOptions(DistillSkill, workflow.RegisterOptions{Name: flow.DistillSkill})
+	w.RegisterWorkflowWithOptions(distillTask, workflow.RegisterOptions{Name: flow.DistillTask})
 	w.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{Name: flow.Conversation})
 	w.RegisterWorkflowWithOptions(Turn, workflow.RegisterOptions{Name: flow.Turn})
 	w.RegisterWorkflowWithOptions(Nudge, workflow.RegisterOptions{Name: flow.Nudge})
@@ -37,5 +38,6 @@ func Register(w worker.WorkflowRegistry) {
 func RegisterNearModels(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Turn, workflow.RegisterOptions{Name: flow.Turn})
 	w.RegisterWorkflowWithOptions(Distill, workflow.RegisterOptions{Name: flow.Distill})
-	w.RegisterWorkflowWithOptions(DistillTask, workflow.RegisterOptions{Name: flow.DistillTask})
+	w.RegisterWorkflowWithOptions(DistillSkill, workflow.RegisterOptions{Name: flow.DistillSkill})
+	w.RegisterWorkflowWithOptions(distillTask, workflow.RegisterOptions{Name: flow.DistillTask})
 }

@@ -34,7 +34,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{flow.Distill, flow.DistillTask, flow.Conversation, flow.Turn, flow.Nudge, flow.Erase, flow.Summarize, flow.Specialist, flow.Retrieve, flow.Refine, flow.Sweep, flow.Curate, flow.ReflectionWorkflow, flow.Build, flow.Train, flow.TrainStage, flow.TrainIteration, flow.TrainEpisode, flow.Evolve, flow.Adapt, flow.Probe, flow.Offload} {
+	for _, name := range []string{flow.Distill, flow.DistillSkill, flow.DistillTask, flow.Conversation, flow.Turn, flow.Nudge, flow.Erase, flow.Summarize, flow.Specialist, flow.Retrieve, flow.Refine, flow.Sweep, flow.Curate, flow.ReflectionWorkflow, flow.Build, flow.Train, flow.TrainStage, flow.TrainIteration, flow.TrainEpisode, flow.Evolve, flow.Adapt, flow.Probe, flow.Offload} {
 		if !recorded[name] {
 			t.Errorf("no history of %s is kept", name)
 		}

@@ -44,15 +44,12 @@ func chunk(ctx workflow.Context, ref flow.RunRef, pace flow.Pace) (out flow.Chun
 	return out, err
 }
 
-func recall(ctx workflow.Context, task flow.TaskRef) (out flow.Recalled, err error) {
-	ctx = model(ctx, task.Pace, "recall known skills → model, search")
-	err = workflow.ExecuteActivity(ctx, flow.Recall, task).Get(ctx, &out)
-	return out, err
-}
-
-func extract(ctx workflow.Context, task flow.TaskRef) (out flow.Extracted, err error) {
-	ctx = model(ctx, task.Pace, "extract a draft → model")
-	err = workflow.ExecuteActivity(ctx, flow.Extract, task).Get(ctx, &out)
+// draft is two calls, the first of one sentence.
+func draft(ctx workflow.Context, task flow.TaskRef) (out flow.Drafted, err error) {
+	pace := task.Pace
+	pace.Model *= 2
+	ctx = model(ctx, pace, "recall known skills, draft → model, search, model")
+	err = workflow.ExecuteActivity(ctx, flow.Draft, task).Get(ctx, &out)
 	return out, err
 }
 
@@ -75,35 +72,14 @@ func judge(ctx workflow.Context, task flow.TaskRef) error {
 }
 
 func publish(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Published, err error) {
-	if workflow.GetVersion(ctx, publishesAtOnce, workflow.DefaultVersion, 1) < 1 {
-		if out.Packaged, err = pack(ctx, task, round); err != nil || out.Unseen {
-			return out, err
-		}
-		out.Committed, err = commit(ctx, task, round)
-		return out, err
-	}
 	ctx = workflow.WithTaskQueue(database(ctx, task.Pace, fmt.Sprintf("render, zip, upload and commit, round %d", round)), flow.QueueBatch)
 	err = workflow.ExecuteActivity(ctx, flow.Publish, task).Get(ctx, &out)
-	return out, err
-}
-
-// pack is half of publish, for tasks that began before that.
-func pack(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Packaged, err error) {
-	ctx = workflow.WithTaskQueue(database(ctx, task.Pace, fmt.Sprintf("render, zip and upload, round %d", round)), flow.QueueBatch)
-	err = workflow.ExecuteActivity(ctx, flow.Package, task).Get(ctx, &out)
 	return out, err
 }
 
 func merge(ctx workflow.Context, task flow.TaskRef, round int) error {
 	ctx = model(ctx, task.Pace, fmt.Sprintf("merge with the head in force, round %d → model", round))
 	return workflow.ExecuteActivity(ctx, flow.Merge, task).Get(ctx, nil)
-}
-
-// commit is the other half of publish.
-func commit(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Committed, err error) {
-	ctx = here(ctx, task.Pace, fmt.Sprintf("commit the version, round %d", round))
-	err = workflow.ExecuteActivity(ctx, flow.Commit, task).Get(ctx, &out)
-	return out, err
 }
 
 // awaitTask waits for a task that another execution of its child works on.

@@ -14,6 +14,8 @@ type Commit struct {
 	Near     search.Query // finds what is too similar to create beside
 	MergeSim float64      // cosine from which it is
 	Keep     int          // versions of the skill, 0 for all
+
+	Upload func(context.Context) error // stores the package, while the task is held; nil when it is there
 }
 
 // Args are a commit's arguments, as the log of operations remembers them.
@@ -42,11 +44,11 @@ type Committed struct {
 
 // Publish is Pack and then, unless the head is unseen, Commit.
 func (s *Service) Publish(ctx context.Context, ref run.Ref, key string) (c Committed, unseen bool, err error) {
-	j, t, unseen, err := s.pack(ctx, ref, key)
+	j, t, made, unseen, err := s.pack(ctx, ref, key)
 	if err != nil || unseen {
 		return c, unseen, err
 	}
-	c, err = s.commit(ctx, t, j.spec)
+	c, err = s.commit(ctx, t, j.spec, func(ctx context.Context) error { return s.upload(ctx, *t.Package, made) })
 	return c, false, err
 }
 
@@ -66,10 +68,10 @@ func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (Committe
 	if err != nil {
 		return Committed{}, err
 	}
-	return s.commit(ctx, t, spec)
+	return s.commit(ctx, t, spec, nil)
 }
 
-func (s *Service) commit(ctx context.Context, t Task, spec Spec) (Committed, error) {
+func (s *Service) commit(ctx context.Context, t Task, spec Spec, upload func(context.Context) error) (Committed, error) {
 	if t.Stage == EndedTask {
 		return Committed{Outcome: t.Outcome, Skill: t.Skill, Version: t.Version}, nil
 	}
@@ -83,5 +85,6 @@ func (s *Service) commit(ctx context.Context, t Task, spec Spec) (Committed, err
 		Near:     s.skillQuery(text, vector, spec.Limits.RecallTopK+1),
 		MergeSim: spec.Limits.MergeSim,
 		Keep:     spec.Limits.KeepVersions,
+		Upload:   upload,
 	})
 }

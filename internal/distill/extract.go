@@ -22,53 +22,101 @@ type Plan struct {
 	Judge   bool // beside them, whether the draft is any good
 }
 
-// Extract makes a task's draft and returns the plan of its files. Ended is set
-// when the task is over: nothing reusable, or no usable answer.
-func (s *Service) Extract(ctx context.Context, ref run.Ref, key string) (plan Plan, ended bool, err error) {
+// Draft makes a task's draft, beside the skills that it may belong to, and returns the
+// plan of its files. Ended is set when the task is over: nothing reusable, or no
+// usable answer.
+func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan, ended bool, err error) {
 	var (
-		memo       [sha256.Size]byte
-		failed     Memo
-		failedOnce bool
-		q          question
-		made       drafted
+		q question
+		w wanted
+		d *drafting
 	)
-	j, t, err := s.loadTask(ctx, ref, key, extractStep, func(tx Tx, j job, t Task) (err error) {
-		if t.Draft != nil {
-			return nil
+	j, t, err := s.loadTask(ctx, ref, key, draftStep, func(tx Tx, j job, t Task) (err error) {
+		switch {
+		case t.Draft != nil: // an earlier attempt was here
+		case t.Stage == Chunked:
+			q = j.rewriting(t, &w.query)
+			err = s.open(ctx, tx, j, &q)
+		default:
+			d, err = s.openDraft(ctx, tx, j, t)
 		}
-		stage := extractStage(j.spec)
-		if memo, err = memoKey(j, t, stage); err != nil {
-			return err
-		}
-		if failed, failedOnce, err = remembered(ctx, tx, j, memo); err != nil || failedOnce {
-			return err
-		}
-		candidates, err := readCandidates(ctx, tx, t)
-		if err != nil {
-			return err
-		}
-		q = j.extraction(t, stage, candidates, &made)
-		return s.open(ctx, tx, j, &q)
+		return err
 	})
 	if err != nil || t.Stage == EndedTask {
 		return Plan{}, t.Stage == EndedTask, err
 	}
-	if t.Draft != nil { // an earlier attempt was here
+	if t.Draft != nil {
 		return j.planOf(*t.Draft), false, nil
 	}
-	if failedOnce {
-		return Plan{}, true, s.endTask(ctx, t, Failed, fmt.Sprintf("the same messages failed within the last day, and were not asked about again (%s: %s)", failed.Code, failed.Reason))
+	if t.Stage == Chunked {
+		if ended, err = s.wants(ctx, j, t, q, &w); err != nil || ended {
+			return Plan{}, ended, err
+		}
+		err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) (err error) {
+			j.sought = tx.SeekCall(run.CallKey{Ref: ref, Step: extractStep(t)}, j.spec.Limits.Parallel)
+			if err = s.recall(ctx, tx, j, &t, w); err != nil {
+				return err
+			}
+			d, err = s.openDraft(ctx, tx, j, t)
+			return err
+		})
+		if err != nil {
+			return Plan{}, false, err
+		}
 	}
-	if err := s.ask(ctx, j, q); err != nil {
+	return s.draft(ctx, j, t, d)
+}
+
+// drafting is what a draft is asked for with.
+type drafting struct {
+	memo       [sha256.Size]byte
+	failed     Memo
+	failedOnce bool // the same messages, within the last day
+	q          question
+	made       drafted
+}
+
+// openDraft opens the call of a task that has recalled.
+func (s *Service) openDraft(ctx context.Context, tx Tx, j job, t Task) (d *drafting, err error) {
+	d = &drafting{}
+	stage := extractStage(j.spec)
+	if d.memo, err = memoKey(j, t, stage); err != nil {
+		return nil, err
+	}
+	if d.failed, d.failedOnce, err = remembered(ctx, tx, j, d.memo); err != nil || d.failedOnce {
+		return d, err
+	}
+	candidates, err := readCandidates(ctx, tx, t)
+	if err != nil {
+		return nil, err
+	}
+	d.q = j.extraction(t, stage, candidates, &d.made)
+	return d, s.open(ctx, tx, j, &d.q)
+}
+
+// draft asks for it.
+func (s *Service) draft(ctx context.Context, j job, t Task, d *drafting) (plan Plan, ended bool, err error) {
+	if d.failedOnce {
+		return Plan{}, true, s.endTask(ctx, t, Failed, fmt.Sprintf("the same messages failed within the last day, and were not asked about again (%s: %s)", d.failed.Code, d.failed.Reason))
+	}
+	if err := s.ask(ctx, j, d.q); err != nil {
 		if f, over := ledger.Hopeless(err); over {
-			return Plan{}, true, s.failTask(ctx, t, memo, f)
+			return Plan{}, true, s.failTask(ctx, t, d.memo, f)
 		}
 		return Plan{}, false, err
 	}
-	if made.task.Stage == EndedTask {
+	if d.made.task.Stage == EndedTask {
 		return Plan{}, true, nil
 	}
-	return j.planOf(*made.task.Draft), false, nil
+	return j.planOf(*d.made.task.Draft), false, nil
+}
+
+// draftStep is the call that t's draft needs next.
+func draftStep(t Task) string {
+	if t.Stage == Chunked {
+		return rewriteStep(t)
+	}
+	return extractStep(t)
 }
 
 func extractStep(t Task) string { return t.Key + "/extract" }

@@ -22,21 +22,30 @@ import (
 // nothing done, when the draft's model has not seen that head: it is to be
 // merged first.
 func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen bool, err error) {
-	_, _, unseen, err = s.pack(ctx, ref, key)
-	return unseen, err
+	_, t, made, unseen, err := s.pack(ctx, ref, key)
+	if err != nil || unseen || t.Stage == EndedTask {
+		return unseen, err
+	}
+	return false, s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+		if held, err := tx.HoldTask(ctx, t); err != nil || !held {
+			return err
+		}
+		return s.upload(ctx, *t.Package, made)
+	})
 }
 
-func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t Task, unseen bool, err error) {
+// pack is Pack without the upload.
+func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t Task, made parcel, unseen bool, err error) {
 	var written []WrittenFile
 	j, t, err = s.loadTask(ctx, ref, key, nil, func(tx Tx, _ job, t Task) (err error) {
 		written, err = tx.Written(ctx, t)
 		return err
 	})
 	if err != nil || t.Stage == EndedTask {
-		return j, t, false, err
+		return j, t, made, false, err
 	}
 	if t.Draft == nil {
-		return j, t, false, fmt.Errorf("package task %s: it has no draft", key)
+		return j, t, made, false, fmt.Errorf("package task %s: it has no draft", key)
 	}
 	for i, w := range written {
 		written[i].Content = j.private.clean(w.Content)
@@ -44,10 +53,7 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t T
 	files, degraded, violations := attach(*t.Draft, written)
 	fresh := skill.NewDocument(*t.Draft)
 	vector := s.embed(ctx, fresh.SearchText())
-	var (
-		p    Package
-		made parcel
-	)
+	var p Package
 	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
 		if p, unseen, err = s.rebase(ctx, tx, j, t, fresh, files, vector); err != nil || unseen {
 			return err
@@ -68,18 +74,18 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t T
 			return err
 		}
 		p.Bytes = len(made.archive)
-		// Before its bytes are stored, so that collection waits.
-		return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, p.Bytes)
+		// Before its bytes are stored, so that collection waits and an erase knows of them.
+		if err := tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, p.Bytes); err != nil {
+			return err
+		}
+		t.Package = &p
+		return tx.SavePackage(ctx, t)
 	})
 	if errors.Is(err, errNoSkill) {
 		t = t.skipped("the conversation failed: it may add lessons to a skill, but make none")
-		return j, t, false, s.endTask(ctx, t, t.Outcome, t.Reason)
+		return j, t, made, false, s.endTask(ctx, t, t.Outcome, t.Reason)
 	}
-	if err != nil || unseen {
-		return j, t, unseen, err
-	}
-	t.Package = &p
-	return j, t, false, s.upload(ctx, t, made)
+	return j, t, made, unseen, err
 }
 
 // errNoSkill says that a draft's lessons belong to no skill that is there.
@@ -233,21 +239,16 @@ func freeName(ctx context.Context, tx Tx, name string) (string, error) {
 // parcel is the bytes of a package.
 type parcel struct{ archive, markdown []byte }
 
-// upload keeps a package with the task and stores its bytes, inside the
-// workspace: an erase waits until they are there, and finds them.
-func (s *Service) upload(ctx context.Context, t Task, made parcel) error {
-	return s.Store.Inside(ctx, t.Ref.Workspace, func(tx Tx) error {
-		if err := tx.SavePackage(ctx, t); err != nil {
-			return err
-		}
-		puts, ctx := errgroup.WithContext(ctx)
-		puts.Go(func() error { return s.Blobs.Put(ctx, besidePackage(t.Package.Version.PackageKey), made.markdown) })
-		puts.Go(func() error { return s.Blobs.Put(ctx, t.Package.Version.PackageKey, made.archive) })
-		if err := puts.Wait(); err != nil {
-			return fmt.Errorf("store the package: %w", err)
-		}
-		return nil
-	})
+// upload stores the bytes of p while its task is held: an erase waits until they are
+// there, and finds them.
+func (s *Service) upload(ctx context.Context, p Package, made parcel) error {
+	puts, ctx := errgroup.WithContext(ctx)
+	puts.Go(func() error { return s.Blobs.Put(ctx, besidePackage(p.Version.PackageKey), made.markdown) })
+	puts.Go(func() error { return s.Blobs.Put(ctx, p.Version.PackageKey, made.archive) })
+	if err := puts.Wait(); err != nil {
+		return fmt.Errorf("store the package: %w", err)
+	}
+	return nil
 }
 
 // carry takes what the package of the version before holds beside SKILL.md,

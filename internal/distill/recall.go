@@ -21,41 +21,59 @@ import (
 // fallbackQueryChars is how much of the first request stands in for a rewrite.
 const fallbackQueryChars = 512
 
-// Recall finds the skills that a task may belong to and stores them under
-// handles. It returns how many there are, and ended when the task is over.
+// wanted is what a task's candidates are searched by.
+type wanted struct {
+	query  string
+	vector []float32 // nil when the embedder is down
+}
+
+// wants asks q, which writes what it decodes into w. Ended is set when the task is over.
+func (s *Service) wants(ctx context.Context, j job, t Task, q question, w *wanted) (ended bool, err error) {
+	// A model that cannot say it is not worth failing for: the first request says it too.
+	err = s.ask(ctx, j, q)
+	if code := fault.CodeOf(err); err != nil && code != fault.ModelInvalid && code != fault.ModelRefused {
+		if f, over := ledger.Hopeless(err); over {
+			return true, s.endTask(ctx, t, Failed, f.Error())
+		}
+		return false, err
+	}
+	if w.query == "" {
+		w.query = j.firstRequest(t)
+	}
+	w.vector = s.embed(ctx, w.query)
+	return false, nil
+}
+
+// recall finds the skills that t may belong to and stores them under handles.
+func (s *Service) recall(ctx context.Context, tx Tx, j job, t *Task, w wanted) (err error) {
+	t.Query, t.Stage = w.query, Recalled
+	if t.Candidates, err = s.candidates(ctx, tx, j.spec.Limits, w.query, w.vector); err != nil {
+		return err
+	}
+	return tx.SaveRecall(ctx, *t)
+}
+
+// Recall is the first half of Draft. It returns how many skills there are, and ended
+// when the task is over.
 func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidates int, ended bool, err error) {
 	var (
-		q     question
-		query string
+		q question
+		w wanted
 	)
 	j, t, err := s.loadTask(ctx, ref, key, rewriteStep, func(tx Tx, j job, t Task) error {
 		if t.Stage != Chunked {
 			return nil
 		}
-		q = j.rewriting(t, &query)
+		q = j.rewriting(t, &w.query)
 		return s.open(ctx, tx, j, &q)
 	})
 	if err != nil || t.Stage != Chunked {
 		return len(t.Candidates), t.Stage == EndedTask, err
 	}
-	// A model that cannot say it is not worth failing for: the first request says it too.
-	err = s.ask(ctx, j, q)
-	if code := fault.CodeOf(err); err != nil && code != fault.ModelInvalid && code != fault.ModelRefused {
-		if f, over := ledger.Hopeless(err); over {
-			return 0, true, s.endTask(ctx, t, Failed, f.Error())
-		}
-		return 0, false, err
+	if ended, err = s.wants(ctx, j, t, q, &w); err != nil || ended {
+		return 0, ended, err
 	}
-	if t.Query = query; query == "" {
-		t.Query = j.firstRequest(t)
-	}
-	vector := s.embed(ctx, t.Query)
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		if t.Candidates, err = s.candidates(ctx, tx, j.spec.Limits, t.Query, vector); err != nil {
-			return err
-		}
-		return tx.SaveRecall(ctx, t)
-	})
+	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return s.recall(ctx, tx, j, &t, w) })
 	return len(t.Candidates), false, err
 }
 
@@ -66,7 +84,7 @@ func (j job) rewriting(t Task, query *string) question {
 	return question{step: rewriteStep(t), stage: prompt.Rewrite, role: "rewrite", task: t.Key, lang: t.Lang,
 		material: prompt.Material{Task: t.Name, Messages: transcript.Material(j.messages(t.Seqs), j.spec.Limits.ToolOutputChars), Language: t.Lang},
 		decode: func(text string) error {
-			*query = strings.TrimSpace(field(text, "query"))
+			*query = strings.TrimSpace(strings.ReplaceAll(field(text, "query"), "\x00", "")) // which no store holds
 			return nil
 		}}
 }

@@ -48,6 +48,7 @@ type Tx interface {
 	SaveWritten(ctx context.Context, t Task, kind string, files []WrittenFile) error
 	Written(ctx context.Context, t Task) ([]WrittenFile, error)
 	SavePackage(ctx context.Context, t Task) error
+	HoldTask(ctx context.Context, t Task) (bool, error)
 	EndTask(ctx context.Context, t Task) error
 	TouchPackage(ctx context.Context, sha [32]byte, key string, bytes int) error
 	SkillNamed(ctx context.Context, name string) (skill.Head, error)
@@ -59,7 +60,6 @@ type Tx interface {
 // Store keeps runs, tasks and skills.
 type Store interface {
 	Within(ctx context.Context, ws int64, fn func(Tx) error) error
-	Inside(ctx context.Context, ws int64, fn func(Tx) error) error // of a workspace that is not erased before fn is done
 	Accept(ctx context.Context, a Accepted) (r run.Run, made bool, err error)
 	CommitVersion(ctx context.Context, t Task, c Commit) (Committed, error)
 }

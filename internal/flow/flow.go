@@ -46,15 +46,17 @@ func SearchAttributes() map[string]string {
 
 // Workflows.
 const (
-	Distill     = "Distill"
-	DistillTask = "DistillTask"
+	Distill      = "Distill"
+	DistillSkill = "DistillSkill"
+	DistillTask  = "DistillTask" // of runs that began before DistillSkill
 )
 
 // Activities.
 const (
 	OpenRun    = "OpenRun"
 	Chunk      = "Chunk"
-	Recall     = "Recall"
+	Draft      = "Draft"
+	Recall     = "Recall" // Recall and Extract are of tasks that began before Draft
 	Extract    = "Extract"
 	WriteFiles = "WriteFiles"
 	Judge      = "Judge"
@@ -114,18 +116,18 @@ type Chunked struct {
 	Ended bool     `json:"ended"` // the run has ended: nothing found, or the model's answer was no use
 }
 
-// Recalled counts what is known already.
-type Recalled struct {
-	Candidates int  `json:"candidates"`
-	Ended      bool `json:"ended"` // the task has ended
-}
-
-// Extracted is the plan of the files to write; the text is in the task's row.
-type Extracted struct {
-	Ended   bool `json:"ended"`
+// Drafted is the plan of the files to write; the text is in the task's row.
+type Drafted struct {
+	Ended   bool `json:"ended"`   // the task has ended
 	Scripts int  `json:"scripts"` // how many; one call writes them all
 	Docs    int  `json:"docs"`    // how many; one call each
 	Judge   bool `json:"judge"`   // the draft is to be judged, too
+}
+
+// Recalled counts what is known already, for tasks that began before Draft.
+type Recalled struct {
+	Candidates int  `json:"candidates"`
+	Ended      bool `json:"ended"` // the task has ended
 }
 
 // WriteInput asks for the scripts (Doc -1) or for one document of a task.
@@ -168,7 +170,7 @@ type EndTaskInput struct {
 	Reason string `json:"reason"`
 }
 
-// TaskResult is a DistillTask's result.
+// TaskResult is what became of a task.
 type TaskResult struct {
 	Outcome string `json:"outcome"`
 	Skill   int64  `json:"skill"`

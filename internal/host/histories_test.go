@@ -16,7 +16,7 @@ func TestDistillEndsInEachWay(t *testing.T) {
 	record := func(b *hosttest.Bundle, name string, r distill.Report) {
 		b.RecordEnded(r.WorkflowID, "Distill/"+name)
 		for _, task := range r.Tasks {
-			b.RecordEnded(task.WorkflowID, "DistillTask/"+name)
+			b.RecordEnded(task.WorkflowID, "DistillSkill/"+name)
 		}
 	}
 	t.Run("created", func(t *testing.T) {

@@ -64,7 +64,7 @@ func TestAPoorDraftIsKeptButNotFoundUntilItIsBetter(t *testing.T) {
 	b := judged(t, llmtest.Rule{Match: "payment service", Reply: `{"reason":"Complete now.","score":8}`}, llmtest.Rule{Reply: `{"reason":"Nothing is checked  after\nthe rollback.","score":5.5}`})
 	r := b.Distill(hosttest.C1())
 	first := r.Tasks[0]
-	b.RecordEnded(first.WorkflowID, "DistillTask/judged")
+	b.RecordEnded(first.WorkflowID, "DistillSkill/judged")
 	if r.Outcome != run.Completed || first.Outcome != distill.Created || len(b.Model.Requests()) != 6 {
 		t.Fatalf("ended as %q (%+v) after %d requests, want the five of R1 and the judge's", r.Outcome, first, len(b.Model.Requests()))
 	}

@@ -17,8 +17,3 @@ func (s *Store) Distill() distill.Store { return distillStore{s} }
 func (s distillStore) Within(ctx context.Context, ws int64, fn func(distill.Tx) error) error {
 	return s.within(ctx, byKeys, ws, func(q Queries) error { return fn(q) })
 }
-
-// Inside is Within in a transaction that has entered ws before fn begins.
-func (s distillStore) Inside(ctx context.Context, ws int64, fn func(distill.Tx) error) error {
-	return s.within(ctx, byKeysAtOnce, ws, func(q Queries) error { return fn(q) })
-}

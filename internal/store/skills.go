@@ -98,10 +98,22 @@ var errConflict = errors.New("the head has moved")
 // CommitVersion commits a task's package, once: the version, its files and
 // sources, the head, what search finds, and the end of the task, with the last
 // one that of the run, in one transaction. Conflict is set, and nothing written, when the head is not the
-// package's base any more, when its name was taken meanwhile, or when its zip
-// was collected: then the task is to be packaged again.
+// package's base any more, when its name was taken meanwhile, when its zip was
+// collected, or when the task has ended or was erased: then it is to be packaged again.
 func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (out distill.Committed, err error) {
 	err = s.within(ctx, byKeys, t.Ref.Workspace, func(q Queries) error {
+		if c.Upload != nil {
+			held, err := q.HoldTask(ctx, t)
+			if err == nil && !held {
+				err = errConflict
+			}
+			if err == nil {
+				err = c.Upload(ctx)
+			}
+			if err != nil {
+				return err
+			}
+		}
 		// Creations and updates of one workspace follow each other: names, near
 		// duplicates and term counts are decided on rows that stand still.
 		if err := q.soon("lock the skills", -1).SkillsLock(ctx, q.ws); err != nil {

@@ -107,6 +107,16 @@ func (q Queries) Written(ctx context.Context, t distill.Task) ([]distill.Written
 	return out, nil
 }
 
+// HoldTask keeps a task as it is until the transaction ends; false when it has ended,
+// or was erased. Nothing of it is erased in between.
+func (q Queries) HoldTask(ctx context.Context, t distill.Task) (bool, error) {
+	_, err := q.q.TaskHold(ctx, dbsqlc.TaskHoldParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
+	if isNoRows(err) {
+		return false, nil
+	}
+	return err == nil, classify("hold the task", err)
+}
+
 // SavePackage stores the version that is ready to be committed.
 func (q Queries) SavePackage(ctx context.Context, t distill.Task) error {
 	raw, err := encode("the package", t.Package)

@@ -54,9 +54,8 @@ var (
 	snapshot = opening{begin: "begin isolation level repeatable read", enter: dbsqlc.WorkspaceEnter, inside: true}
 	// byKeys is for statements that find their rows by keys: planning them anew each
 	// time would take longer than running them.
-	byKeys       = opening{begin: "begin", enter: dbsqlc.WorkspaceEnterByKeys}
-	byKeysInOne  = opening{begin: "begin", enter: dbsqlc.WorkspaceEnterByKeys, once: true}
-	byKeysAtOnce = opening{begin: "begin", enter: dbsqlc.WorkspaceEnterByKeys, inside: true}
+	byKeys      = opening{begin: "begin", enter: dbsqlc.WorkspaceEnterByKeys}
+	byKeysInOne = opening{begin: "begin", enter: dbsqlc.WorkspaceEnterByKeys, once: true}
 )
 
 // begin puts aside the beginning of a transaction in ws.

@@ -17,6 +17,10 @@ where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key
 update distill_tasks set stage = 'extracted', draft = @draft, based_on_skill = @based_on_skill, based_on_version = @based_on_version, notes = notes || @notes::text[]
 where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key and stage = 'recalled';
 
+-- name: TaskHold :one
+select stage from distill_tasks
+where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key and stage <> 'ended' for no key update;
+
 -- name: TaskPackaged :exec
 update distill_tasks set stage = 'packaged', package = @package
 where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key and stage in ('extracted', 'packaged');

@@ -18,7 +18,7 @@ const baselineQueue = "bench-baseline"
 // Names of the empty workflows and of their one activity.
 const (
 	emptyParent = "EmptyDistill"
-	emptyChild  = "EmptyDistillTask"
+	emptyChild  = "EmptyDistillSkill"
 	emptyStep   = "Empty"
 )
 
@@ -37,7 +37,7 @@ const publishing = "EmptyPublish"
 func (b *bench) serveEmpty(published chan<- struct{}) (stop func(), err error) {
 	w := worker.New(b.host.Temporal, baselineQueue, worker.Options{})
 	w.RegisterWorkflowWithOptions(emptyDistill, workflow.RegisterOptions{Name: emptyParent})
-	w.RegisterWorkflowWithOptions(emptyDistillTask, workflow.RegisterOptions{Name: emptyChild})
+	w.RegisterWorkflowWithOptions(emptyDistillSkill, workflow.RegisterOptions{Name: emptyChild})
 	w.RegisterActivityWithOptions(func(_ context.Context, wait time.Duration) error { time.Sleep(wait); return nil }, activity.RegisterOptions{Name: emptyStep})
 	w.RegisterActivityWithOptions(func(context.Context) error {
 		if published != nil {
@@ -140,11 +140,11 @@ func emptyDistill(ctx workflow.Context, in empty) error {
 	return steps(ctx, 0)
 }
 
-// emptyDistillTask is DistillTask without anything to do: recall, extract, two
-// files at once, publish.
-func emptyDistillTask(ctx workflow.Context, in empty) error {
+// emptyDistillSkill is DistillSkill without anything to do: draft, which is two calls,
+// two files at once, publish.
+func emptyDistillSkill(ctx workflow.Context, in empty) error {
 	ctx = quick(ctx)
-	if err := steps(ctx, in.Call, in.Call); err != nil {
+	if err := steps(ctx, 2*in.Call); err != nil {
 		return err
 	}
 	script, document := workflow.ExecuteActivity(ctx, emptyStep, in.Call), workflow.ExecuteActivity(ctx, emptyStep, in.Call)

@@ -20,7 +20,7 @@ func threeTasks(n int) transcript.Conversation {
 	return conversation(fmt.Sprintf("latency-%d", n), n, wantsScript+", "+wantsDocument, wantsScript, wantsDocument)
 }
 
-// oneTask has nine steps: the empty workflows beside it have as many.
+// oneTask has as many steps as the empty workflows beside it.
 func oneTask(n int) transcript.Conversation {
 	return conversation(fmt.Sprintf("load-%d", n), n, wantsScript+", "+wantsDocument)
 }

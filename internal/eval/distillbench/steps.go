@@ -26,6 +26,9 @@ type Step struct {
 // Own is what the step took beside the model.
 func (s Step) Own() time.Duration { return s.Decide + s.Queue + s.Work - s.Model }
 
+// calls are the model calls of a step, one after the other.
+var calls = map[string]int{flow.Chunk: 1, flow.Draft: 2, flow.WriteFiles: 1}
+
 // stepped is one activity as the history tells it.
 type stepped struct {
 	name                       string
@@ -68,9 +71,7 @@ func (b *bench) steps(ctx context.Context, r run.Run) ([]Step, error) {
 				continue
 			}
 			s := Step{Name: a.name, Decide: a.scheduled.Sub(at), Queue: a.started.Sub(a.scheduled), Work: a.closed.Sub(a.started)}
-			if slices.Contains([]string{flow.Chunk, flow.Recall, flow.Extract, flow.WriteFiles}, a.name) {
-				s.Model = b.options.Call
-			}
+			s.Model = time.Duration(calls[a.name]) * b.options.Call
 			out = append(out, s)
 			at = a.closed
 		}

@@ -9,10 +9,12 @@ import (
 	"math"
 	"net/http"
 	"strings"
+	"time"
 	"unicode"
 )
 
 func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
+	arrived := time.Now()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client is gone
@@ -38,7 +40,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
 		call.Stage = stageEmbed
 	}
 	_, rule, _ := s.record(call)
-	if !s.hold(r, rule) || fail(w, rule) {
+	if !s.hold(r, rule, arrived) || fail(w, rule) {
 		return
 	}
 	s.mu.Lock()

@@ -49,6 +49,7 @@ func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
+	arrived := time.Now()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client is gone
@@ -64,7 +65,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		writeError(w, statusUnmatched, "llmtest: no rule matches this request")
 		return
 	}
-	if !s.hold(r, rule) || fail(w, rule) {
+	if !s.hold(r, rule, arrived) || fail(w, rule) {
 		return
 	}
 	reply := rule.Reply
@@ -103,8 +104,9 @@ func (s *Server) record(call Call) (Call, Rule, bool) {
 	return call, rule, ok
 }
 
-// hold waits as the rule says; false when the client or the server is gone.
-func (s *Server) hold(r *http.Request, rule Rule) bool {
+// hold waits as the rule says for a request that arrived at a time; false when the
+// client or the server is gone.
+func (s *Server) hold(r *http.Request, rule Rule, arrived time.Time) bool {
 	if rule.Barrier != "" {
 		s.mu.Lock()
 		gate := s.gate(rule.Barrier)
@@ -118,6 +120,7 @@ func (s *Server) hold(r *http.Request, rule Rule) bool {
 		}()
 		select {
 		case <-gate:
+			arrived = time.Now()
 		case <-r.Context().Done():
 			return false
 		case <-s.done:
@@ -125,7 +128,7 @@ func (s *Server) hold(r *http.Request, rule Rule) bool {
 		}
 	}
 	if rule.Delay > 0 {
-		timer := time.NewTimer(rule.Delay)
+		timer := time.NewTimer(time.Until(arrived.Add(rule.Delay)))
 		defer timer.Stop()
 		select {
 		case <-timer.C:

@@ -41,7 +41,7 @@ type Rule struct {
 
 	// Faults and timing. Barrier and Delay come first, in this order.
 	Barrier    string        `json:"barrier,omitempty"`     // waits until Release of this name
-	Delay      time.Duration `json:"-"`                     // in a script: "delay": "20ms"
+	Delay      time.Duration `json:"-"`                     // from arrival, or the barrier's release; in a script: "delay": "20ms"
 	Status     int           `json:"status,omitempty"`      // answers with an error of this status
 	RetryAfter string        `json:"retry_after,omitempty"` // the Retry-After header
 	Drop       bool          `json:"drop,omitempty"`        // cuts the connection before answering

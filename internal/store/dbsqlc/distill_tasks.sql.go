@@ -179,6 +179,24 @@ func (q *Queries) TaskGet(ctx context.Context, arg TaskGetParams) (DistillTask, 
 	return i, err
 }
 
+const TaskHold = `-- name: TaskHold :one
+select stage from distill_tasks
+where workspace_id = $1 and run_id = $2 and task_key = $3 and stage <> 'ended' for no key update
+`
+
+type TaskHoldParams struct {
+	WorkspaceID int64
+	RunID       int64
+	TaskKey     string
+}
+
+func (q *Queries) TaskHold(ctx context.Context, arg TaskHoldParams) (string, error) {
+	row := q.db.QueryRow(ctx, TaskHold, arg.WorkspaceID, arg.RunID, arg.TaskKey)
+	var stage string
+	err := row.Scan(&stage)
+	return stage, err
+}
+
 const TaskInsert = `-- name: TaskInsert :exec
 insert into distill_tasks (workspace_id, run_id, task_key, position, name, seqs, lang)
 values ($1, $2, $3, $4, $5, $6, $7)
