@@ -36,7 +36,7 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 	vector := s.embed(ctx, fresh.SearchText())
 	var current *skill.Version
 	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		head, err := s.target(ctx, tx, j, t, fresh, vector)
+		head, _, err := s.target(ctx, tx, j, t, fresh, vector)
 		if err != nil || head == nil {
 			return err
 		}

@@ -127,7 +127,7 @@ func attach(d skill.Draft, written []WrittenFile) (files []skill.File, degraded,
 // skill's head. The model proposes a target, code disposes. A head that the
 // model has not seen is unseen.
 func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document, files []skill.File, vector []float32) (p Package, unseen bool, err error) {
-	head, err := s.target(ctx, tx, j, t, fresh, vector)
+	head, free, err := s.target(ctx, tx, j, t, fresh, vector)
 	if err != nil {
 		return Package{}, false, err
 	}
@@ -138,9 +138,11 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 		if err := t.Draft.Complete(); err != nil { // an update of something that is not there any more
 			return Package{}, false, fault.Wrap(err, fault.ModelInvalid, "the draft makes no skill of its own", "")
 		}
-		name, err := freeName(ctx, tx, skill.Canonical(fresh.Name))
-		if err != nil {
-			return Package{}, false, err
+		name := skill.Canonical(fresh.Name)
+		if !free {
+			if name, err = freeName(ctx, tx, name); err != nil {
+				return Package{}, false, err
+			}
 		}
 		carried, violations := skill.CarryOver(nil, files)
 		doc := fresh.WithFiles(carried)
@@ -178,28 +180,32 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 }
 
 // target is the skill to update: the one that the draft was written on, the one
-// of the same name, or the one that is nearly the same. Nil means to create.
-func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document, vector []float32) (*skill.Head, error) {
+// of the same name, or the one that is nearly the same. Nil means to create; free then
+// tells that the name was looked for and nobody has it.
+func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document, vector []float32) (head *skill.Head, free bool, err error) {
 	if t.Based.Skill != 0 {
-		return usableHead(ctx, tx, t.Based.Skill)
+		head, err = usableHead(ctx, tx, t.Based.Skill)
+		return head, false, err
 	}
-	head, err := tx.SkillNamed(ctx, skill.Canonical(fresh.Name))
-	if err == nil && usable(&head) != nil {
-		return &head, nil
+	named, err := tx.SkillNamed(ctx, skill.Canonical(fresh.Name))
+	if err == nil && usable(&named) != nil {
+		return &named, false, nil
 	}
-	if err != nil && !isNotFound(err) {
-		return nil, err
+	free = isNotFound(err)
+	if err != nil && !free {
+		return nil, false, err
 	}
 	hits, err := tx.Search(ctx, s.skillQuery(fresh.SearchText(), vector, j.spec.Limits.RecallTopK+1))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, h := range hits {
 		if h.Cosine >= j.spec.Limits.MergeSim {
-			return usableHead(ctx, tx, h.Owner)
+			head, err = usableHead(ctx, tx, h.Owner)
+			return head, free, err
 		}
 	}
-	return nil, nil
+	return nil, free, nil
 }
 
 // usableHead is the skill of an id when a distillation may change it, nil when

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"cairn/internal/fault"
@@ -40,7 +41,7 @@ func Zip(folder string, skillMD []byte, files []File, extra ...File) ([]byte, er
 	}
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
-	w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) { return flate.NewWriter(out, level) })
+	w.RegisterCompressor(zip.Deflate, deflateTo)
 	members := slices.SortedFunc(slices.Values(slices.Concat(files, extra)), func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	members = slices.Insert(members, 0, File{Path: "SKILL.md", Content: string(skillMD)})
 	for _, member := range members {
@@ -64,6 +65,27 @@ func Zip(folder string, skillMD []byte, files []File, extra ...File) ([]byte, er
 	return archive.Bytes(), nil
 }
 
+// deflaters are kept, since a new one takes a megabyte.
+var deflaters sync.Pool
+
+// deflater goes back to deflaters when it is closed, which is once.
+type deflater struct{ *flate.Writer }
+
+func deflateTo(out io.Writer) (io.WriteCloser, error) {
+	if w, ok := deflaters.Get().(*flate.Writer); ok {
+		w.Reset(out)
+		return deflater{w}, nil
+	}
+	w, err := flate.NewWriter(out, level)
+	return deflater{w}, err
+}
+
+func (d deflater) Close() error {
+	err := d.Writer.Close()
+	deflaters.Put(d.Writer)
+	return err
+}
+
 // method is deflate but for what shrinks so far that Unpack would take it for a
 // bomb: what was packed here can be uploaded again.
 func method(content string) uint16 {
@@ -71,7 +93,7 @@ func method(content string) uint16 {
 		return zip.Deflate
 	}
 	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, level)
+	w, err := deflateTo(&packed)
 	if err != nil {
 		return zip.Deflate // whose writer will say it again
 	}
