@@ -46,7 +46,8 @@ var attempts = map[string]func(args []string){
 	"daemon": daemon,
 	"worker": func(args []string) { // not in a sandbox: it has one
 		file := sandbox.File{Path: args[1], Content: []byte("(setsid sleep 60 &); while :; do sleep 1; done")}
-		_, _ = sandbox.Run(context.Background(), sandbox.Job{Files: []sandbox.File{file}, Argv: []string{"sh", file.Path, file.Path}, Limits: sandbox.Limits{Wall: time.Minute, CPU: time.Minute, Memory: 1 << 30, Together: 1 << 30, Processes: 10, File: 1 << 20, Disk: 1 << 20, Open: 64, Output: 1 << 10}})
+		out, err := sandbox.Run(context.Background(), sandbox.Job{Files: []sandbox.File{file}, Argv: []string{"sh", file.Path, file.Path}, Limits: sandbox.Limits{Wall: time.Minute, CPU: time.Minute, Memory: 1 << 30, Together: 1 << 30, Processes: 10, File: 1 << 20, Disk: 1 << 20, Open: 64, Output: 1 << 10}})
+		fmt.Printf("it ended: %+v %v\n", out, err)
 	},
 	"refused": refusedHere,
 }

@@ -3,6 +3,7 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -284,10 +285,17 @@ func TestACallerThatLeavesEndsTheCommand(t *testing.T) {
 // A worker that is killed takes its sandboxes along.
 func TestAWorkerThatDiesLeavesNothing(t *testing.T) {
 	b := setup(t)
+	var said bytes.Buffer
 	worker := exec.Command("/proc/self/exe", "attempt", "worker", b.mark)
+	worker.Stdout, worker.Stderr = &said, &said
 	if err := worker.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the worker said: %s", &said)
+		}
+	})
 	b.until("the command runs", func() bool { return len(b.running()) > 1 })
 	if err := worker.Process.Kill(); err != nil {
 		t.Fatal(err)
