@@ -11,7 +11,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -55,16 +57,16 @@ func begin() int {
 	}
 	if err == nil {
 		t.Doing = "run " + o.Argv[0]
-		err = become(o.Argv)
-		t.Missing = errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.ENOEXEC)
+		t.Missing, err = become(o.Argv, o.Limits)
 	}
 	t.Error = err.Error()
 	_ = json.NewEncoder(status).Encode(t) // nobody is left to hear of more
 	return 1
 }
 
-// become replaces this process with the command.
-func become(argv []string) error {
+// become replaces this process with the command, within the limits. It returns only
+// when it cannot, and whether that is because there is no such program.
+func become(argv []string, l Limits) (missing bool, err error) {
 	file := argv[0]
 	if !strings.Contains(file, "/") {
 		found := false
@@ -75,12 +77,48 @@ func become(argv []string) error {
 			}
 		}
 		if !found {
-			return exec.ErrNotFound
+			return true, exec.ErrNotFound
 		}
 	}
 	// Whatever this process has open, the command has not.
 	if err := unix.CloseRange(statusFD, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return fmt.Errorf("close what is open: %w", err)
+		return false, fmt.Errorf("close what is open: %w", err)
 	}
-	return unix.Exec(file, argv, environment)
+	makeRoom(argv)
+	if err := limit(l); err != nil {
+		return false, err
+	}
+	err = unix.Exec(file, argv, environment)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.ENOEXEC), err
+}
+
+// makeRoom has Go's runtime get by with the memory and the threads that it has by
+// then. It has more address space than most commands are allowed: within their
+// limits it gets no more of either, and ends when it asks.
+func makeRoom(argv []string) {
+	runtime.GOMAXPROCS(1) // this thread's: nothing else is to run, and no thread has to begin for it
+	debug.SetGCPercent(-1)
+	size := 1 << 20
+	for _, arg := range argv {
+		size += len(arg)
+	}
+	runtime.KeepAlive(make([]byte, size))
+	runtime.GC()
+}
+
+func limit(l Limits) error {
+	seconds := uint64((l.CPU + time.Second - 1) / time.Second)
+	for _, r := range []struct {
+		what       int
+		soft, hard uint64
+	}{
+		{unix.RLIMIT_CORE, 0, 0}, {unix.RLIMIT_MEMLOCK, 0, 0}, {unix.RLIMIT_MSGQUEUE, 0, 0}, {unix.RLIMIT_SIGPENDING, 128, 128},
+		{unix.RLIMIT_CPU, seconds, seconds}, {unix.RLIMIT_FSIZE, uint64(l.File), uint64(l.File)}, {unix.RLIMIT_NOFILE, uint64(l.Open), uint64(l.Open)},
+		{unix.RLIMIT_NPROC, uint64(l.Processes), uint64(l.Processes)}, {unix.RLIMIT_AS, uint64(l.Memory), uint64(l.Memory)},
+	} {
+		if err := unix.Setrlimit(r.what, &unix.Rlimit{Cur: r.soft, Max: r.hard}); err != nil {
+			return fmt.Errorf("set limit %d: %w", r.what, err)
+		}
+	}
+	return nil
 }

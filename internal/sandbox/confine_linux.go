@@ -5,7 +5,6 @@ package sandbox
 import (
 	"fmt"
 	"os"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,9 +43,6 @@ func confine(o order) error {
 	if err := unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0]); err != nil {
 		return fmt.Errorf("give up capabilities: %w", err)
 	}
-	if err := limit(o.Limits); err != nil {
-		return err
-	}
 	if err := dieWithParent(); err != nil {
 		return err
 	}
@@ -67,23 +63,6 @@ func closeInput() error {
 	}
 	defer null.Close()
 	return unix.Dup3(int(null.Fd()), 0, 0)
-}
-
-func limit(l Limits) error {
-	seconds := uint64((l.CPU + time.Second - 1) / time.Second)
-	for _, r := range []struct {
-		what       int
-		soft, hard uint64
-	}{
-		{unix.RLIMIT_CORE, 0, 0}, {unix.RLIMIT_MEMLOCK, 0, 0}, {unix.RLIMIT_MSGQUEUE, 0, 0}, {unix.RLIMIT_SIGPENDING, 128, 128},
-		{unix.RLIMIT_CPU, seconds, seconds}, {unix.RLIMIT_FSIZE, uint64(l.File), uint64(l.File)}, {unix.RLIMIT_NOFILE, uint64(l.Open), uint64(l.Open)},
-		{unix.RLIMIT_NPROC, uint64(l.Processes), uint64(l.Processes)}, {unix.RLIMIT_AS, uint64(l.Memory), uint64(l.Memory)},
-	} {
-		if err := unix.Setrlimit(r.what, &unix.Rlimit{Cur: r.soft, Max: r.hard}); err != nil {
-			return fmt.Errorf("set limit %d: %w", r.what, err)
-		}
-	}
-	return nil
 }
 
 // dieWithParent renews what a change of user has taken away, and looks whether

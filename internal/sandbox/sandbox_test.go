@@ -157,6 +157,28 @@ func TestWhatCannotBeBegunIsRefused(t *testing.T) {
 	}
 }
 
+// Within the limits of a command the process that becomes it gets no more memory.
+func TestACommandBeginsHoweverMuchItIsGiven(t *testing.T) {
+	setup(t)
+	l := small()
+	l.Wall, l.Memory = time.Minute, 64<<20 // Go's runtime has more
+	for size := range 24 {
+		argv := []string{"sh", "-c", "echo $#", "sh"}
+		for range 1 + size%8 {
+			argv = append(argv, strings.Repeat("x", 100<<10))
+		}
+		files := []sandbox.File{{Path: "read", Content: make([]byte, size<<15)}}
+		out, err := sandbox.Run(t.Context(), sandbox.Job{Files: files, Argv: argv, Limits: l})
+		if err != nil || out.Stdout != fmt.Sprintln(len(argv)-4) {
+			t.Errorf("%d arguments, a file of %d KiB: %+v %v", len(argv), size<<5, out, err)
+		}
+		argv[0] = "no-such-shell"
+		if _, err := sandbox.Run(t.Context(), sandbox.Job{Files: files, Argv: argv, Limits: l}); fault.CodeOf(err) != fault.InvalidArgument {
+			t.Errorf("%d arguments, a file of %d KiB, no program: %v", len(argv), size<<5, err)
+		}
+	}
+}
+
 func TestNothingOfTheWorkerIsSeen(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-the-workers-own")
 	b := setup(t)
