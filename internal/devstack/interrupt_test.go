@@ -62,7 +62,7 @@ func TestATemporalProgramTellsItsSQLite(t *testing.T) {
 			t.Errorf("what was built has SQLite %q, want %s", release, sqliteRelease)
 		}
 	}
-	for release, fragile := range map[string]bool{"v1.34.1": true, "v1.50.9": true, sqliteRelease: false, "v1.61.1": false, "": false} {
+	for release, fragile := range map[string]bool{"v1.34.1": true, "v1.50.9": true, sqliteSound: false, sqliteRelease: false, "v1.61.1": false, "": false} {
 		if said := (temporalCommand{sqlite: release}).fragile(); (said != "") != fragile {
 			t.Errorf("SQLite %q: %q", release, said)
 		}
