@@ -151,11 +151,6 @@ func (c *conversation) answer(ctx workflow.Context, t flow.TurnRef, wanted bool)
 	return out, err
 }
 
-// attributes are a child's: its conversation's, but for the kind.
-func attributes(ctx workflow.Context, kind string) temporal.SearchAttributes {
-	return temporal.NewSearchAttributes(workflow.GetTypedSearchAttributes(ctx).Copy(), temporal.NewSearchAttributeKeyKeyword(flow.AttributeKind).ValueSet(kind))
-}
-
 // awaitMargin is how long after its wall clock a turn may still be closing.
 const awaitMargin = time.Minute
 

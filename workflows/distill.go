@@ -94,7 +94,7 @@ func distillChild(ctx workflow.Context, parent, child string, task flow.TaskRef)
 		WaitForCancellation:   true,
 		WorkflowTaskTimeout:   flow.TaskTimeout,
 		StaticSummary:         fmt.Sprintf("task %d of %d", task.Position, task.Of),
-		TypedSearchAttributes: workflow.GetTypedSearchAttributes(ctx),
+		TypedSearchAttributes: inherited(ctx),
 	})
 	err := workflow.ExecuteChildWorkflow(ctx, child, task).Get(ctx, nil)
 	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {

@@ -36,12 +36,18 @@ const (
 	AttributeConversation = "CairnConversation"
 )
 
+// Attributes are the names of Cairn's search attributes.
+func Attributes() []string {
+	return []string{AttributeWorkspace, AttributeKind, AttributeChannel, AttributeConversation}
+}
+
 // SearchAttributes lists what a namespace must have, name to type.
 func SearchAttributes() map[string]string {
-	return map[string]string{
-		AttributeWorkspace: "Keyword", AttributeKind: "Keyword",
-		AttributeChannel: "Keyword", AttributeConversation: "Keyword",
+	out := map[string]string{}
+	for _, name := range Attributes() {
+		out[name] = "Keyword"
 	}
+	return out
 }
 
 // Workflows.

@@ -1,9 +1,12 @@
 package host_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"cairn/internal/distill"
+	"cairn/internal/flow"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/run"
@@ -25,6 +28,12 @@ func TestDistillEndsInEachWay(t *testing.T) {
 		r := b.Distill(hosttest.C1())
 		if r.Outcome != run.Completed {
 			t.Errorf("ended as %q", r.Outcome)
+		}
+		for _, task := range r.Tasks { // which versions their parent knows is not theirs to tell
+			started := b.History(task.WorkflowID, "").Events[0].GetWorkflowExecutionStartedEventAttributes()
+			if got, want := slices.Sorted(maps.Keys(started.SearchAttributes.IndexedFields)), slices.Sorted(slices.Values(flow.Attributes())); !slices.Equal(got, want) {
+				t.Errorf("task %s has the search attributes %v, want %v", task.Key, got, want)
+			}
 		}
 		record(b, "created", r)
 	})

@@ -202,6 +202,7 @@ func TestADayIsDistilledOnce(t *testing.T) {
 	scriptReflection(b)
 	first := sweeps(b, "2026-03-01")
 	second := sweeps(b, "2026-03-02")
+	b.RecordEnded(flow.ReflectionID(b.Workspace.Key, "2026-03-02"), "Reflection/distils")
 	if first.Distills != 1 || second.Distills != 1 || count(b, "select count(*) from cairn.runs where kind = 'distill'") != 2 {
 		t.Errorf("%d, then %d distillations were started", first.Distills, second.Distills)
 	}
