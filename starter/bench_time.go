@@ -37,7 +37,7 @@ func (c *cli) benchDistill() *cobra.Command {
 		return errors.Join(err, shown, missed(distillbench.Missed(all)))
 	})
 	flags := cmd.Flags()
-	flags.IntVar(&o.Runs, "runs", 15, "distillations of the latency measurement")
+	flags.IntVar(&o.Runs, "runs", 25, "distillations of the latency measurement")
 	flags.IntVar(&o.Load, "load", 256, "distillations of the throughput measurement")
 	flags.IntVar(&o.AtOnce, "at-once", 64, "of these at once")
 	flags.IntVar(&o.Workspaces, "workspaces", 64, "that they are spread over")
