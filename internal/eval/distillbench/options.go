@@ -25,8 +25,8 @@ const (
 )
 
 // warmUp is how many distillations go before each measurement: connections,
-// plans and caches are then as they will be. The tenth still takes a hundredth
-// longer than the thirtieth.
+// plans and caches are then as they will be. Those after the fourth still take a
+// hundredth longer than those after the twelfth.
 const warmUp = 12
 
 // critical is the longest chain of model calls in a distillation of our
