@@ -13,7 +13,9 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -84,25 +86,34 @@ func become(argv []string, l Limits) (missing bool, err error) {
 	if err := unix.CloseRange(statusFD, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return false, fmt.Errorf("close what is open: %w", err)
 	}
-	makeRoom(argv)
+	path, err := unix.BytePtrFromString(file)
+	if err != nil {
+		return false, err
+	}
+	args, err := syscall.SlicePtrFromStrings(argv)
+	if err != nil {
+		return false, err
+	}
+	env, err := syscall.SlicePtrFromStrings(environment)
+	if err != nil {
+		return false, err
+	}
+	settle()
 	if err := limit(l); err != nil {
 		return false, err
 	}
-	err = unix.Exec(file, argv, environment)
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.ENOEXEC), err
+	// Not unix.Exec, which asks for memory first.
+	_, _, errno := unix.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&args[0])), uintptr(unsafe.Pointer(&env[0])))
+	return errno == unix.ENOEXEC || errors.Is(errno, fs.ErrNotExist) || errors.Is(errno, fs.ErrPermission), errno
 }
 
-// makeRoom has Go's runtime get by with the memory and the threads that it has by
+// settle has Go's runtime get by with the memory and the threads that it has by
 // then. It has more address space than most commands are allowed: within their
 // limits it gets no more of either, and ends when it asks.
-func makeRoom(argv []string) {
+func settle() {
 	runtime.GOMAXPROCS(1) // this thread's: nothing else is to run, and no thread has to begin for it
 	debug.SetGCPercent(-1)
-	size := 1 << 20
-	for _, arg := range argv {
-		size += len(arg)
-	}
-	runtime.KeepAlive(make([]byte, size))
+	runtime.KeepAlive(make([]byte, 1<<20)) // is free afterwards, for telling of a failure
 	runtime.GC()
 }
 
