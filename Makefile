@@ -97,9 +97,9 @@ bench-sweep: ## Sweep 100,000 workspaces that are due at once, beside bare start
 
 .PHONY: bench-policy
 bench-policy: ## Measure what a policy learns in a synthetic world, how fast it decides and learns, and how fast spans are remembered
-	$(GO) test ./internal/memskill/controller -run LearnsWhichSkills -v
-	$(GO) test ./internal/memskill/controller -run '^$$' -bench 'Decide|Update' -benchtime 20x
-	$(GO) test ./internal/memskill/controller -run '^$$' -bench 'Learning|Memory' -benchtime 1x
+	$(GO) test ./internal/domain/memoryskill/policy -run LearnsWhichSkills -v
+	$(GO) test ./internal/domain/memoryskill/policy -run '^$$' -bench 'Decide|Update' -benchtime 20x
+	$(GO) test ./internal/domain/memoryskill/policy -run '^$$' -bench 'Learning|Memory' -benchtime 1x
 	$(GO) test ./internal/host -run '^$$' -bench Spans -benchtime 1x
 
 .PHONY: bench-loop
@@ -108,7 +108,7 @@ bench-loop: ## Measure whether memory skills that learn and evolve remember more
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a minute
-	@for at in llm:FuzzExtractJSON skill:FuzzParseDocument skill:FuzzDecodeDraft skill:FuzzUnpack skill:FuzzUnpackMembers skill:FuzzCheckFile skill:FuzzCanonical skill:FuzzPatch skill:FuzzNormalizeContent transcript:FuzzDecodeTasks transcript:FuzzParse guard:FuzzRedact guard:FuzzScan transcript/fence:FuzzClosing prompt:FuzzUserRoundTrip search/lexical:FuzzTerms cadence:FuzzParse; do \
+	@for at in llm:FuzzExtractJSON domain/skill:FuzzParseDocument domain/skill:FuzzDecodeDraft domain/skill:FuzzUnpack domain/skill:FuzzUnpackMembers domain/skill:FuzzCheckFile domain/skill:FuzzCanonical domain/skill:FuzzPatch domain/skill:FuzzNormalizeContent domain/transcript:FuzzDecodeTasks domain/transcript:FuzzParse domain/guard:FuzzRedact domain/guard:FuzzScan domain/transcript/fence:FuzzClosing domain/prompt:FuzzUserRoundTrip domain/lexical:FuzzTerms domain/recurrence:FuzzParse; do \
 	  echo "$$at"; $(GO) test ./internal/$${at%%:*} -run '^$$' -fuzz "^$${at##*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; done
 
 .PHONY: generate

@@ -3,9 +3,9 @@ package activities
 import (
 	"context"
 
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
 	"cairn/internal/evolve"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
 )
 
 // OpenAdapt takes a bank and the decisions for an update, or says that another run

@@ -8,10 +8,10 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/converse"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
 )
 
 // Agents are the activities of the agents of long-term memory; their steps are

@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/converse"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 )
 
 // Converse are the activities of conversations and of the agents in them.

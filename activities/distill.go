@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/distill"
-	"cairn/internal/flow"
-	"cairn/internal/run"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
 )
 
 // Distill are the activities of a distillation.

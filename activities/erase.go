@@ -5,8 +5,8 @@ import (
 
 	"go.temporal.io/sdk/worker"
 
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/erase"
-	"cairn/internal/flow"
 )
 
 // Erase are the activities of an erase.

@@ -3,9 +3,9 @@ package activities
 import (
 	"context"
 
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
 	"cairn/internal/evolve"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
 )
 
 // OpenRound takes a bank for a round, or says that another has it.

@@ -5,8 +5,8 @@ import (
 
 	"go.temporal.io/sdk/worker"
 
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/evolve"
-	"cairn/internal/flow"
 )
 
 // MemorySkills are the activities of memory skills.

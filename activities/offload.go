@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/sdk/worker"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/offload"
 )
 

@@ -3,8 +3,8 @@ package activities
 import (
 	"context"
 
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/evolve"
-	"cairn/internal/flow"
 )
 
 // OpenProbe marks a probing as picked up.

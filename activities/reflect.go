@@ -6,9 +6,9 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
 	"cairn/internal/reflect"
-	"cairn/internal/run"
 )
 
 // Reflect are the activities of reflections; their steps are those of Converse.

@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/curate"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/schedule"
 )
 

@@ -5,9 +5,9 @@ import (
 
 	"go.temporal.io/sdk/worker"
 
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
 	"cairn/internal/evolve"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
 )
 
 // RegisterBatch makes w host the steps that compute.

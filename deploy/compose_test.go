@@ -13,7 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 )
 
 type service struct {

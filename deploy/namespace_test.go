@@ -15,7 +15,7 @@ import (
 
 	"cairn/internal/devstack"
 	"cairn/internal/devstack/devtest"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 )
 
 // temporalTool is the folder of the program `temporal`, as admin-tools has it.

@@ -9,8 +9,8 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/devstack"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
 	"cairn/internal/sandbox"
 	"cairn/internal/store"
 )

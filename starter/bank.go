@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/domain/fault"
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/evolve"
-	"cairn/internal/fault"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/designer"
 )
 
 func (c *cli) bank() *cobra.Command {

@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/eval/locomo"
 	"cairn/internal/eval/loopbench"
 	"cairn/internal/eval/samples"
 	"cairn/internal/eval/taubench"
-	"cairn/internal/fault"
-	"cairn/internal/transcript"
 )
 
 // What the offline rules make of public data.

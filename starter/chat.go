@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 func (c *cli) chat() *cobra.Command {

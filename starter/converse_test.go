@@ -10,15 +10,15 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"cairn/internal/agent"
 	"cairn/internal/config"
 	"cairn/internal/converse"
 	"cairn/internal/devstack/devtest"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/settings"
 	"cairn/internal/gateway/toolserver"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/remember"
-	"cairn/internal/settings"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/term"
 
 	"cairn/internal/distill"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/eval/samples"
 	"cairn/internal/host"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
 )
 
 func (c *cli) demo() *cobra.Command {

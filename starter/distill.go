@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/distill"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
 )
 
 // distillFlags are the choices of one distillation.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/domain/fault"
 	"cairn/internal/dump"
-	"cairn/internal/fault"
 	"cairn/internal/remember"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/domain/fault"
 	"cairn/internal/erase"
-	"cairn/internal/fault"
 	"cairn/internal/store"
 )
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/domain/memoryskill/executor"
+	controller "cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/eval/alfworld"
 	"cairn/internal/eval/hotpotqa"
 	"cairn/internal/eval/locomo"
@@ -16,8 +18,6 @@ import (
 	"cairn/internal/eval/loopbench"
 	"cairn/internal/eval/samples"
 	"cairn/internal/llm"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/executor"
 )
 
 // skillsEval measures memory skills on the data of one kind.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/memskill/executor"
+	"cairn/internal/domain/memoryskill/executor"
 )
 
 const twoTurns = `[{"sample_id": "s", "conversation": {"session_1": [{"speaker": "Ann", "dia_id": "D1:1", "text": "I bought a red kite in Porto."}, {"speaker": "Ben", "dia_id": "D1:2",

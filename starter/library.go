@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 	"cairn/internal/library"
-	"cairn/internal/skill"
 )
 
 // changes are the commands that look at a skill's versions and change its state.

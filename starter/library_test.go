@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/skill"
 	"cairn/internal/evolve"
 	"cairn/internal/library"
-	"cairn/internal/skill"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/agent"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
 	"cairn/internal/remember"
 )
 

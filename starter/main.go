@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/domain/fault"
 	"cairn/internal/eval/sweepbench"
-	"cairn/internal/fault"
 	"cairn/internal/sandbox"
 )
 

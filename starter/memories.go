@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 	"cairn/internal/remember"
 )
 

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/agent"
 	"cairn/internal/devstack/devtest"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
 	"cairn/internal/gateway"
-	"cairn/internal/memory"
-	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/cadence"
 	"cairn/internal/devstack"
-	"cairn/internal/settings"
+	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/settings"
 	"cairn/internal/store"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/domain/run"
 	"cairn/internal/host"
 	"cairn/internal/reflect"
-	"cairn/internal/run"
 	"cairn/internal/store"
 )
 

@@ -9,9 +9,9 @@ import (
 	"text/tabwriter"
 
 	"cairn/internal/distill"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	"cairn/internal/run"
 )
 
 // printReports prints how runs ended, and fails when one of them failed.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/domain/memory"
 	"cairn/internal/host"
-	"cairn/internal/memory"
 	"cairn/internal/progressive"
 )
 

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/distill"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	"cairn/internal/run"
 	"cairn/internal/store"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/cadence"
+	cadence "cairn/internal/domain/recurrence"
 	"cairn/internal/schedule"
 )
 

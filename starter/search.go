@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/memory"
+	"cairn/internal/domain/memory"
 	"cairn/internal/search"
 )
 

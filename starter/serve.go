@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/config"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/gateway"
 	"cairn/internal/gateway/metrics"
 	"cairn/internal/host"

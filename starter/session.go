@@ -10,9 +10,9 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/devstack"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	"cairn/internal/run"
 	"cairn/internal/store"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/settings"
+	"cairn/internal/domain/settings"
 	"cairn/internal/store"
 )
 

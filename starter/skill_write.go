@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 	"cairn/internal/library"
-	"cairn/internal/skill"
 )
 
 // writes are the commands by which a person writes skills: what the tools

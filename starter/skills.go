@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 	"cairn/internal/library"
-	"cairn/internal/skill"
 	"cairn/internal/store"
 )
 

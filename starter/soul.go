@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/memory"
+	"cairn/internal/domain/memory"
 	"cairn/internal/remember"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
 )
 
 func (c *cli) summarize() *cobra.Command {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/run"
 	"cairn/internal/evolve"
 	"cairn/internal/host"
-	"cairn/internal/memskill/executor"
-	"cairn/internal/run"
 )
 
 func (c *cli) train() *cobra.Command {

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/memoryskill/designer"
+	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
 	"cairn/internal/evolve"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/designer"
-	"cairn/internal/run"
 )
 
 func TestTheRewardCurveHasAPointForEachIteration(t *testing.T) {

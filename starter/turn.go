@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/converse"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	"cairn/internal/run"
 )
 
 // turnFlags say where a message comes from.

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"cairn/internal/distill"
-	"cairn/internal/run"
+	"cairn/internal/domain/run"
 )
 
 // lookEvery is how often a waiting command looks at the runs' rows.

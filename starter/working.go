@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	working "cairn/internal/domain/workingmemory"
 	"cairn/internal/host"
 	"cairn/internal/offload"
-	"cairn/internal/working"
 )
 
 func (c *cli) working() *cobra.Command {

@@ -12,8 +12,8 @@ import (
 	"syscall"
 
 	"cairn/internal/config"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/metrics"
 	"cairn/internal/host"
 	"cairn/internal/sandbox"

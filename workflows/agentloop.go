@@ -9,12 +9,12 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"cairn/internal/agent"
-	"cairn/internal/flow"
+	"cairn/internal/domain/agent"
+	flow "cairn/internal/domain/contract"
 )
 
 // runAgent drives a run of the agent loop to its end. What follows from what is
-// decided by internal/agent; here each effect is carried out: a step is one
+// decided by internal/domain/agent; here each effect is carried out: a step is one
 // activity with one model response in it, a slow tool is one by itself. The
 // run is closed however it ends, and what its row says is returned. How far it has
 // come within its budget may be asked meanwhile.

@@ -4,7 +4,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 )
 
 // Conversation is one thread for as long as somebody writes in it. Each message

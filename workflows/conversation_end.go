@@ -5,8 +5,8 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"cairn/internal/flow"
-	"cairn/internal/nudge"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/nudge"
 )
 
 // waitForEnd blocks until this run of the workflow is over: it is full, its user

@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"cairn/internal/flow"
-	"cairn/internal/nudge"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/nudge"
 )
 
 func (c *conversation) nudgeDone(ctx workflow.Context, ch workflow.ReceiveChannel) {

@@ -9,9 +9,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"cairn/internal/agent"
-	"cairn/internal/flow"
-	"cairn/internal/nudge"
+	"cairn/internal/domain/agent"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/nudge"
 )
 
 func (c *conversation) cancelTurn(_ workflow.Context, ch workflow.ReceiveChannel) {

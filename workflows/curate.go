@@ -3,7 +3,7 @@ package workflows
 import (
 	"go.temporal.io/sdk/workflow"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 )
 
 // Curate looks after the skills of a workspace that were made without anybody

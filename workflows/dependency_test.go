@@ -10,8 +10,8 @@ import (
 // would drag the adapters into it.
 func TestWorkflowsReachNoAdapter(t *testing.T) {
 	t.Parallel()
-	ours := map[string]bool{"cairn/workflows": true, "cairn/internal/flow": true,
-		"cairn/internal/agent": true, "cairn/internal/nudge": true, "cairn/internal/fault": true}
+	ours := map[string]bool{"cairn/workflows": true, "cairn/internal/domain/contract": true,
+		"cairn/internal/domain/agent": true, "cairn/internal/domain/nudge": true, "cairn/internal/domain/fault": true}
 	forbidden := []string{"github.com/jackc/pgx", "github.com/openai/", "github.com/aliyun/"}
 	for _, dep := range deps(t, "cairn/workflows") {
 		if strings.HasPrefix(dep, "cairn/") && !ours[dep] {
@@ -29,7 +29,7 @@ func TestWorkflowsReachNoAdapter(t *testing.T) {
 // own packages that are looked at.
 func TestWorkflowsImportNeitherNetworkNorProcesses(t *testing.T) {
 	t.Parallel()
-	for _, pkg := range []string{"cairn/workflows", "cairn/internal/flow", "cairn/internal/agent", "cairn/internal/nudge", "cairn/internal/fault"} {
+	for _, pkg := range []string{"cairn/workflows", "cairn/internal/domain/contract", "cairn/internal/domain/agent", "cairn/internal/domain/nudge", "cairn/internal/domain/fault"} {
 		for _, imported := range strings.Fields(list(t, "{{join .Imports \"\\n\"}}", pkg)) {
 			switch imported {
 			case "net", "net/http", "os", "os/exec", "math/rand", "math/rand/v2", "database/sql":
@@ -42,7 +42,7 @@ func TestWorkflowsImportNeitherNetworkNorProcesses(t *testing.T) {
 // The contract is importable by everybody: it depends on the standard library only.
 func TestFlowDependsOnTheStandardLibraryOnly(t *testing.T) {
 	t.Parallel()
-	for _, dep := range deps(t, "cairn/internal/flow") {
+	for _, dep := range deps(t, "cairn/internal/domain/contract") {
 		if strings.Contains(strings.SplitN(dep, "/", 2)[0], ".") {
 			t.Errorf("flow depends on %s", dep)
 		}
@@ -52,8 +52,8 @@ func TestFlowDependsOnTheStandardLibraryOnly(t *testing.T) {
 // Domain packages know no adapter.
 func TestDomainImportsNoAdapter(t *testing.T) {
 	t.Parallel()
-	domain := []string{"cairn/internal/skill", "cairn/internal/transcript", "cairn/internal/lang", "cairn/internal/run", "cairn/internal/fault",
-		"cairn/internal/agent", "cairn/internal/nudge", "cairn/internal/cadence", "cairn/internal/working", "cairn/internal/memskill", "cairn/internal/memskill/controller", "cairn/internal/memskill/designer"}
+	domain := []string{"cairn/internal/domain/skill", "cairn/internal/domain/transcript", "cairn/internal/domain/lang", "cairn/internal/domain/run", "cairn/internal/domain/fault",
+		"cairn/internal/domain/agent", "cairn/internal/domain/nudge", "cairn/internal/domain/recurrence", "cairn/internal/domain/workingmemory", "cairn/internal/domain/memoryskill", "cairn/internal/domain/memoryskill/policy", "cairn/internal/domain/memoryskill/designer"}
 	adapters := []string{"github.com/jackc/pgx", "go.temporal.io/", "github.com/openai/", "net/http", "cairn/internal/store", "cairn/internal/llm", "cairn/internal/embed", "cairn/internal/blob"}
 	for _, pkg := range domain {
 		for _, dep := range deps(t, pkg) {

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 	"cairn/workflows"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 )
 
 // Retrieve answers a question from memory: it looks for memories, reads the

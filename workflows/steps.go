@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 )
 
 // Steps of distillation: each is one activity with its options and the line

@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"cairn/internal/agent"
-	"cairn/internal/flow"
+	"cairn/internal/domain/agent"
+	flow "cairn/internal/domain/contract"
 )
 
 // Summarize makes memories of a session: the session itself is kept first, then

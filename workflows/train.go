@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 )
 
 // Train has a policy learn, and the bank beside it: stage after stage, each a

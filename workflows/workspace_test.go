@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 	"cairn/workflows"
 )
 

@@ -21,7 +21,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // Store is one place for objects. Its methods may be called concurrently, by

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 
 	"github.com/aliyun/aliyun-oss-go-sdk/oss"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 const (

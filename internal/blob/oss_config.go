@@ -10,7 +10,7 @@ import (
 
 	"github.com/aliyun/aliyun-oss-go-sdk/oss"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // OSSConfig is what the environment says about a bucket.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/aliyun/aliyun-oss-go-sdk/oss"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // ossCall is one request, with what is needed to judge how it ended.

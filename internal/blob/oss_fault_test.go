@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"cairn/internal/blob/osstest"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // operations is every request that a store makes, on one key.

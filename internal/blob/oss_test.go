@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"cairn/internal/blob/osstest"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // odd are keys that upset URLs, signatures or both.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // aliases are the names that users of MemOS have in their files.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // File is where settings are read from when CAIRN_CONFIG names no other: lines

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 func load(t *testing.T, environ []string, overrides map[string]string) Config {

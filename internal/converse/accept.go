@@ -11,14 +11,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
-	"cairn/internal/lang"
-	"cairn/internal/nudge"
-	"cairn/internal/run"
-	"cairn/internal/settings"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/agent"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/transcript"
 )
 
 // Request is one incoming message, or one exchange that a gateway's own agent

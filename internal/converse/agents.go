@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 	"cairn/internal/llm"
-	"cairn/internal/run"
-	"cairn/internal/settings"
 	"cairn/internal/tools"
 )
 

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"cairn/internal/agent"
-	"cairn/internal/run"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/run"
 	"cairn/internal/tools"
 )
 

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
-	"cairn/internal/nudge"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
+	"cairn/internal/domain/agent"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
 	"cairn/internal/tools"
 )
 

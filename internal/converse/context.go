@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/settings"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 )
 
 // about reads, for a turn that is answered from long-term memory, who the agent

@@ -3,10 +3,10 @@ package converse
 import (
 	"context"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/llm"
-	"cairn/internal/prompt"
-	"cairn/internal/transcript"
 )
 
 // overInput tells that the next request would take a run over what all of its

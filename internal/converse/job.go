@@ -3,8 +3,8 @@ package converse
 import (
 	"context"
 
-	"cairn/internal/agent"
-	"cairn/internal/run"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/run"
 )
 
 // job is a run under way: what is pinned for it, and what it has done.

@@ -3,8 +3,8 @@ package converse
 import (
 	"time"
 
-	"cairn/internal/run"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 )
 
 // Line is a message as a transcript shows it.

@@ -5,14 +5,14 @@ import (
 	"crypto/sha256"
 	"fmt"
 
-	"cairn/internal/agent"
-	"cairn/internal/flow"
-	"cairn/internal/guard"
-	"cairn/internal/lang"
-	"cairn/internal/nudge"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/agent"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 )
 
 // Review asks for what was said after the last review, up to a turn, to be

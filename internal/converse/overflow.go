@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/agent"
-	"cairn/internal/flow"
-	"cairn/internal/guard"
+	"cairn/internal/domain/agent"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/llm"
-	"cairn/internal/memory"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
 )
 
 // Record stands for the turns of a conversation up to one: requests begin with it.

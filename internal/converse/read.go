@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"cairn/internal/nudge"
+	"cairn/internal/domain/nudge"
 )
 
 // Statuses of a turn.

@@ -3,10 +3,10 @@ package converse
 import (
 	"fmt"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/llm"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
 )
 
 // request is what the model is asked in a step. The ledger keeps the bytes that

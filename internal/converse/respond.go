@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
+	tally "cairn/internal/domain/metrics"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/tally"
 )
 
 // response is what a model said in a step, and what follows from it.

@@ -1,6 +1,6 @@
 package converse
 
-import "cairn/internal/transcript"
+import "cairn/internal/domain/transcript"
 
 // asked is what the user said in this turn, at its time. It becomes findable with
 // the answer, unless an earlier release has indexed it: what looks something up for

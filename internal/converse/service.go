@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 	"time"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/ledger"
-	"cairn/internal/nudge"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/settings"
 	"cairn/internal/tools"
-	"cairn/internal/transcript"
 )
 
 // Tx is one workspace's rows in one transaction.

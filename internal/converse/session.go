@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/settings"
 	"cairn/internal/llm"
-	"cairn/internal/prompt"
-	"cairn/internal/settings"
 	"cairn/internal/tools"
 )
 

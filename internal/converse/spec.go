@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/agent"
-	"cairn/internal/flow"
+	"cairn/internal/domain/agent"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/run"
 	"cairn/internal/llm"
-	"cairn/internal/nudge"
-	"cairn/internal/run"
 )
 
 // Limits bound what one request of an agent may hold.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/nudge"
-	"cairn/internal/run"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/run"
 	"cairn/internal/tools"
 )
 

@@ -3,10 +3,10 @@ package converse
 import (
 	"strings"
 
-	"cairn/internal/agent"
-	"cairn/internal/guard"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 )
 
 // tainted tells that untrusted text has entered the window of a run: what it

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/run"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/tools"
 )
 

@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/settings"
-	"cairn/internal/skill"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/skill"
 )
 
 // Action is what is done to a skill.

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/settings"
-	"cairn/internal/skill"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/skill"
 )
 
 func TestTheRulesOfCuration(t *testing.T) {

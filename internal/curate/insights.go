@@ -3,7 +3,7 @@ package curate
 import (
 	"time"
 
-	"cairn/internal/skill"
+	"cairn/internal/domain/skill"
 )
 
 // Insights tell what was used, what was not, and what it cost.

@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"cairn/internal/skill"
+	"cairn/internal/domain/skill"
 )
 
 // SimilarPair is two skills that say nearly the same.

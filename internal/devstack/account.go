@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // account is who runs a server. PostgreSQL refuses to run as root, so root

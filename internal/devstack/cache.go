@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // systemCache is root's cache. What root has put there serves everybody.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // database is the PostgreSQL side of a stack, wherever it comes from.

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // Options say where things are kept and what is started.

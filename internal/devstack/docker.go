@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 const dockerImage = "pgvector/pgvector:pg17"

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 func TestVersions(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // shelter holds the clusters of root's stacks whose own folder is closed to

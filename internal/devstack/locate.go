@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 const installHint = "install PostgreSQL 15 or newer with pgvector 0.8 or newer (Debian 13: apt-get install postgresql-17-pgvector; " +

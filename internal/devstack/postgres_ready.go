@@ -12,7 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // awaitReady asks until the server answers; it refuses while it recovers.

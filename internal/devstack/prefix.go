@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 //go:embed prefix.sh

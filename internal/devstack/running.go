@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // Addresses are where the servers of a running stack answer.

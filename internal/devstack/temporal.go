@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"sync"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // orchestrator is the Temporal side of a stack, wherever it comes from.

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // givenTemporal is the server that TEMPORAL_ADDRESS names. We use it and

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // The Temporal command: the newest release that builds through the module proxy;

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/fault"
-	"cairn/internal/flow"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 )
 
 // Request asks for a conversation to be distilled.

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/internal/lang"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
 )
 
 // Chunk picks a run up, divides its conversation into tasks and returns their keys

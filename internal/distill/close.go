@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/fault"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 )
 
 // Result is what a run's row keeps of how it ended.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/internal/run"
+	"cairn/internal/domain/run"
 	"cairn/internal/search"
 )
 

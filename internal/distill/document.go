@@ -1,8 +1,8 @@
 package distill
 
 import (
-	"cairn/internal/prompt"
-	"cairn/internal/skill"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/skill"
 )
 
 // versionOf is a document with its files as a version; who made it, when and

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/skill"
-	"cairn/internal/transcript"
 )
 
 // Plan counts the files that a draft wants written.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/internal/guard"
-	"cairn/internal/skill"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/skill"
 )
 
 // private is what models, skills and packages must not see of a conversation:

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/skill"
-	"cairn/internal/transcript"
 )
 
 // Judge asks a model whether what a task's draft would make is worth keeping,

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/fault"
-	"cairn/internal/prompt"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/transcript"
 )
 
 // memoFresh is how long a failure for good is remembered.

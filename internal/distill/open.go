@@ -3,7 +3,7 @@ package distill
 import (
 	"context"
 
-	"cairn/internal/run"
+	"cairn/internal/domain/run"
 )
 
 // Open picks a run up and asks the gate, for a workflow that is to learn its pace

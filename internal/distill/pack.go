@@ -10,10 +10,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"cairn/internal/fault"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/skill"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
 )
 
 // Pack makes a task's draft and files into a version on the head that is in

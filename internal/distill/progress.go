@@ -3,7 +3,7 @@ package distill
 import (
 	"context"
 
-	"cairn/internal/run"
+	"cairn/internal/domain/run"
 )
 
 // Progress is what changes while a run is watched. A Report says it all, and

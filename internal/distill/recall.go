@@ -7,15 +7,15 @@ import (
 	"fmt"
 	"strings"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
 	"cairn/internal/search"
-	"cairn/internal/search/lexical"
-	"cairn/internal/skill"
-	"cairn/internal/transcript"
 )
 
 // fallbackQueryChars is how much of the first request stands in for a rewrite.

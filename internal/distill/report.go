@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/run"
-	"cairn/internal/skill"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
 )
 
 // Report is a run as people and programs are told of it.

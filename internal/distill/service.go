@@ -13,12 +13,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/ledger"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
 	"cairn/internal/search"
-	"cairn/internal/skill"
-	"cairn/internal/transcript"
 )
 
 // Tx is one workspace's rows in one transaction.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/flow"
-	"cairn/internal/prompt"
-	"cairn/internal/transcript"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/transcript"
 )
 
 // Modes of extraction: simple asks for a skill's core fields in one call, full

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"cairn/internal/run"
+	"cairn/internal/domain/run"
 )
 
 // specsKept bounds how many configurations are held: more runs than one worker

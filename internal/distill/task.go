@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 
-	"cairn/internal/run"
-	"cairn/internal/skill"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 )
 
 // Stage is how far a task is.

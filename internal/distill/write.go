@@ -6,12 +6,12 @@ import (
 	"maps"
 	"slices"
 
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/skill"
-	"cairn/internal/transcript"
 )
 
 // AllScripts asks Write for a task's scripts; documents are numbered from 0.

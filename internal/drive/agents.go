@@ -8,9 +8,9 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/temporal"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
 )
 
 // agents are the workflows of the agents of long-term memory, by kind of run.

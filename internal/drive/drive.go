@@ -15,9 +15,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"cairn/internal/distill"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
-	"cairn/internal/run"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 )
 
 // Driver starts workflows through a Temporal client.

@@ -8,9 +8,9 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
 	"cairn/internal/erase"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
 )
 
 // Erase makes sure that the workflow of an erasure runs, or has run.

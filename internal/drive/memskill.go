@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
 	"cairn/internal/evolve"
-	"cairn/internal/flow"
-	"cairn/internal/run"
 )
 
 // memorySkills starts the workflows that build memories and learn to.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
 	"cairn/internal/offload"
-	"cairn/internal/run"
 )
 
 // offload starts the workflow that has records made of a thread.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
 	"cairn/internal/reflect"
-	"cairn/internal/run"
 )
 
 // reflection makes sure that a reflection's workflow runs, or has run.

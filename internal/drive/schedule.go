@@ -10,8 +10,8 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"cairn/internal/converse"
-	"cairn/internal/flow"
-	"cairn/internal/run"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
 )
 
 // Reflect starts the reflection on a local date; false when that date has, or

@@ -12,9 +12,9 @@ import (
 	"regexp"
 	"slices"
 
-	"cairn/internal/fault"
-	"cairn/internal/memory"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
 )
 
 // mostLine bounds a line, in bytes: a memory with all that it has said.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"cairn/internal/memory"
+	"cairn/internal/domain/memory"
 )
 
 // node is a line of ReMe's dumps: a memory, or a row of its vector store, which

@@ -16,8 +16,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"cairn/internal/memory"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
 )
 
 // Format and Version head every file.

@@ -10,10 +10,10 @@ import (
 	"os"
 	"strconv"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
 )
 
 // Destination is a workspace in the one transaction that loads into it.

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/internal/fault"
-	"cairn/internal/guard"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/llm"
-	"cairn/internal/memory"
-	"cairn/internal/transcript"
 )
 
 // loading is one load. Of what it has read it keeps a page.

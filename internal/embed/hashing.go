@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"cairn/internal/search/lexical"
+	"cairn/internal/domain/lexical"
 )
 
 // DefaultDims is the length of hashing vectors unless configured otherwise.

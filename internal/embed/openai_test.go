@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/fault"
 	"cairn/internal/embed"
-	"cairn/internal/fault"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 )

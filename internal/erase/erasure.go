@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/fault"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
 )
 
 // Choices of what happens to the memories and skills that came of a

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // Store is the database. An erasure that has ended has nothing more to delete.

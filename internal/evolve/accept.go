@@ -8,16 +8,16 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/internal/fault"
-	"cairn/internal/flow"
-	"cairn/internal/guard"
-	"cairn/internal/lang"
-	"cairn/internal/memory"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/progressive"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/settings"
-	"cairn/internal/transcript"
 )
 
 // BuildRequest asks to make memories of a session.

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"slices"
 
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/executor"
-	"cairn/internal/memskill/random"
-	"cairn/internal/run"
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/executor"
+	random "cairn/internal/domain/memoryskill/keyedrand"
+	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
 )
 
 // Adapted is what an update came to.

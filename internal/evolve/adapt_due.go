@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn/internal/flow"
-	"cairn/internal/memskill"
+	flow "cairn/internal/domain/contract"
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
-	"cairn/internal/settings"
 )
 
 // AdaptSpec is what an update of a policy is pinned to. What it learns from, and the

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn/internal/fault"
-	"cairn/internal/memskill/designer"
-	"cairn/internal/run"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/run"
 )
 
 // How an update ended, beside what a round has in common with it.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
 	"cairn/schemas"
 )
 

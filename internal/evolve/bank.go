@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/fault"
-	"cairn/internal/memory"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/random"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	memskill "cairn/internal/domain/memoryskill"
+	random "cairn/internal/domain/memoryskill/keyedrand"
+	controller "cairn/internal/domain/memoryskill/policy"
 )
 
 // DefaultBank is the one that memories are built with unless told otherwise.

@@ -7,15 +7,15 @@ import (
 	"slices"
 	"time"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/guard"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/memory"
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/run"
 	"cairn/internal/ledger"
-	"cairn/internal/memory"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/executor"
 	"cairn/internal/remember"
-	"cairn/internal/run"
 )
 
 // job is a build with what it works on.

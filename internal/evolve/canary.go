@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/internal/fault"
-	"cairn/internal/memskill/designer"
-	"cairn/internal/memskill/random"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill/designer"
+	random "cairn/internal/domain/memoryskill/keyedrand"
 )
 
 // fewestJudged are the answers of each side that somebody has to have judged before

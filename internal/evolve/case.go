@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"cairn/internal/fault"
-	"cairn/internal/memskill/designer"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill/designer"
 )
 
 // Where a case comes from.

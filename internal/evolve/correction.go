@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"cairn/internal/memory"
-	"cairn/internal/memskill/designer"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/transcript"
 )
 
 // lookBack are the messages before those that are new: what is corrected may have

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/executor"
-	"cairn/internal/run"
+	"cairn/internal/domain/memoryskill/executor"
+	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
 )
 
 // Decision is the choice of skills for one span, with what the span was shown.

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"strings"
 
-	"cairn/internal/guard"
+	"cairn/internal/domain/guard"
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/designer"
+	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
 	"cairn/internal/llm"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/designer"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
 )
 
 // How a round of the designer asks.

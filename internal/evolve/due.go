@@ -3,8 +3,8 @@ package evolve
 import (
 	"context"
 
-	"cairn/internal/run"
-	"cairn/internal/settings"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 )
 
 // Due asks whether the banks of a workspace are to evolve without being told to.

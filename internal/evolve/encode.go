@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/internal/fault"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
+	"cairn/internal/domain/fault"
+	memskill "cairn/internal/domain/memoryskill"
+	controller "cairn/internal/domain/memoryskill/policy"
 )
 
 // embed turns texts into vectors, and fails when the embedder is away: a decision

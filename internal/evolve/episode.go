@@ -9,15 +9,15 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/lexical"
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/executor"
+	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/executor"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/search/lexical"
 )
 
 // How answers are scored.

@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/ledger"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/designer"
 	"cairn/internal/progressive"
 	"cairn/internal/remember"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
 )
 
 // EvolveSpec is what a round of evolution is pinned to.

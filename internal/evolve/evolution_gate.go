@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn/internal/fault"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/random"
-	"cairn/internal/run"
+	"cairn/internal/domain/fault"
+	memskill "cairn/internal/domain/memoryskill"
+	random "cairn/internal/domain/memoryskill/keyedrand"
+	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
 )
 
 // Tried is a held-out trace with both sides.

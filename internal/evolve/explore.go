@@ -3,9 +3,9 @@ package evolve
 import (
 	"context"
 
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/random"
+	memskill "cairn/internal/domain/memoryskill"
+	random "cairn/internal/domain/memoryskill/keyedrand"
+	controller "cairn/internal/domain/memoryskill/policy"
 )
 
 // explore tells how the choice of a live span is made: greedily, but for as many

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/internal/fault"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
+	"cairn/internal/domain/fault"
+	memskill "cairn/internal/domain/memoryskill"
+	controller "cairn/internal/domain/memoryskill/policy"
 )
 
 // SharedWorkspace is the name of the workspace whose banks others may follow.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/internal/memskill/designer"
-	"cairn/internal/run"
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/run"
 )
 
 // gated compares a candidate with what is in force by the held-out traces that

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn/internal/fault"
-	"cairn/internal/memory"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
 )
 
 // ImportedTrace is a conversation with questions about it whose answers are known.

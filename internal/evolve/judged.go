@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/run"
-	"cairn/internal/search/lexical"
+	"cairn/internal/domain/lexical"
+	memskill "cairn/internal/domain/memoryskill"
+	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
 )
 
 // Met is a memory that a run was shown, with a decision behind it: one of those

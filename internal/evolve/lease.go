@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/remember"
-	"cairn/internal/run"
 )
 
 // bankLease is how long a run keeps its bank without a sign of life.

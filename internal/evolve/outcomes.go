@@ -1,7 +1,7 @@
 package evolve
 
 import (
-	"cairn/internal/tally"
+	tally "cairn/internal/domain/metrics"
 )
 
 // Outcomes count what spans and questions came to, one each. Those that trouble of

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"time"
 
-	"cairn/internal/fault"
-	"cairn/internal/flow"
-	"cairn/internal/memskill/executor"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
-	"cairn/internal/settings"
 )
 
 // FromProbe is where the outcome of a decision comes from when memory has asked

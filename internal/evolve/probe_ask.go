@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
 	"cairn/internal/llm"
-	"cairn/internal/memory"
-	"cairn/internal/memskill/controller"
 	"cairn/internal/remember"
-	"cairn/internal/run"
 )
 
 // AskProbe puts one probe to memory, as any question is, scores what is found by the

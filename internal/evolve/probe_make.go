@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/guard"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
 	"cairn/internal/llm"
-	"cairn/internal/memskill/executor"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/search/lexical"
 )
 
 // Bounds of a probing.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/memskill/executor"
-	"cairn/internal/prompt"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/prompt"
 )
 
 // sessions are spans of one message each, which have these texts.

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"cairn/internal/memory"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/executor"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
+	"cairn/internal/domain/memory"
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
 )
 
 // remember asks the model about one span: skills and memories are shown, actions

@@ -3,8 +3,8 @@ package evolve
 import (
 	"time"
 
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/designer"
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/designer"
 )
 
 // How a round ended.

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"cairn/internal/converse"
+	"cairn/internal/domain/memory"
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/ledger"
-	"cairn/internal/memory"
-	"cairn/internal/memskill"
 	"cairn/internal/progressive"
 	"cairn/internal/remember"
-	"cairn/internal/run"
-	"cairn/internal/settings"
-	"cairn/internal/transcript"
 )
 
 // Neighbour is a stored memory that is near to a span.

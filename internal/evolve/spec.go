@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/fault"
-	"cairn/internal/flow"
-	"cairn/internal/memskill/executor"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
 )
 
 // Model is who answers a run, and what it is told.

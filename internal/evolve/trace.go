@@ -7,11 +7,11 @@ import (
 	"maps"
 	"slices"
 
-	"cairn/internal/guard"
-	"cairn/internal/memory"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/executor"
-	"cairn/internal/memskill/random"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/memory"
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/executor"
+	random "cairn/internal/domain/memoryskill/keyedrand"
 )
 
 // Trace is a conversation about which there are questions with known answers.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/random"
-	"cairn/internal/run"
+	memskill "cairn/internal/domain/memoryskill"
+	random "cairn/internal/domain/memoryskill/keyedrand"
+	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
 )
 
 // standing is what an iteration begins with.

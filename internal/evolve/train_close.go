@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"cairn/internal/fault"
-	"cairn/internal/run"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 )
 
 // CloseTraining promotes the best bank with its policy, as one version, when it is

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"cairn/internal/memskill/designer"
-	"cairn/internal/run"
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/run"
 )
 
 // hardCases are what a training failed at, as far as its buffer remembers.

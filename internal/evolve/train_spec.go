@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/internal/fault"
-	"cairn/internal/flow"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/designer"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/designer"
+	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
 )
 
 // TrainSpec is what a training is pinned to.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/run"
 	"cairn/internal/ledger"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/designer"
-	"cairn/internal/run"
 )
 
 // CloseStage scores a stage, goes back to the best one when this was none, and

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"cairn/internal/memskill/designer"
+	"cairn/internal/domain/memoryskill/designer"
 )
 
 // States of an update on its way into force.

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"cairn/internal/memskill/controller"
-	"cairn/internal/run"
+	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
 )
 
 // Watched is how far a training is.

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // transport serves one Get: no connection outlives it, so none is used again

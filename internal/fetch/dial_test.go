@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 func TestGetRefusesAddressesInside(t *testing.T) {

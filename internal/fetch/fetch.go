@@ -22,7 +22,7 @@ import (
 	"net/url"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 func TestGetReadsTheBodyWhateverItsType(t *testing.T) {

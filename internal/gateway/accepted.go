@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"cairn/internal/distill"
-	"cairn/internal/run"
+	"cairn/internal/domain/run"
 )
 
 const (

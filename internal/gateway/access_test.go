@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"cairn/internal/config"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/gateway"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/store"

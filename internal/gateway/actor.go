@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
 )
 
 // OnceKey lets a caller send a change again without doing it again.

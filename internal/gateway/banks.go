@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	memskill "cairn/internal/domain/memoryskill"
 	"cairn/internal/evolve"
-	"cairn/internal/memskill"
 )
 
 const tagBanks = "banks"

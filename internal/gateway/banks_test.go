@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/fault"
+	memskill "cairn/internal/domain/memoryskill"
 	"cairn/internal/evolve"
-	"cairn/internal/fault"
 	"cairn/internal/gateway"
-	"cairn/internal/memskill"
 	"cairn/internal/tests"
 )
 

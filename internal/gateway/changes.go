@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	"cairn/internal/domain/skill"
 	"cairn/internal/library"
-	"cairn/internal/skill"
 )
 
 func (g *Gateway) changeRoutes() {

@@ -10,7 +10,7 @@ import (
 
 	"go.temporal.io/sdk/converter"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // CodecPath is where Temporal's programs have payloads encrypted and decrypted:

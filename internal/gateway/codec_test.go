@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"cairn/internal/config"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/gateway"
 	"cairn/internal/tests"
 )

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"cairn/internal/converse"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/host"
 	"cairn/internal/store"
 )

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"cairn/internal/config"
+	"cairn/internal/domain/run"
 	"cairn/internal/gateway"
 	"cairn/internal/gateway/metrics"
 	"cairn/internal/host"
-	"cairn/internal/run"
 	"cairn/internal/schedule"
 	"cairn/internal/store"
 )

@@ -15,10 +15,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cairn/internal/distill"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
 )
 
 // DistillRequest is a conversation with its options, in one JSON object. What

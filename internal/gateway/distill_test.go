@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"cairn/internal/config"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/gateway"
-	"cairn/internal/run"
 )
 
 func TestDistillAnswersAtOnceAndReportsWhenAskedToWait(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"cairn/internal/domain/fault"
 	"cairn/internal/dump"
-	"cairn/internal/fault"
 )
 
 // lineText is lines of JSON.

@@ -9,15 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/agent"
 	"cairn/internal/config"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway"
-	"cairn/internal/memory"
 	"cairn/internal/remember"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // mixed fills the workspace with memories of every type, changed, merged and

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"cairn/internal/config"
+	"cairn/internal/domain/fault"
 	"cairn/internal/erase"
-	"cairn/internal/fault"
 	"cairn/internal/gateway"
 	"cairn/internal/llm/llmtest"
 )

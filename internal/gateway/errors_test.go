@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"cairn/internal/config"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/tests"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"cairn/internal/converse"
 	"cairn/internal/distill"
+	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	"cairn/internal/run"
 	"cairn/internal/store"
 )
 

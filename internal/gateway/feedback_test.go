@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/gateway"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/tests"

@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // bodyPatience is how long a client may take to send a request's body.

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/store"
 )
 

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"time"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 	"cairn/internal/dump"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
 	"cairn/internal/remember"
 	"cairn/internal/store"
 )

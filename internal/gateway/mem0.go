@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"strings"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 	"cairn/internal/store"
 )
 

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"time"
 
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
 	"cairn/internal/remember"
-	"cairn/internal/run"
 	"cairn/internal/store"
 )
 

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // mem0Route is a route under a prefix of each mount.

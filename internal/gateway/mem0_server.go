@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/fault"
-	"cairn/internal/run"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/store"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
 	"cairn/internal/remember"
 )
 

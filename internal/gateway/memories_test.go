@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/settings"
 	"cairn/internal/gateway"
-	"cairn/internal/memory"
 	"cairn/internal/remember"
-	"cairn/internal/settings"
 	"cairn/internal/tests"
 )
 

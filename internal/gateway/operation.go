@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // route is what a route's description says beside its types.

@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // PackageQuery says in which form a package is wanted.

@@ -11,12 +11,12 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // Problem is the one form of every error.
 type Problem struct {
-	Code      fault.Code `json:"code" doc:"What kind of failure it is; the list is internal/fault's" example:"not_found"`
+	Code      fault.Code `json:"code" doc:"What kind of failure it is; the list is internal/domain/fault's" example:"not_found"`
 	Message   string     `json:"message" doc:"What happened, and to what"`
 	Hint      string     `json:"hint" doc:"One concrete next step"`
 	Retryable bool       `json:"retryable" doc:"Whether the same request can succeed later"`

@@ -7,10 +7,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/host"
 	"cairn/internal/reflect"
-	"cairn/internal/run"
 )
 
 const tagReflections = "reflections"

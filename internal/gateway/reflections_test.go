@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/reflect"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 func TestADayIsLookedBackOnOverHTTP(t *testing.T) {

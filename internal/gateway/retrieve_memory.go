@@ -9,10 +9,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/host"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
 )
 
 // RetrieveRequest asks long-term memory.

@@ -8,8 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cairn/internal/distill"
+	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	"cairn/internal/run"
 	"cairn/internal/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"cairn/internal/cadence"
+	cadence "cairn/internal/domain/recurrence"
 	"cairn/internal/schedule"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/settings"
+	"cairn/internal/domain/settings"
 	"cairn/internal/store"
 )
 

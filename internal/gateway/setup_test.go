@@ -13,10 +13,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/config"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 	"cairn/internal/gateway"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/skill"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

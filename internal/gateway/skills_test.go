@@ -13,11 +13,11 @@ import (
 	"testing"
 
 	"cairn/internal/config"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 	"cairn/internal/gateway"
 	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/skill"
 	"cairn/internal/tests"
 )
 

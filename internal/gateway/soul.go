@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"cairn/internal/memory"
+	"cairn/internal/domain/memory"
 	"cairn/internal/remember"
 )
 

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"cairn/internal/converse"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/gateway"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
 	"cairn/internal/tests"
 )
 

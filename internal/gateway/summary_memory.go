@@ -10,11 +10,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
-	"cairn/internal/memory"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
 )
 
 // SessionMessage is a message of a session: an OpenAI chat message, with the

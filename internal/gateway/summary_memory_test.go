@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/gateway"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/progressive"
 	"cairn/internal/remember"
-	"cairn/internal/run"
 	"cairn/internal/tests"
 )
 

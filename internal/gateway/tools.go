@@ -10,8 +10,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/toolserver"
 	"cairn/internal/tools"
 )

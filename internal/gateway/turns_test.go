@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway"
 	"cairn/internal/host"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 func message(conversation string, n int, text string) map[string]any {

@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"testing"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 	"cairn/internal/gateway"
-	"cairn/internal/skill"
 	"cairn/internal/tests"
 )
 

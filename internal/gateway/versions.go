@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"cairn/internal/domain/skill"
 	"cairn/internal/library"
-	"cairn/internal/skill"
 )
 
 // Content is what a version says, and what it rests on.

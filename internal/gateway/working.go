@@ -5,11 +5,11 @@ import (
 	"net/http"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript"
+	working "cairn/internal/domain/workingmemory"
 	"cairn/internal/host"
 	"cairn/internal/offload"
-	"cairn/internal/transcript"
-	"cairn/internal/working"
 )
 
 // OffloadRequest asks for a thread to be shortened.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/gateway"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/tests"

@@ -11,17 +11,17 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/fault"
+	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/erase"
 	"cairn/internal/evolve"
-	"cairn/internal/fault"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // learning sets what the workspace's policy may do.

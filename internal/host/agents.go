@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
 	"cairn/internal/distill"
+	"cairn/internal/domain/agent"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/evolve"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/tools"
-	"cairn/internal/transcript"
 )
 
 // hire brings the agents of long-term memory into the loop.

@@ -7,12 +7,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/memory"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
 	"cairn/internal/tests"
 )
 

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/memory"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/memory"
 	"cairn/internal/progressive"
 	"cairn/internal/tests"
 )

@@ -8,16 +8,16 @@ import (
 	"testing"
 
 	"cairn/internal/config"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/memory"
 	"cairn/internal/progressive"
 	"cairn/internal/remember"
-	"cairn/internal/run"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // narrow lets a model take so little that a session of saga's is in several parts.

@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/memory"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
 	"cairn/internal/tests"
 )
 

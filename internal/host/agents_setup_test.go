@@ -9,15 +9,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/memory"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // chat is a session with alternating speakers.

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/memory"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
 	"cairn/internal/tests"
 	"cairn/internal/tools"
 )

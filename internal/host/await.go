@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"cairn/internal/converse"
-	"cairn/internal/run"
+	"cairn/internal/domain/run"
 )
 
 // lookAnyway is how often whoever waits for a run looks at it, told or not.

@@ -5,10 +5,10 @@ import (
 	"sync"
 	"testing"
 
+	"cairn/internal/domain/fault"
+	memskill "cairn/internal/domain/memoryskill"
 	"cairn/internal/evolve"
-	"cairn/internal/fault"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/memskill"
 	"cairn/internal/tests"
 )
 

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
 )
 
 // BenchmarkSpans counts spans per second that are remembered with a model which

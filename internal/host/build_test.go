@@ -10,17 +10,17 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/converse"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/evolve"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/memory"
-	"cairn/internal/memskill/executor"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // building is a session of three spans: each message is longer than one.

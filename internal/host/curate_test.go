@@ -8,10 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/curate"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/skill"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/schedule"
-	"cairn/internal/skill"
 	"cairn/internal/tests"
 )
 

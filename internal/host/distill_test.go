@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"cairn/internal/distill"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/run"
-	"cairn/internal/skill"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -7,8 +7,8 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/erase"
-	"cairn/internal/flow"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
 	"cairn/internal/tests"

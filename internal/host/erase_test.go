@@ -13,9 +13,9 @@ import (
 	"go.temporal.io/api/temporalproto"
 
 	"cairn/internal/blob"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
 	"cairn/internal/erase"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"testing"
 
+	"cairn/internal/domain/run"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/run"
 	"cairn/internal/schedule"
 	"cairn/internal/store"
 	"cairn/internal/tests"

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	controller "cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/evolve"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/memskill/controller"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -8,12 +8,12 @@ import (
 	"github.com/google/uuid"
 
 	"cairn/internal/converse"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/evolve"
-	"cairn/internal/fault"
 	"cairn/internal/progressive"
-	"cairn/internal/settings"
 	"cairn/internal/store"
-	"cairn/internal/transcript"
 )
 
 // Ratings of an answer.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"cairn/internal/domain/fault"
 	"cairn/internal/evolve"
-	"cairn/internal/fault"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/progressive"

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/fault"
 	"cairn/internal/evolve"
-	"cairn/internal/fault"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
 	"cairn/internal/tests"

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"cairn/internal/distill"
+	"cairn/internal/domain/skill"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/skill"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"cairn/internal/distill"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/run"
 )
 
 // The workflows end in every way that a history is kept of.

@@ -10,11 +10,11 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/distill"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/run"
-	"cairn/internal/skill"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

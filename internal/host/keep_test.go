@@ -9,11 +9,11 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/distill"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/run"
-	"cairn/internal/skill"
 	"cairn/internal/tests"
 )
 

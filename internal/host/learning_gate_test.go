@@ -8,17 +8,17 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/fault"
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/executor"
+	controller "cairn/internal/domain/memoryskill/policy"
+	tally "cairn/internal/domain/metrics"
+	"cairn/internal/domain/run"
 	"cairn/internal/evolve"
-	"cairn/internal/fault"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/executor"
-	"cairn/internal/run"
 	"cairn/internal/store"
-	"cairn/internal/tally"
 	"cairn/internal/tests"
 )
 

@@ -11,10 +11,10 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/converse"
+	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -8,10 +8,10 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/distill"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/run"
 	"cairn/internal/tests"
 )
 

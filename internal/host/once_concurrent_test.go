@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"cairn/internal/distill"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/run"
-	"cairn/internal/skill"
 	"cairn/internal/store"
 )
 

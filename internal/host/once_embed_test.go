@@ -5,9 +5,9 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/distill"
+	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/run"
 	"cairn/internal/tests"
 )
 

@@ -15,12 +15,12 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/distill"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/run"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // The files once_*_test.go hold the protocol of spec/architecture.md §2, case

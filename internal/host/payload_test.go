@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/config"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/tests"

@@ -10,16 +10,16 @@ import (
 	"sync"
 	"testing"
 
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/erase"
 	"cairn/internal/evolve"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // probed waits for the end of all that memory asks itself.

@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"cairn/internal/config"
+	"cairn/internal/domain/settings"
 	"cairn/internal/eval/profiles"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/settings"
 	"cairn/internal/tests"
 )
 

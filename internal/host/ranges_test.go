@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"cairn/internal/distill"
+	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/run"
 	"cairn/internal/store"
 )
 

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
 	"cairn/internal/host"
 	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
-	"cairn/internal/skill"
 	"cairn/internal/tests"
 )
 

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"time"
 
-	"cairn/internal/cadence"
 	"cairn/internal/config"
 	"cairn/internal/converse"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/run"
 	"cairn/internal/drive"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
 	"cairn/internal/reflect"
-	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/tools"
 )

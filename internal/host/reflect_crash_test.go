@@ -8,16 +8,16 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/erase"
-	"cairn/internal/flow"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/reflect"
-	"cairn/internal/run"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // sweeps starts the reflection of a date as the sweep does, when its window ends

@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"cairn/internal/config"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/eval/locomo"
 	"cairn/internal/eval/samples"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/memory"
 	"cairn/internal/reflect"
 	"cairn/internal/remember"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // offlineDays let the rules answer in place of the scripted model; no

@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/reflect"
-	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // imported stores a conversation that was had elsewhere, with the times at which

@@ -7,9 +7,9 @@ import (
 
 	"cairn/internal/converse"
 	"cairn/internal/distill"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/offload"
-	"cairn/internal/run"
 	"cairn/internal/store"
 )
 

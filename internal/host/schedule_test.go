@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/cadence"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/settings"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/schedule"
-	"cairn/internal/settings"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/config"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // Pauses between attempts to serve while Postgres or Temporal are away.

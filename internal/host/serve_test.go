@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"cairn/internal/config"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/run"
 	"cairn/internal/tests"
 )
 

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"cairn/internal/config"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 	"cairn/internal/sandbox"
 	"cairn/internal/shell"
-	"cairn/internal/skill"
 	"cairn/internal/tools"
 )
 

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"cairn/internal/config"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/skill"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/skill"
 	"cairn/internal/tests"
 )
 

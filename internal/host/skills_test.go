@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
 	"cairn/internal/tests"

@@ -6,8 +6,8 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/distill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/evolve"
-	"cairn/internal/transcript"
 )
 
 // giveUp bounds a step with all its retries: an endpoint may be down overnight.

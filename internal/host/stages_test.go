@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"cairn/internal/distill"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/run"
-	"cairn/internal/skill"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // AC-3 of spec/skill-memory.md §7.

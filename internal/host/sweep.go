@@ -13,9 +13,9 @@ import (
 
 	"cairn/internal/converse"
 	"cairn/internal/curate"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
 	"cairn/internal/evolve"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
 	"cairn/internal/schedule"
 	"cairn/internal/store"
 )

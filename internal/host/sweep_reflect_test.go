@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/tests"

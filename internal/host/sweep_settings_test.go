@@ -8,18 +8,18 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/cadence"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/reflect"
 	"cairn/internal/schedule"
-	"cairn/internal/settings"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // choose changes the settings of the bundle's workspace.

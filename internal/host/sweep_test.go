@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/api/serviceerror"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/schedule"
 	"cairn/internal/tests"

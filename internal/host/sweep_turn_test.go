@@ -9,9 +9,9 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"cairn/internal/cadence"
 	"cairn/internal/config"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	cadence "cairn/internal/domain/recurrence"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"cairn/internal/config"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/erase"
 	"cairn/internal/evolve"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // lessons are traces of small talk with one thing worth asking about in each.

@@ -5,14 +5,14 @@ import (
 	"reflect"
 	"testing"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // another is the service of another worker, which has made none of a turn's steps.

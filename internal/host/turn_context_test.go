@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/prompt"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/memory"
-	"cairn/internal/prompt"
 	"cairn/internal/remember"
 	"cairn/internal/tests"
 )

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"cairn/internal/config"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"

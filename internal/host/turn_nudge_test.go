@@ -14,12 +14,12 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/converse"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 	"cairn/workflows"
 )
 

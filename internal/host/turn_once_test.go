@@ -12,7 +12,7 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/converse"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"

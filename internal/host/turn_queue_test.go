@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/tests"

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/converse"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"

@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/memory"
 	"cairn/internal/remember"
 	"cairn/internal/tests"
 )

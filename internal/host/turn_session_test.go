@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"cairn/internal/converse"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	tally "cairn/internal/domain/metrics"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/tally"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // prefix is the beginning of a request that providers keep: instructions and

@@ -10,8 +10,8 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
-	"cairn/internal/agent"
 	"cairn/internal/config"
+	"cairn/internal/domain/agent"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/memory"
 	"cairn/internal/remember"
-	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

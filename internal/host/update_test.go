@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"cairn/internal/distill"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/run"
-	"cairn/internal/skill"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 const updateExtract = `{"name":"Service Deployment Rollback","description":"","update":true,"old_memory_id":"S1","trigger":["rollback","migration"],

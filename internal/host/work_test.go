@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"cairn/internal/config"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"

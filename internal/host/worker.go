@@ -14,8 +14,8 @@ import (
 
 	"cairn/activities"
 	"cairn/internal/converse"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
 	"cairn/workflows"
 )
 

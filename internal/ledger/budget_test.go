@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 	"cairn/internal/llm"
-	"cairn/internal/run"
-	"cairn/internal/settings"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

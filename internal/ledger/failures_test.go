@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
 	"cairn/internal/tests"
 )
 

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"testing"
 
+	"cairn/internal/domain/run"
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
-	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

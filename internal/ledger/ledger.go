@@ -16,9 +16,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/llm"
-	"cairn/internal/run"
 )
 
 // Verdict is what the ledger answers to a wish to call.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/run"
 	"cairn/internal/llm"
-	"cairn/internal/run"
 	"cairn/internal/tests"
 )
 

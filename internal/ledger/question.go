@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/llm"
-	"cairn/internal/run"
 )
 
 // Question is a request whose answer has to decode, with its repairs.

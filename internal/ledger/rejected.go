@@ -4,8 +4,8 @@ import (
 	"log/slog"
 	"net/http"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm"
-	"cairn/internal/prompt"
 )
 
 // tellRejected logs a request that its endpoint calls bad, with the hashes of

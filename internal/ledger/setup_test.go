@@ -12,13 +12,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"cairn/internal/distill"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
-	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/store/storetest"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // bundle is a ledger over a fresh database, with one run.

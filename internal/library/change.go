@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 	"cairn/internal/search"
-	"cairn/internal/skill"
 )
 
 // Rollback makes a new version that says what an old one said. Base is the head

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/skill"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 )
 
 // DeleteArgs say which skill is not wanted any more.

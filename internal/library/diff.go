@@ -9,7 +9,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"cairn/internal/skill"
+	"cairn/internal/domain/skill"
 )
 
 // Diff shows what changed between two versions of a skill as a unified diff of

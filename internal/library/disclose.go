@@ -10,9 +10,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/skill"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 )
 
 // Skills are disclosed in three steps: what there is (Meta), how something is

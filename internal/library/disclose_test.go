@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 	"cairn/internal/library"
-	"cairn/internal/skill"
 	"cairn/internal/tests"
 )
 

@@ -6,11 +6,11 @@ import (
 	"path"
 	"slices"
 
-	"cairn/internal/fault"
-	"cairn/internal/guard"
-	"cairn/internal/lang"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/skill"
 	"cairn/internal/search"
-	"cairn/internal/skill"
 )
 
 // Imported tells what became of an upload.

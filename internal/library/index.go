@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/skill"
 	"cairn/internal/llm"
-	"cairn/internal/skill"
 )
 
 // Limits of the index that every prompt carries.

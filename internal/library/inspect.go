@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/agent"
-	"cairn/internal/guard"
-	"cairn/internal/skill"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/skill"
 )
 
 // inspect scans a planned version. Secrets and dangerous texts are refused; what

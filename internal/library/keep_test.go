@@ -3,7 +3,7 @@ package library_test
 import (
 	"testing"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
 )
 
 func TestWritesOfToolsPruneWhatNobodyNeeds(t *testing.T) {

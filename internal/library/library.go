@@ -18,8 +18,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"cairn/internal/domain/skill"
 	"cairn/internal/search"
-	"cairn/internal/skill"
 )
 
 // Tx is one workspace's skills in one transaction.

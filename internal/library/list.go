@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"cairn/internal/fault"
-	"cairn/internal/skill"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 )
 
 const (

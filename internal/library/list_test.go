@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	tally "cairn/internal/domain/metrics"
 	"cairn/internal/library"
-	"cairn/internal/tally"
 	"cairn/internal/tests"
 )
 

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
 	"cairn/internal/library"
 	"cairn/internal/tests"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"path"
 
-	"cairn/internal/skill"
+	"cairn/internal/domain/skill"
 )
 
 // Package reads the zip of a version, 0 for the head. In another name style

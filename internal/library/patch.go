@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/skill"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 )
 
 // Fields that a patch can change.

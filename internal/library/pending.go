@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"cairn/internal/fault"
-	"cairn/internal/skill"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 )
 
 // PendingList lists the changes that wait for approval, and after them those for

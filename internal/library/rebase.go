@@ -7,8 +7,8 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"cairn/internal/fault"
-	"cairn/internal/skill"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 )
 
 // rebased is a proposed change on top of a head that has moved since: what the

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/guard"
+	"cairn/internal/domain/guard"
 )
 
 // sanitised is a stored text that is safe to put into a prompt. A text that

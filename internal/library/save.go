@@ -10,10 +10,10 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/lang"
-	"cairn/internal/skill"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/skill"
 )
 
 // Modes of a save.

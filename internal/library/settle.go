@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 	"cairn/internal/search"
-	"cairn/internal/skill"
 )
 
 // indexed is what search will know of a version, and what it knows already that

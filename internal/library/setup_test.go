@@ -9,10 +9,10 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"cairn/internal/agent"
 	"cairn/internal/blob"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
 	"cairn/internal/embed"
-	"cairn/internal/fault"
 	"cairn/internal/library"
 	"cairn/internal/search"
 	"cairn/internal/store"

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 	"cairn/internal/search"
-	"cairn/internal/skill"
 )
 
 // Similar is a skill that a new one may repeat.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/skill"
-	"cairn/internal/tally"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	tally "cairn/internal/domain/metrics"
+	"cairn/internal/domain/skill"
 )
 
 // ViewArgs say which text of which skill is wanted.

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/skill"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 )
 
 // Actions of a write's result.

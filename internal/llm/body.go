@@ -3,7 +3,7 @@ package llm
 import (
 	"encoding/json"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // body is a chat completion request on the wire, byte for byte what the SDK's

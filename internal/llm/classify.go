@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // maxRetryAfter bounds how long an endpoint can make us wait.

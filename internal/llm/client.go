@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"mime"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // Client is a Model behind an OpenAI-compatible endpoint.

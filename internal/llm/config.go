@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // How a Schema is asked for.

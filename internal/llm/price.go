@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // Price is what a model costs, in micro-dollars per million tokens: 0.15 $ is

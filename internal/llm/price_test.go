@@ -3,7 +3,7 @@ package llm_test
 import (
 	"testing"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/llm"
 )
 

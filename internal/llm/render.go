@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"slices"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 func (c *Client) render(r Request) (out body, err error) {

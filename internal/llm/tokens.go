@@ -1,6 +1,6 @@
 package llm
 
-import "cairn/internal/lang"
+import "cairn/internal/domain/lang"
 
 // EstimateTokens guesses how many tokens text has, for endpoints that do not count.
 func EstimateTokens(text string) int { return lang.EstimateTokens(text) }

@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"cairn/internal/converse"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	working "cairn/internal/domain/workingmemory"
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
-	"cairn/internal/working"
 	"cairn/schemas"
 )
 

@@ -8,12 +8,12 @@ import (
 	"strings"
 
 	"cairn/internal/converse"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	working "cairn/internal/domain/workingmemory"
 	"cairn/internal/progressive"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
-	"cairn/internal/working"
 )
 
 // Cycles is how conversations are compacted.

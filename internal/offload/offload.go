@@ -12,14 +12,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"cairn/internal/fault"
-	"cairn/internal/flow"
-	"cairn/internal/lang"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	working "cairn/internal/domain/workingmemory"
 	"cairn/internal/progressive"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
-	"cairn/internal/working"
 )
 
 // Request asks for a thread to be shortened.

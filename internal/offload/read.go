@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/internal/fault"
-	"cairn/internal/transcript"
-	"cairn/internal/working"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript"
+	working "cairn/internal/domain/workingmemory"
 )
 
 // mostBlobs is how many blobs of one session are searched, the oldest first.

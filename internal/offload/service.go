@@ -1,5 +1,5 @@
 // Package offload keeps working memory: threads that have grown too long are put
-// away and stood for by pointers and records (internal/working says how), and
+// away and stood for by pointers and records (internal/domain/workingmemory says how), and
 // what was put away is searched, read and given back. A record is asked of a
 // model by a run, group by group; each method that a workflow calls may be run
 // again at any time. Whatever a model makes of it, nothing is lost: a record that
@@ -13,12 +13,12 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/run"
+	working "cairn/internal/domain/workingmemory"
 	"cairn/internal/ledger"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
-	"cairn/internal/working"
 )
 
 // Tx is one workspace's rows in one transaction.

@@ -17,7 +17,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"google.golang.org/protobuf/proto"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 const (

@@ -4,14 +4,14 @@ import (
 	"context"
 	"time"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
+	"cairn/internal/domain/agent"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
 	"cairn/internal/llm"
-	"cairn/internal/prompt"
 	"cairn/internal/remember"
-	"cairn/internal/run"
 	"cairn/internal/tools"
 )
 

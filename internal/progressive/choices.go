@@ -5,12 +5,12 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/skill"
 	"cairn/internal/remember"
-	"cairn/internal/run"
-	"cairn/internal/settings"
-	"cairn/internal/skill"
 )
 
 // Choices are what a request decides for its agents. What it leaves open is as

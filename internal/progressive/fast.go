@@ -5,11 +5,11 @@ import (
 	"net/url"
 	"slices"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/skill"
 	"cairn/internal/remember"
-	"cairn/internal/skill"
 )
 
 // checkFast refuses what a fast search cannot do, or only a fast search can.

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/remember"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
 )
 
 // Finish leaves a digest where the agent left none, and tells whom the session

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
 	"cairn/internal/remember"
-	"cairn/internal/run"
 	"cairn/internal/tools"
 )
 

@@ -6,11 +6,11 @@ import (
 	"fmt"
 
 	"cairn/internal/converse"
-	"cairn/internal/flow"
-	"cairn/internal/memory"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 	"cairn/internal/remember"
-	"cairn/internal/run"
-	"cairn/internal/settings"
 )
 
 // Idle is a conversation in which nobody has said anything for a while.

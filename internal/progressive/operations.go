@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"cairn/internal/converse"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 	"cairn/internal/remember"
 	"cairn/internal/tools"
 )

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"unicode"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/llm"
-	"cairn/internal/memory"
-	"cairn/internal/prompt"
 	"cairn/internal/remember"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
 )
 
 // Part is what one request shows of a session that is too long for it: some

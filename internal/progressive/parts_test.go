@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/llm"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
 )
 
 // talk is a session of turns with two messages each.

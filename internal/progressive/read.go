@@ -6,15 +6,15 @@ import (
 	"slices"
 	"time"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
-	"cairn/internal/guard"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/llm"
-	"cairn/internal/memory"
-	"cairn/internal/prompt"
 	"cairn/internal/remember"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
 )
 
 // Limits of what one request holds of a session.

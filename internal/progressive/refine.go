@@ -11,16 +11,16 @@ import (
 	"slices"
 	"time"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
-	"cairn/internal/fault"
-	"cairn/internal/lang"
-	"cairn/internal/memory"
-	"cairn/internal/prompt"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/remember"
-	"cairn/internal/run"
-	"cairn/internal/skill"
-	"cairn/internal/transcript"
 )
 
 // Refine is what is done with what a fast search found, in this order. Without

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/fault"
-	"cairn/internal/memory"
-	"cairn/internal/run"
-	"cairn/internal/settings"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 	"cairn/internal/tools"
 )
 

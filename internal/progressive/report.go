@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/remember"
-	"cairn/internal/run"
 )
 
 // Report is a request to summarise as its caller sees it.

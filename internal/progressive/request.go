@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"cairn/internal/converse"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
-	"cairn/internal/guard"
-	"cairn/internal/lang"
-	"cairn/internal/memory"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/remember"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
 )
 
 // Request asks for a session to be summarised: messages, a text, or trajectories

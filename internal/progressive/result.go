@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
 	"cairn/internal/remember"
-	"cairn/internal/run"
 )
 
 // Statuses of runs and tasks.

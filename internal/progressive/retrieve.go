@@ -12,14 +12,14 @@ import (
 	"unicode/utf8"
 
 	"cairn/internal/converse"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
-	"cairn/internal/lang"
-	"cairn/internal/memory"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/remember"
-	"cairn/internal/run"
-	"cairn/internal/skill"
-	"cairn/internal/transcript"
 )
 
 // Modes of retrieval.

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 
 	"cairn/internal/converse"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/ledger"
 	"cairn/internal/remember"
-	"cairn/internal/run"
-	"cairn/internal/settings"
-	"cairn/internal/skill"
-	"cairn/internal/transcript"
 )
 
 // Tx is one workspace's rows in one transaction.

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
-	"cairn/internal/memory"
-	"cairn/internal/prompt"
-	"cairn/internal/run"
-	"cairn/internal/settings"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 	"cairn/internal/tools"
 )
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/internal/fault"
-	"cairn/internal/flow"
-	"cairn/internal/run"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 )
 
 // Input is what the workflow of a run starts with.

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"time"
 
-	"cairn/internal/agent"
-	"cairn/internal/cadence"
 	"cairn/internal/converse"
-	"cairn/internal/guard"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/guard"
+	tally "cairn/internal/domain/metrics"
+	"cairn/internal/domain/prompt"
+	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/llm"
-	"cairn/internal/prompt"
-	"cairn/internal/tally"
-	"cairn/internal/transcript"
 )
 
 // Agent is a reflection as the loop drives it.

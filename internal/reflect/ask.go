@@ -3,7 +3,7 @@ package reflect
 import (
 	"context"
 
-	"cairn/internal/run"
+	"cairn/internal/domain/run"
 )
 
 // Generation is the one that a person who asks for a date means: the latest, and

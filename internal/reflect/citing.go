@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 	"cairn/internal/tools"
 )
 

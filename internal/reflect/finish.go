@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
-	"cairn/internal/run"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/run"
 )
 
 // Patience is how many runs in a row may fail before what the first of them

@@ -8,16 +8,16 @@ import (
 	"slices"
 	"time"
 
-	"cairn/internal/agent"
-	"cairn/internal/cadence"
 	"cairn/internal/converse"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
-	"cairn/internal/guard"
-	"cairn/internal/lang"
+	"cairn/internal/domain/agent"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/lang"
+	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
 )
 
 // Request asks for a date to be looked back on.

@@ -3,9 +3,9 @@ package reflect
 import (
 	"time"
 
-	"cairn/internal/cadence"
+	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/llm"
-	"cairn/internal/transcript"
 )
 
 // Span is a range of messages that are shown together: of one conversation, on

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"cairn/internal/converse"
-	"cairn/internal/memory"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
 )
 
 // said makes messages of a conversation, a turn of two every minute.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
-	"cairn/internal/run"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
 	"cairn/internal/tools"
 )
 

@@ -5,14 +5,14 @@ import (
 	"log/slog"
 	"time"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/progressive"
 	"cairn/internal/remember"
-	"cairn/internal/run"
-	"cairn/internal/settings"
-	"cairn/internal/transcript"
 )
 
 // Statuses of a reflection. A run that wrote nothing says why: there was nothing

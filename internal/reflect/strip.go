@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/transcript"
+	"cairn/internal/domain/transcript"
 )
 
 // recalling are tools that bring back what is known already: their results are

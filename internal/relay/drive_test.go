@@ -9,9 +9,9 @@ import (
 	"go.temporal.io/sdk/client"
 	temporallog "go.temporal.io/sdk/log"
 
+	"cairn/internal/domain/run"
 	"cairn/internal/drive"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/run"
 	"cairn/internal/tests"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"cairn/internal/run"
+	"cairn/internal/domain/run"
 	"cairn/internal/search"
 	"cairn/internal/store"
 	"cairn/internal/tests"

@@ -13,10 +13,10 @@ import (
 	"sync"
 	"time"
 
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
 	"cairn/internal/drive"
 	"cairn/internal/embed"
-	"cairn/internal/flow"
-	"cairn/internal/run"
 	"cairn/internal/store"
 )
 

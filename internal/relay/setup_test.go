@@ -11,14 +11,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"cairn/internal/distill"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/embed"
 	"cairn/internal/relay"
-	"cairn/internal/run"
 	"cairn/internal/search"
 	"cairn/internal/store"
 	"cairn/internal/store/storetest"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // bundle is a relay over a fresh database, without Temporal.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"cairn/internal/domain/run"
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
-	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

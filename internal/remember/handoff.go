@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 )
 
 // NewTask is a pair that a model hands off.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 )
 
 // IdentityArgs replace who the agent is.

@@ -3,9 +3,9 @@ package remember
 import (
 	"fmt"
 
-	"cairn/internal/fault"
-	"cairn/internal/guard"
-	"cairn/internal/tally"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/guard"
+	tally "cairn/internal/domain/metrics"
 )
 
 // inspect scans what is about to be kept. A secret or an attack is an error with

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 )
 
 // Lease lets one run at a time look after a target. Writes carry its Fence.

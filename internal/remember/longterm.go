@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
 )
 
 // LongTermTx is one workspace's long-term memory in one transaction.

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/agent"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/remember"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // long is long-term memory over a fresh database.

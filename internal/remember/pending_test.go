@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/settings"
 	"cairn/internal/remember"
-	"cairn/internal/settings"
 	"cairn/internal/tests"
 )
 

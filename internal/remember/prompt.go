@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/internal/memory"
+	"cairn/internal/domain/memory"
 )
 
 // PromptMemory is what a frozen prompt holds of a workspace, ready to be shown.

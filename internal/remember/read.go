@@ -9,9 +9,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 	"cairn/internal/search"
 )
 

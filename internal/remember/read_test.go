@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	tally "cairn/internal/domain/metrics"
 	"cairn/internal/embed"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
 	"cairn/internal/relay"
 	"cairn/internal/remember"
-	"cairn/internal/tally"
 	"cairn/internal/tests"
 )
 

@@ -14,11 +14,11 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/settings"
 	"cairn/internal/search"
-	"cairn/internal/settings"
 )
 
 // Tx is one workspace's memories in one transaction.

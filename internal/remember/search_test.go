@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/agent"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
 	"cairn/internal/remember"
 	"cairn/internal/tests"
 )

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/llm"
-	"cairn/internal/memory"
-	"cairn/internal/transcript"
 )
 
 // imported is the channel of sessions that are handed in as a whole.

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/remember"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 func TestASessionThatIsSentAgainIsKeptOnce(t *testing.T) {

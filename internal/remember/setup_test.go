@@ -10,13 +10,13 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/settings"
 	"cairn/internal/embed"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
 	"cairn/internal/remember"
 	"cairn/internal/search"
-	"cairn/internal/settings"
 	"cairn/internal/store"
 	"cairn/internal/store/storetest"
 	"cairn/internal/tests"

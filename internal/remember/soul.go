@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 )
 
 // SoulArgs change how the user wants to be answered.

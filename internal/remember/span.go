@@ -5,9 +5,9 @@ import (
 	"regexp"
 	"slices"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 )
 
 // SpanMemory is a memory that a span of a session brings.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 )
 
 // SummaryArgs are the digest of the actor's session.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
-	"cairn/internal/settings"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/settings"
 )
 
 // SaveArgs add an entry.

@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
-	"cairn/internal/guard"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/settings"
 	"cairn/internal/remember"
-	"cairn/internal/settings"
 	"cairn/internal/tests"
 )
 

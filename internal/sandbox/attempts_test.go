@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/sandbox"
 )
 

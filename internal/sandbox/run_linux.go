@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // Enter takes over when the program was started as the first process of a

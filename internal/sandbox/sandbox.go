@@ -22,7 +22,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // Job is a command with what it works on.

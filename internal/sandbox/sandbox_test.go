@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/sandbox"
 	"cairn/internal/tests"
 )

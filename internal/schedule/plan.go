@@ -6,7 +6,7 @@ import (
 	"hash/fnv"
 	"time"
 
-	"cairn/internal/cadence"
+	cadence "cairn/internal/domain/recurrence"
 )
 
 // Verdict is what the claim found out about a task that came due.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/cadence"
+	cadence "cairn/internal/domain/recurrence"
 	"cairn/internal/tests"
 )
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/cadence"
-	"cairn/internal/fault"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	cadence "cairn/internal/domain/recurrence"
 )
 
 // Tx are a workspace's tasks inside one transaction.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"cairn/internal/fault"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
 )
 
 // Slot is a firing that a page has taken and that is to be started.

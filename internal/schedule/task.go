@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"cairn/internal/cadence"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	cadence "cairn/internal/domain/recurrence"
 )
 
 // Kind is what a task does.

@@ -5,7 +5,7 @@ package search
 import (
 	"time"
 
-	"cairn/internal/search/lexical"
+	"cairn/internal/domain/lexical"
 )
 
 // Kinds of documents.

@@ -9,10 +9,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"cairn/internal/fault"
-	"cairn/internal/memory"
-	"cairn/internal/search/lexical"
-	"cairn/internal/skill"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/skill"
 )
 
 // Bounds of a request.

@@ -3,8 +3,8 @@ package search
 import (
 	"context"
 
-	"cairn/internal/search/lexical"
-	"cairn/internal/skill"
+	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/skill"
 )
 
 // Index is where documents are kept.

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // maxCommand bounds a command line, in bytes.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/internal/fault"
-	"cairn/internal/skill"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 )
 
 func TestACommandIsWordsAndNothingElse(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/fault"
-	"cairn/internal/skill"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 )
 
 // interpreters run the scripts with these extensions, the first that is allowed.

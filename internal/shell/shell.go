@@ -17,10 +17,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 	"cairn/internal/library"
-	"cairn/internal/skill"
 )
 
 // Args say what is to be run: a command line, or its words.

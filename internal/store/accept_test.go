@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"cairn/internal/distill"
-	"cairn/internal/fault"
-	"cairn/internal/run"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // wish is a request for a conversation of one message.

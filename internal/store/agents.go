@@ -3,9 +3,9 @@ package store
 import (
 	"context"
 
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
-	"cairn/internal/skill"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/run"
 	"cairn/internal/reflect"
-	"cairn/internal/run"
 	"cairn/internal/schedule"
 	"cairn/internal/store/dbsqlc"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/fault"
-	"cairn/internal/run"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/schedule"
 	"cairn/internal/store"
 	"cairn/internal/tests"

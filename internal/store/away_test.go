@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"cairn/internal/domain/fault"
+	memskill "cairn/internal/domain/memoryskill"
 	"cairn/internal/evolve"
-	"cairn/internal/fault"
-	"cairn/internal/memskill"
 	"cairn/internal/store/dbsqlc"
 )
 

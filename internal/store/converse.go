@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"cairn/internal/converse"
-	"cairn/internal/fault"
-	"cairn/internal/nudge"
-	"cairn/internal/run"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/run"
 	"cairn/internal/store/dbsqlc"
 )
 

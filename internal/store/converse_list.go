@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"cairn/internal/converse"
-	"cairn/internal/run"
-	"cairn/internal/settings"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/store/dbsqlc"
-	"cairn/internal/transcript"
 )
 
 // Lines reads a page of a conversation's messages, those after a number.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"cairn/internal/curate"
-	"cairn/internal/skill"
+	"cairn/internal/domain/skill"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/dump"
-	"cairn/internal/memory"
 	"cairn/internal/store/dbsqlc"
-	"cairn/internal/transcript"
 )
 
 // dumpStore is the store as dumps and loads see it.

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"cairn/internal/domain/fault"
 	"cairn/internal/erase"
-	"cairn/internal/fault"
 	"cairn/internal/store/dbsqlc"
 )
 

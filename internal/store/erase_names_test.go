@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/transcript"
 	"cairn/internal/erase"
 	"cairn/internal/remember"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // Who the agent is was written down three times: by a person, by the conversation

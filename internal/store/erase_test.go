@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"cairn/internal/domain/fault"
 	"cairn/internal/erase"
-	"cairn/internal/fault"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

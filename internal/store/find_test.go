@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/embed"
 	"cairn/internal/erase"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
 	"cairn/internal/remember"
 	"cairn/internal/search"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // talk is a workspace with what was said in it, and a finder over it.

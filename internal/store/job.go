@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/converse"
-	"cairn/internal/run"
+	"cairn/internal/domain/run"
 	"cairn/internal/store/dbsqlc"
 )
 

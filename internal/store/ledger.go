@@ -9,10 +9,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
-	"cairn/internal/run"
-	"cairn/internal/settings"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 	"cairn/internal/library"
 	"cairn/internal/search"
-	"cairn/internal/skill"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 	"cairn/internal/library"
-	"cairn/internal/skill"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

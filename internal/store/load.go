@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"fmt"
 
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 	"cairn/internal/dump"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
 	"cairn/internal/search"
 	"cairn/internal/store/dbsqlc"
 )

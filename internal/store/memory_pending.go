@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 	"cairn/internal/remember"
 	"cairn/internal/store/dbsqlc"
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/schemas"
 )
 

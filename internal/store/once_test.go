@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/store/dbsqlc"
 )
 

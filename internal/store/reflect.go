@@ -8,11 +8,11 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"cairn/internal/memory"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/reflect"
-	"cairn/internal/run"
 	"cairn/internal/store/dbsqlc"
-	"cairn/internal/transcript"
 )
 
 // reflectStore is the store as the use-case reflect sees it.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/skill"
+	"cairn/internal/domain/skill"
 )
 
 // storable replaces what a text column cannot hold: bytes that are no UTF-8, and

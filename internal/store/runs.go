@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/distill"
-	"cairn/internal/fault"
-	"cairn/internal/run"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"cairn/internal/cadence"
+	cadence "cairn/internal/domain/recurrence"
 	"cairn/internal/schedule"
 	"cairn/internal/store/dbsqlc"
 )

@@ -7,8 +7,8 @@ import (
 
 	pgvector "github.com/pgvector/pgvector-go"
 
+	"cairn/internal/domain/skill"
 	"cairn/internal/search"
-	"cairn/internal/skill"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/memory"
 	"cairn/internal/remember"
 	"cairn/internal/search"
-	"cairn/internal/search/lexical"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 	"cairn/internal/library"
 	"cairn/internal/search"
-	"cairn/internal/skill"
 	"cairn/internal/store/dbsqlc"
 )
 

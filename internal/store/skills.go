@@ -7,10 +7,10 @@ import (
 	"fmt"
 
 	"cairn/internal/distill"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
 	"cairn/internal/library"
 	"cairn/internal/search"
-	"cairn/internal/skill"
 	"cairn/internal/store/dbsqlc"
 )
 

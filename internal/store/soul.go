@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/internal/fault"
-	"cairn/internal/memory"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 	"cairn/internal/remember"
 	"cairn/internal/store/dbsqlc"
 )

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/search"
 	"cairn/internal/store"
 	"cairn/internal/tests"

@@ -5,8 +5,8 @@ import (
 
 	pgvector "github.com/pgvector/pgvector-go"
 
+	"cairn/internal/domain/memory"
 	"cairn/internal/evolve"
-	"cairn/internal/memory"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/schedule"
 	"cairn/internal/store/dbsqlc"
 )

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"cairn/internal/memory"
+	"cairn/internal/domain/memory"
 	"cairn/internal/store/dbsqlc"
 )
 

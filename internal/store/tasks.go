@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"cairn/internal/distill"
-	"cairn/internal/fault"
-	"cairn/internal/run"
-	"cairn/internal/skill"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
 	"cairn/internal/store/dbsqlc"
 )
 

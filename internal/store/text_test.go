@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"cairn/internal/distill"
-	"cairn/internal/run"
-	"cairn/internal/skill"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // dirty is what JSON can carry and a text column cannot hold; clean is how it

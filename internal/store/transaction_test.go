@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"cairn/internal/converse"
-	"cairn/internal/fault"
-	"cairn/internal/run"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/tests"
 )
 

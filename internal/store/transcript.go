@@ -9,9 +9,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/store/dbsqlc"
-	"cairn/internal/transcript"
 )
 
 // PutConversation stores a conversation that is handed in as a whole, and

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"cairn/internal/converse"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/search"
 	"cairn/internal/store/dbsqlc"
-	"cairn/internal/transcript"
 )
 
 // turnVectors is how what is said gets its vectors.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"cairn/internal/converse"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/store/dbsqlc"
-	"cairn/internal/transcript"
 )
 
 // PutMessages stores the messages of a turn from seq on.

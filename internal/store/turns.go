@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"cairn/internal/agent"
 	"cairn/internal/converse"
-	"cairn/internal/run"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/run"
 	"cairn/internal/store/dbsqlc"
 )
 

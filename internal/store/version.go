@@ -10,7 +10,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/store/dbsqlc"
 	"cairn/schemas"
 )

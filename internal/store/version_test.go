@@ -3,7 +3,7 @@ package store_test
 import (
 	"testing"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

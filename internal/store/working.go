@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"cairn/internal/converse"
+	working "cairn/internal/domain/workingmemory"
 	"cairn/internal/offload"
 	"cairn/internal/store/dbsqlc"
-	"cairn/internal/working"
 )
 
 // offloadStore is the store as working memory sees it.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/internal/fault"
-	"cairn/internal/settings"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/settings"
 	"cairn/internal/store/dbsqlc"
 )
 

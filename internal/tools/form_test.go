@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
 	"cairn/internal/tools"
 )
 

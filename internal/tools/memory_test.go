@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
 	"cairn/internal/embed"
-	"cairn/internal/fault"
 	"cairn/internal/remember"
 	"cairn/internal/search"
 	"cairn/internal/store"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/internal/memory"
+	"cairn/internal/domain/memory"
 	"cairn/internal/remember"
 )
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/agent"
-	"cairn/internal/memory"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
 	"cairn/internal/tests"
 	"cairn/internal/tools"
 )

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
 	"cairn/internal/embed"
-	"cairn/internal/fault"
-	"cairn/internal/memory"
 	"cairn/internal/remember"
 	"cairn/internal/search"
 	"cairn/internal/store"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/memory"
+	"cairn/internal/domain/memory"
 	"cairn/internal/remember"
 	"cairn/internal/tools"
 )

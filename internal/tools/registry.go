@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
 )
 
 // Registry holds tools in the order in which models are told of them. The order

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"maps"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // Result is what a model, an MCP client or an HTTP caller gets of a call: the

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
 	"cairn/internal/shell"
 )
 

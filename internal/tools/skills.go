@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/skill"
 	"cairn/internal/library"
-	"cairn/internal/skill"
 )
 
 // Who may call the skill tools. Only a writer that tidies up at night deletes

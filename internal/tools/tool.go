@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"cairn/internal/agent"
-	"cairn/internal/fault"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
 )
 
 // Tool is a spec with what it does. Run returns the result as JSON.

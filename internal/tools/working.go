@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"cairn/internal/agent"
-	"cairn/internal/working"
+	"cairn/internal/domain/agent"
+	working "cairn/internal/domain/workingmemory"
 )
 
 // Tools of working memory.

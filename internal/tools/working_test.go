@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"cairn/internal/agent"
+	"cairn/internal/domain/agent"
 	"cairn/internal/tests"
 	"cairn/internal/tools"
 )

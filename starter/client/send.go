@@ -40,7 +40,7 @@ func (e *Error) Is(target error) bool {
 	return ok && other.Code == e.Code
 }
 
-// Errors to compare with; there are as many codes as internal/fault lists.
+// Errors to compare with; there are as many codes as internal/domain/fault lists.
 var (
 	ErrNotFound        = &Error{Code: "not_found"}
 	ErrInvalidArgument = &Error{Code: "invalid_argument"}

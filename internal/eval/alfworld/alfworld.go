@@ -13,8 +13,8 @@ import (
 	"os"
 	"strings"
 
+	"cairn/internal/domain/fault"
 	"cairn/internal/eval/score"
-	"cairn/internal/fault"
 	"cairn/internal/llm"
 )
 

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"cairn/internal/distill"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
-	"cairn/internal/run"
-	"cairn/internal/transcript"
 )
 
 // channel is where the conversations come from.

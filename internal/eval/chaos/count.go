@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/run"
+	"cairn/internal/domain/run"
 )
 
 // count is the audit.

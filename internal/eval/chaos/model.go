@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/skill"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/prompt"
-	"cairn/internal/skill"
 )
 
 // script makes the server answer every stage of a distillation from nothing but

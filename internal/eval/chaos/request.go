@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"cairn/internal/run"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 )
 
 // request is one conversation to distil and what must come of it.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"cairn/internal/domain/fault"
 	"cairn/internal/eval/audit"
-	"cairn/internal/fault"
 )
 
 // calmShare is the share of runs that have ended when the killing stops: the

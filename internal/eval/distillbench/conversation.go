@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"cairn/internal/transcript"
+	"cairn/internal/domain/transcript"
 )
 
 // Wishes of a task, which the scripted model reads out of its first message.

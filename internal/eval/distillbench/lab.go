@@ -9,14 +9,14 @@ import (
 
 	"cairn/internal/devstack"
 	"cairn/internal/distill"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
-	"cairn/internal/flow"
 	"cairn/internal/host"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/run"
 	"cairn/internal/store"
-	"cairn/internal/transcript"
 )
 
 // lab is what all measurements share.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"cairn/internal/run"
+	"cairn/internal/domain/run"
 )
 
 // Latency is the time of distillations of three tasks, and its ratio to their

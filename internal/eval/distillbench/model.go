@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/prompt"
 )
 
 // object is a JSON object.

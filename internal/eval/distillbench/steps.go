@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/history/v1"
 
-	"cairn/internal/flow"
-	"cairn/internal/run"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
 )
 
 // Step is a part of the longest chain of a distillation: an activity, or the

@@ -23,9 +23,9 @@ import (
 	"slices"
 
 	"cairn/internal/devstack"
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/eval/audit"
 	"cairn/internal/eval/workerproc"
-	"cairn/internal/flow"
 	"cairn/internal/host"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/store"

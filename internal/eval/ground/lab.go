@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/devstack"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/host"
 )
 

@@ -11,8 +11,8 @@ import (
 	"regexp"
 	"strings"
 
-	"cairn/internal/fault"
-	"cairn/internal/memskill/executor"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill/executor"
 )
 
 // Sample is one question with its paragraphs.

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/fault"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript"
 )
 
 // Categories of questions. Adversarial ones have no answer in the conversation.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/domain/transcript"
 	"cairn/internal/eval/locomo"
-	"cairn/internal/transcript"
 )
 
 const good = `[{"sample_id": "s1", "conversation": {"speaker_a": "Ann", "speaker_b": "Ben",

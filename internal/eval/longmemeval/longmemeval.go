@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/fault"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript"
 )
 
 // Sample is one question with the history that it is asked of.

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline"
-	"cairn/internal/prompt"
 	"cairn/schemas"
 )
 

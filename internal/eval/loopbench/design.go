@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm/offline/rememberer"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/designer"
-	"cairn/internal/prompt"
 )
 
 // answered is the score from which a question is no hard case.

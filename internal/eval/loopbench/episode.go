@@ -5,12 +5,12 @@ import (
 	"slices"
 	"sync"
 
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/executor"
+	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/prompt"
 	"cairn/internal/eval/score"
 	"cairn/internal/llm/offline/rememberer"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/executor"
-	"cairn/internal/prompt"
 )
 
 // Budgets of the experiment.

@@ -7,10 +7,10 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/designer"
-	"cairn/internal/memskill/random"
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/designer"
+	random "cairn/internal/domain/memoryskill/keyedrand"
+	controller "cairn/internal/domain/memoryskill/policy"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/transcript"
 	"cairn/internal/eval/locomo"
-	"cairn/internal/transcript"
 )
 
 // Log is what tools were asked and answered before something was changed, and

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/transcript"
+	"cairn/internal/domain/transcript"
 )
 
 const trajectory = `[{"task_id": 0, "reward": 1.0, "traj": [

@@ -1,10 +1,10 @@
 package loopbench
 
 import (
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill/executor"
+	controller "cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/eval/locomo"
-	"cairn/internal/fault"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/executor"
 )
 
 // Options of the experiment.

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/internal/fault"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/executor"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/fault"
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/executor"
+	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/transcript"
 )
 
 // sayings is a trace whose messages are a span each.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/random"
+	memskill "cairn/internal/domain/memoryskill"
+	random "cairn/internal/domain/memoryskill/keyedrand"
+	controller "cairn/internal/domain/memoryskill/policy"
 )
 
 // Rows of the table.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"cairn/internal/fault"
-	"cairn/internal/memskill"
+	"cairn/internal/domain/fault"
+	memskill "cairn/internal/domain/memoryskill"
 )
 
 // Table is what was measured on one kind of trace: by row, the mean over seeds of

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/eval/alfworld"
 	"cairn/internal/eval/hotpotqa"
 	"cairn/internal/eval/longmemeval"
 	"cairn/internal/eval/score"
-	"cairn/internal/fault"
-	"cairn/internal/search/lexical"
-	"cairn/internal/transcript"
 )
 
 // Set is public data of one kind, as the rows are measured on it.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"sync"
 
+	"cairn/internal/domain/lexical"
+	controller "cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/eval/score"
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline/rememberer"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/search/lexical"
 )
 
 // text is what is known of an item's text. Episodes write the same items over and

@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/lexical"
+	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/executor"
+	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/embed"
 	"cairn/internal/eval/locomo"
 	"cairn/internal/eval/score"
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline/rememberer"
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/memskill/executor"
-	"cairn/internal/prompt"
-	"cairn/internal/search/lexical"
-	"cairn/internal/transcript"
 )
 
 // dims is the length of the vectors that memories are compared by.

@@ -10,9 +10,9 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"cairn/internal/memskill"
-	"cairn/internal/memskill/controller"
-	"cairn/internal/transcript"
+	memskill "cairn/internal/domain/memoryskill"
+	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/transcript"
 )
 
 var talkAt = time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC)

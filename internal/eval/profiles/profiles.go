@@ -16,13 +16,13 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
 	"cairn/internal/progressive"
-	"cairn/internal/run"
-	"cairn/internal/settings"
 	"cairn/internal/store"
-	"cairn/internal/transcript"
 )
 
 // Profile is one way for all agents of a workspace to work.

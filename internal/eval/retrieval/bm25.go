@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"cairn/internal/domain/lexical"
 	"cairn/internal/eval/locomo"
-	"cairn/internal/search/lexical"
 )
 
 // plain is BM25 over single turns, with the mean length of the conversation and

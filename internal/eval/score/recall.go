@@ -1,6 +1,6 @@
 package score
 
-import "cairn/internal/search/lexical"
+import "cairn/internal/domain/lexical"
 
 // kept is the share of a passage's content words from which on a text still holds
 // the passage. By the passage's id alone a store that keeps four words of

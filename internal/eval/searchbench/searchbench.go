@@ -16,11 +16,11 @@ import (
 	pgvector "github.com/pgvector/pgvector-go"
 	pgxvector "github.com/pgvector/pgvector-go/pgx"
 
+	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/skill"
 	"cairn/internal/host"
 	"cairn/internal/library"
 	"cairn/internal/search"
-	"cairn/internal/search/lexical"
-	"cairn/internal/skill"
 	"cairn/internal/store/dbsqlc"
 )
 

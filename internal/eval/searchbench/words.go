@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"cairn/internal/skill"
+	"cairn/internal/domain/skill"
 )
 
 var (

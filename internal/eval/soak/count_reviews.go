@@ -9,9 +9,9 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"cairn/internal/converse"
+	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/prompt"
 	"cairn/internal/eval/audit"
-	"cairn/internal/nudge"
-	"cairn/internal/prompt"
 )
 
 type reviewRow struct {

@@ -14,7 +14,7 @@
 // memory, in the others it only answers; the seed decides. Each reply carries the
 // number of the request that it answers, so that two replies to one request that
 // both took effect are seen as two answers, or two memories. When reviews are due
-// is computed with internal/nudge from what the script saves.
+// is computed with internal/domain/nudge from what the script saves.
 //
 // The stack is the experiment's own. Nothing that the environment names is used.
 package soak

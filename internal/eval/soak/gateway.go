@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"cairn/internal/converse"
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 	"cairn/internal/host"
 	"cairn/internal/store"
 )

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/prompt"
 )
 
 // markIn finds what talk.mark made.

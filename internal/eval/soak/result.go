@@ -49,7 +49,7 @@ type Doubled struct {
 	AllMemories int `json:"all_memories"`
 }
 
-// Reviews is how they differ from what internal/nudge asks for.
+// Reviews is how they differ from what internal/domain/nudge asks for.
 type Reviews struct {
 	Wanted   int `json:"wanted"`
 	Missing  int `json:"missing"`

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"cairn/internal/agent"
-	"cairn/internal/nudge"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/nudge"
 )
 
 // act is what the model does in a turn before it answers.

@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"cairn/internal/devstack"
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
-	"cairn/internal/flow"
 	"cairn/internal/host"
 	"cairn/internal/store"
 )

@@ -12,8 +12,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/eval/ground"
-	"cairn/internal/flow"
 )
 
 //go:embed fill.sql

@@ -16,7 +16,7 @@ import (
 
 	"cairn/activities"
 	"cairn/internal/config"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/host"
 	"cairn/internal/schedule"
 	"cairn/workflows"

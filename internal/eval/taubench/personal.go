@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"strings"
 
-	"cairn/internal/skill"
-	"cairn/internal/transcript"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 )
 
 // personal is what the data says of customers, found here by its own means, so

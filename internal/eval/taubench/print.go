@@ -5,7 +5,7 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"cairn/internal/run"
+	"cairn/internal/domain/run"
 )
 
 // Print writes the result for people.

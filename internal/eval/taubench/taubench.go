@@ -17,13 +17,13 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/devstack"
 	"cairn/internal/distill"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
 	"cairn/internal/library"
-	"cairn/internal/run"
-	"cairn/internal/skill"
 	"cairn/internal/store"
-	"cairn/internal/transcript"
 )
 
 // Result is what a bench found.

@@ -8,13 +8,13 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/distill"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/eval/samples"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/run"
-	"cairn/internal/skill"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // sample is every eighth trajectory of the public data, or the one that ships

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"cairn/internal/converse"
-	"cairn/internal/flow"
+	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	"cairn/internal/nudge"
-	"cairn/internal/run"
 	"cairn/internal/store"
 )
 

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 
 	"cairn/internal/devstack"
+	flow "cairn/internal/domain/contract"
 	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
-	"cairn/internal/flow"
 	"cairn/internal/host"
 	"cairn/internal/store"
 )

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // Build compiles the worker into folder and returns the program's path. The

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"cairn/internal/tally"
+	tally "cairn/internal/domain/metrics"
 )
 
 var (

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // scrapeTime bounds reading a scrape's request and answering it.

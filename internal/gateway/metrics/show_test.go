@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/fault"
-	"cairn/internal/tally"
+	"cairn/internal/domain/fault"
+	tally "cairn/internal/domain/metrics"
 )
 
 func TestAWorkerShowsItsCounts(t *testing.T) {

@@ -3,7 +3,7 @@ package toolserver
 import (
 	"fmt"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // MostDepth is how deep a tool's arguments may be nested. None needs more than

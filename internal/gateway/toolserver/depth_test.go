@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 func TestArgumentsAreNestedAsDeepAsTheyMayBe(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/fault"
+	"cairn/internal/domain/fault"
 )
 
 // Profiles of tools. A profile names what it would offer; what the registry does

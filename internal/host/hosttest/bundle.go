@@ -24,13 +24,13 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/devstack/devtest"
 	"cairn/internal/distill"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/run"
 	"cairn/internal/store"
 	"cairn/internal/store/storetest"
 	"cairn/internal/tests"
-	"cairn/internal/transcript"
 )
 
 // patience is how long anything in a test may take before it counts as stuck.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm"
-	"cairn/internal/prompt"
 )
 
 // stageEmbed is the stage of embedding requests that name none.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm/offline/notice"
 	"cairn/internal/llm/offline/rememberer"
-	"cairn/internal/prompt"
 )
 
 const mostCalls, maxFacts, maxObservations = 4, 3, 5 // in one reply, of one material

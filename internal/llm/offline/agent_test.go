@@ -9,8 +9,8 @@ import (
 	"testing"
 	"unicode"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm"
-	"cairn/internal/prompt"
 )
 
 func offered(name, schema string) llm.Tool {

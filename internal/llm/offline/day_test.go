@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm"
-	"cairn/internal/prompt"
 )
 
 // dayTools have the parameters that tools of a look back over a day have.

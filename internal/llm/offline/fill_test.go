@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/internal/prompt"
+	"cairn/internal/domain/prompt"
 	"cairn/schemas"
 )
 

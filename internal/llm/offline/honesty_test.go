@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/prompt"
+	"cairn/internal/domain/prompt"
 )
 
 func marshalled(value any) string { data, _ := json.Marshal(value); return string(data) }

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm/offline/notice"
-	"cairn/internal/prompt"
 )
 
 const (

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"regexp"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline/notice"
-	"cairn/internal/prompt"
 )
 
 // request is what the rules may look at, and all they may look at.

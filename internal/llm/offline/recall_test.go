@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"cairn/internal/prompt"
+	"cairn/internal/domain/prompt"
 )
 
 // What was found is ordered by what it has of the question, under its handles, and

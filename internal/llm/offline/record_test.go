@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/prompt"
-	"cairn/internal/transcript"
-	"cairn/internal/working"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/transcript"
+	working "cairn/internal/domain/workingmemory"
 )
 
 // The rules make a record that is taken for one, of whatever is said, and it

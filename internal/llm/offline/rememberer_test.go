@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/memskill/designer"
-	"cairn/internal/memskill/executor"
-	"cairn/internal/prompt"
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/prompt"
 )
 
 var keepers = []prompt.MemorySkill{{Name: "insert", Action: "insert", Description: "Adds facts.", WhenToUse: []string{"The span brings facts or events"}, Constraints: []string{"Ignore greetings"}}}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm/offline/notice"
-	"cairn/internal/prompt"
 )
 
 const maxSteps, maxLessons, maxRules = 20, 6, 5 // of a procedure, of what was said, of the system messages

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm"
-	"cairn/internal/prompt"
 )
 
 // longTermTools have the parameters that tools of long-term memory have, with

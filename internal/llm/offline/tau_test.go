@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/prompt"
+	"cairn/internal/domain/prompt"
 	"cairn/internal/tests"
 )
 

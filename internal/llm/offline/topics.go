@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm/offline/notice"
-	"cairn/internal/prompt"
 )
 
 // cohesion is the share of a unit's terms that keeps it with its topic.

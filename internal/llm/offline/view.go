@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/lang"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm/offline/notice"
-	"cairn/internal/prompt"
 )
 
 // view is what was noticed about the material, or about the part of it that an

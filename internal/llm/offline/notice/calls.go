@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/prompt"
+	"cairn/internal/domain/prompt"
 )
 
 // Call is one tool call with what came back.

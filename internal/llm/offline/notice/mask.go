@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"cairn/internal/prompt"
+	"cairn/internal/domain/prompt"
 )
 
 // A Mask hides what belongs to one instance, since a skill outlives it. Dates

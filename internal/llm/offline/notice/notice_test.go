@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/prompt"
+	"cairn/internal/domain/prompt"
 )
 
 func TestShapesAreMasked(t *testing.T) {

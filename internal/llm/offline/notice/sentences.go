@@ -6,9 +6,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"cairn/internal/lang"
-	"cairn/internal/prompt"
-	"cairn/internal/transcript/fence"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/transcript/fence"
 )
 
 // Sentence is one sentence with its marks.

@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"cairn/internal/search/lexical"
+	"cairn/internal/domain/lexical"
 )
 
 //go:embed words.json

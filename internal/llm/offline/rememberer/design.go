@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm/offline/notice"
-	"cairn/internal/prompt"
 )
 
 // failure is a case as the designer is shown it.

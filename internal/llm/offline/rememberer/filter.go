@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm/offline/notice"
-	"cairn/internal/prompt"
 )
 
 // Filter is a memory skill as the rules obey it.

@@ -6,9 +6,9 @@ import (
 	"regexp"
 	"strings"
 
+	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm/offline/notice"
-	"cairn/internal/prompt"
-	"cairn/internal/search/lexical"
 )
 
 // Answers are what the rules say for properties of a reply, by their names. Those

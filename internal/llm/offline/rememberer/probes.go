@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm/offline/notice"
-	"cairn/internal/prompt"
 )
 
 // A question about a sentence is its beginning; the answer is how it goes on.

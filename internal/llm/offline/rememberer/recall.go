@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm/offline/notice"
-	"cairn/internal/prompt"
 )
 
 // fitting is a memory with the share of the question's words that it has.

@@ -3,9 +3,9 @@ package rememberer
 import (
 	"slices"
 
-	"cairn/internal/lang"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm/offline/notice"
-	"cairn/internal/prompt"
 )
 
 // A record of messages is made of their own sentences: what people asked first,

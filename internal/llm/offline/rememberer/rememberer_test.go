@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/prompt"
+	"cairn/internal/domain/prompt"
 )
 
 // The budget keeps these rules from growing into a swamp, as that of package

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/domain/prompt"
 	"cairn/internal/llm/offline/notice"
-	"cairn/internal/prompt"
 )
 
 // Pair is a target of memories: whom or what they are about.

@@ -1,0 +1,137 @@
+package agent_test
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"cairn/internal/domain/agent"
+)
+
+// randomBudget is one of those in use, its number overridden half of the time.
+func randomBudget(t *testing.T, r *rand.Rand) agent.Budget {
+	t.Helper()
+	all := []agent.Budget{agent.ForChannel("voice"), agent.ForChannel("sms"), agent.ForChannel("chat"),
+		agent.ForChannel("scheduled"), agent.ForNudge(), agent.ForReflection()}
+	b := all[r.IntN(len(all))]
+	if r.IntN(2) == 0 {
+		return b
+	}
+	n := 1 + r.IntN(agent.MaxOverride)
+	overridden, err := b.Override(n)
+	if err != nil || overridden.Max != n {
+		t.Fatalf("override %d: %+v, %v", n, overridden, err)
+	}
+	return overridden
+}
+
+// randomWorld is a model that hardly ever comes to an end: it calls tools, talks
+// nonsense, and ignores that it may call none.
+func randomWorld(r *rand.Rand, ends bool) func(agent.Effect) agent.Event {
+	often := func(percent int) bool { return r.IntN(100) < percent }
+	return func(e agent.Effect) agent.Event {
+		if ends && often(3) {
+			return []agent.Event{agent.Failed{Provider: often(50)}, agent.DeadlinePassed{}, agent.Cancelled{}}[r.IntN(3)]
+		}
+		step, ok := e.(agent.Step)
+		if !ok {
+			return agent.ToolsRan{}
+		}
+		s := agent.Stepped{Unusable: often(15), Cheap: often(10), AllUnavailable: often(10), Tripped: ends && often(3), OverBudget: ends && often(2)}
+		s.Final = ends && often(3) || step.Toolless && often(60)
+		for i := range r.IntN(6) {
+			s.Calls = append(s.Calls, agent.CallRef{Index: i, Tool: "a_tool_with_rather_a_long_name", Class: []agent.Class{agent.Fast, agent.Slow, agent.Control, ""}[r.IntN(4)]})
+		}
+		return s
+	}
+}
+
+func TestNoSeriesOfRepliesExceedsTheBudget(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4000) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		b := randomBudget(t, r)
+		run := drive(t, b, randomWorld(r, seed%2 == 0))
+		steps := run.steps()
+
+		grace := 0
+		for i, step := range steps {
+			if step.N != i+1 {
+				t.Fatalf("seed %d: call %d has number %d", seed, i+1, step.N)
+			}
+			if step.Grace {
+				grace++
+				if !step.Toolless || i != len(steps)-1 {
+					t.Fatalf("seed %d: grace call %+v of %d", seed, step, len(steps))
+				}
+			}
+		}
+		last := run.states[len(run.states)-1].Budget
+		if grace > 1 || grace == 1 && !b.Grace {
+			t.Fatalf("seed %d: %d grace calls", seed, grace)
+		}
+		if last.Refunded > b.Refunds || last.Used < 0 || last.Used > b.Max {
+			t.Fatalf("seed %d: %+v", seed, last)
+		}
+		if calls := len(steps) - grace; calls != last.Used+last.Refunded {
+			t.Fatalf("seed %d: %d calls are not what was counted, %+v", seed, calls, last)
+		}
+		if b.LastToolless && len(steps) == b.Max && !steps[len(steps)-1].Toolless {
+			t.Fatalf("seed %d: the last call had tools", seed)
+		}
+		if b.RunLast && grace > 0 {
+			t.Fatalf("seed %d: a review had a grace call", seed)
+		}
+		checkCallsRunOnce(t, seed, b, run)
+	}
+}
+
+// checkCallsRunOnce holds that a call is run by an activity of its own at most
+// once, never under a reply that was unusable, and that a review that spent its
+// units has run its last calls.
+func checkCallsRunOnce(t *testing.T, seed uint64, b agent.Budget, run trace) {
+	t.Helper()
+	for i, effect := range run.effects {
+		tools, ok := effect.(agent.RunTools)
+		if !ok {
+			continue
+		}
+		reply, ok := run.events[i].(agent.Stepped)
+		if !ok || reply.Unusable || len(tools.Calls) == 0 {
+			t.Fatalf("seed %d: %+v after %+v", seed, tools, run.events[i])
+		}
+		if tools.Last && (!b.RunLast || !reflect.DeepEqual(tools.Calls, reply.Calls)) {
+			t.Fatalf("seed %d: last calls %+v of %+v", seed, tools, reply)
+		}
+	}
+	n := len(run.events)
+	reply, ok := run.events[n-1].(agent.Stepped)
+	if ok && b.RunLast && !reply.Final && !reply.OverBudget && !reply.Unusable && len(reply.Calls) > 0 {
+		t.Fatalf("seed %d: a review ended without running %+v", seed, reply)
+	}
+}
+
+func TestTheSameEventsGiveTheSameStates(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		run := drive(t, randomBudget(t, r), randomWorld(r, true))
+		var s agent.State
+		for i, event := range run.events {
+			var effect agent.Effect
+			s, effect = agent.Next(s, event)
+			if s != run.states[i] || !reflect.DeepEqual(effect, run.effects[i]) {
+				t.Fatalf("seed %d, event %d: %+v, %+v", seed, i, s, effect)
+			}
+		}
+	}
+}
+
+func TestAReplyOfManyCallsDoesNotGrowTheState(t *testing.T) {
+	t.Parallel()
+	classes := make([]agent.Class, 1000)
+	for i := range classes {
+		classes[i] = agent.Slow
+	}
+	drive(t, agent.ForChannel("scheduled"), tireless(classes...)) // which looks at every state's size
+}

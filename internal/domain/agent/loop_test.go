@@ -1,0 +1,310 @@
+package agent_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"cairn/internal/domain/agent"
+)
+
+func TestARunThatAnswersEndsFinal(t *testing.T) {
+	t.Parallel()
+	run := drive(t, agent.ForChannel("chat"), replies(calling(agent.Fast), agent.Stepped{Final: true}))
+	want := []agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, agent.End{Reason: agent.Final, Closed: true}}
+	if !reflect.DeepEqual(run.effects, want) {
+		t.Errorf("effects %+v", run.effects)
+	}
+	if last := run.states[len(run.states)-1]; last.Budget.Used != 2 || last.Step != 2 {
+		t.Errorf("state %+v", last)
+	}
+}
+
+func TestATirelessModelIsStoppedByItsBudget(t *testing.T) {
+	t.Parallel()
+	three := func(b agent.Budget) agent.Budget {
+		b, err := b.Override(3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	one, _ := agent.ForChannel("voice").Override(1)
+	answered, silent := agent.End{Reason: agent.Exhausted, Closed: true}, agent.End{Reason: agent.Exhausted}
+	for name, c := range map[string]struct {
+		budget agent.Budget
+		calls  int
+		last   agent.Step
+		end    agent.End
+	}{
+		"voice":            {agent.ForChannel("voice"), 6, agent.Step{N: 6, Toolless: true, Last: true}, answered},
+		"sms":              {agent.ForChannel("sms"), 11, agent.Step{N: 11, Toolless: true, Last: true, Grace: true, Unrun: agent.UnrunBudget}, answered},
+		"scheduled":        {agent.ForChannel("scheduled"), 16, agent.Step{N: 16, Toolless: true, Last: true, Grace: true, Unrun: agent.UnrunBudget}, answered},
+		"nudge":            {agent.ForNudge(), 5, agent.Step{N: 5, Last: true}, silent},
+		"reflection":       {agent.ForReflection(), 15, agent.Step{N: 15, Last: true}, silent},
+		"voice, three":     {three(agent.ForChannel("voice")), 3, agent.Step{N: 3, Toolless: true, Last: true}, answered},
+		"scheduled, three": {three(agent.ForChannel("scheduled")), 4, agent.Step{N: 4, Toolless: true, Last: true, Grace: true, Unrun: agent.UnrunBudget}, answered},
+		"voice, one":       {one, 1, agent.Step{N: 1, Toolless: true, Last: true}, answered},
+		"sub-agent":        {agent.ForChild(4, time.Minute), 4, agent.Step{N: 4, Toolless: true, Last: true}, answered},
+	} {
+		run := drive(t, c.budget, tireless(agent.Fast))
+		steps := run.steps()
+		if len(steps) != c.calls || steps[len(steps)-1] != c.last || run.end() != c.end {
+			t.Errorf("%s: %d calls, last %+v, end %+v", name, len(steps), steps[len(steps)-1], run.end())
+		}
+		for i, step := range steps[:len(steps)-1] {
+			if step != (agent.Step{N: i + 1}) {
+				t.Errorf("%s: %+v before the last", name, step)
+			}
+		}
+	}
+}
+
+// What a review paid for is not lost when its budget is: the last reply's calls
+// run although no model call follows that would run them.
+func TestTheLastCallsOfAReviewAreRun(t *testing.T) {
+	t.Parallel()
+	for _, b := range []agent.Budget{agent.ForNudge(), agent.ForReflection()} {
+		run := drive(t, b, tireless(agent.Fast, agent.Slow))
+		runs := run.toolRuns()
+		want := agent.RunTools{Calls: calling(agent.Fast, agent.Slow).Calls, Last: true}
+		if len(runs) != b.Max || !reflect.DeepEqual(runs[len(runs)-1], want) {
+			t.Errorf("%d tool runs, last %+v", len(runs), runs[len(runs)-1])
+		}
+	}
+}
+
+func TestSlowAndControlCallsRunBeforeTheNextStep(t *testing.T) {
+	t.Parallel()
+	run := drive(t, agent.ForChannel("chat"), replies(calling(agent.Fast, agent.Slow, "", agent.Control), agent.Stepped{Final: true}))
+	want := []agent.Effect{
+		agent.Step{N: 1},
+		agent.RunTools{Calls: []agent.CallRef{{Index: 1, Tool: "tool", Class: agent.Slow}, {Index: 3, Tool: "tool", Class: agent.Control}}},
+		agent.Step{N: 2},
+		agent.End{Reason: agent.Final, Closed: true},
+	}
+	if !reflect.DeepEqual(run.effects, want) {
+		t.Errorf("effects %+v", run.effects)
+	}
+}
+
+// The units of sms are ten; what is asked for beyond them is refunds and grace.
+func TestRefunds(t *testing.T) {
+	t.Parallel()
+	unusable, empty := agent.Stepped{Unusable: true}, agent.Stepped{}
+	unavailable, cheap := calling(agent.Fast), calling(agent.Fast)
+	unavailable.AllUnavailable, cheap.Cheap = true, true
+	both := unavailable
+	both.Cheap = true
+	call := calling(agent.Fast)
+	for name, c := range map[string]struct {
+		channel  string
+		replies  []agent.Event
+		calls    int
+		refunded int
+	}{
+		"nothing to refund":         {"sms", []agent.Event{call}, 11, 0},
+		"one unusable":              {"sms", []agent.Event{unusable, call}, 12, 1},
+		"an empty reply":            {"sms", []agent.Event{empty, call}, 12, 1},
+		"never more than two":       {"sms", []agent.Event{unusable, unusable, unusable, call}, 13, 2},
+		"tools unavailable":         {"sms", []agent.Event{call, unavailable, call}, 12, 1},
+		"cheap tools":               {"sms", []agent.Event{cheap, call}, 12, 1},
+		"no calls before the first": {"sms", []agent.Event{unavailable, call}, 11, 0},
+		"a reply is refunded once":  {"sms", []agent.Event{cheap, unavailable, call}, 12, 1},
+		"two replies in one report": {"sms", []agent.Event{call, both, call}, 13, 2},
+		"voice gets none":           {"voice", []agent.Event{cheap, unusable, unavailable, call}, 6, 0},
+	} {
+		run := drive(t, agent.ForChannel(c.channel), replies(c.replies...))
+		last := run.states[len(run.states)-1].Budget
+		if len(run.steps()) != c.calls || last.Refunded != c.refunded {
+			t.Errorf("%s: %d calls, %d refunded, want %d and %d", name, len(run.steps()), last.Refunded, c.calls, c.refunded)
+		}
+		if last.Used != last.Max {
+			t.Errorf("%s: %d of %d used", name, last.Used, last.Max)
+		}
+	}
+}
+
+func TestAnUnusableLastReplyIsAskedForAgainOnARefundOnly(t *testing.T) {
+	t.Parallel()
+	b := agent.Budget{Max: 1, Refunds: 1, LastToolless: true}
+	run := drive(t, b, replies(agent.Stepped{Unusable: true}))
+	last := agent.Step{Toolless: true, Last: true}
+	first, second := last, last
+	first.N, second.N = 1, 2
+	want := []agent.Effect{first, second, agent.End{Reason: agent.Exhausted}}
+	if !reflect.DeepEqual(run.effects, want) {
+		t.Errorf("effects %+v", run.effects)
+	}
+}
+
+func TestTheGraceCallIsOneAndNotRefunded(t *testing.T) {
+	t.Parallel()
+	for name, reply := range map[string]agent.Stepped{"unusable": {Unusable: true}, "calls all the same": calling(agent.Slow)} {
+		run := drive(t, agent.ForChannel("sms"), func(e agent.Effect) agent.Event {
+			if step, ok := e.(agent.Step); ok && step.Grace {
+				return reply
+			}
+			return tireless(agent.Fast)(e)
+		})
+		if n := len(run.steps()); n != 11 || run.end() != (agent.End{Reason: agent.Exhausted}) {
+			t.Errorf("%s: %d calls, end %+v", name, n, run.end())
+		}
+	}
+}
+
+func TestATrippedGuardDemandsTheAnswer(t *testing.T) {
+	t.Parallel()
+	tripped := calling(agent.Slow)
+	tripped.Tripped = true
+	forced := agent.Step{N: 3, Toolless: true, Last: true, Unrun: agent.UnrunGuardrail}
+	answer := agent.Stepped{Final: true}
+	for name, c := range map[string]struct {
+		budget agent.Budget
+		world  []agent.Event
+		want   []agent.Effect
+	}{
+		"within the budget": {agent.ForChannel("chat"), []agent.Event{calling(agent.Fast), tripped, answer},
+			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, forced, agent.End{Reason: agent.Guardrail, Closed: true}}},
+		"the answer does not come": {agent.ForChannel("chat"), []agent.Event{calling(agent.Fast), tripped, tripped},
+			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, forced, agent.End{Reason: agent.Guardrail}}},
+		"answered in the same step": {agent.ForChannel("chat"), []agent.Event{agent.Stepped{Final: true, Tripped: true}},
+			[]agent.Effect{agent.Step{N: 1}, agent.End{Reason: agent.Guardrail, Closed: true}}},
+		"on the grace call": {agent.Budget{Max: 1, Grace: true}, []agent.Event{tripped, answer},
+			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2, Toolless: true, Last: true, Grace: true, Unrun: agent.UnrunGuardrail}, agent.End{Reason: agent.Guardrail, Closed: true}}},
+		"unusable without a refund": {agent.Budget{Max: 5, Grace: true}, []agent.Event{calling(agent.Fast), tripped, agent.Stepped{Unusable: true}},
+			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, forced, agent.End{Reason: agent.Guardrail}}},
+		"unusable with a refund": {agent.Budget{Max: 5, Refunds: 1}, []agent.Event{calling(agent.Fast), tripped, agent.Stepped{Unusable: true}, answer},
+			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, forced, agent.Step{N: 4, Toolless: true, Last: true}, agent.End{Reason: agent.Guardrail, Closed: true}}},
+		"nothing left to ask with": {agent.Budget{Max: 1}, []agent.Event{tripped},
+			[]agent.Effect{agent.Step{N: 1, Last: true}, agent.End{Reason: agent.Guardrail}}},
+		"nobody waits for an answer": {agent.ForNudge(), []agent.Event{tripped},
+			[]agent.Effect{agent.Step{N: 1}, agent.RunTools{Calls: tripped.Calls, Last: true}, agent.End{Reason: agent.Guardrail}}},
+	} {
+		if run := drive(t, c.budget, replies(c.world...)); !reflect.DeepEqual(run.effects, c.want) {
+			t.Errorf("%s: effects %+v", name, run.effects)
+		}
+	}
+}
+
+func TestWhatEndsARunAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		event agent.Event
+		want  agent.Reason
+	}{
+		"provider":  {agent.Failed{Provider: true}, agent.ProviderError},
+		"our fault": {agent.Failed{}, agent.Interrupted},
+		"deadline":  {agent.DeadlinePassed{}, agent.WallClock},
+		"cancelled": {agent.Cancelled{}, agent.Interrupted},
+		"no money":  {agent.Stepped{OverBudget: true}, agent.OverBudget},
+	} {
+		for _, b := range []agent.Budget{agent.ForChannel("sms"), agent.ForChannel("voice"), agent.ForNudge()} {
+			run := drive(t, b, replies(calling(agent.Fast), c.event))
+			if run.end() != (agent.End{Reason: c.want}) || len(run.steps()) != 2 {
+				t.Errorf("%s: %+v after %d calls", name, run.end(), len(run.steps()))
+			}
+		}
+	}
+	for _, event := range []agent.Event{agent.DeadlinePassed{}, agent.Cancelled{}, agent.Failed{}} {
+		run := drive(t, agent.ForChannel("chat"), func(e agent.Effect) agent.Event {
+			if _, ok := e.(agent.RunTools); ok {
+				return event
+			}
+			return calling(agent.Slow)
+		})
+		if run.end().Reason == agent.Final || len(run.steps()) != 1 {
+			t.Errorf("%T while tools run: %+v", event, run.effects)
+		}
+	}
+}
+
+// A summary that cannot be had leaves what was done: the run ends for the
+// reason that the summary was asked for.
+func TestAProviderThatFailsTheFinalCallDoesNotChangeTheReason(t *testing.T) {
+	t.Parallel()
+	for _, channel := range []string{"voice", "sms"} {
+		run := drive(t, agent.ForChannel(channel), func(e agent.Effect) agent.Event {
+			if e.(agent.Step).Toolless {
+				return agent.Failed{Provider: true}
+			}
+			return calling(agent.Fast)
+		})
+		if run.end() != (agent.End{Reason: agent.Exhausted}) {
+			t.Errorf("%s: %+v", channel, run.end())
+		}
+	}
+}
+
+func TestTheDeadlineIsSetOnceFromTheWallClock(t *testing.T) {
+	t.Parallel()
+	run := drive(t, agent.ForChannel("voice"), tireless(agent.Fast))
+	for _, s := range run.states {
+		if !s.Deadline.Equal(noon.Add(7 * time.Second)) {
+			t.Fatalf("deadline %s", s.Deadline)
+		}
+	}
+	if s, _ := agent.Next(agent.State{}, agent.Begin{At: noon, Budget: agent.Budget{Max: 1}}); !s.Deadline.IsZero() {
+		t.Errorf("deadline %s without a wall clock", s.Deadline)
+	}
+}
+
+func TestWhatComesAfterTheEndChangesNothing(t *testing.T) {
+	t.Parallel()
+	run := drive(t, agent.ForChannel("sms"), replies(agent.Stepped{Final: true}))
+	last := run.states[len(run.states)-1]
+	for _, event := range []agent.Event{agent.DeadlinePassed{}, agent.Cancelled{}, calling(agent.Fast), agent.ToolsRan{}, agent.Failed{Provider: true}} {
+		if s, effect := agent.Next(last, event); s != last || effect != run.end() {
+			t.Errorf("%T: %+v, %+v", event, s, effect)
+		}
+	}
+}
+
+func TestAnEventOutOfPlaceIsADefect(t *testing.T) {
+	t.Parallel()
+	begun, _ := agent.Next(agent.State{}, agent.Begin{Budget: agent.ForNudge()})
+	for name, c := range map[string]struct {
+		state agent.State
+		event agent.Event
+	}{
+		"reply before the beginning": {agent.State{}, agent.Stepped{Final: true}},
+		"tools that were not run":    {begun, agent.ToolsRan{}},
+		"second beginning":           {begun, agent.Begin{}},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s went through", name)
+				}
+			}()
+			agent.Next(c.state, c.event)
+		}()
+	}
+}
+
+// At three quarters of its units a run with a checkpoint tells its model once how many
+// are left; one without tells nothing, and small budgets have no room for it.
+func TestACheckpointIsToldOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		budget agent.Budget
+		want   map[int]int // step → units that are left after it
+	}{
+		{agent.Budget{Max: 15, Grace: true, Checkpoint: true}, map[int]int{12: 3}},
+		{agent.Budget{Max: 8, RunLast: true, Checkpoint: true}, map[int]int{6: 2}},
+		{agent.Budget{Max: 4, Grace: true, Checkpoint: true}, map[int]int{3: 1}},
+		{agent.Budget{Max: 3, Grace: true, Checkpoint: true}, map[int]int{}},
+		{agent.Budget{Max: 15, Grace: true}, map[int]int{}},
+	} {
+		told := map[int]int{}
+		run := drive(t, c.budget, tireless(agent.Fast))
+		for _, s := range run.steps() {
+			if s.Left > 0 {
+				told[s.N] = s.Left
+			}
+		}
+		if !reflect.DeepEqual(told, c.want) {
+			t.Errorf("%+v tells %v, want %v", c.budget, told, c.want)
+		}
+	}
+}

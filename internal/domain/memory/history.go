@@ -1,0 +1,172 @@
+package memory
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"cairn/internal/domain/transcript"
+)
+
+// History is one session: a range of a conversation's messages, both ends
+// included. Its ID is a hash of what was said.
+type History struct {
+	ID           string    `json:"memory_id"`
+	SHA          [32]byte  `json:"-"`
+	Conversation int64     `json:"conversation_id"`
+	FromSeq      int       `json:"from_seq"`
+	ToSeq        int       `json:"to_seq"`
+	Messages     int       `json:"messages"`
+	Tokens       int       `json:"tokens"` // estimated
+	Author       string    `json:"author,omitempty"`
+	CreatedAt    time.Time `json:"created_at"`
+}
+
+// Chunk is a part of a session that a query can find.
+type Chunk struct {
+	Number  int
+	FromSeq int
+	ToSeq   int
+	Tokens  int
+	Text    string
+	Score   float64
+}
+
+// Limits of a chunk: whichever comes first ends it, and a message is never cut.
+const (
+	ChunkTurns  = 3
+	ChunkTokens = 800
+)
+
+// Said leaves out what nobody said: the messages of the system.
+func Said(messages []transcript.Message) (out []transcript.Message) {
+	for _, m := range messages {
+		if m.Role != transcript.System {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// HistorySum hashes a workspace's session: the same messages are the same
+// session, whatever ids a channel gave them and wherever they stand.
+func HistorySum(ws int64, messages []transcript.Message) (sum [32]byte, err error) {
+	said := Said(messages)
+	for i := range said {
+		said[i].ID, said[i].Seq, said[i].Time = "", i, said[i].Time.UTC()
+	}
+	raw, err := json.Marshal(struct {
+		Workspace int64
+		Messages  []transcript.Message
+	}{ws, said})
+	if err != nil {
+		return sum, fmt.Errorf("encode the messages: %w", err)
+	}
+	return sha256.Sum256(raw), nil
+}
+
+// HistoryID is the id of a session's hash. A salt above 0 makes another id of
+// the same, for when that one is taken.
+func HistoryID(sum [32]byte, salt int) string {
+	if salt > 0 {
+		sum = sha256.Sum256(fmt.Appendf(sum[:], "%d", salt))
+	}
+	return hex.EncodeToString(sum[:8])
+}
+
+// Rendered is a message as a transcript shows it: time and speaker, then what
+// was said, then what was called.
+func Rendered(m transcript.Message) string {
+	var b strings.Builder
+	if !m.Time.IsZero() {
+		b.WriteString("[" + m.Time.UTC().Format(timeLayout) + "] ")
+	}
+	name := m.Name
+	if name == "" {
+		name = string(m.Role)
+	}
+	b.WriteString(name + ":\n")
+	if m.Content != "" {
+		b.WriteString(WithoutData(m.Content) + "\n")
+	}
+	for _, c := range m.ToolCalls {
+		b.WriteString("→ " + c.Name + "(" + WithoutData(c.Arguments) + ")\n")
+	}
+	return b.String()
+}
+
+// RenderedAll is the transcript of a session.
+func RenderedAll(messages []transcript.Message) string {
+	var b strings.Builder
+	for _, m := range Said(messages) {
+		b.WriteString(Rendered(m))
+	}
+	return b.String()
+}
+
+// Data in a transcript tells a reader nothing: addresses that hold a file, and
+// runs of base64 longer than any word or key.
+var data = regexp.MustCompile(`data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/=_-]*|[A-Za-z0-9+/_-]{400,}={0,2}`)
+
+// WithoutData replaces data by a short mark.
+func WithoutData(text string) string { return data.ReplaceAllString(text, "[data left out]") }
+
+// Chunks divides a session by its turns, which begin with what a user says.
+// count estimates tokens.
+func Chunks(messages []transcript.Message, count func(string) int) (out []Chunk) {
+	turns := 0
+	for _, m := range Said(messages) {
+		text := Rendered(m)
+		tokens := count(text)
+		begins := m.Role == transcript.User
+		if begins {
+			turns++
+		}
+		last := len(out) - 1
+		if last < 0 || begins && turns > ChunkTurns || out[last].Tokens+tokens > ChunkTokens {
+			out = append(out, Chunk{Number: len(out), FromSeq: m.Seq})
+			last++
+			turns = 0
+			if begins {
+				turns = 1
+			}
+		}
+		c := &out[last]
+		c.ToSeq, c.Tokens, c.Text = m.Seq, c.Tokens+tokens, c.Text+text
+	}
+	return out
+}
+
+// Page is the part of a text from offset on, in characters, that has at most
+// tokens; next is where the following page begins, 0 after the last. A page ends
+// with a line, unless that line alone is longer than a page.
+func Page(text string, offset, tokens int, count func(string) int) (page string, next int) {
+	runes := []rune(text)
+	if offset >= len(runes) {
+		return "", 0
+	}
+	rest := runes[offset:]
+	// The longest beginning that fits: counts grow with the text.
+	low, high := 1, len(rest)
+	for low < high {
+		middle := (low + high + 1) / 2
+		if count(string(rest[:middle])) <= tokens {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	if low == len(rest) {
+		return string(rest), 0
+	}
+	page = string(rest[:low])
+	if at := strings.LastIndexByte(page, '\n'); at > 0 {
+		page = page[:at+1]
+	}
+	return page, offset + utf8.RuneCountInString(page)
+}

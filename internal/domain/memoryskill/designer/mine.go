@@ -1,0 +1,93 @@
+package designer
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"cairn/internal/domain/fault"
+	memskill "cairn/internal/domain/memoryskill"
+)
+
+// Mining is how cases are chosen for a designer round.
+type Mining struct {
+	Clusters   int                 `json:"clusters"`    // at most
+	PerCluster int                 `json:"per_cluster"` // hardest cases of each cluster
+	Adaptive   bool                `json:"adaptive"`    // fewer clusters for few cases: ⌈√(n/2)⌉
+	Difficulty memskill.Difficulty `json:"difficulty"`
+	Seed       string              `json:"seed"`
+}
+
+// DefaultMining chooses up to 15 cases: the hardest three of five clusters.
+func DefaultMining() Mining {
+	return Mining{Clusters: 5, PerCluster: 3, Difficulty: memskill.Linear, Seed: "42"}
+}
+
+// Representative is a case that stands for others.
+type Representative struct {
+	Case
+	Cluster    int
+	Difficulty float64
+}
+
+// Mine chooses the cases that a designer round looks at, cluster by cluster, and
+// then the next hardest of all until Clusters × PerCluster are found. Cases about
+// one question are one. vectors is by case key, of the questions.
+func Mine(cases []Case, vectors map[string][]float64, m Mining) ([]Representative, error) {
+	if m.Clusters < 1 || m.PerCluster < 1 {
+		return nil, fault.Newf(fault.InvalidArgument, "mining needs at least one cluster and one case of each")
+	}
+	all, points, err := prepare(cases, vectors, m.Difficulty)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	k := m.Clusters
+	if m.Adaptive {
+		k = min(k, int(math.Ceil(math.Sqrt(float64(len(all))/2))))
+	}
+	for i, cluster := range Cluster(points, k, m.Seed) {
+		all[i].Cluster = cluster
+	}
+	slices.SortStableFunc(all, hardestFirst)
+	taken, rest := make([][]Representative, k), []Representative(nil)
+	for _, r := range all {
+		if len(taken[r.Cluster]) < m.PerCluster {
+			taken[r.Cluster] = append(taken[r.Cluster], r)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	chosen := slices.Concat(taken...)
+	missing := min(len(rest), max(0, m.Clusters*m.PerCluster-len(chosen)))
+	return append(chosen, rest[:missing]...), nil
+}
+
+// prepare keeps of each question the case that failed most often, ascending by
+// key.
+func prepare(cases []Case, vectors map[string][]float64, d memskill.Difficulty) (all []Representative, points [][]float64, err error) {
+	byQuestion := map[string]Case{}
+	sorted := slices.SortedFunc(slices.Values(cases), byKey)
+	for _, c := range sorted {
+		question := sameQuestion(c.Question)
+		if other, there := byQuestion[question]; !there || c.Failures > other.Failures {
+			byQuestion[question] = c
+		}
+	}
+	for _, c := range sorted {
+		if byQuestion[sameQuestion(c.Question)].Key() != c.Key() {
+			continue
+		}
+		v, there := vectors[c.Key()]
+		if !there || len(points) > 0 && len(v) != len(points[0]) {
+			return nil, nil, fmt.Errorf("mine cases: no vector of the right length for case %q", c.Key())
+		}
+		all = append(all, Representative{Case: c, Difficulty: d.Of(c.Score, c.Failures)})
+		points = append(points, v)
+	}
+	return all, points, nil
+}
+
+func hardestFirst(x, y Representative) int {
+	return cmp.Or(cmp.Compare(y.Difficulty, x.Difficulty), byKey(x.Case, y.Case))
+}

@@ -1,0 +1,96 @@
+package designer
+
+import (
+	"slices"
+
+	"cairn/internal/domain/fault"
+	random "cairn/internal/domain/memoryskill/keyedrand"
+)
+
+// Gate decides whether a candidate replaces the incumbent, by their scores on the
+// same held-out traces.
+type Gate struct {
+	Margin     float64 // how much worse the candidate may be at its lower bound
+	Confidence float64 // of the one-sided lower bound, 0–1
+	Resamples  int     // of the bootstrap
+	Seed       string
+}
+
+// DefaultGate asks for 95 % confidence that the candidate is at most 0.02 worse.
+func DefaultGate() Gate { return Gate{Margin: 0.02, Confidence: 0.95, Resamples: 10_000, Seed: "42"} }
+
+// Comparison is the outcome of a paired evaluation.
+type Comparison struct {
+	Mean    float64 `json:"mean"`  // of candidate − incumbent
+	Lower   float64 `json:"lower"` // bound of the mean
+	Traces  int     `json:"traces"`
+	Promote bool    `json:"promote"`
+}
+
+// Compare resamples the differences of paired scores (percentile bootstrap, Efron
+// 1979). The candidate is promoted when it is better on average and its lower
+// bound is above −Margin. Scores are parallel, one for each trace.
+func (g Gate) Compare(candidate, incumbent []float64) (Comparison, error) {
+	n := len(candidate)
+	if n == 0 || n != len(incumbent) {
+		return Comparison{}, fault.Newf(fault.InvalidArgument, "a paired comparison of %d and %d scores", n, len(incumbent))
+	}
+	if err := g.check(); err != nil {
+		return Comparison{}, err
+	}
+	differences := make([]float64, n)
+	for i := range differences {
+		differences[i] = candidate[i] - incumbent[i]
+	}
+	stream := random.Key{Run: g.Seed, Purpose: "bootstrap"}.Stream()
+	means := make([]float64, g.Resamples)
+	for i := range means {
+		sum := 0.0
+		for range n {
+			sum += differences[stream.IntN(n)]
+		}
+		means[i] = sum / float64(n)
+	}
+	slices.Sort(means)
+	c := Comparison{Mean: mean(differences), Lower: means[int((1-g.Confidence)*float64(g.Resamples))], Traces: n}
+	c.Promote = c.Mean > 0 && c.Lower > -g.Margin
+	return c, nil
+}
+
+func (g Gate) check() error {
+	if g.Resamples < 1 || !(g.Confidence > 0 && g.Confidence < 1) {
+		return fault.Newf(fault.InvalidArgument, "a gate of %d resamples at confidence %v", g.Resamples, g.Confidence)
+	}
+	return nil
+}
+
+// CanaryGate asks for 90 % confidence that live outcomes are at most 0.1 worse: they
+// are few, and each is 0 or 1.
+func CanaryGate() Gate { return Gate{Margin: 0.1, Confidence: 0.9, Resamples: 10_000, Seed: "42"} }
+
+// CompareArms compares scores that are not paired, such as those of live choices: each
+// side is resampled on its own. The candidate is promoted when it is not worse: the
+// lower bound of the difference of means is above −Margin. Traces counts its scores.
+func (g Gate) CompareArms(candidate, incumbent []float64) (Comparison, error) {
+	if len(candidate) == 0 || len(incumbent) == 0 {
+		return Comparison{}, fault.Newf(fault.InvalidArgument, "a comparison of %d and %d scores", len(candidate), len(incumbent))
+	}
+	if err := g.check(); err != nil {
+		return Comparison{}, err
+	}
+	stream := random.Key{Run: g.Seed, Purpose: "bootstrap"}.Stream()
+	again := func(scores []float64) (sum float64) {
+		for range scores {
+			sum += scores[stream.IntN(len(scores))]
+		}
+		return sum / float64(len(scores))
+	}
+	means := make([]float64, g.Resamples)
+	for i := range means {
+		means[i] = again(candidate) - again(incumbent)
+	}
+	slices.Sort(means)
+	c := Comparison{Mean: mean(candidate) - mean(incumbent), Lower: means[int((1-g.Confidence)*float64(g.Resamples))], Traces: len(candidate)}
+	c.Promote = c.Lower > -g.Margin
+	return c, nil
+}

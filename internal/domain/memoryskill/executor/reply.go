@@ -1,0 +1,145 @@
+package executor
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	memskill "cairn/internal/domain/memoryskill"
+)
+
+// Decode reads a reply: a JSON object with actions, else blocks of text. A reply
+// that asks for nothing, an empty one or prose, is a NoOp and no failure; one that
+// begins to ask and cannot be read is a ParseError.
+func Decode(reply string) ([]Action, Outcome) {
+	text := strings.TrimSpace(strings.ReplaceAll(reply, "\r\n", "\n"))
+	if actions, found := fromJSON(text); found {
+		return actions, outcomeOf(actions)
+	}
+	actions, broken := fromBlocks(text)
+	switch {
+	case len(actions) > 0:
+		return actions, outcomeOf(actions)
+	case broken || strings.HasPrefix(strings.TrimSpace(unfenced(text)), "{"):
+		return nil, ParseError
+	}
+	return nil, NoOp
+}
+
+func outcomeOf(actions []Action) Outcome {
+	if slices.ContainsFunc(actions, func(a Action) bool { return a.Type != memskill.Noop }) {
+		return OK
+	}
+	return NoOp
+}
+
+// fromJSON reads {"actions": [...]}, a list, or one action; keys in any case.
+func fromJSON(text string) ([]Action, bool) {
+	text = strings.TrimSpace(unfenced(text))
+	start, end := strings.IndexAny(text, "{["), strings.LastIndexAny(text, "}]")
+	if start < 0 || end < start || strings.TrimSpace(text[:start]) != "" {
+		return nil, false
+	}
+	var value any
+	if json.Unmarshal([]byte(text[start:end+1]), &value) != nil {
+		return nil, false
+	}
+	if object, ok := value.(map[string]any); ok {
+		object = lowered(object)
+		list, listed := object["actions"]
+		if !listed {
+			if object["type"] == nil && object["action"] == nil {
+				return nil, false
+			}
+			list = []any{object}
+		}
+		value = list
+	}
+	list, ok := value.([]any)
+	if !ok {
+		return nil, false
+	}
+	actions := []Action{}
+	for _, one := range list {
+		object, ok := one.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		actions = append(actions, spread(lowered(object))...)
+	}
+	return actions, true
+}
+
+// plain is a text or a number of JSON as text.
+func plain(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strings.TrimSpace(v)
+	case float64:
+		raw, _ := json.Marshal(v)
+		return string(raw)
+	}
+	return ""
+}
+
+// spread is one object as actions: one that names several memories to delete is
+// several.
+func spread(m map[string]any) (out []Action) {
+	a := action(m)
+	targets, several := m["target"].([]any)
+	if !several {
+		targets, several = m["memory_index"].([]any)
+	}
+	if !several || a.Type != memskill.Delete {
+		return []Action{a}
+	}
+	for _, target := range targets {
+		a.Target = handle(plain(target))
+		out = append(out, a)
+	}
+	return out
+}
+
+func action(m map[string]any) Action {
+	text := func(names ...string) string {
+		for _, name := range names {
+			if v := plain(m[name]); v != "" {
+				return v
+			}
+		}
+		return ""
+	}
+	a := Action{Type: memskill.ParseAction(text("type", "action")), Target: handle(text("target", "memory_index")), Content: text("content", "memory_item", "updated_memory"),
+		About: text("about"), Kind: text("memory_type"), Skill: text("skill")}
+	if a.Type == "" {
+		a.Type = memskill.Action(text("type", "action"))
+	}
+	if list, ok := m["evidence"].([]any); ok {
+		for _, v := range list {
+			if n, ok := v.(float64); ok {
+				a.Evidence = append(a.Evidence, int(n))
+			}
+		}
+	}
+	return a
+}
+
+func lowered(m map[string]any) map[string]any {
+	out := map[string]any{}
+	for key, v := range m {
+		out[strings.ReplaceAll(strings.ToLower(key), " ", "_")] = v
+	}
+	return out
+}
+
+// HandlePrefix begins the short name of a memory that is shown: m0, m1 and so on.
+const HandlePrefix = "m"
+
+// handle is the short name that a number or a name in brackets means.
+func handle(text string) string {
+	text = strings.ToLower(strings.Trim(strings.TrimSpace(text), "[]()#.`*\"' "))
+	if text != "" && strings.Trim(text, "0123456789") == "" {
+		return HandlePrefix + text
+	}
+	return text
+}

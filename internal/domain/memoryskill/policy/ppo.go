@@ -1,0 +1,162 @@
+package controller
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"cairn/internal/domain/fault"
+	random "cairn/internal/domain/memoryskill/keyedrand"
+)
+
+// PPO is how a policy learns from a batch.
+type PPO struct {
+	LearningRate float64 `json:"learning_rate"`
+	Gamma        float64 `json:"gamma"`        // discount of later rewards, 0–1
+	Lambda       float64 `json:"lambda"`       // of GAE, 0–1
+	Clip         float64 `json:"clip"`         // ε, how far the ratio may move
+	ValueCoef    float64 `json:"value_coef"`   // of ½(V−G)²
+	EntropyCoef  float64 `json:"entropy_coef"` // of the base entropy
+	ValueClip    float64 `json:"value_clip"`   // how far the value may move; 0 is any
+	Epochs       int     `json:"epochs"`       // passes over the batch
+	Minibatch    int     `json:"minibatch"`    // decisions in one gradient step
+	MaxNorm      float64 `json:"max_norm"`     // of the gradient; 0 is any
+	TargetKL     float64 `json:"target_kl"`    // ends the update after an epoch beyond it; 0 never does
+}
+
+// DefaultPPO is the recipe that learns in the fewest decisions: four epochs and
+// no KL stop, since the log-probability of a whole Top-K moves by more than 0.02
+// in any useful step.
+func DefaultPPO() PPO {
+	return PPO{
+		LearningRate: 1e-3, Gamma: 0.99, Lambda: 0.95, Clip: 0.2, ValueCoef: 0.5, EntropyCoef: 0.01,
+		Epochs: 4, Minibatch: 32, MaxNorm: 0.5,
+	}
+}
+
+// Check refuses settings with which nothing can be learnt.
+func (p PPO) Check() error {
+	share := func(x float64) bool { return x >= 0 && x <= 1 } // false of NaN
+	if p.Epochs < 1 || p.Minibatch < 1 || !(p.LearningRate > 0) || !(p.Clip > 0) || !share(p.Gamma) || !share(p.Lambda) || notFinite(p.ValueCoef, p.EntropyCoef, p.ValueClip, p.MaxNorm, p.TargetKL) {
+		return fault.New(fault.InvalidArgument, "the settings of PPO are out of range",
+			"epochs and minibatch are at least 1, learning_rate and clip above 0, gamma and lambda 0–1, and all are finite")
+	}
+	return nil
+}
+
+// Report tells how an update went.
+type Report struct {
+	Decisions int     `json:"decisions"`
+	Credited  int     `json:"credited"`
+	Epochs    int     `json:"epochs"`     // done; fewer than asked after a KL stop
+	Steps     int     `json:"steps"`      // of the optimiser
+	First     Losses  `json:"first"`      // of the first epoch
+	Last      Losses  `json:"last"`       // of the last one done
+	GradNorm  float64 `json:"grad_norm"`  // mean, before clipping
+	StoppedKL bool    `json:"stopped_kl"` // TargetKL ended it
+}
+
+// Update trains on one batch: steps in time order, episode after episode. vectors
+// holds the vector of every candidate by id. The policy and the optimiser that
+// come in stay as they are; equal arguments give equal results, bit for bit on
+// one CPU architecture. key names the run and iteration; key.Purpose is set here.
+func Update(policy Policy, optimiser Adam, steps []Step, vectors map[string][]float64, p PPO, key random.Key) (Policy, Adam, Report, error) {
+	if err := cmp.Or(policy.shape.Check(), p.Check()); err != nil {
+		return policy, optimiser, Report{}, err
+	}
+	b, err := newBatch(policy.shape, steps, vectors, p.Gamma, p.Lambda)
+	if err != nil {
+		return policy, optimiser, Report{}, err
+	}
+	if optimiser.first != nil && len(optimiser.first) != len(policy.weights) {
+		return policy, optimiser, Report{}, fault.Newf(fault.InvalidArgument, "the optimiser's state belongs to another policy")
+	}
+	t := newTrainer(policy, optimiser, b, p)
+	report := Report{Decisions: len(steps)}
+	for _, credited := range b.credited {
+		if credited {
+			report.Credited++
+		}
+	}
+	key.Purpose = "minibatches"
+	stream := key.Stream()
+	for range p.Epochs {
+		losses := t.epoch(&stream, &report)
+		if report.Epochs == 0 {
+			report.First = losses
+		}
+		report.Epochs, report.Last = report.Epochs+1, losses
+		if p.TargetKL > 0 && losses.KL > p.TargetKL {
+			report.StoppedKL = report.Epochs < p.Epochs
+			break
+		}
+	}
+	report.GradNorm /= float64(report.Steps)
+	if notFinite(report.GradNorm) || notFinite(t.policy.weights...) {
+		return policy, optimiser, report, fault.New(fault.Internal, "the update diverged: its weights are not finite", "lower the learning rate; the policy is unchanged")
+	}
+	return t.policy, t.optimiser, report, nil
+}
+
+// trainer is the state of one Update.
+type trainer struct {
+	PPO
+	batch     *batch
+	policy    Policy
+	optimiser Adam
+	gradient  []float64
+	net       *network
+	states    matrix // of one minibatch
+	order     []int
+	buffers   *lossBuffers
+}
+
+func newTrainer(policy Policy, optimiser Adam, b *batch, p PPO) *trainer {
+	t := &trainer{PPO: p, batch: b, policy: Policy{policy.shape, slices.Clone(policy.weights)}, gradient: make([]float64, len(policy.weights))}
+	t.optimiser = Adam{optimiser.steps, slices.Clone(optimiser.first), slices.Clone(optimiser.second)}
+	rows := min(p.Minibatch, b.states.rows)
+	t.net = newNetwork(policy.shape, t.policy.weights, t.gradient, rows, b.skills.rows)
+	t.states = newMatrix(rows, b.states.cols)
+	t.order = make([]int, b.states.rows)
+	for i := range t.order {
+		t.order[i] = i
+	}
+	t.buffers = newLossBuffers(b.skills.rows)
+	return t
+}
+
+// epoch goes through the batch once in a new order. The losses are averaged over
+// its minibatches.
+func (t *trainer) epoch(stream *random.Stream, report *Report) Losses {
+	stream.Shuffle(len(t.order), func(i, j int) { t.order[i], t.order[j] = t.order[j], t.order[i] })
+	var mean Losses
+	minibatches := math.Ceil(float64(len(t.order)) / float64(t.Minibatch))
+	for some := range slices.Chunk(t.order, t.Minibatch) {
+		losses := t.minibatch(some)
+		report.GradNorm += clipNorm(t.gradient, t.MaxNorm)
+		t.optimiser = t.optimiser.step(t.policy.weights, t.gradient, t.LearningRate)
+		report.Steps++
+		mean.add(losses, 1/minibatches)
+	}
+	return mean
+}
+
+// minibatch sets the gradient of the mean loss of some steps.
+func (t *trainer) minibatch(some []int) Losses {
+	states := top(t.states, len(some))
+	for i, step := range some {
+		copy(row(states, i), row(t.batch.states, step))
+	}
+	t.net.embedSkills(t.batch.skills)
+	logits, values := t.net.forward(states)
+	dLogits, dValues := t.net.loss()
+	weight := 1 / float64(len(some))
+	var mean Losses
+	for i, step := range some {
+		l := t.loss(t.batch, step, row(logits, i), values.data[i], weight, row(dLogits, i), &dValues.data[i], t.buffers)
+		mean.add(l, weight)
+	}
+	clear(t.gradient)
+	t.net.backward()
+	return mean
+}

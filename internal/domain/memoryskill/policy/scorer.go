@@ -1,0 +1,78 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cairn/internal/domain/fault"
+)
+
+// Candidate is a skill that can be chosen.
+type Candidate struct {
+	ID     string    // of the skill version
+	Vector []float64 // of its description, D
+	Fresh  bool      // added or refined lately: gets the exploration bias
+}
+
+// Scorer answers how much a policy wants each candidate. What depends on the
+// candidates alone is computed once. It is not safe for concurrent use; make one
+// for each worker.
+type Scorer struct {
+	net      *network
+	ids      []string
+	fresh    []bool
+	freshIDs []string
+	state    matrix
+}
+
+// Scorer prepares the policy for candidates, in any order.
+func (p Policy) Scorer(candidates []Candidate) (*Scorer, error) {
+	if err := p.shape.Check(); err != nil {
+		return nil, err
+	}
+	if len(candidates) == 0 {
+		return nil, fault.Newf(fault.InvalidArgument, "the bank has no skills to choose from")
+	}
+	sorted := slices.SortedFunc(slices.Values(candidates), func(a, b Candidate) int { return strings.Compare(a.ID, b.ID) })
+	s := &Scorer{
+		net:   newNetwork(p.shape, p.weights, nil, 1, len(sorted)),
+		state: newMatrix(1, 2*p.shape.Dim),
+	}
+	skills := newMatrix(len(sorted), p.shape.Dim)
+	for i, c := range sorted {
+		if i > 0 && sorted[i-1].ID == c.ID {
+			return nil, fault.Newf(fault.InvalidArgument, "skill %q is there twice", c.ID)
+		}
+		if len(c.Vector) != p.shape.Dim {
+			return nil, fmt.Errorf("skill %q: %w", c.ID, wrongLength(len(c.Vector), p.shape.Dim))
+		}
+		copy(row(skills, i), c.Vector)
+		s.ids = append(s.ids, c.ID)
+		s.fresh = append(s.fresh, c.Fresh)
+		if c.Fresh {
+			s.freshIDs = append(s.freshIDs, c.ID)
+		}
+	}
+	s.net.embedSkills(skills)
+	return s, nil
+}
+
+// Candidates are the skills' ids in the order of the logits.
+func (s *Scorer) Candidates() []string { return s.ids }
+
+// Score is the logit of each candidate for a state of 2·D numbers, and the
+// critic's value of the state.
+func (s *Scorer) Score(state []float64) (logits []float64, value float64, err error) {
+	if len(state) != s.state.cols {
+		return nil, 0, fmt.Errorf("state: %w", wrongLength(len(state), s.state.cols))
+	}
+	copy(s.state.data, state)
+	z, v := s.net.forward(s.state)
+	return slices.Clone(row(z, 0)), v.data[0], nil
+}
+
+func wrongLength(got, want int) error {
+	return fault.New(fault.InvalidArgument, fmt.Sprintf("the vector has %d numbers, the policy takes %d", got, want),
+		"use the embedder that the policy was trained with")
+}

@@ -1,0 +1,233 @@
+package controller
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	random "cairn/internal/domain/memoryskill/keyedrand"
+)
+
+// world is a place where it matters which skill meets which span: spans are of
+// six kinds, and for each kind three of eight skills are right. A decision is
+// judged by 31 questions about the trace, each with a noisy yes or no.
+type world struct {
+	seed    string
+	kinds   [][]float64 // unit centroids
+	skills  []Candidate
+	right   [][]string // by kind
+	vectors map[string][]float64
+}
+
+const (
+	worldDim    = 48
+	worldHidden = 128
+	worldKinds  = 6
+	worldSkills = 8
+	worldChosen = 3
+	worldSpans  = 27
+	worldBatch  = 4
+	worldAsked  = 31
+	worldNoise  = 0.45
+)
+
+func newWorld(seed string) *world {
+	stream := random.Key{Run: seed, Purpose: "world"}.Stream()
+	w := &world{seed: seed, vectors: map[string][]float64{}}
+	for i := range worldSkills {
+		w.addSkill(fmt.Sprintf("skill%d", i), unit(gaussian(&stream)))
+	}
+	for range worldKinds {
+		w.kinds = append(w.kinds, unit(gaussian(&stream)))
+		order := make([]int, worldSkills)
+		for i := range order {
+			order[i] = i
+		}
+		stream.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		var right []string
+		for _, i := range order[:worldChosen] {
+			right = append(right, w.skills[i].ID)
+		}
+		w.right = append(w.right, right)
+	}
+	return w
+}
+
+func (w *world) addSkill(id string, vector []float64) {
+	w.skills = append(w.skills, Candidate{ID: id, Vector: vector})
+	w.vectors[id] = vector
+}
+
+func gaussian(stream *random.Stream) []float64 {
+	v := make([]float64, worldDim)
+	for i := range v {
+		v[i] = stream.Normal()
+	}
+	return v
+}
+
+func unit(v []float64) []float64 {
+	norm := 0.0
+	for _, x := range v {
+		norm += x * x
+	}
+	for i := range v {
+		v[i] /= math.Sqrt(norm)
+	}
+	return v
+}
+
+// span draws the kind and the state of a span; the memory half is zero.
+func (w *world) span(key random.Key) (kind int, state []float64) {
+	key.Purpose = "span"
+	stream := key.Stream()
+	kind = stream.IntN(len(w.kinds))
+	v := slices.Clone(w.kinds[kind])
+	for i := range v {
+		v[i] += worldNoise * stream.Normal() / math.Sqrt(worldDim)
+	}
+	return kind, State(unit(v), nil)
+}
+
+func (w *world) overlap(kind int, chosen []string) float64 {
+	n := 0
+	for _, id := range chosen {
+		if slices.Contains(w.right[kind], id) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(w.right[kind]))
+}
+
+// episode remembers one trace and asks about it.
+func (w *world) episode(policy Policy, key random.Key, how Choice) Episode {
+	scorer, err := policy.Scorer(w.skills)
+	if err != nil {
+		panic(err)
+	}
+	e := Episode{Decisions: make([]Decision, worldSpans)}
+	overlaps := make([]float64, worldSpans)
+	for t := range worldSpans {
+		key.Span = t
+		kind, state := w.span(key)
+		how.Key = key
+		d, err := scorer.Decide(state, how)
+		if err != nil {
+			panic(err)
+		}
+		d.ID = fmt.Sprintf("%d/%d", key.Episode, t)
+		e.Decisions[t], overlaps[t] = d, w.overlap(kind, d.Chosen)
+	}
+	key.Span, key.Purpose = 0, "questions"
+	stream := key.Stream()
+	for q := range worldAsked {
+		t := q * worldSpans / worldAsked
+		query := Query{Scored: true, Retrieved: []string{e.Decisions[t].ID}}
+		if stream.Float64() < 0.2+0.6*overlaps[t] {
+			query.Score = 1
+		}
+		e.Queries = append(e.Queries, query)
+	}
+	return e
+}
+
+// iteration collects a batch with some workers and merges it by episode.
+func (w *world) iteration(policy Policy, iteration, workers int, how Choice) []Episode {
+	episodes := make([]Episode, worldBatch)
+	next := make(chan int)
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for i := range next {
+				episodes[i] = w.episode(policy, random.Key{Run: w.seed, Iteration: iteration, Episode: i}, how)
+			}
+		})
+	}
+	for i := range episodes {
+		next <- i
+	}
+	close(next)
+	group.Wait()
+	return episodes
+}
+
+// training is a policy on its way.
+type training struct {
+	policy    Policy
+	optimiser Adam
+	ppo       PPO
+	credit    Credit
+	workers   int
+	choice    Choice
+}
+
+func (w *world) begin(shape Shape, ppo PPO, credit Credit) *training {
+	policy, err := NewPolicy(shape, random.Key{Run: w.seed})
+	if err != nil {
+		panic(err)
+	}
+	return &training{policy: policy, ppo: ppo, credit: credit, workers: 1, choice: Choice{K: worldChosen}}
+}
+
+func (w *world) train(t *training, from, to int) {
+	for i := from; i < to; i++ {
+		steps, err := t.credit.Steps(w.iteration(t.policy, i, t.workers, t.choice))
+		if err != nil {
+			panic(err)
+		}
+		t.policy, t.optimiser, _, err = Update(t.policy, t.optimiser, steps, w.vectors, t.ppo, random.Key{Run: w.seed, Iteration: i})
+		if err != nil {
+			panic(err)
+		}
+	}
+}
+
+// greedy is the mean overlap of the greedy choice with the right one on spans
+// that were not trained on.
+func (w *world) greedy(policy Policy) float64 {
+	const spans = 600
+	scorer, err := policy.Scorer(w.skills)
+	if err != nil {
+		panic(err)
+	}
+	sum := 0.0
+	for i := range spans {
+		kind, state := w.span(random.Key{Run: w.seed, Stage: 1, Span: i})
+		d, err := scorer.Decide(state, Choice{K: worldChosen, Greedy: true})
+		if err != nil {
+			panic(err)
+		}
+		sum += w.overlap(kind, d.Chosen)
+	}
+	return sum / spans
+}
+
+func (w *world) newcomer() random.Stream {
+	return random.Key{Run: w.seed, Purpose: "newcomer"}.Stream()
+}
+
+// chosenFor is the share of spans of a kind for which the greedy choice has the
+// skill.
+func (w *world) chosenFor(policy Policy, kind int, skill string) float64 {
+	scorer, err := policy.Scorer(w.skills)
+	if err != nil {
+		panic(err)
+	}
+	chosen, seen := 0.0, 0.0
+	for i := range 600 {
+		k, state := w.span(random.Key{Run: w.seed, Stage: 2, Span: i})
+		if k != kind {
+			continue
+		}
+		d, err := scorer.Decide(state, Choice{K: worldChosen, Greedy: true})
+		if err != nil {
+			panic(err)
+		}
+		seen++
+		if slices.Contains(d.Chosen, skill) {
+			chosen++
+		}
+	}
+	return chosen / seen
+}

@@ -1,0 +1,117 @@
+package memskill
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	controller "cairn/internal/domain/memoryskill/policy"
+)
+
+// recentRewards is how many rewards a version remembers one by one.
+const recentRewards = 20
+
+// Stats is how a version has done.
+type Stats struct {
+	Count  int       `json:"count"`            // scored selections
+	Mean   float64   `json:"mean"`             // of their rewards
+	Recent []float64 `json:"recent,omitempty"` // the last 20, oldest first
+	Usage  float64   `json:"usage"`            // moving average of its share of the selections, 0–1
+}
+
+// Observe counts one scored selection. Selections that were never scored are not
+// observed: an outage is not a reward of 0.
+func (s Stats) Observe(reward float64) Stats {
+	s.Count++
+	s.Mean += (reward - s.Mean) / float64(s.Count)
+	recent := append(append([]float64(nil), s.Recent...), reward)
+	s.Recent = recent[max(0, len(recent)-recentRewards):]
+	return s
+}
+
+// usageRate is α of the moving average of usage.
+const usageRate = 0.1
+
+// Use moves the usage on by the steps of one batch, count of which selected the
+// version: f·(1−(1−α)^S) + ema·(1−α)^S with f = count/S, as S single updates with
+// f would.
+func (s Stats) Use(count, steps int) Stats {
+	if steps > 0 {
+		kept := math.Pow(1-usageRate, float64(steps))
+		s.Usage = float64(count)/float64(steps)*(1-kept) + s.Usage*kept
+	}
+	return s
+}
+
+// parentWeight is how many selections the parent's mean is worth.
+const parentWeight = 10
+
+// Shrunk is the version's mean, drawn towards its parent's while it has few
+// selections of its own.
+func (s Stats) Shrunk(parent Stats) float64 {
+	if parent.Count == 0 {
+		return s.Mean
+	}
+	n := float64(s.Count)
+	return (n*s.Mean + parentWeight*parent.Mean) / (n + parentWeight)
+}
+
+// Tally adds what episodes show to the stats of skill versions, by version id: how
+// the selections did, and how often each version was selected.
+func Tally(stats map[string]Stats, episodes []controller.Episode, whole bool) map[string]Stats {
+	var decisions []controller.Decision
+	for _, e := range episodes {
+		decisions = append(decisions, e.Decisions...)
+	}
+	return Used(Scored(stats, episodes, whole), decisions)
+}
+
+// Scored adds the scores of selections. One is scored by the queries that met the
+// memories which came of it, with whole by all queries of its trace; one that no
+// query met, or that was lost, is not scored.
+func Scored(stats map[string]Stats, episodes []controller.Episode, whole bool) map[string]Stats {
+	out := cloned(stats)
+	for _, e := range episodes {
+		reward, known := e.Reward()
+		own := e.Own()
+		for _, d := range e.Decisions {
+			score, scored := own[d.ID]
+			if whole {
+				score, scored = reward, known && !slices.Contains(e.Lost, d.ID)
+			}
+			for _, id := range d.Chosen {
+				if scored {
+					out[id] = out[id].Observe(score)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Used moves the usage of all versions on by the decisions of one batch.
+func Used(stats map[string]Stats, decisions []controller.Decision) map[string]Stats {
+	out := cloned(stats)
+	chosen := map[string]int{}
+	for _, d := range decisions {
+		for _, id := range d.Chosen {
+			chosen[id]++
+		}
+	}
+	for id := range chosen {
+		if _, there := out[id]; !there {
+			out[id] = Stats{}
+		}
+	}
+	for id, s := range out {
+		out[id] = s.Use(chosen[id], len(decisions))
+	}
+	return out
+}
+
+func cloned(stats map[string]Stats) map[string]Stats {
+	if stats == nil {
+		return map[string]Stats{}
+	}
+	return maps.Clone(stats)
+}

@@ -1,0 +1,80 @@
+package prompt
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"cairn/internal/domain/fault"
+)
+
+func sample() Material {
+	return Material{
+		Task:       "Release",
+		Messages:   []Message{{Index: 0, Role: "user", Content: "a <b> & ```json\n{}\n``` c"}, {Index: 1, Role: "assistant", ToolCalls: []string{`tag({"v":"1"})`}}},
+		Candidates: []Candidate{{Handle: "S1", Name: "x", Description: "d"}},
+		Cases:      json.RawMessage(`[1,2]`),
+		Limits:     map[string]int{"max_tasks": 3, "max_files": 2},
+		Language:   "en",
+	}
+}
+
+func TestUserIsReadBackUnchanged(t *testing.T) {
+	t.Parallel()
+	text, err := User(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _ := User(sample())
+	if text != again {
+		t.Error("two renderings differ")
+	}
+	for name, message := range map[string]string{"alone": text, "with text around": "Please look.\n" + text + "\nThank you."} {
+		got, err := ReadMaterial(message)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !reflect.DeepEqual(got, sample()) {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}
+
+func TestUserFenceIsLongerThanAnyInTheData(t *testing.T) {
+	t.Parallel()
+	for _, run := range []int{0, 2, 3, 7} {
+		text, err := User(Material{Question: "x\n" + strings.Repeat("`", run) + "\ny"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fence, _, _ := strings.Cut(text, "json")
+		if len(fence) != max(3, run+1) || !strings.HasSuffix(text, "\n"+fence) {
+			t.Errorf("run of %d: fence %q", run, fence)
+		}
+	}
+}
+
+func TestReadMaterialRefusesWhatIsNoMaterial(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "hello", "```json\n{", "```json\n[1]\n```", "```json\nnot json\n```"} {
+		if _, err := ReadMaterial(text); fault.CodeOf(err) != fault.InvalidArgument {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func FuzzUserRoundTrip(f *testing.F) {
+	f.Add("```\n````json", "你好 \u2028 `")
+	f.Fuzz(func(t *testing.T, question, content string) {
+		m := Material{Question: strings.ToValidUTF8(question, "?"), Messages: []Message{{Role: "user", Content: strings.ToValidUTF8(content, "?")}}}
+		text, err := User(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadMaterial(text)
+		if err != nil || !reflect.DeepEqual(got, m) {
+			t.Errorf("got %+v, %v; want %+v", got, err, m)
+		}
+	})
+}

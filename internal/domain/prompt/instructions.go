@@ -1,0 +1,92 @@
+package prompt
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"text/template"
+
+	"cairn/internal/domain/fault"
+)
+
+// Stage is a kind of request to a model. Its spelling is the file name of its
+// templates.
+type Stage string
+
+// Schema names the schema of the stage's reply.
+func (s Stage) Schema() string {
+	if s == Merge { // a merge is a draft, too
+		return string(Extract)
+	}
+	return string(s)
+}
+
+// The stages of distillation.
+const (
+	Chunk         Stage = "chunk"          // transcript → tasks
+	Rewrite       Stage = "rewrite"        // task → search query
+	Extract       Stage = "extract"        // task and candidates → skill draft with file plans
+	ExtractSimple Stage = "extract_simple" // the same, core fields only
+	Merge         Stage = "merge"          // draft and a head that has moved → skill draft
+	Scripts       Stage = "scripts"        // draft and plans → code
+	Doc           Stage = "doc"            // draft and one plan → Markdown
+	Judge         Stage = "judge"          // draft and task → score
+)
+
+// Compress is the stage of working memory: older messages → a record of them.
+const Compress Stage = "compress"
+
+// The stages of memory skills.
+const (
+	Remember Stage = "remember" // span, stored memories and chosen skills → changes of memories
+	Recite   Stage = "recite"   // question and memories → short answer
+	Diagnose Stage = "diagnose" // cases and bank → failure patterns
+	Grade    Stage = "grade"    // question, right answers and an answer → 0, 0.5 or 1
+	Propose  Stage = "propose"  // analysis, cases and bank → edits of the bank
+	Probe    Stage = "probe"    // spans → questions with their answers
+)
+
+// The stages of a fast search whose findings a model goes over.
+const (
+	Rerank   Stage = "rerank"   // question and memories → their order by how well they answer
+	Condense Stage = "condense" // question and memories → one text
+)
+
+//go:embed templates/*.md
+var templateFiles embed.FS
+
+var templates = map[string]*template.Template{
+	"en": template.Must(template.ParseFS(templateFiles, "templates/*.en.md")),
+	"zh": template.Must(template.ParseFS(templateFiles, "templates/*.zh.md")),
+}
+
+// Instructions is the system message of a stage. A lang that starts with zh
+// gives the Chinese text, every other the English one, which asks for the
+// users' language as well. A run pins the result, so that a later build with
+// other templates resends the same bytes.
+func Instructions(stage Stage, lang string) (string, error) {
+	own := language(lang)
+	text := templates[own].Lookup(string(stage) + "." + own + ".md")
+	if text == nil || slices.Contains(apart, string(stage)) {
+		return "", fault.Newf(fault.InvalidArgument, "no instructions for stage %q", stage)
+	}
+	var out strings.Builder
+	if err := text.Execute(&out, nil); err != nil {
+		return "", fault.Wrap(err, fault.Internal, "render the instructions of stage "+string(stage), "")
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// apart are templates that are no stage of distillation: parts that others share,
+// and what is rendered with data of its own.
+var apart = []string{"frame", "guidance", "session", "nudge", "reflection", "flush", "agents", "agent_summarize", "agent_retrieve", "agent_specialist_personal", "agent_specialist_procedural", "agent_specialist_tool",
+	"agent_specialist_identity"}
+
+// Hash names a system message: the first 16 hexadecimal digits of its SHA-256.
+// Versions record it to say which instructions made them.
+func Hash(system string) string {
+	sum := sha256.Sum256([]byte(system))
+	return hex.EncodeToString(sum[:8])
+}

@@ -1,0 +1,197 @@
+package prompt
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cairn/internal/domain/fault"
+)
+
+// Remembered is what a session is told of its workspace, each text made safe to
+// show and in an order that does not depend on chance.
+type Remembered struct {
+	Soul    string
+	Profile []string
+	Core    []string
+	Skills  string // the index, one skill a line
+
+	// Of an agent that answers from long-term memory:
+	Identity string // who it is
+	Meta     string // the targets that there are memories about, one a line
+}
+
+// Entries are all memories of the prompt.
+func (r Remembered) Entries() []string { return slices.Concat(r.Profile, r.Core) }
+
+// SkillLines are the index's lines as candidates that a reviewer may look at.
+func (r Remembered) SkillLines() (out []Candidate) {
+	for line := range strings.Lines(r.Skills) {
+		name, description, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "- "), ": ")
+		if ok && strings.HasPrefix(strings.TrimSpace(line), "- ") {
+			out = append(out, Candidate{Name: name, Description: description})
+		}
+	}
+	return out
+}
+
+// Session is the system message of a channel for as long as a session lives.
+// Nothing in it changes from turn to turn: what does, stands in the turn's own message.
+func Session(lang, channel string, known Remembered) (string, error) {
+	known = known.inPlace()
+	return render(lang, "session", struct {
+		Remembered
+		Channel string
+		Nothing bool
+	}{known, channel, known.Soul == "" && len(known.Profile) == 0 && len(known.Core) == 0 && known.Skills == ""})
+}
+
+// inPlace keeps each text within its place: a soul does not end its fence, and an
+// entry of several lines begins no heading and no entry of its own.
+func (r Remembered) inPlace() Remembered {
+	r.Soul, r.Identity = fences.ReplaceAllString(r.Soul, ""), fences.ReplaceAllString(r.Identity, "")
+	items := func(in []string) (out []string) {
+		for _, text := range in {
+			out = append(out, strings.ReplaceAll(text, "\n", "\n  "))
+		}
+		return out
+	}
+	r.Profile, r.Core = items(r.Profile), items(r.Core)
+	return r
+}
+
+// fences are the tags that stand around a soul and an identity.
+var fences = regexp.MustCompile(`(?i)<\s*/?\s*(?:style|identity)\b[^>]*>`)
+
+// Nudge is the system message of a review of memories, of skills, or of both.
+func Nudge(lang string, memory, skill bool) (string, error) {
+	return render(lang, "nudge", struct{ Memory, Skill bool }{memory, skill})
+}
+
+// Reflection is the system message of a look back over a day.
+func Reflection(lang string, calls int) (string, error) {
+	return render(lang, "reflection", struct{ Calls int }{calls})
+}
+
+// Flush is the system message of the review before a part of a conversation
+// becomes a record.
+func Flush(lang string, calls int) (string, error) {
+	return render(lang, "flush", struct{ Calls int }{calls})
+}
+
+func render(lang, name string, data any) (string, error) {
+	own := language(lang)
+	var out strings.Builder
+	if err := templates[own].ExecuteTemplate(&out, name+"."+own+".md", data); err != nil {
+		return "", fault.Wrap(err, fault.Internal, "render the prompt "+name, "")
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// language is the one of ours in which somebody is addressed.
+func language(lang string) string {
+	if strings.HasPrefix(strings.ToLower(lang), "zh") {
+		return "zh"
+	}
+	return "en"
+}
+
+// LastCall asks for the answer now: no tool will run any more.
+func LastCall(lang, channel string) string {
+	if language(lang) == "zh" {
+		return "现在请根据已知内容给出最终答复：不会再执行任何工具。说明哪些已完成、哪些还没有。" + pick(channel == "voice", "用一两句口语。", "")
+	}
+	return "Give your final answer now, from what is known: no tool will run any more. Say what is done and what is still open." + pick(channel == "voice", " One or two spoken sentences.", "")
+}
+
+// Checkpoint tells a model that nobody waits for how many responses it has left
+// after the one that it is asked for.
+func Checkpoint(lang string, left int) string {
+	if language(lang) == "zh" {
+		return fmt.Sprintf("这一次之后还可以回应 %d 次。先完成最重要的部分，并留出一次给最终答复。", left)
+	}
+	return fmt.Sprintf("After this response you have %d left. Finish what matters most, and keep one for the final answer.", left)
+}
+
+// Canned is what a person reads when no model could be asked: why, what was done,
+// and how to go on. Reason is agent.Reason's spelling.
+func Canned(lang, channel, reason string, done []string) string {
+	words := cannedWords[language(lang)]
+	text := words[reason]
+	if text == "" {
+		text = words["budget"]
+	}
+	if len(done) > 0 && channel != "voice" {
+		text += " " + fmt.Sprintf(words["done"], strings.Join(done, ", "))
+	}
+	if reason != "interrupted" {
+		text += " " + pick(channel == "sms", words["sms"], pick(channel == "voice", words["voice"], words["next"]))
+	}
+	return strings.TrimSpace(text)
+}
+
+var cannedWords = map[string]map[string]string{
+	"en": {
+		"budget":         "I could not finish this within the steps that I have.",
+		"wall_clock":     "I could not finish this in time.",
+		"interrupted":    "I have stopped, as asked.",
+		"provider_error": "I cannot answer just now: the model that I use does not respond.",
+		"guardrail":      "I got no further: the same step kept giving the same result.",
+		"over_budget":    "I cannot answer any more today: this workspace's budget is spent.",
+		"done":           "Done so far: %s.",
+		"sms":            "Reply CONTINUE and I will go on.",
+		"voice":          "Shall I send you the rest as a text message?",
+		"next":           "Write again and I will go on from here.",
+	},
+	"zh": {
+		"budget":         "在允许的步数内我没能完成。",
+		"wall_clock":     "我没能及时完成。",
+		"interrupted":    "已按要求停止。",
+		"provider_error": "我暂时无法答复：所用的模型没有响应。",
+		"guardrail":      "没有进展：同一步骤总是得到同样的结果。",
+		"over_budget":    "今天无法再答复：本工作区的预算已用完。",
+		"done":           "已完成：%s。",
+		"sms":            "回复“继续”，我会接着做。",
+		"voice":          "要我把其余内容用短信发给您吗？",
+		"next":           "再写一条消息，我会从这里接着做。",
+	},
+}
+
+// Notice is one line that tells of what a review has saved: skills by their
+// names, and how many memories were changed; and how many changes wait for a person.
+func Notice(lang string, skills []string, memories, waiting int) string {
+	zh := language(lang) == "zh"
+	const shown = 3
+	var saved []string
+	for i, name := range skills {
+		if i == shown {
+			saved = append(saved, fmt.Sprintf("+%d", len(skills)-shown))
+			break
+		}
+		saved = append(saved, pick(zh, "技能 ", "skill ")+name)
+	}
+	switch {
+	case memories > 0 && zh:
+		saved = append(saved, fmt.Sprintf("%d 条记忆", memories))
+	case memories == 1:
+		saved = append(saved, "1 memory")
+	case memories > 1:
+		saved = append(saved, fmt.Sprintf("%d memories", memories))
+	}
+	var said []string
+	if len(saved) > 0 {
+		said = append(said, pick(zh, "已保存："+strings.Join(saved, "、"), "Saved: "+strings.Join(saved, ", ")))
+	}
+	if waiting > 0 {
+		said = append(said, pick(zh, fmt.Sprintf("%d 项改动等待批准", waiting), fmt.Sprintf("Waiting for approval: %d", waiting)))
+	}
+	return pick(zh, "（"+strings.Join(said, "；")+"）", "("+strings.Join(said, ". ")+")")
+}
+
+func pick(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
+}

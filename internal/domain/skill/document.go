@@ -1,0 +1,118 @@
+package skill
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"cairn/internal/domain/fault"
+)
+
+// Document is the content of a SKILL.md. A skill that an agent saved has
+// WhenToUse, Procedure, Pitfalls and Verification, a distilled one the other
+// fields; a document may have both. Empty fields have no section.
+type Document struct {
+	Name         string    `json:"name"`        // as shown; Canonical(Name) identifies the skill
+	Description  string    `json:"description"` // one line
+	Intro        string    `json:"intro,omitempty"`
+	WhenToUse    string    `json:"when_to_use,omitempty"`
+	Trigger      []string  `json:"trigger,omitempty"` // keywords without commas
+	Procedure    string    `json:"procedure,omitempty"`
+	Pitfalls     string    `json:"pitfalls,omitempty"`
+	Verification string    `json:"verification,omitempty"`
+	Experience   []string  `json:"experience,omitempty"`
+	Preference   []string  `json:"preference,omitempty"`
+	Examples     []string  `json:"examples,omitempty"`
+	Scripts      []string  `json:"scripts,omitempty"`    // names of files below scripts/, sorted
+	Tools        []string  `json:"tools,omitempty"`      // names of tools that the procedure needs
+	Sections     []Section `json:"sections,omitempty"`   // sections under other titles, in their order
+	Others       []Entry   `json:"others,omitempty"`     // inline entries, sorted by key
+	References   []string  `json:"references,omitempty"` // names of files below reference/, sorted
+}
+
+// Section is a level-2 section that has no field of its own.
+type Section struct {
+	Title string `json:"title"`
+	Body  string `json:"body"`
+}
+
+// Entry is a short text under a heading of its own.
+type Entry struct {
+	Key  string `json:"key"`
+	Text string `json:"text"`
+}
+
+// NewDocument is the document of a created skill. Files are added by
+// WithFiles once they exist: what is only planned is not promised.
+func NewDocument(d Draft) Document {
+	return Document{Name: d.Name, Description: d.Description, Trigger: d.Trigger, Procedure: d.Procedure,
+		Experience: d.Experience, Preference: d.Preference, Examples: d.Examples, Tools: d.Tools, Others: d.Inline}.Normalised()
+}
+
+// WithFiles names files, and only these, under Scripts and References.
+func (d Document) WithFiles(files []File) Document {
+	d.Scripts, d.References = nil, nil
+	for _, f := range files {
+		switch f.Kind() {
+		case Scripts:
+			d.Scripts = append(d.Scripts, f.Name())
+		case Reference:
+			d.References = append(d.References, f.Name())
+		}
+	}
+	return d.Normalised()
+}
+
+// Normalised is the form in which parsing a rendered document gives the same
+// document back: texts cleaned, forged headings demoted, active HTML removed,
+// fences closed, lists without empty or repeated items, triggers split at
+// commas, file names checked and sorted. It cuts nothing to a length.
+func (d Document) Normalised() Document {
+	g := gather(d)
+	for _, s := range d.Sections {
+		title, body := headingText(s.Title), sectionText.settle(s.Body)
+		if title == "" {
+			title = "Notes"
+		}
+		if body != "" && !g.absorb(title, body) {
+			g.rest = append(g.rest, Section{title, body})
+		}
+	}
+	return Document{
+		Name:         headingText(d.Name),
+		Description:  collapse(clean(d.Description)),
+		Intro:        introText.settle(d.Intro),
+		WhenToUse:    paragraphs(g.whenToUse),
+		Trigger:      settleTriggers(g.trigger),
+		Procedure:    paragraphs(g.procedure),
+		Pitfalls:     paragraphs(g.pitfalls),
+		Verification: paragraphs(g.verification),
+		Experience:   numbered.settleItems(g.experience),
+		Preference:   bulleted.settleItems(g.preference),
+		Examples:     settleExamples(g.examples),
+		Scripts:      settleNames(Scripts, g.scripts),
+		Tools:        bulleted.settleItems(g.tools),
+		Sections:     g.rest,
+		Others:       settleEntries(g.others),
+		References:   settleNames(Reference, g.references),
+	}
+}
+
+// Check refuses a document that cannot be stored or packaged.
+func (d Document) Check() error {
+	var faults []error
+	if strings.TrimSpace(d.Name) == "" {
+		faults = append(faults, errors.New("name is empty"))
+	}
+	if n := utf8.RuneCountInString(d.Description); n < 1 || n > MaxDescription {
+		faults = append(faults, fmt.Errorf("description has %d characters, 1–%d are allowed", n, MaxDescription))
+	}
+	if n := len(RenderBody(d)); n == 0 || n > MaxSkillMD {
+		faults = append(faults, fmt.Errorf("body has %d bytes, 1–%d are allowed", n, MaxSkillMD))
+	}
+	if faults == nil {
+		return nil
+	}
+	return fault.New(fault.InvalidArgument, strings.ReplaceAll(errors.Join(faults...).Error(), "\n", "; "), "")
+}

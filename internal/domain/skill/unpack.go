@@ -1,0 +1,139 @@
+package skill
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript/fence"
+)
+
+// Unpacked is a package that somebody uploaded, read and found harmless as an
+// archive. What its texts say is for others to judge: Markdown and Extra are
+// there so that nothing in the package escapes them. The archive's own bytes
+// stay with the caller, who hands them out as they came.
+type Unpacked struct {
+	Folder   string   // the top folder; empty when SKILL.md is at the root
+	Document Document // names the files that the package has, and only these
+	Files    []File   // scripts/… and reference/…, by path
+	Extra    []File   // what else the archive holds, by path: assets, licences, nested folders, shadow files (see Carried)
+	Markdown string   // SKILL.md as it came, with what Document leaves out, such as HTML comments
+	Notes    []string // what was read otherwise than it was written
+}
+
+// maxRepeats of one section: reading costs their square, and nobody writes
+// more by hand.
+const maxRepeats = 8
+
+// newlines makes one kind of all of them, as the files of a skill have.
+var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// Unpack reads the zip of a skill: SKILL.md at the root or in the one top
+// folder, files in scripts/ and in reference/ or references/. Nothing is
+// mended and nothing is cut: what breaks a rule of spec/skill-memory.md §1.10
+// refuses the whole package, with a *fault.Error that names the member, as
+// TooLarge for a size and InvalidArgument else. It needs memory for three
+// times MaxPackage at most, whatever the archive claims.
+func Unpack(archive []byte) (Unpacked, error) {
+	u, err := sortOut(archive)
+	if err != nil {
+		return u, err
+	}
+	return u, u.read()
+}
+
+// sortOut tells what each member of an archive is.
+func sortOut(archive []byte) (Unpacked, error) {
+	members, err := readMembers(archive)
+	if err != nil {
+		return Unpacked{}, err
+	}
+	folder, err := skillFolder(members)
+	if err != nil {
+		return Unpacked{}, err
+	}
+	u := Unpacked{Folder: folder}
+	var files Files
+	for _, m := range members {
+		inside := m.name
+		if folder != "" {
+			inside = strings.TrimPrefix(m.name, folder+"/")
+		}
+		if m.junk() {
+			u.Extra = append(u.Extra, File{Path: inside, Content: m.content})
+			continue
+		}
+		if inside == "SKILL.md" {
+			u.Markdown = m.content
+			continue
+		}
+		kind, name, err := m.place(inside)
+		switch {
+		case err != nil:
+			return Unpacked{}, err
+		case kind == "":
+			u.Extra = append(u.Extra, File{Path: inside, Content: m.content})
+		case files.paths[fold(kind+"/"+name)]:
+			return Unpacked{}, m.refuse(fault.InvalidArgument, "another member has this name", "give each file a name of its own; reference/ and references/ are one folder")
+		case !files.Add(kind, name, newlines.Replace(m.content)):
+			return Unpacked{}, m.refuse(fault.TooLarge, files.Violations()[0], "")
+		}
+	}
+	u.Files = files.List()
+	slices.SortFunc(u.Extra, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return u, nil
+}
+
+// read makes the document of Markdown.
+func (u *Unpacked) read() error {
+	refuse := func(code fault.Code, why, hint string) error { return fault.New(code, "SKILL.md: "+why, hint) }
+	if len(u.Markdown) > MaxSkillMD {
+		return refuse(fault.TooLarge, fmt.Sprintf("%d bytes, at most %d are allowed", len(u.Markdown), MaxSkillMD), "move detail into reference files")
+	}
+	if !utf8.ValidString(u.Markdown) || strings.ContainsRune(u.Markdown, 0) {
+		return refuse(fault.InvalidArgument, "it is not UTF-8 text", "save it as UTF-8")
+	}
+	if title := repeated(u.Markdown); title != "" {
+		return refuse(fault.InvalidArgument, fmt.Sprintf("more than %d sections are called %q", maxRepeats, printable(title)), "join them")
+	}
+	document, err := ParseDocument([]byte(u.Markdown))
+	if err != nil {
+		return fault.Wrap(err, fault.CodeOf(err), "SKILL.md", fault.From(err).Hint)
+	}
+	if n := utf8.RuneCountInString(document.Name); n > MaxName {
+		return refuse(fault.InvalidArgument, fmt.Sprintf("name has %d characters, at most %d are allowed", n, MaxName), "shorten `name:` in the frontmatter")
+	}
+	listed := document
+	u.Document = document.WithFiles(u.Files)
+	for kind, names := range map[string][2][]string{Scripts: {listed.Scripts, u.Document.Scripts}, Reference: {listed.References, u.Document.References}} {
+		for _, name := range names[0] {
+			if !slices.Contains(names[1], name) {
+				u.Notes = append(u.Notes, fmt.Sprintf("SKILL.md lists %s/%s, which the package does not have", kind, name))
+			}
+		}
+	}
+	slices.Sort(u.Notes)
+	if err := u.Document.Check(); err != nil {
+		return refuse(fault.InvalidArgument, message(err), "begin it with frontmatter that has name and description, then a body")
+	}
+	return nil
+}
+
+// repeated names a section that occurs too often.
+func repeated(markdown string) string {
+	seen := map[string]int{}
+	var code fence.Scanner
+	for line := range strings.SplitSeq(newlines.Replace(markdown), "\n") {
+		if code.Line(line) {
+			continue
+		}
+		if level, title := heading(line); level == 2 {
+			if seen[fold(title)]++; seen[fold(title)] > maxRepeats {
+				return title
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,64 @@
+package transcript
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"cairn/internal/domain/prompt"
+)
+
+// The shares of the limit that Clip keeps from each end, in percent. The last
+// tenth is the marker's.
+const (
+	headShare = 60
+	tailShare = 30
+)
+
+// Clip shortens content to about chars runes: the beginning, how many
+// characters were left out, the end. chars of 0 or less clips nothing.
+func Clip(content string, chars int) string {
+	total := utf8.RuneCountInString(content)
+	if chars <= 0 || total <= chars {
+		return content
+	}
+	head, tail := chars*headShare/100, chars*tailShare/100
+	runes := []rune(content)
+	return fmt.Sprintf("%s\n[… %d characters left out …]\n%s",
+		string(runes[:head]), total-head-tail, string(runes[total-tail:]))
+}
+
+// Empty reports whether a message says and asks nothing.
+func (m Message) Empty() bool {
+	return len(m.ToolCalls) == 0 && strings.TrimSpace(m.Content) == ""
+}
+
+// NonEmpty leaves out empty messages. The others keep their Seq.
+func NonEmpty(messages []Message) []Message {
+	kept := make([]Message, 0, len(messages))
+	for _, m := range messages {
+		if !m.Empty() {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// Material renders messages for a model, empty ones left out. Index is the
+// message's Seq. Tool output and the arguments of calls are clipped to chars
+// runes; what people and models said is never clipped.
+func Material(messages []Message, chars int) []prompt.Message {
+	kept := NonEmpty(messages)
+	rendered := make([]prompt.Message, len(kept))
+	for i, m := range kept {
+		content := m.Content
+		if m.Role == Tool {
+			content = Clip(content, chars)
+		}
+		rendered[i] = prompt.Message{Index: m.Seq, Role: string(m.Role), Name: m.Name, Content: content}
+		for _, call := range m.ToolCalls {
+			rendered[i].ToolCalls = append(rendered[i].ToolCalls, call.Name+"("+Clip(call.Arguments, chars)+")")
+		}
+	}
+	return rendered
+}

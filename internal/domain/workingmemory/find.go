@@ -1,0 +1,179 @@
+package working
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"cairn/internal/domain/fault"
+)
+
+// Pattern is what is looked for.
+type Pattern struct {
+	Pattern string `json:"pattern"`
+	Regex   bool   `json:"regex"`  // RE2; else literal, whatever the case
+	Before  int    `json:"before"` // lines of context
+	After   int    `json:"after"`
+	Offset  int    `json:"offset"` // hits that are passed over
+	Limit   int    `json:"limit"`  // hits at most
+}
+
+// Bounds of what is looked for and read at once.
+const (
+	UsualContext = 5
+	UsualHits    = 10
+	MostContext  = 50
+	MostHits     = 50
+	MostPattern  = 500 // runes
+	UsualLines   = 100
+	MostLines    = 1_000
+	mostChars    = 40_000 // of one answer
+)
+
+// fold is how many runes a line has at most: longer ones count as several, for
+// the output of a tool may well be one line.
+const fold = 400
+
+// lines are the lines of a text as they are numbered, from 1.
+func lines(text string) (out []string) {
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		out = append(out, folded(strings.TrimSuffix(line, "\r"))...)
+	}
+	return out
+}
+
+func folded(line string) (out []string) {
+	for utf8.RuneCountInString(line) > fold {
+		at := 0
+		for range fold {
+			_, n := utf8.DecodeRuneInString(line[at:])
+			at += n
+		}
+		out, line = append(out, line[:at]), line[at:]
+	}
+	return append(out, line)
+}
+
+// Hit is a line that was found, with those around it.
+type Hit struct {
+	Handle string   `json:"handle"`
+	Label  string   `json:"label,omitempty"`
+	Line   int      `json:"line"` // from 1
+	Text   string   `json:"text"`
+	Before []string `json:"before"`
+	After  []string `json:"after"`
+}
+
+// Hits is what was found.
+type Hits struct {
+	Hits       []Hit `json:"hits"`
+	Total      int   `json:"total"`                 // in all
+	NextOffset *int  `json:"next_offset,omitempty"` // of those that were not returned
+}
+
+// Finder looks for a pattern in one text after another.
+type Finder struct {
+	pattern Pattern
+	expr    *regexp.Regexp
+	found   Hits
+	chars   int
+}
+
+// NewFinder checks a pattern.
+func NewFinder(p Pattern) (*Finder, error) {
+	switch n := utf8.RuneCountInString(p.Pattern); {
+	case n == 0 || n > MostPattern:
+		return nil, fault.Newf(fault.InvalidArgument, "pattern has %d characters, and must have 1 to %d", n, MostPattern)
+	case strings.ContainsAny(p.Pattern, "\n\x00") || !utf8.ValidString(p.Pattern):
+		return nil, fault.New(fault.InvalidArgument, "pattern has a line break or what is no text", "look for something within a line")
+	case p.Before < 0 || p.Before > MostContext || p.After < 0 || p.After > MostContext:
+		return nil, fault.Newf(fault.InvalidArgument, "before is %d and after is %d, and both must be 0 to %d", p.Before, p.After, MostContext)
+	case p.Offset < 0:
+		return nil, fault.Newf(fault.InvalidArgument, "offset is %d, and must not be negative", p.Offset)
+	case p.Limit < 1 || p.Limit > MostHits:
+		return nil, fault.Newf(fault.InvalidArgument, "limit is %d, and must be 1 to %d", p.Limit, MostHits)
+	}
+	source := p.Pattern
+	if !p.Regex {
+		source = `(?i)` + regexp.QuoteMeta(source)
+	}
+	expr, err := regexp.Compile(source)
+	if err != nil {
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("the pattern is no regular expression: %v", err), "use RE2 syntax, which has no look-around and no back-references, or leave regex out")
+	}
+	return &Finder{pattern: p, expr: expr, found: Hits{Hits: []Hit{}}}, nil
+}
+
+// Look looks into one more text.
+func (f *Finder) Look(handle, label, text string) {
+	var all []string
+	var hits []int // indices of lines
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		first := len(all)
+		all = append(all, folded(line)...)
+		if !f.expr.MatchString(line) {
+			continue
+		}
+		if len(all) == first+1 {
+			hits = append(hits, first)
+			continue
+		}
+		for _, m := range f.expr.FindAllStringIndex(line, -1) {
+			if at := first + utf8.RuneCountInString(line[:m[0]])/fold; at < len(all) && !slices.Contains(hits[max(0, len(hits)-1):], at) {
+				hits = append(hits, at)
+			}
+		}
+	}
+	for _, at := range hits {
+		f.found.Total++
+		if f.found.Total <= f.pattern.Offset || len(f.found.Hits) >= f.pattern.Limit || f.chars > mostChars {
+			continue
+		}
+		h := Hit{Handle: handle, Label: label, Line: at + 1, Text: all[at], Before: clone(all[max(0, at-f.pattern.Before):at]), After: clone(all[at+1 : min(len(all), at+1+f.pattern.After)])}
+		f.chars += len(h.Text) + len(strings.Join(h.Before, "")) + len(strings.Join(h.After, ""))
+		f.found.Hits = append(f.found.Hits, h)
+	}
+}
+
+func clone(in []string) []string { return append([]string{}, in...) }
+
+// Found is what was found in all texts.
+func (f *Finder) Found() Hits {
+	if next := f.pattern.Offset + len(f.found.Hits); next < f.found.Total {
+		f.found.NextOffset = &next
+	}
+	return f.found
+}
+
+// Page is some lines of a text.
+type Page struct {
+	Lines      []string `json:"lines"`
+	From       int      `json:"from"`                  // number of the first, from 1
+	Total      int      `json:"total"`                 // lines in all
+	NextOffset *int     `json:"next_offset,omitempty"` // of what was not returned
+}
+
+// Read is a range of lines: offset lines are passed over, at most limit returned.
+func Read(text string, offset, limit int) (Page, error) {
+	switch {
+	case offset < 0:
+		return Page{}, fault.Newf(fault.InvalidArgument, "offset is %d, and must not be negative", offset)
+	case limit < 1 || limit > MostLines:
+		return Page{}, fault.Newf(fault.InvalidArgument, "limit is %d, and must be 1 to %d", limit, MostLines)
+	}
+	all := lines(text)
+	p := Page{Lines: []string{}, From: offset + 1, Total: len(all)}
+	end, chars := min(offset, len(all)), 0
+	for end < len(all) && end-offset < limit && chars <= mostChars {
+		p.Lines = append(p.Lines, all[end])
+		chars += len(all[end])
+		end++
+	}
+	if end < len(all) {
+		p.NextOffset = &end
+	}
+	return p, nil
+}
