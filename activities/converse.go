@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 )
 
 // Converse are the activities of conversations and of the agents in them.
@@ -15,7 +15,7 @@ type Converse struct {
 	Approver Approver
 	Spec     func() converse.Spec // the configuration that a review is pinned to
 	// Built hears of each review: a workspace may have its memories built then.
-	Built func(ctx context.Context, in flow.IdleInput) error
+	Built func(ctx context.Context, in contract.IdleInput) error
 }
 
 // Approver decides about changes of skills that wait.
@@ -25,11 +25,11 @@ type Approver interface {
 
 // RegisterMain makes w host the database steps.
 func (a Converse) RegisterMain(w worker.ActivityRegistry) {
-	register(w, flow.CloseAgent, a.CloseAgent)
-	register(w, flow.CountTurn, a.CountTurn)
-	register(w, flow.AwaitTurn, a.AwaitTurn)
-	register(w, flow.ApproveWrite, a.ApproveWrite)
-	register(w, flow.CloseConversation, a.CloseConversation)
+	register(w, contract.CloseAgent, a.CloseAgent)
+	register(w, contract.CountTurn, a.CountTurn)
+	register(w, contract.AwaitTurn, a.AwaitTurn)
+	register(w, contract.ApproveWrite, a.ApproveWrite)
+	register(w, contract.CloseConversation, a.CloseConversation)
 }
 
 // RegisterLLM makes w host the steps of turns.
@@ -38,82 +38,84 @@ func (a Converse) RegisterLLM(w worker.ActivityRegistry) { a.registerAgent(w) }
 // RegisterBatch makes w host the steps of reviews: nobody waits for those.
 func (a Converse) RegisterBatch(w worker.ActivityRegistry) {
 	a.registerAgent(w)
-	register(w, flow.OpenNudge, a.OpenNudge)
+	register(w, contract.OpenNudge, a.OpenNudge)
 }
 
 func (a Converse) registerAgent(w worker.ActivityRegistry) {
-	register(w, flow.Step, a.Step)
-	register(w, flow.RunTool, a.RunTool)
+	register(w, contract.Step, a.Step)
+	register(w, contract.RunTool, a.RunTool)
 }
 
 // RegisterSandbox makes w host the calls that run in a sandbox.
-func (a Converse) RegisterSandbox(w worker.ActivityRegistry) { register(w, flow.RunTool, a.RunTool) }
+func (a Converse) RegisterSandbox(w worker.ActivityRegistry) {
+	register(w, contract.RunTool, a.RunTool)
+}
 
 // Step makes one model response of a run, and runs the tools that the last one
 // called.
-func (a Converse) Step(ctx context.Context, in flow.StepInput) (flow.StepResult, error) {
+func (a Converse) Step(ctx context.Context, in contract.StepInput) (contract.StepResult, error) {
 	defer beat(ctx)()
 	out, err := a.Service.Step(ctx, ref(in.RunRef), in.Step, converse.Base(in.Base))
-	result := flow.StepResult{Stepped: out.Stepped, Ended: ended(out.Ended)}
+	result := contract.StepResult{Stepped: out.Stepped, Ended: ended(out.Ended)}
 	if o := out.Overflow; o != nil {
-		result.Overflow = &flow.OffloadToStart{WorkflowID: o.WorkflowID, Input: o.Input}
+		result.Overflow = &contract.OffloadToStart{WorkflowID: o.WorkflowID, Input: o.Input}
 	}
 	return result, temporalError(err)
 }
 
 // RunTool runs one slow or isolated tool call.
-func (a Converse) RunTool(ctx context.Context, in flow.ToolInput) error {
+func (a Converse) RunTool(ctx context.Context, in contract.ToolInput) error {
 	defer beat(ctx)()
 	return temporalError(a.Service.RunTool(ctx, ref(in.RunRef), in.Step, in.Position, converse.Base(in.Base)))
 }
 
 // CloseAgent ends a run that no step has ended.
-func (a Converse) CloseAgent(ctx context.Context, in flow.CloseAgentInput) (flow.AgentResult, error) {
+func (a Converse) CloseAgent(ctx context.Context, in contract.CloseAgentInput) (contract.AgentResult, error) {
 	return result(a.Service.Close(ctx, ref(in.RunRef), in.Reason, in.Detail, converse.Base(in.Base)))
 }
 
 // CountTurn ends a turn that a gateway's own agent has answered.
-func (a Converse) CountTurn(ctx context.Context, in flow.CountInput) (flow.AgentResult, error) {
-	return result(a.Service.Close(ctx, ref(in.RunRef), flow.Observed, "", converse.Base(in.Base)))
+func (a Converse) CountTurn(ctx context.Context, in contract.CountInput) (contract.AgentResult, error) {
+	return result(a.Service.Close(ctx, ref(in.RunRef), contract.Observed, "", converse.Base(in.Base)))
 }
 
 // AwaitTurn returns when a turn has ended.
-func (a Converse) AwaitTurn(ctx context.Context, in flow.RunRef) (flow.AgentResult, error) {
+func (a Converse) AwaitTurn(ctx context.Context, in contract.RunRef) (contract.AgentResult, error) {
 	return result(a.Service.Await(ctx, ref(in)))
 }
 
 // OpenNudge records a review and pins what its model is told.
-func (a Converse) OpenNudge(ctx context.Context, in flow.NudgeInput) (flow.NudgeOpened, error) {
+func (a Converse) OpenNudge(ctx context.Context, in contract.NudgeInput) (contract.NudgeOpened, error) {
 	r, err := a.Service.OpenNudge(ctx, converse.Review{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Number: in.Number, Turn: in.Turn,
 		Memory: in.Memory, Skill: in.Skill, Counters: in.Counters, Spec: a.Spec()})
 	if err == nil && a.Built != nil {
-		err = a.Built(ctx, flow.IdleInput{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation})
+		err = a.Built(ctx, contract.IdleInput{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation})
 	}
-	return flow.NudgeOpened{RunRef: flow.RunRef{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Run: r.Run.Ref.Run, Attempt: r.Run.Attempt},
+	return contract.NudgeOpened{RunRef: contract.RunRef{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Run: r.Run.Ref.Run, Attempt: r.Run.Attempt},
 		Budget: r.Spec.Budget, Pace: r.Spec.Pace(), Ended: ended(r.Ended)}, temporalError(err)
 }
 
 // ApproveWrite decides about a change that waits for approval.
-func (a Converse) ApproveWrite(ctx context.Context, in flow.ApproveWriteInput) (flow.ApprovedWrite, error) {
+func (a Converse) ApproveWrite(ctx context.Context, in contract.ApproveWriteInput) (contract.ApprovedWrite, error) {
 	skill, version, err := a.Approver.Decide(ctx, in.Workspace, in.Pending, in.Approve)
-	return flow.ApprovedWrite{Skill: skill, Version: version}, temporalError(err)
+	return contract.ApprovedWrite{Skill: skill, Version: version}, temporalError(err)
 }
 
 // CloseConversation writes down where a conversation stands.
-func (a Converse) CloseConversation(ctx context.Context, in flow.CloseConversationInput) error {
+func (a Converse) CloseConversation(ctx context.Context, in contract.CloseConversationInput) error {
 	return temporalError(a.Service.CloseConversation(ctx, in.Workspace, in.Conversation, in.Counters, in.Ended))
 }
 
-func result(e *converse.Ended, err error) (flow.AgentResult, error) {
+func result(e *converse.Ended, err error) (contract.AgentResult, error) {
 	if err != nil {
-		return flow.AgentResult{}, temporalError(err)
+		return contract.AgentResult{}, temporalError(err)
 	}
 	return *ended(e), nil
 }
 
-func ended(e *converse.Ended) *flow.AgentResult {
+func ended(e *converse.Ended) *contract.AgentResult {
 	if e == nil {
 		return nil
 	}
-	return &flow.AgentResult{Reason: e.Reason, Steps: e.Steps, Saved: len(e.Writes), ReplySeq: e.ReplySeq, Counters: e.Counters, MayNudge: e.MayNudge, Status: e.Status}
+	return &contract.AgentResult{Reason: e.Reason, Steps: e.Steps, Saved: len(e.Writes), ReplySeq: e.ReplySeq, Counters: e.Counters, MayNudge: e.MayNudge, Status: e.Status}
 }

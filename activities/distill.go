@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/distill"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 )
 
@@ -18,30 +18,30 @@ type Distill struct{ Service *distill.Service }
 
 // RegisterMain makes w host the database steps.
 func (a Distill) RegisterMain(w worker.ActivityRegistry) {
-	register(w, flow.OpenRun, a.OpenRun)
-	register(w, flow.Commit, a.Commit)
-	register(w, flow.EndTask, a.EndTask)
-	register(w, flow.AwaitTask, a.AwaitTask)
-	register(w, flow.CloseRun, a.CloseRun)
+	register(w, contract.OpenRun, a.OpenRun)
+	register(w, contract.Commit, a.Commit)
+	register(w, contract.EndTask, a.EndTask)
+	register(w, contract.AwaitTask, a.AwaitTask)
+	register(w, contract.CloseRun, a.CloseRun)
 }
 
 // RegisterLLM makes w host the steps that call models and, beside the workflows
 // that take them, those of the database.
 func (a Distill) RegisterLLM(w worker.ActivityRegistry) {
 	a.RegisterMain(w)
-	register(w, flow.Chunk, a.Chunk)
-	register(w, flow.Draft, a.Draft)
-	register(w, flow.Recall, a.Recall)
-	register(w, flow.Extract, a.Extract)
-	register(w, flow.WriteFiles, a.WriteFiles)
-	register(w, flow.Judge, a.Judge)
-	register(w, flow.Merge, a.Merge)
+	register(w, contract.Chunk, a.Chunk)
+	register(w, contract.Draft, a.Draft)
+	register(w, contract.Recall, a.Recall)
+	register(w, contract.Extract, a.Extract)
+	register(w, contract.WriteFiles, a.WriteFiles)
+	register(w, contract.Judge, a.Judge)
+	register(w, contract.Merge, a.Merge)
 }
 
 // RegisterBatch makes w host the steps that compute.
 func (a Distill) RegisterBatch(w worker.ActivityRegistry) {
-	register(w, flow.Publish, a.Publish)
-	register(w, flow.Package, a.Package)
+	register(w, contract.Publish, a.Publish)
+	register(w, contract.Package, a.Package)
 }
 
 func register(w worker.ActivityRegistry, name string, fn any) {
@@ -49,95 +49,95 @@ func register(w worker.ActivityRegistry, name string, fn any) {
 }
 
 // OpenRun picks a run up whose workflow was not told its pace.
-func (a Distill) OpenRun(ctx context.Context, in flow.RunRef) (flow.Opened, error) {
+func (a Distill) OpenRun(ctx context.Context, in contract.RunRef) (contract.Opened, error) {
 	spec, open, err := a.Service.Open(ctx, ref(in))
-	return flow.Opened{Ended: !open, Pace: spec.Pace()}, temporalError(err)
+	return contract.Opened{Ended: !open, Pace: spec.Pace()}, temporalError(err)
 }
 
 // Chunk picks a run up, asks the gate and divides its conversation into tasks.
-func (a Distill) Chunk(ctx context.Context, in flow.RunRef) (flow.Chunked, error) {
+func (a Distill) Chunk(ctx context.Context, in contract.RunRef) (contract.Chunked, error) {
 	defer beat(ctx)()
 	keys, err := a.Service.Chunk(ctx, ref(in))
-	return flow.Chunked{Tasks: keys, Ended: len(keys) == 0}, temporalError(err)
+	return contract.Chunked{Tasks: keys, Ended: len(keys) == 0}, temporalError(err)
 }
 
 // Draft finds the skills that a task may belong to and makes its draft.
-func (a Distill) Draft(ctx context.Context, in flow.TaskRef) (flow.Drafted, error) {
+func (a Distill) Draft(ctx context.Context, in contract.TaskRef) (contract.Drafted, error) {
 	defer beat(ctx)()
 	plan, ended, err := a.Service.Draft(ctx, ref(in.RunRef), in.Task)
-	return flow.Drafted{Ended: ended, Scripts: plan.Scripts, Docs: plan.Docs, Judge: plan.Judge}, temporalError(err)
+	return contract.Drafted{Ended: ended, Scripts: plan.Scripts, Docs: plan.Docs, Judge: plan.Judge}, temporalError(err)
 }
 
 // Recall is the first half of Draft, for tasks that began before that.
-func (a Distill) Recall(ctx context.Context, in flow.TaskRef) (flow.Recalled, error) {
+func (a Distill) Recall(ctx context.Context, in contract.TaskRef) (contract.Recalled, error) {
 	defer beat(ctx)()
 	n, ended, err := a.Service.Recall(ctx, ref(in.RunRef), in.Task)
-	return flow.Recalled{Candidates: n, Ended: ended}, temporalError(err)
+	return contract.Recalled{Candidates: n, Ended: ended}, temporalError(err)
 }
 
 // Extract is the other half. It is a function of its own, since the SDK knows each by
 // one name.
-func (a Distill) Extract(ctx context.Context, in flow.TaskRef) (flow.Drafted, error) {
+func (a Distill) Extract(ctx context.Context, in contract.TaskRef) (contract.Drafted, error) {
 	return a.Draft(ctx, in)
 }
 
 // WriteFiles writes a task's scripts, or one of its documents.
-func (a Distill) WriteFiles(ctx context.Context, in flow.WriteInput) (flow.Written, error) {
+func (a Distill) WriteFiles(ctx context.Context, in contract.WriteInput) (contract.Written, error) {
 	defer beat(ctx)()
 	degraded, err := a.Service.Write(ctx, ref(in.RunRef), in.Task, in.Doc)
-	return flow.Written{Degraded: degraded}, temporalError(err)
+	return contract.Written{Degraded: degraded}, temporalError(err)
 }
 
 // Judge has a task's draft judged.
-func (a Distill) Judge(ctx context.Context, in flow.TaskRef) error {
+func (a Distill) Judge(ctx context.Context, in contract.TaskRef) error {
 	defer beat(ctx)()
 	return temporalError(a.Service.Judge(ctx, ref(in.RunRef), in.Task))
 }
 
 // Publish renders, zips and uploads a task's version, and moves the skill's head to
 // it.
-func (a Distill) Publish(ctx context.Context, in flow.TaskRef) (flow.Published, error) {
+func (a Distill) Publish(ctx context.Context, in contract.TaskRef) (contract.Published, error) {
 	c, unseen, err := a.Service.Publish(ctx, ref(in.RunRef), in.Task)
-	return flow.Published{Packaged: flow.Packaged{Unseen: unseen}, Committed: committed(c)}, temporalError(err)
+	return contract.Published{Packaged: contract.Packaged{Unseen: unseen}, Committed: committed(c)}, temporalError(err)
 }
 
 // Package renders, zips and uploads a task's version.
-func (a Distill) Package(ctx context.Context, in flow.TaskRef) (flow.Packaged, error) {
+func (a Distill) Package(ctx context.Context, in contract.TaskRef) (contract.Packaged, error) {
 	unseen, err := a.Service.Pack(ctx, ref(in.RunRef), in.Task)
-	return flow.Packaged{Unseen: unseen}, temporalError(err)
+	return contract.Packaged{Unseen: unseen}, temporalError(err)
 }
 
 // Merge joins a task's draft with a head that its model has not seen.
-func (a Distill) Merge(ctx context.Context, in flow.TaskRef) error {
+func (a Distill) Merge(ctx context.Context, in contract.TaskRef) error {
 	defer beat(ctx)()
 	return temporalError(a.Service.Merge(ctx, ref(in.RunRef), in.Task))
 }
 
 // Commit moves the skill's head to the packaged version.
-func (a Distill) Commit(ctx context.Context, in flow.TaskRef) (flow.Committed, error) {
+func (a Distill) Commit(ctx context.Context, in contract.TaskRef) (contract.Committed, error) {
 	c, err := a.Service.Commit(ctx, ref(in.RunRef), in.Task)
 	return committed(c), temporalError(err)
 }
 
-func committed(c distill.Committed) flow.Committed {
-	return flow.Committed{Conflict: c.Conflict, Outcome: string(c.Outcome), Skill: c.Skill, Version: c.Version}
+func committed(c distill.Committed) contract.Committed {
+	return contract.Committed{Conflict: c.Conflict, Outcome: string(c.Outcome), Skill: c.Skill, Version: c.Version}
 }
 
 // EndTask ends a task that no commit ended.
-func (a Distill) EndTask(ctx context.Context, in flow.EndTaskInput) (flow.TaskResult, error) {
+func (a Distill) EndTask(ctx context.Context, in contract.EndTaskInput) (contract.TaskResult, error) {
 	t, err := a.Service.EndTask(ctx, ref(in.RunRef), in.Attempt, in.Task, in.Code, in.Reason)
-	return flow.TaskResult{Outcome: string(t.Outcome), Skill: t.Skill, Version: t.Version}, temporalError(err)
+	return contract.TaskResult{Outcome: string(t.Outcome), Skill: t.Skill, Version: t.Version}, temporalError(err)
 }
 
 // AwaitTask returns when a task has ended.
-func (a Distill) AwaitTask(ctx context.Context, in flow.TaskRef) error {
+func (a Distill) AwaitTask(ctx context.Context, in contract.TaskRef) error {
 	return temporalError(a.Service.AwaitTask(ctx, ref(in.RunRef), in.Task))
 }
 
 // CloseRun ends a run and adds up its tasks.
-func (a Distill) CloseRun(ctx context.Context, in flow.CloseInput) (flow.DistillResult, error) {
+func (a Distill) CloseRun(ctx context.Context, in contract.CloseInput) (contract.DistillResult, error) {
 	r, err := a.Service.Close(ctx, ref(in.RunRef), in.Attempt, in.Code, in.Reason)
-	return flow.DistillResult{Outcome: string(r.Outcome), Tasks: r.Tasks, Created: r.Created, Updated: r.Updated, Failed: r.Failed}, temporalError(err)
+	return contract.DistillResult{Outcome: string(r.Outcome), Tasks: r.Tasks, Created: r.Created, Updated: r.Updated, Failed: r.Failed}, temporalError(err)
 }
 
-func ref(in flow.RunRef) run.Ref { return run.Ref{Workspace: in.Workspace, Run: in.Run} }
+func ref(in contract.RunRef) run.Ref { return run.Ref{Workspace: in.Workspace, Run: in.Run} }

@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/sdk/worker"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/erase"
 )
 
@@ -14,58 +14,58 @@ type Erase struct{ Service *erase.Service }
 
 // RegisterMain makes w host the steps.
 func (a Erase) RegisterMain(w worker.ActivityRegistry) {
-	register(w, flow.EraseFence, a.Fence)
-	register(w, flow.EraseStop, a.Stop)
-	register(w, flow.EraseDerived, a.Derived)
-	register(w, flow.EraseCount, a.Count)
-	register(w, flow.EraseRows, a.Rows)
-	register(w, flow.EraseObjects, a.Objects)
-	register(w, flow.EraseEnd, a.End)
+	register(w, contract.EraseFence, a.Fence)
+	register(w, contract.EraseStop, a.Stop)
+	register(w, contract.EraseDerived, a.Derived)
+	register(w, contract.EraseCount, a.Count)
+	register(w, contract.EraseRows, a.Rows)
+	register(w, contract.EraseObjects, a.Objects)
+	register(w, contract.EraseEnd, a.End)
 }
 
 // Fence waits for writers in flight.
-func (a Erase) Fence(ctx context.Context, in flow.EraseRef) error {
+func (a Erase) Fence(ctx context.Context, in contract.EraseRef) error {
 	defer beat(ctx)()
 	return temporalError(a.Service.Fence(ctx, in.Erasure))
 }
 
 // Stop stops open workflows.
-func (a Erase) Stop(ctx context.Context, in flow.EraseRef) error {
+func (a Erase) Stop(ctx context.Context, in contract.EraseRef) error {
 	defer beat(ctx)()
 	return temporalError(a.Service.Stop(ctx, in.Erasure))
 }
 
 // Derived looks after what came of a conversation.
-func (a Erase) Derived(ctx context.Context, in flow.EraseRef) error {
+func (a Erase) Derived(ctx context.Context, in contract.EraseRef) error {
 	defer beat(ctx)()
 	return temporalError(a.Service.Derived(ctx, in.Erasure))
 }
 
 // Count counts the objects that will go.
-func (a Erase) Count(ctx context.Context, in flow.EraseRef) error {
+func (a Erase) Count(ctx context.Context, in contract.EraseRef) error {
 	defer beat(ctx)()
 	return temporalError(a.Service.CountObjects(ctx, in.Erasure))
 }
 
 // Rows deletes rows.
-func (a Erase) Rows(ctx context.Context, in flow.EraseRef) error {
+func (a Erase) Rows(ctx context.Context, in contract.EraseRef) error {
 	defer beat(ctx)()
 	return temporalError(a.Service.Rows(ctx, in.Erasure))
 }
 
 // Objects deletes packages.
-func (a Erase) Objects(ctx context.Context, in flow.EraseRef) error {
+func (a Erase) Objects(ctx context.Context, in contract.EraseRef) error {
 	defer beat(ctx)()
 	return temporalError(a.Service.Objects(ctx, in.Erasure))
 }
 
 // End counts what is left.
-func (a Erase) End(ctx context.Context, in flow.EraseRef) (flow.EraseResult, error) {
+func (a Erase) End(ctx context.Context, in contract.EraseRef) (contract.EraseResult, error) {
 	defer beat(ctx)()
 	ended, err := a.Service.End(ctx, in.Erasure)
 	if err != nil {
-		return flow.EraseResult{}, temporalError(err)
+		return contract.EraseResult{}, temporalError(err)
 	}
 	e, err := a.Service.Report(ctx, 0, in.Erasure)
-	return flow.EraseResult{Ended: ended, Rows: e.Rows(), Objects: e.Objects, Workflows: e.Workflows}, temporalError(err)
+	return contract.EraseResult{Ended: ended, Rows: e.Rows(), Objects: e.Objects, Workflows: e.Workflows}, temporalError(err)
 }

@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/sdk/worker"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/evolve"
 )
 
@@ -14,37 +14,37 @@ type MemorySkills struct{ Service *evolve.Service }
 
 // RegisterMain makes w host the database steps.
 func (a MemorySkills) RegisterMain(w worker.ActivityRegistry) {
-	register(w, flow.OpenBuild, a.OpenBuild)
-	register(w, flow.CloseBuild, a.CloseBuild)
-	register(w, flow.OpenRound, a.OpenRound)
-	register(w, flow.CloseRound, a.CloseRound)
-	register(w, flow.OpenAdapt, a.OpenAdapt)
-	register(w, flow.CloseAdapt, a.CloseAdapt)
-	register(w, flow.OpenProbe, a.OpenProbe)
-	register(w, flow.CloseProbe, a.CloseProbe)
-	register(w, flow.OpenTraining, a.OpenTraining)
-	register(w, flow.CloseTraining, a.CloseTraining)
+	register(w, contract.OpenBuild, a.OpenBuild)
+	register(w, contract.CloseBuild, a.CloseBuild)
+	register(w, contract.OpenRound, a.OpenRound)
+	register(w, contract.CloseRound, a.CloseRound)
+	register(w, contract.OpenAdapt, a.OpenAdapt)
+	register(w, contract.CloseAdapt, a.CloseAdapt)
+	register(w, contract.OpenProbe, a.OpenProbe)
+	register(w, contract.CloseProbe, a.CloseProbe)
+	register(w, contract.OpenTraining, a.OpenTraining)
+	register(w, contract.CloseTraining, a.CloseTraining)
 }
 
 // RegisterLLM makes w host the steps that call a model.
 func (a MemorySkills) RegisterLLM(w worker.ActivityRegistry) {
-	register(w, flow.BuildSpan, a.BuildSpan)
-	register(w, flow.MakeProbes, a.MakeProbes)
-	register(w, flow.AskProbe, a.AskProbe)
+	register(w, contract.BuildSpan, a.BuildSpan)
+	register(w, contract.MakeProbes, a.MakeProbes)
+	register(w, contract.AskProbe, a.AskProbe)
 }
 
 // OpenBuild keeps the session of a build and counts its spans.
-func (a MemorySkills) OpenBuild(ctx context.Context, in flow.BuildInput) (flow.BuildOpened, error) {
+func (a MemorySkills) OpenBuild(ctx context.Context, in contract.BuildInput) (contract.BuildOpened, error) {
 	spans, over, err := a.Service.OpenBuild(ctx, ref(in.RunRef))
 	if err != nil || over == nil {
-		return flow.BuildOpened{Spans: spans}, temporalError(err)
+		return contract.BuildOpened{Spans: spans}, temporalError(err)
 	}
 	out := built(*over)
-	return flow.BuildOpened{Ended: &out}, nil
+	return contract.BuildOpened{Ended: &out}, nil
 }
 
 // BuildSpan remembers one span.
-func (a MemorySkills) BuildSpan(ctx context.Context, in flow.SpanInput) (out flow.SpanBuilt, err error) {
+func (a MemorySkills) BuildSpan(ctx context.Context, in contract.SpanInput) (out contract.SpanBuilt, err error) {
 	defer beat(ctx)()
 	o, err := a.Service.BuildSpan(ctx, ref(in.RunRef), in.Span)
 	if err != nil {
@@ -62,11 +62,11 @@ func (a MemorySkills) BuildSpan(ctx context.Context, in flow.SpanInput) (out flo
 }
 
 // CloseBuild ends a build.
-func (a MemorySkills) CloseBuild(ctx context.Context, in flow.CloseInput) (flow.BuildResult, error) {
+func (a MemorySkills) CloseBuild(ctx context.Context, in contract.CloseInput) (contract.BuildResult, error) {
 	out, err := a.Service.CloseBuild(ctx, ref(in.RunRef), in.Code, in.Reason)
 	return built(out), temporalError(err)
 }
 
-func built(b evolve.Built) flow.BuildResult {
-	return flow.BuildResult{Outcome: string(b.Outcome), Spans: b.Spans, Failed: b.Failed, Added: len(b.Added), Updated: len(b.Updated), Deleted: len(b.Deleted)}
+func built(b evolve.Built) contract.BuildResult {
+	return contract.BuildResult{Outcome: string(b.Outcome), Spans: b.Spans, Failed: b.Failed, Added: len(b.Added), Updated: len(b.Updated), Deleted: len(b.Deleted)}
 }

@@ -3,12 +3,12 @@ package activities
 import (
 	"context"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/evolve"
 )
 
 // OpenProbe marks a probing as picked up.
-func (a MemorySkills) OpenProbe(ctx context.Context, in flow.ProbeInput) (out flow.ProbeOpened, err error) {
+func (a MemorySkills) OpenProbe(ctx context.Context, in contract.ProbeInput) (out contract.ProbeOpened, err error) {
 	over, err := a.Service.OpenProbe(ctx, ref(in.RunRef))
 	if over != nil {
 		ended := probed(*over)
@@ -18,24 +18,24 @@ func (a MemorySkills) OpenProbe(ctx context.Context, in flow.ProbeInput) (out fl
 }
 
 // MakeProbes has a model make questions from what a build has read.
-func (a MemorySkills) MakeProbes(ctx context.Context, in flow.ProbeInput) (flow.ProbesMade, error) {
+func (a MemorySkills) MakeProbes(ctx context.Context, in contract.ProbeInput) (contract.ProbesMade, error) {
 	defer beat(ctx)()
 	n, err := a.Service.MakeProbes(ctx, ref(in.RunRef))
-	return flow.ProbesMade{Probes: n}, temporalError(err)
+	return contract.ProbesMade{Probes: n}, temporalError(err)
 }
 
 // AskProbe puts one of them to memory.
-func (a MemorySkills) AskProbe(ctx context.Context, in flow.AskInput) error {
+func (a MemorySkills) AskProbe(ctx context.Context, in contract.AskInput) error {
 	defer beat(ctx)()
 	return temporalError(a.Service.AskProbe(ctx, ref(in.RunRef), in.Probe))
 }
 
 // CloseProbe ends a probing.
-func (a MemorySkills) CloseProbe(ctx context.Context, in flow.CloseInput) (flow.ProbeResult, error) {
+func (a MemorySkills) CloseProbe(ctx context.Context, in contract.CloseInput) (contract.ProbeResult, error) {
 	out, err := a.Service.CloseProbe(ctx, ref(in.RunRef), in.Code, in.Reason)
 	return probed(out), temporalError(err)
 }
 
-func probed(p evolve.Probed) flow.ProbeResult {
-	return flow.ProbeResult{Outcome: string(p.Outcome), Probes: p.Probes, Scored: p.Scored, Mean: p.Mean}
+func probed(p evolve.Probed) contract.ProbeResult {
+	return contract.ProbeResult{Outcome: string(p.Outcome), Probes: p.Probes, Scored: p.Scored, Mean: p.Mean}
 }

@@ -5,39 +5,39 @@ import (
 
 	"go.temporal.io/sdk/worker"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/progressive"
 )
 
 // RegisterLLM makes w host the steps that call a model without an agent.
 func (a Agents) RegisterLLM(w worker.ActivityRegistry) {
-	register(w, flow.RerankFound, a.RerankFound)
-	register(w, flow.CondenseFound, a.CondenseFound)
+	register(w, contract.RerankFound, a.RerankFound)
+	register(w, contract.CondenseFound, a.CondenseFound)
 }
 
 // RerankFound asks for an order of what a search found.
-func (a Agents) RerankFound(ctx context.Context, in flow.RunRef) (out flow.Reranked, err error) {
+func (a Agents) RerankFound(ctx context.Context, in contract.RunRef) (out contract.Reranked, err error) {
 	defer beat(ctx)()
 	order, problem, err := a.Service.Rerank(ctx, ref(in))
 	for _, p := range order {
-		out.Order = append(out.Order, flow.Place(p))
+		out.Order = append(out.Order, contract.Place(p))
 	}
 	out.Problem = problem
 	return out, temporalError(err)
 }
 
 // CondenseFound asks for a text of what is left of it, and ends the run.
-func (a Agents) CondenseFound(ctx context.Context, in flow.CondenseInput) error {
+func (a Agents) CondenseFound(ctx context.Context, in contract.CondenseInput) error {
 	defer beat(ctx)()
 	return temporalError(a.Service.Condense(ctx, ref(in.RunRef), places(in.Order)))
 }
 
 // CloseRefine ends the run without a text.
-func (a Agents) CloseRefine(ctx context.Context, in flow.CloseRefineInput) error {
+func (a Agents) CloseRefine(ctx context.Context, in contract.CloseRefineInput) error {
 	return temporalError(a.Service.CloseRefine(ctx, ref(in.RunRef), places(in.Order), in.Problem))
 }
 
-func places(in []flow.Place) (out []progressive.Place) {
+func places(in []contract.Place) (out []progressive.Place) {
 	for _, p := range in {
 		out = append(out, progressive.Place(p))
 	}

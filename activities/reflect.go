@@ -6,32 +6,32 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/reflect"
 )
 
 // Reflect are the activities of reflections; their steps are those of Converse.
 type Reflect struct {
-	Open    func(ctx context.Context, in flow.ReflectionInput, workflowID string) (reflect.Opened, error)
-	Distill func(ctx context.Context, ref run.Ref, workspaceKey string) (flow.DayDistilled, error)
+	Open    func(ctx context.Context, in contract.ReflectionInput, workflowID string) (reflect.Opened, error)
+	Distill func(ctx context.Context, ref run.Ref, workspaceKey string) (contract.DayDistilled, error)
 }
 
 // RegisterMain makes w host the database steps.
 func (a Reflect) RegisterMain(w worker.ActivityRegistry) {
-	register(w, flow.OpenReflection, a.OpenReflection)
-	register(w, flow.DistillDay, a.DistillDay)
+	register(w, contract.OpenReflection, a.OpenReflection)
+	register(w, contract.DistillDay, a.DistillDay)
 }
 
 // OpenReflection records the reflection of a date and takes up what there is to read.
-func (a Reflect) OpenReflection(ctx context.Context, in flow.ReflectionInput) (flow.ReflectionOpened, error) {
+func (a Reflect) OpenReflection(ctx context.Context, in contract.ReflectionInput) (contract.ReflectionOpened, error) {
 	r, err := a.Open(ctx, in, activity.GetInfo(ctx).WorkflowExecution.ID)
-	return flow.ReflectionOpened{RunRef: flow.RunRef{Workspace: r.Run.Workspace, WorkspaceKey: in.Workspace, Run: r.Run.Ref.Run, Attempt: r.Run.Attempt},
+	return contract.ReflectionOpened{RunRef: contract.RunRef{Workspace: r.Run.Workspace, WorkspaceKey: in.Workspace, Run: r.Run.Ref.Run, Attempt: r.Run.Attempt},
 		Budget: r.Spec.Budget, Pace: r.Spec.Pace(), Ended: ended(r.Ended)}, temporalError(err)
 }
 
 // DistillDay accepts what the day's conversations are worth.
-func (a Reflect) DistillDay(ctx context.Context, in flow.RunRef) (flow.DayDistilled, error) {
+func (a Reflect) DistillDay(ctx context.Context, in contract.RunRef) (contract.DayDistilled, error) {
 	out, err := a.Distill(ctx, ref(in), in.WorkspaceKey)
 	return out, temporalError(err)
 }

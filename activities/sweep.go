@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/curate"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/schedule"
 )
 
@@ -18,19 +18,19 @@ type Sweep struct {
 
 // RegisterMain makes w host the steps.
 func (a Sweep) RegisterMain(w worker.ActivityRegistry) {
-	register(w, flow.SweepPage, a.Page)
-	register(w, flow.CurateSkills, a.Curate)
+	register(w, contract.SweepPage, a.Page)
+	register(w, contract.CurateSkills, a.Curate)
 }
 
 // Page claims a page of what is due and starts it.
-func (a Sweep) Page(ctx context.Context, in flow.SweepPageInput) (flow.SweepCounts, error) {
+func (a Sweep) Page(ctx context.Context, in contract.SweepPageInput) (contract.SweepCounts, error) {
 	defer beat(ctx)()
 	out, err := a.Sweeper.Page(ctx, in.Claim, in.Rows)
 	return out, temporalError(err)
 }
 
 // Curate looks after skills that nobody uses.
-func (a Sweep) Curate(ctx context.Context, in flow.CurateInput) (flow.CurateResult, error) {
+func (a Sweep) Curate(ctx context.Context, in contract.CurateInput) (contract.CurateResult, error) {
 	r, err := a.Curator.Curate(ctx, in.Workspace, false)
-	return flow.CurateResult{Staled: r.Count(curate.Stale), Archived: r.Count(curate.Archive), Restored: r.Count(curate.Restore), Similar: len(r.Similar)}, temporalError(err)
+	return contract.CurateResult{Staled: r.Count(curate.Stale), Archived: r.Count(curate.Archive), Restored: r.Count(curate.Restore), Similar: len(r.Similar)}, temporalError(err)
 }

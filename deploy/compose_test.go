@@ -13,7 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 )
 
 type service struct {
@@ -105,7 +105,7 @@ func TestTheSandboxIsOffAndHasNoWayOut(t *testing.T) {
 	t.Parallel()
 	text, services := compose(t)
 	box := services["sandbox"]
-	if !slices.Equal(box.Profiles, []string{"sandbox"}) || !strings.HasPrefix(box.Image, "cairn-sandbox:") || box.Environment["CAIRN_SHELL"] != "on" || !slices.Equal(box.Command, []string{"worker", "--queues", flow.QueueSandbox}) {
+	if !slices.Equal(box.Profiles, []string{"sandbox"}) || !strings.HasPrefix(box.Image, "cairn-sandbox:") || box.Environment["CAIRN_SHELL"] != "on" || !slices.Equal(box.Command, []string{"worker", "--queues", contract.QueueSandbox}) {
 		t.Errorf("the sandbox is %+v", box)
 	}
 	var file struct {
@@ -210,7 +210,7 @@ func TestTheNamespaceHasEverySearchAttribute(t *testing.T) {
 		t.Fatal("the script makes no search attributes")
 	}
 	made := strings.Fields(string(line[1]))
-	for name, kind := range flow.SearchAttributes() {
+	for name, kind := range contract.SearchAttributes() {
 		if !slices.Contains(made, name) || kind != "Keyword" {
 			t.Errorf("%s of type %s is not made", name, kind)
 		}

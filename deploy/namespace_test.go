@@ -15,7 +15,7 @@ import (
 
 	"cairn/internal/devstack"
 	"cairn/internal/devstack/devtest"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 )
 
 // temporalTool is the folder of the program `temporal`, as admin-tools has it.
@@ -59,7 +59,7 @@ func TestTheNamespaceJobMakesWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range flow.SearchAttributes() {
+	for name := range contract.SearchAttributes() {
 		if made.CustomAttributes[name] != enums.INDEXED_VALUE_TYPE_KEYWORD {
 			t.Errorf("%s is %v", name, made.CustomAttributes[name])
 		}

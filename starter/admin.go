@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/devstack"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/sandbox"
 	"cairn/internal/store"
@@ -91,7 +91,7 @@ func (c *cli) runDoctor(ctx context.Context) error {
 func examineSandbox(ctx context.Context, cfg config.Config) devstack.Found {
 	f := devstack.Found{Part: "sandbox", Status: "ok", Where: "CAIRN_SHELL=off", Hint: "commands of skills are not run; set CAIRN_SHELL=on to have them run in sandboxes"}
 	if cfg.Shell {
-		f.Where, f.Hint = "CAIRN_SHELL=on", "commands of skills are run by `worker --queues "+flow.QueueSandbox+"`, and by cairn dev"
+		f.Where, f.Hint = "CAIRN_SHELL=on", "commands of skills are run by `worker --queues "+contract.QueueSandbox+"`, and by cairn dev"
 	}
 	if err := sandbox.Probe(ctx); err != nil {
 		f.Hint = err.Error() + "; " + fault.From(err).Hint

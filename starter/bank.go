@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/evolve"
 )
@@ -116,10 +116,10 @@ func (c *cli) listBanks(ctx context.Context) error {
 
 // shownBank is a version as programs read it.
 type shownBank struct {
-	Bank    string                    `json:"bank"`
-	Version evolve.Version            `json:"version"`
-	Skills  []memskill.Version        `json:"skills"`
-	Stats   map[string]memskill.Stats `json:"stats,omitempty"` // by id of the skill's version
+	Bank    string                       `json:"bank"`
+	Version evolve.Version               `json:"version"`
+	Skills  []memoryskill.Version        `json:"skills"`
+	Stats   map[string]memoryskill.Stats `json:"stats,omitempty"` // by id of the skill's version
 }
 
 func (c *cli) showBank(ctx context.Context, name string, number int, history bool) error {
@@ -156,8 +156,8 @@ func (c *cli) printBank(h evolve.Head) error {
 }
 
 // inBank are the statistics of the versions that the bank holds.
-func inBank(h evolve.Head) map[string]memskill.Stats {
-	out := map[string]memskill.Stats{}
+func inBank(h evolve.Head) map[string]memoryskill.Stats {
+	out := map[string]memoryskill.Stats{}
 	for _, v := range h.Bank.Versions() {
 		if s, there := h.Stats[v.ID]; there {
 			out[v.ID] = s
@@ -245,7 +245,7 @@ func (c *cli) diffBank(ctx context.Context, name string, from, to int) error {
 		if err != nil {
 			return err
 		}
-		differences := memskill.Differences(older.Bank, newer.Bank)
+		differences := memoryskill.Differences(older.Bank, newer.Bank)
 		if c.output == "json" {
 			return c.printJSON(map[string]any{"from": older.Version.Number, "to": newer.Version.Number, "policy_changed": older.Version.Policy != newer.Version.Policy, "changes": differences})
 		}
@@ -263,10 +263,10 @@ func (c *cli) diffBank(ctx context.Context, name string, from, to int) error {
 }
 
 // changedLines are the lines of a skill's Markdown that only one side has.
-func changedLines(d memskill.Difference) (out []string) {
-	lines := func(v memskill.Version) (all []string) {
+func changedLines(d memoryskill.Difference) (out []string) {
+	lines := func(v memoryskill.Version) (all []string) {
 		if v.ID != "" {
-			all = strings.Split(strings.TrimSpace(string(memskill.Render(v.Skill))), "\n")
+			all = strings.Split(strings.TrimSpace(string(memoryskill.Render(v.Skill))), "\n")
 		}
 		return all
 	}

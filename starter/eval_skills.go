@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/domain/memoryskill/executor"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/eval/alfworld"
 	"cairn/internal/eval/hotpotqa"
 	"cairn/internal/eval/locomo"
@@ -109,7 +109,7 @@ func (c *cli) evalSkills(e skillsEval) *cobra.Command {
 	e.options.Spans = executor.DefaultSpans()
 	e.options.Spans.Mode = ""
 	spanFlags(cmd, &e.options.Spans, executor.FixedLength)
-	fuseFlags(cmd, &e.options.Fuse, &e.options.Temperature, controller.Mean)
+	fuseFlags(cmd, &e.options.Fuse, &e.options.Temperature, policy.Mean)
 	flags.IntVar(&e.options.SessionWorkers, "session-workers", e.options.SessionWorkers, "spans of what is tested on at once: each sees the memory as it was before the first of them, which costs quality")
 	flags.StringVar(&e.judge, "judge", "", "model that judges the answers (default none)")
 	return cmd

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/devstack"
-	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/settings"
 	"cairn/internal/store"
 )
@@ -40,7 +40,7 @@ func (c *cli) reflect() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.previewReflection(cmd.Context(), p) }}
 	flags := preview.Flags()
-	flags.StringVar(&p.cron, "cron", cadence.Daily, "minute, hour, day of the month, month, day of the week; or @daily, @every 2h and the like")
+	flags.StringVar(&p.cron, "cron", recurrence.Daily, "minute, hour, day of the month, month, day of the week; or @daily, @every 2h and the like")
 	flags.StringVar(&p.zone, "tz", "", "IANA time zone, such as Asia/Shanghai (default the workspace's)")
 	flags.StringVar(&p.from, "from", "", "first local date, as 2026-03-01 (default now)")
 	flags.IntVar(&p.days, "days", 30, fmt.Sprintf("how many days, 1 to %d", maxPreviewDays))
@@ -63,7 +63,7 @@ func (c *cli) previewReflection(ctx context.Context, p previewRequest) error {
 			return err
 		}
 	}
-	s, err := cadence.Parse(p.cron, p.zone)
+	s, err := recurrence.Parse(p.cron, p.zone)
 	if err != nil {
 		return err
 	}
@@ -117,8 +117,8 @@ func (c *cli) workspaceZone(ctx context.Context) (zone string, err error) {
 }
 
 // span is from now, or from the start of a local date, for so many local days.
-func (p previewRequest) span(s cadence.Schedule) (from, until time.Time, err error) {
-	zone, err := cadence.Zone(s.Zone())
+func (p previewRequest) span(s recurrence.Schedule) (from, until time.Time, err error) {
+	zone, err := recurrence.Zone(s.Zone())
 	if err != nil {
 		return from, until, err
 	}
@@ -130,19 +130,19 @@ func (p previewRequest) span(s cadence.Schedule) (from, until time.Time, err err
 	if err != nil {
 		return from, until, usageError{fmt.Errorf("--from %q: write a date as 2026-03-01", p.from)}
 	}
-	date := cadence.DateOf(day)
+	date := recurrence.DateOf(day)
 	return date.Start(zone), date.AddDays(p.days).Start(zone), nil
 }
 
-func printFirings(out io.Writer, s cadence.Schedule, firings []cadence.Firing) error {
+func printFirings(out io.Writer, s recurrence.Schedule, firings []recurrence.Firing) error {
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "DATE\tLOCAL\tOFFSET\tUTC\tNOTE")
 	skipped, doubled := 0, 0
 	for _, f := range firings {
 		switch f.Meeting {
-		case cadence.Skipped:
+		case recurrence.Skipped:
 			skipped++
-		case cadence.Doubled:
+		case recurrence.Doubled:
 			doubled++
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", f.LocalDate, f.Local.Format("Mon 2006-01-02 15:04"), f.Local.Format("-07:00"), f.At.Format("2006-01-02T15:04Z"), f.Note)
@@ -154,15 +154,15 @@ func printFirings(out io.Writer, s cadence.Schedule, firings []cadence.Firing) e
 	return err
 }
 
-func previewDocument(s cadence.Schedule, firings []cadence.Firing, more bool) map[string]any {
+func previewDocument(s recurrence.Schedule, firings []recurrence.Firing, more bool) map[string]any {
 	type row struct {
-		Key       string          `json:"key"`
-		At        time.Time       `json:"at"`
-		Local     string          `json:"local"`
-		Offset    string          `json:"offset"`
-		LocalDate string          `json:"local_date"`
-		Meeting   cadence.Meeting `json:"meeting,omitempty"`
-		Note      string          `json:"note,omitempty"`
+		Key       string             `json:"key"`
+		At        time.Time          `json:"at"`
+		Local     string             `json:"local"`
+		Offset    string             `json:"offset"`
+		LocalDate string             `json:"local_date"`
+		Meeting   recurrence.Meeting `json:"meeting,omitempty"`
+		Note      string             `json:"note,omitempty"`
 	}
 	rows := make([]row, len(firings))
 	for i, f := range firings {

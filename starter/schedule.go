@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/recurrence"
 	"cairn/internal/schedule"
 )
 
@@ -64,7 +64,7 @@ func (c *cli) scheduleAdd() *cobra.Command {
 			})
 		}}
 	flags := cmd.Flags()
-	flags.StringVar(&d.Cron, "cron", cadence.Daily, "minute, hour, day of the month, month, day of the week; or @daily, @every 2h and the like")
+	flags.StringVar(&d.Cron, "cron", recurrence.Daily, "minute, hour, day of the month, month, day of the week; or @daily, @every 2h and the like")
 	flags.StringVar(&d.Zone, "tz", "", "IANA time zone, such as Asia/Shanghai (default the workspace's, whatever it is then)")
 	flags.StringVar(&d.Channel, "channel", "scheduled", "channel of its turns, which decides their budget: voice, sms, chat, scheduled")
 	flags.IntVar(&d.MaxTurns, "max-turns", 0, "model calls of a turn, 1 to 50 (default the channel's budget, 15 for scheduled)")
@@ -107,11 +107,11 @@ func (c *cli) scheduleBackfill() *cobra.Command {
 			if until == "" {
 				until = from
 			}
-			first, err := cadence.ParseDate(from)
+			first, err := recurrence.ParseDate(from)
 			if err != nil {
 				return err
 			}
-			last, err := cadence.ParseDate(until)
+			last, err := recurrence.ParseDate(until)
 			if err != nil {
 				return err
 			}
@@ -139,7 +139,7 @@ func (c *cli) printTasks(tasks []schedule.Task) error {
 		fmt.Fprintln(tw, "NAME\tCRON\tTIME ZONE\tDUE\tSTARTS\tLAST\tWHAT")
 	}
 	for _, t := range tasks {
-		zone, err := cadence.Zone(t.Zone)
+		zone, err := recurrence.Zone(t.Zone)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/devstack"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
 	"cairn/internal/store"
@@ -96,7 +96,7 @@ func (s *session) findServers(ctx context.Context, cfg *config.Config, n needs, 
 	ours = cfg.DatabaseURL == ""
 	var found devstack.Addresses
 	if found, s.attached = devstack.Running(cfg.Home); !s.attached {
-		s.stack, err = devstack.Start(ctx, devstack.Options{Dir: cfg.Home, Log: progress, SearchAttributes: flow.SearchAttributes(), SkipTemporal: !n.temporal,
+		s.stack, err = devstack.Start(ctx, devstack.Options{Dir: cfg.Home, Log: progress, SearchAttributes: contract.SearchAttributes(), SkipTemporal: !n.temporal,
 			Codec: codecEndpoint(*cfg, n.listen)})
 		if err != nil {
 			return ours, err
@@ -118,7 +118,7 @@ func (s *session) startWork(ctx context.Context) {
 	var working sync.WaitGroup
 	queues := host.Queues()
 	if s.Config.Shell {
-		queues = append(queues, flow.QueueSandbox)
+		queues = append(queues, contract.QueueSandbox)
 	}
 	working.Go(func() {
 		if err := s.Work(ctx, queues); err != nil {

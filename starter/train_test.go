@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/memoryskill/designer"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 	"cairn/internal/evolve"
 )
@@ -55,7 +55,7 @@ func TestATrainingTellsOfItsGate(t *testing.T) {
 			t.Errorf("%q in %q", c.hasNo, said.String())
 		}
 	}
-	line := trainingLine(evolve.Watched{Done: 2, Of: 4, Rewards: []float64{.1, .5}, Choice: controller.Diagnostics{Mass: .75}, Tried: 1, Trials: 3, Outcomes: evolve.Outcomes{Of: 10, Masked: 3}})
+	line := trainingLine(evolve.Watched{Done: 2, Of: 4, Rewards: []float64{.1, .5}, Choice: policy.Diagnostics{Mass: .75}, Tried: 1, Trials: 3, Outcomes: evolve.Outcomes{Of: 10, Masked: 3}})
 	for _, want := range []string{"2 of 4 iterations", "reward 0.500", "chosen mass 0.75", "tried on 1 of 3 conversations", "3 of 10 outcomes masked"} {
 		if !strings.Contains(line, want) {
 			t.Errorf("no %q in %q", want, line)

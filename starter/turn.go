@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
@@ -68,7 +68,7 @@ func (s *session) ask(ctx context.Context, f turnFlags, text string) (converse.A
 	waiting, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
 	out, err := s.Say(waiting, converse.Request{Workspace: s.workspace.ID, WorkspaceKey: s.workspace.Key, Conversation: f.conversation, Channel: f.channel, MessageID: f.message,
-		Origin: f.origin, Text: text, Mode: flow.Answer, MaxTurns: f.maxTurns, Spec: host.TurnSpec(s.Config)})
+		Origin: f.origin, Text: text, Mode: contract.Answer, MaxTurns: f.maxTurns, Spec: host.TurnSpec(s.Config)})
 	if out.Status == converse.StatusEnded {
 		s.awaited = []run.Ref{{Workspace: s.workspace.ID, Run: out.Run}} // those before it in a chat have ended
 	}

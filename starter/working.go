@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/domain/fault"
-	working "cairn/internal/domain/workingmemory"
+	"cairn/internal/domain/workingmemory"
 	"cairn/internal/host"
 	"cairn/internal/offload"
 )
@@ -30,12 +30,12 @@ func (c *cli) workingOffload() *cobra.Command {
 		Example: "  cairn working offload conversation.json --session demo --total 100 --keep 0\n  cat chat.txt | cairn working offload - --mode compact",
 		Args:    exactly(1, "the file to shorten"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r.Options.Mode = working.Mode(mode)
+			r.Options.Mode = workingmemory.Mode(mode)
 			return c.runOffload(cmd.Context(), args[0], r)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&mode, "mode", string(working.ByAuto), "compact, compress or auto")
+	f.StringVar(&mode, "mode", string(workingmemory.ByAuto), "compact, compress or auto")
 	f.StringVar(&r.Session, "session", "", "name under which what is put away is searched together")
 	f.IntVar(&r.Options.TotalTokens, "total", 0, "tokens of the older messages up to which nothing is done (default 20000)")
 	f.IntVar(&r.Options.ToolTokens, "tool", 0, "tokens above which a tool result is put away (default 2000)")
@@ -56,7 +56,7 @@ func (c *cli) runOffload(ctx context.Context, file string, r offload.Request) er
 	if len(conversations) != 1 {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("the file holds %d conversations", len(conversations)), "give a file with one")
 	}
-	s, err := c.open(ctx, needs{temporal: r.Options.Mode != working.ByCompact, make: true})
+	s, err := c.open(ctx, needs{temporal: r.Options.Mode != workingmemory.ByCompact, make: true})
 	if err != nil {
 		return err
 	}
@@ -92,11 +92,11 @@ func (c *cli) workingReload() *cobra.Command {
 				return err
 			}
 			defer s.close()
-			whole, err := s.Offload.Fetch(cmd.Context(), s.workspace.ID, working.Where{Handle: args[0]})
+			whole, err := s.Offload.Fetch(cmd.Context(), s.workspace.ID, workingmemory.Where{Handle: args[0]})
 			if err != nil {
 				return err
 			}
-			if whole.Kind == working.Messages {
+			if whole.Kind == workingmemory.Messages {
 				return c.printJSON(whole.Messages)
 			}
 			fmt.Fprintln(c.out, whole.Text)
@@ -106,8 +106,8 @@ func (c *cli) workingReload() *cobra.Command {
 }
 
 func (c *cli) workingGrep() *cobra.Command {
-	p := working.Pattern{}
-	at := working.Where{}
+	p := workingmemory.Pattern{}
+	at := workingmemory.Where{}
 	cmd := &cobra.Command{
 		Use: "grep PATTERN", Short: "Look for something in what was put away",
 		Example: "  cairn working grep refund --session demo --before 1 --after 1\n  cairn working grep \"re(fund|turn)\" --regex --session demo -o json",
@@ -134,16 +134,16 @@ func (c *cli) workingGrep() *cobra.Command {
 	f.StringVar(&at.Handle, "handle", "", "what to look into")
 	f.StringVar(&at.Session.Name, "session", "", "look into all that was put away under this name")
 	f.BoolVar(&p.Regex, "regex", false, "the pattern is a regular expression in RE2 syntax")
-	f.IntVar(&p.Before, "before", working.UsualContext, "lines of context")
-	f.IntVar(&p.After, "after", working.UsualContext, "lines of context")
+	f.IntVar(&p.Before, "before", workingmemory.UsualContext, "lines of context")
+	f.IntVar(&p.After, "after", workingmemory.UsualContext, "lines of context")
 	f.IntVar(&p.Offset, "offset", 0, "hits to pass over")
-	f.IntVar(&p.Limit, "limit", working.UsualHits, "hits at most, 1 to 50")
+	f.IntVar(&p.Limit, "limit", workingmemory.UsualHits, "hits at most, 1 to 50")
 	return cmd
 }
 
 // printHits prints hits as grep does: the number of a line, a colon at a hit and
 // a hyphen at its context.
-func (c *cli) printHits(found working.Hits) {
+func (c *cli) printHits(found workingmemory.Hits) {
 	handle := ""
 	for _, h := range found.Hits {
 		if h.Handle != handle {
@@ -173,7 +173,7 @@ func (c *cli) workingRead() *cobra.Command {
 				return err
 			}
 			defer s.close()
-			page, err := s.Offload.Read(cmd.Context(), s.workspace.ID, working.Where{Handle: args[0]}, offset, limit)
+			page, err := s.Offload.Read(cmd.Context(), s.workspace.ID, workingmemory.Where{Handle: args[0]}, offset, limit)
 			if err != nil {
 				return err
 			}
@@ -187,6 +187,6 @@ func (c *cli) workingRead() *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&offset, "offset", 0, "lines to pass over")
-	cmd.Flags().IntVar(&limit, "limit", working.UsualLines, "lines at most, 1 to 1000")
+	cmd.Flags().IntVar(&limit, "limit", workingmemory.UsualLines, "lines at most, 1 to 1000")
 	return cmd
 }

@@ -12,7 +12,7 @@ import (
 	"syscall"
 
 	"cairn/internal/config"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/metrics"
 	"cairn/internal/host"
@@ -21,7 +21,7 @@ import (
 
 func main() {
 	sandbox.Enter()
-	queues := flag.String("queues", strings.Join(host.Queues(), ","), "task queues to serve, separated by commas; "+flow.QueueSandbox+" runs commands of skills")
+	queues := flag.String("queues", strings.Join(host.Queues(), ","), "task queues to serve, separated by commas; "+contract.QueueSandbox+" runs commands of skills")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"cairn/internal/domain/agent"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 )
 
 // runAgent drives a run of the agent loop to its end. What follows from what is
@@ -18,12 +18,12 @@ import (
 // activity with one model response in it, a slow tool is one by itself. The
 // run is closed however it ends, and what its row says is returned. How far it has
 // come within its budget may be asked meanwhile.
-func runAgent(ctx workflow.Context, in flow.AgentInput) (flow.AgentResult, error) {
+func runAgent(ctx workflow.Context, in contract.AgentInput) (contract.AgentResult, error) {
 	state, effect := agent.Next(agent.State{}, agent.Begin{At: workflow.Now(ctx), Budget: in.Budget})
 	called := ""    // by the last response: for the line that Temporal UI shows
 	var cause error // of an end that no step has made
-	if err := workflow.SetQueryHandler(ctx, flow.QueryState, func() (agent.State, error) { return state, nil }); err != nil {
-		return flow.AgentResult{}, err
+	if err := workflow.SetQueryHandler(ctx, contract.QueryState, func() (agent.State, error) { return state, nil }); err != nil {
+		return contract.AgentResult{}, err
 	}
 	for {
 		switch todo := effect.(type) {
@@ -68,7 +68,7 @@ func happened(ctx workflow.Context, err error, done agent.Event) agent.Event {
 }
 
 // step asks for one model response.
-func step(ctx workflow.Context, in flow.AgentInput, state agent.State, todo agent.Step, called string) (out flow.StepResult, err error) {
+func step(ctx workflow.Context, in contract.AgentInput, state agent.State, todo agent.Step, called string) (out contract.StepResult, err error) {
 	left := remaining(ctx, in, state)
 	if left <= 0 {
 		return out, errLate
@@ -82,7 +82,7 @@ func step(ctx workflow.Context, in flow.AgentInput, state agent.State, todo agen
 		WaitForCancellation: true,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 15 * time.Second},
 	})
-	err = workflow.ExecuteActivity(ctx, flow.Step, flow.StepInput{RunRef: in.RunRef, Step: todo, Base: in.Base}).Get(ctx, &out)
+	err = workflow.ExecuteActivity(ctx, contract.Step, contract.StepInput{RunRef: in.RunRef, Step: todo, Base: in.Base}).Get(ctx, &out)
 	return out, err
 }
 
@@ -90,7 +90,7 @@ func step(ctx workflow.Context, in flow.AgentInput, state agent.State, todo agen
 var errLate = errors.New("the time of the run is over")
 
 // remaining is how long the run may still go on.
-func remaining(ctx workflow.Context, in flow.AgentInput, state agent.State) time.Duration {
+func remaining(ctx workflow.Context, in contract.AgentInput, state agent.State) time.Duration {
 	if state.Deadline.IsZero() {
 		return in.Pace.GiveUp
 	}
@@ -101,7 +101,7 @@ func remaining(ctx workflow.Context, in flow.AgentInput, state agent.State) time
 // those of sandboxed workers on their queue and never twice, then those that hand work off. A reflection has been made when it was written
 // down: the next step acknowledges it. A tool that fails is told to the model by the next step; only a cancellation and
 // the deadline end the run here.
-func runTools(ctx workflow.Context, in flow.AgentInput, state agent.State, todo agent.RunTools) error {
+func runTools(ctx workflow.Context, in contract.AgentInput, state agent.State, todo agent.RunTools) error {
 	left := remaining(ctx, in, state)
 	if left <= 0 {
 		return errLate
@@ -124,16 +124,16 @@ func runTools(ctx workflow.Context, in flow.AgentInput, state agent.State, todo 
 				RetryPolicy: &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 15 * time.Second},
 			}
 			if call.Class == agent.Isolated { // a worker that takes nothing for as long is not there
-				options.TaskQueue, options.ScheduleToStartTimeout = flow.QueueSandbox, in.Pace.Heartbeat
+				options.TaskQueue, options.ScheduleToStartTimeout = contract.QueueSandbox, in.Pace.Heartbeat
 				options.RetryPolicy = &temporal.RetryPolicy{MaximumAttempts: 1}
 			}
 			ctx = workflow.WithActivityOptions(ctx, options)
-			_ = workflow.ExecuteActivity(ctx, flow.RunTool, flow.ToolInput{RunRef: in.RunRef, Step: state.Step, Position: call.Index, Base: in.Base}).Get(ctx, nil)
+			_ = workflow.ExecuteActivity(ctx, contract.RunTool, contract.ToolInput{RunRef: in.RunRef, Step: state.Step, Position: call.Index, Base: in.Base}).Get(ctx, nil)
 		})
 	}
 	group.Wait(ctx)
 	for _, call := range todo.Calls {
-		if call.Tool == flow.HandsOff {
+		if call.Tool == contract.HandsOff {
 			handOff(ctx, in, state, call)
 		}
 	}
@@ -143,11 +143,11 @@ func runTools(ctx workflow.Context, in flow.AgentInput, state agent.State, todo 
 // closeAgent makes the run's row say how it ended when no step did, and returns
 // what the row says. A run that was cancelled is closed, too: somebody may wait
 // for its answer.
-func closeAgent(ctx workflow.Context, in flow.AgentInput, reason agent.Reason, cause error) (out flow.AgentResult, err error) {
+func closeAgent(ctx workflow.Context, in contract.AgentInput, reason agent.Reason, cause error) (out contract.AgentResult, err error) {
 	code, _ := explain(cause)
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	ctx = database(ctx, in.Pace, "close the run: "+string(reason))
-	err = workflow.ExecuteActivity(ctx, flow.CloseAgent, flow.CloseAgentInput{RunRef: in.RunRef, Reason: reason, Detail: code, Base: in.Base}).Get(ctx, &out)
+	err = workflow.ExecuteActivity(ctx, contract.CloseAgent, contract.CloseAgentInput{RunRef: in.RunRef, Reason: reason, Detail: code, Base: in.Base}).Get(ctx, &out)
 	return out, err
 }
 

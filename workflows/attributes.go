@@ -4,7 +4,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 )
 
 // inherited are the search attributes that a child has of its parent: Cairn's own.
@@ -12,7 +12,7 @@ import (
 func inherited(ctx workflow.Context) temporal.SearchAttributes {
 	all := workflow.GetTypedSearchAttributes(ctx)
 	var own []temporal.SearchAttributeUpdate
-	for _, name := range flow.Attributes() {
+	for _, name := range contract.Attributes() {
 		key := temporal.NewSearchAttributeKeyKeyword(name)
 		if value, ok := all.GetKeyword(key); ok {
 			own = append(own, key.ValueSet(value))
@@ -23,5 +23,5 @@ func inherited(ctx workflow.Context) temporal.SearchAttributes {
 
 // attributes are inherited, but for the kind.
 func attributes(ctx workflow.Context, kind string) temporal.SearchAttributes {
-	return temporal.NewSearchAttributes(inherited(ctx).Copy(), temporal.NewSearchAttributeKeyKeyword(flow.AttributeKind).ValueSet(kind))
+	return temporal.NewSearchAttributes(inherited(ctx).Copy(), temporal.NewSearchAttributeKeyKeyword(contract.AttributeKind).ValueSet(kind))
 }

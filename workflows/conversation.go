@@ -4,7 +4,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 )
 
 // Conversation is one thread for as long as somebody writes in it. Each message
@@ -12,7 +12,7 @@ import (
 // counters tell whether a review is due, which runs beside the conversation.
 // When its history has grown it continues as new, and after a long silence it
 // ends; the next message starts it again.
-func Conversation(ctx workflow.Context, in flow.ConversationInput) error {
+func Conversation(ctx workflow.Context, in contract.ConversationInput) error {
 	if err := inWorkspace(ctx, in.WorkspaceKey); err != nil {
 		return err
 	}
@@ -35,8 +35,8 @@ func Conversation(ctx workflow.Context, in flow.ConversationInput) error {
 
 // conversation is the state of one run of the workflow.
 type conversation struct {
-	in      flow.ConversationInput
-	state   flow.ConversationState
+	in      contract.ConversationInput
+	state   contract.ConversationState
 	turns   workflow.Mutex // turns of a conversation follow each other
 	handled int            // turns of this run
 	busy    int            // updates that wait or are being handled
@@ -51,13 +51,13 @@ type conversation struct {
 // listen registers everything that may be said to the conversation, before
 // anything blocks.
 func (c *conversation) listen(ctx workflow.Context) error {
-	if err := workflow.SetQueryHandler(ctx, flow.QueryState, func() (flow.ConversationView, error) { return c.view(), nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, contract.QueryState, func() (contract.ConversationView, error) { return c.view(), nil }); err != nil {
 		return err
 	}
-	err := workflow.SetUpdateHandlerWithOptions(ctx, flow.UpdateTurn, c.turn, workflow.UpdateHandlerOptions{
+	err := workflow.SetUpdateHandlerWithOptions(ctx, contract.UpdateTurn, c.turn, workflow.UpdateHandlerOptions{
 		Description: "Answer, or count, one message that is stored.",
-		Validator: func(_ workflow.Context, t flow.TurnRef) error {
-			if t.MessageID == "" || t.Run == 0 || t.Mode != flow.Answer && t.Mode != flow.Observe {
+		Validator: func(_ workflow.Context, t contract.TurnRef) error {
+			if t.MessageID == "" || t.Run == 0 || t.Mode != contract.Answer && t.Mode != contract.Observe {
 				return temporal.NewNonRetryableApplicationError("the turn names no message, no run or no mode", "invalid_argument", nil)
 			}
 			return c.open()
@@ -65,12 +65,12 @@ func (c *conversation) listen(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, flow.UpdateApproveWrite, c.approve, workflow.UpdateHandlerOptions{
-		Description: "Decide about a change that waits for approval.", Validator: func(workflow.Context, flow.ApproveWriteInput) error { return c.open() }})
+	err = workflow.SetUpdateHandlerWithOptions(ctx, contract.UpdateApproveWrite, c.approve, workflow.UpdateHandlerOptions{
+		Description: "Decide about a change that waits for approval.", Validator: func(workflow.Context, contract.ApproveWriteInput) error { return c.open() }})
 	if err != nil {
 		return err
 	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, flow.UpdateEnd, func(workflow.Context) (flow.ConversationView, error) {
+	err = workflow.SetUpdateHandlerWithOptions(ctx, contract.UpdateEnd, func(workflow.Context) (contract.ConversationView, error) {
 		c.ending = true
 		return c.view(), nil
 	}, workflow.UpdateHandlerOptions{Description: "End the conversation: what was not reviewed is.", Validator: func(workflow.Context) error { return c.open() }})
@@ -85,7 +85,7 @@ func (c *conversation) listen(ctx workflow.Context) error {
 // again, to the next.
 func (c *conversation) open() error {
 	if c.closing {
-		return temporal.NewApplicationError("the conversation continues as new: send this again", flow.RollingOver)
+		return temporal.NewApplicationError("the conversation continues as new: send this again", contract.RollingOver)
 	}
 	return nil
 }
@@ -93,28 +93,28 @@ func (c *conversation) open() error {
 // hear takes signals as they come.
 func (c *conversation) hear(ctx workflow.Context) {
 	selector := workflow.NewSelector(ctx)
-	selector.AddReceive(workflow.GetSignalChannel(ctx, flow.SignalNudgeDone), func(ch workflow.ReceiveChannel, _ bool) { c.nudgeDone(ctx, ch) })
-	selector.AddReceive(workflow.GetSignalChannel(ctx, flow.SignalCancelTurn), func(ch workflow.ReceiveChannel, _ bool) { c.cancelTurn(ctx, ch) })
-	selector.AddReceive(workflow.GetSignalChannel(ctx, flow.SignalSettings), func(ch workflow.ReceiveChannel, _ bool) { c.settingsChanged(ctx, ch) })
+	selector.AddReceive(workflow.GetSignalChannel(ctx, contract.SignalNudgeDone), func(ch workflow.ReceiveChannel, _ bool) { c.nudgeDone(ctx, ch) })
+	selector.AddReceive(workflow.GetSignalChannel(ctx, contract.SignalCancelTurn), func(ch workflow.ReceiveChannel, _ bool) { c.cancelTurn(ctx, ch) })
+	selector.AddReceive(workflow.GetSignalChannel(ctx, contract.SignalSettings), func(ch workflow.ReceiveChannel, _ bool) { c.settingsChanged(ctx, ch) })
 	for {
 		selector.Select(ctx)
 	}
 }
 
-func (c *conversation) approve(ctx workflow.Context, in flow.ApproveWriteInput) (out flow.ApprovedWrite, err error) {
+func (c *conversation) approve(ctx workflow.Context, in contract.ApproveWriteInput) (out contract.ApprovedWrite, err error) {
 	in.Workspace = c.in.Workspace
 	ctx = database(ctx, c.pace(), "decide about a change")
-	err = workflow.ExecuteActivity(ctx, flow.ApproveWrite, in).Get(ctx, &out)
+	err = workflow.ExecuteActivity(ctx, contract.ApproveWrite, in).Get(ctx, &out)
 	return out, err
 }
 
-func (c *conversation) pace() flow.Pace {
+func (c *conversation) pace() contract.Pace {
 	if c.state.Pace.Database == 0 {
 		return defaultPace
 	}
 	return c.state.Pace
 }
 
-func (c *conversation) view() flow.ConversationView {
-	return flow.ConversationView{Counters: c.state.Counters, Turns: c.handled, Busy: c.busy, Answers: c.answers, LastTurn: c.state.LastTurn, Settings: c.state.Settings}
+func (c *conversation) view() contract.ConversationView {
+	return contract.ConversationView{Counters: c.state.Counters, Turns: c.handled, Busy: c.busy, Answers: c.answers, LastTurn: c.state.LastTurn, Settings: c.state.Settings}
 }

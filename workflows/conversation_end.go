@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/nudge"
 )
 
@@ -58,7 +58,7 @@ func (c *conversation) read(ctx workflow.Context) {
 	pace := c.pace()
 	pace.GiveUp = min(pace.GiveUp, time.Hour)
 	read := database(ctx, pace, "have the idle conversation read")
-	if err := workflow.ExecuteActivity(read, flow.ReadIdle, flow.IdleInput{Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Conversation: c.in.Conversation}).Get(read, nil); err != nil {
+	if err := workflow.ExecuteActivity(read, contract.ReadIdle, contract.IdleInput{Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Conversation: c.in.Conversation}).Get(read, nil); err != nil {
 		workflow.GetLogger(ctx).Warn("the idle conversation could not be read", "error", err)
 	}
 }
@@ -75,7 +75,7 @@ func (c *conversation) rollOver(ctx workflow.Context) error {
 	}
 	next := c.in
 	next.State = c.state
-	return workflow.NewContinueAsNewError(ctx, flow.Conversation, next)
+	return workflow.NewContinueAsNewError(ctx, contract.Conversation, next)
 }
 
 func (c *conversation) drain(ctx workflow.Context) error {
@@ -83,15 +83,15 @@ func (c *conversation) drain(ctx workflow.Context) error {
 	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 		return err
 	}
-	for _, name := range []string{flow.SignalNudgeDone, flow.SignalCancelTurn, flow.SignalSettings} {
+	for _, name := range []string{contract.SignalNudgeDone, contract.SignalCancelTurn, contract.SignalSettings} {
 		ch := workflow.GetSignalChannel(ctx, name)
 		for ch.Len() > 0 {
 			switch name {
-			case flow.SignalNudgeDone:
+			case contract.SignalNudgeDone:
 				c.nudgeDone(ctx, ch)
-			case flow.SignalCancelTurn:
+			case contract.SignalCancelTurn:
 				c.cancelTurn(ctx, ch)
-			case flow.SignalSettings:
+			case contract.SignalSettings:
 				c.settingsChanged(ctx, ch)
 			}
 		}
@@ -116,6 +116,6 @@ func (c *conversation) end(ctx workflow.Context) error {
 		return nil // nothing was said in this run, so the row is right as it is
 	}
 	ctx = database(ctx, c.pace(), "write down where the conversation stands")
-	return workflow.ExecuteActivity(ctx, flow.CloseConversation, flow.CloseConversationInput{Workspace: c.in.Workspace, Conversation: c.in.Conversation,
+	return workflow.ExecuteActivity(ctx, contract.CloseConversation, contract.CloseConversationInput{Workspace: c.in.Workspace, Conversation: c.in.Conversation,
 		Ended: c.ending, Counters: c.state.Counters}).Get(ctx, nil)
 }

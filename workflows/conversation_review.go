@@ -8,12 +8,12 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/nudge"
 )
 
 func (c *conversation) nudgeDone(ctx workflow.Context, ch workflow.ReceiveChannel) {
-	var r flow.NudgeResult
+	var r contract.NudgeResult
 	ch.Receive(ctx, &r)
 	if r.Status == "failed" || r.Status == "capped" { // what it should have read stays unread
 		c.state.Counters = nudge.Lost(c.state.Counters, r.Number)
@@ -27,7 +27,7 @@ const lostAfter = 10 * time.Minute
 
 // nudgeIfDue starts a review when the counters ask for one. They begin anew only
 // when the server has confirmed the start: else the next turn tries again.
-func (c *conversation) nudgeIfDue(ctx workflow.Context, t flow.TurnRef) {
+func (c *conversation) nudgeIfDue(ctx workflow.Context, t contract.TurnRef) {
 	c.missLost(ctx)
 	if memory, skill := nudge.Due(c.state.Counters, c.state.Settings); memory || skill {
 		c.startNudge(ctx, t.Number, memory, skill)
@@ -46,14 +46,14 @@ func (c *conversation) startNudge(ctx workflow.Context, turn int, memory, skill 
 	started := nudge.Started(c.state.Counters, number, memory, skill)
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            flow.NudgeID(c.in.WorkspaceKey, c.in.Conversation, number),
+		WorkflowID:            contract.NudgeID(c.in.WorkspaceKey, c.in.Conversation, number),
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
-		WorkflowTaskTimeout:   flow.TaskTimeout,
+		WorkflowTaskTimeout:   contract.TaskTimeout,
 		StaticSummary:         fmt.Sprintf("review after turn %d", turn),
 		TypedSearchAttributes: attributes(ctx, "nudge"),
 	})
-	child := workflow.ExecuteChildWorkflow(ctx, flow.Nudge, flow.NudgeInput{Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Conversation: c.in.Conversation, Channel: c.in.Channel,
+	child := workflow.ExecuteChildWorkflow(ctx, contract.Nudge, contract.NudgeInput{Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Conversation: c.in.Conversation, Channel: c.in.Channel,
 		Parent: workflow.GetInfo(ctx).WorkflowExecution.ID, Number: number, Turn: turn, Memory: memory, Skill: skill, Counters: started, Pace: c.pace()})
 	err := child.GetChildWorkflowExecution().Get(ctx, nil)
 	if err != nil && !temporal.IsWorkflowExecutionAlreadyStartedError(err) {

@@ -10,12 +10,12 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"cairn/internal/domain/agent"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/nudge"
 )
 
 func (c *conversation) cancelTurn(_ workflow.Context, ch workflow.ReceiveChannel) {
-	var in flow.CancelTurnInput
+	var in contract.CancelTurnInput
 	if !ch.ReceiveAsync(&in) {
 		return // a turn has taken it
 	}
@@ -35,7 +35,7 @@ const mostStopped = 128
 // settingsChanged takes what the workspace chose, in place of what the latest turn
 // was accepted under.
 func (c *conversation) settingsChanged(ctx workflow.Context, ch workflow.ReceiveChannel) {
-	var in flow.SettingsInput
+	var in contract.SettingsInput
 	ch.Receive(ctx, &in)
 	c.state.Settings = in.Settings
 	if in.Idle != nil {
@@ -55,13 +55,13 @@ func (c *conversation) begin(message string) (wanted bool) {
 // hearCancellations takes those that came with the message: where both come as
 // the conversation begins, the message's handler runs before what hears signals.
 func (c *conversation) hearCancellations(ctx workflow.Context) {
-	for ch := workflow.GetSignalChannel(ctx, flow.SignalCancelTurn); ch.Len() > 0; {
+	for ch := workflow.GetSignalChannel(ctx, contract.SignalCancelTurn); ch.Len() > 0; {
 		c.cancelTurn(ctx, ch)
 	}
 }
 
 // turn handles one message.
-func (c *conversation) turn(ctx workflow.Context, t flow.TurnRef) (flow.TurnResult, error) {
+func (c *conversation) turn(ctx workflow.Context, t contract.TurnRef) (contract.TurnResult, error) {
 	c.busy++
 	defer func() { c.busy-- }()
 	c.waiting = append(c.waiting, t.MessageID)
@@ -69,19 +69,19 @@ func (c *conversation) turn(ctx workflow.Context, t flow.TurnRef) (flow.TurnResu
 		c.state.Settings, c.state.Idle = t.Settings, t.Idle
 	}
 	if err := c.turns.Lock(ctx); err != nil {
-		return flow.TurnResult{}, err
+		return contract.TurnResult{}, err
 	}
 	defer c.turns.Unlock()
 	c.hearCancellations(ctx)
 	wanted := c.begin(t.MessageID)
 	if c.state.Seen.Has(t.MessageID) {
-		return flow.TurnResult{Number: t.Number, Known: true}, nil
+		return contract.TurnResult{Number: t.Number, Known: true}, nil
 	}
 	c.state.Pace = t.Pace
 	ended, err := c.answer(ctx, t, wanted)
 	if err != nil {
 		c.erased = c.erased || isErased(ctx, err)
-		return flow.TurnResult{}, temporal.NewApplicationErrorWithCause("the turn was not brought to its end", flow.TurnLost, err)
+		return contract.TurnResult{}, temporal.NewApplicationErrorWithCause("the turn was not brought to its end", contract.TurnLost, err)
 	}
 	c.state.Seen.Add(t.MessageID)
 	c.state.LastTurn, c.state.LastNumber = workflow.Now(ctx), max(c.state.LastNumber, t.Number)
@@ -90,7 +90,7 @@ func (c *conversation) turn(ctx workflow.Context, t flow.TurnRef) (flow.TurnResu
 	if ended.MayNudge {
 		c.nudgeIfDue(ctx, t)
 	}
-	return flow.TurnResult{Number: t.Number, Reason: ended.Reason, ReplySeq: ended.ReplySeq, Steps: ended.Steps}, nil
+	return contract.TurnResult{Number: t.Number, Reason: ended.Reason, ReplySeq: ended.ReplySeq, Steps: ended.Steps}, nil
 }
 
 // isErased tells that a turn was lost since its rows are gone. Whoever brought it
@@ -116,15 +116,15 @@ func (c *conversation) merge(after nudge.Counters) nudge.Counters {
 
 // answer runs the turn's child, or counts an observed turn. A child that has run
 // before, in a history that was reset, is not run again: its row is read.
-func (c *conversation) answer(ctx workflow.Context, t flow.TurnRef, wanted bool) (out flow.AgentResult, err error) {
-	ref := flow.RunRef{Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Run: t.Run, Attempt: t.Attempt}
-	base := flow.Base{Known: c.state.Known, Counters: c.state.Counters}
-	if t.Mode == flow.Observe {
+func (c *conversation) answer(ctx workflow.Context, t contract.TurnRef, wanted bool) (out contract.AgentResult, err error) {
+	ref := contract.RunRef{Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Run: t.Run, Attempt: t.Attempt}
+	base := contract.Base{Known: c.state.Known, Counters: c.state.Counters}
+	if t.Mode == contract.Observe {
 		ctx = database(ctx, t.Pace, fmt.Sprintf("count turn %d", t.Number))
-		err = workflow.ExecuteActivity(ctx, flow.CountTurn, flow.CountInput{RunRef: ref, Base: base}).Get(ctx, &out)
+		err = workflow.ExecuteActivity(ctx, contract.CountTurn, contract.CountInput{RunRef: ref, Base: base}).Get(ctx, &out)
 		return out, err
 	}
-	in := flow.AgentInput{RunRef: ref, Kind: "turn", Conversation: c.in.Conversation, Number: t.Number, Budget: t.Budget, Pace: t.Pace, Queue: flow.QueueLLM, Base: base}
+	in := contract.AgentInput{RunRef: ref, Kind: "turn", Conversation: c.in.Conversation, Number: t.Number, Budget: t.Budget, Pace: t.Pace, Queue: contract.QueueLLM, Base: base}
 	if !wanted {
 		return closeAgent(ctx, in, agent.Interrupted, nil)
 	}
@@ -137,11 +137,11 @@ func (c *conversation) answer(ctx workflow.Context, t flow.TurnRef, wanted bool)
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
 		WaitForCancellation:   true,
-		WorkflowTaskTimeout:   flow.TaskTimeout,
+		WorkflowTaskTimeout:   contract.TaskTimeout,
 		StaticSummary:         fmt.Sprintf("turn %d", t.Number),
 		TypedSearchAttributes: attributes(ctx, "turn"),
 	})
-	err = workflow.ExecuteChildWorkflow(child, flow.Turn, in).Get(child, &out)
+	err = workflow.ExecuteChildWorkflow(child, contract.Turn, in).Get(child, &out)
 	switch {
 	case temporal.IsWorkflowExecutionAlreadyStartedError(err):
 		return c.await(ctx, t, ref)
@@ -156,7 +156,7 @@ const awaitMargin = time.Minute
 
 // await waits for a turn that an earlier run of the conversation has started. One
 // that does not end in its time has been lost with its workflow.
-func (c *conversation) await(ctx workflow.Context, t flow.TurnRef, ref flow.RunRef) (out flow.AgentResult, err error) {
+func (c *conversation) await(ctx workflow.Context, t contract.TurnRef, ref contract.RunRef) (out contract.AgentResult, err error) {
 	ctx = database(ctx, t.Pace, fmt.Sprintf("wait for turn %d", t.Number))
 	o := workflow.GetActivityOptions(ctx)
 	o.RetryPolicy.MaximumInterval = time.Second
@@ -164,6 +164,6 @@ func (c *conversation) await(ctx workflow.Context, t flow.TurnRef, ref flow.RunR
 		o.ScheduleToCloseTimeout = min(o.ScheduleToCloseTimeout, t.Budget.Wall+awaitMargin)
 	}
 	ctx = workflow.WithActivityOptions(ctx, o)
-	err = workflow.ExecuteActivity(ctx, flow.AwaitTurn, ref).Get(ctx, &out)
+	err = workflow.ExecuteActivity(ctx, contract.AwaitTurn, ref).Get(ctx, &out)
 	return out, err
 }

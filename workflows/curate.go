@@ -3,15 +3,15 @@ package workflows
 import (
 	"go.temporal.io/sdk/workflow"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 )
 
 // Curate looks after the skills of a workspace that were made without anybody
 // watching: those that nobody uses grow stale and are archived, those that are
 // used again come back.
-func Curate(ctx workflow.Context, in flow.CurateInput) (out flow.CurateResult, err error) {
+func Curate(ctx workflow.Context, in contract.CurateInput) (out contract.CurateResult, err error) {
 	newStory(ctx).tell("Looking for skills that nobody uses, and for those that say the same")
 	ctx = database(ctx, in.Pace, "curate the skills")
-	err = workflow.ExecuteActivity(ctx, flow.CurateSkills, in).Get(ctx, &out)
+	err = workflow.ExecuteActivity(ctx, contract.CurateSkills, in).Get(ctx, &out)
 	return out, err
 }

@@ -10,16 +10,16 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 )
 
 // Distill turns one conversation into skills: gate and divide into tasks, one child
 // for each task, and close the run. A task that fails is an outcome of that task;
 // the run itself always closes.
-func Distill(ctx workflow.Context, in flow.DistillInput) (flow.DistillResult, error) {
+func Distill(ctx workflow.Context, in contract.DistillInput) (contract.DistillResult, error) {
 	story := newStory(ctx)
 	pace, form := in.Pace, workflow.DefaultVersion
-	if pace != (flow.Pace{}) {
+	if pace != (contract.Pace{}) {
 		form = workflow.GetVersion(ctx, formOfDistill, workflow.DefaultVersion, draftsAtOnce)
 	}
 	if form < opensWhenDividing {
@@ -41,9 +41,9 @@ func Distill(ctx workflow.Context, in flow.DistillInput) (flow.DistillResult, er
 	}
 
 	story.tell(fmt.Sprintf("Distilling %d tasks, %d at once", len(chunked.Tasks), pace.Tasks))
-	child := flow.DistillSkill
+	child := contract.DistillSkill
 	if form < draftsAtOnce {
-		child = flow.DistillTask
+		child = contract.DistillTask
 	}
 	err = distillTasks(ctx, in, pace, child, chunked.Tasks)
 
@@ -61,7 +61,7 @@ const (
 
 // distillTasks runs a child for each task, Pace.Tasks at once. It fails only
 // when it is cancelled: a child ends its own task, whatever happens in it.
-func distillTasks(ctx workflow.Context, in flow.DistillInput, pace flow.Pace, child string, tasks []string) error {
+func distillTasks(ctx workflow.Context, in contract.DistillInput, pace contract.Pace, child string, tasks []string) error {
 	places := workflow.NewSemaphore(ctx, int64(max(pace.Tasks, 1)))
 	group := workflow.NewWaitGroup(ctx)
 	errs := make([]error, len(tasks))
@@ -71,7 +71,7 @@ func distillTasks(ctx workflow.Context, in flow.DistillInput, pace flow.Pace, ch
 			break
 		}
 		group.Add(1)
-		task := flow.TaskRef{RunRef: in.RunRef, Task: key, Position: i + 1, Of: len(tasks), Pace: pace}
+		task := contract.TaskRef{RunRef: in.RunRef, Task: key, Position: i + 1, Of: len(tasks), Pace: pace}
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer group.Done()
 			defer places.Release(1)
@@ -86,13 +86,13 @@ func distillTasks(ctx workflow.Context, in flow.DistillInput, pace flow.Pace, ch
 
 // distillChild runs one task's child. After a reset of the parent the child may
 // have run before: then what became of the task is read, not done again.
-func distillChild(ctx workflow.Context, parent, child string, task flow.TaskRef) error {
+func distillChild(ctx workflow.Context, parent, child string, task contract.TaskRef) error {
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            parent + "/" + task.Task,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
 		WaitForCancellation:   true,
-		WorkflowTaskTimeout:   flow.TaskTimeout,
+		WorkflowTaskTimeout:   contract.TaskTimeout,
 		StaticSummary:         fmt.Sprintf("task %d of %d", task.Position, task.Of),
 		TypedSearchAttributes: inherited(ctx),
 	})

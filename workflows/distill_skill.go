@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 )
 
 // maxRounds bounds how often a task is merged and packaged again because the
@@ -16,7 +16,7 @@ const maxRounds = 40
 // DistillSkill makes one task of a conversation into a version of a skill: recall
 // what is known and draft, write the draft's files side by side and have it judged,
 // package and commit.
-func DistillSkill(ctx workflow.Context, task flow.TaskRef) (flow.TaskResult, error) {
+func DistillSkill(ctx workflow.Context, task contract.TaskRef) (contract.TaskResult, error) {
 	story := newStory(ctx)
 	story.tell("Recalling skills that this may belong to, and drafting")
 	drafted, err := draft(ctx, task)
@@ -33,7 +33,7 @@ func DistillSkill(ctx workflow.Context, task flow.TaskRef) (flow.TaskResult, err
 
 // publishOnHead packages and commits, and merges with a head that the draft's model
 // has not seen, until the head is one that it has.
-func publishOnHead(ctx workflow.Context, story story, task flow.TaskRef, publish func(workflow.Context, flow.TaskRef, int) (flow.Published, error)) (flow.TaskResult, error) {
+func publishOnHead(ctx workflow.Context, story story, task contract.TaskRef, publish func(workflow.Context, contract.TaskRef, int) (contract.Published, error)) (contract.TaskResult, error) {
 	for round := 1; round <= maxRounds; round++ {
 		story.tell(fmt.Sprintf("Packaging and committing, round %d", round))
 		published, err := publish(ctx, task, round)
@@ -46,7 +46,7 @@ func publishOnHead(ctx workflow.Context, story story, task flow.TaskRef, publish
 				return endTask(ctx, task, err)
 			}
 		case !published.Conflict:
-			return flow.TaskResult{Outcome: published.Outcome, Skill: published.Skill, Version: published.Version}, nil
+			return contract.TaskResult{Outcome: published.Outcome, Skill: published.Skill, Version: published.Version}, nil
 		}
 	}
 	return endTask(ctx, task, errTooManyConflicts)
@@ -56,7 +56,7 @@ func publishOnHead(ctx workflow.Context, story story, task flow.TaskRef, publish
 // once and beside the judge's call. A file that cannot be written degrades the
 // skill, and a judge that fails gives no score, so only a cancellation is an
 // error here.
-func writeFiles(ctx workflow.Context, task flow.TaskRef, plan flow.Drafted) error {
+func writeFiles(ctx workflow.Context, task contract.TaskRef, plan contract.Drafted) error {
 	group := workflow.NewWaitGroup(ctx)
 	write := func(doc int) {
 		group.Add(1)

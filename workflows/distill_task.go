@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 )
 
 // judgesDrafts marks the tasks that knew of the judge when they came to it: its
@@ -18,7 +18,7 @@ const publishesAtOnce = "publish"
 
 // distillTask is DistillSkill as tasks have it that began before that: it recalls
 // in a step of its own, and its markers tell the rest.
-func distillTask(ctx workflow.Context, task flow.TaskRef) (flow.TaskResult, error) {
+func distillTask(ctx workflow.Context, task contract.TaskRef) (contract.TaskResult, error) {
 	story := newStory(ctx)
 	story.tell("Recalling skills that this may belong to")
 	recalled, err := recall(ctx, task)
@@ -37,7 +37,7 @@ func distillTask(ctx workflow.Context, task flow.TaskRef) (flow.TaskResult, erro
 	if err := writeFiles(ctx, task, drafted); err != nil {
 		return endTask(ctx, task, err)
 	}
-	return publishOnHead(ctx, story, task, func(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Published, err error) {
+	return publishOnHead(ctx, story, task, func(ctx workflow.Context, task contract.TaskRef, round int) (out contract.Published, err error) {
 		if workflow.GetVersion(ctx, publishesAtOnce, workflow.DefaultVersion, 1) >= 1 {
 			return publish(ctx, task, round)
 		}
@@ -51,28 +51,28 @@ func distillTask(ctx workflow.Context, task flow.TaskRef) (flow.TaskResult, erro
 
 // Steps of these tasks alone.
 
-func recall(ctx workflow.Context, task flow.TaskRef) (out flow.Recalled, err error) {
+func recall(ctx workflow.Context, task contract.TaskRef) (out contract.Recalled, err error) {
 	ctx = model(ctx, task.Pace, "recall known skills → model, search")
-	err = workflow.ExecuteActivity(ctx, flow.Recall, task).Get(ctx, &out)
+	err = workflow.ExecuteActivity(ctx, contract.Recall, task).Get(ctx, &out)
 	return out, err
 }
 
-func extract(ctx workflow.Context, task flow.TaskRef) (out flow.Drafted, err error) {
+func extract(ctx workflow.Context, task contract.TaskRef) (out contract.Drafted, err error) {
 	ctx = model(ctx, task.Pace, "extract a draft → model")
-	err = workflow.ExecuteActivity(ctx, flow.Extract, task).Get(ctx, &out)
+	err = workflow.ExecuteActivity(ctx, contract.Extract, task).Get(ctx, &out)
 	return out, err
 }
 
 // pack is half of publish.
-func pack(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Packaged, err error) {
-	ctx = workflow.WithTaskQueue(database(ctx, task.Pace, fmt.Sprintf("render, zip and upload, round %d", round)), flow.QueueBatch)
-	err = workflow.ExecuteActivity(ctx, flow.Package, task).Get(ctx, &out)
+func pack(ctx workflow.Context, task contract.TaskRef, round int) (out contract.Packaged, err error) {
+	ctx = workflow.WithTaskQueue(database(ctx, task.Pace, fmt.Sprintf("render, zip and upload, round %d", round)), contract.QueueBatch)
+	err = workflow.ExecuteActivity(ctx, contract.Package, task).Get(ctx, &out)
 	return out, err
 }
 
 // commit is the other half of publish.
-func commit(ctx workflow.Context, task flow.TaskRef, round int) (out flow.Committed, err error) {
+func commit(ctx workflow.Context, task contract.TaskRef, round int) (out contract.Committed, err error) {
 	ctx = here(ctx, task.Pace, fmt.Sprintf("commit the version, round %d", round))
-	err = workflow.ExecuteActivity(ctx, flow.Commit, task).Get(ctx, &out)
+	err = workflow.ExecuteActivity(ctx, contract.Commit, task).Get(ctx, &out)
 	return out, err
 }

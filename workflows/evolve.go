@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 )
 
 // trialsAtOnce bounds what a round asks of models at one time.
@@ -15,32 +15,32 @@ const trialsAtOnce = 4
 // Evolve is a round of the designer: the hardest cases are analysed, edits of the
 // bank proposed, and the bank that they make is tried on held-out conversations.
 // Only what is better there comes into force.
-func Evolve(ctx workflow.Context, in flow.EvolveInput) (flow.EvolveResult, error) {
+func Evolve(ctx workflow.Context, in contract.EvolveInput) (contract.EvolveResult, error) {
 	story := newStory(ctx)
 	story.tell("Taking the bank")
-	var opened flow.RoundOpened
-	if err := execute(database(ctx, in.Pace, "take the bank"), flow.OpenRound, in, &opened); err != nil {
+	var opened contract.RoundOpened
+	if err := execute(database(ctx, in.Pace, "take the bank"), contract.OpenRound, in, &opened); err != nil {
 		return closeRound(ctx, in, err)
 	}
 	if opened.Ended != nil {
 		return *opened.Ended, nil
 	}
 	story.tell("Choosing cases")
-	var mined flow.RoundMined
-	if err := execute(batch(ctx, in.Pace, "choose cases"), flow.MineRound, in, &mined); err != nil || mined.Cases == 0 {
+	var mined contract.RoundMined
+	if err := execute(batch(ctx, in.Pace, "choose cases"), contract.MineRound, in, &mined); err != nil || mined.Cases == 0 {
 		return closeRound(ctx, in, err)
 	}
 	story.tell(fmt.Sprintf("Designing from %d cases", mined.Cases))
-	var designed flow.RoundDesigned
-	if err := execute(batch(ctx, in.Pace, "propose edits"), flow.DesignRound, in, &designed); err != nil {
+	var designed contract.RoundDesigned
+	if err := execute(batch(ctx, in.Pace, "propose edits"), contract.DesignRound, in, &designed); err != nil {
 		return closeRound(ctx, in, err)
 	}
 	story.tell(fmt.Sprintf("Trying the candidate on %d conversations", designed.Trials))
-	return closeRound(ctx, in, try(ctx, in.RunRef, in.Pace, flow.Trial, designed.Trials))
+	return closeRound(ctx, in, try(ctx, in.RunRef, in.Pace, contract.Trial, designed.Trials))
 }
 
 // try plays the held-out conversations with one activity each, some at once.
-func try(ctx workflow.Context, ref flow.RunRef, pace flow.Pace, activity string, trials int) error {
+func try(ctx workflow.Context, ref contract.RunRef, pace contract.Pace, activity string, trials int) error {
 	slots := workflow.NewSemaphore(ctx, trialsAtOnce)
 	group := workflow.NewWaitGroup(ctx)
 	failed := make([]error, trials)
@@ -52,7 +52,7 @@ func try(ctx workflow.Context, ref flow.RunRef, pace flow.Pace, activity string,
 				return
 			}
 			defer slots.Release(1)
-			failed[n] = execute(batch(ctx, pace, fmt.Sprintf("trial %d of %d", n+1, trials)), activity, flow.TrialInput{RunRef: ref, Trial: n}, nil)
+			failed[n] = execute(batch(ctx, pace, fmt.Sprintf("trial %d of %d", n+1, trials)), activity, contract.TrialInput{RunRef: ref, Trial: n}, nil)
 		})
 	}
 	group.Wait(ctx)
@@ -69,10 +69,10 @@ func execute(ctx workflow.Context, activity string, in, out any) error {
 }
 
 // closeRound makes the run's row say how it ended, for a cancelled run too.
-func closeRound(ctx workflow.Context, in flow.EvolveInput, cause error) (out flow.EvolveResult, err error) {
+func closeRound(ctx workflow.Context, in contract.EvolveInput, cause error) (out contract.EvolveResult, err error) {
 	code, reason := explain(cause)
 	detached, _ := workflow.NewDisconnectedContext(ctx)
-	err = execute(database(detached, in.Pace, "close the round"), flow.CloseRound, flow.CloseInput{RunRef: in.RunRef, Code: code, Reason: reason}, &out)
+	err = execute(database(detached, in.Pace, "close the round"), contract.CloseRound, contract.CloseInput{RunRef: in.RunRef, Code: code, Reason: reason}, &out)
 	if temporal.IsCanceledError(cause) {
 		return out, cause
 	}

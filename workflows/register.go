@@ -4,40 +4,40 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 )
 
 // Register makes w host every workflow.
 func Register(w worker.WorkflowRegistry) {
-	w.RegisterWorkflowWithOptions(Distill, workflow.RegisterOptions{Name: flow.Distill})
-	w.RegisterWorkflowWithOptions(DistillSkill, workflow.RegisterOptions{Name: flow.DistillSkill})
-	w.RegisterWorkflowWithOptions(distillTask, workflow.RegisterOptions{Name: flow.DistillTask})
-	w.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{Name: flow.Conversation})
-	w.RegisterWorkflowWithOptions(Turn, workflow.RegisterOptions{Name: flow.Turn})
-	w.RegisterWorkflowWithOptions(Nudge, workflow.RegisterOptions{Name: flow.Nudge})
-	w.RegisterWorkflowWithOptions(Erase, workflow.RegisterOptions{Name: flow.Erase})
-	w.RegisterWorkflowWithOptions(Summarize, workflow.RegisterOptions{Name: flow.Summarize})
-	w.RegisterWorkflowWithOptions(Specialist, workflow.RegisterOptions{Name: flow.Specialist})
-	w.RegisterWorkflowWithOptions(Sweep, workflow.RegisterOptions{Name: flow.Sweep})
-	w.RegisterWorkflowWithOptions(Curate, workflow.RegisterOptions{Name: flow.Curate})
-	w.RegisterWorkflowWithOptions(Retrieve, workflow.RegisterOptions{Name: flow.Retrieve})
-	w.RegisterWorkflowWithOptions(Refine, workflow.RegisterOptions{Name: flow.Refine})
-	w.RegisterWorkflowWithOptions(Reflection, workflow.RegisterOptions{Name: flow.ReflectionWorkflow})
-	w.RegisterWorkflowWithOptions(Offload, workflow.RegisterOptions{Name: flow.Offload})
-	w.RegisterWorkflowWithOptions(Build, workflow.RegisterOptions{Name: flow.Build})
-	w.RegisterWorkflowWithOptions(Train, workflow.RegisterOptions{Name: flow.Train})
-	w.RegisterWorkflowWithOptions(TrainStage, workflow.RegisterOptions{Name: flow.TrainStage})
-	w.RegisterWorkflowWithOptions(TrainIteration, workflow.RegisterOptions{Name: flow.TrainIteration})
-	w.RegisterWorkflowWithOptions(TrainEpisode, workflow.RegisterOptions{Name: flow.TrainEpisode})
-	w.RegisterWorkflowWithOptions(Evolve, workflow.RegisterOptions{Name: flow.Evolve})
-	w.RegisterWorkflowWithOptions(Adapt, workflow.RegisterOptions{Name: flow.Adapt})
-	w.RegisterWorkflowWithOptions(Probe, workflow.RegisterOptions{Name: flow.Probe})
+	w.RegisterWorkflowWithOptions(Distill, workflow.RegisterOptions{Name: contract.Distill})
+	w.RegisterWorkflowWithOptions(DistillSkill, workflow.RegisterOptions{Name: contract.DistillSkill})
+	w.RegisterWorkflowWithOptions(distillTask, workflow.RegisterOptions{Name: contract.DistillTask})
+	w.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{Name: contract.Conversation})
+	w.RegisterWorkflowWithOptions(Turn, workflow.RegisterOptions{Name: contract.Turn})
+	w.RegisterWorkflowWithOptions(Nudge, workflow.RegisterOptions{Name: contract.Nudge})
+	w.RegisterWorkflowWithOptions(Erase, workflow.RegisterOptions{Name: contract.Erase})
+	w.RegisterWorkflowWithOptions(Summarize, workflow.RegisterOptions{Name: contract.Summarize})
+	w.RegisterWorkflowWithOptions(Specialist, workflow.RegisterOptions{Name: contract.Specialist})
+	w.RegisterWorkflowWithOptions(Sweep, workflow.RegisterOptions{Name: contract.Sweep})
+	w.RegisterWorkflowWithOptions(Curate, workflow.RegisterOptions{Name: contract.Curate})
+	w.RegisterWorkflowWithOptions(Retrieve, workflow.RegisterOptions{Name: contract.Retrieve})
+	w.RegisterWorkflowWithOptions(Refine, workflow.RegisterOptions{Name: contract.Refine})
+	w.RegisterWorkflowWithOptions(Reflection, workflow.RegisterOptions{Name: contract.ReflectionWorkflow})
+	w.RegisterWorkflowWithOptions(Offload, workflow.RegisterOptions{Name: contract.Offload})
+	w.RegisterWorkflowWithOptions(Build, workflow.RegisterOptions{Name: contract.Build})
+	w.RegisterWorkflowWithOptions(Train, workflow.RegisterOptions{Name: contract.Train})
+	w.RegisterWorkflowWithOptions(TrainStage, workflow.RegisterOptions{Name: contract.TrainStage})
+	w.RegisterWorkflowWithOptions(TrainIteration, workflow.RegisterOptions{Name: contract.TrainIteration})
+	w.RegisterWorkflowWithOptions(TrainEpisode, workflow.RegisterOptions{Name: contract.TrainEpisode})
+	w.RegisterWorkflowWithOptions(Evolve, workflow.RegisterOptions{Name: contract.Evolve})
+	w.RegisterWorkflowWithOptions(Adapt, workflow.RegisterOptions{Name: contract.Adapt})
+	w.RegisterWorkflowWithOptions(Probe, workflow.RegisterOptions{Name: contract.Probe})
 }
 
 // RegisterNearModels makes w host what runs on the queue of its steps.
 func RegisterNearModels(w worker.WorkflowRegistry) {
-	w.RegisterWorkflowWithOptions(Turn, workflow.RegisterOptions{Name: flow.Turn})
-	w.RegisterWorkflowWithOptions(Distill, workflow.RegisterOptions{Name: flow.Distill})
-	w.RegisterWorkflowWithOptions(DistillSkill, workflow.RegisterOptions{Name: flow.DistillSkill})
-	w.RegisterWorkflowWithOptions(distillTask, workflow.RegisterOptions{Name: flow.DistillTask})
+	w.RegisterWorkflowWithOptions(Turn, workflow.RegisterOptions{Name: contract.Turn})
+	w.RegisterWorkflowWithOptions(Distill, workflow.RegisterOptions{Name: contract.Distill})
+	w.RegisterWorkflowWithOptions(DistillSkill, workflow.RegisterOptions{Name: contract.DistillSkill})
+	w.RegisterWorkflowWithOptions(distillTask, workflow.RegisterOptions{Name: contract.DistillTask})
 }

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/workflows"
 )
 
@@ -34,7 +34,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{flow.Distill, flow.DistillSkill, flow.DistillTask, flow.Conversation, flow.Turn, flow.Nudge, flow.Erase, flow.Summarize, flow.Specialist, flow.Retrieve, flow.Refine, flow.Sweep, flow.Curate, flow.ReflectionWorkflow, flow.Build, flow.Train, flow.TrainStage, flow.TrainIteration, flow.TrainEpisode, flow.Evolve, flow.Adapt, flow.Probe, flow.Offload} {
+	for _, name := range []string{contract.Distill, contract.DistillSkill, contract.DistillTask, contract.Conversation, contract.Turn, contract.Nudge, contract.Erase, contract.Summarize, contract.Specialist, contract.Retrieve, contract.Refine, contract.Sweep, contract.Curate, contract.ReflectionWorkflow, contract.Build, contract.Train, contract.TrainStage, contract.TrainIteration, contract.TrainEpisode, contract.Evolve, contract.Adapt, contract.Probe, contract.Offload} {
 		if !recorded[name] {
 			t.Errorf("no history of %s is kept", name)
 		}
@@ -50,8 +50,8 @@ func TestIsolatedCallsAreAmongTheHistories(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := string(raw); !strings.Contains(text, flow.QueueSandbox) || !strings.Contains(text, want) {
-			t.Errorf("%s: no call for %s, or nothing of %s", name, flow.QueueSandbox, want)
+		if text := string(raw); !strings.Contains(text, contract.QueueSandbox) || !strings.Contains(text, want) {
+			t.Errorf("%s: no call for %s, or nothing of %s", name, contract.QueueSandbox, want)
 		}
 	}
 }

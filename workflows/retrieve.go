@@ -5,12 +5,12 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 )
 
 // Retrieve answers a question from memory: it looks for memories, reads the
 // sessions that they lead to, and says what was found.
-func Retrieve(ctx workflow.Context, in flow.AgentInput) (flow.AgentResult, error) {
+func Retrieve(ctx workflow.Context, in contract.AgentInput) (contract.AgentResult, error) {
 	newStory(ctx).tell(fmt.Sprintf("Looking into memory within %d model calls", in.Budget.Max))
 	return runAgent(ctx, in)
 }

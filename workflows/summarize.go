@@ -9,13 +9,13 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"cairn/internal/domain/agent"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 )
 
 // Summarize makes memories of a session: the session itself is kept first, then
 // an agent registers whom it was about, leaves a digest, and hands targets off to
 // specialists. What becomes of those fails neither it nor each other.
-func Summarize(ctx workflow.Context, in flow.AgentInput) (flow.AgentResult, error) {
+func Summarize(ctx workflow.Context, in contract.AgentInput) (contract.AgentResult, error) {
 	story := newStory(ctx)
 	story.tell("Keeping the session")
 	kept, err := keepSession(ctx, in)
@@ -29,20 +29,20 @@ func Summarize(ctx workflow.Context, in flow.AgentInput) (flow.AgentResult, erro
 	return runAgent(ctx, in)
 }
 
-func keepSession(ctx workflow.Context, in flow.AgentInput) (out flow.SessionKept, err error) {
+func keepSession(ctx workflow.Context, in contract.AgentInput) (out contract.SessionKept, err error) {
 	ctx = database(ctx, in.Pace, "keep the session")
-	err = workflow.ExecuteActivity(ctx, flow.KeepSession, in).Get(ctx, &out)
+	err = workflow.ExecuteActivity(ctx, contract.KeepSession, in).Get(ctx, &out)
 	return out, err
 }
 
 // handOff carries out one call to hands_off: what stands before it in the
 // response, a specialist for each target side by side, and what the model is told
 // of them.
-func handOff(ctx workflow.Context, in flow.AgentInput, state agent.State, call agent.CallRef) {
-	tool := flow.ToolInput{RunRef: in.RunRef, Step: state.Step, Position: call.Index, Base: in.Base}
-	var handed flow.HandedOff
+func handOff(ctx workflow.Context, in contract.AgentInput, state agent.State, call agent.CallRef) {
+	tool := contract.ToolInput{RunRef: in.RunRef, Step: state.Step, Position: call.Index, Base: in.Base}
+	var handed contract.HandedOff
 	read := workflow.WithTaskQueue(database(ctx, in.Pace, "hand off"), in.Queue)
-	if err := workflow.ExecuteActivity(read, flow.HandOff, tool).Get(read, &handed); err != nil || handed.Told {
+	if err := workflow.ExecuteActivity(read, contract.HandOff, tool).Get(read, &handed); err != nil || handed.Told {
 		return // a call without a result is told as such by the next step
 	}
 	var runs []int64
@@ -58,12 +58,12 @@ func handOff(ctx workflow.Context, in flow.AgentInput, state agent.State, call a
 	group.Wait(ctx)
 	detached, _ := workflow.NewDisconnectedContext(ctx)
 	told := workflow.WithTaskQueue(database(detached, in.Pace, fmt.Sprintf("tell of %d specialists", len(runs))), in.Queue)
-	_ = workflow.ExecuteActivity(told, flow.TellHandOff, flow.TellInput{ToolInput: tool, Runs: runs}).Get(told, nil)
+	_ = workflow.ExecuteActivity(told, contract.TellHandOff, contract.TellInput{ToolInput: tool, Runs: runs}).Get(told, nil)
 }
 
 // runSpecialist runs a child to its end. One that an earlier attempt has started
 // is waited for. How it ended is in its row.
-func runSpecialist(ctx workflow.Context, one flow.AgentToStart) {
+func runSpecialist(ctx workflow.Context, one contract.AgentToStart) {
 	child := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            one.WorkflowID,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
@@ -72,16 +72,16 @@ func runSpecialist(ctx workflow.Context, one flow.AgentToStart) {
 		StaticSummary:         "specialist · " + one.Type,
 		TypedSearchAttributes: attributes(ctx, "specialist"),
 	})
-	err := workflow.ExecuteChildWorkflow(child, flow.Specialist, one.Input).Get(child, nil)
+	err := workflow.ExecuteChildWorkflow(child, contract.Specialist, one.Input).Get(child, nil)
 	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
 		wait := database(ctx, one.Input.Pace, "wait for a specialist")
-		_ = workflow.ExecuteActivity(wait, flow.AwaitAgent, one.Input.RunRef).Get(wait, nil)
+		_ = workflow.ExecuteActivity(wait, contract.AwaitAgent, one.Input.RunRef).Get(wait, nil)
 	}
 }
 
 // Specialist looks after the memories of one target, alone: another session that
 // has something to say of it waits.
-func Specialist(ctx workflow.Context, in flow.AgentInput) (flow.AgentResult, error) {
+func Specialist(ctx workflow.Context, in contract.AgentInput) (contract.AgentResult, error) {
 	story := newStory(ctx)
 	story.tell("Waiting for the target")
 	taken, err := takeTarget(ctx, in)
@@ -109,20 +109,20 @@ func happenedTo(err error) agent.Reason {
 // before it may have much to do.
 const takePatience = 2 * time.Hour
 
-func takeTarget(ctx workflow.Context, in flow.AgentInput) (out flow.TargetTaken, err error) {
+func takeTarget(ctx workflow.Context, in contract.AgentInput) (out contract.TargetTaken, err error) {
 	ctx = database(ctx, in.Pace, "take the target")
 	o := workflow.GetActivityOptions(ctx)
 	o.RetryPolicy.MaximumInterval, o.ScheduleToCloseTimeout = time.Second, takePatience
 	ctx = workflow.WithActivityOptions(ctx, o)
-	err = workflow.ExecuteActivity(ctx, flow.TakeTarget, in).Get(ctx, &out)
+	err = workflow.ExecuteActivity(ctx, contract.TakeTarget, in).Get(ctx, &out)
 	return out, err
 }
 
 // freeTarget lets the next one in. Its lease ends by itself when this fails.
-func freeTarget(ctx workflow.Context, in flow.AgentInput) {
+func freeTarget(ctx workflow.Context, in contract.AgentInput) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	pace := in.Pace
-	pace.GiveUp = flow.LeaseFor(pace)
+	pace.GiveUp = contract.LeaseFor(pace)
 	ctx = database(ctx, pace, "free the target")
-	_ = workflow.ExecuteActivity(ctx, flow.FreeTarget, flow.TargetInput{RunRef: in.RunRef, Fence: in.Base.Fence}).Get(ctx, nil)
+	_ = workflow.ExecuteActivity(ctx, contract.FreeTarget, contract.TargetInput{RunRef: in.RunRef, Fence: in.Base.Fence}).Get(ctx, nil)
 }

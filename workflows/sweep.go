@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 )
 
 // sweepPages are what one run of Sweep looks at before it continues as new, so
@@ -17,7 +17,7 @@ const sweepPages = 20
 // Sweep is the heartbeat: it claims what is due page by page, and the activity
 // that claims a page starts what the page asks for. What was started goes on by
 // itself. A page that is tried again, after a crash or a reset, is the same page.
-func Sweep(ctx workflow.Context, in flow.SweepInput) (flow.SweepCounts, error) {
+func Sweep(ctx workflow.Context, in contract.SweepInput) (contract.SweepCounts, error) {
 	story := newStory(ctx)
 	pages := in.Pages
 	if pages == 0 {
@@ -38,18 +38,18 @@ func Sweep(ctx workflow.Context, in flow.SweepInput) (flow.SweepCounts, error) {
 		}
 	}
 	in.Runs++
-	return in.SoFar, workflow.NewContinueAsNewError(ctx, flow.Sweep, in)
+	return in.SoFar, workflow.NewContinueAsNewError(ctx, contract.Sweep, in)
 }
 
 // sweepPageTime bounds an attempt at a page; the lease of its slots is as long.
 const sweepPageTime = 5 * time.Minute
 
-func sweepPage(ctx workflow.Context, in flow.SweepInput, page int) (out flow.SweepCounts, err error) {
+func sweepPage(ctx workflow.Context, in contract.SweepInput, page int) (out contract.SweepCounts, err error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: flow.QueueMain, StartToCloseTimeout: sweepPageTime, HeartbeatTimeout: in.Pace.Heartbeat, Summary: "claim a page of what is due, start it",
+		TaskQueue: contract.QueueMain, StartToCloseTimeout: sweepPageTime, HeartbeatTimeout: in.Pace.Heartbeat, Summary: "claim a page of what is due, start it",
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 15 * time.Second},
 	})
 	claim := fmt.Sprintf("%s/%d/%d", workflow.GetInfo(ctx).FirstRunID, in.Runs, page)
-	err = workflow.ExecuteActivity(ctx, flow.SweepPage, flow.SweepPageInput{Claim: claim, Rows: in.Rows, Heartbeat: in.Pace.Heartbeat}).Get(ctx, &out)
+	err = workflow.ExecuteActivity(ctx, contract.SweepPage, contract.SweepPageInput{Claim: claim, Rows: in.Rows, Heartbeat: in.Pace.Heartbeat}).Get(ctx, &out)
 	return out, err
 }

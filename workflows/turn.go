@@ -5,15 +5,15 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 )
 
 // Turn answers one message under its channel's budget. It never fails for what
 // happened in it: a turn whose model is away, whose time is over or who was
 // cancelled is answered all the same.
-func Turn(ctx workflow.Context, in flow.AgentInput) (flow.AgentResult, error) {
+func Turn(ctx workflow.Context, in contract.AgentInput) (contract.AgentResult, error) {
 	if err := inWorkspace(ctx, in.WorkspaceKey); err != nil {
-		return flow.AgentResult{}, err
+		return contract.AgentResult{}, err
 	}
 	newStory(ctx).tell(fmt.Sprintf("Answering turn %d within %d model calls", in.Number, in.Budget.Max))
 	in.Base.Compacts = true // see StepResult.Overflow: no recorded history has one

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/internal/domain/agent"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/nudge"
@@ -63,7 +63,7 @@ var (
 
 func (r *Request) check() error {
 	if r.Mode == "" {
-		r.Mode = flow.Answer
+		r.Mode = contract.Answer
 	}
 	if r.Origin == "" {
 		r.Origin = "user"
@@ -84,13 +84,13 @@ func (r *Request) check() error {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("%.40q is no channel of messages", r.Channel), "use one of "+strings.Join(channels, ", ")+", or the name of another, which is treated as sms")
 	case !slices.Contains(origins, r.Origin):
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no origin %q", r.Origin), "use one of "+strings.Join(origins, ", "))
-	case r.Mode != flow.Answer && r.Mode != flow.Observe:
+	case r.Mode != contract.Answer && r.Mode != contract.Observe:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", r.Mode), "use answer, or observe when an agent of your own has answered")
 	}
 	if !slices.Contains(channels, r.Channel) {
 		r.Channel = agent.ChannelSMS
 	}
-	if r.Mode == flow.Observe {
+	if r.Mode == contract.Observe {
 		return r.checkObserved()
 	}
 	if len(r.Messages) > 0 {
@@ -150,7 +150,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 		spec.Budget.Wall = r.Spec.Budget.Wall
 	}
 	messages := r.Messages
-	if r.Mode == flow.Answer {
+	if r.Mode == contract.Answer {
 		messages = []transcript.Message{{Role: transcript.User, Content: r.Text}}
 	}
 	if spec.Lang == "" {
@@ -199,14 +199,14 @@ func accept(ctx context.Context, tx Tx, r Request, c Conversation, chosen settin
 	out = Accepted{Conversation: c.ID, Made: true}
 	out.Turn = Turn{Conversation: c.ID, Number: c.NextTurn, MessageID: r.MessageID, Mode: r.Mode, Origin: r.Origin, ArgsSHA: sha, FirstSeq: c.NextSeq, ReplySeq: -1,
 		Facts: nudge.Turn{Origin: agent.Origin(r.Origin), Role: "user"}}
-	if r.Mode == flow.Observe {
+	if r.Mode == contract.Observe {
 		out.Turn.ReplySeq, out.Turn.Facts = observed(out.Turn, messages)
 	}
 	for i := range messages {
 		messages[i].ID = messageID(r.MessageID, i)
 	}
 	made, err = tx.PutTurn(ctx, out.Turn, NewRun{Key: fmt.Sprintf("%d/%s", c.ID, r.MessageID), ArgsSHA: sha, Conversation: c.ID, Spec: raw,
-		WorkflowID: flow.TurnID(r.WorkspaceKey, c.ID, flow.VisibleKey(r.MessageID), 1)})
+		WorkflowID: contract.TurnID(r.WorkspaceKey, c.ID, contract.VisibleKey(r.MessageID), 1)})
 	if err != nil {
 		return out, nil, err
 	}
@@ -214,7 +214,7 @@ func accept(ctx context.Context, tx Tx, r Request, c Conversation, chosen settin
 	if err := tx.PutMessages(ctx, c, c.NextTurn, messages); err != nil {
 		return out, nil, err
 	}
-	if r.Mode == flow.Observe { // what is answered here is indexed with its answer
+	if r.Mode == contract.Observe { // what is answered here is indexed with its answer
 		if err := tx.IndexSaid(ctx, c, messages); err != nil {
 			return out, nil, err
 		}

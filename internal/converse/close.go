@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"cairn/internal/domain/agent"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/prompt"
@@ -209,7 +209,7 @@ func mayNudge(ctx context.Context, tx Tx, s nudge.Settings, c nudge.Counters) (b
 func (j *job) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e ending) (*Ended, error) {
 	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(j.steps), Writes: j.writes(), Staged: j.staged(), ReplySeq: j.turn.ReplySeq, Number: j.turn.Number}
 	t := j.turn
-	if t.Mode != flow.Observe {
+	if t.Mode != contract.Observe {
 		messages := j.answer(e, c.Notice)
 		number(messages, c.NextSeq)
 		if err := tx.PutMessages(ctx, c, t.Number, messages); err != nil {
@@ -231,7 +231,7 @@ func (j *job) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e
 	if err := tx.Counted(ctx, c); err != nil {
 		return nil, err
 	}
-	if t.Mode != flow.Observe && c.Notice != "" && j.spec.Channel != "voice" {
+	if t.Mode != contract.Observe && c.Notice != "" && j.spec.Channel != "voice" {
 		if err := tx.SetNotice(ctx, t.Conversation, ""); err != nil {
 			return nil, err
 		}
@@ -347,7 +347,7 @@ func outcomeOf(r agent.Reason) run.Outcome {
 		return run.CancelledOutcome
 	case agent.ProviderError:
 		return run.Failed
-	case agent.Final, flow.Observed:
+	case agent.Final, contract.Observed:
 		return run.Completed
 	}
 	return run.CompletedPartial

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/agent"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/nudge"
@@ -104,7 +104,7 @@ func (s *Service) recordReview(ctx context.Context, r Review, key string, spec S
 	}
 	err = s.Store.WithConversations(ctx, r.Workspace, func(tx Tx) error {
 		made, err = tx.PutRun(ctx, NewRun{Kind: run.Nudge, Key: key, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: r.Conversation, Spec: raw,
-			WorkflowID: flow.NudgeID(r.WorkspaceKey, r.Conversation, r.Number)})
+			WorkflowID: contract.NudgeID(r.WorkspaceKey, r.Conversation, r.Number)})
 		if err != nil || made.Status == run.Ended {
 			return err
 		}

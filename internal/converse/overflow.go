@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/prompt"
@@ -43,7 +43,7 @@ type Overflow struct {
 // Overflowing is the work on a conversation that has grown too long.
 type Overflowing struct {
 	WorkflowID string
-	Input      flow.OffloadInput
+	Input      contract.OffloadInput
 	Done       bool // there is nothing to wait for
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
-	tally "cairn/internal/domain/metrics"
+	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/ledger"
@@ -131,7 +131,7 @@ func (s *Service) call(ctx context.Context, j *job, k run.CallKey, request func(
 	}
 	j.untold = nil
 	if j.run.Kind == run.Turn {
-		tally.Prefix(j.run.Conversation, j.session.SHA, time.Now())
+		metrics.Prefix(j.run.Conversation, j.session.SHA, time.Now())
 	}
 	return s.Ledger.Honour(ctx, wish, ticket, keep)
 }

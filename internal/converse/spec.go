@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
 	"cairn/internal/llm"
@@ -72,9 +72,9 @@ type Spec struct {
 }
 
 // Pace bounds the activities of a run, as workflows see it.
-func (s Spec) Pace() flow.Pace {
+func (s Spec) Pace() contract.Pace {
 	t := s.Timing
-	return flow.Pace{Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
+	return contract.Pace{Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
 }
 
 func (s Spec) encode() (json.RawMessage, error) {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -63,7 +63,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, made bool
 	}
 	return s.Store.Accept(ctx, Accepted{Workspace: r.Workspace, Key: r.ID, ArgsSHA: sha, Spec: raw, Conversation: r.Conversation, Channel: r.Channel, Fresh: r.Fresh,
 		WorkflowID: func(generation, attempt int) string {
-			return flow.DistillID(r.WorkspaceKey, flow.VisibleKey(r.ID), generation, attempt)
+			return contract.DistillID(r.WorkspaceKey, contract.VisibleKey(r.ID), generation, attempt)
 		}})
 }
 
@@ -85,7 +85,7 @@ func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err e
 		return run.Run{}, fault.New(fault.VersionConflict, fmt.Sprintf("run %d has not ended: it is %s", r.Run, j.run.Status), "it is being driven to its end; `cairn runs show` tells how far it is")
 	}
 	id := func(generation, attempt int) string {
-		return flow.DistillID(r.WorkspaceKey, flow.VisibleKey(j.run.Key), generation, attempt)
+		return contract.DistillID(r.WorkspaceKey, contract.VisibleKey(j.run.Key), generation, attempt)
 	}
 	if r.Fresh {
 		var channel string

@@ -8,13 +8,13 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/temporal"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/progressive"
 )
 
 // agents are the workflows of the agents of long-term memory, by kind of run.
-var agents = map[run.Kind]string{run.Summarize: flow.Summarize, run.Specialist: flow.Specialist, run.Retrieve: flow.Retrieve}
+var agents = map[run.Kind]string{run.Summarize: contract.Summarize, run.Specialist: contract.Specialist, run.Retrieve: contract.Retrieve}
 
 func (d Driver) agent(ctx context.Context, workspaceKey, channel string, r run.Run) error {
 	in, err := progressive.Input(workspaceKey, r)
@@ -27,7 +27,7 @@ func (d Driver) agent(ctx context.Context, workspaceKey, channel string, r run.R
 		if err != nil {
 			return err
 		}
-		return d.begin(ctx, o, flow.Refine, refine)
+		return d.begin(ctx, o, contract.Refine, refine)
 	}
 	return d.begin(ctx, o, agents[r.Kind], in)
 }

@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"cairn/internal/distill"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 )
@@ -23,7 +23,7 @@ import (
 // Driver starts workflows through a Temporal client.
 type Driver struct {
 	Client client.Client
-	Limits flow.ConversationLimits // of a conversation that begins
+	Limits contract.ConversationLimits // of a conversation that begins
 
 	Heartbeat time.Duration // after which a silent worker that erases is dead
 }
@@ -52,31 +52,31 @@ func (d Driver) Start(ctx context.Context, workspaceKey, channel string, r run.R
 // options are how the workflow of a run starts.
 func options(workspaceKey, channel, kind, id string, conversation int64, summary string) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
-		ID: id, TaskQueue: flow.QueueMain,
+		ID: id, TaskQueue: contract.QueueMain,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowTaskTimeout:      flow.TaskTimeout,
+		WorkflowTaskTimeout:      contract.TaskTimeout,
 		StaticSummary:            summary,
 		TypedSearchAttributes: temporal.NewSearchAttributes(
-			temporal.NewSearchAttributeKeyKeyword(flow.AttributeWorkspace).ValueSet(workspaceKey),
-			temporal.NewSearchAttributeKeyKeyword(flow.AttributeKind).ValueSet(kind),
-			temporal.NewSearchAttributeKeyKeyword(flow.AttributeChannel).ValueSet(channel),
-			temporal.NewSearchAttributeKeyKeyword(flow.AttributeConversation).ValueSet(fmt.Sprint(conversation))),
+			temporal.NewSearchAttributeKeyKeyword(contract.AttributeWorkspace).ValueSet(workspaceKey),
+			temporal.NewSearchAttributeKeyKeyword(contract.AttributeKind).ValueSet(kind),
+			temporal.NewSearchAttributeKeyKeyword(contract.AttributeChannel).ValueSet(channel),
+			temporal.NewSearchAttributeKeyKeyword(contract.AttributeConversation).ValueSet(fmt.Sprint(conversation))),
 	}
 }
 
 func (d Driver) distill(ctx context.Context, workspaceKey, channel string, r run.Run) error {
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("distil a conversation · run %d", r.Ref.Run))
-	o.TaskQueue = flow.QueueLLM // beside its steps
+	o.TaskQueue = contract.QueueLLM // beside its steps
 	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run)
-	return d.begin(ctx, o, flow.Distill, DistillInput(workspaceKey, r))
+	return d.begin(ctx, o, contract.Distill, DistillInput(workspaceKey, r))
 }
 
 // DistillInput is what the workflow of a distillation starts with.
-func DistillInput(workspaceKey string, r run.Run) flow.DistillInput {
+func DistillInput(workspaceKey string, r run.Run) contract.DistillInput {
 	pace := distill.PaceOf(r.Spec)
-	return flow.DistillInput{WorkflowID: r.WorkflowID, Pace: pace, FirstStep: pace.Database,
-		RunRef: flow.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}}
+	return contract.DistillInput{WorkflowID: r.WorkflowID, Pace: pace, FirstStep: pace.Database,
+		RunRef: contract.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}}
 }
 
 // begin starts a workflow, unless it runs or has run without failing.

@@ -8,15 +8,15 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/erase"
 )
 
 // Erase makes sure that the workflow of an erasure runs, or has run.
 func (d Driver) Erase(ctx context.Context, workspaceKey string, erasure, conversation int64) error {
-	o := options(workspaceKey, "", "erase", flow.EraseID(workspaceKey, conversation), conversation, fmt.Sprintf("erase · erasure %d", erasure))
-	return d.begin(ctx, o, flow.Erase, flow.EraseInput{Erasure: erasure, Conversation: conversation, Pace: flow.Pace{Heartbeat: d.Heartbeat}})
+	o := options(workspaceKey, "", "erase", contract.EraseID(workspaceKey, conversation), conversation, fmt.Sprintf("erase · erasure %d", erasure))
+	return d.begin(ctx, o, contract.Erase, contract.EraseInput{Erasure: erasure, Conversation: conversation, Pace: contract.Pace{Heartbeat: d.Heartbeat}})
 }
 
 // openPage is how many open workflows are listed at once.
@@ -28,9 +28,9 @@ func (d Driver) Open(ctx context.Context, workspaceKey string, conversation int6
 	if d.Client == nil {
 		return nil, fault.New(fault.Unavailable, "there is no Temporal server to look for open workflows", "set TEMPORAL_ADDRESS")
 	}
-	query := fmt.Sprintf("%s = '%s' and ExecutionStatus = 'Running' and WorkflowType != '%s'", flow.AttributeWorkspace, workspaceKey, flow.Erase)
+	query := fmt.Sprintf("%s = '%s' and ExecutionStatus = 'Running' and WorkflowType != '%s'", contract.AttributeWorkspace, workspaceKey, contract.Erase)
 	if conversation != 0 {
-		query += fmt.Sprintf(" and %s = '%d'", flow.AttributeConversation, conversation)
+		query += fmt.Sprintf(" and %s = '%d'", contract.AttributeConversation, conversation)
 	}
 	page, err := d.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, PageSize: openPage})
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/evolve"
 )
@@ -18,18 +18,18 @@ func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, 
 	}
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
 	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run)
-	ref := flow.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
+	ref := contract.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
 	if r.Kind == run.Train {
-		return d.begin(ctx, o, flow.Train, flow.TrainInput{RunRef: ref, WorkflowID: r.WorkflowID, Pace: spec.Timing.Pace()})
+		return d.begin(ctx, o, contract.Train, contract.TrainInput{RunRef: ref, WorkflowID: r.WorkflowID, Pace: spec.Timing.Pace()})
 	}
 	if r.Kind == run.Evolve {
-		return d.begin(ctx, o, flow.Evolve, flow.EvolveInput{RunRef: ref, Pace: spec.Timing.Pace()})
+		return d.begin(ctx, o, contract.Evolve, contract.EvolveInput{RunRef: ref, Pace: spec.Timing.Pace()})
 	}
 	if r.Kind == run.Adapt {
-		return d.begin(ctx, o, flow.Adapt, flow.AdaptInput{RunRef: ref, Pace: spec.Timing.Pace()})
+		return d.begin(ctx, o, contract.Adapt, contract.AdaptInput{RunRef: ref, Pace: spec.Timing.Pace()})
 	}
 	if r.Kind == run.Probe {
-		return d.begin(ctx, o, flow.Probe, flow.ProbeInput{RunRef: ref, Pace: spec.Timing.Pace()})
+		return d.begin(ctx, o, contract.Probe, contract.ProbeInput{RunRef: ref, Pace: spec.Timing.Pace()})
 	}
-	return d.begin(ctx, o, flow.Build, flow.BuildInput{RunRef: ref, Pace: spec.Timing.Pace()})
+	return d.begin(ctx, o, contract.Build, contract.BuildInput{RunRef: ref, Pace: spec.Timing.Pace()})
 }

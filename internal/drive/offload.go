@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/offload"
 )
@@ -17,5 +17,5 @@ func (d Driver) offload(ctx context.Context, workspaceKey, channel string, r run
 	}
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
 	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run)
-	return d.begin(ctx, o, flow.Offload, in)
+	return d.begin(ctx, o, contract.Offload, in)
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/reflect"
 )
@@ -17,5 +17,5 @@ func (d Driver) reflection(ctx context.Context, workspaceKey string, r run.Run) 
 	}
 	o := options(workspaceKey, "scheduled", string(r.Kind), r.WorkflowID, 0, "reflection of "+in.Date)
 	o.StaticDetails = fmt.Sprintf("`cairn reflect status --date %s` tells what became of it. Texts are in Postgres, not here.", in.Date)
-	return d.begin(ctx, o, flow.ReflectionWorkflow, in)
+	return d.begin(ctx, o, contract.ReflectionWorkflow, in)
 }

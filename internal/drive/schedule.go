@@ -10,20 +10,20 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 )
 
 // Reflect starts the reflection on a local date; false when that date has, or
 // had, one already.
-func (d Driver) Reflect(ctx context.Context, in flow.ReflectionInput) (bool, error) {
-	o := options(in.Workspace, "", "reflection", flow.ReflectionID(in.Workspace, in.Date), 0, "reflect on "+in.Date+" · "+in.Why)
-	return d.once(ctx, o, flow.ReflectionWorkflow, in)
+func (d Driver) Reflect(ctx context.Context, in contract.ReflectionInput) (bool, error) {
+	o := options(in.Workspace, "", "reflection", contract.ReflectionID(in.Workspace, in.Date), 0, "reflect on "+in.Date+" · "+in.Why)
+	return d.once(ctx, o, contract.ReflectionWorkflow, in)
 }
 
 // Curate starts a curation; false when the firing has, or had, one already.
-func (d Driver) Curate(ctx context.Context, slot string, in flow.CurateInput) (bool, error) {
-	return d.once(ctx, options(in.WorkspaceKey, "", "curate", flow.CurateID(in.WorkspaceKey, slot), 0, "curate skills"), flow.Curate, in)
+func (d Driver) Curate(ctx context.Context, slot string, in contract.CurateInput) (bool, error) {
+	return d.once(ctx, options(in.WorkspaceKey, "", "curate", contract.CurateID(in.WorkspaceKey, slot), 0, "curate skills"), contract.Curate, in)
 }
 
 // once starts a workflow whose id nothing else ever had.

@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 )
@@ -20,14 +20,14 @@ import (
 // Answer brings a turn to its conversation, which starts when it is not there,
 // and waits for what becomes of it. Sending it again is safe: the update's id is
 // the channel's id of the message.
-func (d Driver) Answer(ctx context.Context, workspaceKey string, r run.Run) (flow.TurnResult, error) {
+func (d Driver) Answer(ctx context.Context, workspaceKey string, r run.Run) (contract.TurnResult, error) {
 	return d.send(ctx, workspaceKey, r, "")
 }
 
 // again is how soon a turn is sent again to a conversation that has not taken it.
 const again = 50 * time.Millisecond
 
-func (d Driver) send(ctx context.Context, workspaceKey string, r run.Run, suffix string) (out flow.TurnResult, err error) {
+func (d Driver) send(ctx context.Context, workspaceKey string, r run.Run, suffix string) (out contract.TurnResult, err error) {
 	spec, err := converse.SpecOf(r)
 	if err != nil {
 		return out, err
@@ -50,10 +50,10 @@ func notTaken(err error) bool {
 	var app *temporal.ApplicationError
 	var ended *serviceerror.NotFound
 	var late *serviceerror.WorkflowNotReady
-	return errors.As(err, &app) && app.Type() == flow.RollingOver || errors.As(err, &ended) || errors.As(err, &late)
+	return errors.As(err, &app) && app.Type() == contract.RollingOver || errors.As(err, &ended) || errors.As(err, &late)
 }
 
-func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec converse.Spec, suffix string, out *flow.TurnResult) error {
+func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec converse.Spec, suffix string, out *contract.TurnResult) error {
 	handle, err := d.offer(ctx, workspaceKey, r, spec, suffix, client.WorkflowUpdateStageCompleted)
 	if err != nil {
 		return sending(ctx, err)
@@ -64,11 +64,11 @@ func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec
 // offer gives a turn to its conversation and waits until the update is at a stage.
 func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec converse.Spec, suffix string, stage client.WorkflowUpdateStage) (client.WorkflowUpdateHandle, error) {
 	o, in := d.conversation(workspaceKey, r, spec.Channel)
-	start := d.Client.NewWithStartWorkflowOperation(o, flow.Conversation, in)
+	start := d.Client.NewWithStartWorkflowOperation(o, contract.Conversation, in)
 	return d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start, UpdateOptions: client.UpdateWorkflowOptions{
-		UpdateID: spec.MessageID + suffix, UpdateName: flow.UpdateTurn, WaitForStage: stage,
-		Args: []any{flow.TurnRef{Number: spec.Number, MessageID: spec.MessageID, Mode: spec.Mode, Run: r.Ref.Run, Attempt: r.Attempt, WorkflowID: r.WorkflowID,
-			Budget: spec.Budget, Pace: spec.Pace(), Settings: spec.Settings, Idle: spec.Idle, Queue: flow.QueueLLM}}}})
+		UpdateID: spec.MessageID + suffix, UpdateName: contract.UpdateTurn, WaitForStage: stage,
+		Args: []any{contract.TurnRef{Number: spec.Number, MessageID: spec.MessageID, Mode: spec.Mode, Run: r.Ref.Run, Attempt: r.Attempt, WorkflowID: r.WorkflowID,
+			Budget: spec.Budget, Pace: spec.Pace(), Settings: spec.Settings, Idle: spec.Idle, Queue: contract.QueueLLM}}}})
 }
 
 // sending tells an answer of the conversation's from trouble on the way to it.
@@ -115,18 +115,18 @@ func (d Driver) review(ctx context.Context, workspaceKey string, r run.Run) erro
 	if err != nil {
 		return err
 	}
-	return d.begin(ctx, options(workspaceKey, spec.Channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("review after turn %d", spec.Turn)), flow.Nudge,
-		flow.NudgeInput{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Conversation: r.Conversation, Channel: spec.Channel,
-			Parent: flow.ConversationID(workspaceKey, r.Conversation), Number: spec.Number, Turn: spec.Turn, Pace: spec.Pace()})
+	return d.begin(ctx, options(workspaceKey, spec.Channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("review after turn %d", spec.Turn)), contract.Nudge,
+		contract.NudgeInput{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Conversation: r.Conversation, Channel: spec.Channel,
+			Parent: contract.ConversationID(workspaceKey, r.Conversation), Number: spec.Number, Turn: spec.Turn, Pace: spec.Pace()})
 }
 
 // conversation is how the conversation of a turn starts when it is not there.
-func (d Driver) conversation(workspaceKey string, r run.Run, channel string) (client.StartWorkflowOptions, flow.ConversationInput) {
-	id := flow.ConversationID(workspaceKey, r.Conversation)
+func (d Driver) conversation(workspaceKey string, r run.Run, channel string) (client.StartWorkflowOptions, contract.ConversationInput) {
+	id := contract.ConversationID(workspaceKey, r.Conversation)
 	o := options(workspaceKey, channel, "conversation", id, r.Conversation, fmt.Sprintf("conversation %d · %s", r.Conversation, channel))
 	o.StaticDetails = "Turns are children, reviews too. Texts are in Postgres, not here."
 	o.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
-	return o, flow.ConversationInput{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Conversation: r.Conversation, Channel: channel, Limits: d.Limits}
+	return o, contract.ConversationInput{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Conversation: r.Conversation, Channel: channel, Limits: d.Limits}
 }
 
 // CancelTurn asks for one turn to be answered with what is there, also when its
@@ -137,14 +137,14 @@ func (d Driver) CancelTurn(ctx context.Context, workspaceKey string, r run.Run) 
 		return err
 	}
 	o, in := d.conversation(workspaceKey, r, spec.Channel)
-	_, err = d.Client.SignalWithStartWorkflow(ctx, o.ID, flow.SignalCancelTurn, flow.CancelTurnInput{MessageID: spec.MessageID}, o, flow.Conversation, in)
+	_, err = d.Client.SignalWithStartWorkflow(ctx, o.ID, contract.SignalCancelTurn, contract.CancelTurnInput{MessageID: spec.MessageID}, o, contract.Conversation, in)
 	return sending(ctx, err)
 }
 
 // Tell brings a change of settings to a conversation that runs. One that does not
 // learns of it with its next turn.
-func (d Driver) Tell(ctx context.Context, workspaceKey string, conversation int64, s flow.SettingsInput) error {
-	err := d.Client.SignalWorkflow(ctx, flow.ConversationID(workspaceKey, conversation), "", flow.SignalSettings, s)
+func (d Driver) Tell(ctx context.Context, workspaceKey string, conversation int64, s contract.SettingsInput) error {
+	err := d.Client.SignalWorkflow(ctx, contract.ConversationID(workspaceKey, conversation), "", contract.SignalSettings, s)
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
 		return nil
@@ -153,8 +153,8 @@ func (d Driver) Tell(ctx context.Context, workspaceKey string, conversation int6
 }
 
 // End ends a conversation: what was not reviewed is, when it is worth it.
-func (d Driver) End(ctx context.Context, workspaceKey string, conversation int64) (out flow.ConversationView, err error) {
-	handle, err := d.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: flow.ConversationID(workspaceKey, conversation), UpdateName: flow.UpdateEnd,
+func (d Driver) End(ctx context.Context, workspaceKey string, conversation int64) (out contract.ConversationView, err error) {
+	handle, err := d.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: contract.ConversationID(workspaceKey, conversation), UpdateName: contract.UpdateEnd,
 		WaitForStage: client.WorkflowUpdateStageCompleted})
 	if err != nil {
 		return out, sending(ctx, err)
@@ -163,8 +163,8 @@ func (d Driver) End(ctx context.Context, workspaceKey string, conversation int64
 }
 
 // State asks a conversation that runs for what it knows.
-func (d Driver) State(ctx context.Context, workspaceKey string, conversation int64) (out flow.ConversationView, err error) {
-	value, err := d.Client.QueryWorkflow(ctx, flow.ConversationID(workspaceKey, conversation), "", flow.QueryState)
+func (d Driver) State(ctx context.Context, workspaceKey string, conversation int64) (out contract.ConversationView, err error) {
+	value, err := d.Client.QueryWorkflow(ctx, contract.ConversationID(workspaceKey, conversation), "", contract.QueryState)
 	if err != nil {
 		return out, sending(ctx, err)
 	}

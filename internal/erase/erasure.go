@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 )
 
@@ -100,4 +100,4 @@ type Execution struct {
 }
 
 // WorkflowID is the id of the workflow that erases.
-func (e Erasure) WorkflowID() string { return flow.EraseID(e.WorkspaceKey, e.Conversation) }
+func (e Erasure) WorkflowID() string { return contract.EraseID(e.WorkspaceKey, e.Conversation) }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/lang"
@@ -74,7 +74,7 @@ func (s *Service) Build(ctx context.Context, r BuildRequest) (out run.Run, err e
 			return err
 		}
 		out, err = s.acceptBuild(ctx, tx, r, said, false, progressive.NewRun{Kind: run.Build, Key: r.Trace, Generation: before.Generation + 1, ArgsSHA: sha, Conversation: id,
-			WorkflowID: flow.BuildID(r.WorkspaceKey, flow.VisibleKey(r.Trace), before.Generation+1)})
+			WorkflowID: contract.BuildID(r.WorkspaceKey, contract.VisibleKey(r.Trace), before.Generation+1)})
 		return err
 	})
 	if err == nil {
@@ -140,7 +140,7 @@ func (s *Service) BuildIdle(ctx context.Context, in Idle) (out *run.Run, err err
 		}
 		r, err := s.acceptBuild(ctx, tx, BuildRequest{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Spec: in.Spec, Keeping: in.Keeping}, said, true,
 			progressive.NewRun{Kind: run.Build, Key: key, Generation: before.Generation + 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: in.Conversation,
-				WorkflowID: flow.BuildID(in.WorkspaceKey, fmt.Sprintf("idle-%d-%d", in.Conversation, to), before.Generation+1)})
+				WorkflowID: contract.BuildID(in.WorkspaceKey, fmt.Sprintf("idle-%d-%d", in.Conversation, to), before.Generation+1)})
 		out = &r
 		return err
 	})

@@ -5,24 +5,24 @@ import (
 	"encoding/json"
 	"slices"
 
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
-	random "cairn/internal/domain/memoryskill/keyedrand"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 )
 
 // Adapted is what an update came to.
 type Adapted struct {
-	Outcome   string             `json:"outcome"`
-	Bank      string             `json:"bank"`
-	Base      int                `json:"base,omitempty"`   // version that it began on
-	Update    int                `json:"update,omitempty"` // its number, from which its state can be told
-	Decisions int                `json:"decisions"`        // that it has learnt from
-	Policy    string             `json:"policy,omitempty"`
-	Shadow    Shadow             `json:"shadow"`
-	Report    *controller.Report `json:"report,omitempty"`
-	Note      string             `json:"note,omitempty"`
+	Outcome   string         `json:"outcome"`
+	Bank      string         `json:"bank"`
+	Base      int            `json:"base,omitempty"`   // version that it began on
+	Update    int            `json:"update,omitempty"` // its number, from which its state can be told
+	Decisions int            `json:"decisions"`        // that it has learnt from
+	Policy    string         `json:"policy,omitempty"`
+	Shadow    Shadow         `json:"shadow"`
+	Report    *policy.Report `json:"report,omitempty"`
+	Note      string         `json:"note,omitempty"`
 }
 
 // Steps of an update whose results are kept; the first result stays.
@@ -34,19 +34,19 @@ const (
 // taken is what an update learns from, as it was known when it took the bank: an
 // outcome that comes later changes nothing, however often a step is done again.
 type taken struct {
-	Base      int                `json:"base"`
-	Decisions []string           `json:"decisions"`
-	Queries   []controller.Query `json:"queries"` // one for each thing that somebody said
-	Held      []int64            `json:"held"`    // conversations that the policy is judged on
+	Base      int            `json:"base"`
+	Decisions []string       `json:"decisions"`
+	Queries   []policy.Query `json:"queries"` // one for each thing that somebody said
+	Held      []int64        `json:"held"`    // conversations that the policy is judged on
 }
 
 // learnt is the policy that came of it.
 type learnt struct {
-	Policy    string             `json:"policy"`
-	Optimiser string             `json:"optimiser"`
-	Decisions int                `json:"decisions"`
-	Alike     float64            `json:"alike"` // share of these for which both policies choose the same skills
-	Report    *controller.Report `json:"report,omitempty"`
+	Policy    string         `json:"policy"`
+	Optimiser string         `json:"optimiser"`
+	Decisions int            `json:"decisions"`
+	Alike     float64        `json:"alike"` // share of these for which both policies choose the same skills
+	Report    *policy.Report `json:"report,omitempty"`
 }
 
 // OpenAdapt takes the bank, and the decisions that an update learns from: they are
@@ -112,7 +112,7 @@ func (s *Service) claim(ctx context.Context, tx Tx, ref run.Ref, spec AdaptSpec)
 	}
 	for i, o := range outcomes { // those of one operation stand together
 		if i == 0 || outcomes[i-1].Op != o.Op {
-			out.Queries = append(out.Queries, controller.Query{Score: o.Score, Scored: true})
+			out.Queries = append(out.Queries, policy.Query{Score: o.Score, Scored: true})
 		}
 		q := &out.Queries[len(out.Queries)-1]
 		q.Cited = append(q.Cited, o.Decision)
@@ -130,9 +130,9 @@ func (s *Service) AdaptPolicy(ctx context.Context, ref run.Ref) (trials int, err
 		from   taken
 		head   Head
 		done   bool
-		made   []controller.Decision
+		made   []policy.Decision
 		lost   []string
-		skills []memskill.Version
+		skills []memoryskill.Version
 	)
 	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
 		made, lost = nil, nil
@@ -163,7 +163,7 @@ func (s *Service) AdaptPolicy(ctx context.Context, ref run.Ref) (trials int, err
 	if err != nil || done {
 		return len(from.Held), err
 	}
-	out, policy, optimiser, err := s.adapt(ctx, spec, head, controller.Episode{Decisions: made, Queries: from.Queries, Lost: lost}, skills)
+	out, current, optimiser, err := s.adapt(ctx, spec, head, policy.Episode{Decisions: made, Queries: from.Queries, Lost: lost}, skills)
 	if err != nil {
 		return 0, err
 	}
@@ -174,7 +174,7 @@ func (s *Service) AdaptPolicy(ctx context.Context, ref run.Ref) (trials int, err
 		if done, err := tx.Trained(ctx, ref.Run, policyStep, new(learnt)); err != nil || done {
 			return err
 		}
-		if err := keepWeights(ctx, tx, policy, optimiser); err != nil {
+		if err := keepWeights(ctx, tx, current, optimiser); err != nil {
 			return err
 		}
 		if out.Decisions > 0 {
@@ -206,39 +206,39 @@ func (s *Service) adapting(ctx context.Context, tx Tx, ref run.Ref) (spec AdaptS
 // adapt is one update from decisions that this and earlier policies made. One
 // without an outcome is not among them: that is advantage 0, and it may have an
 // outcome for a later update. One that was lost to an endpoint has no credit.
-func (s *Service) adapt(ctx context.Context, spec AdaptSpec, head Head, e controller.Episode, skills []memskill.Version) (out learnt, policy controller.Policy, optimiser controller.Adam, err error) {
-	policy, optimiser = head.Policy, head.Optimiser
-	out = learnt{Policy: policy.Hash(), Optimiser: optimiser.Hash(), Alike: 1}
-	recipe, err := memskill.NewRecipe(spec.Recipe)
+func (s *Service) adapt(ctx context.Context, spec AdaptSpec, head Head, e policy.Episode, skills []memoryskill.Version) (out learnt, current policy.Policy, optimiser policy.Adam, err error) {
+	current, optimiser = head.Policy, head.Optimiser
+	out = learnt{Policy: current.Hash(), Optimiser: optimiser.Hash(), Alike: 1}
+	recipe, err := memoryskill.NewRecipe(spec.Recipe)
 	if err != nil {
-		return out, policy, optimiser, err
+		return out, current, optimiser, err
 	}
-	steps, err := recipe.Credit.Steps([]controller.Episode{e})
+	steps, err := recipe.Credit.Steps([]policy.Episode{e})
 	if err != nil {
-		return out, policy, optimiser, err
+		return out, current, optimiser, err
 	}
-	steps = slices.DeleteFunc(steps, func(t controller.Step) bool { return !t.Credited })
+	steps = slices.DeleteFunc(steps, func(t policy.Step) bool { return !t.Credited })
 	if out.Decisions = len(steps); len(steps) == 0 {
-		return out, policy, optimiser, nil
+		return out, current, optimiser, nil
 	}
-	vectors, err := s.vectorsOf(ctx, skills, policy.Shape().Dim)
+	vectors, err := s.vectorsOf(ctx, skills, current.Shape().Dim)
 	if err != nil {
-		return out, policy, optimiser, err
+		return out, current, optimiser, err
 	}
-	if steps, err = controller.Reweigh(policy, steps, vectors, controller.DefaultMaxWeight); err != nil {
-		return out, policy, optimiser, err
+	if steps, err = policy.Reweigh(current, steps, vectors, policy.DefaultMaxWeight); err != nil {
+		return out, current, optimiser, err
 	}
-	var report controller.Report
-	if policy, optimiser, report, err = controller.Update(policy, optimiser, steps, vectors, recipe.PPO, random.Key{Run: "adapt/" + spec.Bank, Iteration: head.Version.Number}); err != nil {
-		return out, policy, optimiser, err
+	var report policy.Report
+	if current, optimiser, report, err = policy.Update(current, optimiser, steps, vectors, recipe.PPO, keyedrand.Key{Run: "adapt/" + spec.Bank, Iteration: head.Version.Number}); err != nil {
+		return out, current, optimiser, err
 	}
-	out.Policy, out.Optimiser, out.Report = policy.Hash(), optimiser.Hash(), &report
-	out.Alike, err = alike(head.Policy, policy, steps, vectors)
-	return out, policy, optimiser, err
+	out.Policy, out.Optimiser, out.Report = current.Hash(), optimiser.Hash(), &report
+	out.Alike, err = alike(head.Policy, current, steps, vectors)
+	return out, current, optimiser, err
 }
 
 // vectorsOf are those of what skills say of themselves, by id.
-func (s *Service) vectorsOf(ctx context.Context, skills []memskill.Version, dims int) (map[string][]float64, error) {
+func (s *Service) vectorsOf(ctx context.Context, skills []memoryskill.Version, dims int) (map[string][]float64, error) {
 	var texts []string
 	for _, v := range skills {
 		texts = append(texts, v.Skill.Description)
@@ -246,27 +246,27 @@ func (s *Service) vectorsOf(ctx context.Context, skills []memskill.Version, dims
 	vectors, err := s.embed(ctx, texts)
 	out := map[string][]float64{}
 	for i, v := range vectors {
-		out[skills[i].ID] = controller.Fold(v, dims)
+		out[skills[i].ID] = policy.Fold(v, dims)
 	}
 	return out, err
 }
 
 // alike is the share of decisions for which two policies choose the same skills
 // when they choose greedily.
-func alike(a, b controller.Policy, steps []controller.Step, vectors map[string][]float64) (float64, error) {
+func alike(a, b policy.Policy, steps []policy.Step, vectors map[string][]float64) (float64, error) {
 	same := 0.0
 	for _, step := range steps {
-		var candidates []controller.Candidate
+		var candidates []policy.Candidate
 		for _, id := range step.Candidates {
-			candidates = append(candidates, controller.Candidate{ID: id, Vector: vectors[id]})
+			candidates = append(candidates, policy.Candidate{ID: id, Vector: vectors[id]})
 		}
 		var chosen [2][]string
-		for i, p := range []controller.Policy{a, b} {
+		for i, p := range []policy.Policy{a, b} {
 			scorer, err := p.Scorer(candidates)
 			if err != nil {
 				return 0, err
 			}
-			d, err := scorer.Decide(step.State, controller.Choice{K: len(step.Chosen), Greedy: true})
+			d, err := scorer.Decide(step.State, policy.Choice{K: len(step.Chosen), Greedy: true})
 			if err != nil {
 				return 0, err
 			}

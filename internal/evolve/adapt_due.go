@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	flow "cairn/internal/domain/contract"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/progressive"
@@ -97,7 +97,7 @@ func (s *Service) acceptAdapt(ctx context.Context, tx Tx, d Due, b Listed) (out 
 	if err != nil || found && before.Status != run.Ended {
 		return before, err == nil, err
 	}
-	spec := AdaptSpec{Spec: d.Spec, Keeping: DefaultKeeping(), Bank: row.Name, BankID: row.ID, Recipe: memskill.TargetRecipe, Score: ByRecall}
+	spec := AdaptSpec{Spec: d.Spec, Keeping: DefaultKeeping(), Bank: row.Name, BankID: row.ID, Recipe: memoryskill.TargetRecipe, Score: ByRecall}
 	if spec.Keeping.Mode, err = cutting(ctx, tx, spec.Keeping.Mode); err != nil {
 		return out, false, err
 	}
@@ -109,7 +109,7 @@ func (s *Service) acceptAdapt(ctx context.Context, tx Tx, d Due, b Listed) (out 
 		return out, false, fmt.Errorf("encode the configuration: %w", err)
 	}
 	out, err = tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Adapt, Key: key, Generation: before.Generation + 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw,
-		WorkflowID: flow.AdaptID(d.WorkspaceKey, row.Name, flow.VisibleKey(key), before.Generation+1)})
+		WorkflowID: contract.AdaptID(d.WorkspaceKey, row.Name, contract.VisibleKey(key), before.Generation+1)})
 	if err != nil {
 		return out, false, err
 	}

@@ -9,9 +9,9 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	memskill "cairn/internal/domain/memoryskill"
-	random "cairn/internal/domain/memoryskill/keyedrand"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/policy"
 )
 
 // DefaultBank is the one that memories are built with unless told otherwise.
@@ -72,14 +72,14 @@ type Listed struct {
 type Head struct {
 	BankRow
 	Version   Version
-	Bank      memskill.Bank
-	Policy    controller.Policy
-	Optimiser controller.Adam
-	Stats     map[string]memskill.Stats // of its skills, by version id; only At reads them
+	Bank      memoryskill.Bank
+	Policy    policy.Policy
+	Optimiser policy.Adam
+	Stats     map[string]memoryskill.Stats // of its skills, by version id; only At reads them
 }
 
 // Snapshot binds the parts.
-func (h Head) Snapshot() memskill.Snapshot { return memskill.Bind(h.Bank, h.Policy, h.Optimiser) }
+func (h Head) Snapshot() memoryskill.Snapshot { return memoryskill.Bind(h.Bank, h.Policy, h.Optimiser) }
 
 // Bank reads a bank in force; the default one is seeded when it is not there.
 func (s *Service) Bank(ctx context.Context, ws int64, name string) (out Head, err error) {
@@ -114,11 +114,11 @@ func (s *Service) seed(ctx context.Context, tx Tx, name string) (Head, error) {
 		}
 		return s.at(ctx, tx, row, row.Head)
 	}
-	b, err := memskill.SeedBank(memskill.DefaultCapacity, true)
+	b, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
 	if err != nil {
 		return Head{}, err
 	}
-	p, err := s.fresh(memskill.TargetRecipe, name, controller.Shape{})
+	p, err := s.fresh(memoryskill.TargetRecipe, name, policy.Shape{})
 	if err != nil {
 		return Head{}, err
 	}
@@ -127,14 +127,14 @@ func (s *Service) seed(ctx context.Context, tx Tx, name string) (Head, error) {
 
 // fresh is a policy that has not learnt anything and fuses memories as like does.
 // One that is in force keeps the shape that it has.
-func (s *Service) fresh(recipe, key string, like controller.Shape) (controller.Policy, error) {
-	r, err := memskill.NewRecipe(recipe)
+func (s *Service) fresh(recipe, key string, like policy.Shape) (policy.Policy, error) {
+	r, err := memoryskill.NewRecipe(recipe)
 	if err != nil {
-		return controller.Policy{}, err
+		return policy.Policy{}, err
 	}
-	shape := r.Shape(min(memskill.PolicyDims, s.Embedder.Dims()), memskill.PolicyHidden)
+	shape := r.Shape(min(memoryskill.PolicyDims, s.Embedder.Dims()), memoryskill.PolicyHidden)
 	shape.Fuse, shape.Temperature = like.Fuse, like.Temperature
-	return controller.NewPolicy(shape, random.Key{Run: key})
+	return policy.NewPolicy(shape, keyedrand.Key{Run: key})
 }
 
 // at reads a version and checks that its parts are those that were bound.
@@ -152,32 +152,32 @@ func (s *Service) load(ctx context.Context, tx BankTx, row BankRow, v Version) (
 	if err != nil {
 		return out, err
 	}
-	if out.Bank, err = memskill.NewBank(v.Capacity, members...); err != nil {
+	if out.Bank, err = memoryskill.NewBank(v.Capacity, members...); err != nil {
 		return out, fmt.Errorf("bank %s version %d: %w", row.Name, v.Number, err)
 	}
 	if out.Policy, out.Optimiser, err = weights(ctx, tx, v.Policy, v.Optimiser); err != nil {
 		return out, fmt.Errorf("bank %s version %d: %w", row.Name, v.Number, err)
 	}
-	bound := memskill.Snapshot{Hash: v.Snapshot, Bank: v.BankSHA, Policy: v.Policy, Optimiser: v.Optimiser}
+	bound := memoryskill.Snapshot{Hash: v.Snapshot, Bank: v.BankSHA, Policy: v.Policy, Optimiser: v.Optimiser}
 	return out, bound.Verify(out.Bank, out.Policy, out.Optimiser)
 }
 
-func weights(ctx context.Context, tx BankTx, policy, optimiser string) (p controller.Policy, o controller.Adam, err error) {
-	blob, err := tx.Blob(ctx, policyBlob, policy)
+func weights(ctx context.Context, tx BankTx, current, optimiser string) (p policy.Policy, o policy.Adam, err error) {
+	blob, err := tx.Blob(ctx, policyBlob, current)
 	if err != nil {
 		return p, o, err
 	}
-	if p, err = controller.ParsePolicy(blob); err != nil {
+	if p, err = policy.ParsePolicy(blob); err != nil {
 		return p, o, err
 	}
 	if blob, err = tx.Blob(ctx, optimiserBlob, optimiser); err != nil {
 		return p, o, err
 	}
-	o, err = controller.ParseAdam(blob)
+	o, err = policy.ParseAdam(blob)
 	return p, o, err
 }
 
-func keepWeights(ctx context.Context, tx BankTx, p controller.Policy, o controller.Adam) error {
+func keepWeights(ctx context.Context, tx BankTx, p policy.Policy, o policy.Adam) error {
 	if err := tx.PutBlob(ctx, policyBlob, p.Hash(), p.Blob()); err != nil {
 		return err
 	}
@@ -188,9 +188,9 @@ func keepWeights(ctx context.Context, tx BankTx, p controller.Policy, o controll
 type Draft struct {
 	Base      int
 	Action    string
-	Bank      memskill.Bank
-	Policy    controller.Policy
-	Optimiser controller.Adam
+	Bank      memoryskill.Bank
+	Policy    policy.Policy
+	Optimiser policy.Adam
 	Fresh     []string
 	Reason    string
 	Run       int64
@@ -203,7 +203,7 @@ func (s *Service) advance(ctx context.Context, tx BankTx, row BankRow, d Draft) 
 	if err != nil {
 		return Head{}, err
 	}
-	snapshot := memskill.Bind(d.Bank, d.Policy, d.Optimiser)
+	snapshot := memoryskill.Bind(d.Bank, d.Policy, d.Optimiser)
 	v := Version{Number: last + 1, Parent: d.Base, Action: d.Action, BankSHA: snapshot.Bank, Capacity: d.Bank.Capacity(), Fresh: d.Fresh, Policy: snapshot.Policy, Optimiser: snapshot.Optimiser,
 		Snapshot: snapshot.Hash, Reason: d.Reason, Run: d.Run}
 	for _, one := range d.Bank.Versions() {
@@ -303,11 +303,11 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, files map[s
 			out = now
 			return nil
 		}
-		changes := memskill.Differences(now.Bank, after)
+		changes := memoryskill.Differences(now.Bank, after)
 		if err := distinct(after, changes, vectors); err != nil {
 			return err
 		}
-		out, err = s.advance(ctx, tx, now.BankRow, Draft{Base: now.Head, Action: Imported, Bank: after, Policy: now.Policy, Optimiser: now.Optimiser, Fresh: memskill.Fresh(changes, false), Reason: fmt.Sprintf("%d skills", len(changes))})
+		out, err = s.advance(ctx, tx, now.BankRow, Draft{Base: now.Head, Action: Imported, Bank: after, Policy: now.Policy, Optimiser: now.Optimiser, Fresh: memoryskill.Fresh(changes, false), Reason: fmt.Sprintf("%d skills", len(changes))})
 		return err
 	})
 	return out, err
@@ -325,7 +325,7 @@ func (s *Service) described(ctx context.Context, ws int64, name string, files ma
 		texts = append(texts, v.Skill.Description)
 	}
 	for _, file := range files {
-		if one, err := memskill.Parse(file); err == nil { // Import says what is wrong with the others
+		if one, err := memoryskill.Parse(file); err == nil { // Import says what is wrong with the others
 			texts = append(texts, one.Description)
 		}
 	}
@@ -334,22 +334,22 @@ func (s *Service) described(ctx context.Context, ws int64, name string, files ma
 	found, err := s.embed(ctx, texts)
 	out := map[string][]float64{}
 	for i, v := range found {
-		out[texts[i]] = controller.Fold(v, s.Embedder.Dims())
+		out[texts[i]] = policy.Fold(v, s.Embedder.Dims())
 	}
 	return out, err
 }
 
 // distinct refuses added skills that say what another one of the bank says.
-func distinct(b memskill.Bank, changes []memskill.Difference, described map[string][]float64) error {
+func distinct(b memoryskill.Bank, changes []memoryskill.Difference, described map[string][]float64) error {
 	vectors := map[string][]float64{}
 	for _, v := range b.Versions() {
 		vectors[v.ID] = described[v.Skill.Description]
 	}
 	for _, d := range changes {
-		if d.Kind != memskill.Added {
+		if d.Kind != memoryskill.Added {
 			continue
 		}
-		if err := memskill.CheckDistinct(b, d.After.Skill, vectors[d.After.ID], vectors); err != nil {
+		if err := memoryskill.CheckDistinct(b, d.After.Skill, vectors[d.After.ID], vectors); err != nil {
 			return err
 		}
 	}
@@ -378,7 +378,7 @@ func (s *Service) write(ctx context.Context, ws int64, name, holder string, fn f
 func scopeOf(name string) memory.Scope { return memory.Scope{Type: "bank", Target: name} }
 
 // freshIn are those of ids that a bank still has.
-func freshIn(b memskill.Bank, ids []string) (out []string) {
+func freshIn(b memoryskill.Bank, ids []string) (out []string) {
 	for _, v := range b.Versions() {
 		if slices.Contains(ids, v.ID) {
 			out = append(out, v.ID)

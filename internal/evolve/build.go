@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/memory"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
 	"cairn/internal/ledger"
@@ -213,7 +213,7 @@ func (s *Service) carryOut(ctx context.Context, j job, span executor.Span, head 
 }
 
 // selected are the skills of a decision in the order of the choice.
-func selected(b memskill.Bank, ids []string) (out []memskill.Skill) {
+func selected(b memoryskill.Bank, ids []string) (out []memoryskill.Skill) {
 	for _, id := range ids {
 		for _, v := range b.Versions() {
 			if v.ID == id {
@@ -224,7 +224,7 @@ func selected(b memskill.Bank, ids []string) (out []memskill.Skill) {
 	return out
 }
 
-func roles(skills []memskill.Skill) (out []executor.Chosen) {
+func roles(skills []memoryskill.Skill) (out []executor.Chosen) {
 	for _, one := range skills {
 		out = append(out, executor.Chosen{Name: one.Name, Action: one.Action})
 	}
@@ -239,11 +239,11 @@ func (s *Service) apply(ctx context.Context, j job, span executor.Span, decision
 			continue
 		}
 		switch a.Type {
-		case memskill.Delete:
+		case memoryskill.Delete:
 			changes.Deletes = append(changes.Deletes, remember.GoneMemory{Index: i, ID: a.Memory})
-		case memskill.Update:
+		case memoryskill.Update:
 			changes.Updates = append(changes.Updates, remember.ChangedMemory{Index: i, ID: a.Memory, Content: a.Content})
-		case memskill.Insert:
+		case memoryskill.Insert:
 			changes.Inserts = append(changes.Inserts, remember.SpanMemory{NewMemory: remember.NewMemory{Index: i, Content: a.Content, EventTime: said(span, a.Evidence)}, Type: kind(a), About: about(span, a)})
 		}
 	}
@@ -379,11 +379,11 @@ func tell(decisions []Decision) Built {
 				continue
 			}
 			switch a.Type {
-			case memskill.Insert:
+			case memoryskill.Insert:
 				out.Added = append(out.Added, a.Memory)
-			case memskill.Update:
+			case memoryskill.Update:
 				out.Updated = append(out.Updated, a.Memory)
-			case memskill.Delete:
+			case memoryskill.Delete:
 				out.Deleted = append(out.Deleted, a.Memory)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/designer"
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 // fewestJudged are the answers of each side that somebody has to have judged before
@@ -25,7 +25,7 @@ func (s *Service) tryOut(ctx context.Context, tx Tx, j job, head Head) (Head, in
 	if err != nil || !found || u.State != OnCanary || u.Base != head.Version.Number {
 		return head, 0, err
 	}
-	draw := random.Key{Run: fmt.Sprintf("canary/%d", u.Number), Skill: j.run.Key, Purpose: "canary"}.Stream()
+	draw := keyedrand.Key{Run: fmt.Sprintf("canary/%d", u.Number), Skill: j.run.Key, Purpose: "canary"}.Stream()
 	if 100*draw.Float64() >= float64(chosen.Memory.Learning.CanaryPercent) {
 		return head, 0, nil
 	}

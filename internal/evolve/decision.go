@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/memoryskill/executor"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 )
 
@@ -29,7 +29,7 @@ type Decision struct {
 
 // Choice is what a decision keeps beside the rows that it points to.
 type Choice struct {
-	controller.Decision
+	policy.Decision
 	Shown []string `json:"shown"` // ids of memories, in the order of their handles
 }
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"cairn/internal/domain/guard"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/llm"
@@ -29,17 +29,17 @@ type designing struct {
 	step   string
 	model  Model
 	lang   string
-	recipe memskill.Recipe
-	bank   memskill.Bank
+	recipe memoryskill.Recipe
+	bank   memoryskill.Bank
 	mined  []Mined
 	failed []string // edits that made nothing better
-	stats  map[string]memskill.Stats
+	stats  map[string]memoryskill.Stats
 	beat   func()
 }
 
 // mine chooses the cases of a round and tells of each which step lost its answer.
 // items are what the memory of a conversation holds.
-func (s *Service) mine(ctx context.Context, cases []Case, traces map[int64]Trace, items func(Case) []string, retrieved func(Case) []string, recipe memskill.Recipe) ([]Mined, error) {
+func (s *Service) mine(ctx context.Context, cases []Case, traces map[int64]Trace, items func(Case) []string, retrieved func(Case) []string, recipe memoryskill.Recipe) ([]Mined, error) {
 	var hard []designer.Case
 	var texts []string
 	by := map[string]Case{}
@@ -53,7 +53,7 @@ func (s *Service) mine(ctx context.Context, cases []Case, traces map[int64]Trace
 	}
 	vectors := map[string][]float64{}
 	for i, c := range hard {
-		vectors[c.Key()] = controller.Fold(found[i], s.Embedder.Dims())
+		vectors[c.Key()] = policy.Fold(found[i], s.Embedder.Dims())
 	}
 	mining := designer.DefaultMining()
 	mining.Difficulty = recipe.Difficulty
@@ -92,7 +92,7 @@ func (d designing) material() (prompt.Material, error) {
 		m.Question, m.Prediction = clean([]string{m.Question})[0], clean([]string{m.Prediction})[0]
 	}
 	raw, err := json.Marshal(shown)
-	var skills []memskill.Skill
+	var skills []memoryskill.Skill
 	for _, v := range d.bank.Versions() {
 		skills = append(skills, v.Skill)
 	}
@@ -162,7 +162,7 @@ func (s *Service) propose(ctx context.Context, d designing, a *Analysis) (*desig
 		}
 		round, problems := designer.Apply(d.bank, p, rules)
 		if len(problems) == 0 {
-			return &p, &Candidate{Members: round.Bank.Versions(), Capacity: round.Bank.Capacity(), Fresh: memskill.Fresh(round.Changes, d.recipe.AddedOnly), Changes: round.Changes, Evicted: round.Evicted, Warnings: round.Warnings}, nil
+			return &p, &Candidate{Members: round.Bank.Versions(), Capacity: round.Bank.Capacity(), Fresh: memoryskill.Fresh(round.Changes, d.recipe.AddedOnly), Changes: round.Changes, Evicted: round.Evicted, Warnings: round.Warnings}, nil
 		}
 		m.Problems = nil
 		for _, one := range problems {
@@ -221,9 +221,9 @@ func (s *Service) rules(ctx context.Context, d designing, p designer.Proposal) (
 	}
 	for i, v := range vectors {
 		if i < len(names) {
-			out.Added[names[i]] = controller.Fold(v, s.Embedder.Dims())
+			out.Added[names[i]] = policy.Fold(v, s.Embedder.Dims())
 		} else {
-			out.Vectors[ids[i-len(names)]] = controller.Fold(v, s.Embedder.Dims())
+			out.Vectors[ids[i-len(names)]] = policy.Fold(v, s.Embedder.Dims())
 		}
 	}
 	return out, nil

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/policy"
 )
 
 // embed turns texts into vectors, and fails when the embedder is away: a decision
@@ -27,7 +27,7 @@ func (s *Service) embed(ctx context.Context, texts []string) ([][]float32, error
 
 // candidates are the skills of a bank as a policy that looks at dims numbers
 // chooses among them.
-func (s *Service) candidates(ctx context.Context, b memskill.Bank, fresh []string, dims int) ([]controller.Candidate, error) {
+func (s *Service) candidates(ctx context.Context, b memoryskill.Bank, fresh []string, dims int) ([]policy.Candidate, error) {
 	var texts []string
 	for _, v := range b.Versions() {
 		texts = append(texts, v.Skill.Description)
@@ -40,19 +40,19 @@ func (s *Service) candidates(ctx context.Context, b memskill.Bank, fresh []strin
 	for _, id := range fresh {
 		isFresh[id] = true
 	}
-	var out []controller.Candidate
+	var out []policy.Candidate
 	for i, v := range b.Versions() {
-		out = append(out, controller.Candidate{ID: v.ID, Vector: controller.Fold(vectors[i], dims), Fresh: isFresh[v.ID]})
+		out = append(out, policy.Candidate{ID: v.ID, Vector: policy.Fold(vectors[i], dims), Fresh: isFresh[v.ID]})
 	}
 	return out, nil
 }
 
 // state is what a decision is about, as a policy of this shape looks at it: the
 // span and what is remembered near it.
-func state(span []float32, near [][]float32, shape controller.Shape) []float64 {
+func state(span []float32, near [][]float32, shape policy.Shape) []float64 {
 	var memories [][]float64
 	for _, v := range near {
-		memories = append(memories, controller.Fold(v, shape.Dim))
+		memories = append(memories, policy.Fold(v, shape.Dim))
 	}
-	return shape.State(controller.Fold(span, shape.Dim), memories)
+	return shape.State(policy.Fold(span, shape.Dim), memories)
 }

@@ -11,9 +11,9 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lexical"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/ledger"
@@ -43,10 +43,10 @@ type playing struct {
 	model   Model
 	keeping Keeping
 	score   string
-	bank    memskill.Bank
-	scorer  *controller.Scorer
-	shape   controller.Shape // of the policy
-	choose  func(span int) controller.Choice
+	bank    memoryskill.Bank
+	scorer  *policy.Scorer
+	shape   policy.Shape // of the policy
+	choose  func(span int) policy.Choice
 	beat    func()
 }
 
@@ -70,13 +70,13 @@ type Asked struct {
 
 // Played is what an episode came to.
 type Played struct {
-	Conversation int64              `json:"conversation"`
-	Reward       float64            `json:"reward"`
-	Known        bool               `json:"known"` // some question was scored
-	Episode      controller.Episode `json:"episode"`
-	Asked        []Asked            `json:"asked"`
-	Items        []string           `json:"items"` // what was remembered at the end
-	Failed       int                `json:"failed_spans,omitempty"`
+	Conversation int64          `json:"conversation"`
+	Reward       float64        `json:"reward"`
+	Known        bool           `json:"known"` // some question was scored
+	Episode      policy.Episode `json:"episode"`
+	Asked        []Asked        `json:"asked"`
+	Items        []string       `json:"items"` // what was remembered at the end
+	Failed       int            `json:"failed_spans,omitempty"`
 }
 
 func (p playing) play(ctx context.Context, t Trace) (out Played, err error) {
@@ -138,7 +138,7 @@ func (p playing) play(ctx context.Context, t Trace) (out Played, err error) {
 	return out, nil
 }
 
-func effect(chosen []memskill.Skill, resolved []executor.Resolved) (e controller.Effect) {
+func effect(chosen []memoryskill.Skill, resolved []executor.Resolved) (e policy.Effect) {
 	for _, s := range chosen {
 		e.Selected = append(e.Selected, string(s.Action))
 	}
@@ -161,7 +161,7 @@ func effect(chosen []memskill.Skill, resolved []executor.Resolved) (e controller
 func (p playing) change(ctx context.Context, items []*item, actions []executor.Resolved, decision string) ([]*item, error) {
 	var texts []string
 	for _, a := range actions {
-		if a.Outcome == executor.OK && a.Type != memskill.Delete {
+		if a.Outcome == executor.OK && a.Type != memoryskill.Delete {
 			texts = append(texts, a.Content)
 		}
 	}
@@ -175,24 +175,24 @@ func (p playing) change(ctx context.Context, items []*item, actions []executor.R
 	next := 0
 	vector := map[int][]float32{}
 	for i, a := range actions {
-		if a.Outcome == executor.OK && a.Type != memskill.Delete {
+		if a.Outcome == executor.OK && a.Type != memoryskill.Delete {
 			vector[i] = vectors[next]
 			next++
 		}
 	}
-	for _, kind := range []memskill.Action{memskill.Delete, memskill.Update, memskill.Insert} {
+	for _, kind := range []memoryskill.Action{memoryskill.Delete, memoryskill.Update, memoryskill.Insert} {
 		for i := range actions {
 			a := &actions[i]
 			if a.Outcome != executor.OK || a.Type != kind {
 				continue
 			}
 			switch kind {
-			case memskill.Delete:
+			case memoryskill.Delete:
 				find(a.Memory).gone = true
-			case memskill.Update:
+			case memoryskill.Update:
 				old := find(a.Memory)
 				old.content, old.vector, old.decisions = a.Content, vector[i], append(old.decisions, decision)
-			case memskill.Insert:
+			case memoryskill.Insert:
 				if slices.ContainsFunc(items, func(o *item) bool {
 					return !o.gone && (o.content == a.Content || cosine(o.vector, vector[i]) >= sameMeaning && sameNumbers(o.content, a.Content))
 				}) {
@@ -239,7 +239,7 @@ func (p playing) ask(ctx context.Context, t Trace, items []*item, behind map[int
 	}
 	for n, q := range t.Questions {
 		p.beat()
-		asked, met := Asked{Case: q.ID}, controller.Query{}
+		asked, met := Asked{Case: q.ID}, policy.Query{}
 		left := readTokens
 		for _, i := range nearest(items, vectors[n], p.keeping.TopN) {
 			if left -= llm.EstimateTokens(i.content); left < 0 {
@@ -337,7 +337,7 @@ func overlap(gold []string, prediction string) (best float64) {
 }
 
 // player prepares episodes on a bank and a policy.
-func (s *Service) player(ctx context.Context, p playing, bank memskill.Bank, policy controller.Policy, fresh []string) (playing, error) {
+func (s *Service) player(ctx context.Context, p playing, bank memoryskill.Bank, policy policy.Policy, fresh []string) (playing, error) {
 	p.Service, p.bank, p.shape = s, bank, policy.Shape()
 	candidates, err := s.candidates(ctx, bank, freshIn(bank, fresh), p.shape.Dim)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	flow "cairn/internal/domain/contract"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -47,7 +47,7 @@ func (s *Service) Evolve(ctx context.Context, r EvolveRequest) (out run.Run, err
 	spec := r.EvolveSpec
 	spec.Bank = bankName(spec.Bank)
 	if spec.Recipe == "" {
-		spec.Recipe = memskill.TargetRecipe
+		spec.Recipe = memoryskill.TargetRecipe
 	}
 	if spec.Score == "" {
 		spec.Score = ByRecall
@@ -91,7 +91,7 @@ func (s *Service) Evolve(ctx context.Context, r EvolveRequest) (out run.Run, err
 		if err != nil {
 			return fmt.Errorf("encode the configuration: %w", err)
 		}
-		out, err = tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Evolve, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw, WorkflowID: flow.EvolveID(r.WorkspaceKey, spec.Bank, flow.VisibleKey(key))})
+		out, err = tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Evolve, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw, WorkflowID: contract.EvolveID(r.WorkspaceKey, spec.Bank, contract.VisibleKey(key))})
 		if err != nil || out.Status == run.Ended {
 			return err
 		}
@@ -178,7 +178,7 @@ func (s *Service) MineRound(ctx context.Context, ref run.Ref) (n int, err error)
 	if err != nil || r.Outcome != "" || len(r.Mined) > 0 {
 		return len(r.Mined), err
 	}
-	recipe, err := memskill.NewRecipe(spec.Recipe)
+	recipe, err := memoryskill.NewRecipe(spec.Recipe)
 	if err != nil {
 		return 0, err
 	}
@@ -254,7 +254,7 @@ func spoken(cases []Mined) string {
 // no candidate to try.
 func (s *Service) DesignRound(ctx context.Context, ref run.Ref) (found bool, err error) {
 	var failed []string
-	var stats map[string]memskill.Stats
+	var stats map[string]memoryskill.Stats
 	r, spec, head, err := s.round(ctx, ref, func(tx Tx, spec EvolveSpec, h Head) error {
 		earlier, err := tx.Rounds(ctx, h.ID, 50)
 		for _, e := range earlier {
@@ -270,7 +270,7 @@ func (s *Service) DesignRound(ctx context.Context, ref run.Ref) (found bool, err
 	if err != nil || r.Outcome != "" || r.Candidate != nil {
 		return r.Candidate != nil, err
 	}
-	recipe, err := memskill.NewRecipe(spec.Recipe)
+	recipe, err := memoryskill.NewRecipe(spec.Recipe)
 	if err != nil {
 		return false, err
 	}

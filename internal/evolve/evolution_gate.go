@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
-	random "cairn/internal/domain/memoryskill/keyedrand"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 )
 
@@ -63,8 +63,8 @@ func (s *Service) Trial(ctx context.Context, ref run.Ref, n int) error {
 
 // side is what a trace is played with.
 type side struct {
-	bank   memskill.Bank
-	policy controller.Policy
+	bank   memoryskill.Bank
+	policy policy.Policy
 }
 
 // tried plays a trace with both sides, greedily.
@@ -74,8 +74,8 @@ func (s *Service) tried(ctx context.Context, how playing, t Trace, incumbent, ca
 	for i, with := range []side{incumbent, candidate} {
 		one := how
 		one.step = fmt.Sprintf("%s/%d", how.step, i)
-		one.choose = func(span int) controller.Choice {
-			return controller.Choice{K: how.keeping.K, Greedy: true, Key: random.Key{Span: span}}
+		one.choose = func(span int) policy.Choice {
+			return policy.Choice{K: how.keeping.K, Greedy: true, Key: keyedrand.Key{Span: span}}
 		}
 		p, err := s.player(ctx, one, with.bank, with.policy, nil)
 		if err != nil {

@@ -3,9 +3,9 @@ package evolve
 import (
 	"context"
 
-	memskill "cairn/internal/domain/memoryskill"
-	random "cairn/internal/domain/memoryskill/keyedrand"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/policy"
 )
 
 // explore tells how the choice of a live span is made: greedily, but for as many
@@ -13,8 +13,8 @@ import (
 // are new get the bias of training. A bank with no more skills than are chosen leaves
 // no choice, and nothing to learn. Who explores holds a lock until the decision is
 // kept, so no two take the last one, nor count the same choices.
-func (s *Service) explore(ctx context.Context, tx Tx, decision string, k int, head Head) (how controller.Choice, fresh []string, err error) {
-	how = controller.Choice{K: k, Greedy: true}
+func (s *Service) explore(ctx context.Context, tx Tx, decision string, k int, head Head) (how policy.Choice, fresh []string, err error) {
+	how = policy.Choice{K: k, Greedy: true}
 	chosen, err := tx.Settings(ctx)
 	if err != nil || chosen.Memory.Learning.Frozen || chosen.Memory.Learning.ExplorePerDay == 0 || head.Bank.Len() <= k {
 		return how, nil, err
@@ -26,11 +26,11 @@ func (s *Service) explore(ctx context.Context, tx Tx, decision string, k int, he
 	if err != nil || n >= chosen.Memory.Learning.ExplorePerDay {
 		return how, nil, err
 	}
-	recipe, err := memskill.NewRecipe(memskill.TargetRecipe)
+	recipe, err := memoryskill.NewRecipe(memoryskill.TargetRecipe)
 	if err != nil {
 		return how, nil, err
 	}
-	how.Greedy, how.Key, how.Exploration = false, random.Key{Run: "live/" + decision}, recipe.Exploration
+	how.Greedy, how.Key, how.Exploration = false, keyedrand.Key{Run: "live/" + decision}, recipe.Exploration
 	fresh, how.Since, err = newcomers(ctx, tx, head, recipe.Exploration.Window)
 	return how, fresh, err
 }

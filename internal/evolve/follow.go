@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/policy"
 )
 
 // SharedWorkspace is the name of the workspace whose banks others may follow.
@@ -62,12 +62,12 @@ func (s *Service) Follow(ctx context.Context, r FollowRequest) (out Head, err er
 		if err != nil {
 			return err
 		}
-		d := Draft{Base: now.Head, Action: Imported, Bank: after, Policy: now.Policy, Optimiser: now.Optimiser, Fresh: memskill.Fresh(memskill.Differences(now.Bank, after), false),
+		d := Draft{Base: now.Head, Action: Imported, Bank: after, Policy: now.Policy, Optimiser: now.Optimiser, Fresh: memoryskill.Fresh(memoryskill.Differences(now.Bank, after), false),
 			Reason: fmt.Sprintf("follows the shared bank %s, version %d", from, shared.Head)}
-		if now.Optimiser.Hash() == (controller.Adam{}).Hash() {
+		if now.Optimiser.Hash() == (policy.Adam{}).Hash() {
 			d.Policy, d.Optimiser = shared.Policy, shared.Optimiser
 		}
-		if memskill.Bind(d.Bank, d.Policy, d.Optimiser) == now.Snapshot() {
+		if memoryskill.Bind(d.Bank, d.Policy, d.Optimiser) == now.Snapshot() {
 			out = now
 			return nil
 		}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"cairn/internal/domain/lexical"
-	memskill "cairn/internal/domain/memoryskill"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 )
 
@@ -63,8 +63,8 @@ func (s *Service) judged(ctx context.Context, tx Tx, j judgement) error {
 
 // scored counts a score for the skills that decisions chose, once for each decision.
 func (s *Service) scored(ctx context.Context, tx Tx, ids []string, score float64) error {
-	decisions := map[int64][]controller.Decision{} // by bank
-	query := controller.Query{Score: score, Scored: true}
+	decisions := map[int64][]policy.Decision{} // by bank
+	query := policy.Query{Score: score, Scored: true}
 	for _, id := range ids {
 		if id == "" || slices.Contains(query.Retrieved, id) {
 			continue
@@ -79,9 +79,9 @@ func (s *Service) scored(ctx context.Context, tx Tx, ids []string, score float64
 		}
 	}
 	for _, bank := range slices.Sorted(maps.Keys(decisions)) {
-		episode := controller.Episode{Decisions: decisions[bank], Queries: []controller.Query{query}}
-		err := s.observe(ctx, tx, bank, func(stats map[string]memskill.Stats) map[string]memskill.Stats {
-			return memskill.Scored(stats, []controller.Episode{episode}, false)
+		episode := policy.Episode{Decisions: decisions[bank], Queries: []policy.Query{query}}
+		err := s.observe(ctx, tx, bank, func(stats map[string]memoryskill.Stats) map[string]memoryskill.Stats {
+			return memoryskill.Scored(stats, []policy.Episode{episode}, false)
 		})
 		if err != nil {
 			return err
@@ -120,7 +120,7 @@ func cited(met []Met, question, answer string) (decisions []string) {
 
 // observe changes the statistics of a bank's skills. Who else would change them
 // waits until the transaction has ended.
-func (s *Service) observe(ctx context.Context, tx BankTx, bank int64, change func(map[string]memskill.Stats) map[string]memskill.Stats) error {
+func (s *Service) observe(ctx context.Context, tx BankTx, bank int64, change func(map[string]memoryskill.Stats) map[string]memoryskill.Stats) error {
 	row, err := tx.BankOf(ctx, bank)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (s *Service) observe(ctx context.Context, tx BankTx, bank int64, change fun
 
 // used counts the choices of a build.
 func (s *Service) used(ctx context.Context, tx Tx, bank int64, made []Decision) error {
-	var decisions []controller.Decision
+	var decisions []policy.Decision
 	for _, d := range made {
 		if d.Outcome != nil {
 			decisions = append(decisions, d.Choice.Decision)
@@ -146,7 +146,7 @@ func (s *Service) used(ctx context.Context, tx Tx, bank int64, made []Decision) 
 	if len(decisions) == 0 {
 		return nil
 	}
-	return s.observe(ctx, tx, bank, func(stats map[string]memskill.Stats) map[string]memskill.Stats {
-		return memskill.Used(stats, decisions)
+	return s.observe(ctx, tx, bank, func(stats map[string]memoryskill.Stats) map[string]memoryskill.Stats {
+		return memoryskill.Used(stats, decisions)
 	})
 }

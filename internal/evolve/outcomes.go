@@ -1,7 +1,7 @@
 package evolve
 
 import (
-	tally "cairn/internal/domain/metrics"
+	"cairn/internal/domain/metrics"
 )
 
 // Outcomes count what spans and questions came to, one each. Those that trouble of
@@ -49,7 +49,7 @@ const (
 
 // report counts outcomes for /metrics, and says aloud when too many are masked.
 func (s *Service) report(kind string, o Outcomes, about ...any) {
-	tally.Outcomes(kind, o.Of-o.Masked, o.Masked, o.Alarming())
+	metrics.Outcomes(kind, o.Of-o.Masked, o.Masked, o.Alarming())
 	if o.Alarming() && s.Log != nil {
 		s.Log.Warn("much of what memory skills would learn from is masked: the endpoint fails", append([]any{"kind", kind, "masked", o.Masked, "outcomes", o.Of}, about...)...)
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
@@ -122,7 +122,7 @@ func (s *Service) acceptProbe(ctx context.Context, tx Tx, build run.Run, spec Bu
 		return err
 	}
 	r, err := tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Probe, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: build.Conversation, Spec: raw,
-		WorkflowID: flow.ProbeID(self, build.Ref.Run)})
+		WorkflowID: contract.ProbeID(self, build.Ref.Run)})
 	if err != nil || r.Status == run.Ended {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 	"cairn/internal/llm"
 	"cairn/internal/remember"
@@ -130,7 +130,7 @@ func (s *Service) unscorable(ctx context.Context, tx Tx, p Probe) (string, error
 // probed gives the score of a probe to the decisions that answer for it, as the credit
 // of a training does.
 func (s *Service) probed(ctx context.Context, tx Tx, p Probe, met []Met) error {
-	q := controller.Query{Score: *p.Score, Scored: true, Cited: cited(met, p.Question, p.Answer), Evidence: p.Decisions}
+	q := policy.Query{Score: *p.Score, Scored: true, Cited: cited(met, p.Question, p.Answer), Evidence: p.Decisions}
 	for _, m := range met {
 		if m.Decision != "" {
 			q.Retrieved = append(q.Retrieved, m.Decision)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/memory"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -14,7 +14,7 @@ import (
 
 // remember asks the model about one span: skills and memories are shown, actions
 // come back. contents are those of the shown memories that are still there.
-func (s *Service) remember(ctx context.Context, ref run.Ref, m Model, step, lang string, span executor.Span, skills []memskill.Skill, shown []string, contents map[string]string) (actions []executor.Action, outcome executor.Outcome, err error) {
+func (s *Service) remember(ctx context.Context, ref run.Ref, m Model, step, lang string, span executor.Span, skills []memoryskill.Skill, shown []string, contents map[string]string) (actions []executor.Action, outcome executor.Outcome, err error) {
 	material := prompt.Material{Messages: messages(span), Bank: shownSkills(skills), Language: lang}
 	for i, id := range shown {
 		if text, there := contents[id]; there {
@@ -43,7 +43,7 @@ func messages(span executor.Span) (out []prompt.Message) {
 	return out
 }
 
-func shownSkills(skills []memskill.Skill) (out []prompt.MemorySkill) {
+func shownSkills(skills []memoryskill.Skill) (out []prompt.MemorySkill) {
 	for _, k := range skills {
 		out = append(out, prompt.MemorySkill{Name: k.Name, Action: string(k.Action), Description: k.Description, Purpose: k.Purpose, WhenToUse: k.WhenToUse, HowToApply: k.HowToApply, Constraints: k.Constraints})
 	}

@@ -3,7 +3,7 @@ package evolve
 import (
 	"time"
 
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 )
 
@@ -34,16 +34,18 @@ type Mined struct {
 
 // Candidate is the bank that a proposal makes.
 type Candidate struct {
-	Members  []memskill.Version    `json:"members"`
-	Capacity int                   `json:"capacity"`
-	Fresh    []string              `json:"fresh"`
-	Changes  []memskill.Difference `json:"changes"`
-	Evicted  []string              `json:"evicted,omitempty"`
-	Warnings []memskill.Warning    `json:"warnings,omitempty"`
+	Members  []memoryskill.Version    `json:"members"`
+	Capacity int                      `json:"capacity"`
+	Fresh    []string                 `json:"fresh"`
+	Changes  []memoryskill.Difference `json:"changes"`
+	Evicted  []string                 `json:"evicted,omitempty"`
+	Warnings []memoryskill.Warning    `json:"warnings,omitempty"`
 }
 
 // Bank puts the candidate together.
-func (c Candidate) Bank() (memskill.Bank, error) { return memskill.NewBank(c.Capacity, c.Members...) }
+func (c Candidate) Bank() (memoryskill.Bank, error) {
+	return memoryskill.NewBank(c.Capacity, c.Members...)
+}
 
 // Round is one round of the designer.
 type Round struct {

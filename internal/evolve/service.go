@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/converse"
 	"cairn/internal/domain/memory"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
@@ -36,13 +36,13 @@ type BankTx interface {
 	BankVersion(ctx context.Context, id int64, number int) (Version, error)
 	BankVersions(ctx context.Context, id int64, most int) ([]Version, error)
 	PutBankVersion(ctx context.Context, id int64, v Version) error
-	PutMemorySkills(ctx context.Context, versions []memskill.Version) error
-	MemorySkills(ctx context.Context, ids []string) ([]memskill.Version, error)
+	PutMemorySkills(ctx context.Context, versions []memoryskill.Version) error
+	MemorySkills(ctx context.Context, ids []string) ([]memoryskill.Version, error)
 	PutBlob(ctx context.Context, kind, sha string, blob []byte) error
 	Blob(ctx context.Context, kind, sha string) ([]byte, error)
 	DropBlobs(ctx context.Context, shas []string) error
-	SkillStats(ctx context.Context, bank int64) (map[string]memskill.Stats, error)
-	PutSkillStats(ctx context.Context, bank int64, stats map[string]memskill.Stats) error
+	SkillStats(ctx context.Context, bank int64) (map[string]memoryskill.Stats, error)
+	PutSkillStats(ctx context.Context, bank int64, stats map[string]memoryskill.Stats) error
 
 	TakeLease(ctx context.Context, s memory.Scope, holder string, lives time.Duration) (remember.Lease, bool, error)
 	FreeLease(ctx context.Context, s memory.Scope, l remember.Lease) error

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/prompt"
@@ -48,8 +48,8 @@ type Timing struct {
 }
 
 // Pace is the timing as workflows see it.
-func (t Timing) Pace() flow.Pace {
-	return flow.Pace{Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
+func (t Timing) Pace() contract.Pace {
+	return contract.Pace{Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
 }
 
 // Keeping says how spans are remembered.

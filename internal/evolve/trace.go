@@ -9,9 +9,9 @@ import (
 
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/memory"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 // Trace is a conversation about which there are questions with known answers.
@@ -52,9 +52,9 @@ func sampled(questions []Case, spec TrainSpec, stage, iteration int) (out []Case
 	for _, q := range questions {
 		sizes[numbers[q.Category]]++
 	}
-	left := memskill.Quotas(sizes, spec.Sample)
+	left := memoryskill.Quotas(sizes, spec.Sample)
 	order := slices.Clone(questions)
-	draw := random.Key{Run: spec.Seed, Stage: stage, Iteration: iteration, Purpose: fmt.Sprintf("sample/%d", questions[0].Conversation)}.Stream()
+	draw := keyedrand.Key{Run: spec.Seed, Stage: stage, Iteration: iteration, Purpose: fmt.Sprintf("sample/%d", questions[0].Conversation)}.Stream()
 	draw.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	for _, q := range order {
 		if n := numbers[q.Category]; left[n] > 0 {

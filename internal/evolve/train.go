@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"slices"
 
-	memskill "cairn/internal/domain/memoryskill"
-	random "cairn/internal/domain/memoryskill/keyedrand"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 )
 
 // standing is what an iteration begins with.
 type standing struct {
-	bank      memskill.Bank
+	bank      memoryskill.Bank
 	fresh     []string
-	policy    controller.Policy
-	optimiser controller.Adam
+	policy    policy.Policy
+	optimiser policy.Adam
 	since     int // iterations since the new skills came
 }
 
@@ -41,7 +41,7 @@ func (s *Service) standing(ctx context.Context, tx Tx, ref run.Ref, spec TrainSp
 	if stage == 0 && iteration == 0 {
 		return s.headed(out, spec)
 	}
-	var policy, optimiser string
+	var current, optimiser string
 	if stage > 0 {
 		var before Staged
 		if found, err := tx.Trained(ctx, ref.Run, stageStep(stage-1), &before); err != nil || !found {
@@ -50,7 +50,7 @@ func (s *Service) standing(ctx context.Context, tx Tx, ref run.Ref, spec TrainSp
 		if out.bank, err = before.Bank.Bank(); err != nil {
 			return out, err
 		}
-		policy, optimiser, out.fresh = before.Policy, before.Optimiser, before.Bank.Fresh
+		current, optimiser, out.fresh = before.Policy, before.Optimiser, before.Bank.Fresh
 		out.since = (stage-max(0, before.Changed))*spec.Iterations + iteration
 	}
 	if iteration > 0 {
@@ -58,9 +58,9 @@ func (s *Service) standing(ctx context.Context, tx Tx, ref run.Ref, spec TrainSp
 		if found, err := tx.Trained(ctx, ref.Run, iterationStep(stage, iteration-1), &before); err != nil || !found {
 			return out, missing(err, iterationStep(stage, iteration-1))
 		}
-		policy, optimiser = before.Policy, before.Optimiser
+		current, optimiser = before.Policy, before.Optimiser
 	}
-	out.policy, out.optimiser, err = weights(ctx, tx, policy, optimiser)
+	out.policy, out.optimiser, err = weights(ctx, tx, current, optimiser)
 	return out, err
 }
 
@@ -68,7 +68,7 @@ func (s *Service) standing(ctx context.Context, tx Tx, ref run.Ref, spec TrainSp
 // is about and fuses memories as it is told to, else one that does and has not
 // learnt anything.
 func (s *Service) headed(at standing, spec TrainSpec) (standing, error) {
-	recipe, err := memskill.NewRecipe(spec.Recipe)
+	recipe, err := memoryskill.NewRecipe(spec.Recipe)
 	if err != nil {
 		return at, err
 	}
@@ -79,7 +79,7 @@ func (s *Service) headed(at standing, spec TrainSpec) (standing, error) {
 	}
 	of := recipe.Shape(has.Dim, has.Hidden)
 	if of.Fuse, of.Temperature = wanted.Fuse, wanted.Temperature; of != has {
-		at.optimiser = controller.Adam{}
+		at.optimiser = policy.Adam{}
 		at.policy, err = s.fresh(spec.Recipe, spec.Bank, of)
 	}
 	return at, err
@@ -126,7 +126,7 @@ func (s *Service) Episode(ctx context.Context, ref run.Ref, stage, iteration, ep
 	var now standing
 	var t Trace
 	done := false
-	key := random.Key{Stage: stage, Iteration: iteration, Episode: episode}
+	key := keyedrand.Key{Stage: stage, Iteration: iteration, Episode: episode}
 	err := s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) (err error) {
 		if done, err = tx.Trained(ctx, ref.Run, step, &json.RawMessage{}); err != nil || done {
 			return err
@@ -153,14 +153,14 @@ func (s *Service) Episode(ctx context.Context, ref run.Ref, stage, iteration, ep
 	if err != nil || done {
 		return err
 	}
-	recipe, err := memskill.NewRecipe(spec.Recipe)
+	recipe, err := memoryskill.NewRecipe(spec.Recipe)
 	if err != nil {
 		return err
 	}
 	key.Purpose = ""
-	p, err := s.player(ctx, playing{ref: ref, step: step, model: spec.Model, keeping: spec.Keeping, score: spec.Score, beat: beat, choose: func(span int) controller.Choice {
+	p, err := s.player(ctx, playing{ref: ref, step: step, model: spec.Model, keeping: spec.Keeping, score: spec.Score, beat: beat, choose: func(span int) policy.Choice {
 		key.Span = span
-		return controller.Choice{K: spec.Keeping.K, Exploration: recipe.Exploration, Since: now.since, Key: key}
+		return policy.Choice{K: spec.Keeping.K, Exploration: recipe.Exploration, Since: now.since, Key: key}
 	}}, now.bank, now.policy, now.fresh)
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 	if err != nil || done {
 		return out, err
 	}
-	out, policy, optimiser, err := s.learn(ctx, spec, now, episodes, stage, iteration)
+	out, current, optimiser, err := s.learn(ctx, spec, now, episodes, stage, iteration)
 	if err != nil {
 		return out, err
 	}
@@ -217,7 +217,7 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 		if done, err := tx.Trained(ctx, ref.Run, iterationStep(stage, iteration), &out); err != nil || done {
 			return err // another attempt was first: the lease has made this one wait for it
 		}
-		if err := keepWeights(ctx, tx, policy, optimiser); err != nil {
+		if err := keepWeights(ctx, tx, current, optimiser); err != nil {
 			return err
 		}
 		if err := s.tally(ctx, tx, spec, episodes); err != nil {
@@ -235,14 +235,14 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 	return out, err
 }
 
-func (s *Service) learn(ctx context.Context, spec TrainSpec, now standing, episodes []Played, stage, iteration int) (out Iterated, policy controller.Policy, optimiser controller.Adam, err error) {
+func (s *Service) learn(ctx context.Context, spec TrainSpec, now standing, episodes []Played, stage, iteration int) (out Iterated, current policy.Policy, optimiser policy.Adam, err error) {
 	out = Iterated{Stage: stage, Iteration: iteration}
-	policy, optimiser = now.policy, now.optimiser
-	recipe, err := memskill.NewRecipe(spec.Recipe)
+	current, optimiser = now.policy, now.optimiser
+	recipe, err := memoryskill.NewRecipe(spec.Recipe)
 	if err != nil {
-		return out, policy, optimiser, err
+		return out, current, optimiser, err
 	}
-	var played []controller.Episode
+	var played []policy.Episode
 	n := 0.0
 	for _, e := range episodes {
 		played, out.Failed, out.Outcomes = append(played, e.Episode), out.Failed+e.Failed, out.Outcomes.plus(e.outcomes())
@@ -251,45 +251,45 @@ func (s *Service) learn(ctx context.Context, spec TrainSpec, now standing, episo
 		}
 	}
 	out.Reward /= max(1, n)
-	if out.Choice, err = controller.DiagnoseAll(played); err != nil {
-		return out, policy, optimiser, err
+	if out.Choice, err = policy.DiagnoseAll(played); err != nil {
+		return out, current, optimiser, err
 	}
 	steps, err := recipe.Credit.Steps(played)
 	if err != nil {
-		return out, policy, optimiser, err
+		return out, current, optimiser, err
 	}
-	if len(steps) > 0 && slices.ContainsFunc(steps, func(t controller.Step) bool { return t.Credited }) {
-		candidates, err := s.candidates(ctx, now.bank, nil, policy.Shape().Dim)
+	if len(steps) > 0 && slices.ContainsFunc(steps, func(t policy.Step) bool { return t.Credited }) {
+		candidates, err := s.candidates(ctx, now.bank, nil, current.Shape().Dim)
 		if err != nil {
-			return out, policy, optimiser, err
+			return out, current, optimiser, err
 		}
 		vectors := map[string][]float64{}
 		for _, c := range candidates {
 			vectors[c.ID] = c.Vector
 		}
-		var report controller.Report
-		policy, optimiser, report, err = controller.Update(policy, optimiser, steps, vectors, recipe.PPO, random.Key{Run: spec.Seed, Stage: stage, Iteration: iteration})
+		var report policy.Report
+		current, optimiser, report, err = policy.Update(current, optimiser, steps, vectors, recipe.PPO, keyedrand.Key{Run: spec.Seed, Stage: stage, Iteration: iteration})
 		if err != nil {
-			return out, policy, optimiser, err
+			return out, current, optimiser, err
 		}
 		out.Steps = report.Steps
 	}
-	out.Policy, out.Optimiser = policy.Hash(), optimiser.Hash()
-	return out, policy, optimiser, nil
+	out.Policy, out.Optimiser = current.Hash(), optimiser.Hash()
+	return out, current, optimiser, nil
 }
 
 // tally counts what the episodes of an iteration show of each skill.
 func (s *Service) tally(ctx context.Context, tx Tx, spec TrainSpec, played []Played) error {
-	recipe, err := memskill.NewRecipe(spec.Recipe)
+	recipe, err := memoryskill.NewRecipe(spec.Recipe)
 	if err != nil {
 		return err
 	}
-	var episodes []controller.Episode
+	var episodes []policy.Episode
 	for _, p := range played {
 		episodes = append(episodes, p.Episode)
 	}
-	return s.observe(ctx, tx, spec.BankID, func(stats map[string]memskill.Stats) map[string]memskill.Stats {
-		return memskill.Tally(stats, episodes, recipe.Credit.Name != controller.Provenance)
+	return s.observe(ctx, tx, spec.BankID, func(stats map[string]memoryskill.Stats) map[string]memoryskill.Stats {
+		return memoryskill.Tally(stats, episodes, recipe.Credit.Name != policy.Provenance)
 	})
 }
 

@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"slices"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 	"cairn/internal/progressive"
 )
@@ -78,9 +78,9 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 		}
 	}
 	if spec.Recipe == "" {
-		spec.Recipe = memskill.TargetRecipe
+		spec.Recipe = memoryskill.TargetRecipe
 	}
-	recipe, err := memskill.NewRecipe(spec.Recipe)
+	recipe, err := memoryskill.NewRecipe(spec.Recipe)
 	if err != nil {
 		return out, err
 	}
@@ -110,7 +110,7 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 			return err
 		}
 		spec.BankID, spec.Base = head.ID, head.Head
-		if r.Keeping.Mode == "" && spec.Recipe == memskill.TargetRecipe {
+		if r.Keeping.Mode == "" && spec.Recipe == memoryskill.TargetRecipe {
 			if spec.Keeping.Mode, err = cutting(ctx, tx, spec.Keeping.Mode); err != nil {
 				return err
 			}
@@ -141,7 +141,7 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 			key = fmt.Sprintf("%x", sha256.Sum256(settings))[:20]
 		}
 		key = spec.Bank + "/" + key
-		out, err = tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Train, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw, WorkflowID: flow.TrainID(r.WorkspaceKey, spec.Bank, flow.VisibleKey(key))})
+		out, err = tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Train, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw, WorkflowID: contract.TrainID(r.WorkspaceKey, spec.Bank, contract.VisibleKey(key))})
 		if err != nil || out.Status == run.Ended {
 			return err
 		}
@@ -155,16 +155,16 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 
 // Iterated is what an iteration came to.
 type Iterated struct {
-	Stage     int                    `json:"stage"`
-	Iteration int                    `json:"iteration"`
-	Reward    float64                `json:"reward"` // mean of its episodes
-	Known     bool                   `json:"known"`
-	Policy    string                 `json:"policy"`
-	Optimiser string                 `json:"optimiser"`
-	Steps     int                    `json:"steps"`
-	Failed    int                    `json:"failed_spans,omitempty"`
-	Outcomes  Outcomes               `json:"outcomes,omitzero"` // of its spans and questions
-	Choice    controller.Diagnostics `json:"choice,omitzero"`   // how decided its choices were, at the mean
+	Stage     int                `json:"stage"`
+	Iteration int                `json:"iteration"`
+	Reward    float64            `json:"reward"` // mean of its episodes
+	Known     bool               `json:"known"`
+	Policy    string             `json:"policy"`
+	Optimiser string             `json:"optimiser"`
+	Steps     int                `json:"steps"`
+	Failed    int                `json:"failed_spans,omitempty"`
+	Outcomes  Outcomes           `json:"outcomes,omitzero"` // of its spans and questions
+	Choice    policy.Diagnostics `json:"choice,omitzero"`   // how decided its choices were, at the mean
 }
 
 // Staged is where a training stands after a stage: with what the next one begins.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/run"
 	"cairn/internal/ledger"
@@ -22,7 +22,7 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 	var outcomes Outcomes
 	traces := map[int64]Trace{}
 	var hard hardCases
-	var stats map[string]memskill.Stats
+	var stats map[string]memoryskill.Stats
 	done := false
 	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
 		if done, err = tx.Trained(ctx, ref.Run, stageStep(stage), &out); err != nil || done {
@@ -76,7 +76,7 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 	if len(rewards) == 0 { // an outage is no low score: it would be held against the bank's last edit
 		return out, fault.New(fault.ModelRejected, fmt.Sprintf("no iteration of stage %d can be scored: %d of %d outcomes are masked, since model calls had no answer", stage+1, outcomes.Masked, outcomes.Of), "cairn runs show tells what the endpoint says; mend it and train again")
 	}
-	recipe, err := memskill.NewRecipe(spec.Recipe)
+	recipe, err := memoryskill.NewRecipe(spec.Recipe)
 	if err != nil {
 		return out, err
 	}
@@ -87,7 +87,7 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 	if now.since >= recipe.Exploration.Window { // they are not new any more
 		fresh = nil
 	}
-	snapshot := memskill.Bind(now.bank, now.policy, now.optimiser)
+	snapshot := memoryskill.Bind(now.bank, now.policy, now.optimiser)
 	progress, verdict := before.Progress.Close(designer.Stage{Snapshot: snapshot, Score: designer.DefaultScoring().Of(rewards)}, designer.Limits{Evolutions: recipe.Evolutions, Patience: recipe.Patience})
 	out = Staged{Progress: progress, Stop: verdict.Stop || stage == spec.Stages-1, Failed: before.Failed, Hard: hard.held,
 		Kept: append(slices.Clip(before.Kept), Keepsake{snapshot.Hash, Candidate{Members: now.bank.Versions(), Capacity: now.bank.Capacity(), Fresh: fresh}, changed})}
@@ -121,7 +121,7 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 // evolveStage is a designer round inside of a training: what came of it is judged
 // by the next stage. After a step back it looks at the cases again that the best
 // stage was to mend. A model that gives nothing of use leaves the bank as it is.
-func (s *Service) evolveStage(ctx context.Context, ref run.Ref, spec TrainSpec, recipe memskill.Recipe, stage int, traces map[int64]Trace, hard hardCases, again []string, stats map[string]memskill.Stats, beat func(), out *Staged) error {
+func (s *Service) evolveStage(ctx context.Context, ref run.Ref, spec TrainSpec, recipe memoryskill.Recipe, stage int, traces map[int64]Trace, hard hardCases, again []string, stats map[string]memoryskill.Stats, beat func(), out *Staged) error {
 	cases := hard.among(again)
 	if len(cases) == 0 {
 		return nil

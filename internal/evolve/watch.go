@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 )
 
@@ -20,11 +20,11 @@ type Watched struct {
 	Rewards []float64  `json:"rewards"`
 	// Choice is how decided the choices of the last iteration were, Outcomes what
 	// came of all so far, Tried and Trials the held-out conversations at the end.
-	Choice   controller.Diagnostics `json:"choice,omitzero"`
-	Outcomes Outcomes               `json:"outcomes,omitzero"`
-	Tried    int                    `json:"tried"`
-	Trials   int                    `json:"trials"`
-	Result   *TrainedTo             `json:"result,omitempty"` // once it has ended
+	Choice   policy.Diagnostics `json:"choice,omitzero"`
+	Outcomes Outcomes           `json:"outcomes,omitzero"`
+	Tried    int                `json:"tried"`
+	Trials   int                `json:"trials"`
+	Result   *TrainedTo         `json:"result,omitempty"` // once it has ended
 }
 
 // Watch tells how far a training is.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/evolve"
 )
 
@@ -14,7 +14,7 @@ const tagBanks = "banks"
 type (
 	BankSummary     evolve.Listed
 	BankVersion     evolve.Version
-	MemorySkillText memskill.Skill
+	MemorySkillText memoryskill.Skill
 	PolicyUpdate    evolve.PolicyUpdate
 	Probe           evolve.Probe
 )
@@ -135,7 +135,7 @@ func shownBank(h evolve.Head, err error) (*bodyOf[BankDetail], error) {
 	return &bodyOf[BankDetail]{out}, nil
 }
 
-func memorySkill(v memskill.Version) MemorySkill {
+func memorySkill(v memoryskill.Version) MemorySkill {
 	return MemorySkill{ID: v.ID, Skill: MemorySkillText(v.Skill), Content: v.Content, Parent: v.Parent, Author: string(v.Author), Origin: v.Origin}
 }
 
@@ -189,14 +189,14 @@ func (g *Gateway) diffBank(ctx context.Context, in *struct {
 		return nil, err
 	}
 	out := BankDiff{From: older.Version.Number, To: newer.Version.Number, PolicyChanged: older.Version.Policy != newer.Version.Policy, Changes: []BankChange{}}
-	side := func(v memskill.Version) *MemorySkill {
+	side := func(v memoryskill.Version) *MemorySkill {
 		if v.ID == "" {
 			return nil
 		}
 		shown := memorySkill(v)
 		return &shown
 	}
-	for _, d := range memskill.Differences(older.Bank, newer.Bank) {
+	for _, d := range memoryskill.Differences(older.Bank, newer.Bank) {
 		out.Changes = append(out.Changes, BankChange{Name: d.Name, Kind: d.Kind, Before: side(d.Before), After: side(d.After)})
 	}
 	return &bodyOf[BankDiff]{out}, nil

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/evolve"
 	"cairn/internal/gateway"
 	"cairn/internal/tests"
@@ -40,8 +40,8 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 	if same.Version.Number != 1 {
 		t.Errorf("what it says already became version %d", same.Version.Number)
 	}
-	files.Files["capture_dates.md"] = string(memskill.Render(memskill.Skill{Name: "capture_dates", Description: "Adds dates.", Purpose: "Keep them.", WhenToUse: []string{"The span tells of them"},
-		HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"}, Action: memskill.Insert}))
+	files.Files["capture_dates.md"] = string(memoryskill.Render(memoryskill.Skill{Name: "capture_dates", Description: "Adds dates.", Purpose: "Keep them.", WhenToUse: []string{"The span tells of them"},
+		HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"}, Action: memoryskill.Insert}))
 	var changed gateway.BankDetail
 	b.post("/v1/banks/default/import", files).into(http.StatusOK, &changed)
 	if changed.Version.Number != 2 || len(changed.Skills) != 5 {
@@ -49,7 +49,7 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 	}
 	var diff gateway.BankDiff
 	b.get("/v1/banks/default/diff?from=1").into(http.StatusOK, &diff)
-	if diff.From != 1 || diff.To != 2 || diff.PolicyChanged || len(diff.Changes) != 1 || diff.Changes[0].Kind != memskill.Added || diff.Changes[0].Before != nil || diff.Changes[0].After.Skill.Name != "capture_dates" {
+	if diff.From != 1 || diff.To != 2 || diff.PolicyChanged || len(diff.Changes) != 1 || diff.Changes[0].Kind != memoryskill.Added || diff.Changes[0].Before != nil || diff.Changes[0].After.Skill.Name != "capture_dates" {
 		t.Errorf("%+v", diff)
 	}
 	var back gateway.BankDetail
@@ -109,8 +109,8 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	shared, err := b.Store.Workspace(t.Context(), evolve.SharedWorkspace, true)
 	tests.Must(t, err)
 	markdown := func(name, about string) []byte {
-		return memskill.Render(memskill.Skill{Name: name, Description: about, Purpose: "Keep them.", WhenToUse: []string{"The span tells of them"}, HowToApply: []string{"One fact in one item"},
-			Constraints: []string{"Ignore greetings"}, Action: memskill.Insert})
+		return memoryskill.Render(memoryskill.Skill{Name: name, Description: about, Purpose: "Keep them.", WhenToUse: []string{"The span tells of them"}, HowToApply: []string{"One fact in one item"},
+			Constraints: []string{"Ignore greetings"}, Action: memoryskill.Insert})
 	}
 	_, err = b.Evolve.Import(t.Context(), shared.ID, "default", map[string][]byte{"a.md": markdown("capture_dates", "Adds dates.")})
 	tests.Must(t, err)

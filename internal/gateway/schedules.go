@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/recurrence"
 	"cairn/internal/schedule"
 )
 
@@ -117,11 +117,11 @@ func (g *Gateway) backfillSchedule(ctx context.Context, in *struct {
 	NamedSchedule
 	Body Backfill
 }) (*bodyOf[FiringList], error) {
-	from, err := cadence.ParseDate(in.Body.From)
+	from, err := recurrence.ParseDate(in.Body.From)
 	if err != nil {
 		return nil, err
 	}
-	until, err := cadence.ParseDate(in.Body.Until)
+	until, err := recurrence.ParseDate(in.Body.Until)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -94,7 +94,7 @@ func (b TurnRequest) request() (converse.Request, error) {
 	if len(b.Messages) == 0 {
 		return r, nil
 	}
-	if b.Mode != flow.Observe {
+	if b.Mode != contract.Observe {
 		return r, fault.New(fault.InvalidArgument, "messages are for mode observe", "send the text of one message, or set mode to observe")
 	}
 	raw, err := json.Marshal(b.Messages)

@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
-	working "cairn/internal/domain/workingmemory"
+	"cairn/internal/domain/workingmemory"
 	"cairn/internal/host"
 	"cairn/internal/offload"
 )
@@ -72,7 +72,7 @@ type GrepRequest struct {
 }
 
 // GrepAnswer is what was found.
-type GrepAnswer working.Hits
+type GrepAnswer workingmemory.Hits
 
 // ReadRequest asks for lines of what was put away.
 type ReadRequest struct {
@@ -82,7 +82,7 @@ type ReadRequest struct {
 }
 
 // ReadAnswer is some lines.
-type ReadAnswer working.Page
+type ReadAnswer workingmemory.Page
 
 const tagWorking = "working memory"
 
@@ -101,7 +101,7 @@ func (g *Gateway) offload(ctx context.Context, in *struct {
 }) (*bodyOf[OffloadAnswer], error) {
 	from, b := asking(ctx), in.Body
 	r := offload.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, Session: b.Session, TTL: g.Config.OffloadTTL, Wait: usualWait, Spec: host.OffloadSpec(g.Config),
-		Options: working.Options{Mode: working.Mode(b.Mode), TotalTokens: b.TotalTokens, ToolTokens: b.ToolTokens, KeepRecent: orUsual(b.KeepRecent, -1), Preview: orUsual(b.Preview, -1), GroupTokens: b.GroupTokens, Ratio: b.Ratio}}
+		Options: workingmemory.Options{Mode: workingmemory.Mode(b.Mode), TotalTokens: b.TotalTokens, ToolTokens: b.ToolTokens, KeepRecent: orUsual(b.KeepRecent, -1), Preview: orUsual(b.Preview, -1), GroupTokens: b.GroupTokens, Ratio: b.Ratio}}
 	if b.TTL > 0 {
 		r.TTL = time.Duration(b.TTL) * time.Second
 	}
@@ -143,7 +143,7 @@ func threadOf(in []SessionMessage) ([]transcript.Message, error) {
 func shown(in []SessionMessage, read, now []transcript.Message) []SessionMessage {
 	out := make([]SessionMessage, len(now))
 	for i, m := range now {
-		if m.Seq == working.New {
+		if m.Seq == workingmemory.New {
 			out[i] = sessionMessage(m)
 			continue
 		}
@@ -171,7 +171,7 @@ func (g *Gateway) reload(ctx context.Context, in *struct{ Body ReloadRequest }) 
 	case b.Handle != "" && len(b.Messages) > 0, b.Handle == "" && len(b.Messages) == 0:
 		return nil, fault.New(fault.InvalidArgument, "give a handle or messages, one of them", "a handle stands in the messages that POST /v1/working/offload answered with")
 	case b.Handle != "":
-		whole, err := g.Offload.Fetch(ctx, workspace(ctx), working.Where{Handle: b.Handle})
+		whole, err := g.Offload.Fetch(ctx, workspace(ctx), workingmemory.Where{Handle: b.Handle})
 		if err != nil {
 			return nil, err
 		}
@@ -195,13 +195,13 @@ func (g *Gateway) reload(ctx context.Context, in *struct{ Body ReloadRequest }) 
 
 func (g *Gateway) grep(ctx context.Context, in *struct{ Body GrepRequest }) (*bodyOf[GrepAnswer], error) {
 	b := in.Body
-	found, err := g.Offload.Grep(ctx, workspace(ctx), working.Where{Handle: b.Handle, Session: working.Session{Name: b.Session}},
-		working.Pattern{Pattern: b.Pattern, Regex: b.Regex, Before: orUsual(b.Before, working.UsualContext), After: orUsual(b.After, working.UsualContext), Offset: b.Offset, Limit: orUsual(b.Limit, working.UsualHits)})
+	found, err := g.Offload.Grep(ctx, workspace(ctx), workingmemory.Where{Handle: b.Handle, Session: workingmemory.Session{Name: b.Session}},
+		workingmemory.Pattern{Pattern: b.Pattern, Regex: b.Regex, Before: orUsual(b.Before, workingmemory.UsualContext), After: orUsual(b.After, workingmemory.UsualContext), Offset: b.Offset, Limit: orUsual(b.Limit, workingmemory.UsualHits)})
 	return &bodyOf[GrepAnswer]{GrepAnswer(found)}, err
 }
 
 func (g *Gateway) readLines(ctx context.Context, in *struct{ Body ReadRequest }) (*bodyOf[ReadAnswer], error) {
-	page, err := g.Offload.Read(ctx, workspace(ctx), working.Where{Handle: in.Body.Handle}, in.Body.Offset, orUsual(in.Body.Limit, working.UsualLines))
+	page, err := g.Offload.Read(ctx, workspace(ctx), workingmemory.Where{Handle: in.Body.Handle}, in.Body.Offset, orUsual(in.Body.Limit, workingmemory.UsualLines))
 	return &bodyOf[ReadAnswer]{ReadAnswer(page)}, err
 }
 

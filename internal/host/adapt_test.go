@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/erase"
@@ -116,11 +116,11 @@ func probable(b *hosttest.Bundle, version int, made []evolve.Decision) float64 {
 	b.T.Helper()
 	head, err := b.Evolve.At(b.T.Context(), b.Workspace.ID, evolve.DefaultBank, version)
 	tests.Must(b.T, err)
-	var candidates []controller.Candidate
+	var candidates []policy.Candidate
 	for _, v := range head.Bank.Versions() {
 		vectors, err := b.Embedder.Embed(b.T.Context(), []string{v.Skill.Description})
 		tests.Must(b.T, err)
-		candidates = append(candidates, controller.Candidate{ID: v.ID, Vector: controller.Fold(vectors[0], head.Policy.Shape().Dim)})
+		candidates = append(candidates, policy.Candidate{ID: v.ID, Vector: policy.Fold(vectors[0], head.Policy.Shape().Dim)})
 	}
 	scorer, err := head.Policy.Scorer(candidates)
 	tests.Must(b.T, err)
@@ -129,7 +129,7 @@ func probable(b *hosttest.Bundle, version int, made []evolve.Decision) float64 {
 		z, _, err := scorer.Score(d.Choice.State)
 		tests.Must(b.T, err)
 		i := slices.IndexFunc(scorer.Candidates(), func(id string) bool { return strings.HasPrefix(id, right(d)+"@") })
-		sum += math.Exp(controller.LogProb(z, []int{i}))
+		sum += math.Exp(policy.LogProb(z, []int{i}))
 	}
 	return sum / float64(len(made))
 }

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/converse"
 	"cairn/internal/distill"
 	"cairn/internal/domain/agent"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -72,7 +72,7 @@ func (h *Host) takeSession(ctx context.Context, a agent.Actor, messages []transc
 // readIdle has an idle conversation remembered, by agents or with memory skills as
 // its workspace chose, and distilled when there is
 // enough in it: the gate is asked when the distillation opens.
-func (h *Host) readIdle(ctx context.Context, in flow.IdleInput) (out flow.IdleRead, err error) {
+func (h *Host) readIdle(ctx context.Context, in contract.IdleInput) (out contract.IdleRead, err error) {
 	made, err := h.Progressive.SummarizeIdle(ctx, progressive.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: TurnSpec(h.Config)})
 	if err != nil {
 		return out, err
@@ -89,7 +89,7 @@ func (h *Host) readIdle(ctx context.Context, in flow.IdleInput) (out flow.IdleRe
 
 // buildIdle has what nobody has read yet remembered with memory skills, where the
 // workspace chose them; 0 is no run.
-func (h *Host) buildIdle(ctx context.Context, in flow.IdleInput) (int64, error) {
+func (h *Host) buildIdle(ctx context.Context, in contract.IdleInput) (int64, error) {
 	made, err := h.Evolve.BuildIdle(ctx, evolve.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: EvolveSpec(h.Config), Keeping: evolve.DefaultKeeping()})
 	if err != nil || made == nil {
 		return 0, err
@@ -98,7 +98,7 @@ func (h *Host) buildIdle(ctx context.Context, in flow.IdleInput) (int64, error) 
 	return made.Ref.Run, nil
 }
 
-func (h *Host) distillIdle(ctx context.Context, in flow.IdleInput) (int64, error) {
+func (h *Host) distillIdle(ctx context.Context, in contract.IdleInput) (int64, error) {
 	from, to, err := h.Progressive.Unread(ctx, in.Workspace, in.Conversation, run.Distill)
 	if err != nil || from > to {
 		return 0, err
@@ -130,6 +130,6 @@ func (h *Host) distillIdle(ctx context.Context, in flow.IdleInput) (int64, error
 }
 
 // ReadIdle has a conversation read as if it had gone idle now.
-func (h *Host) ReadIdle(ctx context.Context, workspaceKey string, ws, conversation int64) (flow.IdleRead, error) {
-	return h.readIdle(ctx, flow.IdleInput{Workspace: ws, WorkspaceKey: workspaceKey, Conversation: conversation})
+func (h *Host) ReadIdle(ctx context.Context, workspaceKey string, ws, conversation int64) (contract.IdleRead, error) {
+	return h.readIdle(ctx, contract.IdleInput{Workspace: ws, WorkspaceKey: workspaceKey, Conversation: conversation})
 }

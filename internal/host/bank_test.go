@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/evolve"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
@@ -14,8 +14,8 @@ import (
 
 // skillFile is a memory skill as people write it.
 func skillFile(name, description string) map[string][]byte {
-	return map[string][]byte{name + ".md": memskill.Render(memskill.Skill{Name: name, Description: description, Purpose: "Keep them.", WhenToUse: []string{"The span tells of them"},
-		HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"}, Action: memskill.Insert})}
+	return map[string][]byte{name + ".md": memoryskill.Render(memoryskill.Skill{Name: name, Description: description, Purpose: "Keep them.", WhenToUse: []string{"The span tells of them"},
+		HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"}, Action: memoryskill.Insert})}
 }
 
 // Bank and policy go forward and back as one, and every version stays.

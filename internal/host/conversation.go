@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/store"
@@ -19,8 +19,8 @@ import (
 // ConversationDetail is a conversation as it is looked at.
 type ConversationDetail struct {
 	converse.View
-	Nudges []converse.ReviewView  `json:"nudges"`         // the latest first
-	Live   *flow.ConversationView `json:"live,omitempty"` // what its workflow knows, while it runs
+	Nudges []converse.ReviewView      `json:"nudges"`         // the latest first
+	Live   *contract.ConversationView `json:"live,omitempty"` // what its workflow knows, while it runs
 }
 
 const (
@@ -54,7 +54,7 @@ func (h *Host) ShowConversation(ctx context.Context, ws store.Workspace, name st
 
 // live is what the workflow of a conversation knows, nil when it does not run or
 // does not answer: what is stored is the truth.
-func (h *Host) live(ctx context.Context, ws store.Workspace, id int64) *flow.ConversationView {
+func (h *Host) live(ctx context.Context, ws store.Workspace, id int64) *contract.ConversationView {
 	ctx, cancel := context.WithTimeout(ctx, livePatience)
 	defer cancel()
 	if running, err := h.converses(ctx, ws, id); err != nil || !running {
@@ -98,7 +98,7 @@ func (h *Host) cancelMessage(ctx context.Context, ws store.Workspace, conversati
 	open := false
 	err := h.Store.WithWorkspace(ctx, ws.ID, func(q store.Queries) error {
 		t, found, err := q.TurnOf(ctx, conversation, message)
-		if err != nil || !found || t.Ended || t.Mode == flow.Observe {
+		if err != nil || !found || t.Ended || t.Mode == contract.Observe {
 			return err
 		}
 		open = true
@@ -148,7 +148,7 @@ func (h *Host) endRunning(ctx context.Context, ws store.Workspace, id int64) (bo
 			return true, nil
 		case gone(err):
 			return false, nil
-		case !errors.As(err, &app) || app.Type() != flow.RollingOver:
+		case !errors.As(err, &app) || app.Type() != contract.RollingOver:
 			return false, err
 		case patience <= 0: // its last review takes long: it ends all the same
 			return true, nil
@@ -175,7 +175,7 @@ func (h *Host) converses(ctx context.Context, ws store.Workspace, id int64) (boo
 	if h.Temporal == nil {
 		return false, nil
 	}
-	described, err := h.Temporal.DescribeWorkflowExecution(ctx, flow.ConversationID(ws.Key, id), "")
+	described, err := h.Temporal.DescribeWorkflowExecution(ctx, contract.ConversationID(ws.Key, id), "")
 	if gone(err) {
 		return false, nil
 	}

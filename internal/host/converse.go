@@ -9,7 +9,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/converse"
 	"cairn/internal/domain/agent"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/settings"
 	"cairn/internal/library"
@@ -71,8 +71,8 @@ const nudgeInputTokens = 100_000
 const nudgeMessages = 24
 
 // conversationLimits bound one run of a Conversation.
-func conversationLimits(c config.Config) flow.ConversationLimits {
-	return flow.ConversationLimits{Close: c.ConversationClose, Turns: c.ConversationTurns}
+func conversationLimits(c config.Config) contract.ConversationLimits {
+	return contract.ConversationLimits{Close: c.ConversationClose, Turns: c.ConversationTurns}
 }
 
 // known is what a session is told of its workspace.

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/curate"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/skill"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/schedule"
@@ -66,8 +66,8 @@ func TestSkillsThatNobodyUsesGoOutOfUseAndComeBack(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	var out flow.CurateResult
-	id := flow.CurateID(b.Workspace.Key, fired.Key)
+	var out contract.CurateResult
+	id := contract.CurateID(b.Workspace.Key, fired.Key)
 	tests.Must(t, b.Temporal.GetWorkflow(ctx, id, "").Get(ctx, &out))
 	if out.Staled != 1 || status() != skill.Stale {
 		t.Errorf("%+v, and the skill is %s", out, status())

@@ -7,7 +7,7 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/erase"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/store"
@@ -91,7 +91,7 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 			if live := count(b, "select count(*) from cairn.frozen_sessions where revoked_at is null"); (live > 0) != c.found {
 				t.Errorf("%d sessions tell of it", live)
 			}
-			b.Record(flow.EraseID(b.Workspace.Key, talk), "Erase/conversation-"+c.derived)
+			b.Record(contract.EraseID(b.Workspace.Key, talk), "Erase/conversation-"+c.derived)
 			if answer := b.Say("talk", 1, "Thank you."); answer.Turn != 1 {
 				t.Errorf("the name of the conversation leads to %+v", answer)
 			}
@@ -115,7 +115,7 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 	if e.Workflows != 2 || e.WorkflowsLeft != 0 {
 		t.Errorf("%d workflows were stopped and %d are left, want the conversation's and its turn's stopped", e.Workflows, e.WorkflowsLeft)
 	}
-	for _, id := range []string{flow.ConversationID(b.Workspace.Key, talk), accepted.Run.WorkflowID} {
+	for _, id := range []string{contract.ConversationID(b.Workspace.Key, talk), accepted.Run.WorkflowID} {
 		if got := status(b, id); got != enums.WORKFLOW_EXECUTION_STATUS_TERMINATED {
 			t.Errorf("%s is %s", id, got)
 		}
@@ -128,9 +128,9 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 		return status(b, accepted.Run.WorkflowID) == enums.WORKFLOW_EXECUTION_STATUS_FAILED
 	})
 	eventually(t, "the conversation that is gone ends by itself", func() bool {
-		return status(b, flow.ConversationID(b.Workspace.Key, talk)) == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+		return status(b, contract.ConversationID(b.Workspace.Key, talk)) == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
 	})
-	b.Record(flow.ConversationID(b.Workspace.Key, talk), "Conversation/erased")
+	b.Record(contract.ConversationID(b.Workspace.Key, talk), "Conversation/erased")
 
 	b.Model.Release("hang")
 	b.Stop() // when what is under way has ended

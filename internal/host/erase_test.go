@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/api/temporalproto"
 
 	"cairn/internal/blob"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/erase"
 	"cairn/internal/host/hosttest"
@@ -147,8 +147,8 @@ func TestEraseLeavesNothingOfAWorkspaceAnywhere(t *testing.T) {
 	if now := rows(b, other); !maps.Equal(now, others) {
 		t.Errorf("the other workspace had %v, has %v", others, now)
 	}
-	b.Record(flow.EraseID(b.Workspace.Key, 0), "Erase/workspace")
-	historyHasNoText(b, flow.EraseID(b.Workspace.Key, 0))
+	b.Record(contract.EraseID(b.Workspace.Key, 0), "Erase/workspace")
+	historyHasNoText(b, contract.EraseID(b.Workspace.Key, 0))
 
 	if again := mustWorkspace(t, b, "test"); again.ID == b.Workspace.ID {
 		t.Error("the name stands for the erased workspace still")

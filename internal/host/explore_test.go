@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/evolve"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
@@ -35,7 +35,7 @@ func biasOf(d evolve.Decision, t int, fresh ...string) (bias, logProb float64) {
 	for i, id := range d.Choice.Candidates {
 		isNew[i] = slices.Contains(fresh, id)
 	}
-	bias = controller.DefaultExploration().Bias(d.Choice.Logits, isNew, t)
+	bias = policy.DefaultExploration().Bias(d.Choice.Logits, isNew, t)
 	z := slices.Clone(d.Choice.Logits)
 	for i := range z {
 		if isNew[i] {
@@ -45,7 +45,7 @@ func biasOf(d evolve.Decision, t int, fresh ...string) (bias, logProb float64) {
 	for _, id := range d.Choice.Chosen {
 		chosen = append(chosen, slices.Index(d.Choice.Candidates, id))
 	}
-	return bias, controller.LogProb(z, chosen)
+	return bias, policy.LogProb(z, chosen)
 }
 
 // A skill that a version brought gets its share of the live choices that are drawn,
@@ -96,13 +96,13 @@ select workspace_id, bank_id, 3, 2, 'adapt', bank_sha, capacity, members, fresh,
 		exec(b, `insert into cairn.decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, sampled, created_at)
 select workspace_id, 'past/' || $1::int || '/' || i, run_id, conversation_id, $1::int * 10000 + i, from_seq, to_seq, bank_id, $1::int, choice, true, now() - interval '2 days' from cairn.decisions, generate_series(1, $2::int) i where id = (select min(id) from cairn.decisions)`, version, n)
 	}
-	window := controller.DefaultExploration().Window * evolve.FewestLearnt
+	window := policy.DefaultExploration().Window * evolve.FewestLearnt
 	drawn(2, window)
 	if d := live(b, "known", 1)[0]; !gotBias(d, 0, places) {
 		t.Errorf("after the window of the first: bias %v of %q", d.Choice.Bias, d.Choice.Fresh)
 	}
 	drawn(4, window-3) // two were
-	if d := live(b, "last", 1)[0]; !gotBias(d, controller.DefaultExploration().Window-1, places) {
+	if d := live(b, "last", 1)[0]; !gotBias(d, policy.DefaultExploration().Window-1, places) {
 		t.Errorf("at the end of the window: bias %v of %q", d.Choice.Bias, d.Choice.Fresh)
 	}
 	if d := live(b, "over", 1)[0]; d.Choice.Greedy || !unbiased(d) {
@@ -127,7 +127,7 @@ func TestGreedyChoicesHaveNoBias(t *testing.T) {
 	for name, settings := range map[string]string{"no budget": `{"explore_per_day":0}`, "frozen": `{"explore_per_day":1000,"frozen":true}`} {
 		learning(b, settings)
 		for _, d := range live(b, strings.ReplaceAll(name, " ", ""), 3) {
-			best := controller.TopK(d.Choice.Logits, 1)[0]
+			best := policy.TopK(d.Choice.Logits, 1)[0]
 			if !d.Choice.Greedy || !unbiased(d) || d.Choice.Chosen[0] != d.Choice.Candidates[best] {
 				t.Errorf("%s: %+v", name, d.Choice)
 			}
@@ -164,27 +164,27 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 	for _, v := range head.Bank.Versions() {
 		of, err := b.Embedder.Embed(t.Context(), []string{v.Skill.Description})
 		tests.Must(t, err)
-		vectors[v.ID] = controller.Fold(of[0], head.Policy.Shape().Dim)
+		vectors[v.ID] = policy.Fold(of[0], head.Policy.Shape().Dim)
 	}
-	var steps, bare []controller.Step
+	var steps, bare []policy.Step
 	for _, d := range made {
-		steps = append(steps, controller.Step{Decision: d.Choice.Decision, Credited: true})
+		steps = append(steps, policy.Step{Decision: d.Choice.Decision, Credited: true})
 		if d.Choice.Bias > 0 {
 			d.Choice.Bias, d.Choice.Fresh = 0, nil
-			bare = append(bare, controller.Step{Decision: d.Choice.Decision, Credited: true})
+			bare = append(bare, policy.Step{Decision: d.Choice.Decision, Credited: true})
 		}
 	}
 	if len(bare) == 0 {
 		t.Fatal("no choice was biased")
 	}
-	weighed, err := controller.Reweigh(head.Policy, steps, vectors, controller.DefaultMaxWeight)
+	weighed, err := policy.Reweigh(head.Policy, steps, vectors, policy.DefaultMaxWeight)
 	tests.Must(t, err)
 	for _, step := range weighed {
 		if math.Abs(step.Weight-1) > 1e-9 {
 			t.Errorf("%s weighs %v for the policy that chose", step.ID, step.Weight)
 		}
 	}
-	weighed, err = controller.Reweigh(head.Policy, bare, vectors, controller.DefaultMaxWeight)
+	weighed, err = policy.Reweigh(head.Policy, bare, vectors, policy.DefaultMaxWeight)
 	tests.Must(t, err)
 	for _, step := range weighed {
 		if math.Abs(step.Weight-1) < 1e-3 {

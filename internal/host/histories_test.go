@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/distill"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
@@ -31,7 +31,7 @@ func TestDistillEndsInEachWay(t *testing.T) {
 		}
 		for _, task := range r.Tasks { // which versions their parent knows is not theirs to tell
 			started := b.History(task.WorkflowID, "").Events[0].GetWorkflowExecutionStartedEventAttributes()
-			if got, want := slices.Sorted(maps.Keys(started.SearchAttributes.IndexedFields)), slices.Sorted(slices.Values(flow.Attributes())); !slices.Equal(got, want) {
+			if got, want := slices.Sorted(maps.Keys(started.SearchAttributes.IndexedFields)), slices.Sorted(slices.Values(contract.Attributes())); !slices.Equal(got, want) {
 				t.Errorf("task %s has the search attributes %v, want %v", task.Key, got, want)
 			}
 		}

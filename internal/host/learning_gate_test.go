@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
-	controller "cairn/internal/domain/memoryskill/policy"
-	tally "cairn/internal/domain/metrics"
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/run"
 	"cairn/internal/evolve"
 	"cairn/internal/host"
@@ -153,7 +153,7 @@ func TestAnOutageInATrainingIsTold(t *testing.T) {
 		service, _ := shaken(b)
 		var told bytes.Buffer
 		service.Log = slog.New(slog.NewTextHandler(&told, nil))
-		before := tally.Read().Learnt["train"]
+		before := metrics.Read().Learnt["train"]
 		ref, err := trainedUntilTheGate(t, b, service)
 		if (err == nil) != c.scores || err != nil && fault.CodeOf(err) != fault.ModelRejected {
 			t.Errorf("%s: %v", c.lost, err)
@@ -163,7 +163,7 @@ func TestAnOutageInATrainingIsTold(t *testing.T) {
 		if w.Outcomes != (evolve.Outcomes{Of: 12, Masked: c.masked}) {
 			t.Errorf("%s: shown %+v", c.lost, w.Outcomes)
 		}
-		now := tally.Read().Learnt["train"]
+		now := metrics.Read().Learnt["train"]
 		if said := strings.Contains(told.String(), fmt.Sprintf("level=WARN msg=\"much of what memory skills would learn from is masked: the endpoint fails\" kind=train masked=%d outcomes=12", c.masked)); said != (c.masked > 0) {
 			t.Errorf("%s: told %q", c.lost, told.String())
 		}
@@ -200,7 +200,7 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 	}
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", traces)
 	tests.Must(t, err)
-	played, ref := firstEpisode(b, func(s *evolve.TrainSpec) { s.Keeping.Mode, s.Fuse, s.Temperature = "turn", controller.SimWeighted, .5 })
+	played, ref := firstEpisode(b, func(s *evolve.TrainSpec) { s.Keeping.Mode, s.Fuse, s.Temperature = "turn", policy.SimWeighted, .5 })
 	if n := len(played.Episode.Decisions); n != 4 {
 		t.Errorf("%d spans of 4 turns", n)
 	}
@@ -211,9 +211,9 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 		blob, err = q.Blob(ctx, "policy", learnt.Policy)
 		return err
 	})
-	policy, err := controller.ParsePolicy(blob)
+	policy, err := policy.ParsePolicy(blob)
 	tests.Must(t, err)
-	if s := policy.Shape(); s.Fuse != controller.SimWeighted || s.Temperature != .5 {
+	if s := policy.Shape(); s.Fuse != policy.SimWeighted || s.Temperature != .5 {
 		t.Errorf("the policy fuses by %q at %v", s.Fuse, s.Temperature)
 	}
 	ask := func(change func(*evolve.TrainSpec)) error {
@@ -225,7 +225,7 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 		}
 		return err
 	}
-	tests.Must(t, ask(func(s *evolve.TrainSpec) { s.Recipe = memskill.PaperRecipe }))
+	tests.Must(t, ask(func(s *evolve.TrainSpec) { s.Recipe = memoryskill.PaperRecipe }))
 	for name, bad := range map[string]func(*evolve.TrainSpec){"spans": func(s *evolve.TrainSpec) { s.Keeping.Mode = "sentence" }, "fuse": func(s *evolve.TrainSpec) { s.Fuse = "median" }} {
 		if f := fault.From(ask(bad)); f == nil || f.Code != fault.InvalidArgument || f.Hint == "" {
 			t.Errorf("%s: %v", name, f)

@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/config"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/tests"
@@ -30,7 +30,7 @@ func TestWhatWorkflowsCarryIsEncryptedWhereThereIsAKey(t *testing.T) {
 		t.Errorf("answered %+v", got)
 	}
 	carried := 0
-	for _, id := range []string{flow.ConversationID(b.Workspace.Key, view(b, "c").ID), turnID(b, "c", "m1")} {
+	for _, id := range []string{contract.ConversationID(b.Workspace.Key, view(b, "c").ID), turnID(b, "c", "m1")} {
 		h := b.History(id, "")
 		for _, e := range h.Events {
 			for _, p := range append(append(e.GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads(), e.GetActivityTaskScheduledEventAttributes().GetInput().GetPayloads()...),

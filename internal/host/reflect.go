@@ -9,9 +9,9 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/run"
 	"cairn/internal/drive"
 	"cairn/internal/reflect"
@@ -48,7 +48,7 @@ func (h *Host) hireReflection() error {
 	return err
 }
 
-func (h *Host) openReflection(ctx context.Context, in flow.ReflectionInput, workflowID string) (reflect.Opened, error) {
+func (h *Host) openReflection(ctx context.Context, in contract.ReflectionInput, workflowID string) (reflect.Opened, error) {
 	ws, err := h.Store.WorkspaceByKey(ctx, in.Workspace)
 	if err != nil {
 		return reflect.Opened{}, err
@@ -61,13 +61,13 @@ func (h *Host) openReflection(ctx context.Context, in flow.ReflectionInput, work
 // in them that nobody has distilled yet, and remembered with memory skills where
 // the workspace chose them: gate and marks are those of conversations that have
 // gone idle.
-func (h *Host) distillDay(ctx context.Context, ref run.Ref, workspaceKey string) (out flow.DayDistilled, err error) {
+func (h *Host) distillDay(ctx context.Context, ref run.Ref, workspaceKey string) (out contract.DayDistilled, err error) {
 	conversations, err := h.Reflect.Conversations(ctx, ref)
 	if err != nil {
 		return out, err
 	}
 	for _, c := range conversations {
-		in := flow.IdleInput{Workspace: ref.Workspace, WorkspaceKey: workspaceKey, Conversation: c}
+		in := contract.IdleInput{Workspace: ref.Workspace, WorkspaceKey: workspaceKey, Conversation: c}
 		_, err := h.buildIdle(ctx, in)
 		var id int64
 		if err == nil {
@@ -85,7 +85,7 @@ func (h *Host) distillDay(ctx context.Context, ref run.Ref, workspaceKey string)
 		err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q store.Queries) error {
 			made, err := q.Run(ctx, id)
 			if err == nil && made.Status != run.Ended {
-				out.Distills = append(out.Distills, flow.DistillToStart{WorkflowID: made.WorkflowID, Conversation: made.Conversation, Input: drive.DistillInput(workspaceKey, made)})
+				out.Distills = append(out.Distills, contract.DistillToStart{WorkflowID: made.WorkflowID, Conversation: made.Conversation, Input: drive.DistillInput(workspaceKey, made)})
 			}
 			return err
 		})
@@ -124,7 +124,7 @@ func (h *Host) ReflectNow(ctx context.Context, ws store.Workspace, r ReflectRequ
 }
 
 // reflectionWindow is what belongs to a local date.
-func (h *Host) reflectionWindow(ctx context.Context, ws store.Workspace, date string) (in flow.ReflectionInput, err error) {
+func (h *Host) reflectionWindow(ctx context.Context, ws store.Workspace, date string) (in contract.ReflectionInput, err error) {
 	var zoneName string
 	err = h.Store.WithWorkspace(ctx, ws.ID, func(q store.Queries) error {
 		chosen, err := q.Settings(ctx)
@@ -136,24 +136,24 @@ func (h *Host) reflectionWindow(ctx context.Context, ws store.Workspace, date st
 	if err != nil {
 		return in, err
 	}
-	zone, err := cadence.Zone(zoneName)
+	zone, err := recurrence.Zone(zoneName)
 	if err != nil {
 		return in, err
 	}
 	now := time.Now()
-	today := cadence.DateOf(now.In(zone))
+	today := recurrence.DateOf(now.In(zone))
 	day := today
 	if date != "" {
 		d, err := time.Parse(time.DateOnly, date)
 		if err != nil {
 			return in, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no date", date), "write it as 2026-03-01")
 		}
-		day = cadence.DateOf(d)
+		day = recurrence.DateOf(d)
 	}
-	in = flow.ReflectionInput{Workspace: ws.Key, Date: day.String(), Zone: zoneName, From: day.Start(zone), To: day.AddDays(1).Start(zone), Why: flow.ReflectionOfBackfill}
+	in = contract.ReflectionInput{Workspace: ws.Key, Date: day.String(), Zone: zoneName, From: day.Start(zone), To: day.AddDays(1).Start(zone), Why: contract.ReflectionOfBackfill}
 	switch {
 	case day == today:
-		in.Why, in.To = flow.ReflectionNow, now.UTC().Truncate(time.Microsecond)
+		in.Why, in.To = contract.ReflectionNow, now.UTC().Truncate(time.Microsecond)
 	case now.Before(in.From):
 		return in, fault.New(fault.InvalidArgument, fmt.Sprintf("%s has not come yet in %s", in.Date, zoneName), "use today or a date before it")
 	case !in.From.Before(in.To):
@@ -172,13 +172,13 @@ const maxBackfill = 366
 // back on for what was said on it and never read. Each is called after a date was
 // recorded, and may wait for it.
 func (h *Host) ReflectBackfill(ctx context.Context, ws store.Workspace, from, to string, redo bool, each func(reflect.Opened) error) error {
-	var days [2]cadence.Date
+	var days [2]recurrence.Date
 	for i, text := range []string{from, to} {
 		d, err := time.Parse(time.DateOnly, text)
 		if err != nil {
 			return fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no date", text), "write it as 2026-03-01")
 		}
-		days[i] = cadence.DateOf(d)
+		days[i] = recurrence.DateOf(d)
 	}
 	if days[1].String() < days[0].String() || days[0].AddDays(maxBackfill-1).String() < days[1].String() {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("from %s to %s are no dates to go through", from, to), fmt.Sprintf("the last comes after the first, and at most %d are taken at once", maxBackfill))

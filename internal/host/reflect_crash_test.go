@@ -8,7 +8,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/erase"
@@ -22,10 +22,10 @@ import (
 
 // sweeps starts the reflection of a date as the sweep does, when its window ends
 // at 23:00, and waits for the end of the workflow.
-func sweeps(b *hosttest.Bundle, date string) (out flow.ReflectionResult) {
+func sweeps(b *hosttest.Bundle, date string) (out contract.ReflectionResult) {
 	b.T.Helper()
-	in := flow.ReflectionInput{Workspace: b.Workspace.Key, Date: date, Zone: "UTC", To: at(b.T, date+" 23:00"), Why: flow.ReflectionOfSweep}
-	w, err := b.Temporal.ExecuteWorkflow(b.T.Context(), client.StartWorkflowOptions{ID: flow.ReflectionID(b.Workspace.Key, date), TaskQueue: flow.QueueMain}, flow.ReflectionWorkflow, in)
+	in := contract.ReflectionInput{Workspace: b.Workspace.Key, Date: date, Zone: "UTC", To: at(b.T, date+" 23:00"), Why: contract.ReflectionOfSweep}
+	w, err := b.Temporal.ExecuteWorkflow(b.T.Context(), client.StartWorkflowOptions{ID: contract.ReflectionID(b.Workspace.Key, date), TaskQueue: contract.QueueMain}, contract.ReflectionWorkflow, in)
 	tests.Must(b.T, err)
 	tests.Must(b.T, w.Get(b.T.Context(), &out))
 	return out
@@ -178,13 +178,13 @@ func TestTheSweepReadsWhatCameAfterwards(t *testing.T) {
 	}
 	b.Say("c", 2, "No, on Saturday.")
 	date := time.Now().UTC().Format(time.DateOnly)
-	in := flow.ReflectionInput{Workspace: b.Workspace.Key, Date: date, Zone: "UTC", To: time.Now().Add(time.Minute), Why: flow.ReflectionOfSweep}
-	w, err := b.Temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: flow.ReflectionID(b.Workspace.Key, date), TaskQueue: flow.QueueMain}, flow.ReflectionWorkflow, in)
+	in := contract.ReflectionInput{Workspace: b.Workspace.Key, Date: date, Zone: "UTC", To: time.Now().Add(time.Minute), Why: contract.ReflectionOfSweep}
+	w, err := b.Temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: contract.ReflectionID(b.Workspace.Key, date), TaskQueue: contract.QueueMain}, contract.ReflectionWorkflow, in)
 	tests.Must(t, err)
 	tests.Must(t, w.Get(t.Context(), nil))
 	got, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, date)
 	tests.Must(t, err)
-	if len(got.Runs) != 2 || got.Runs[0].Messages != 2 || got.Runs[0].WorkflowID != flow.ReflectionID(b.Workspace.Key, date) {
+	if len(got.Runs) != 2 || got.Runs[0].Messages != 2 || got.Runs[0].WorkflowID != contract.ReflectionID(b.Workspace.Key, date) {
 		t.Errorf("the day came to %+v", got)
 	}
 }
@@ -202,7 +202,7 @@ func TestADayIsDistilledOnce(t *testing.T) {
 	scriptReflection(b)
 	first := sweeps(b, "2026-03-01")
 	second := sweeps(b, "2026-03-02")
-	b.RecordEnded(flow.ReflectionID(b.Workspace.Key, "2026-03-02"), "Reflection/distils")
+	b.RecordEnded(contract.ReflectionID(b.Workspace.Key, "2026-03-02"), "Reflection/distils")
 	if first.Distills != 1 || second.Distills != 1 || count(b, "select count(*) from cairn.runs where kind = 'distill'") != 2 {
 		t.Errorf("%d, then %d distillations were started", first.Distills, second.Distills)
 	}

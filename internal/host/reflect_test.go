@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/agent"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
@@ -45,7 +45,7 @@ func TestADayBecomesNotesAndMemoriesThatPointToItsMessages(t *testing.T) {
 	if next.Runs[0].Messages != 2 || !strings.Contains(asked(b, "reflection")[2].Messages[1].Content, "Monday") {
 		t.Errorf("the next local day came to %+v", next)
 	}
-	b.Record(flow.ReflectionID(b.Workspace.Key, "2026-03-01"), "Reflection/saved")
+	b.Record(contract.ReflectionID(b.Workspace.Key, "2026-03-01"), "Reflection/saved")
 }
 
 func TestADateThatIsDoneStaysAsItIs(t *testing.T) {
@@ -79,7 +79,7 @@ func TestAnEmptyDayAsksNoModel(t *testing.T) {
 	if got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"}); got.Status != reflect.Empty || len(got.Runs) != 1 {
 		t.Errorf("the day came to %+v", got)
 	}
-	b.Record(flow.ReflectionID(b.Workspace.Key, "2026-03-01"), "Reflection/empty")
+	b.Record(contract.ReflectionID(b.Workspace.Key, "2026-03-01"), "Reflection/empty")
 }
 
 // What nobody brought about is not looked at, nor what was only recalled.

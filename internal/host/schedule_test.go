@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
-	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/settings"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/schedule"
@@ -33,7 +33,7 @@ func TestTheReflectionFollowsTheWorkspacesClock(t *testing.T) {
 		tests.Must(t, err)
 		return task
 	}
-	if task := next("daily-reflection"); task.DueAt != nil || task.Cron != cadence.Daily || task.Zone != "UTC" {
+	if task := next("daily-reflection"); task.DueAt != nil || task.Cron != recurrence.Daily || task.Zone != "UTC" {
 		t.Errorf("a fresh workspace has %+v", task)
 	}
 	_, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "of-tokyo", Cron: "0 9 * * *", Zone: "Asia/Tokyo", Prompt: "Look."})
@@ -44,7 +44,7 @@ func TestTheReflectionFollowsTheWorkspacesClock(t *testing.T) {
 	}
 	for name, cron := range map[string]string{"daily-reflection": "30 22 * * *", "weekly-curation": "30 3 * * 0"} {
 		task := next(name)
-		c, err := cadence.Parse(cron, "America/Nuuk")
+		c, err := recurrence.Parse(cron, "America/Nuuk")
 		tests.Must(t, err)
 		if at, date := c.Next(task.Now); task.DueAt == nil || !task.DueAt.Equal(at) || task.DueDate != date.String() || task.Zone != "America/Nuuk" {
 			t.Errorf("%s is due at %v, %s; want %v, %s", name, task.DueAt, task.DueDate, at, date)
@@ -58,7 +58,7 @@ func TestTheReflectionFollowsTheWorkspacesClock(t *testing.T) {
 			t.Errorf("%s: %v", patch, err)
 		}
 	}
-	if s, err := set(`{"reflection_cron":null}`); err != nil || s.ReflectionCron != cadence.Daily || s.TimeZone != "America/Nuuk" {
+	if s, err := set(`{"reflection_cron":null}`); err != nil || s.ReflectionCron != recurrence.Daily || s.TimeZone != "America/Nuuk" {
 		t.Errorf("the default again: %+v, %v", s, err)
 	}
 }
@@ -119,7 +119,7 @@ func TestABackfillFiresEachMissedTimeOnce(t *testing.T) {
 	tests.Must(t, err)
 	fill := func(from, until int) []schedule.Fired {
 		t.Helper()
-		fired, err := b.Schedules.Backfill(t.Context(), b.Workspace.ID, b.Workspace.Key, "report", cadence.Date{Year: 2026, Month: 3, Day: from}, cadence.Date{Year: 2026, Month: 3, Day: until})
+		fired, err := b.Schedules.Backfill(t.Context(), b.Workspace.ID, b.Workspace.Key, "report", recurrence.Date{Year: 2026, Month: 3, Day: from}, recurrence.Date{Year: 2026, Month: 3, Day: until})
 		tests.Must(t, err)
 		return fired
 	}
@@ -135,9 +135,9 @@ func TestABackfillFiresEachMissedTimeOnce(t *testing.T) {
 		t.Errorf("%d turns", turns)
 	}
 	for _, c := range []struct {
-		from, until cadence.Date
+		from, until recurrence.Date
 		code        fault.Code
-	}{{cadence.Date{Year: 2026, Month: 3, Day: 2}, cadence.Date{Year: 2026, Month: 3, Day: 1}, fault.InvalidArgument}, {cadence.Date{Year: 2025, Month: 1, Day: 1}, cadence.Date{Year: 2026, Month: 1, Day: 1}, fault.TooLarge}} {
+	}{{recurrence.Date{Year: 2026, Month: 3, Day: 2}, recurrence.Date{Year: 2026, Month: 3, Day: 1}, fault.InvalidArgument}, {recurrence.Date{Year: 2025, Month: 1, Day: 1}, recurrence.Date{Year: 2026, Month: 1, Day: 1}, fault.TooLarge}} {
 		if _, err := b.Schedules.Backfill(context.Background(), b.Workspace.ID, b.Workspace.Key, "report", c.from, c.until); fault.CodeOf(err) != c.code {
 			t.Errorf("%s to %s: %v", c.from, c.until, err)
 		}

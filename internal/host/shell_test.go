@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"cairn/internal/config"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/skill"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
@@ -81,7 +81,7 @@ func TestCommandsOfSkillsRunInSandboxedWorkersOnly(t *testing.T) {
 		t.Errorf("offered %s", names)
 	}
 
-	worker := b.StartQueue(flow.QueueSandbox)
+	worker := b.StartQueue(contract.QueueSandbox)
 	told = execute(t, b, "somebody", "scripts/timer.sh 3", "scripts/fail.sh", "cat SKILL.md; id", "cat ../x", "curl example.com", "scripts/none.sh", "scripts/wait.sh")
 	for i, want := range []string{`oolong\n3 minutes`, "command_failed", "command_refused", "out_of_scope", "command_refused", "not_found", "limit_exceeded"} {
 		if !strings.Contains(told[i], want) {
@@ -112,7 +112,7 @@ func TestCommandsOfSkillsRunInSandboxedWorkersOnly(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 		worker.Kill()
-		b.StartQueue(flow.QueueSandbox)
+		b.StartQueue(contract.QueueSandbox)
 	}()
 	told = execute(t, b, "crash", "scripts/wait.sh crash")
 	<-killed

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/evolve"
@@ -259,7 +259,7 @@ func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
 			t.Errorf("question %d: %+v", i, got.Asked[i])
 		}
 	}
-	steps, err := controller.DefaultCredit().Steps([]controller.Episode{got.Episode})
+	steps, err := policy.DefaultCredit().Steps([]policy.Episode{got.Episode})
 	tests.Must(t, err)
 	for _, s := range steps {
 		if lost := slices.Contains(got.Episode.Lost, s.ID); lost && (s.Credited || s.Reward != 0) {
@@ -331,9 +331,9 @@ func TestATrainingExploresNewSkills(t *testing.T) {
 	b := hosttest.OpenIdle(t, offlineRules)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
 	tests.Must(t, err)
-	trees := memskill.Skill{Name: "capture_trees", Title: "Capture trees", Description: "Adds what the span tells of trees and jam.", Purpose: "Keep them.", Action: memskill.Insert,
+	trees := memoryskill.Skill{Name: "capture_trees", Title: "Capture trees", Description: "Adds what the span tells of trees and jam.", Purpose: "Keep them.", Action: memoryskill.Insert,
 		WhenToUse: []string{"The span tells of trees"}, HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"}}
-	head, err := b.Evolve.Import(t.Context(), b.Workspace.ID, evolve.DefaultBank, map[string][]byte{"trees.md": memskill.Render(trees)})
+	head, err := b.Evolve.Import(t.Context(), b.Workspace.ID, evolve.DefaultBank, map[string][]byte{"trees.md": memoryskill.Render(trees)})
 	tests.Must(t, err)
 	if len(head.Version.Fresh) != 1 {
 		t.Fatalf("new: %v", head.Version.Fresh)
@@ -357,7 +357,7 @@ func TestARecipeTrainsAPolicyOfItsKind(t *testing.T) {
 	b := hosttest.OpenIdle(t, offlineRules)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
 	tests.Must(t, err)
-	played, ref := firstEpisode(b, func(s *evolve.TrainSpec) { s.Recipe = memskill.PaperRecipe })
+	played, ref := firstEpisode(b, func(s *evolve.TrainSpec) { s.Recipe = memoryskill.PaperRecipe })
 	learnt, err := b.Evolve.Learn(t.Context(), ref, 0, 0)
 	tests.Must(t, err)
 	var blob []byte
@@ -365,9 +365,9 @@ func TestARecipeTrainsAPolicyOfItsKind(t *testing.T) {
 		blob, err = q.Blob(ctx, "policy", learnt.Policy)
 		return err
 	})
-	policy, err := controller.ParsePolicy(blob)
+	policy, err := policy.ParsePolicy(blob)
 	tests.Must(t, err)
-	if want := controller.DotShape(memskill.PolicyDims, memskill.PolicyHidden); policy.Shape() != want || len(played.Episode.Decisions) == 0 {
+	if want := policy.DotShape(memoryskill.PolicyDims, memoryskill.PolicyHidden); policy.Shape() != want || len(played.Episode.Decisions) == 0 {
 		t.Errorf("the paper's recipe trains a policy of %+v, want %+v", policy.Shape(), want)
 	}
 }

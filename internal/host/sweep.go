@@ -13,7 +13,7 @@ import (
 
 	"cairn/internal/converse"
 	"cairn/internal/curate"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/evolve"
 	"cairn/internal/schedule"
@@ -37,15 +37,15 @@ func (s starter) StartSlot(ctx context.Context, slot schedule.Slot) (outcome, re
 	}
 	began := false
 	if slot.Kind == schedule.Curate {
-		began, err = s.h.Driver.Curate(ctx, slot.Key, flow.CurateInput{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey,
-			Pace: flow.Pace{Database: s.h.Config.DatabaseStep, Heartbeat: s.h.Config.Heartbeat, GiveUp: giveUp}})
+		began, err = s.h.Driver.Curate(ctx, slot.Key, contract.CurateInput{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey,
+			Pace: contract.Pace{Database: s.h.Config.DatabaseStep, Heartbeat: s.h.Config.Heartbeat, GiveUp: giveUp}})
 	} else {
-		began, err = s.h.Driver.Reflect(ctx, flow.ReflectionInput{Workspace: slot.WorkspaceKey, Date: slot.Date, Zone: slot.Zone, From: slot.ReflectedTo.UTC(), To: slot.At.UTC(), Why: slot.Why})
+		began, err = s.h.Driver.Reflect(ctx, contract.ReflectionInput{Workspace: slot.WorkspaceKey, Date: slot.Date, Zone: slot.Zone, From: slot.ReflectedTo.UTC(), To: slot.At.UTC(), Why: slot.Why})
 	}
 	if err != nil {
 		return "", "", err
 	}
-	if !began && slot.Why != flow.ReflectionOfSweep { // the sweep's own start may have been lost on its way back
+	if !began && slot.Why != contract.ReflectionOfSweep { // the sweep's own start may have been lost on its way back
 		return schedule.Collapsed, slot.Date + " had one before", nil
 	}
 	return schedule.Started, "", nil
@@ -78,7 +78,7 @@ func (s starter) say(ctx context.Context, slot schedule.Slot) (outcome, reason s
 		open  bool
 	)
 	err = s.h.Store.WithWorkspace(ctx, slot.Workspace, func(q store.Queries) (err error) {
-		if t, found, err = q.ScheduledTask(ctx, slot.Task); err != nil || !found || t.Overlap != schedule.OverlapSkip || slot.Why == flow.ReflectionOfBackfill {
+		if t, found, err = q.ScheduledTask(ctx, slot.Task); err != nil || !found || t.Overlap != schedule.OverlapSkip || slot.Why == contract.ReflectionOfBackfill {
 			return err
 		}
 		open, err = q.OpenTurn(ctx, t.Conversation(), slot.Key)
@@ -97,7 +97,7 @@ func (s starter) say(ctx context.Context, slot schedule.Slot) (outcome, reason s
 	if err != nil {
 		return "", "", fmt.Errorf("accept the turn: %w", err)
 	}
-	if !accepted.Made && slot.Why != flow.ReflectionOfSweep {
+	if !accepted.Made && slot.Why != contract.ReflectionOfSweep {
 		return schedule.Collapsed, "it was said before", nil
 	}
 	if s.h.Temporal != nil && !accepted.Turn.Ended {
@@ -160,11 +160,11 @@ func ignoreNil(err error) error {
 
 func (h *Host) sweepOptions() client.ScheduleOptions {
 	return client.ScheduleOptions{
-		ID:   flow.SweepSchedule,
+		ID:   contract.SweepSchedule,
 		Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: h.Config.SweepEvery}}, TimeZoneName: "UTC"},
-		Action: &client.ScheduleWorkflowAction{ID: flow.SweepSchedule, Workflow: flow.Sweep, TaskQueue: flow.QueueMain, WorkflowTaskTimeout: flow.TaskTimeout,
-			Args: []any{flow.SweepInput{Pace: flow.Pace{Heartbeat: h.Config.Heartbeat}}}, StaticSummary: "what is due in all workspaces",
-			TypedSearchAttributes: temporal.NewSearchAttributes(temporal.NewSearchAttributeKeyKeyword(flow.AttributeKind).ValueSet("sweep"))},
+		Action: &client.ScheduleWorkflowAction{ID: contract.SweepSchedule, Workflow: contract.Sweep, TaskQueue: contract.QueueMain, WorkflowTaskTimeout: contract.TaskTimeout,
+			Args: []any{contract.SweepInput{Pace: contract.Pace{Heartbeat: h.Config.Heartbeat}}}, StaticSummary: "what is due in all workspaces",
+			TypedSearchAttributes: temporal.NewSearchAttributes(temporal.NewSearchAttributeKeyKeyword(contract.AttributeKind).ValueSet("sweep"))},
 		Overlap: enums.SCHEDULE_OVERLAP_POLICY_SKIP, CatchupWindow: sweepCatchUp,
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/tests"
@@ -19,19 +19,19 @@ func TestASweptDayIsReflectedOnAndTheNextOneIsEmpty(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
 	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	b.Say("c", 1, "I moved to Osaka today.")
-	day := func(date string) flow.SweepCounts {
+	day := func(date string) contract.SweepCounts {
 		t.Helper()
 		exec(b, `delete from cairn.scheduled_tasks where kind <> 'reflection'`)
 		exec(b, `update cairn.scheduled_tasks set due_at = now(), due_date = $1::text::date, due_key = $1`, date)
-		return swept(b, "sweep-"+date, flow.SweepInput{})
+		return swept(b, "sweep-"+date, contract.SweepInput{})
 	}
 	now := time.Now().UTC()
 	first, second := now.Format(time.DateOnly), now.AddDate(0, 0, 1).Format(time.DateOnly)
 	if got := day(first); got.Started != 1 || got.Empty != 0 {
 		t.Fatalf("swept %+v", got)
 	}
-	var out flow.ReflectionResult
-	tests.Must(t, b.Temporal.GetWorkflow(t.Context(), flow.ReflectionID(b.Workspace.Key, first), "").Get(t.Context(), &out))
+	var out contract.ReflectionResult
+	tests.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ReflectionID(b.Workspace.Key, first), "").Get(t.Context(), &out))
 	if out.Status != "saved" {
 		t.Errorf("reflected %+v", out)
 	}

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
@@ -47,7 +47,7 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 		}
 		b.reflections(n, 1)
 	}
-	started := func(key, date string) bool { return b.execution(flow.ReflectionID(key, date)) != "" }
+	started := func(key, date string) bool { return b.execution(contract.ReflectionID(key, date)) != "" }
 	t.Run("turned off, and on again", func(t *testing.T) {
 		fresh(t, 2)
 		b.exec(`update workspaces set key = key || 'off' where external_id like 'due %'`)
@@ -81,7 +81,7 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 	t.Run("quiet hours", func(t *testing.T) {
 		fresh(t, 1)
 		b.exec(`update workspaces set key = 'wquiet', time_zone = 'Asia/Kathmandu' where external_id = 'due 1'`)
-		zone, err := cadence.Zone("Asia/Kathmandu")
+		zone, err := recurrence.Zone("Asia/Kathmandu")
 		tests.Must(t, err)
 		wall := time.Now().In(zone)
 		b.exec(`update workspaces set settings = $1 where external_id = 'due 1'`, fmt.Sprintf(`{"quiet_hours":{"from":%q,"to":%q}}`, wall.Add(-time.Hour).Format("15:04"), wall.Add(time.Hour).Format("15:04")))
@@ -165,11 +165,11 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 	imported(b, "old", talk(t, day(30)+" 10:00", "Long ago we had green ones.", "Noted.")...)
 	scriptReflection(b, noting("Blue tiles were picked.", 1))
 	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
-	sweepOn := func(date string) flow.SweepCounts {
+	sweepOn := func(date string) contract.SweepCounts {
 		t.Helper()
 		exec(b, `delete from cairn.scheduled_tasks where kind <> 'reflection'`)
 		exec(b, `update cairn.scheduled_tasks set start_at = null, due_at = now(), due_date = $1::text::date, due_key = $1`, date)
-		return swept(b, "sweep-"+date, flow.SweepInput{})
+		return swept(b, "sweep-"+date, contract.SweepInput{})
 	}
 
 	choose(b, `{"reflection":false}`)
@@ -188,7 +188,7 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 			return err
 		},
 		"backfill of the task": func() error {
-			_, err := b.Schedules.Backfill(t.Context(), b.Workspace.ID, b.Workspace.Key, "daily-reflection", cadence.DateOf(now.AddDate(0, 0, -3)), cadence.DateOf(now.AddDate(0, 0, -2)))
+			_, err := b.Schedules.Backfill(t.Context(), b.Workspace.ID, b.Workspace.Key, "daily-reflection", recurrence.DateOf(now.AddDate(0, 0, -3)), recurrence.DateOf(now.AddDate(0, 0, -2)))
 			return err
 		},
 	} {
@@ -207,8 +207,8 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 	if got := sweepOn(day(1)); got.Started != 1 {
 		t.Fatalf("on again it swept %+v", got)
 	}
-	var out flow.ReflectionResult
-	tests.Must(t, b.Temporal.GetWorkflow(t.Context(), flow.ReflectionID(b.Workspace.Key, day(1)), "").Get(t.Context(), &out))
+	var out contract.ReflectionResult
+	tests.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ReflectionID(b.Workspace.Key, day(1)), "").Get(t.Context(), &out))
 	got, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, day(1))
 	tests.Must(t, err)
 	if r := got.Runs[0]; out.Status != reflect.Saved || r.Messages != 2 || r.Skipped != 2 || got.Day.Notes != 1 {
@@ -240,7 +240,7 @@ func TestARunThatIsEmptyForAWeekSaysSo(t *testing.T) {
 insert into cairn.turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, first_seq, accepted_at) select $1, id, 1, 'm', 'observe', 'user', 'x', 0, now() - interval '2 days' from c`, b.Workspace.ID)
 	exec(b, `insert into cairn.reflection_runs (workspace_id, local_date, zone, status, to_at) select $1, current_date - n, 'UTC', 'empty', now() - make_interval(days => n) from generate_series(1, 6) n`, b.Workspace.ID)
 	date := time.Now().UTC().Format(time.DateOnly)
-	o, err := b.Host.Reflect.Open(t.Context(), reflect.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Date: date, Zone: "UTC", To: time.Now(), Why: flow.ReflectionOfSweep,
+	o, err := b.Host.Reflect.Open(t.Context(), reflect.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Date: date, Zone: "UTC", To: time.Now(), Why: contract.ReflectionOfSweep,
 		WorkflowID: "w", Spec: host.ReflectionSpec(b.Config)})
 	tests.Must(t, err)
 	day, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, date)
@@ -258,7 +258,7 @@ func TestSettingsOfTheSweepAreShown(t *testing.T) {
 	tests.Must(t, err)
 	tasks, err := b.Schedules.List(t.Context(), b.Workspace.ID)
 	tests.Must(t, err)
-	zone, err := cadence.Zone("Europe/Berlin")
+	zone, err := recurrence.Zone("Europe/Berlin")
 	tests.Must(t, err)
 	for _, task := range tasks {
 		starts := task.StartsAt.In(zone)

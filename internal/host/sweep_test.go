@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/api/serviceerror"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/schedule"
 	"cairn/internal/tests"
@@ -67,7 +67,7 @@ insert into conversations (workspace_id, external_id, channel, next_seq, last_tu
 }
 
 // sweep does pages until nothing is due.
-func (b *sweepBundle) sweep(s *schedule.Sweeper, rows int) (total flow.SweepCounts) {
+func (b *sweepBundle) sweep(s *schedule.Sweeper, rows int) (total contract.SweepCounts) {
 	b.t.Helper()
 	for {
 		b.pages++
@@ -137,11 +137,11 @@ func TestAThousandDueAtOnceAreSweptOnce(t *testing.T) {
 		t.Errorf("%d empty days", n)
 	}
 	for i := 50; i <= 1000; i += 50 {
-		if b.execution(flow.ReflectionID(fmt.Sprintf("wdue%d", i), "2026-11-19")) == "" {
+		if b.execution(contract.ReflectionID(fmt.Sprintf("wdue%d", i), "2026-11-19")) == "" {
 			t.Errorf("workspace %d has no reflection", i)
 		}
 	}
-	if b.execution(flow.ReflectionID("wdue1", "2026-11-19")) != "" {
+	if b.execution(contract.ReflectionID("wdue1", "2026-11-19")) != "" {
 		t.Error("a workspace without a word has a reflection")
 	}
 	if n := b.number("select count(*) from scheduled_tasks where due_at > now() and due_key = due_date::text and lease_until is null and slot_key = '2026-11-19' and slot_outcome in ('started', 'empty')"); n != 1000 {
@@ -177,7 +177,7 @@ func TestACrashBetweenAnyTwoLinesLosesAndDoublesNothing(t *testing.T) {
 			}
 			before := map[string]string{}
 			for i := 10; i <= 60; i += 10 {
-				id := flow.ReflectionID(fmt.Sprintf("wdue%d", i), "2026-11-19")
+				id := contract.ReflectionID(fmt.Sprintf("wdue%d", i), "2026-11-19")
 				before[id] = b.execution(id)
 			}
 			if other, err := b.Sweeper.Page(t.Context(), "other", 100); err != nil || other.Looked != 0 {
@@ -221,7 +221,7 @@ func TestASlotWhoseLeaseRanOutIsAnotherPages(t *testing.T) {
 		t.Errorf("the next page is %+v", got)
 	}
 	for i := 1; i <= 3; i++ {
-		if b.execution(flow.ReflectionID(fmt.Sprintf("wdue%d", i), "2026-11-19")) == "" {
+		if b.execution(contract.ReflectionID(fmt.Sprintf("wdue%d", i), "2026-11-19")) == "" {
 			t.Errorf("workspace %d has no reflection of the date that came due", i)
 		}
 	}
@@ -249,7 +249,7 @@ func TestADateThatHasItsReflectionGetsNoOther(t *testing.T) {
 	if got := b.sweep(b.Sweeper, 100); got.Started != 0 || got.Skipped != 1 {
 		t.Errorf("swept %+v", got)
 	}
-	if b.execution(flow.ReflectionID("wdue1", "2026-11-19")) != "" {
+	if b.execution(contract.ReflectionID("wdue1", "2026-11-19")) != "" {
 		t.Error("the date has two reflections")
 	}
 	if n := b.number("select count(*) from scheduled_tasks where slot_outcome = 'collapsed' and due_at > now()"); n != 1 {
@@ -267,7 +267,7 @@ func TestThePausedAndTheErasedAreLeftAlone(t *testing.T) {
 		t.Errorf("swept %+v", got)
 	}
 	for key, want := range map[string]bool{"wdue1": false, "wdue2": false, "wdue3": true, "wdue4": true} {
-		if got := b.execution(flow.ReflectionID(key, "2026-11-19")) != ""; got != want {
+		if got := b.execution(contract.ReflectionID(key, "2026-11-19")) != ""; got != want {
 			t.Errorf("%s: a reflection %t, want %t", key, got, want)
 		}
 	}
@@ -287,7 +287,7 @@ from conversations c join workspaces w on w.id = c.workspace_id where w.key in (
 	if got := b.sweep(b.Sweeper, 100); got.Started != 1 || got.Empty != 2 {
 		t.Errorf("swept %+v", got)
 	}
-	if b.execution(flow.ReflectionID("wdue2", "2026-11-19")) == "" {
+	if b.execution(contract.ReflectionID("wdue2", "2026-11-19")) == "" {
 		t.Error("what nobody has read has no reflection")
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"cairn/internal/config"
-	flow "cairn/internal/domain/contract"
-	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/recurrence"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
@@ -20,12 +20,12 @@ import (
 )
 
 // swept runs the workflow Sweep to its end.
-func swept(b *hosttest.Bundle, id string, in flow.SweepInput) (out flow.SweepCounts) {
+func swept(b *hosttest.Bundle, id string, in contract.SweepInput) (out contract.SweepCounts) {
 	b.T.Helper()
 	ctx, cancel := context.WithTimeout(b.T.Context(), time.Minute)
 	defer cancel()
 	in.Pace.Heartbeat = 2 * time.Second
-	r, err := b.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: flow.QueueMain}, flow.Sweep, in)
+	r, err := b.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: contract.QueueMain}, contract.Sweep, in)
 	tests.Must(b.T, err)
 	tests.Must(b.T, r.Get(ctx, &out))
 	return out
@@ -40,7 +40,7 @@ func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 	task, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."})
 	tests.Must(t, err)
 	exec(b, "update cairn.scheduled_tasks set due_at = now() - interval '1 minute', due_date = '2026-11-19', due_key = '2026-11-19' where name = 'report'")
-	if got := swept(b, "sweep-answered", flow.SweepInput{}); got.Looked != 4 || got.Started != 1 { // the built-in tasks were planned
+	if got := swept(b, "sweep-answered", contract.SweepInput{}); got.Looked != 4 || got.Started != 1 { // the built-in tasks were planned
 		t.Errorf("swept %+v", got)
 	}
 	out := answered(b, task.Conversation(), "2026-11-19")
@@ -50,12 +50,12 @@ func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 	if v := view(b, task.Conversation()); v.Channel != "scheduled" || v.Counters.Total != 0 {
 		t.Errorf("the conversation is %+v", v)
 	}
-	if got := swept(b, "sweep-again", flow.SweepInput{}); got.Looked != 0 {
+	if got := swept(b, "sweep-again", contract.SweepInput{}); got.Looked != 0 {
 		t.Errorf("swept again %+v", got)
 	}
 	b.Record("sweep-answered", "Sweep/ended")
 	// Sent again by a page that had forgotten: the same turn.
-	day := cadence.Date{Year: 2026, Month: time.November, Day: 19}
+	day := recurrence.Date{Year: 2026, Month: time.November, Day: 19}
 	fired, err := b.Schedules.Backfill(t.Context(), b.Workspace.ID, b.Workspace.Key, "report", day, day)
 	tests.Must(t, err)
 	if len(fired) != 1 || fired[0].Outcome != schedule.Collapsed {
@@ -98,7 +98,7 @@ func TestASweepContinuesAsNewAndCountsOn(t *testing.T) {
 	exec(b, `with made as (insert into cairn.workspaces (external_id, key) select 'n' || i, 'wn' || i from generate_series(1, 9) i returning id)
 insert into cairn.scheduled_tasks (workspace_id, name, kind, due_at, due_date, due_key) select id, 'daily-reflection', 'reflection', now(), '2026-11-19', '2026-11-19' from made`)
 	exec(b, "delete from cairn.scheduled_tasks where workspace_id = $1", b.Workspace.ID)
-	if got := swept(b, "sweep-long", flow.SweepInput{Pages: 2, Rows: 2}); got.Looked != 9 || got.Empty != 9 || got.Started != 0 {
+	if got := swept(b, "sweep-long", contract.SweepInput{Pages: 2, Rows: 2}); got.Looked != 9 || got.Empty != 9 || got.Started != 0 {
 		t.Errorf("swept %+v", got)
 	}
 	var runs []string // the latest first
@@ -128,7 +128,7 @@ func TestTheWorkerSchedulesTheSweepOnce(t *testing.T) {
 	b.Config.SweepEvery = time.Hour
 	tests.Must(t, b.ScheduleSweep(t.Context()))
 	tests.Must(t, b.ScheduleSweep(t.Context()))
-	d, err := b.Temporal.ScheduleClient().GetHandle(t.Context(), flow.SweepSchedule).Describe(t.Context())
+	d, err := b.Temporal.ScheduleClient().GetHandle(t.Context(), contract.SweepSchedule).Describe(t.Context())
 	tests.Must(t, err)
 	s := d.Schedule
 	if len(s.Spec.Intervals) != 1 || s.Spec.Intervals[0].Every != time.Hour || s.Spec.TimeZoneName != "UTC" || s.Policy.Overlap != enums.SCHEDULE_OVERLAP_POLICY_SKIP || s.Policy.CatchupWindow != time.Hour {

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/converse"
 	"cairn/internal/domain/agent"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
@@ -72,7 +72,7 @@ func TestABudgetIsSeenWhileItsTurnRuns(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "turn", Barrier: "held", Reply: "All right."})
 	send(b, b.Message("c", "m1", "What do I drink?"))
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
-	answer, err := b.Temporal.QueryWorkflow(t.Context(), turnID(b, "c", "m1"), "", flow.QueryState)
+	answer, err := b.Temporal.QueryWorkflow(t.Context(), turnID(b, "c", "m1"), "", contract.QueryState)
 	tests.Must(t, err)
 	var state agent.State
 	tests.Must(t, answer.Get(&state))

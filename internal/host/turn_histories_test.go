@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"cairn/internal/config"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
@@ -19,7 +19,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 	t.Parallel()
 	cairn := hosttest.Open(t)
 	record := func(b *hosttest.Bundle, name, message string) {
-		b.Record(flow.ConversationID(b.Workspace.Key, view(b, "c").ID), "Conversation/"+name)
+		b.Record(contract.ConversationID(b.Workspace.Key, view(b, "c").ID), "Conversation/"+name)
 		if message != "" {
 			recordTurn(b, "c", message, "Turn/"+name)
 		}
@@ -40,9 +40,9 @@ func TestConversationsEndInEachWay(t *testing.T) {
 		_, err := b.Driver.End(t.Context(), b.Workspace.Key, id)
 		tests.Must(t, err)
 		eventually(t, "the conversation has ended", func() bool { return view(b, "c").ClosedAt != nil })
-		tests.Must(t, b.Temporal.GetWorkflow(t.Context(), flow.ConversationID(b.Workspace.Key, id), "").Get(t.Context(), nil))
+		tests.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ConversationID(b.Workspace.Key, id), "").Get(t.Context(), nil))
 		record(b, "ended", "m1")
-		b.Record(flow.NudgeID(b.Workspace.Key, id, reviews(b, "c", 1)[0].Turn), "Nudge/saved")
+		b.Record(contract.NudgeID(b.Workspace.Key, id, reviews(b, "c", 1)[0].Turn), "Nudge/saved")
 	})
 	t.Run("silence", func(t *testing.T) {
 		t.Parallel()
@@ -53,16 +53,16 @@ func TestConversationsEndInEachWay(t *testing.T) {
 			b.Say("c", i, "hello")
 		}
 		id := view(b, "c").ID
-		tests.Must(t, b.Temporal.GetWorkflow(t.Context(), flow.ConversationID(b.Workspace.Key, id), "").Get(t.Context(), nil))
+		tests.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ConversationID(b.Workspace.Key, id), "").Get(t.Context(), nil))
 		if got := reviews(b, "c", 1); got[0].Turn != 3 {
 			t.Errorf("reviews %+v", got)
 		}
 		if v := view(b, "c"); v.ClosedAt != nil || v.Counters.Total != 3 {
 			t.Errorf("after its silence the conversation is %+v", v)
 		}
-		tests.Must(t, b.Temporal.GetWorkflow(t.Context(), flow.NudgeID(b.Workspace.Key, id, 3), "").Get(t.Context(), nil))
+		tests.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.NudgeID(b.Workspace.Key, id, 3), "").Get(t.Context(), nil))
 		record(b, "silence", "")
-		b.Record(flow.NudgeID(b.Workspace.Key, id, 3), "Nudge/nothing")
+		b.Record(contract.NudgeID(b.Workspace.Key, id, 3), "Nudge/nothing")
 		b.Say("c", 9, "I am back.")
 		if n := view(b, "c").Counters.Total; n != 4 {
 			t.Errorf("the counters went on to %d, want 4", n)
@@ -82,7 +82,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 			t.Error(err)
 		}
 		record(b, "continued", "m0")
-		id := flow.ConversationID(b.Workspace.Key, view(b, "c").ID)
+		id := contract.ConversationID(b.Workspace.Key, view(b, "c").ID)
 		var first string
 		eventually(t, "the conversation has continued as new", func() bool { // after its last answer
 			first = previous(b, id, "")

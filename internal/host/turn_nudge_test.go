@@ -14,7 +14,7 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
@@ -87,7 +87,7 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	if got := count(b, "select count(*) from cairn.runs where kind = 'nudge'"); got != 0 {
 		t.Fatalf("%d reviews after nine turns that count", got)
 	}
-	id := flow.ConversationID(b.Workspace.Key, view(b, "c").ID)
+	id := contract.ConversationID(b.Workspace.Key, view(b, "c").ID)
 	full := previous(b, id, "")
 	if full == "" {
 		t.Fatal("the conversation has not continued as new")
@@ -161,7 +161,7 @@ func happened(h *historypb.History, event enums.EventType) (n int) {
 // reviewsStarted is how many reviews the server has confirmed in a history.
 func reviewsStarted(h *historypb.History) (n int) {
 	for _, e := range h.Events {
-		if e.GetChildWorkflowExecutionStartedEventAttributes().GetWorkflowType().GetName() == flow.Nudge {
+		if e.GetChildWorkflowExecutionStartedEventAttributes().GetWorkflowType().GetName() == contract.Nudge {
 			n++
 		}
 	}
@@ -181,7 +181,7 @@ func replays(t *testing.T, h *historypb.History) {
 // observed is an exchange that a gateway's own agent had.
 func observed(b *hosttest.Bundle, conversation string, n int, answer string) converse.Request {
 	r := b.Message(conversation, fmt.Sprintf("m%d", n), "")
-	r.Mode, r.Messages = flow.Observe, []transcript.Message{{Role: transcript.User, Content: "hello"},
+	r.Mode, r.Messages = contract.Observe, []transcript.Message{{Role: transcript.User, Content: "hello"},
 		{Role: transcript.Assistant, ToolCalls: []transcript.ToolCall{{ID: "a", Name: "ls", Arguments: "{}"}, {ID: "b", Name: "ls", Arguments: "{}"}}},
 		{Role: transcript.Tool, ToolCallID: "b", Content: "a file"}, {Role: transcript.Tool, ToolCallID: "zzz", Content: "stray"}, {Role: transcript.Assistant, Content: answer}}
 	return r
@@ -264,7 +264,7 @@ func TestReviewsOfADayAreCapped(t *testing.T) {
 	tests.Must(t, err)
 	eventually(t, "the conversation has ended", func() bool { return view(b, "c").ClosedAt != nil })
 	eventually(t, "the review at its end is over", func() bool {
-		return b.Temporal.GetWorkflow(t.Context(), flow.NudgeID(b.Workspace.Key, id, 6), "").Get(t.Context(), nil) == nil
+		return b.Temporal.GetWorkflow(t.Context(), contract.NudgeID(b.Workspace.Key, id, 6), "").Get(t.Context(), nil) == nil
 	})
 	if got := numbers(reviews(b, "c", 2)); !slices.Equal(got, []int{1, 2}) || b.Model.Count("nudge") != 2 {
 		t.Errorf("reviews after turns %v, with %d requests", got, b.Model.Count("nudge"))

@@ -12,7 +12,7 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
@@ -22,7 +22,7 @@ import (
 
 // turnID is the workflow of a message's first attempt.
 func turnID(b *hosttest.Bundle, conversation, message string) string {
-	return flow.TurnID(b.Workspace.Key, view(b, conversation).ID, flow.VisibleKey(message), 1)
+	return contract.TurnID(b.Workspace.Key, view(b, conversation).ID, contract.VisibleKey(message), 1)
 }
 
 // oneOfEach wants one conversation with one answered turn, and one memory when
@@ -260,7 +260,7 @@ func TestATerminatedConversationGoesOn(t *testing.T) {
 	scriptOneSave(b, llmtest.Rule{}, llmtest.Rule{Barrier: "held"})
 	send(b, b.Message("c", "m1", "I like tea."))
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
-	id := flow.ConversationID(b.Workspace.Key, view(b, "c").ID)
+	id := contract.ConversationID(b.Workspace.Key, view(b, "c").ID)
 	tests.Must(t, b.Temporal.TerminateWorkflow(t.Context(), id, "", "test"))
 	exec(b, "update cairn.outbox set due_at = now()")
 	eventually(t, "the conversation runs again", func() bool {
@@ -352,7 +352,7 @@ func TestAConversationContinuesAsNewUnderLoad(t *testing.T) {
 	}
 	// Nobody was kept out until the updates ceased.
 	executions := 0
-	for id, next := flow.ConversationID(b.Workspace.Key, v.ID), ""; ; executions++ {
+	for id, next := contract.ConversationID(b.Workspace.Key, v.ID), ""; ; executions++ {
 		d, err := b.Temporal.DescribeWorkflowExecution(t.Context(), id, next)
 		tests.Must(t, err)
 		if next = previous(b, id, d.WorkflowExecutionInfo.Execution.RunId); next == "" {

@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/tests"
@@ -32,7 +32,7 @@ func TestATurnRunsOnTheQueueOfItsSteps(t *testing.T) {
 			}
 		}
 	}
-	if turn != flow.QueueLLM || steps != 1 {
+	if turn != contract.QueueLLM || steps != 1 {
 		t.Errorf("%d steps of a workflow on %q", steps, turn)
 	}
 }

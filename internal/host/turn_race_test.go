@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
@@ -69,7 +69,7 @@ func TestATerminatedReviewIsFinished(t *testing.T) {
 	scriptSaves(b)
 	b.Say("c", 1, "hello")
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "review", 1))
-	tests.Must(t, b.Temporal.TerminateWorkflow(t.Context(), flow.NudgeID(b.Workspace.Key, view(b, "c").ID, 1), "", "test"))
+	tests.Must(t, b.Temporal.TerminateWorkflow(t.Context(), contract.NudgeID(b.Workspace.Key, view(b, "c").ID, 1), "", "test"))
 	b.Model.Release("review")
 	exec(b, "update cairn.outbox set due_at = now()")
 	if got := reviews(b, "c", 1); len(got) != 1 || got[0].Status != converse.NudgeSaved || len(got[0].Writes) != 1 {
@@ -113,7 +113,7 @@ func TestAResetConversationRepeatsNothing(t *testing.T) {
 	scriptSaves(p.Bundle)
 	p.Say("c", 1, "remember Ada likes tea.")
 	p.Say("c", 2, "hello")
-	id := flow.ConversationID(p.Workspace.Key, view(p.Bundle, "c").ID)
+	id := contract.ConversationID(p.Workspace.Key, view(p.Bundle, "c").ID)
 	turn := turnID(p.Bundle, "c", "m1")
 	p.finished(turn, p.reset(turn))
 	p.reset(id)

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	tally "cairn/internal/domain/metrics"
+	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
@@ -148,10 +148,10 @@ func TestChangesOfAPromptsBeginningAreCounted(t *testing.T) {
 	exec(b, "insert into cairn.soul_versions (workspace_id, version, content, action, origin, op_id) values ($1, 1, 'Speak like a pirate.', 'replace', 'user', 'test')", b.Workspace.ID)
 	exec(b, "update cairn.workspaces set soul_version = 1 where id = $1", b.Workspace.ID)
 	expire(b)
-	before := tally.Read().Prefix[1]
+	before := metrics.Read().Prefix[1]
 	b.Say("c", 2, "hello")
-	if n := tally.Read().Prefix[1]; n <= before {
-		t.Errorf("a turn that began with another prompt was not counted: %v", tally.Read().Prefix)
+	if n := metrics.Read().Prefix[1]; n <= before {
+		t.Errorf("a turn that began with another prompt was not counted: %v", metrics.Read().Prefix)
 	}
 }
 
@@ -226,19 +226,19 @@ func TestABadMessageIsRefusedBeforeAnythingIsStored(t *testing.T) {
 		"nothing said":                 {func(r *converse.Request) { r.Text = " \n\t" }, fault.InvalidArgument},
 		"too much said":                {func(r *converse.Request) { r.Text = strings.Repeat("界", 32_001) }, fault.TooLarge},
 		"messages in mode answer":      {func(r *converse.Request) { r.Messages = hello }, fault.InvalidArgument},
-		"text in mode observe":         {func(r *converse.Request) { r.Mode, r.Messages = flow.Observe, hello }, fault.InvalidArgument},
-		"nothing observed":             {func(r *converse.Request) { r.Mode, r.Text = flow.Observe, "" }, fault.InvalidArgument},
+		"text in mode observe":         {func(r *converse.Request) { r.Mode, r.Messages = contract.Observe, hello }, fault.InvalidArgument},
+		"nothing observed":             {func(r *converse.Request) { r.Mode, r.Text = contract.Observe, "" }, fault.InvalidArgument},
 		"observed from the middle": {func(r *converse.Request) {
-			r.Mode, r.Text, r.Messages = flow.Observe, "", []transcript.Message{{Role: transcript.Assistant, Content: "hello"}}
+			r.Mode, r.Text, r.Messages = contract.Observe, "", []transcript.Message{{Role: transcript.Assistant, Content: "hello"}}
 		}, fault.InvalidArgument},
 		"observed robot": {func(r *converse.Request) {
-			r.Mode, r.Text, r.Messages = flow.Observe, "", append(hello[:1:1], transcript.Message{Role: "robot", Content: "beep"})
+			r.Mode, r.Text, r.Messages = contract.Observe, "", append(hello[:1:1], transcript.Message{Role: "robot", Content: "beep"})
 		}, fault.InvalidArgument},
 		"observed too much": {func(r *converse.Request) {
-			r.Mode, r.Text, r.Messages = flow.Observe, "", append(hello[:1:1], make([]transcript.Message, 200)...)
+			r.Mode, r.Text, r.Messages = contract.Observe, "", append(hello[:1:1], make([]transcript.Message, 200)...)
 		}, fault.InvalidArgument},
 		"observed too long": {func(r *converse.Request) {
-			r.Mode, r.Text, r.Messages = flow.Observe, "", []transcript.Message{{Role: transcript.User, Content: strings.Repeat("x", 32_001)}}
+			r.Mode, r.Text, r.Messages = contract.Observe, "", []transcript.Message{{Role: transcript.User, Content: strings.Repeat("x", 32_001)}}
 		}, fault.TooLarge},
 		"override below": {func(r *converse.Request) { r.MaxTurns = -1 }, fault.InvalidArgument},
 		"override above": {func(r *converse.Request) { r.MaxTurns = 51 }, fault.InvalidArgument},

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
@@ -22,7 +22,7 @@ func TestATurnThatSeesAnAttackWritesNothingUnasked(t *testing.T) {
 	scriptSaves(b)
 	exchange := func(conversation, page string) {
 		r := b.Message(conversation, "page", "")
-		r.Mode, r.Messages = flow.Observe, []transcript.Message{{Role: transcript.User, Content: "What does the page say?"},
+		r.Mode, r.Messages = contract.Observe, []transcript.Message{{Role: transcript.User, Content: "What does the page say?"},
 			{Role: transcript.Assistant, ToolCalls: []transcript.ToolCall{{ID: "a", Name: "fetch", Arguments: "{}"}}},
 			{Role: transcript.Tool, ToolCallID: "a", Name: "fetch", Content: page}, {Role: transcript.Assistant, Content: "It is about tea."}}
 		_, err := b.Host.Say(t.Context(), r)

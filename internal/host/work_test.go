@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"cairn/internal/config"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
@@ -50,7 +50,7 @@ func TestTheFirstStepIsBoundedLikeTheOthers(t *testing.T) {
 			}
 		}
 	}
-	if want := map[string]time.Duration{flow.Chunk: 9 * time.Second, flow.CloseRun: 7 * time.Second}; !maps.Equal(bounds, want) {
+	if want := map[string]time.Duration{contract.Chunk: 9 * time.Second, contract.CloseRun: 7 * time.Second}; !maps.Equal(bounds, want) {
 		t.Errorf("a dead worker is noticed after %v, want %v", bounds, want)
 	}
 }

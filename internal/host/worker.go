@@ -14,7 +14,7 @@ import (
 
 	"cairn/activities"
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/workflows"
 )
@@ -24,11 +24,11 @@ import (
 const relayEvery = time.Second
 
 // Queues are the task queues that a worker serves unless it is told otherwise.
-func Queues() []string { return []string{flow.QueueMain, flow.QueueLLM, flow.QueueBatch} }
+func Queues() []string { return []string{contract.QueueMain, contract.QueueLLM, contract.QueueBatch} }
 
 // allQueues are all task queues. A worker of the last one runs commands of skills, in
 // sandboxes: it has to be asked for.
-func allQueues() []string { return append(Queues(), flow.QueueSandbox) }
+func allQueues() []string { return append(Queues(), contract.QueueSandbox) }
 
 // Work hosts workflows and activities of the named queues until ctx ends, then
 // lets what is under way finish for the configured time. The relay runs beside
@@ -41,7 +41,7 @@ func (h *Host) Work(ctx context.Context, queues []string) error {
 		if !slices.Contains(allQueues(), q) {
 			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no queue %q", q), "use "+strings.Join(allQueues(), ", "))
 		}
-		if q == flow.QueueSandbox {
+		if q == contract.QueueSandbox {
 			if err := h.runCommands(ctx); err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ func (h *Host) Work(ctx context.Context, queues []string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer func() { cancel(); running.Wait() }() // in this order: the relay runs until it is told
-	if slices.Contains(queues, flow.QueueMain) {
+	if slices.Contains(queues, contract.QueueMain) {
 		running.Go(func() { h.Relay.Run(ctx) })
 		running.Go(func() { h.tendGraphs(ctx) })
 	}
@@ -61,7 +61,7 @@ func (h *Host) Work(ctx context.Context, queues []string) error {
 		}
 		defer w.Stop()
 	}
-	if slices.Contains(queues, flow.QueueMain) && h.Config.SweepEvery > 0 {
+	if slices.Contains(queues, contract.QueueMain) && h.Config.SweepEvery > 0 {
 		running.Go(func() { h.keepSweeping(ctx) })
 	}
 	select {
@@ -95,7 +95,7 @@ func (h *Host) refused(err error, message string) error {
 func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	tasks := activities.Distill{Service: h.Distill}
 	talks := activities.Converse{Service: h.Converse, Approver: approver{h}, Spec: func() converse.Spec { return NudgeSpec(h.Config) },
-		Built: func(ctx context.Context, in flow.IdleInput) error { _, err := h.buildIdle(ctx, in); return err }}
+		Built: func(ctx context.Context, in contract.IdleInput) error { _, err := h.buildIdle(ctx, in); return err }}
 	erasing := activities.Erase{Service: h.Erase}
 	due := activities.Sweep{Sweeper: h.Sweeper, Curator: h.Curator}
 	skills := activities.MemorySkills{Service: h.Evolve}
@@ -111,16 +111,16 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		MaxHeartbeatThrottleInterval: h.Config.Heartbeat / 4,
 		OnFatalError:                 func(err error) { failed <- err }}
 	switch queue {
-	case flow.QueueLLM: // waits for endpoints, costs next to nothing
+	case contract.QueueLLM: // waits for endpoints, costs next to nothing
 		options.MaxConcurrentActivityExecutionSize = h.Config.LLMSlots
-	case flow.QueueBatch:
+	case contract.QueueBatch:
 		options.DisableWorkflowWorker = true
-	case flow.QueueSandbox:
+	case contract.QueueSandbox:
 		options.DisableWorkflowWorker, options.MaxConcurrentActivityExecutionSize = true, h.Config.SandboxSlots
 	}
 	w := worker.New(h.Temporal, queue, options)
 	switch queue {
-	case flow.QueueMain:
+	case contract.QueueMain:
 		workflows.Register(w)
 		tasks.RegisterMain(w)
 		talks.RegisterMain(w)
@@ -130,7 +130,7 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		days.RegisterMain(w)
 		skills.RegisterMain(w)
 		away.RegisterMain(w)
-	case flow.QueueLLM:
+	case contract.QueueLLM:
 		// A turn and a distillation run where their steps run: the server then hands a step out with
 		// its answer to the workflow task that asked for it, and nobody has to poll for it.
 		workflows.RegisterNearModels(w)
@@ -140,12 +140,12 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 		minds.RegisterSteps(w)
 		away.RegisterLLM(w)
 		minds.RegisterLLM(w)
-	case flow.QueueBatch:
+	case contract.QueueBatch:
 		tasks.RegisterBatch(w)
 		talks.RegisterBatch(w)
 		skills.RegisterBatch(w)
 		minds.RegisterSteps(w)
-	case flow.QueueSandbox:
+	case contract.QueueSandbox:
 		talks.RegisterSandbox(w)
 	}
 	return w

@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
-	tally "cairn/internal/domain/metrics"
+	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/skill"
 )
 
@@ -135,7 +135,7 @@ func (l *Library) defuse(ctx context.Context, ws int64, head skill.Head, v skill
 
 // quarantine takes a skill out of use whose text would attack its reader.
 func (l *Library) quarantine(ctx context.Context, ws, id int64) (skill.Head, error) {
-	tally.Blocked("skills")
+	metrics.Blocked("skills")
 	return l.setStatus(ctx, ws, id, skill.Quarantined, skill.Active, skill.Stale, skill.Candidate, skill.DraftStatus)
 }
 

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	working "cairn/internal/domain/workingmemory"
+	"cairn/internal/domain/workingmemory"
 	"cairn/internal/ledger"
 	"cairn/internal/llm"
 	"cairn/schemas"
@@ -62,7 +62,7 @@ func (s *Service) Compress(ctx context.Context, ref run.Ref, group int) (code st
 
 // messages are those of a group, after the record of what came before them.
 func (s *Service) messages(ctx context.Context, j job, group int) (ms []transcript.Message, err error) {
-	b, err := s.blob(ctx, j.run.Workspace, working.Where{Handle: j.spec.Groups[group].Handle})
+	b, err := s.blob(ctx, j.run.Workspace, workingmemory.Where{Handle: j.spec.Groups[group].Handle})
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (s *Service) messages(ctx context.Context, j job, group int) (ms []transcri
 }
 
 // ask puts a group to the model, or finds what it said before.
-func (s *Service) ask(ctx context.Context, j job, group int) (out working.Snapshot, reason string, err error) {
+func (s *Service) ask(ctx context.Context, j job, group int) (out workingmemory.Snapshot, reason string, err error) {
 	ms, err := s.messages(ctx, j, group)
 	if fault.CodeOf(err) == fault.NotFound {
 		return out, "not_found: the messages have expired", nil
@@ -95,10 +95,10 @@ func (s *Service) ask(ctx context.Context, j job, group int) (out working.Snapsh
 	return out, reason, err
 }
 
-func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.Message, suffix string, tokens int) (out working.Snapshot, problem, err error) {
+func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.Message, suffix string, tokens int) (out workingmemory.Snapshot, problem, err error) {
 	l := j.spec.Limits
 	material := prompt.Material{Messages: transcript.Material(ms, l.ResultChars), Language: j.spec.Lang,
-		Limits: map[string]int{"max_tokens": max(min(working.Tokens(ms)/4, l.ReplyTokens), 50)}}
+		Limits: map[string]int{"max_tokens": max(min(workingmemory.Tokens(ms)/4, l.ReplyTokens), 50)}}
 	for i := range material.Messages {
 		material.Messages[i].Index = i
 	}
@@ -112,7 +112,7 @@ func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.M
 			Schema: &llm.Schema{Name: prompt.Compress.Schema(), JSON: schemas.Model(prompt.Compress.Schema())},
 			Label:  llm.Label{Stage: string(j.run.Kind), Run: fmt.Sprint(j.run.Ref.Run), Task: step}},
 		Decode: func(text string) (err error) {
-			out, err = working.ReadSnapshot(text, ms)
+			out, err = workingmemory.ReadSnapshot(text, ms)
 			return err
 		}})
 	return out, problem, err
@@ -173,7 +173,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code
 	if j.spec.Cycle != nil {
 		return out, s.closeCycle(ctx, j, &out)
 	}
-	out.Tokens = working.Tokens([]transcript.Message{{Content: strings.Join(out.Records, "\n")}})
+	out.Tokens = workingmemory.Tokens([]transcript.Message{{Content: strings.Join(out.Records, "\n")}})
 	return out, s.Store.WithOffload(ctx, ref.Workspace, func(tx Tx) error {
 		return tx.EndRun(ctx, ref.Run, outcomeOf(out), out.Degraded, out)
 	})

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	working "cairn/internal/domain/workingmemory"
+	"cairn/internal/domain/workingmemory"
 	"cairn/internal/progressive"
 )
 
@@ -39,7 +39,7 @@ func (c Cycles) Begin(ctx context.Context, o converse.Overflow) (out converse.Ov
 	for i, m := range o.Said {
 		ms[i] = m.Message
 	}
-	groups, err := working.GroupsOf(ms, 0, len(ms), spec.Limits.MaterialTokens)
+	groups, err := workingmemory.GroupsOf(ms, 0, len(ms), spec.Limits.MaterialTokens)
 	if err != nil {
 		return out, err
 	}
@@ -58,11 +58,11 @@ func (c Cycles) Begin(ctx context.Context, o converse.Overflow) (out converse.Ov
 		if made, found, err = tx.RunOf(ctx, run.Offload, key); err != nil || found {
 			return err
 		}
-		blobs := make([]working.Blob, len(groups))
+		blobs := make([]workingmemory.Blob, len(groups))
 		for i, g := range groups {
 			blobs[i] = g.Blob
 		}
-		if err := putAll(ctx, tx, working.Session{Conversation: o.Conversation}, blobs, 0); err != nil {
+		if err := putAll(ctx, tx, workingmemory.Session{Conversation: o.Conversation}, blobs, 0); err != nil {
 			return err
 		}
 		made, err = c.record(ctx, tx, o, key, workspace, spec)
@@ -92,7 +92,7 @@ func (c Cycles) record(ctx context.Context, tx Tx, o converse.Overflow, key, wor
 		}
 		return tx.PutAgentRun(ctx, progressive.NewRun{Kind: kind, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: o.Conversation, Parent: parent, Spec: raw, WorkflowID: workflow})
 	}
-	workflow := flow.OffloadID(workspace, fmt.Sprintf("%d-%d", o.Conversation, o.Upto), 1)
+	workflow := contract.OffloadID(workspace, fmt.Sprintf("%d-%d", o.Conversation, o.Upto), 1)
 	if o.Flush != nil && !o.AtOnce {
 		flush, err := put(run.Flush, 0, o.Flush, workflow)
 		if err != nil {
@@ -107,16 +107,16 @@ func (c Cycles) record(ctx context.Context, tx Tx, o converse.Overflow, key, wor
 }
 
 // Input is what the workflow of a run starts with.
-func Input(workspaceKey string, r run.Run) (in flow.OffloadInput, err error) {
+func Input(workspaceKey string, r run.Run) (in contract.OffloadInput, err error) {
 	spec, err := SpecOf(r)
 	if err != nil {
 		return in, err
 	}
-	ref := flow.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
-	in = flow.OffloadInput{RunRef: ref, Groups: len(spec.Groups), Pace: converse.Spec{Timing: spec.Timing}.Pace()}
+	ref := contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
+	in = contract.OffloadInput{RunRef: ref, Groups: len(spec.Groups), Pace: converse.Spec{Timing: spec.Timing}.Pace()}
 	if c := spec.Cycle; c != nil && c.Flush != 0 {
 		ref.Run = c.Flush
-		in.Flush = &flow.AgentInput{RunRef: ref, Kind: string(run.Flush), Conversation: r.Conversation, Number: c.Upto, Budget: c.Budget, Pace: converse.Spec{Timing: c.Pace}.Pace(), Queue: flow.QueueBatch}
+		in.Flush = &contract.AgentInput{RunRef: ref, Kind: string(run.Flush), Conversation: r.Conversation, Number: c.Upto, Budget: c.Budget, Pace: converse.Spec{Timing: c.Pace}.Pace(), Queue: contract.QueueBatch}
 	}
 	return in, nil
 }
@@ -132,7 +132,7 @@ func (s *Service) closeCycle(ctx context.Context, j job, out *Recorded) error {
 			texts = append(texts, transcript.Clip(j.record, ruleRunes*rulesKept))
 		}
 		for i, g := range j.spec.Groups {
-			b, err := s.blob(ctx, j.run.Workspace, working.Where{Handle: g.Handle})
+			b, err := s.blob(ctx, j.run.Workspace, workingmemory.Where{Handle: g.Handle})
 			if err != nil {
 				return err
 			}
@@ -144,7 +144,7 @@ func (s *Service) closeCycle(ctx context.Context, j job, out *Recorded) error {
 		}
 		content = strings.Join(texts, "\n\n")
 	}
-	*out = Recorded{Degraded: out.Degraded, Tokens: working.Tokens([]transcript.Message{{Content: content}}), Upto: j.spec.Cycle.Upto, Was: j.spec.Cycle.Tokens, Flush: j.spec.Cycle.Flush}
+	*out = Recorded{Degraded: out.Degraded, Tokens: workingmemory.Tokens([]transcript.Message{{Content: content}}), Upto: j.spec.Cycle.Upto, Was: j.spec.Cycle.Tokens, Flush: j.spec.Cycle.Flush}
 	for _, g := range j.spec.Groups {
 		out.Handles = append(out.Handles, g.Handle)
 	}
@@ -163,7 +163,7 @@ const (
 )
 
 // byRule is a record without a model: what people said, the latest last.
-func byRule(ms []transcript.Message) (s working.Snapshot) {
+func byRule(ms []transcript.Message) (s workingmemory.Snapshot) {
 	for _, m := range ms {
 		text := transcript.Clip(strings.Join(strings.Fields(m.Content), " "), ruleRunes)
 		if m.Role != transcript.User || text == "" {

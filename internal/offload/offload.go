@@ -12,13 +12,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	working "cairn/internal/domain/workingmemory"
+	"cairn/internal/domain/workingmemory"
 	"cairn/internal/progressive"
 )
 
@@ -29,7 +29,7 @@ type Request struct {
 	ID           string // the caller's id of the request; empty takes one that the messages and options give
 	Session      string // name under which what is put away is searched together; may be empty
 	Messages     []transcript.Message
-	Options      working.Options
+	Options      workingmemory.Options
 	TTL          time.Duration
 	Wait         time.Duration // for a model; after it the messages come back as they were
 	Spec         Spec
@@ -37,17 +37,17 @@ type Request struct {
 
 // Away is something that was put away.
 type Away struct {
-	Handle string       `json:"handle"`
-	Kind   working.Kind `json:"kind"`
-	Label  string       `json:"label"`
-	Chars  int          `json:"chars"`
+	Handle string             `json:"handle"`
+	Kind   workingmemory.Kind `json:"kind"`
+	Label  string             `json:"label"`
+	Chars  int                `json:"chars"`
 }
 
 // Offloaded is a thread after it was shortened. Degraded means that it is the
 // original one, for the reason that is given.
 type Offloaded struct {
 	Messages     []transcript.Message `json:"messages"`
-	Mode         working.Mode         `json:"mode,omitempty"` // that took effect; empty when nothing had to be done
+	Mode         workingmemory.Mode   `json:"mode,omitempty"` // that took effect; empty when nothing had to be done
 	TokensBefore int                  `json:"tokens_before"`
 	TokensAfter  int                  `json:"tokens_after"`
 	Away         []Away               `json:"offloaded"`
@@ -106,20 +106,20 @@ func (s *Service) Offload(ctx context.Context, r Request) (out Offloaded, err er
 	if err := r.check(); err != nil {
 		return out, err
 	}
-	out = Offloaded{Messages: r.Messages, TokensBefore: working.Tokens(r.Messages)}
+	out = Offloaded{Messages: r.Messages, TokensBefore: workingmemory.Tokens(r.Messages)}
 	out.TokensAfter = out.TokensBefore
-	if r.Options.Mode != working.ByCompress {
-		short, away := working.Compact(r.Messages, r.Options)
-		after := working.Tokens(short)
-		if r.Options.Mode == working.ByCompact || float64(after) <= r.Options.Ratio*float64(out.TokensBefore) {
+	if r.Options.Mode != workingmemory.ByCompress {
+		short, away := workingmemory.Compact(r.Messages, r.Options)
+		after := workingmemory.Tokens(short)
+		if r.Options.Mode == workingmemory.ByCompact || float64(after) <= r.Options.Ratio*float64(out.TokensBefore) {
 			if len(away) == 0 {
 				return out, nil
 			}
-			out.Messages, out.TokensAfter, out.Mode = short, after, working.ByCompact
+			out.Messages, out.TokensAfter, out.Mode = short, after, workingmemory.ByCompact
 			return out, s.put(ctx, r, away, &out)
 		}
 	}
-	groups, err := working.Groups(r.Messages, r.Options)
+	groups, err := workingmemory.Groups(r.Messages, r.Options)
 	if err != nil || len(groups) == 0 {
 		return out, err
 	}
@@ -131,9 +131,9 @@ func (s *Service) Offload(ctx context.Context, r Request) (out Offloaded, err er
 		out.Degraded, out.Reason = true, result.Degraded
 		return out, nil
 	}
-	short := working.Compressed(r.Messages, groups, result.Records)
-	if after := working.Tokens(short); after < out.TokensBefore {
-		out.Messages, out.TokensAfter, out.Mode = short, after, working.ByCompress
+	short := workingmemory.Compressed(r.Messages, groups, result.Records)
+	if after := workingmemory.Tokens(short); after < out.TokensBefore {
+		out.Messages, out.TokensAfter, out.Mode = short, after, workingmemory.ByCompress
 	} else {
 		out.Degraded, out.Reason = true, "the records are no shorter than the messages"
 		return out, nil
@@ -145,17 +145,17 @@ func (s *Service) Offload(ctx context.Context, r Request) (out Offloaded, err er
 }
 
 // put stores what compaction has put away.
-func (s *Service) put(ctx context.Context, r Request, blobs []working.Blob, out *Offloaded) error {
+func (s *Service) put(ctx context.Context, r Request, blobs []workingmemory.Blob, out *Offloaded) error {
 	for _, b := range blobs {
 		out.Away = append(out.Away, away(b))
 	}
-	return s.Store.WithOffload(ctx, r.Workspace, func(tx Tx) error { return putAll(ctx, tx, working.Session{Name: r.Session}, blobs, r.TTL) })
+	return s.Store.WithOffload(ctx, r.Workspace, func(tx Tx) error { return putAll(ctx, tx, workingmemory.Session{Name: r.Session}, blobs, r.TTL) })
 }
 
 // unnamed is the session of what was put away under no name.
 const unnamed = "-"
 
-func putAll(ctx context.Context, tx Tx, session working.Session, blobs []working.Blob, ttl time.Duration) error {
+func putAll(ctx context.Context, tx Tx, session workingmemory.Session, blobs []workingmemory.Blob, ttl time.Duration) error {
 	if session.Key() == "" {
 		session.Name = unnamed
 	}
@@ -167,12 +167,12 @@ func putAll(ctx context.Context, tx Tx, session working.Session, blobs []working
 	return nil
 }
 
-func away(b working.Blob) Away {
+func away(b workingmemory.Blob) Away {
 	return Away{Handle: b.Handle(), Kind: b.Kind, Label: b.Label, Chars: utf8.RuneCountInString(b.Content)}
 }
 
 // records has a model make the records of groups, and waits for them.
-func (s *Service) records(ctx context.Context, r Request, groups []working.Group, out *Offloaded) (Recorded, error) {
+func (s *Service) records(ctx context.Context, r Request, groups []workingmemory.Group, out *Offloaded) (Recorded, error) {
 	if s.Starter == nil {
 		return Recorded{Degraded: "unavailable: there is no Temporal server"}, nil
 	}
@@ -216,13 +216,13 @@ func (s *Service) result(ctx context.Context, ref run.Ref) (out Recorded, err er
 
 // accept makes the work durable: the groups, the run and the duty to drive it,
 // all or nothing.
-func (s *Service) accept(ctx context.Context, r Request, groups []working.Group) (out run.Run, err error) {
+func (s *Service) accept(ctx context.Context, r Request, groups []workingmemory.Group) (out run.Run, err error) {
 	spec := r.Spec
 	spec.Lang = lang.OfMessages(r.Messages)
 	if spec.System, err = prompt.Instructions(prompt.Compress, spec.Lang); err != nil {
 		return out, err
 	}
-	blobs := make([]working.Blob, len(groups))
+	blobs := make([]workingmemory.Blob, len(groups))
 	for i, g := range groups {
 		blobs[i] = g.Blob
 		spec.Groups = append(spec.Groups, Group{Handle: g.Blob.Handle(), Messages: g.To - g.From})
@@ -240,7 +240,7 @@ func (s *Service) accept(ctx context.Context, r Request, groups []working.Group)
 		return out, fmt.Errorf("encode the configuration: %w", err)
 	}
 	err = s.Store.WithOffload(ctx, r.Workspace, func(tx Tx) error {
-		if err := putAll(ctx, tx, working.Session{Name: r.Session}, blobs, r.TTL); err != nil {
+		if err := putAll(ctx, tx, workingmemory.Session{Name: r.Session}, blobs, r.TTL); err != nil {
 			return err
 		}
 		known, found, err := tx.RunOf(ctx, run.Offload, key)
@@ -258,7 +258,7 @@ func (s *Service) accept(ctx context.Context, r Request, groups []working.Group)
 			}
 			generation = known.Generation + 1
 		}
-		out, err = tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Offload, Key: key, Generation: generation, ArgsSHA: sha, Spec: raw, WorkflowID: flow.OffloadID(r.WorkspaceKey, flow.VisibleKey(key), generation)})
+		out, err = tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Offload, Key: key, Generation: generation, ArgsSHA: sha, Spec: raw, WorkflowID: contract.OffloadID(r.WorkspaceKey, contract.VisibleKey(key), generation)})
 		if err != nil {
 			return err
 		}
@@ -282,7 +282,7 @@ func degraded(r run.Run) (bool, error) {
 func (r Request) sha() (sum [sha256.Size]byte, err error) {
 	raw, err := json.Marshal(struct {
 		Messages []transcript.Message
-		Options  working.Options
+		Options  workingmemory.Options
 	}{r.Messages, r.Options})
 	if err != nil {
 		return sum, errors.Join(errors.New("encode the request"), err)

@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
-	working "cairn/internal/domain/workingmemory"
+	"cairn/internal/domain/workingmemory"
 )
 
 // mostBlobs is how many blobs of one session are searched, the oldest first.
@@ -15,20 +15,20 @@ const mostBlobs = 5_000
 // Whole is what stands behind a handle: a text, or messages.
 type Whole struct {
 	Handle   string
-	Kind     working.Kind
+	Kind     workingmemory.Kind
 	Label    string
 	Text     string
 	Messages []transcript.Message
 }
 
 // Fetch gives back what stands behind a handle.
-func (s *Service) Fetch(ctx context.Context, ws int64, at working.Where) (out Whole, err error) {
+func (s *Service) Fetch(ctx context.Context, ws int64, at workingmemory.Where) (out Whole, err error) {
 	b, err := s.blob(ctx, ws, at)
 	if err != nil {
 		return out, err
 	}
 	out = Whole{Handle: b.Handle(), Kind: b.Kind, Label: b.Label}
-	if b.Kind == working.Messages {
+	if b.Kind == workingmemory.Messages {
 		out.Messages, err = b.Messages()
 	} else {
 		out.Text = b.Content
@@ -44,11 +44,11 @@ func (s *Service) Reload(ctx context.Context, ws int64, ms []transcript.Message)
 	}
 	out := append([]transcript.Message(nil), ms...)
 	for i := range out {
-		handle := working.Pointed(out[i].Content)
+		handle := workingmemory.Pointed(out[i].Content)
 		if handle == "" || out[i].Role != transcript.Tool {
 			continue
 		}
-		b, err := s.blob(ctx, ws, working.Where{Handle: handle})
+		b, err := s.blob(ctx, ws, workingmemory.Where{Handle: handle})
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
@@ -58,28 +58,28 @@ func (s *Service) Reload(ctx context.Context, ws int64, ms []transcript.Message)
 }
 
 // Read returns lines of what stands behind a handle.
-func (s *Service) Read(ctx context.Context, ws int64, at working.Where, offset, limit int) (working.Page, error) {
-	if _, err := working.Read("", offset, limit); err != nil { // before anything is looked for
-		return working.Page{}, err
+func (s *Service) Read(ctx context.Context, ws int64, at workingmemory.Where, offset, limit int) (workingmemory.Page, error) {
+	if _, err := workingmemory.Read("", offset, limit); err != nil { // before anything is looked for
+		return workingmemory.Page{}, err
 	}
 	b, err := s.blob(ctx, ws, at)
 	if err != nil {
-		return working.Page{}, err
+		return workingmemory.Page{}, err
 	}
 	text, err := b.Text()
 	if err != nil {
-		return working.Page{}, err
+		return workingmemory.Page{}, err
 	}
-	return working.Read(text, offset, limit)
+	return workingmemory.Read(text, offset, limit)
 }
 
 // Grep looks for a pattern behind a handle, or in all that a session has put away.
-func (s *Service) Grep(ctx context.Context, ws int64, at working.Where, p working.Pattern) (working.Hits, error) {
-	f, err := working.NewFinder(p)
+func (s *Service) Grep(ctx context.Context, ws int64, at workingmemory.Where, p workingmemory.Pattern) (workingmemory.Hits, error) {
+	f, err := workingmemory.NewFinder(p)
 	if err != nil {
-		return working.Hits{}, err
+		return workingmemory.Hits{}, err
 	}
-	look := func(b working.Blob) error {
+	look := func(b workingmemory.Blob) error {
 		text, err := b.Text()
 		if err == nil {
 			f.Look(b.Handle(), b.Label, text)
@@ -89,15 +89,15 @@ func (s *Service) Grep(ctx context.Context, ws int64, at working.Where, p workin
 	if at.Handle != "" {
 		b, err := s.blob(ctx, ws, at)
 		if err != nil {
-			return working.Hits{}, err
+			return workingmemory.Hits{}, err
 		}
 		if err := look(b); err != nil {
-			return working.Hits{}, err
+			return workingmemory.Hits{}, err
 		}
 		return f.Found(), nil
 	}
 	if at.Session.Key() == "" {
-		return working.Hits{}, fault.New(fault.InvalidArgument, "there is neither a handle nor a session", "name one of them")
+		return workingmemory.Hits{}, fault.New(fault.InvalidArgument, "there is neither a handle nor a session", "name one of them")
 	}
 	err = s.Store.WithOffload(ctx, ws, func(tx Tx) error {
 		all, err := tx.OffloadedBy(ctx, at.Session, mostBlobs)
@@ -124,8 +124,8 @@ func (s *Service) Grep(ctx context.Context, ws int64, at working.Where, p workin
 	return f.Found(), err
 }
 
-func (s *Service) blob(ctx context.Context, ws int64, at working.Where) (b working.Blob, err error) {
-	sha, err := working.ParseHandle(at.Handle)
+func (s *Service) blob(ctx context.Context, ws int64, at workingmemory.Where) (b workingmemory.Blob, err error) {
+	sha, err := workingmemory.ParseHandle(at.Handle)
 	if err != nil {
 		return b, err
 	}

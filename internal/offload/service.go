@@ -16,7 +16,7 @@ import (
 	"cairn/internal/converse"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
-	working "cairn/internal/domain/workingmemory"
+	"cairn/internal/domain/workingmemory"
 	"cairn/internal/ledger"
 	"cairn/internal/progressive"
 )
@@ -33,10 +33,10 @@ type Tx interface {
 
 	// PutOffloaded puts something away for a session; a ttl of 0 is for as long as the
 	// session's conversation lives.
-	PutOffloaded(ctx context.Context, s working.Session, b working.Blob, ttl time.Duration) error
+	PutOffloaded(ctx context.Context, s workingmemory.Session, b workingmemory.Blob, ttl time.Duration) error
 	// Offloaded finds what was put away and has not expired; with a session, by that one.
-	Offloaded(ctx context.Context, s working.Session, sha [sha256.Size]byte) (working.Blob, bool, error)
-	OffloadedBy(ctx context.Context, s working.Session, most int) ([][sha256.Size]byte, error)
+	Offloaded(ctx context.Context, s workingmemory.Session, sha [sha256.Size]byte) (workingmemory.Blob, bool, error)
+	OffloadedBy(ctx context.Context, s workingmemory.Session, most int) ([][sha256.Size]byte, error)
 
 	PutCompaction(ctx context.Context, c Compaction) error
 	CompactionAt(ctx context.Context, conversation int64, upto int) (Compaction, bool, error)

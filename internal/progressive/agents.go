@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/converse"
 	"cairn/internal/domain/agent"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -51,7 +51,7 @@ func (s Performer) Subject(ctx context.Context, w converse.Work, fence int64) (o
 	out.Metadata = p.choices().Metadata
 	a := actor(w, "lease", 0)
 	a.Subject = out
-	lease, err := s.LongTerm.TakeLease(ctx, a, holder(w.Run), flow.LeaseFor(w.Spec.Pace()))
+	lease, err := s.LongTerm.TakeLease(ctx, a, holder(w.Run), contract.LeaseFor(w.Spec.Pace()))
 	if fault.CodeOf(err) == fault.Unavailable || err == nil && lease.Fence != fence {
 		err = fault.New(fault.VersionConflict, "the target has had another writer meanwhile", "summarise the session again")
 	}

@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/converse"
 	"cairn/internal/domain/agent"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
@@ -138,7 +138,7 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w converse.Work, p Pinn
 			return run.Run{}, fmt.Errorf("encode the configuration: %w", err)
 		}
 		made, err := tx.PutAgentRun(ctx, NewRun{Kind: run.Specialist, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: w.Run.Conversation, Parent: w.Run.Ref.Run, Spec: raw,
-			WorkflowID: flow.SpecialistID(p.Workspace, w.Run.Ref.Run, string(t.Type), t.Target, try, number)})
+			WorkflowID: contract.SpecialistID(p.Workspace, w.Run.Ref.Run, string(t.Type), t.Target, try, number)})
 		if err != nil {
 			return run.Run{}, err
 		}
@@ -217,7 +217,7 @@ func (s *Service) TakeTarget(ctx context.Context, ref run.Ref) (fence int64, end
 	if r.Status == run.Ended {
 		return 0, &r, nil
 	}
-	lease, err := s.LongTerm.TakeLease(ctx, a, holder(r), flow.LeaseFor(w.Spec.Pace()))
+	lease, err := s.LongTerm.TakeLease(ctx, a, holder(r), contract.LeaseFor(w.Spec.Pace()))
 	return lease.Fence, nil, err
 }
 

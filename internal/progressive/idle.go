@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
@@ -55,7 +55,7 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 		generation := before.Generation + 1
 		r, err := s.accept(ctx, tx, Request{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Spec: in.Spec}, in.Conversation, said,
 			NewRun{Kind: run.Summarize, Key: key, Generation: generation, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: in.Conversation,
-				WorkflowID: flow.SummarizeID(in.WorkspaceKey, fmt.Sprintf("idle-%d-%d", in.Conversation, to), generation)}, true)
+				WorkflowID: contract.SummarizeID(in.WorkspaceKey, fmt.Sprintf("idle-%d-%d", in.Conversation, to), generation)}, true)
 		out = &r
 		return err
 	})

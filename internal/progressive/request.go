@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/lang"
@@ -164,7 +164,7 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 			return err
 		}
 		out, err = s.accept(ctx, tx, r, id, messages, NewRun{Kind: run.Summarize, Key: r.ID, Generation: before.Generation + 1, ArgsSHA: sha, Conversation: id,
-			WorkflowID: flow.SummarizeID(r.WorkspaceKey, flow.VisibleKey(r.ID), before.Generation+1)}, false)
+			WorkflowID: contract.SummarizeID(r.WorkspaceKey, contract.VisibleKey(r.ID), before.Generation+1)}, false)
 		return err
 	})
 	if err == nil && out.Status != run.Ended {

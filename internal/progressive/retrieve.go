@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/memory"
@@ -319,7 +319,7 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 // put records a run for a question, and owes its workflow unless the run has
 // ended; the same id with other arguments is refused.
 func (q Question) put(ctx context.Context, tx Tx, sha [sha256.Size]byte, spec json.RawMessage) (run.Run, error) {
-	out, err := tx.PutAgentRun(ctx, NewRun{Kind: run.Retrieve, Key: q.ID, Generation: 1, ArgsSHA: sha, Spec: spec, WorkflowID: flow.RetrieveID(q.WorkspaceKey, flow.VisibleKey(q.ID), 1)})
+	out, err := tx.PutAgentRun(ctx, NewRun{Kind: run.Retrieve, Key: q.ID, Generation: 1, ArgsSHA: sha, Spec: spec, WorkflowID: contract.RetrieveID(q.WorkspaceKey, contract.VisibleKey(q.ID), 1)})
 	switch {
 	case err != nil:
 		return out, err

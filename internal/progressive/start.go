@@ -4,24 +4,24 @@ import (
 	"context"
 	"fmt"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 )
 
 // Input is what the workflow of a run starts with.
-func Input(workspaceKey string, r run.Run) (flow.AgentInput, error) {
+func Input(workspaceKey string, r run.Run) (contract.AgentInput, error) {
 	w, p, err := pinnedOf(r)
 	if err != nil {
-		return flow.AgentInput{}, err
+		return contract.AgentInput{}, err
 	}
-	in := flow.AgentInput{RunRef: flow.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}, Kind: string(r.Kind), Conversation: r.Conversation,
-		Budget: w.Spec.Budget, Pace: w.Spec.Pace(), Interval: w.Spec.Interval, Queue: flow.QueueBatch}
+	in := contract.AgentInput{RunRef: contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}, Kind: string(r.Kind), Conversation: r.Conversation,
+		Budget: w.Spec.Budget, Pace: w.Spec.Pace(), Interval: w.Spec.Interval, Queue: contract.QueueBatch}
 	switch r.Kind {
 	case run.Specialist:
 		in.Kind = string(p.Type)
 	case run.Retrieve: // somebody waits
-		in.Queue = flow.QueueLLM
+		in.Queue = contract.QueueLLM
 	}
 	return in, nil
 }
@@ -38,11 +38,11 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (run.Run, error) {
 
 // RefineInput is what the workflow of a run starts with that goes over what a
 // search found; does is false of any other.
-func RefineInput(workspaceKey string, r run.Run) (in flow.RefineInput, does bool, err error) {
+func RefineInput(workspaceKey string, r run.Run) (in contract.RefineInput, does bool, err error) {
 	w, p, err := pinnedOf(r)
 	if err != nil || p.Refining == nil {
 		return in, false, err
 	}
-	return flow.RefineInput{RunRef: flow.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}, Pace: w.Spec.Pace(),
+	return contract.RefineInput{RunRef: contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}, Pace: w.Spec.Pace(),
 		Rerank: p.Refining.Rerank, Rewrite: p.Refining.Rewrite}, true, nil
 }

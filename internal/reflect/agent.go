@@ -9,9 +9,9 @@ import (
 	"cairn/internal/converse"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/guard"
-	tally "cairn/internal/domain/metrics"
+	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/prompt"
-	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/llm"
 )
@@ -76,7 +76,7 @@ func (s Agent) Brief(ctx context.Context, w converse.Work, short bool) (out conv
 	if err != nil {
 		return out, err
 	}
-	zone, err := cadence.Zone(p.Zone)
+	zone, err := recurrence.Zone(p.Zone)
 	if err != nil {
 		return out, err
 	}
@@ -103,7 +103,7 @@ func (s Agent) Brief(ctx context.Context, w converse.Work, short bool) (out conv
 		for _, n := range notes {
 			safe, finding := guard.Sanitize("note", n.ID, n.Content)
 			if finding != nil {
-				tally.Blocked("note")
+				metrics.Blocked("note")
 			}
 			m.Notes = append(m.Notes, safe)
 		}

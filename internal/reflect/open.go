@@ -10,11 +10,11 @@ import (
 
 	"cairn/internal/converse"
 	"cairn/internal/domain/agent"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/lang"
-	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/progressive"
@@ -62,7 +62,7 @@ func (r Request) check() (*time.Location, error) {
 	if _, err := time.Parse(time.DateOnly, r.Date); err != nil {
 		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no date", r.Date), "write it as 2026-03-01")
 	}
-	zone, err := cadence.Zone(r.Zone)
+	zone, err := recurrence.Zone(r.Zone)
 	if err == nil && !r.From.Before(r.To) {
 		err = fault.New(fault.InvalidArgument, fmt.Sprintf("the window of %s has no length", r.Date), "its end comes after its beginning")
 	}
@@ -155,7 +155,7 @@ func place(ctx context.Context, tx Tx, r Request) (placed, error) {
 		return next, nil
 	}
 	before, err := pinnedOf(latest)
-	if err != nil || !before.To.Before(r.To) || r.Why == flow.ReflectionOfBackfill {
+	if err != nil || !before.To.Before(r.To) || r.Why == contract.ReflectionOfBackfill {
 		return placed{found: latest}, err
 	}
 	return next, nil
@@ -220,10 +220,10 @@ func (r Request) workflowID(generation int) string {
 	switch {
 	case r.WorkflowID != "":
 		return r.WorkflowID
-	case r.Why == flow.ReflectionNow:
-		return flow.ReflectionNowID(r.WorkspaceKey, r.Date, generation)
+	case r.Why == contract.ReflectionNow:
+		return contract.ReflectionNowID(r.WorkspaceKey, r.Date, generation)
 	}
-	return flow.ReflectionRedoID(r.WorkspaceKey, r.Date, generation)
+	return contract.ReflectionRedoID(r.WorkspaceKey, r.Date, generation)
 }
 
 // recordEmpty ends a run that has nothing to read. What it passes over is done
@@ -238,7 +238,7 @@ func recordEmpty(ctx context.Context, tx Tx, made run.Run, p Pinned) (run.Run, e
 	}
 	report := p.report()
 	var err error
-	if p.Why == flow.ReflectionOfSweep {
+	if p.Why == contract.ReflectionOfSweep {
 		if report.Unheard, err = tx.Unheard(ctx, p.To); err != nil {
 			return made, err
 		}
@@ -271,7 +271,7 @@ func budget(s converse.Spec) agent.Budget {
 // that is made up for has its own messages only.
 func collect(ctx context.Context, tx Tx, r Request, again bool) (messages []Message, stale []Read, err error) {
 	w := Window{Until: r.To, Max: maxMessages}
-	if again || r.Why == flow.ReflectionOfBackfill {
+	if again || r.Why == contract.ReflectionOfBackfill {
 		w.Since, w.Again = r.From, again
 		messages, err = tx.Unread(ctx, w)
 		return messages, nil, err
@@ -320,9 +320,9 @@ func reads(spans []Span) (out []Read) {
 }
 
 // Input is what the workflow of a run starts with.
-func Input(r run.Run) (flow.ReflectionInput, error) {
+func Input(r run.Run) (contract.ReflectionInput, error) {
 	p, err := pinnedOf(r)
-	return flow.ReflectionInput{Workspace: p.Workspace, Date: p.Date, Zone: p.Zone, From: p.From, To: p.To, Why: p.Why, Generation: r.Generation}, err
+	return contract.ReflectionInput{Workspace: p.Workspace, Date: p.Date, Zone: p.Zone, From: p.From, To: p.To, Why: p.Why, Generation: r.Generation}, err
 }
 
 func pinned(w converse.Work) (p Pinned, err error) {

@@ -3,7 +3,7 @@ package reflect
 import (
 	"time"
 
-	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/llm"
 )
@@ -47,7 +47,7 @@ func divide(messages []Message, zone *time.Location) (spans []Span, all bool) {
 			return spans, false
 		}
 		tokens += cost
-		date := cadence.DateOf(m.Said.In(zone)).String()
+		date := recurrence.DateOf(m.Said.In(zone)).String()
 		if n := len(spans); n > 0 {
 			last := &spans[n-1]
 			if last.Conversation == m.Conversation && last.ToSeq+1 == m.Seq && last.Date == date && last.Part == part {

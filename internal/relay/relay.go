@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/drive"
 	"cairn/internal/embed"
@@ -171,7 +171,7 @@ func (r *Relay) tell(ctx context.Context, d store.Duty) error {
 	}
 	idle := time.Duration(chosen.Memory.IdleMinutes) * time.Minute
 	for _, id := range running {
-		if err := r.Driver.Tell(ctx, ws.Key, id, flow.SettingsInput{Settings: chosen.Nudge, Idle: &idle}); err != nil {
+		if err := r.Driver.Tell(ctx, ws.Key, id, contract.SettingsInput{Settings: chosen.Nudge, Idle: &idle}); err != nil {
 			return err
 		}
 	}

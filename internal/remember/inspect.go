@@ -5,7 +5,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/guard"
-	tally "cairn/internal/domain/metrics"
+	"cairn/internal/domain/metrics"
 )
 
 // inspect scans what is about to be kept. A secret or an attack is an error with
@@ -31,12 +31,12 @@ const shortID = 8
 // the row is left for whoever looks into it.
 func sanitise(store, id, text string) string {
 	if found := guard.Secrets(text); len(found) > 0 {
-		tally.Blocked(store)
+		metrics.Blocked(store)
 		return fmt.Sprintf("[blocked: %s entry %s, %s]", store, id[:min(len(id), shortID)], found[0].ID)
 	}
 	safe, finding := guard.Sanitize(store, id, text)
 	if finding != nil {
-		tally.Blocked(store)
+		metrics.Blocked(store)
 	}
 	return safe
 }

@@ -6,7 +6,7 @@ import (
 	"hash/fnv"
 	"time"
 
-	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/recurrence"
 )
 
 // Verdict is what the claim found out about a task that came due.
@@ -79,29 +79,29 @@ type planner struct {
 }
 
 type parsed struct {
-	schedule cadence.Schedule
+	schedule recurrence.Schedule
 	err      error
 }
 
 type quiet struct {
-	hours cadence.Quiet
+	hours recurrence.Quiet
 	err   error
 }
 
-func (p planner) cadence(expression, zone string) (cadence.Schedule, error) {
+func (p planner) cadence(expression, zone string) (recurrence.Schedule, error) {
 	key := [2]string{expression, zone}
 	known, ok := p.cadences[key]
 	if !ok {
-		known.schedule, known.err = cadence.Parse(expression, zone)
+		known.schedule, known.err = recurrence.Parse(expression, zone)
 		p.cadences[key] = known
 	}
 	return known.schedule, known.err
 }
 
-func (p planner) hours(h QuietHours) (cadence.Quiet, error) {
+func (p planner) hours(h QuietHours) (recurrence.Quiet, error) {
 	known, ok := p.quiet[h]
 	if !ok {
-		known.hours, known.err = cadence.ParseQuiet(h.From, h.To, h.Zone)
+		known.hours, known.err = recurrence.ParseQuiet(h.From, h.To, h.Zone)
 		p.quiet[h] = known
 	}
 	return known.hours, known.err
@@ -159,7 +159,7 @@ const turnedOff = "the workspace has turned it off: settings.reflection"
 
 // ready decides about a firing that there is something to do for: it is put off,
 // or stands for all that were missed in a row and is started or too late.
-func (p planner) ready(m *Move, s cadence.Schedule, q cadence.Quiet) {
+func (p planner) ready(m *Move, s recurrence.Schedule, q recurrence.Quiet) {
 	d := m.Due
 	start := p.planned(d, q, d.Next).Start
 	if q.Holds(d.Now) {
@@ -178,7 +178,7 @@ func (p planner) ready(m *Move, s cadence.Schedule, q cadence.Quiet) {
 
 // planned says when a firing is looked at: after the quiet hours, and for the
 // tasks of every workspace at the workspace's place in the jitter.
-func (p planner) planned(d Due, q cadence.Quiet, f Firing) Firing {
+func (p planner) planned(d Due, q recurrence.Quiet, f Firing) Firing {
 	f.Start = p.within(d, q, q.After(f.At))
 	return f
 }
@@ -188,7 +188,7 @@ func (with Planner) tell(t *Task) error {
 	if t.DueAt == nil || t.StartsAt != nil || t.Off || t.PausedAt != nil {
 		return nil
 	}
-	q, err := cadence.ParseQuiet(t.Quiet.From, t.Quiet.To, t.Quiet.Zone)
+	q, err := recurrence.ParseQuiet(t.Quiet.From, t.Quiet.To, t.Quiet.Zone)
 	start := planner{Planner: with}.planned(Due{Kind: t.Kind, WorkspaceKey: t.WorkspaceKey}, q, Firing{At: *t.DueAt}).Start
 	t.StartsAt = &start
 	return err
@@ -196,7 +196,7 @@ func (with Planner) tell(t *Task) error {
 
 // within spreads starts over the jitter, the same place for a workspace every
 // time, and not into the quiet hours.
-func (p planner) within(d Due, q cadence.Quiet, from time.Time) time.Time {
+func (p planner) within(d Due, q recurrence.Quiet, from time.Time) time.Time {
 	room := p.Jitter
 	if room <= 0 || d.Kind == Turn { // a person chose the time of a prompt
 		return from
@@ -211,14 +211,14 @@ func (p planner) within(d Due, q cadence.Quiet, from time.Time) time.Time {
 }
 
 // NextAfter is a schedule's first firing after an instant.
-func NextAfter(s cadence.Schedule, after time.Time) Firing {
+func NextAfter(s recurrence.Schedule, after time.Time) Firing {
 	at, date := s.Next(after)
 	return Firing{At: at, Date: date.String(), Key: s.Key(at, date)}
 }
 
 // latest is the last firing that has come, of those that were missed in a row:
 // one stands for all. When none of the catch-up's has, it is the first.
-func latest(s cadence.Schedule, due Firing, now time.Time, catchUp time.Duration) Firing {
+func latest(s recurrence.Schedule, due Firing, now time.Time, catchUp time.Duration) Firing {
 	last := due
 	if now.Sub(due.At) > catchUp {
 		if last = NextAfter(s, now.Add(-catchUp-1)); last.At.After(now) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/recurrence"
 	"cairn/internal/tests"
 )
 
@@ -21,7 +21,7 @@ func at(t *testing.T, text string) time.Time {
 // due is a task whose next firing was stored by an earlier page.
 func due(t *testing.T, cron, zone string, next, now time.Time, change ...func(*Due)) Due {
 	t.Helper()
-	c, err := cadence.Parse(cron, zone)
+	c, err := recurrence.Parse(cron, zone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,14 +46,14 @@ func one(t *testing.T, d Due) Move {
 func TestEveryDateHasOneSlotOverClockChanges(t *testing.T) {
 	t.Parallel()
 	for _, zone := range []string{"America/Nuuk", "America/Santiago", "America/Scoresbysund", "Africa/Cairo", "Asia/Beirut", "Australia/Lord_Howe", "Europe/Berlin", "UTC"} {
-		c, err := cadence.Parse(cadence.Daily, zone)
+		c, err := recurrence.Parse(recurrence.Daily, zone)
 		if err != nil {
 			t.Fatal(err)
 		}
 		next := NextAfter(c, at(t, "2026-01-01T00:00:00Z"))
-		var last cadence.Date
+		var last recurrence.Date
 		for day := range 730 {
-			m := one(t, Due{Kind: Reflection, Cron: cadence.Daily, Zone: zone, CatchUp: 12 * time.Hour, Next: next, Verdict: Ready, Now: next.At.Add(40 * time.Second)})
+			m := one(t, Due{Kind: Reflection, Cron: recurrence.Daily, Zone: zone, CatchUp: 12 * time.Hour, Next: next, Verdict: Ready, Now: next.At.Add(40 * time.Second)})
 			if !m.Start() || m.Slot != next || !m.Next.At.After(next.At) {
 				t.Fatalf("%s: the slot of %v is %+v, the next %+v", zone, next, m.Slot, m.Next)
 			}
@@ -61,10 +61,10 @@ func TestEveryDateHasOneSlotOverClockChanges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if now := cadence.DateOf(date); day > 0 && now != last.AddDays(1) {
+			if now := recurrence.DateOf(date); day > 0 && now != last.AddDays(1) {
 				t.Fatalf("%s: %s follows %s", zone, now, last)
 			}
-			last, next = cadence.DateOf(date), m.Next
+			last, next = recurrence.DateOf(date), m.Next
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestEveryDateHasOneSlotOverClockChanges(t *testing.T) {
 func TestTheSecondOfTwoHoursIsNotDueAgain(t *testing.T) {
 	t.Parallel()
 	first := at(t, "2026-10-25T00:00:00Z") // 23:00 in Nuuk, an hour before it comes again
-	m := one(t, due(t, cadence.Daily, "America/Nuuk", first, first.Add(time.Second)))
+	m := one(t, due(t, recurrence.Daily, "America/Nuuk", first, first.Add(time.Second)))
 	if m.Slot.Date != "2026-10-24" || m.Next.Date != "2026-10-25" || m.Next.At.Sub(first) < 24*time.Hour {
 		t.Errorf("slot %+v, next %+v", m.Slot, m.Next)
 	}
@@ -105,10 +105,10 @@ func TestWhatWasTakenStaysAndWhatIsUnknownIsPlanned(t *testing.T) {
 	t.Parallel()
 	now := at(t, "2026-11-20T23:10:00Z")
 	moves, again := Planner{}.Plan([]Due{
-		due(t, cadence.Daily, "UTC", now, now, func(d *Due) { d.Verdict, d.Task = Again, 1 }),
-		due(t, cadence.Daily, "UTC", now, now, func(d *Due) { d.Verdict, d.Next, d.Task = Unknown, Firing{}, 2 }),
-		due(t, cadence.Daily, "UTC", now.Add(-time.Hour), now, func(d *Due) { d.Verdict, d.Task = Repeated, 3 }),
-		due(t, cadence.Daily, "UTC", now.Add(-time.Hour), now, func(d *Due) { d.Zone, d.Task = "Mars/Olympus", 4 }),
+		due(t, recurrence.Daily, "UTC", now, now, func(d *Due) { d.Verdict, d.Task = Again, 1 }),
+		due(t, recurrence.Daily, "UTC", now, now, func(d *Due) { d.Verdict, d.Next, d.Task = Unknown, Firing{}, 2 }),
+		due(t, recurrence.Daily, "UTC", now.Add(-time.Hour), now, func(d *Due) { d.Verdict, d.Task = Repeated, 3 }),
+		due(t, recurrence.Daily, "UTC", now.Add(-time.Hour), now, func(d *Due) { d.Zone, d.Task = "Mars/Olympus", 4 }),
 	})
 	if len(again) != 1 || again[0].Task != 1 || len(moves) != 3 {
 		t.Fatalf("%d moves, %+v again", len(moves), again)
@@ -164,12 +164,12 @@ func TestQuietHoursPutOffWhatIsDueInThem(t *testing.T) {
 		cron, zone, due, start, key string
 		change                      []func(*Due)
 	}{
-		"the reflection of a night":       {cadence.Daily, "Europe/Berlin", "2026-11-20T22:00:00Z", "2026-11-21T06:00:00Z", "2026-11-20", []func(*Due){night("22:00", "07:00", "Europe/Berlin")}},
-		"one that is not in them":         {cadence.Daily, "Europe/Berlin", "2026-11-20T22:00:00Z", "2026-11-20T22:00:00Z", "2026-11-20", []func(*Due){night("00:00", "07:00", "Europe/Berlin")}},
-		"a night that is an hour shorter": {cadence.Daily, "Europe/Berlin", "2026-03-28T22:00:00Z", "2026-03-29T05:00:00Z", "2026-03-28", []func(*Due){night("22:00", "07:00", "Europe/Berlin")}},
-		"an end that the clock skips":     {cadence.Daily, "Europe/Berlin", "2026-03-28T22:00:00Z", "2026-03-29T01:00:00Z", "2026-03-28", []func(*Due){night("22:00", "02:30", "Europe/Berlin")}},
-		"the first of two 23:00s":         {cadence.Daily, "America/Nuuk", "2026-10-25T00:00:00Z", "2026-10-25T09:00:00Z", "2026-10-24", []func(*Due){night("22:00", "07:00", "America/Nuuk")}},
-		"a 23:00 that the clock skips":    {cadence.Daily, "America/Nuuk", "2027-03-28T01:00:00Z", "2027-03-28T08:00:00Z", "2027-03-27", []func(*Due){night("22:00", "07:00", "America/Nuuk")}},
+		"the reflection of a night":       {recurrence.Daily, "Europe/Berlin", "2026-11-20T22:00:00Z", "2026-11-21T06:00:00Z", "2026-11-20", []func(*Due){night("22:00", "07:00", "Europe/Berlin")}},
+		"one that is not in them":         {recurrence.Daily, "Europe/Berlin", "2026-11-20T22:00:00Z", "2026-11-20T22:00:00Z", "2026-11-20", []func(*Due){night("00:00", "07:00", "Europe/Berlin")}},
+		"a night that is an hour shorter": {recurrence.Daily, "Europe/Berlin", "2026-03-28T22:00:00Z", "2026-03-29T05:00:00Z", "2026-03-28", []func(*Due){night("22:00", "07:00", "Europe/Berlin")}},
+		"an end that the clock skips":     {recurrence.Daily, "Europe/Berlin", "2026-03-28T22:00:00Z", "2026-03-29T01:00:00Z", "2026-03-28", []func(*Due){night("22:00", "02:30", "Europe/Berlin")}},
+		"the first of two 23:00s":         {recurrence.Daily, "America/Nuuk", "2026-10-25T00:00:00Z", "2026-10-25T09:00:00Z", "2026-10-24", []func(*Due){night("22:00", "07:00", "America/Nuuk")}},
+		"a 23:00 that the clock skips":    {recurrence.Daily, "America/Nuuk", "2027-03-28T01:00:00Z", "2027-03-28T08:00:00Z", "2027-03-27", []func(*Due){night("22:00", "07:00", "America/Nuuk")}},
 		"a task in another zone":          {"0 9 * * *", "Asia/Tokyo", "2026-11-20T00:00:00Z", "2026-11-20T06:00:00Z", "2026-11-20", []func(*Due){night("22:00", "07:00", "Europe/Berlin"), prompt}},
 		"hours of prompts are one":        {"0 * * * *", "UTC", "2026-11-20T22:00:00Z", "2026-11-21T07:00:00Z", "2026-11-21T07:00Z", []func(*Due){night("22:00", "07:00", "UTC"), prompt}},
 		"a catch-up shorter than they":    {"30 23 * * *", "UTC", "2026-11-20T23:30:00Z", "2026-11-21T07:00:00Z", "2026-11-20", []func(*Due){night("22:00", "07:00", "UTC"), prompt}},
@@ -214,8 +214,8 @@ func TestNothingStartsLateIntoQuietHours(t *testing.T) {
 func TestWhatAWorkspaceTurnedOffIsPassedOver(t *testing.T) {
 	t.Parallel()
 	now := at(t, "2026-11-20T23:10:00Z")
-	off := one(t, due(t, cadence.Daily, "UTC", now.Add(-10*time.Minute), now, func(d *Due) { d.Verdict = Off }))
-	held := one(t, due(t, cadence.Daily, "UTC", now, now, func(d *Due) { d.Verdict, d.Held = Recalled, Firing{Key: "2026-11-19"} }))
+	off := one(t, due(t, recurrence.Daily, "UTC", now.Add(-10*time.Minute), now, func(d *Due) { d.Verdict = Off }))
+	held := one(t, due(t, recurrence.Daily, "UTC", now, now, func(d *Due) { d.Verdict, d.Held = Recalled, Firing{Key: "2026-11-19"} }))
 	for _, m := range []Move{off, held} {
 		if m.Start() || m.Outcome != Skipped || m.Reason == "" || m.Next.Date != "2026-11-21" {
 			t.Errorf("%+v", m)
@@ -263,7 +263,7 @@ func TestJitterKeepsOutOfQuietHoursAndOfPrompts(t *testing.T) {
 		if _, looks := step(t, p, before); looks[len(looks)-1].After(at(t, "2026-11-20T21:59:59Z")) {
 			t.Fatalf("started at %v", looks)
 		}
-		within := due(t, cadence.Daily, "UTC", at(t, "2026-11-20T23:00:00Z"), time.Time{}, night("22:00", "07:00", "UTC"), key)
+		within := due(t, recurrence.Daily, "UTC", at(t, "2026-11-20T23:00:00Z"), time.Time{}, night("22:00", "07:00", "UTC"), key)
 		if _, looks := step(t, p, within); looks[len(looks)-1].Before(at(t, "2026-11-21T07:00:00Z")) || !looks[len(looks)-1].Before(at(t, "2026-11-21T07:15:00Z")) {
 			t.Fatalf("started at %v", looks)
 		}

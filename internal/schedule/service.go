@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/recurrence"
 )
 
 // Tx are a workspace's tasks inside one transaction.
@@ -91,7 +91,7 @@ func (s *Service) Add(ctx context.Context, ws int64, d Draft) (t Task, err error
 		if d.Zone != "" {
 			zone = d.Zone
 		}
-		c, err := cadence.Parse(d.Cron, zone)
+		c, err := recurrence.Parse(d.Cron, zone)
 		if err != nil {
 			return err
 		}
@@ -181,12 +181,12 @@ func (s *Service) Trigger(ctx context.Context, ws int64, workspaceKey, name, id 
 	if err != nil {
 		return f, err
 	}
-	zone, err := cadence.Zone(t.Zone)
+	zone, err := recurrence.Zone(t.Zone)
 	if err != nil {
 		return f, err
 	}
-	slot := Slot{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind, Zone: t.Zone, ReflectedTo: reflected, Why: flow.ReflectionNow,
-		Firing: Firing{At: t.Now, Date: cadence.DateOf(t.Now.In(zone)).String(), Key: "now-" + t.Now.UTC().Format("20060102T150405.000000")}}
+	slot := Slot{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind, Zone: t.Zone, ReflectedTo: reflected, Why: contract.ReflectionNow,
+		Firing: Firing{At: t.Now, Date: recurrence.DateOf(t.Now.In(zone)).String(), Key: "now-" + t.Now.UTC().Format("20060102T150405.000000")}}
 	switch {
 	case t.Kind == Reflection:
 		slot.Key = slot.Date
@@ -207,7 +207,7 @@ const mostBackfill = 100
 // Backfill fires a task for each time that it was due in the past, from the first
 // local date to the last, both included. A firing that was there before is the
 // same one.
-func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name string, from, until cadence.Date) (out []Fired, err error) {
+func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name string, from, until recurrence.Date) (out []Fired, err error) {
 	t, err := s.Get(ctx, ws, name)
 	if err == nil {
 		err = t.wanted()
@@ -219,7 +219,7 @@ func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name str
 	if err != nil {
 		return nil, err
 	}
-	zone, err := cadence.Zone(t.Zone)
+	zone, err := recurrence.Zone(t.Zone)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name str
 	}
 	before := start
 	for _, f := range firings {
-		slot := Slot{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind, Zone: t.Zone, ReflectedTo: before, Why: flow.ReflectionOfBackfill,
+		slot := Slot{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind, Zone: t.Zone, ReflectedTo: before, Why: contract.ReflectionOfBackfill,
 			Firing: Firing{At: f.At, Date: f.LocalDate.String(), Key: c.Key(f.At, f.LocalDate)}}
 		fired, err := s.fire(ctx, slot)
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 )
 
@@ -77,7 +77,7 @@ const (
 // Page claims up to rows tasks and starts what they ask for; 0 rows is as many as
 // is good. A slot that cannot be started now stays with its lease, and comes again
 // when that has run out.
-func (s *Sweeper) Page(ctx context.Context, claim string, rows int) (out flow.SweepCounts, err error) {
+func (s *Sweeper) Page(ctx context.Context, claim string, rows int) (out contract.SweepCounts, err error) {
 	if rows <= 0 {
 		rows = pageRows
 	}
@@ -88,7 +88,7 @@ func (s *Sweeper) Page(ctx context.Context, claim string, rows int) (out flow.Sw
 	for _, ws := range page.Unheard {
 		s.Log.Error("sweep: nothing was looked back on for a week although people talked", "workspace", ws)
 	}
-	out = flow.SweepCounts{Looked: page.Looked, Started: page.Taken, Empty: page.Empty, Skipped: page.Skipped, More: page.More}
+	out = contract.SweepCounts{Looked: page.Looked, Started: page.Taken, Empty: page.Empty, Skipped: page.Skipped, More: page.More}
 	return out, s.start(ctx, claim, page.Slots)
 }
 

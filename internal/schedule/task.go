@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/internal/domain/fault"
-	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/recurrence"
 )
 
 // Kind is what a task does.
@@ -76,7 +76,7 @@ type Fired struct {
 func (t Task) Conversation() string { return fmt.Sprintf("schedule/%s/%d", t.Name, t.ID) }
 
 // Cadence is when the task is due.
-func (t Task) Cadence() (cadence.Schedule, error) { return cadence.Parse(t.Cron, t.Zone) }
+func (t Task) Cadence() (recurrence.Schedule, error) { return recurrence.Parse(t.Cron, t.Zone) }
 
 // Draft is a task that is to be.
 type Draft struct {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/evolve"
 	"cairn/internal/store/dbsqlc"
 )
@@ -100,7 +100,7 @@ func (q Queries) PutBankVersion(ctx context.Context, id int64, v evolve.Version)
 }
 
 // PutMemorySkills keeps versions of skills; those that are there stay.
-func (q Queries) PutMemorySkills(ctx context.Context, versions []memskill.Version) error {
+func (q Queries) PutMemorySkills(ctx context.Context, versions []memoryskill.Version) error {
 	for _, v := range versions {
 		raw, err := encode("the memory skill", v)
 		if err != nil {
@@ -114,7 +114,7 @@ func (q Queries) PutMemorySkills(ctx context.Context, versions []memskill.Versio
 }
 
 // MemorySkills reads versions of skills, all of those that are asked for.
-func (q Queries) MemorySkills(ctx context.Context, ids []string) ([]memskill.Version, error) {
+func (q Queries) MemorySkills(ctx context.Context, ids []string) ([]memoryskill.Version, error) {
 	rows, err := q.q.MemorySkillsByID(ctx, dbsqlc.MemorySkillsByIDParams{WorkspaceID: q.ws, Ids: texts(ids)})
 	if err != nil {
 		return nil, classify("read the memory skills", err)
@@ -122,7 +122,7 @@ func (q Queries) MemorySkills(ctx context.Context, ids []string) ([]memskill.Ver
 	if len(rows) != len(ids) {
 		return nil, fmt.Errorf("read the memory skills: %d of %d are there", len(rows), len(ids))
 	}
-	out := make([]memskill.Version, len(rows))
+	out := make([]memoryskill.Version, len(rows))
 	for i, r := range rows {
 		if err := json.Unmarshal(r.Body, &out[i]); err != nil {
 			return nil, fmt.Errorf("decode memory skill %s: %w", r.ID, err)
@@ -151,7 +151,7 @@ func (q Queries) DropBlobs(ctx context.Context, shas []string) error {
 }
 
 // PutSkillStats replaces what is known of how versions of skills have done.
-func (q Queries) PutSkillStats(ctx context.Context, bank int64, stats map[string]memskill.Stats) error {
+func (q Queries) PutSkillStats(ctx context.Context, bank int64, stats map[string]memoryskill.Stats) error {
 	raw, err := encode("the statistics", stats)
 	if err != nil {
 		return err
@@ -160,14 +160,14 @@ func (q Queries) PutSkillStats(ctx context.Context, bank int64, stats map[string
 }
 
 // SkillStats is how the versions of a bank's skills have done, by version id.
-func (q Queries) SkillStats(ctx context.Context, bank int64) (map[string]memskill.Stats, error) {
+func (q Queries) SkillStats(ctx context.Context, bank int64) (map[string]memoryskill.Stats, error) {
 	rows, err := q.q.SkillStatsOf(ctx, dbsqlc.SkillStatsOfParams{WorkspaceID: q.ws, BankID: bank})
 	if err != nil {
 		return nil, classify("read the statistics", err)
 	}
-	out := map[string]memskill.Stats{}
+	out := map[string]memoryskill.Stats{}
 	for _, r := range rows {
-		var one memskill.Stats
+		var one memoryskill.Stats
 		if err := json.Unmarshal(r.Stats, &one); err != nil {
 			return nil, fmt.Errorf("decode the statistics of %s: %w", r.SkillID, err)
 		}

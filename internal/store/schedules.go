@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/recurrence"
 	"cairn/internal/schedule"
 	"cairn/internal/store/dbsqlc"
 )
@@ -114,7 +114,7 @@ func (q Queries) replan(ctx context.Context, all bool) error {
 		if t.Zoned || !all && t.Kind != schedule.Reflection {
 			continue
 		}
-		c, err := cadence.Parse(t.Cron, t.Zone)
+		c, err := recurrence.Parse(t.Cron, t.Zone)
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/schedule"
 	"cairn/internal/store/dbsqlc"
 )
@@ -61,7 +61,7 @@ func heldPage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.D
 	rows, err := q.SweepHeld(ctx, dbsqlc.SweepHeldParams{Lease: lease, Claim: claim})
 	for _, r := range rows {
 		out.Slots = append(out.Slots, schedule.Slot{Workspace: r.WorkspaceID, WorkspaceKey: r.WorkspaceKey, Task: r.ID, Kind: schedule.Kind(r.Kind), Zone: r.Zone,
-			Firing: schedule.Firing{At: *r.SlotAt, Date: r.SlotDate, Key: *r.SlotKey}, ReflectedTo: r.ReflectedTo, Why: flow.ReflectionOfSweep})
+			Firing: schedule.Firing{At: *r.SlotAt, Date: r.SlotDate, Key: *r.SlotKey}, ReflectedTo: r.ReflectedTo, Why: contract.ReflectionOfSweep})
 	}
 	return out, err
 }
@@ -106,7 +106,7 @@ func takePage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.D
 }
 
 func slotOf(d schedule.Due, f schedule.Firing) schedule.Slot {
-	return schedule.Slot{Workspace: d.Workspace, WorkspaceKey: d.WorkspaceKey, Task: d.Task, Kind: d.Kind, Zone: d.Zone, Firing: f, ReflectedTo: d.ReflectedTo, Why: flow.ReflectionOfSweep}
+	return schedule.Slot{Workspace: d.Workspace, WorkspaceKey: d.WorkspaceKey, Task: d.Task, Kind: d.Kind, Zone: d.Zone, Firing: f, ReflectedTo: d.ReflectedTo, Why: contract.ReflectionOfSweep}
 }
 
 // orMissing stands for rows that row-level security left out without a word.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/converse"
-	working "cairn/internal/domain/workingmemory"
+	"cairn/internal/domain/workingmemory"
 	"cairn/internal/offload"
 	"cairn/internal/store/dbsqlc"
 )
@@ -29,7 +29,7 @@ func (q Queries) Key(ctx context.Context) (string, error) {
 }
 
 // PutOffloaded puts something away for a session.
-func (q Queries) PutOffloaded(ctx context.Context, s working.Session, b working.Blob, ttl time.Duration) error {
+func (q Queries) PutOffloaded(ctx context.Context, s workingmemory.Session, b workingmemory.Blob, ttl time.Duration) error {
 	err := q.q.BlobPut(ctx, dbsqlc.BlobPutParams{WorkspaceID: q.ws, Sha256: b.SHA[:], Kind: string(b.Kind), Content: storable(b.Content), Ttl: ttl})
 	if err != nil {
 		return classify("put something away", err)
@@ -38,16 +38,16 @@ func (q Queries) PutOffloaded(ctx context.Context, s working.Session, b working.
 }
 
 // Offloaded finds what was put away.
-func (q Queries) Offloaded(ctx context.Context, s working.Session, sha [sha256.Size]byte) (working.Blob, bool, error) {
+func (q Queries) Offloaded(ctx context.Context, s workingmemory.Session, sha [sha256.Size]byte) (workingmemory.Blob, bool, error) {
 	r, err := q.q.BlobGet(ctx, dbsqlc.BlobGetParams{WorkspaceID: q.ws, Sha256: sha[:], Session: storable(s.Key())})
 	if isNoRows(err) {
-		return working.Blob{}, false, nil
+		return workingmemory.Blob{}, false, nil
 	}
-	return working.Blob{SHA: sha, Kind: working.Kind(r.Kind), Content: r.Content, Label: r.Label}, err == nil, classify("read what was put away", err)
+	return workingmemory.Blob{SHA: sha, Kind: workingmemory.Kind(r.Kind), Content: r.Content, Label: r.Label}, err == nil, classify("read what was put away", err)
 }
 
 // OffloadedBy lists what a session has put away, in its order.
-func (q Queries) OffloadedBy(ctx context.Context, s working.Session, most int) ([][sha256.Size]byte, error) {
+func (q Queries) OffloadedBy(ctx context.Context, s workingmemory.Session, most int) ([][sha256.Size]byte, error) {
 	rows, err := q.q.BlobsOf(ctx, dbsqlc.BlobsOfParams{WorkspaceID: q.ws, Session: storable(s.Key()), MaxRows: int32(most)})
 	out := make([][sha256.Size]byte, len(rows))
 	for i, r := range rows {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"cairn/internal/domain/agent"
-	working "cairn/internal/domain/workingmemory"
+	"cairn/internal/domain/workingmemory"
 )
 
 // Tools of working memory.
@@ -20,27 +20,27 @@ var Working = []string{GrepContent, ReadContent}
 
 // PutAway is what conversations have put away.
 type PutAway interface {
-	Grep(ctx context.Context, ws int64, at working.Where, p working.Pattern) (working.Hits, error)
-	Read(ctx context.Context, ws int64, at working.Where, offset, limit int) (working.Page, error)
+	Grep(ctx context.Context, ws int64, at workingmemory.Where, p workingmemory.Pattern) (workingmemory.Hits, error)
+	Read(ctx context.Context, ws int64, at workingmemory.Where, offset, limit int) (workingmemory.Page, error)
 }
 
 // WorkingMemory are the tools that look into what a conversation has put away.
 func WorkingMemory(s PutAway) ([]Tool, error) {
 	origins := []agent.Origin{agent.OriginAgent}
-	where := func(a agent.Actor, handle string) working.Where {
-		return working.Where{Handle: handle, Session: working.Session{Conversation: a.Conversation}}
+	where := func(a agent.Actor, handle string) workingmemory.Where {
+		return workingmemory.Where{Handle: handle, Session: workingmemory.Session{Conversation: a.Conversation}}
 	}
 	return collect(
 		made(New(agent.ToolSpec{Name: GrepContent, Class: agent.Fast, Origins: origins, ReadOnly: true, Idempotent: true,
 			Description: "Search, word for word, the part of this conversation that is only summed up by now, with the tool results in it. Use it before you say that you do not know what was said or found earlier. " +
 				"Results are lines with their numbers and the lines around them; total tells how many there are, next_offset how to get the next ones."},
-			func(ctx context.Context, a agent.Actor, in grepArgs) (working.Hits, error) {
+			func(ctx context.Context, a agent.Actor, in grepArgs) (workingmemory.Hits, error) {
 				return s.Grep(ctx, a.Workspace, where(a, in.Handle), in.pattern())
 			})),
 		made(New(agent.ToolSpec{Name: ReadContent, Class: agent.Fast, Origins: origins, ReadOnly: true, Idempotent: true,
 			Description: "Read lines of what was put away under a handle, such as those around a line that grep_content has found."},
-			func(ctx context.Context, a agent.Actor, in readArgs) (working.Page, error) {
-				return s.Read(ctx, a.Workspace, where(a, in.Handle), in.Offset, or(in.Limit, working.UsualLines))
+			func(ctx context.Context, a agent.Actor, in readArgs) (workingmemory.Page, error) {
+				return s.Read(ctx, a.Workspace, where(a, in.Handle), in.Offset, or(in.Limit, workingmemory.UsualLines))
 			})))
 }
 
@@ -55,16 +55,16 @@ type grepArgs struct {
 	Limit   *int   `json:"limit,omitempty" jsonschema:"hits at most, 10 when left out"`
 }
 
-func (in grepArgs) pattern() working.Pattern {
-	return working.Pattern{Pattern: in.Pattern, Regex: in.Regex, Before: or(in.Before, working.UsualContext), After: or(in.After, working.UsualContext), Offset: in.Offset, Limit: or(in.Limit, working.UsualHits)}
+func (in grepArgs) pattern() workingmemory.Pattern {
+	return workingmemory.Pattern{Pattern: in.Pattern, Regex: in.Regex, Before: or(in.Before, workingmemory.UsualContext), After: or(in.After, workingmemory.UsualContext), Offset: in.Offset, Limit: or(in.Limit, workingmemory.UsualHits)}
 }
 
 func (grepArgs) Bound(p map[string]*jsonschema.Schema) {
-	boundText(p["pattern"], 1, working.MostPattern)
-	bound(p["before"], 0, working.MostContext)
-	bound(p["after"], 0, working.MostContext)
+	boundText(p["pattern"], 1, workingmemory.MostPattern)
+	bound(p["before"], 0, workingmemory.MostContext)
+	bound(p["after"], 0, workingmemory.MostContext)
 	p["offset"].Minimum = jsonschema.Ptr(0.0)
-	bound(p["limit"], 1, working.MostHits)
+	bound(p["limit"], 1, workingmemory.MostHits)
 }
 
 type readArgs struct {
@@ -75,7 +75,7 @@ type readArgs struct {
 
 func (readArgs) Bound(p map[string]*jsonschema.Schema) {
 	p["offset"].Minimum = jsonschema.Ptr(0.0)
-	bound(p["limit"], 1, working.MostLines)
+	bound(p["limit"], 1, workingmemory.MostLines)
 }
 
 func bound(s *jsonschema.Schema, least, most float64) {

@@ -1,9 +1,9 @@
-// Package flow is the contract between those who start workflows, the workflows
+// Package contract is the contract between those who start workflows, the workflows
 // and the activities: names, task queues, ids, search attributes, and every
 // input and output. It imports the standard library only, so that all sides may
 // import it. Inputs grow by adding fields whose zero value means what was meant
 // before; they carry ids and counts, the text is in Postgres.
-package flow
+package contract
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package flow
+package contract
 
 // Refine has a model go over what a fast search found: one call orders it, one
 // writes it as a text. RefineInput → RefineResult.

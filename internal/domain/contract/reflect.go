@@ -1,4 +1,4 @@
-package flow
+package contract
 
 import "fmt"
 

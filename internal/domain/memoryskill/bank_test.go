@@ -1,4 +1,4 @@
-package memskill_test
+package memoryskill_test
 
 import (
 	"errors"
@@ -7,25 +7,25 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
-	random "cairn/internal/domain/memoryskill/keyedrand"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/policy"
 )
 
-func seeded(t *testing.T, capacity int) memskill.Bank {
+func seeded(t *testing.T, capacity int) memoryskill.Bank {
 	t.Helper()
-	b, err := memskill.SeedBank(capacity, true)
+	b, err := memoryskill.SeedBank(capacity, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-func added(t *testing.T, b memskill.Bank, name string) memskill.Bank {
+func added(t *testing.T, b memoryskill.Bank, name string) memoryskill.Bank {
 	t.Helper()
 	s := dates()
 	s.Name = name
-	b, err := b.Add(s, memskill.Designer, "round1")
+	b, err := b.Add(s, memoryskill.Designer, "round1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestEveryChangeMakesAnotherBank(t *testing.T) {
 	grown := added(t, seed, "capture_dates")
 	refined := dates()
 	refined.Purpose = "Make questions about time answerable, with the year."
-	better, err := grown.Refine(refined, memskill.Human, "")
+	better, err := grown.Refine(refined, memoryskill.Human, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestEveryChangeMakesAnotherBank(t *testing.T) {
 	}
 	first, _ := grown.Get("capture_dates")
 	second, _ := better.Get("capture_dates")
-	if second.Parent != first.ID || second.ID == first.ID || second.Content == first.Content || second.Author != memskill.Human {
+	if second.Parent != first.ID || second.ID == first.ID || second.Content == first.Content || second.Author != memoryskill.Human {
 		t.Errorf("%+v\n%+v", first, second)
 	}
 	back, err := better.Remove("capture_dates")
@@ -59,38 +59,38 @@ func TestEveryChangeMakesAnotherBank(t *testing.T) {
 		t.Errorf("the set of the beginning has another hash: %v", err)
 	}
 
-	differences := memskill.Differences(seed, better)
-	if len(differences) != 1 || differences[0].Kind != memskill.Added || differences[0].After.ID != second.ID {
+	differences := memoryskill.Differences(seed, better)
+	if len(differences) != 1 || differences[0].Kind != memoryskill.Added || differences[0].After.ID != second.ID {
 		t.Errorf("%+v", differences)
 	}
-	change := memskill.Differences(grown, better)
-	if len(change) != 1 || change[0].Kind != memskill.Refined {
+	change := memoryskill.Differences(grown, better)
+	if len(change) != 1 || change[0].Kind != memoryskill.Refined {
 		t.Errorf("%+v", change)
 	}
-	if got := memskill.Differences(better, seed); len(got) != 1 || got[0].Kind != memskill.Removed {
+	if got := memoryskill.Differences(better, seed); len(got) != 1 || got[0].Kind != memoryskill.Removed {
 		t.Errorf("%+v", got)
 	}
-	if fresh := memskill.Fresh(change, false); len(fresh) != 1 || fresh[0] != second.ID {
+	if fresh := memoryskill.Fresh(change, false); len(fresh) != 1 || fresh[0] != second.ID {
 		t.Errorf("%v", fresh)
 	}
-	if fresh := memskill.Fresh(change, true); len(fresh) != 0 {
+	if fresh := memoryskill.Fresh(change, true); len(fresh) != 0 {
 		t.Errorf("refined skills are fresh although only added ones were wanted: %v", fresh)
 	}
 }
 
 func TestVersionsAreNamedByContentAndParent(t *testing.T) {
 	t.Parallel()
-	a, err := memskill.NewVersion(dates(), "", memskill.Human, "")
+	a, err := memoryskill.NewVersion(dates(), "", memoryskill.Human, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	spaced := dates()
 	spaced.Purpose = "  Make questions\nabout time answerable. "
-	b, err := memskill.NewVersion(spaced, "", memskill.Designer, "round2")
+	b, err := memoryskill.NewVersion(spaced, "", memoryskill.Designer, "round2")
 	if err != nil || a.ID != b.ID || a.Content != b.Content {
 		t.Errorf("white space and author made another version: %s %s %v", a.ID, b.ID, err)
 	}
-	c, err := memskill.NewVersion(dates(), a.ID, memskill.Human, "")
+	c, err := memoryskill.NewVersion(dates(), a.ID, memoryskill.Human, "")
 	if err != nil || c.ID == a.ID || c.Content != a.Content {
 		t.Errorf("another parent: %s %s %v", a.ID, c.ID, err)
 	}
@@ -99,21 +99,21 @@ func TestVersionsAreNamedByContentAndParent(t *testing.T) {
 func TestBankRefusesWhatWouldBreakIt(t *testing.T) {
 	t.Parallel()
 	b := added(t, seeded(t, 30), "capture_dates")
-	asDelete, unknown, insertAsUpdate := dates(), dates(), memskill.Primitives()[0]
-	asDelete.Action, unknown.Name, insertAsUpdate.Action = memskill.Delete, "capture_places", memskill.Update
-	taken := memskill.Primitives()[0]
+	asDelete, unknown, insertAsUpdate := dates(), dates(), memoryskill.Primitives()[0]
+	asDelete.Action, unknown.Name, insertAsUpdate.Action = memoryskill.Delete, "capture_places", memoryskill.Update
+	taken := memoryskill.Primitives()[0]
 	for name, c := range map[string]struct {
-		do   func() (memskill.Bank, error)
+		do   func() (memoryskill.Bank, error)
 		code fault.Code
 	}{
-		"add a taken name":      {func() (memskill.Bank, error) { return b.Add(taken, memskill.Designer, "") }, fault.AlreadyExists},
-		"refine to delete":      {func() (memskill.Bank, error) { return b.Refine(asDelete, memskill.Designer, "") }, fault.Protected},
-		"refine a primitive":    {func() (memskill.Bank, error) { return b.Refine(insertAsUpdate, memskill.Designer, "") }, fault.Protected},
-		"refine what is not":    {func() (memskill.Bank, error) { return b.Refine(unknown, memskill.Designer, "") }, fault.NotFound},
-		"refine without change": {func() (memskill.Bank, error) { return b.Refine(dates(), memskill.Designer, "") }, fault.InvalidArgument},
-		"remove a primitive":    {func() (memskill.Bank, error) { return b.Remove("insert") }, fault.Protected},
-		"remove what is not":    {func() (memskill.Bank, error) { return b.Remove("capture_places") }, fault.NotFound},
-		"add to a full bank":    {func() (memskill.Bank, error) { return seeded(t, 4).Add(dates(), memskill.Designer, "") }, fault.QuotaExceeded},
+		"add a taken name":      {func() (memoryskill.Bank, error) { return b.Add(taken, memoryskill.Designer, "") }, fault.AlreadyExists},
+		"refine to delete":      {func() (memoryskill.Bank, error) { return b.Refine(asDelete, memoryskill.Designer, "") }, fault.Protected},
+		"refine a primitive":    {func() (memoryskill.Bank, error) { return b.Refine(insertAsUpdate, memoryskill.Designer, "") }, fault.Protected},
+		"refine what is not":    {func() (memoryskill.Bank, error) { return b.Refine(unknown, memoryskill.Designer, "") }, fault.NotFound},
+		"refine without change": {func() (memoryskill.Bank, error) { return b.Refine(dates(), memoryskill.Designer, "") }, fault.InvalidArgument},
+		"remove a primitive":    {func() (memoryskill.Bank, error) { return b.Remove("insert") }, fault.Protected},
+		"remove what is not":    {func() (memoryskill.Bank, error) { return b.Remove("capture_places") }, fault.NotFound},
+		"add to a full bank":    {func() (memoryskill.Bank, error) { return seeded(t, 4).Add(dates(), memoryskill.Designer, "") }, fault.QuotaExceeded},
 	} {
 		after, err := c.do()
 		if fault.CodeOf(err) != c.code {
@@ -123,7 +123,7 @@ func TestBankRefusesWhatWouldBreakIt(t *testing.T) {
 			t.Errorf("%s changed the bank", name)
 		}
 	}
-	if _, err := memskill.SeedBank(3, true); fault.CodeOf(err) != fault.QuotaExceeded {
+	if _, err := memoryskill.SeedBank(3, true); fault.CodeOf(err) != fault.QuotaExceeded {
 		t.Errorf("four primitives in a bank of three: %v", err)
 	}
 }
@@ -134,33 +134,33 @@ func TestEvictNeverTakesAPrimitiveOrAYoungSkill(t *testing.T) {
 	for _, name := range []string{"bad_skill", "good_skill", "young_skill"} {
 		b = added(t, b, name)
 	}
-	stats := map[string]memskill.Stats{}
+	stats := map[string]memoryskill.Stats{}
 	for _, v := range b.Versions() {
-		stats[v.ID] = memskill.Stats{Count: 200, Mean: 0}
+		stats[v.ID] = memoryskill.Stats{Count: 200, Mean: 0}
 	}
-	set := func(name string, s memskill.Stats) {
+	set := func(name string, s memoryskill.Stats) {
 		v, _ := b.Get(name)
 		stats[v.ID] = s
 	}
-	set("bad_skill", memskill.Stats{Count: 200, Mean: .3})
-	set("good_skill", memskill.Stats{Count: 200, Mean: .7})
-	set("young_skill", memskill.Stats{Count: memskill.MinSelections - 1, Mean: 0})
-	if name, err := memskill.Evict(b, stats); err != nil || name != "bad_skill" {
+	set("bad_skill", memoryskill.Stats{Count: 200, Mean: .3})
+	set("good_skill", memoryskill.Stats{Count: 200, Mean: .7})
+	set("young_skill", memoryskill.Stats{Count: memoryskill.MinSelections - 1, Mean: 0})
+	if name, err := memoryskill.Evict(b, stats); err != nil || name != "bad_skill" {
 		t.Errorf("%q %v", name, err)
 	}
 	// A worse mean of few selections can be bad luck: the bound is what counts.
-	set("bad_skill", memskill.Stats{Count: 20, Mean: .3})
-	if name, err := memskill.Evict(b, stats); err != nil || name != "good_skill" {
+	set("bad_skill", memoryskill.Stats{Count: 20, Mean: .3})
+	if name, err := memoryskill.Evict(b, stats); err != nil || name != "good_skill" {
 		t.Errorf("%q %v", name, err)
 	}
-	if _, err := memskill.Evict(seeded(t, 4), stats); fault.CodeOf(err) != fault.QuotaExceeded {
+	if _, err := memoryskill.Evict(seeded(t, 4), stats); fault.CodeOf(err) != fault.QuotaExceeded {
 		t.Errorf("only primitives: %v", err)
 	}
 }
 
 func TestStatsFollowTheirFormulas(t *testing.T) {
 	t.Parallel()
-	s := memskill.Stats{Usage: .5}.Use(3, 10)
+	s := memoryskill.Stats{Usage: .5}.Use(3, 10)
 	if math.Abs(s.Usage-.369735688) > 1e-6 {
 		t.Errorf("usage %.9f", s.Usage)
 	}
@@ -170,11 +170,11 @@ func TestStatsFollowTheirFormulas(t *testing.T) {
 	if s.Count != 30 || math.Abs(s.Mean-14.5) > 1e-9 || len(s.Recent) != 20 || s.Recent[0] != 10 || s.Recent[19] != 29 {
 		t.Errorf("%+v", s)
 	}
-	child := memskill.Stats{}.Observe(1)
-	if got := child.Shrunk(memskill.Stats{Count: 50, Mean: .12}); math.Abs(got-(1+10*.12)/11) > 1e-9 {
+	child := memoryskill.Stats{}.Observe(1)
+	if got := child.Shrunk(memoryskill.Stats{Count: 50, Mean: .12}); math.Abs(got-(1+10*.12)/11) > 1e-9 {
 		t.Errorf("shrunk to %v", got)
 	}
-	if got := child.Shrunk(memskill.Stats{}); got != 1 {
+	if got := child.Shrunk(memoryskill.Stats{}); got != 1 {
 		t.Errorf("without a parent's mean: %v", got)
 	}
 }
@@ -186,19 +186,19 @@ func TestNearDuplicateIsRefusedUnlessItRefines(t *testing.T) {
 	vectors := map[string][]float64{v.ID: {1, 0}}
 	twin := dates()
 	twin.Name = "capture_times"
-	err := memskill.CheckDistinct(b, twin, []float64{1, .1}, vectors)
+	err := memoryskill.CheckDistinct(b, twin, []float64{1, .1}, vectors)
 	var f *fault.Error
 	if fault.CodeOf(err) != fault.DuplicateSuspect || !errors.As(err, &f) || f.Extra["existing"] != "capture_dates" {
 		t.Errorf("%v", err)
 	}
-	if err := memskill.CheckDistinct(b, twin, []float64{1, 1}, vectors); err != nil {
+	if err := memoryskill.CheckDistinct(b, twin, []float64{1, 1}, vectors); err != nil {
 		t.Errorf("another description: %v", err)
 	}
-	if err := memskill.CheckDistinct(b, dates(), []float64{1, 0}, vectors); err != nil {
+	if err := memoryskill.CheckDistinct(b, dates(), []float64{1, 0}, vectors); err != nil {
 		t.Errorf("the skill itself: %v", err)
 	}
-	twin.Action = memskill.Update
-	if err := memskill.CheckDistinct(b, twin, []float64{1, 0}, vectors); err != nil {
+	twin.Action = memoryskill.Update
+	if err := memoryskill.CheckDistinct(b, twin, []float64{1, 0}, vectors); err != nil {
 		t.Errorf("another action: %v", err)
 	}
 }
@@ -206,26 +206,26 @@ func TestNearDuplicateIsRefusedUnlessItRefines(t *testing.T) {
 func TestSnapshotBindsBankPolicyAndOptimiser(t *testing.T) {
 	t.Parallel()
 	b := seeded(t, 30)
-	policy, err := controller.NewPolicy(controller.TowerShape(2, 4), random.Key{Run: "a"})
+	policy, err := policy.NewPolicy(policy.TowerShape(2, 4), keyedrand.Key{Run: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := controller.NewPolicy(controller.TowerShape(2, 4), random.Key{Run: "b"})
+	other, err := policy.NewPolicy(policy.TowerShape(2, 4), keyedrand.Key{Run: "b"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := memskill.Bind(b, policy, controller.Adam{})
-	if err := s.Verify(b, policy, controller.Adam{}); err != nil {
+	s := memoryskill.Bind(b, policy, policy.Adam{})
+	if err := s.Verify(b, policy, policy.Adam{}); err != nil {
 		t.Error(err)
 	}
-	if err := s.Verify(b, other, controller.Adam{}); fault.CodeOf(err) != fault.VersionConflict {
+	if err := s.Verify(b, other, policy.Adam{}); fault.CodeOf(err) != fault.VersionConflict {
 		t.Errorf("another policy: %v", err)
 	}
-	if err := s.Verify(added(t, b, "capture_dates"), policy, controller.Adam{}); fault.CodeOf(err) != fault.VersionConflict {
+	if err := s.Verify(added(t, b, "capture_dates"), policy, policy.Adam{}); fault.CodeOf(err) != fault.VersionConflict {
 		t.Errorf("another bank: %v", err)
 	}
 	s.Hash = s.Bank
-	if err := s.Verify(b, policy, controller.Adam{}); fault.CodeOf(err) != fault.VersionConflict {
+	if err := s.Verify(b, policy, policy.Adam{}); fault.CodeOf(err) != fault.VersionConflict {
 		t.Errorf("a forged hash: %v", err)
 	}
 }
@@ -239,7 +239,7 @@ func TestDifficultyFollowsItsFormulas(t *testing.T) {
 	}{
 		{0, 1, 1, .693147181}, {0, 4, 4, 1.609437912}, {.45, 3, 1.65, .762461899}, {.2, 2, 1.6, .878889831}, {1.2, 5, 0, 0},
 	} {
-		linear, log := memskill.Linear.Of(c.score, c.failures), memskill.Log.Of(c.score, c.failures)
+		linear, log := memoryskill.Linear.Of(c.score, c.failures), memoryskill.Log.Of(c.score, c.failures)
 		if math.Abs(linear-c.linear) > 1e-6 || math.Abs(log-c.log) > 1e-6 {
 			t.Errorf("(%v, %d): %.9f and %.9f, want %.9f and %.9f", c.score, c.failures, linear, log, c.linear, c.log)
 		}
@@ -249,8 +249,8 @@ func TestDifficultyFollowsItsFormulas(t *testing.T) {
 func TestRecipesAreSelectableByName(t *testing.T) {
 	t.Parallel()
 	hashes := map[string]bool{}
-	for _, name := range []string{memskill.TargetRecipe, memskill.PaperRecipe, memskill.CodeRecipe} {
-		r, err := memskill.NewRecipe(name)
+	for _, name := range []string{memoryskill.TargetRecipe, memoryskill.PaperRecipe, memoryskill.CodeRecipe} {
+		r, err := memoryskill.NewRecipe(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,7 +262,7 @@ func TestRecipesAreSelectableByName(t *testing.T) {
 	if len(hashes) != 3 {
 		t.Error("two recipes are one")
 	}
-	if _, err := memskill.NewRecipe("other"); fault.CodeOf(err) != fault.InvalidArgument {
+	if _, err := memoryskill.NewRecipe("other"); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("%v", err)
 	}
 }
@@ -271,22 +271,22 @@ func TestRecipesAreSelectableByName(t *testing.T) {
 // asked about says nothing of it, and a query without a score is no 0.
 func TestSelectionsAreScoredByTheQueriesThatMetThem(t *testing.T) {
 	t.Parallel()
-	episode := controller.Episode{
-		Decisions: []controller.Decision{{ID: "1", Chosen: []string{"a", "b"}}, {ID: "2", Chosen: []string{"a"}}, {ID: "3", Chosen: []string{"c"}}},
-		Queries:   []controller.Query{{Score: 1, Scored: true, Retrieved: []string{"1"}}, {Score: .5, Scored: true, Retrieved: []string{"2"}}, {Retrieved: []string{"2", "3"}}},
+	episode := policy.Episode{
+		Decisions: []policy.Decision{{ID: "1", Chosen: []string{"a", "b"}}, {ID: "2", Chosen: []string{"a"}}, {ID: "3", Chosen: []string{"c"}}},
+		Queries:   []policy.Query{{Score: 1, Scored: true, Retrieved: []string{"1"}}, {Score: .5, Scored: true, Retrieved: []string{"2"}}, {Retrieved: []string{"2", "3"}}},
 	}
-	got := memskill.Tally(map[string]memskill.Stats{"a": {Count: 1, Mean: 0}}, []controller.Episode{episode}, false)
+	got := memoryskill.Tally(map[string]memoryskill.Stats{"a": {Count: 1, Mean: 0}}, []policy.Episode{episode}, false)
 	if a, b, c := got["a"], got["b"], got["c"]; a.Count != 3 || math.Abs(a.Mean-.5) > 1e-9 || b.Count != 1 || b.Mean != 1 || c.Count != 0 || c.Usage <= 0 || a.Usage <= c.Usage {
 		t.Errorf("%+v", got)
 	}
-	whole := memskill.Tally(nil, []controller.Episode{episode}, true)
+	whole := memoryskill.Tally(nil, []policy.Episode{episode}, true)
 	if c := whole["c"]; c.Count != 1 || math.Abs(c.Mean-.75) > 1e-9 {
 		t.Errorf("by the trace: %+v", whole)
 	}
 	// Who was lost to an outage is told from who did badly, by the trace too.
 	episode.Lost = []string{"2"}
 	for _, whole := range []bool{false, true} {
-		if a := memskill.Tally(nil, []controller.Episode{episode}, whole)["a"]; a.Count != 1 {
+		if a := memoryskill.Tally(nil, []policy.Episode{episode}, whole)["a"]; a.Count != 1 {
 			t.Errorf("by the trace %v, with a lost decision: %+v", whole, a)
 		}
 	}

@@ -1,4 +1,4 @@
-package memskill
+package memoryskill
 
 // Kinds of difference between two banks.
 const (

@@ -1,4 +1,4 @@
-// Package memskill is what a memory skill is, and the bank that holds them. A
+// Package memoryskill is what a memory skill is, and the bank that holds them. A
 // memory skill tells the rememberer how to turn a span of a conversation into
 // memories; which ones a span meets is learnt (controller), and what they say
 // evolves (designer). The package touches nothing outside itself.
@@ -15,4 +15,4 @@
 //
 //	snapshot := memskill.Bind(bank, policy, optimiser)
 //	err := snapshot.Verify(bank, policy, optimiser)
-package memskill
+package memoryskill

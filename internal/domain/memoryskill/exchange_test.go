@@ -1,4 +1,4 @@
-package memskill_test
+package memoryskill_test
 
 import (
 	"maps"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 )
 
 func TestImportOfAnExportChangesNothing(t *testing.T) {
@@ -15,7 +15,7 @@ func TestImportOfAnExportChangesNothing(t *testing.T) {
 	b := added(t, seeded(t, 30), "capture_dates")
 	refined := dates()
 	refined.Purpose = "Another purpose."
-	b, err := b.Refine(refined, memskill.Designer, "round1")
+	b, err := b.Refine(refined, memoryskill.Designer, "round1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestImportAddsAndRefines(t *testing.T) {
 	t.Parallel()
 	b := seeded(t, 30)
 	files := b.Export()
-	files["dates.md"] = memskill.Render(dates())
+	files["dates.md"] = memoryskill.Render(dates())
 	files["insert.md"] = []byte(strings.Replace(string(files["insert.md"]), "Store facts that are missing.", "Store what is missing.", 1))
 	delete(files, "noop.md")
 	after, err := b.Import(files, "folder")
@@ -41,10 +41,10 @@ func TestImportAddsAndRefines(t *testing.T) {
 		t.Fatal(err)
 	}
 	kinds := map[string]string{}
-	for _, d := range memskill.Differences(b, after) {
+	for _, d := range memoryskill.Differences(b, after) {
 		kinds[d.Name] = d.Kind
 	}
-	if len(kinds) != 2 || kinds["capture_dates"] != memskill.Added || kinds["insert"] != memskill.Refined || after.Parent() != b.Hash() {
+	if len(kinds) != 2 || kinds["capture_dates"] != memoryskill.Added || kinds["insert"] != memoryskill.Refined || after.Parent() != b.Hash() {
 		t.Errorf("%v", kinds)
 	}
 }
@@ -52,10 +52,10 @@ func TestImportAddsAndRefines(t *testing.T) {
 func TestImportTakesAllFilesOrNone(t *testing.T) {
 	t.Parallel()
 	b := seeded(t, 30)
-	asUpdate := memskill.Primitives()[0]
-	asUpdate.Action = memskill.Update
+	asUpdate := memoryskill.Primitives()[0]
+	asUpdate.Action = memoryskill.Update
 	after, err := b.Import(map[string][]byte{
-		"a.md": memskill.Render(dates()), "b.md": memskill.Render(dates()), "c.md": []byte("# Empty"), "d.md": memskill.Render(asUpdate),
+		"a.md": memoryskill.Render(dates()), "b.md": memoryskill.Render(dates()), "c.md": []byte("# Empty"), "d.md": memoryskill.Render(asUpdate),
 	}, "folder")
 	if err == nil || after.Hash() != b.Hash() || fault.CodeOf(err) == "" {
 		t.Fatalf("%v", err)

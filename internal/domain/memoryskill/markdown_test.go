@@ -1,4 +1,4 @@
-package memskill_test
+package memoryskill_test
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 )
 
-func dates() memskill.Skill {
-	return memskill.Skill{
-		Name: "capture_dates", Title: "Capture dates", Action: memskill.Insert,
+func dates() memoryskill.Skill {
+	return memoryskill.Skill{
+		Name: "capture_dates", Title: "Capture dates", Action: memoryskill.Insert,
 		Description: "Stores when things happened or will happen.",
 		Purpose:     "Make questions about time answerable.",
 		WhenToUse:   []string{"The span tells a date, a weekday or a duration."},
@@ -23,7 +23,7 @@ func dates() memskill.Skill {
 }
 
 func ExampleRender() {
-	fmt.Print(string(memskill.Render(dates())))
+	fmt.Print(string(memoryskill.Render(dates())))
 	// Output:
 	// ---
 	// name: "capture_dates"
@@ -74,13 +74,13 @@ func TestParseReadsOtherPeoplesMarkdown(t *testing.T) {
 	md := "\ufeff# Capture Dates\r\n\r\n### description:\r\nStores when things happened\r\nor will happen.\r\n## PURPOSE\r\nMake questions about time answerable.\r\n" +
 		"## When to use\r\n* The span tells a date,\r\n  a weekday or a duration.\r\n## How to Apply\r\n1. Resolve relative dates against the session's date.\r\n2) Write the date into the item.\r\n" +
 		"## Constraints\r\n- Do not guess a year.\r\n\r\nAction type: INSERT only.\r\n"
-	got, err := memskill.Parse([]byte(md))
+	got, err := memoryskill.Parse([]byte(md))
 	if want := dates(); err != nil || !sameButTitle(got, want) || got.Title != "Capture Dates" {
 		t.Errorf("%v\n%+v\n%+v", err, got, want)
 	}
 }
 
-func sameButTitle(a, b memskill.Skill) bool {
+func sameButTitle(a, b memoryskill.Skill) bool {
 	a.Title, b.Title = "", ""
 	return reflect.DeepEqual(a, b)
 }
@@ -96,7 +96,7 @@ func TestParseDropsNothingSilently(t *testing.T) {
 		"---\n- a\n---\n":                               "frontmatter",
 		"---\nname: abc\naction: insert\n---\n# A\n\nx": "line 7",
 	} {
-		_, err := memskill.Parse([]byte(md))
+		_, err := memoryskill.Parse([]byte(md))
 		if fault.CodeOf(err) != fault.InvalidArgument || !strings.Contains(err.Error(), where) {
 			t.Errorf("%q: %v", md, err)
 		}
@@ -121,34 +121,34 @@ func TestParseAfterRenderIsTheIdentity(t *testing.T) {
 		return out
 	}
 	for range 3000 {
-		s := memskill.Skill{
+		s := memoryskill.Skill{
 			Name: []string{"null", "true", "abc", "on2"}[r.IntN(4)], Title: text(), Description: text() + text(), Purpose: text(),
-			WhenToUse: texts(), HowToApply: texts(), Constraints: texts(), Action: memskill.Actions[r.IntN(4)],
+			WhenToUse: texts(), HowToApply: texts(), Constraints: texts(), Action: memoryskill.Actions[r.IntN(4)],
 		}.Normalised()
-		md := memskill.Render(s)
-		got, err := memskill.Parse(md)
+		md := memoryskill.Render(s)
+		got, err := memoryskill.Parse(md)
 		if err != nil || !reflect.DeepEqual(got, s) {
 			t.Fatalf("%v\n%+v\n%+v\n%s", err, s, got, md)
 		}
-		if again := memskill.Render(got); string(again) != string(md) {
+		if again := memoryskill.Render(got); string(again) != string(md) {
 			t.Fatalf("rendered again:\n%s\n%s", md, again)
 		}
 	}
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add(memskill.Render(dates()))
+	f.Add(memoryskill.Render(dates()))
 	f.Add([]byte("# A\n## Description\n# b\n## Constraints\n- \n-- x\naction: skip"))
 	f.Fuzz(func(t *testing.T, md []byte) {
-		s, err := memskill.Parse(md)
+		s, err := memoryskill.Parse(md)
 		if err != nil {
 			return
 		}
 		if s.Action == "" {
-			s.Action = memskill.Insert // what names no action can go on to read one from its text
+			s.Action = memoryskill.Insert // what names no action can go on to read one from its text
 		}
-		if !strings.ContainsAny(s.Name, "\"\\\n\r\t") && memskill.CheckName(s.Name) == nil && memskill.ParseAction(string(s.Action)) != "" {
-			if again, err := memskill.Parse(memskill.Render(s)); err != nil || !reflect.DeepEqual(s, again) {
+		if !strings.ContainsAny(s.Name, "\"\\\n\r\t") && memoryskill.CheckName(s.Name) == nil && memoryskill.ParseAction(string(s.Action)) != "" {
+			if again, err := memoryskill.Parse(memoryskill.Render(s)); err != nil || !reflect.DeepEqual(s, again) {
 				t.Fatalf("%v\n%+v\n%+v", err, s, again)
 			}
 		}

@@ -1,4 +1,4 @@
-package memskill
+package memoryskill
 
 // Over lays what is the bank's own over a shared bank: the skills that are there
 // as they are, but a skill of the bank's own stands in place of one of its name,

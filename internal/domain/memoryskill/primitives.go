@@ -1,4 +1,4 @@
-package memskill
+package memoryskill
 
 import (
 	"embed"

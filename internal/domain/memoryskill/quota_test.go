@@ -1,10 +1,10 @@
-package memskill_test
+package memoryskill_test
 
 import (
 	"maps"
 	"testing"
 
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 )
 
 // The published vectors: every category has one, even beyond what is wanted.
@@ -26,7 +26,7 @@ func TestQuotasFollowTheSizesOfCategories(t *testing.T) {
 		{map[int]int{1: 2, 2: 3}, -1, map[int]int{1: 1, 2: 1}},
 		{map[int]int{1: 10, 2: 10}, .15, map[int]int{1: 2, 2: 1}}, // equal shares: the lower category first
 	} {
-		if got := memskill.Quotas(c.sizes, c.ratio); !maps.Equal(got, c.want) {
+		if got := memoryskill.Quotas(c.sizes, c.ratio); !maps.Equal(got, c.want) {
 			t.Errorf("%v of %v: %v, want %v", c.ratio, c.sizes, got, c.want)
 		}
 	}

@@ -1,11 +1,11 @@
-package memskill
+package memoryskill
 
 import (
 	"fmt"
 	"math"
 
 	"cairn/internal/domain/fault"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 )
 
 // Difficulty is how the designer ranks failures, by name.
@@ -38,17 +38,17 @@ const (
 // Recipe is everything about training that the paper, its program and this one
 // do differently.
 type Recipe struct {
-	Name        string                 `json:"name"`
-	Head        string                 `json:"head"`  // of the policy: tower, dot or concat
-	Spans       string                 `json:"spans"` // how traces are cut: a name of executor.Modes
-	PPO         controller.PPO         `json:"ppo"`
-	Credit      controller.Credit      `json:"credit"`
-	Exploration controller.Exploration `json:"exploration"`
-	AddedOnly   bool                   `json:"added_only"` // refined skills get no exploration bias
-	Difficulty  Difficulty             `json:"difficulty"`
-	Edits       int                    `json:"edits"`    // most changes of a designer round
-	Patience    int                    `json:"patience"` // stages without a better score before training ends
-	Evolutions  int                    `json:"evolutions"`
+	Name        string             `json:"name"`
+	Head        string             `json:"head"`  // of the policy: tower, dot or concat
+	Spans       string             `json:"spans"` // how traces are cut: a name of executor.Modes
+	PPO         policy.PPO         `json:"ppo"`
+	Credit      policy.Credit      `json:"credit"`
+	Exploration policy.Exploration `json:"exploration"`
+	AddedOnly   bool               `json:"added_only"` // refined skills get no exploration bias
+	Difficulty  Difficulty         `json:"difficulty"`
+	Edits       int                `json:"edits"`    // most changes of a designer round
+	Patience    int                `json:"patience"` // stages without a better score before training ends
+	Evolutions  int                `json:"evolutions"`
 }
 
 // Recipes by name.
@@ -66,8 +66,8 @@ const publishedSpans = "full-session"
 // a defect and no choice.
 func NewRecipe(name string) (Recipe, error) {
 	r := Recipe{
-		Name: name, Head: controller.Tower, Spans: "fixed-length", PPO: controller.DefaultPPO(), Credit: controller.DefaultCredit(),
-		Exploration: controller.DefaultExploration(), Difficulty: Linear, Edits: 3, Patience: 5, Evolutions: 20,
+		Name: name, Head: policy.Tower, Spans: "fixed-length", PPO: policy.DefaultPPO(), Credit: policy.DefaultCredit(),
+		Exploration: policy.DefaultExploration(), Difficulty: Linear, Edits: 3, Patience: 5, Evolutions: 20,
 	}
 	published := r.PPO // what the paper and its scripts share
 	published.LearningRate, published.Epochs, published.TargetKL = 1e-4, 2, 0.02
@@ -76,11 +76,11 @@ func NewRecipe(name string) (Recipe, error) {
 	case PaperRecipe:
 		r.Head, r.Spans, r.PPO, r.AddedOnly = "dot", publishedSpans, published, true
 		r.PPO.ValueCoef = 1 // the paper's (V−G)² has no half
-		r.Credit = controller.Credit{Name: controller.Terminal}
+		r.Credit = policy.Credit{Name: policy.Terminal}
 	case CodeRecipe:
-		r.Head, r.Spans, r.PPO, r.Difficulty = controller.Concat, publishedSpans, published, Log
-		r.Credit = controller.Credit{Name: controller.Shaped}
-		r.Exploration = controller.Exploration{Form: controller.RatioBias, Target: 0.3, Window: 25, MaxBias: controller.DefaultMaxBias}
+		r.Head, r.Spans, r.PPO, r.Difficulty = policy.Concat, publishedSpans, published, Log
+		r.Credit = policy.Credit{Name: policy.Shaped}
+		r.Exploration = policy.Exploration{Form: policy.RatioBias, Target: 0.3, Window: 25, MaxBias: policy.DefaultMaxBias}
 	default:
 		return Recipe{}, fault.New(fault.InvalidArgument, fmt.Sprintf("unknown recipe %q", name), "use target, paper or code")
 	}
@@ -88,12 +88,12 @@ func NewRecipe(name string) (Recipe, error) {
 }
 
 // Shape is that of the recipe's policy for vectors of dim numbers.
-func (r Recipe) Shape(dim, hidden int) controller.Shape {
+func (r Recipe) Shape(dim, hidden int) policy.Shape {
 	switch r.Head {
 	case "dot":
-		return controller.DotShape(dim, hidden)
-	case controller.Concat:
-		return controller.ConcatShape(dim, hidden)
+		return policy.DotShape(dim, hidden)
+	case policy.Concat:
+		return policy.ConcatShape(dim, hidden)
 	}
-	return controller.TowerShape(dim, hidden)
+	return policy.TowerShape(dim, hidden)
 }

@@ -1,10 +1,10 @@
-package memskill
+package memoryskill
 
 import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 )
 
 // Snapshot binds what was trained together: a bank, the policy that chooses from
@@ -18,14 +18,14 @@ type Snapshot struct {
 }
 
 // Bind takes a snapshot.
-func Bind(b Bank, p controller.Policy, o controller.Adam) Snapshot {
+func Bind(b Bank, p policy.Policy, o policy.Adam) Snapshot {
 	s := Snapshot{Bank: b.Hash(), Policy: p.Hash(), Optimiser: o.Hash()}
 	s.Hash = digest("snapshot", s.Bank, s.Policy, s.Optimiser)
 	return s
 }
 
 // Verify refuses a bank, a policy or an optimiser that is not the snapshot's.
-func (s Snapshot) Verify(b Bank, p controller.Policy, o controller.Adam) error {
+func (s Snapshot) Verify(b Bank, p policy.Policy, o policy.Adam) error {
 	found := Bind(b, p, o)
 	if found == s {
 		return nil

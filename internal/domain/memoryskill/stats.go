@@ -1,11 +1,11 @@
-package memskill
+package memoryskill
 
 import (
 	"maps"
 	"math"
 	"slices"
 
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 )
 
 // recentRewards is how many rewards a version remembers one by one.
@@ -58,8 +58,8 @@ func (s Stats) Shrunk(parent Stats) float64 {
 
 // Tally adds what episodes show to the stats of skill versions, by version id: how
 // the selections did, and how often each version was selected.
-func Tally(stats map[string]Stats, episodes []controller.Episode, whole bool) map[string]Stats {
-	var decisions []controller.Decision
+func Tally(stats map[string]Stats, episodes []policy.Episode, whole bool) map[string]Stats {
+	var decisions []policy.Decision
 	for _, e := range episodes {
 		decisions = append(decisions, e.Decisions...)
 	}
@@ -69,7 +69,7 @@ func Tally(stats map[string]Stats, episodes []controller.Episode, whole bool) ma
 // Scored adds the scores of selections. One is scored by the queries that met the
 // memories which came of it, with whole by all queries of its trace; one that no
 // query met, or that was lost, is not scored.
-func Scored(stats map[string]Stats, episodes []controller.Episode, whole bool) map[string]Stats {
+func Scored(stats map[string]Stats, episodes []policy.Episode, whole bool) map[string]Stats {
 	out := cloned(stats)
 	for _, e := range episodes {
 		reward, known := e.Reward()
@@ -90,7 +90,7 @@ func Scored(stats map[string]Stats, episodes []controller.Episode, whole bool) m
 }
 
 // Used moves the usage of all versions on by the decisions of one batch.
-func Used(stats map[string]Stats, decisions []controller.Decision) map[string]Stats {
+func Used(stats map[string]Stats, decisions []policy.Decision) map[string]Stats {
 	out := cloned(stats)
 	chosen := map[string]int{}
 	for _, d := range decisions {

@@ -1,7 +1,7 @@
-// Package tally counts what this process has met that no row tells of and that
+// Package metrics counts what this process has met that no row tells of and that
 // whoever runs it wants to see. There is one process, so there is one tally, as
 // there is of the Go runtime's own counts; /metrics shows it.
-package tally
+package metrics
 
 import (
 	"maps"

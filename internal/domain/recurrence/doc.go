@@ -1,4 +1,4 @@
-// Package cadence says when a workspace's scheduled work is due: a cron
+// Package recurrence says when a workspace's scheduled work is due: a cron
 // expression read on the wall clock of an IANA time zone. It computes and
 // stores nothing.
 //
@@ -21,4 +21,4 @@
 // Firings are strictly ordered and depend on nothing but the schedule: Next
 // gives the same firing from anywhere between two, so windows from each firing
 // to the next tile time.
-package cadence
+package recurrence

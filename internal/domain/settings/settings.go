@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/nudge"
-	cadence "cairn/internal/domain/recurrence"
+	"cairn/internal/domain/recurrence"
 )
 
 // Settings of a workspace.
@@ -111,8 +111,8 @@ type QuietHours struct {
 }
 
 // Quiet are the quiet hours on the workspace's clock.
-func (s Settings) Quiet() (cadence.Quiet, error) {
-	return cadence.ParseQuiet(s.QuietHours.From, s.QuietHours.To, cmp.Or(s.TimeZone, "UTC"))
+func (s Settings) Quiet() (recurrence.Quiet, error) {
+	return recurrence.ParseQuiet(s.QuietHours.From, s.QuietHours.To, cmp.Or(s.TimeZone, "UTC"))
 }
 
 // Default is what a workspace has that chose nothing.
@@ -126,7 +126,7 @@ func Default() Settings {
 		Curation:      Curation{StaleDays: 30, ArchiveDays: 90, Floor: 0.2, MinTrials: 5},
 		TimeZone:      "UTC",
 
-		ReflectionCron: cadence.Daily,
+		ReflectionCron: recurrence.Daily,
 	}
 }
 
@@ -221,15 +221,15 @@ func (s Settings) validateClock() error {
 	zone := s.TimeZone
 	if zone == "" {
 		zone = Default().TimeZone
-	} else if _, err := cadence.Zone(zone); err != nil {
+	} else if _, err := recurrence.Zone(zone); err != nil {
 		return err
 	}
 	if _, err := s.Quiet(); err != nil || s.ReflectionCron == "" {
 		return err
 	}
-	c, err := cadence.Parse(s.ReflectionCron, zone)
+	c, err := recurrence.Parse(s.ReflectionCron, zone)
 	if err == nil && !c.OncePerDate() {
-		err = fault.New(fault.InvalidArgument, fmt.Sprintf("reflection_cron is %q, which may be due more than once on one date", s.ReflectionCron), "a day is reflected on once: give one time of day, such as "+cadence.Daily)
+		err = fault.New(fault.InvalidArgument, fmt.Sprintf("reflection_cron is %q, which may be due more than once on one date", s.ReflectionCron), "a day is reflected on once: give one time of day, such as "+recurrence.Daily)
 	}
 	return err
 }

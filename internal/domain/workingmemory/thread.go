@@ -1,4 +1,4 @@
-package working
+package workingmemory
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package working_test
+package workingmemory_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/transcript"
-	working "cairn/internal/domain/workingmemory"
+	"cairn/internal/domain/workingmemory"
 )
 
 // long is a thread of sixty messages: parallel calls whose results have 200 KB
@@ -43,7 +43,7 @@ func log(n, k int) string {
 	return text + fmt.Sprintf("listening on port %d, build Quokka-%d-%d\n", 8000+n+k, n, k) + text
 }
 
-func options(t *testing.T, o working.Options) working.Options {
+func options(t *testing.T, o workingmemory.Options) workingmemory.Options {
 	t.Helper()
 	o, err := o.Complete()
 	if err != nil {
@@ -100,21 +100,21 @@ func TestCompactKeepsCallsWithTheirResultsAndTheLastTurn(t *testing.T) {
 		t.Fatalf("%d messages", len(ms))
 	}
 	for _, keep := range []int{0, 1, 3, 10, 31, 59, 60, 61} {
-		o := options(t, working.Options{KeepRecent: keep, Preview: -1})
-		out, away := working.Compact(ms, o)
+		o := options(t, workingmemory.Options{KeepRecent: keep, Preview: -1})
+		out, away := workingmemory.Compact(ms, o)
 		check(t, out)
 		if len(out) != len(ms) || !same(lastTurn(out), lastTurn(ms)) || !same(ms, long()) {
 			t.Fatalf("keep %d: messages were lost, or the last turn or the input was changed", keep)
 		}
-		if keep <= 10 && (working.Tokens(out) >= working.Tokens(ms)/5 || len(away) < 20) {
-			t.Errorf("keep %d: %d tokens of %d, %d put away", keep, working.Tokens(out), working.Tokens(ms), len(away))
+		if keep <= 10 && (workingmemory.Tokens(out) >= workingmemory.Tokens(ms)/5 || len(away) < 20) {
+			t.Errorf("keep %d: %d tokens of %d, %d put away", keep, workingmemory.Tokens(out), workingmemory.Tokens(ms), len(away))
 		}
-		byHandle := map[string]working.Blob{}
+		byHandle := map[string]workingmemory.Blob{}
 		for _, b := range away {
 			byHandle[b.Handle()] = b
 		}
 		for i, m := range out {
-			if h := working.Pointed(m.Content); h != "" {
+			if h := workingmemory.Pointed(m.Content); h != "" {
 				out[i].Content = byHandle[h].Content
 			}
 		}
@@ -122,12 +122,12 @@ func TestCompactKeepsCallsWithTheirResultsAndTheLastTurn(t *testing.T) {
 			t.Errorf("keep %d: what was put away does not restore the thread", keep)
 		}
 	}
-	o := options(t, working.Options{KeepRecent: -1, Preview: -1})
-	once, _ := working.Compact(ms, o)
-	if twice, away := working.Compact(once, o); !same(once, twice) || len(away) != 0 {
+	o := options(t, workingmemory.Options{KeepRecent: -1, Preview: -1})
+	once, _ := workingmemory.Compact(ms, o)
+	if twice, away := workingmemory.Compact(once, o); !same(once, twice) || len(away) != 0 {
 		t.Error("compacting again changed something")
 	}
-	if out, away := working.Compact(ms[:1], o); !same(out, ms[:1]) || len(away) != 0 {
+	if out, away := workingmemory.Compact(ms[:1], o); !same(out, ms[:1]) || len(away) != 0 {
 		t.Error("a short thread was changed")
 	}
 }
@@ -137,7 +137,7 @@ func TestGroupsPartNoCallFromItsResults(t *testing.T) {
 	ms := long()
 	for _, size := range []int{200, 150_000, 1_000_000} {
 		for _, keep := range []int{0, 7, 30} {
-			groups, err := working.Groups(ms, options(t, working.Options{KeepRecent: keep, GroupTokens: size}))
+			groups, err := workingmemory.Groups(ms, options(t, workingmemory.Options{KeepRecent: keep, GroupTokens: size}))
 			if err != nil || len(groups) == 0 {
 				t.Fatalf("%v, %v", groups, err)
 			}
@@ -152,9 +152,9 @@ func TestGroupsPartNoCallFromItsResults(t *testing.T) {
 				check(t, part)
 				at = g.To
 			}
-			out := working.Compressed(ms, groups, texts)
+			out := workingmemory.Compressed(ms, groups, texts)
 			check(t, out)
-			if !same(lastTurn(out), lastTurn(ms)) || out[0].Role != transcript.System || working.Tokens(out) >= working.Tokens(ms) {
+			if !same(lastTurn(out), lastTurn(ms)) || out[0].Role != transcript.System || workingmemory.Tokens(out) >= workingmemory.Tokens(ms) {
 				t.Errorf("size %d keep %d: %d messages", size, keep, len(out))
 			}
 		}
@@ -169,7 +169,7 @@ func TestASnapshotHasToBeOne(t *testing.T) {
 		{Role: transcript.Assistant, Content: "Moved to the 14th of May. The hotel Borg knows about the walnuts now. The old booking RX-2219 was given back without a fee."},
 		{Role: transcript.User, Content: "Good. 请把发票寄给雷克雅未克的会计部门，不要寄给他本人。"}}
 	good := `{"goal":"Move Ólafur's Reykjavik booking to 14 May","key_facts":["allergy to walnuts"],"recent_actions":["booking RX-2219 given back"],"pending":[]}`
-	s, err := working.ReadSnapshot(good, of)
+	s, err := workingmemory.ReadSnapshot(good, of)
 	if err != nil {
 		t.Fatalf("a good one: %v", err)
 	}
@@ -182,7 +182,7 @@ func TestASnapshotHasToBeOne(t *testing.T) {
 	if zh := s.Render("zh", "offload://x", 3); !strings.Contains(zh, "3 条消息") {
 		t.Error(zh)
 	}
-	if _, err := working.ReadSnapshot(`{"goal":"发票寄给会计部门","key_facts":["雷克雅未克"],"recent_actions":[],"pending":[]}`, of); err != nil {
+	if _, err := workingmemory.ReadSnapshot(`{"goal":"发票寄给会计部门","key_facts":["雷克雅未克"],"recent_actions":[],"pending":[]}`, of); err != nil {
 		t.Errorf("a Chinese one: %v", err)
 	}
 	longer, _ := json.Marshal(map[string]any{"goal": "Move the Reykjavik booking", "key_facts": []string{strings.Repeat("walnuts again ", 200)}, "recent_actions": []string{}, "pending": []string{}})
@@ -194,7 +194,7 @@ func TestASnapshotHasToBeOne(t *testing.T) {
 		"apology": `{"goal":"I'm sorry, I cannot help with this booking","key_facts":["Reykjavik"],"recent_actions":[],"pending":[]}`,
 		"longer":  string(longer),
 	} {
-		if s, err := working.ReadSnapshot(bad, of); err == nil {
+		if s, err := workingmemory.ReadSnapshot(bad, of); err == nil {
 			t.Errorf("%s was taken as %+v", name, s)
 		}
 	}
@@ -203,37 +203,37 @@ func TestASnapshotHasToBeOne(t *testing.T) {
 func TestFind(t *testing.T) {
 	t.Parallel()
 	text := "alpha\nBeta one\ngamma\nbeta TWO\ndelta\nbeta.three\n" + strings.Repeat("x", 950) + "needle" + strings.Repeat("y", 500) + "needle"
-	find := func(p working.Pattern) working.Hits {
+	find := func(p workingmemory.Pattern) workingmemory.Hits {
 		t.Helper()
-		f, err := working.NewFinder(p)
+		f, err := workingmemory.NewFinder(p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		f.Look("h", "", text)
 		return f.Found()
 	}
-	got := find(working.Pattern{Pattern: "BETA", Before: 1, After: 1, Limit: 2})
+	got := find(workingmemory.Pattern{Pattern: "BETA", Before: 1, After: 1, Limit: 2})
 	if got.Total != 3 || len(got.Hits) != 2 || *got.NextOffset != 2 || got.Hits[0].Line != 2 || got.Hits[1].Text != "beta TWO" || !slices.Equal(got.Hits[1].Before, []string{"gamma"}) || !slices.Equal(got.Hits[1].After, []string{"delta"}) {
 		t.Errorf("%+v", got)
 	}
-	if got := find(working.Pattern{Pattern: "beta", Offset: 2, Limit: 2}); len(got.Hits) != 1 || got.NextOffset != nil || got.Hits[0].Line != 6 {
+	if got := find(workingmemory.Pattern{Pattern: "beta", Offset: 2, Limit: 2}); len(got.Hits) != 1 || got.NextOffset != nil || got.Hits[0].Line != 6 {
 		t.Errorf("the next page: %+v", got)
 	}
-	if got := find(working.Pattern{Pattern: "a.o", Limit: 9}); got.Total != 0 {
+	if got := find(workingmemory.Pattern{Pattern: "a.o", Limit: 9}); got.Total != 0 {
 		t.Errorf("a literal was taken as an expression: %+v", got)
 	}
-	if got := find(working.Pattern{Pattern: `^beta\.t`, Regex: true, Limit: 9}); got.Total != 1 || got.Hits[0].Line != 6 {
+	if got := find(workingmemory.Pattern{Pattern: `^beta\.t`, Regex: true, Limit: 9}); got.Total != 1 || got.Hits[0].Line != 6 {
 		t.Errorf("an expression: %+v", got)
 	}
-	if got := find(working.Pattern{Pattern: "needle", Limit: 9}); got.Total != 2 || got.Hits[0].Line != 9 || got.Hits[1].Line != 10 || len(got.Hits[0].Text) > 400 {
+	if got := find(workingmemory.Pattern{Pattern: "needle", Limit: 9}); got.Total != 2 || got.Hits[0].Line != 9 || got.Hits[1].Line != 10 || len(got.Hits[0].Text) > 400 {
 		t.Errorf("in a long line: %+v", got)
 	}
-	for name, p := range map[string]working.Pattern{
+	for name, p := range map[string]workingmemory.Pattern{
 		"empty": {Limit: 1}, "huge": {Pattern: strings.Repeat("x", 501), Limit: 1}, "two lines": {Pattern: "a\nb", Limit: 1}, "no text": {Pattern: "a\xff", Limit: 1},
 		"negative offset": {Pattern: "a", Offset: -1, Limit: 1}, "negative before": {Pattern: "a", Before: -5, Limit: 1}, "huge after": {Pattern: "a", After: 51, Limit: 1},
 		"no limit": {Pattern: "a"}, "huge limit": {Pattern: "a", Limit: 51}, "bad expression": {Pattern: "(", Regex: true, Limit: 1}, "look-around": {Pattern: "(?=a)", Regex: true, Limit: 1},
 	} {
-		if _, err := working.NewFinder(p); fault.CodeOf(err) != fault.InvalidArgument || fault.From(err).Message == "" {
+		if _, err := workingmemory.NewFinder(p); fault.CodeOf(err) != fault.InvalidArgument || fault.From(err).Message == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -244,7 +244,7 @@ func TestRead(t *testing.T) {
 	text := log(1, 1)
 	seen, total := 0, 0
 	for at := 0; ; {
-		p, err := working.Read(text, at, 1000)
+		p, err := workingmemory.Read(text, at, 1000)
 		if err != nil || p.From != at+1 {
 			t.Fatalf("%+v, %v", p, err)
 		}
@@ -257,11 +257,11 @@ func TestRead(t *testing.T) {
 	if seen != total || total != strings.Count(text, "\n") {
 		t.Errorf("%d lines of %d were read, the text has %d", seen, total, strings.Count(text, "\n"))
 	}
-	if p, err := working.Read(text, 1_000_000, 5); err != nil || len(p.Lines) != 0 || p.NextOffset != nil {
+	if p, err := workingmemory.Read(text, 1_000_000, 5); err != nil || len(p.Lines) != 0 || p.NextOffset != nil {
 		t.Errorf("past the end: %+v, %v", p, err)
 	}
 	for _, bad := range [][2]int{{-1, 5}, {0, 0}, {0, 1001}, {0, -1}} {
-		if _, err := working.Read(text, bad[0], bad[1]); fault.CodeOf(err) != fault.InvalidArgument {
+		if _, err := workingmemory.Read(text, bad[0], bad[1]); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%v: %v", bad, err)
 		}
 	}
@@ -269,16 +269,16 @@ func TestRead(t *testing.T) {
 
 func TestHandlesAndOptionsAreChecked(t *testing.T) {
 	t.Parallel()
-	b := working.NewText("abc", "x")
-	if sha, err := working.ParseHandle(b.Handle()); err != nil || sha != b.SHA {
+	b := workingmemory.NewText("abc", "x")
+	if sha, err := workingmemory.ParseHandle(b.Handle()); err != nil || sha != b.SHA {
 		t.Error(sha, err)
 	}
 	for _, bad := range []string{"", "offload://", "offload://zz", b.Handle() + "0", "http://" + b.Handle()[10:], "../x"} {
-		if _, err := working.ParseHandle(bad); fault.CodeOf(err) != fault.InvalidArgument {
+		if _, err := workingmemory.ParseHandle(bad); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
-	for _, bad := range []working.Options{{Mode: "zip"}, {TotalTokens: -1}, {ToolTokens: -5}, {KeepRecent: 1001}, {KeepRecent: -2}, {Preview: 4001}, {GroupTokens: 199}, {Ratio: 1.5}, {Ratio: -1}} {
+	for _, bad := range []workingmemory.Options{{Mode: "zip"}, {TotalTokens: -1}, {ToolTokens: -5}, {KeepRecent: 1001}, {KeepRecent: -2}, {Preview: 4001}, {GroupTokens: 199}, {Ratio: 1.5}, {Ratio: -1}} {
 		if _, err := bad.Complete(); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%+v: %v", bad, err)
 		}

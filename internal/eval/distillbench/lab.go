@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/devstack"
 	"cairn/internal/distill"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/eval/ground"
@@ -83,7 +83,7 @@ func (l *lab) openBench(ctx context.Context, server string) (*bench, error) {
 }
 
 func (b *bench) start(ctx context.Context, server string) (err error) {
-	o := devstack.Options{Log: b.options.Log, SearchAttributes: flow.SearchAttributes(), SkipPostgres: true}
+	o := devstack.Options{Log: b.options.Log, SearchAttributes: contract.SearchAttributes(), SkipPostgres: true}
 	if server == InFile {
 		o.Dir = filepath.Join(b.folder, "t")
 	}

@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/history/v1"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 )
 
@@ -27,7 +27,7 @@ type Step struct {
 func (s Step) Own() time.Duration { return s.Decide + s.Queue + s.Work - s.Model }
 
 // calls are the model calls of a step, one after the other.
-var calls = map[string]int{flow.Chunk: 1, flow.Draft: 2, flow.WriteFiles: 1}
+var calls = map[string]int{contract.Chunk: 1, contract.Draft: 2, contract.WriteFiles: 1}
 
 // stepped is one activity as the history tells it.
 type stepped struct {
@@ -76,7 +76,7 @@ func (b *bench) steps(ctx context.Context, r run.Run) ([]Step, error) {
 			at = a.closed
 		}
 	}
-	closing := slices.IndexFunc(parent.activities, func(a stepped) bool { return a.name == flow.CloseRun })
+	closing := slices.IndexFunc(parent.activities, func(a stepped) bool { return a.name == contract.CloseRun })
 	if closing < 0 || len(parent.children) == 0 {
 		return nil, fmt.Errorf("read the history of %s: it has no children or no end", r.WorkflowID)
 	}

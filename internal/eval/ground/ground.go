@@ -23,7 +23,7 @@ import (
 	"slices"
 
 	"cairn/internal/devstack"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/eval/audit"
 	"cairn/internal/eval/workerproc"
 	"cairn/internal/host"
@@ -79,7 +79,7 @@ func (g *Ground) start(ctx context.Context) (err error) {
 	if g.program, err = workerproc.Built(ctx, g.options.Worker, g.Folder); err != nil {
 		return err
 	}
-	stack := devstack.Options{Log: g.options.Log, SearchAttributes: flow.SearchAttributes()}
+	stack := devstack.Options{Log: g.options.Log, SearchAttributes: contract.SearchAttributes()}
 	if g.options.Lasting {
 		stack.Dir = filepath.Join(g.Folder, "s")
 	}

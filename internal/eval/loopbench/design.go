@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/llm/offline/rememberer"
@@ -30,7 +30,7 @@ type mined struct {
 
 // design is one round of the designer on the training conversations; nil when it
 // has nothing to propose that could be applied.
-func (l learner) design(bank memskill.Bank, tried []played, failed []string) (*designer.Round, error) {
+func (l learner) design(bank memoryskill.Bank, tried []played, failed []string) (*designer.Round, error) {
 	cases, err := l.mine(tried)
 	if err != nil {
 		return nil, err

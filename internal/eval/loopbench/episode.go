@@ -5,9 +5,9 @@ import (
 	"slices"
 	"sync"
 
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/eval/score"
 	"cairn/internal/llm/offline/rememberer"
@@ -21,7 +21,7 @@ const (
 )
 
 // chooser picks skills for a span.
-type chooser func(n int, state []float64) (controller.Decision, error)
+type chooser func(n int, state []float64) (policy.Decision, error)
 
 // asked is a question after an episode.
 type asked struct {
@@ -32,7 +32,7 @@ type asked struct {
 
 // played is what an episode came to.
 type played struct {
-	episode controller.Episode
+	episode policy.Episode
 	asked   []asked
 	items   []string
 	words   float64 // mean answer-word recall
@@ -48,11 +48,11 @@ var handleNames = func() (out [near]string) {
 
 var filters sync.Map // skill version id → rememberer.Filter
 
-func shownSkill(s memskill.Skill) prompt.MemorySkill {
+func shownSkill(s memoryskill.Skill) prompt.MemorySkill {
 	return prompt.MemorySkill{Name: s.Name, Action: string(s.Action), Description: s.Description, Purpose: s.Purpose, WhenToUse: s.WhenToUse, HowToApply: s.HowToApply, Constraints: s.Constraints}
 }
 
-func filterOf(v memskill.Version) rememberer.Filter {
+func filterOf(v memoryskill.Version) rememberer.Filter {
 	if f, ok := filters.Load(v.ID); ok {
 		return f.(rememberer.Filter)
 	}
@@ -62,15 +62,15 @@ func filterOf(v memskill.Version) rememberer.Filter {
 }
 
 // play remembers a trace from nothing with the skills of a bank, and asks about it.
-func play(t *trace, bank memskill.Bank, choose chooser) (played, error) {
+func play(t *trace, bank memoryskill.Bank, choose chooser) (played, error) {
 	return playAtOnce(t, bank, choose, 1)
 }
 
 // playAtOnce is play with so many spans at once. They are shown what was remembered
 // before the first of them; what they ask for is merged in their order.
-func playAtOnce(t *trace, bank memskill.Bank, choose chooser, spans int) (played, error) {
+func playAtOnce(t *trace, bank memoryskill.Bank, choose chooser, spans int) (played, error) {
 	s := newStore(int(writeShare * float64(t.tokens)))
-	byID := map[string]memskill.Version{}
+	byID := map[string]memoryskill.Version{}
 	for _, v := range bank.Versions() {
 		byID[v.ID] = v
 	}
@@ -103,7 +103,7 @@ func playAtOnce(t *trace, bank memskill.Bank, choose chooser, spans int) (played
 	}
 	out.ask(t, s, behind)
 	if len(s.gone) > 0 && !out.episode.Decisions[0].Greedy { // nothing is learnt from greedy ones
-		out.episode.Room = &controller.Room{Held: s.held(out.episode.Decisions), Price: price(t, s, out.words)}
+		out.episode.Room = &policy.Room{Held: s.held(out.episode.Decisions), Price: price(t, s, out.words)}
 	}
 	return out, nil
 }
@@ -120,12 +120,12 @@ func (t *trace) state(sp span, closest []*item) []float64 {
 type plan struct {
 	span     span
 	closest  []*item // that it is shown
-	decision controller.Decision
+	decision policy.Decision
 	actions  []executor.Resolved
 }
 
 // make has the rules make the actions of a span, resolved as the executor does.
-func (p *plan) make(bank map[string]memskill.Version) {
+func (p *plan) make(bank map[string]memoryskill.Version) {
 	var obeyed []rememberer.Filter
 	var roles []executor.Chosen
 	for _, id := range p.decision.Chosen {
@@ -142,7 +142,7 @@ func (p *plan) make(bank map[string]memskill.Version) {
 	}
 	var actions []executor.Action
 	for _, a := range rememberer.Keep(p.span.heard, stored, obeyed) {
-		actions = append(actions, executor.Action{Type: memskill.Action(a.Type), Target: a.Target, Content: a.Content, About: a.About, Kind: a.Kind, Evidence: a.Evidence, Skill: a.Skill})
+		actions = append(actions, executor.Action{Type: memoryskill.Action(a.Type), Target: a.Target, Content: a.Content, About: a.About, Kind: a.Kind, Evidence: a.Evidence, Skill: a.Skill})
 	}
 	p.actions = executor.Resolve(actions, roles, handles)
 }
@@ -158,18 +158,18 @@ func (s *store) follow(plans []plan) {
 		}
 	}
 	executor.Merge(all...)
-	for _, kind := range []memskill.Action{memskill.Delete, memskill.Update, memskill.Insert} {
+	for _, kind := range []memoryskill.Action{memoryskill.Delete, memoryskill.Update, memoryskill.Insert} {
 		for _, p := range plans {
 			for _, a := range p.actions {
 				if a.Outcome != executor.OK || a.Type != kind {
 					continue
 				}
 				switch kind {
-				case memskill.Delete:
+				case memoryskill.Delete:
 					s.remove(items[a.Memory], p.decision.ID)
-				case memskill.Update:
+				case memoryskill.Update:
 					s.rewrite(items[a.Memory], a.Content, a.Evidence, p.decision.ID)
-				case memskill.Insert:
+				case memoryskill.Insert:
 					s.insert(a.Content, a.Evidence, p.decision.ID)
 				}
 			}
@@ -184,7 +184,7 @@ func (p *played) ask(t *trace, s *store, behind map[int][]string) {
 		p.items = append(p.items, i.content)
 	}
 	for _, q := range t.questions {
-		one, met, read := asked{}, controller.Query{Scored: true}, score.Bag{}
+		one, met, read := asked{}, policy.Query{Scored: true}, score.Bag{}
 		found := r.read(q.terms, readTokens)
 		for _, i := range found {
 			one.read, met.Retrieved = append(one.read, i.content), append(met.Retrieved, i.decisions...)

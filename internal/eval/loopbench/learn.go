@@ -7,29 +7,29 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
-	random "cairn/internal/domain/memoryskill/keyedrand"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/policy"
 )
 
 const (
 	hidden   = 16 // a quarter of the program's: hundreds of policies are trained
-	capacity = memskill.DefaultCapacity
+	capacity = memoryskill.DefaultCapacity
 )
 
 // standing is a bank with the policy that chooses from it.
 type standing struct {
-	bank      memskill.Bank
-	policy    controller.Policy
-	optimiser controller.Adam
+	bank      memoryskill.Bank
+	policy    policy.Policy
+	optimiser policy.Adam
 }
 
 // learner trains and evolves on six conversations and judges on a seventh.
 type learner struct {
 	Options
 	seed       string
-	recipe     memskill.Recipe
+	recipe     memoryskill.Recipe
 	train      []*trace
 	selection  *trace
 	refineOnly bool
@@ -54,7 +54,7 @@ type learnt struct {
 	Made     []string // edits in force
 }
 
-func candidates(b memskill.Bank, fresh []string) (out []controller.Candidate, vectors map[string][]float64, err error) {
+func candidates(b memoryskill.Bank, fresh []string) (out []policy.Candidate, vectors map[string][]float64, err error) {
 	vectors = map[string][]float64{}
 	for _, v := range b.Versions() {
 		vs, err := embedder.Embed(context.Background(), []string{v.Skill.Description})
@@ -62,21 +62,21 @@ func candidates(b memskill.Bank, fresh []string) (out []controller.Candidate, ve
 			return nil, nil, err
 		}
 		vectors[v.ID] = folded(vs[0])
-		out = append(out, controller.Candidate{ID: v.ID, Vector: vectors[v.ID], Fresh: slices.Contains(fresh, v.ID)})
+		out = append(out, policy.Candidate{ID: v.ID, Vector: vectors[v.ID], Fresh: slices.Contains(fresh, v.ID)})
 	}
 	return out, vectors, nil
 }
 
 // begin is the seed bank with a policy that knows nothing.
 func (l learner) begin() (s standing, err error) {
-	if s.bank, err = memskill.SeedBank(capacity, true); err != nil {
+	if s.bank, err = memoryskill.SeedBank(capacity, true); err != nil {
 		return s, err
 	}
-	shape, err := l.shape(l.recipe.Shape(memskill.PolicyDims, hidden))
+	shape, err := l.shape(l.recipe.Shape(memoryskill.PolicyDims, hidden))
 	if err != nil {
 		return s, err
 	}
-	s.policy, err = controller.NewPolicy(shape, random.Key{Run: l.seed})
+	s.policy, err = policy.NewPolicy(shape, keyedrand.Key{Run: l.seed})
 	return s, err
 }
 
@@ -96,13 +96,13 @@ func (l learner) improve(s standing, stage int, fresh []string) (standing, error
 			return s, err
 		}
 		order := slices.Clone(l.train)
-		draw := random.Key{Run: l.seed, Stage: stage, Iteration: i, Purpose: "traces"}.Stream()
+		draw := keyedrand.Key{Run: l.seed, Stage: stage, Iteration: i, Purpose: "traces"}.Stream()
 		draw.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
-		var episodes []controller.Episode
+		var episodes []policy.Episode
 		for e, t := range order[:min(l.Episodes, len(order))] {
-			p, err := play(t, s.bank, func(n int, state []float64) (controller.Decision, error) {
-				key := random.Key{Run: l.seed, Stage: stage, Iteration: i, Episode: e, Span: n}
-				return scorer.Decide(state, controller.Choice{K: l.K, Exploration: l.recipe.Exploration, Since: i, Key: key})
+			p, err := play(t, s.bank, func(n int, state []float64) (policy.Decision, error) {
+				key := keyedrand.Key{Run: l.seed, Stage: stage, Iteration: i, Episode: e, Span: n}
+				return scorer.Decide(state, policy.Choice{K: l.K, Exploration: l.recipe.Exploration, Since: i, Key: key})
 			})
 			if err != nil {
 				return s, err
@@ -113,7 +113,7 @@ func (l learner) improve(s standing, stage int, fresh []string) (standing, error
 		if err != nil {
 			return s, err
 		}
-		if s.policy, s.optimiser, _, err = controller.Update(s.policy, s.optimiser, steps, vectors, l.recipe.PPO, random.Key{Run: l.seed, Stage: stage, Iteration: i}); err != nil {
+		if s.policy, s.optimiser, _, err = policy.Update(s.policy, s.optimiser, steps, vectors, l.recipe.PPO, keyedrand.Key{Run: l.seed, Stage: stage, Iteration: i}); err != nil {
 			return s, err
 		}
 	}
@@ -131,8 +131,8 @@ func (s standing) greedy(k int) (chooser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(n int, state []float64) (controller.Decision, error) {
-		return scorer.Decide(state, controller.Choice{K: k, Greedy: true, Key: random.Key{Span: n}})
+	return func(n int, state []float64) (policy.Decision, error) {
+		return scorer.Decide(state, policy.Choice{K: k, Greedy: true, Key: keyedrand.Key{Span: n}})
 	}, nil
 }
 
@@ -213,11 +213,11 @@ func (l learner) follow(s standing, edit designer.Round, best []played, stage in
 	if err != nil {
 		return s, nil, err
 	}
-	added := slices.ContainsFunc(edit.Changes, func(d memskill.Difference) bool { return d.Kind == memskill.Added })
+	added := slices.ContainsFunc(edit.Changes, func(d memoryskill.Difference) bool { return d.Kind == memoryskill.Added })
 	if !added && mean(tried) < mean(best)-leastGain {
 		return s, tried, nil
 	}
-	return l.further(s, tried, stage, memskill.Fresh(edit.Changes, l.recipe.AddedOnly))
+	return l.further(s, tried, stage, memoryskill.Fresh(edit.Changes, l.recipe.AddedOnly))
 }
 
 // further trains on, and goes back when that did no good.

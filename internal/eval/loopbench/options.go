@@ -3,7 +3,7 @@ package loopbench
 import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/executor"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/eval/locomo"
 )
 
@@ -44,7 +44,7 @@ func (o Options) Check() error {
 	if o.SessionWorkers < 1 || o.SessionWorkers > maxSessionWorkers {
 		return fault.Newf(fault.InvalidArgument, "%d spans of a conversation at once; it is 1 to %d", o.SessionWorkers, maxSessionWorkers)
 	}
-	if _, err := o.shape(controller.Shape{Head: controller.Concat, Dim: 1, Hidden: 1}); err != nil {
+	if _, err := o.shape(policy.Shape{Head: policy.Concat, Dim: 1, Hidden: 1}); err != nil {
 		return err
 	}
 	return o.spanning().Check()
@@ -61,13 +61,13 @@ func (o Options) spanning() executor.Spanning {
 }
 
 // shape is a policy's with what the options say of fusing.
-func (o Options) shape(of controller.Shape) (controller.Shape, error) {
+func (o Options) shape(of policy.Shape) (policy.Shape, error) {
 	return of.Fused(o.Fuse, o.Temperature)
 }
 
 // trace begins one that is read as the options say.
 func (o Options) trace(id string) (*trace, error) {
-	shape, err := o.shape(controller.ConcatShape(dims, 1))
+	shape, err := o.shape(policy.ConcatShape(dims, 1))
 	return &trace{id: id, how: o.spanning(), shape: shape}, err
 }
 

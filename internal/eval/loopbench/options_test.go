@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/transcript"
 )
 
@@ -34,14 +34,14 @@ func sayings(t *testing.T, o Options, said ...string) *trace {
 var ofHouses = []string{"I bought a house in Bergen.", "I bought a boat in Bergen.", "I bought a  boat in Bergen.", "My sister bought a farm in Porto.", "I sold the house in Bergen.", "I painted the boat in Porto."}
 
 // keepAll is a bank that inserts what was said, and what plays with it see.
-func keepAll(t *testing.T) (bank memskill.Bank, choose func(seen *[][]float64) chooser) {
-	bank = unforeseen(t, "keep_all", func(s *memskill.Skill) {
+func keepAll(t *testing.T) (bank memoryskill.Bank, choose func(seen *[][]float64) chooser) {
+	bank = unforeseen(t, "keep_all", func(s *memoryskill.Skill) {
 		s.Description, s.Purpose, s.WhenToUse = "Adds facts.", "Keep information.", []string{"The span brings facts"}
 	})
 	return bank, func(seen *[][]float64) chooser {
-		return func(_ int, state []float64) (controller.Decision, error) {
+		return func(_ int, state []float64) (policy.Decision, error) {
 			*seen = append(*seen, state)
-			return controller.Decision{Chosen: idsOf(bank), Greedy: true}, nil
+			return policy.Decision{Chosen: idsOf(bank), Greedy: true}, nil
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestAStateIsFusedAsItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	bank, choose := keepAll(t)
 	states := map[string][]float64{}
-	for _, fuse := range []string{"", controller.Mean, controller.SimWeighted} {
+	for _, fuse := range []string{"", policy.Mean, policy.SimWeighted} {
 		o := DefaultOptions()
 		o.Fuse = fuse
 		var seen [][]float64
@@ -103,7 +103,7 @@ func TestAStateIsFusedAsItIsAskedFor(t *testing.T) {
 		}
 		states[fuse] = seen[len(seen)-1]
 	}
-	if !slices.Equal(states[""], states[controller.Mean]) || slices.Equal(states[controller.Mean], states[controller.SimWeighted]) {
+	if !slices.Equal(states[""], states[policy.Mean]) || slices.Equal(states[policy.Mean], states[policy.SimWeighted]) {
 		t.Errorf("%v", states)
 	}
 }

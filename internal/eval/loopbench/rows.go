@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	memskill "cairn/internal/domain/memoryskill"
-	random "cairn/internal/domain/memoryskill/keyedrand"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/policy"
 )
 
 // Rows of the table.
@@ -43,24 +43,24 @@ type Measure struct {
 
 // always chooses the same skills for every span.
 func always(ids []string) chooser {
-	return func(int, []float64) (controller.Decision, error) {
-		return controller.Decision{Chosen: ids, Greedy: true}, nil
+	return func(int, []float64) (policy.Decision, error) {
+		return policy.Decision{Chosen: ids, Greedy: true}, nil
 	}
 }
 
 // anyOf draws k skills for a span, whatever it says.
-func anyOf(b memskill.Bank, k int, seed string) chooser {
+func anyOf(b memoryskill.Bank, k int, seed string) chooser {
 	ids := idsOf(b)
-	return func(n int, _ []float64) (controller.Decision, error) {
-		d := controller.Decision{}
-		for _, i := range controller.SampleTopK(make([]float64, len(ids)), ids, min(k, len(ids)), random.Key{Run: seed, Span: n, Purpose: "row"}) {
+	return func(n int, _ []float64) (policy.Decision, error) {
+		d := policy.Decision{}
+		for _, i := range policy.SampleTopK(make([]float64, len(ids)), ids, min(k, len(ids)), keyedrand.Key{Run: seed, Span: n, Purpose: "row"}) {
 			d.Chosen = append(d.Chosen, ids[i])
 		}
 		return d, nil
 	}
 }
 
-func idsOf(b memskill.Bank) (out []string) {
+func idsOf(b memoryskill.Bank) (out []string) {
 	for _, v := range b.Versions() {
 		out = append(out, v.ID)
 	}
@@ -85,7 +85,7 @@ func verbatim(t *trace) played {
 // known are the scores of fixed sets, which folds and seeds have in common.
 var known sync.Map
 
-func fixedScore(t *trace, b memskill.Bank, ids []string) (float64, error) {
+func fixedScore(t *trace, b memoryskill.Bank, ids []string) (float64, error) {
 	key := t.id + "|" + strings.Join(ids, "|")
 	if score, ok := known.Load(key); ok {
 		return score.(float64), nil
@@ -100,10 +100,10 @@ func fixedScore(t *trace, b memskill.Bank, ids []string) (float64, error) {
 // contextFree is the set of at most k skills that does best on the training
 // conversations when every span gets it, found by trying all sets. A skill that
 // changes nothing is not tried.
-func contextFree(train []*trace, b memskill.Bank, k int) (best []string, err error) {
+func contextFree(train []*trace, b memoryskill.Bank, k int) (best []string, err error) {
 	var ids []string
 	for _, v := range b.Versions() {
-		if v.Skill.Action != memskill.Noop {
+		if v.Skill.Action != memoryskill.Noop {
 			ids = append(ids, v.ID)
 		}
 	}

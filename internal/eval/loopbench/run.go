@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 )
 
 // Table is what was measured on one kind of trace: by row, the mean over seeds of
@@ -120,7 +120,7 @@ func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Opti
 			train = append(train, t)
 		}
 	}
-	recipe, err := memskill.NewRecipe(memskill.TargetRecipe)
+	recipe, err := memoryskill.NewRecipe(memoryskill.TargetRecipe)
 	if err != nil {
 		return nil, went, err
 	}
@@ -129,7 +129,7 @@ func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Opti
 	if len(test.questions) == 0 {
 		return nil, went, fault.New(fault.InvalidArgument, "no question of "+test.id+" has an answer that stands in its evidence", "")
 	}
-	seedBank, err := memskill.SeedBank(capacity, true)
+	seedBank, err := memoryskill.SeedBank(capacity, true)
 	if err != nil {
 		return nil, went, err
 	}

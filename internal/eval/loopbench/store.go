@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"cairn/internal/domain/lexical"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/eval/score"
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline/rememberer"
@@ -170,7 +170,7 @@ func (s *store) fit() {
 }
 
 // held is the share of the room that each decision's items take up.
-func (s *store) held(decisions []controller.Decision) []float64 {
+func (s *store) held(decisions []policy.Decision) []float64 {
 	by := map[string]float64{}
 	for _, i := range s.items {
 		for _, id := range i.decisions {

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"cairn/internal/domain/lexical"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/embed"
@@ -27,7 +27,7 @@ var embedder = embed.Hashing(dims)
 type trace struct {
 	id        string
 	how       executor.Spanning // its sessions are cut
-	shape     controller.Shape  // tells how a policy fuses what is near a span
+	shape     policy.Shape      // tells how a policy fuses what is near a span
 	spans     []span
 	questions []question
 	tokens    int
@@ -128,7 +128,7 @@ func (t *trace) read(messages []transcript.Message) error {
 }
 
 // folded is a vector as the policy looks at it.
-func folded(v []float32) []float64 { return controller.Fold(v, memskill.PolicyDims) }
+func folded(v []float32) []float64 { return policy.Fold(v, memoryskill.PolicyDims) }
 
 // ask adds a question, unless no word of its answer stands in its evidence: then
 // reading could not show it.

@@ -10,8 +10,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	memskill "cairn/internal/domain/memoryskill"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/transcript"
 )
 
@@ -39,25 +39,25 @@ func talk(t *testing.T) *trace {
 }
 
 // unforeseen are skills whose names say nothing, or the contrary, of what they do.
-func unforeseen(t *testing.T, name string, change func(*memskill.Skill)) memskill.Bank {
+func unforeseen(t *testing.T, name string, change func(*memoryskill.Skill)) memoryskill.Bank {
 	t.Helper()
-	s := memskill.Skill{Name: name, Title: "Zorb", Description: "Adds what the span tells of illnesses and diets.", Purpose: "Remember medical matters.",
-		WhenToUse: []string{"The span speaks of medical matters"}, HowToApply: []string{"One item for each"}, Constraints: []string{"Ignore greetings"}, Action: memskill.Insert}
+	s := memoryskill.Skill{Name: name, Title: "Zorb", Description: "Adds what the span tells of illnesses and diets.", Purpose: "Remember medical matters.",
+		WhenToUse: []string{"The span speaks of medical matters"}, HowToApply: []string{"One item for each"}, Constraints: []string{"Ignore greetings"}, Action: memoryskill.Insert}
 	if change != nil {
 		change(&s)
 	}
-	v, err := memskill.NewVersion(s.Normalised(), "", memskill.Human, "test")
+	v, err := memoryskill.NewVersion(s.Normalised(), "", memoryskill.Human, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := memskill.NewBank(capacity, v)
+	b, err := memoryskill.NewBank(capacity, v)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-func kept(t *testing.T, b memskill.Bank) string {
+func kept(t *testing.T, b memoryskill.Bank) string {
 	t.Helper()
 	p, err := play(talk(t), b, always(idsOf(b)))
 	if err != nil {
@@ -75,19 +75,19 @@ func TestSkillsThatNobodyForesawAreObeyedByTheirText(t *testing.T) {
 	if renamed := kept(t, unforeseen(t, "never_store_health", nil)); renamed != plain {
 		t.Errorf("the name was obeyed: %q", renamed)
 	}
-	other := kept(t, unforeseen(t, "quux_seven", func(s *memskill.Skill) {
+	other := kept(t, unforeseen(t, "quux_seven", func(s *memoryskill.Skill) {
 		s.Description, s.Purpose, s.WhenToUse = "Adds where people are.", "Remember places.", []string{"The span names a place"}
 	}))
 	if !strings.Contains(other, "Bergen") || strings.Contains(other, "penicillin") {
 		t.Errorf("a skill for places kept %q", other)
 	}
-	compact := kept(t, unforeseen(t, "quux_seven", func(s *memskill.Skill) {
+	compact := kept(t, unforeseen(t, "quux_seven", func(s *memoryskill.Skill) {
 		s.HowToApply = []string{"Use terse wording, and start with the name of the speaker"}
 	}))
 	if !strings.HasPrefix(compact, "Ada: ") || strings.Contains(compact, " am ") || !strings.Contains(compact, "penicillin") {
 		t.Errorf("the form was not obeyed: %q", compact)
 	}
-	if none := kept(t, unforeseen(t, "quux_seven", func(s *memskill.Skill) { s.Constraints = []string{"Never store anything medical"} })); none != "" {
+	if none := kept(t, unforeseen(t, "quux_seven", func(s *memoryskill.Skill) { s.Constraints = []string{"Never store anything medical"} })); none != "" {
 		t.Errorf("a refusal was not obeyed: %q", none)
 	}
 }
@@ -96,7 +96,7 @@ func TestSkillsThatNobodyForesawAreObeyedByTheirText(t *testing.T) {
 func TestTheStoreHoldsNoMoreThanItsShare(t *testing.T) {
 	t.Parallel()
 	one := talk(t)
-	all := unforeseen(t, "keep_all", func(s *memskill.Skill) {
+	all := unforeseen(t, "keep_all", func(s *memoryskill.Skill) {
 		s.Description, s.Purpose, s.WhenToUse = "Adds facts.", "Keep information.", []string{"The span brings facts"}
 	})
 	p, err := play(one, all, always(idsOf(all)))
@@ -148,10 +148,10 @@ func TestAFullStoreTellsWhoFillsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	one.ask(messages, "q0", "Where does Bo hike?", "Bergen", []int{0})
-	all := unforeseen(t, "keep_all", func(s *memskill.Skill) {
+	all := unforeseen(t, "keep_all", func(s *memoryskill.Skill) {
 		s.Description, s.Purpose, s.WhenToUse, s.HowToApply = "Adds facts.", "Keep information.", []string{"The span brings facts"}, []string{"Start each item with the name of the speaker"}
 	})
-	sampled := func(int, []float64) (controller.Decision, error) { return controller.Decision{Chosen: idsOf(all)}, nil }
+	sampled := func(int, []float64) (policy.Decision, error) { return policy.Decision{Chosen: idsOf(all)}, nil }
 	p, err := play(one, all, sampled)
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/eval/ground"
 )
 
@@ -162,8 +162,8 @@ from workspaces w where w.id = t.workspace_id and w.key like 'wbench%' and split
 // sweep returns how long the sweep of a date takes. Meanwhile runs beside it.
 func (l *lab) sweep(ctx context.Context, date string, meanwhile func(context.Context) error) (time.Duration, error) {
 	began := time.Now()
-	w, err := l.host.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "sweep-" + date, TaskQueue: flow.QueueMain, WorkflowTaskTimeout: flow.TaskTimeout}, flow.Sweep,
-		flow.SweepInput{Pages: 5, Rows: l.rows(), Pace: flow.Pace{Heartbeat: 2 * time.Second}})
+	w, err := l.host.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "sweep-" + date, TaskQueue: contract.QueueMain, WorkflowTaskTimeout: contract.TaskTimeout}, contract.Sweep,
+		contract.SweepInput{Pages: 5, Rows: l.rows(), Pace: contract.Pace{Heartbeat: 2 * time.Second}})
 	if err != nil {
 		return 0, fmt.Errorf("start the sweep: %w", err)
 	}
@@ -172,7 +172,7 @@ func (l *lab) sweep(ctx context.Context, date string, meanwhile func(context.Con
 			return 0, err
 		}
 	}
-	var counts flow.SweepCounts
+	var counts contract.SweepCounts
 	if err := w.Get(ctx, &counts); err != nil {
 		return 0, fmt.Errorf("wait for the sweep: %w", err)
 	}
@@ -192,7 +192,7 @@ func (l *lab) bare(ctx context.Context, name string, n int) (float64, error) {
 	for i := range abreast {
 		working.Go(func() {
 			for k := next.Add(1); k <= int64(n) && errs[i] == nil; k = next.Add(1) {
-				_, errs[i] = l.host.Driver.Reflect(ctx, flow.ReflectionInput{Workspace: fmt.Sprintf("bare-%s-%d", name, k), Date: calmDate, Zone: "UTC", To: began, Why: flow.ReflectionOfSweep})
+				_, errs[i] = l.host.Driver.Reflect(ctx, contract.ReflectionInput{Workspace: fmt.Sprintf("bare-%s-%d", name, k), Date: calmDate, Zone: "UTC", To: began, Why: contract.ReflectionOfSweep})
 			}
 		})
 	}
@@ -214,7 +214,7 @@ func (l *lab) count(ctx context.Context, date string, out *Result) error {
 		return err
 	}
 	for i := l.options.Talking; i <= l.options.Workspaces; i += l.options.Talking {
-		id := flow.ReflectionID(fmt.Sprintf("wbench%d", i), date)
+		id := contract.ReflectionID(fmt.Sprintf("wbench%d", i), date)
 		switch runs := started[id]; {
 		case runs == 0:
 			out.Missed++
@@ -237,7 +237,7 @@ func (l *lab) reflections(ctx context.Context, date string, want int) (map[strin
 		out, runs := map[string]int{}, 0
 		var token []byte
 		for {
-			page, err := l.host.Temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowType = '%s'", flow.ReflectionWorkflow), PageSize: 1000, NextPageToken: token})
+			page, err := l.host.Temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowType = '%s'", contract.ReflectionWorkflow), PageSize: 1000, NextPageToken: token})
 			if err != nil {
 				return nil, fmt.Errorf("list the reflections: %w", err)
 			}

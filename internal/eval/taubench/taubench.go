@@ -17,7 +17,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/devstack"
 	"cairn/internal/distill"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
@@ -74,7 +74,7 @@ func OpenLab(ctx context.Context, log io.Writer) (lab Lab, close func(), err err
 	}
 	closers = append(closers, func() { _ = os.RemoveAll(home) })
 	fail := func(err error) (Lab, func(), error) { close(); return Lab{}, nil, err }
-	stack, err := devstack.Start(ctx, devstack.Options{Log: log, SearchAttributes: flow.SearchAttributes()})
+	stack, err := devstack.Start(ctx, devstack.Options{Log: log, SearchAttributes: contract.SearchAttributes()})
 	if err != nil {
 		return fail(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 )
 
 // bareQueue is served by this process.
@@ -64,10 +64,10 @@ func (c *conversation) bareTurn(ctx context.Context) (child string, err error) {
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		StaticSummary:            "conversation", StaticDetails: "Turns are children.",
 		TypedSearchAttributes: temporal.NewSearchAttributes(
-			temporal.NewSearchAttributeKeyKeyword(flow.AttributeWorkspace).ValueSet(c.workspace.Key),
-			temporal.NewSearchAttributeKeyKeyword(flow.AttributeKind).ValueSet("conversation"),
-			temporal.NewSearchAttributeKeyKeyword(flow.AttributeChannel).ValueSet("chat"),
-			temporal.NewSearchAttributeKeyKeyword(flow.AttributeConversation).ValueSet(c.name)),
+			temporal.NewSearchAttributeKeyKeyword(contract.AttributeWorkspace).ValueSet(c.workspace.Key),
+			temporal.NewSearchAttributeKeyKeyword(contract.AttributeKind).ValueSet("conversation"),
+			temporal.NewSearchAttributeKeyKeyword(contract.AttributeChannel).ValueSet("chat"),
+			temporal.NewSearchAttributeKeyKeyword(contract.AttributeConversation).ValueSet(c.name)),
 	}, bareParent)
 	handle, err := c.lab.host.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start,
 		UpdateOptions: client.UpdateWorkflowOptions{UpdateID: child, UpdateName: bareUpdate, WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{child}}})

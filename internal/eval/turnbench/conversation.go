@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/converse"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
@@ -102,7 +102,7 @@ func (c *conversation) workflowID(bare bool) string {
 	if bare {
 		return c.bareID()
 	}
-	return flow.ConversationID(c.workspace.Key, c.id)
+	return contract.ConversationID(c.workspace.Key, c.id)
 }
 
 // events is how long a workflow's history is.

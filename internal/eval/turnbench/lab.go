@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"cairn/internal/devstack"
-	flow "cairn/internal/domain/contract"
+	"cairn/internal/domain/contract"
 	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
 	"cairn/internal/host"
@@ -48,7 +48,7 @@ func (l *lab) start(ctx context.Context) (err error) {
 	if l.postgres, err = devstack.Start(ctx, devstack.Options{Dir: filepath.Join(l.folder, "pg"), Log: l.options.Log, SkipTemporal: true}); err != nil {
 		return err
 	}
-	if l.temporal, err = devstack.Start(ctx, devstack.Options{Log: l.options.Log, SearchAttributes: flow.SearchAttributes(), SkipPostgres: true}); err != nil {
+	if l.temporal, err = devstack.Start(ctx, devstack.Options{Log: l.options.Log, SearchAttributes: contract.SearchAttributes(), SkipPostgres: true}); err != nil {
 		return err
 	}
 	if _, err := store.Migrate(ctx, l.postgres.DatabaseURL()); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	tally "cairn/internal/domain/metrics"
+	"cairn/internal/domain/metrics"
 )
 
 var (
@@ -31,7 +31,7 @@ func (process) Describe(out chan<- *prometheus.Desc) {
 }
 
 func (process) Collect(out chan<- prometheus.Metric) {
-	seen := tally.Read()
+	seen := metrics.Read()
 	for store, n := range seen.Blocked {
 		out <- prometheus.MustNewConstMetric(blocked, prometheus.CounterValue, float64(n), store)
 	}

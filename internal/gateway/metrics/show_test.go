@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
-	tally "cairn/internal/domain/metrics"
+	"cairn/internal/domain/metrics"
 )
 
 func TestAWorkerShowsItsCounts(t *testing.T) {
@@ -23,10 +23,10 @@ func TestAWorkerShowsItsCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	tally.Blocked("core")
-	tally.Outcomes("train", 6, 2, true)
+	metrics.Blocked("core")
+	metrics.Outcomes("train", 6, 2, true)
 	for n := range byte(5) { // changes four times
-		tally.Prefix(1, [32]byte{n}, time.Now())
+		metrics.Prefix(1, [32]byte{n}, time.Now())
 	}
 	answer, err := http.Get(regexp.MustCompile(`http://\S+/metrics`).FindString(log.String()))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/transcript"
-	working "cairn/internal/domain/workingmemory"
+	"cairn/internal/domain/workingmemory"
 )
 
 // The rules make a record that is taken for one, of whatever is said, and it
@@ -22,12 +22,12 @@ func TestARecordIsMadeOfTheMessagesThemselves(t *testing.T) {
 				transcript.Message{Role: transcript.Assistant, Seq: 3*n + 1, ToolCalls: []transcript.ToolCall{{ID: fmt.Sprint(n), Name: "book_hotel", Arguments: fmt.Sprintf(`{"hotel":%d}`, n)}}},
 				transcript.Message{Role: transcript.Tool, Seq: 3*n + 2, Name: "book_hotel", ToolCallID: fmt.Sprint(n), Content: `{"booked":true}`})
 		}
-		m := prompt.Material{Messages: transcript.Material(ms, 1000), Limits: map[string]int{"max_tokens": working.Tokens(ms) / 4}}
+		m := prompt.Material{Messages: transcript.Material(ms, 1000), Limits: map[string]int{"max_tokens": workingmemory.Tokens(ms) / 4}}
 		raw, err := json.Marshal(ask(t, prompt.Compress, m))
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := working.ReadSnapshot(string(raw), ms)
+		s, err := workingmemory.ReadSnapshot(string(raw), ms)
 		if err != nil {
 			t.Fatalf("%s: %v", raw, err)
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 )
 
 // Rules are what a proposal is held to.
@@ -18,7 +18,7 @@ type Rules struct {
 	Added, Vectors map[string][]float64
 	// Stats of the bank by version id let a full bank give up a skill for a new
 	// one. Without them a full bank refuses.
-	Stats map[string]memskill.Stats
+	Stats map[string]memoryskill.Stats
 }
 
 // DefaultEdits is how many changes a round may make unless told otherwise.
@@ -35,15 +35,15 @@ type Problem struct {
 
 // Round is a proposal that was applied.
 type Round struct {
-	Bank     memskill.Bank
-	Changes  []memskill.Difference // from the bank before
-	Evicted  []string              // names that made room
-	Warnings []memskill.Warning    // of the bank as it is now
+	Bank     memoryskill.Bank
+	Changes  []memoryskill.Difference // from the bank before
+	Evicted  []string                 // names that made room
+	Warnings []memoryskill.Warning    // of the bank as it is now
 }
 
 // Apply makes the bank that a proposal wants. With any problem nothing is applied
 // and all problems are told, so that one retry can mend them together.
-func Apply(bank memskill.Bank, p Proposal, rules Rules) (Round, []Problem) {
+func Apply(bank memoryskill.Bank, p Proposal, rules Rules) (Round, []Problem) {
 	a := applying{rules: rules, bank: bank, edited: map[string]bool{}}
 	if a.rules.Edits == 0 {
 		a.rules.Edits = DefaultEdits
@@ -68,19 +68,19 @@ func Apply(bank memskill.Bank, p Proposal, rules Rules) (Round, []Problem) {
 	if len(a.problems) > 0 {
 		return Round{Bank: bank}, a.problems
 	}
-	round := Round{Bank: a.bank, Changes: memskill.Differences(bank, a.bank), Evicted: a.evicted}
-	var skills []memskill.Skill
+	round := Round{Bank: a.bank, Changes: memoryskill.Differences(bank, a.bank), Evicted: a.evicted}
+	var skills []memoryskill.Skill
 	for _, v := range a.bank.Versions() {
 		skills = append(skills, v.Skill)
 	}
-	round.Warnings = memskill.LintBank(skills)
+	round.Warnings = memoryskill.LintBank(skills)
 	return round, nil
 }
 
 // applying is a proposal on its way.
 type applying struct {
 	rules    Rules
-	bank     memskill.Bank
+	bank     memoryskill.Bank
 	edited   map[string]bool
 	evicted  []string
 	problems []Problem
@@ -92,7 +92,7 @@ func (a *applying) problem(change int, err error) {
 }
 
 func (a *applying) change(c Change) error {
-	var s memskill.Skill
+	var s memoryskill.Skill
 	switch {
 	case c.Action == AddNew && c.Skill != nil && c.Changes == nil && c.Name == "":
 		s = c.Skill.Normalised()
@@ -110,29 +110,29 @@ func (a *applying) change(c Change) error {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("skill %q is changed twice", s.Name), "join both changes into one")
 	}
 	a.edited[s.Name] = true
-	if warnings := memskill.Lint(s); len(warnings) > 0 {
+	if warnings := memoryskill.Lint(s); len(warnings) > 0 {
 		w := warnings[0]
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("skill %q, %s: %s", s.Name, w.Field, w.Message), "reword it, or propose a skill of the other action")
 	}
 	if c.Action == RefineExisting {
-		return a.replace(a.bank.Refine(s, memskill.Designer, a.rules.Origin))
+		return a.replace(a.bank.Refine(s, memoryskill.Designer, a.rules.Origin))
 	}
 	return a.add(s)
 }
 
-func (a *applying) add(s memskill.Skill) error {
-	if s.Action != memskill.Insert && s.Action != memskill.Update {
+func (a *applying) add(s memoryskill.Skill) error {
+	if s.Action != memoryskill.Insert && s.Action != memoryskill.Update {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("a new skill is for insert or update, not for %q", s.Action), "the primitives delete and noop are enough")
 	}
 	if vector, there := a.rules.Added[s.Name]; there {
-		if err := memskill.CheckDistinct(a.bank, s, vector, a.rules.Vectors); err != nil {
+		if err := memoryskill.CheckDistinct(a.bank, s, vector, a.rules.Vectors); err != nil {
 			return err
 		}
 	}
 	if err := a.makeRoom(); err != nil {
 		return err
 	}
-	return a.replace(a.bank.Add(s, memskill.Designer, a.rules.Origin))
+	return a.replace(a.bank.Add(s, memoryskill.Designer, a.rules.Origin))
 }
 
 // makeRoom removes a skill from a full bank when its statistics say which.
@@ -140,7 +140,7 @@ func (a *applying) makeRoom() error {
 	if a.rules.Stats == nil || a.bank.Len() < a.bank.Capacity() {
 		return nil
 	}
-	name, err := memskill.Evict(a.bank, a.rules.Stats)
+	name, err := memoryskill.Evict(a.bank, a.rules.Stats)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (a *applying) makeRoom() error {
 	return a.replace(a.bank.Remove(name))
 }
 
-func (a *applying) replace(bank memskill.Bank, err error) error {
+func (a *applying) replace(bank memoryskill.Bank, err error) error {
 	if err == nil {
 		a.bank = bank
 	}

@@ -3,25 +3,25 @@ package designer
 import (
 	"testing"
 
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 )
 
 // A refinement is told by what it says: another one of the same skill may still be
 // worth trying.
 func TestEditsAreToldWithWhatTheyNowSay(t *testing.T) {
 	t.Parallel()
-	before, err := memskill.SeedBank(memskill.DefaultCapacity, true)
+	before, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	insert, _ := before.Get("insert")
 	s := insert.Skill
 	s.HowToApply = append([]string{"Keep items compact"}, s.HowToApply...)
-	after, err := before.Refine(s, memskill.Designer, "test")
+	after, err := before.Refine(s, memoryskill.Designer, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := Describe(memskill.Differences(before, after)); got != "refined insert (Keep items compact)" {
+	if got := Describe(memoryskill.Differences(before, after)); got != "refined insert (Keep items compact)" {
 		t.Errorf("%q", got)
 	}
 }

@@ -3,12 +3,12 @@ package designer_test
 import (
 	"fmt"
 
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 )
 
 func ExampleApply() {
-	bank, _ := memskill.SeedBank(memskill.DefaultCapacity, true)
+	bank, _ := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
 	proposal, _ := designer.Decode([]byte(`{"action": "apply_changes", "summary": "dates get lost", "changes": [
 		{"action": "refine_existing", "name": "insert", "changes": {"purpose": "Store facts that are missing, with their dates."}},
 		{"action": "refine_existing", "name": "delete", "changes": {"purpose": "Read {span} first."}}]}`))

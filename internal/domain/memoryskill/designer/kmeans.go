@@ -3,7 +3,7 @@ package designer
 import (
 	"math"
 
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 // Constants of the clustering.
@@ -29,7 +29,7 @@ func Cluster(points [][]float64, k int, seed string) []int {
 	var best []int
 	lowest := math.Inf(1)
 	for start := range restarts {
-		stream := random.Key{Run: seed, Iteration: start, Purpose: "k-means++"}.Stream()
+		stream := keyedrand.Key{Run: seed, Iteration: start, Purpose: "k-means++"}.Stream()
 		assigned, inertia := lloyd(points, plusPlus(points, k, &stream))
 		if inertia < lowest {
 			best, lowest = assigned, inertia
@@ -40,7 +40,7 @@ func Cluster(points [][]float64, k int, seed string) []int {
 
 // plusPlus chooses centers among the points, each with a probability in
 // proportion to its squared distance from the nearest one before.
-func plusPlus(points [][]float64, k int, stream *random.Stream) [][]float64 {
+func plusPlus(points [][]float64, k int, stream *keyedrand.Stream) [][]float64 {
 	centers := [][]float64{points[stream.IntN(len(points))]}
 	nearest := make([]float64, len(points))
 	for i := range nearest {

@@ -7,21 +7,21 @@ import (
 	"slices"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 )
 
 // Mining is how cases are chosen for a designer round.
 type Mining struct {
-	Clusters   int                 `json:"clusters"`    // at most
-	PerCluster int                 `json:"per_cluster"` // hardest cases of each cluster
-	Adaptive   bool                `json:"adaptive"`    // fewer clusters for few cases: ⌈√(n/2)⌉
-	Difficulty memskill.Difficulty `json:"difficulty"`
-	Seed       string              `json:"seed"`
+	Clusters   int                    `json:"clusters"`    // at most
+	PerCluster int                    `json:"per_cluster"` // hardest cases of each cluster
+	Adaptive   bool                   `json:"adaptive"`    // fewer clusters for few cases: ⌈√(n/2)⌉
+	Difficulty memoryskill.Difficulty `json:"difficulty"`
+	Seed       string                 `json:"seed"`
 }
 
 // DefaultMining chooses up to 15 cases: the hardest three of five clusters.
 func DefaultMining() Mining {
-	return Mining{Clusters: 5, PerCluster: 3, Difficulty: memskill.Linear, Seed: "42"}
+	return Mining{Clusters: 5, PerCluster: 3, Difficulty: memoryskill.Linear, Seed: "42"}
 }
 
 // Representative is a case that stands for others.
@@ -65,7 +65,7 @@ func Mine(cases []Case, vectors map[string][]float64, m Mining) ([]Representativ
 
 // prepare keeps of each question the case that failed most often, ascending by
 // key.
-func prepare(cases []Case, vectors map[string][]float64, d memskill.Difficulty) (all []Representative, points [][]float64, err error) {
+func prepare(cases []Case, vectors map[string][]float64, d memoryskill.Difficulty) (all []Representative, points [][]float64, err error) {
 	byQuestion := map[string]Case{}
 	sorted := slices.SortedFunc(slices.Values(cases), byKey)
 	for _, c := range sorted {

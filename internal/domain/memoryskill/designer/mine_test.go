@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"cairn/internal/domain/memoryskill/designer"
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 // groups are points around k corners that lie far apart.
 func groups(k, each int) [][]float64 {
-	stream := random.Key{Purpose: "groups"}.Stream()
+	stream := keyedrand.Key{Purpose: "groups"}.Stream()
 	var points [][]float64
 	for i := range k * each {
 		p := make([]float64, k)

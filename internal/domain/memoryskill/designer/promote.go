@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"cairn/internal/domain/fault"
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 // Gate decides whether a candidate replaces the incumbent, by their scores on the
@@ -42,7 +42,7 @@ func (g Gate) Compare(candidate, incumbent []float64) (Comparison, error) {
 	for i := range differences {
 		differences[i] = candidate[i] - incumbent[i]
 	}
-	stream := random.Key{Run: g.Seed, Purpose: "bootstrap"}.Stream()
+	stream := keyedrand.Key{Run: g.Seed, Purpose: "bootstrap"}.Stream()
 	means := make([]float64, g.Resamples)
 	for i := range means {
 		sum := 0.0
@@ -78,7 +78,7 @@ func (g Gate) CompareArms(candidate, incumbent []float64) (Comparison, error) {
 	if err := g.check(); err != nil {
 		return Comparison{}, err
 	}
-	stream := random.Key{Run: g.Seed, Purpose: "bootstrap"}.Stream()
+	stream := keyedrand.Key{Run: g.Seed, Purpose: "bootstrap"}.Stream()
 	again := func(scores []float64) (sum float64) {
 		for range scores {
 			sum += scores[stream.IntN(len(scores))]

@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 )
 
 // What a proposal wants.
@@ -31,11 +31,11 @@ type Proposal struct {
 
 // Change adds a skill or refines one.
 type Change struct {
-	Action  string          `json:"action"`            // AddNew or RefineExisting
-	Skill   *memskill.Skill `json:"skill,omitempty"`   // the new skill
-	Name    string          `json:"name,omitempty"`    // of the skill to refine
-	Changes *Refinement     `json:"changes,omitempty"` // what becomes of it
-	Reason  string          `json:"reasoning,omitempty"`
+	Action  string             `json:"action"`            // AddNew or RefineExisting
+	Skill   *memoryskill.Skill `json:"skill,omitempty"`   // the new skill
+	Name    string             `json:"name,omitempty"`    // of the skill to refine
+	Changes *Refinement        `json:"changes,omitempty"` // what becomes of it
+	Reason  string             `json:"reasoning,omitempty"`
 }
 
 // Refinement is what can be changed of a skill; what is absent stays. A skill's
@@ -50,7 +50,7 @@ type Refinement struct {
 }
 
 // of is the skill with the refinement in it.
-func (r Refinement) of(s memskill.Skill) memskill.Skill {
+func (r Refinement) of(s memoryskill.Skill) memoryskill.Skill {
 	set(&s.Title, r.Title)
 	set(&s.Description, r.Description)
 	set(&s.Purpose, r.Purpose)

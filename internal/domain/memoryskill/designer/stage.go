@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 )
 
 // Scoring says how the rewards of a stage's iterations become its score.
@@ -41,10 +41,10 @@ func mean(numbers []float64) float64 {
 
 // Stage is what one stage of training came to.
 type Stage struct {
-	Snapshot memskill.Snapshot `json:"snapshot"`
-	Score    float64           `json:"score"`
-	Round    string            `json:"round,omitempty"` // the designer round that led to its bank
-	Cases    []string          `json:"cases,omitempty"` // keys of the cases that the next round looked at
+	Snapshot memoryskill.Snapshot `json:"snapshot"`
+	Score    float64              `json:"score"`
+	Round    string               `json:"round,omitempty"` // the designer round that led to its bank
+	Cases    []string             `json:"cases,omitempty"` // keys of the cases that the next round looked at
 }
 
 // Limits end a run.
@@ -69,7 +69,7 @@ type Verdict struct {
 	Stop     bool
 	// Restore is the snapshot to go on with, or to end with: bank, policy and
 	// optimiser of the best stage. It is the stage's own when that is the best.
-	Restore memskill.Snapshot
+	Restore memoryskill.Snapshot
 	// Cases are to be looked at again after a step back; nil means to mine anew.
 	Cases []string
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 func TestStageScoreIsThatOfItsLastQuarter(t *testing.T) {
@@ -41,7 +41,7 @@ func TestStageScoreIsThatOfItsLastQuarter(t *testing.T) {
 	}
 }
 
-func snapshot(i int) memskill.Snapshot { return memskill.Snapshot{Hash: fmt.Sprintf("s%d", i)} }
+func snapshot(i int) memoryskill.Snapshot { return memoryskill.Snapshot{Hash: fmt.Sprintf("s%d", i)} }
 
 func TestARunGoesBackToItsBestAndEndsOnIt(t *testing.T) {
 	t.Parallel()
@@ -91,7 +91,7 @@ func TestARunEndsAfterItsLastEvolution(t *testing.T) {
 func TestGatePromotesOnlyWhatIsBetter(t *testing.T) {
 	t.Parallel()
 	gate := designer.DefaultGate()
-	stream := random.Key{Purpose: "gate"}.Stream()
+	stream := keyedrand.Key{Purpose: "gate"}.Stream()
 	incumbent, better, noisy, worse := make([]float64, 40), make([]float64, 40), make([]float64, 40), make([]float64, 40)
 	for i := range incumbent {
 		incumbent[i] = stream.Float64()

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 )
 
 // Outcome is what became of an action, or of a reply.
@@ -29,13 +29,13 @@ const ContentRunes = 2000
 
 // Action is one change that a model asks for.
 type Action struct {
-	Type     memskill.Action `json:"type"`
-	Target   string          `json:"target,omitempty"` // handle of the memory to change
-	Content  string          `json:"content,omitempty"`
-	About    string          `json:"about,omitempty"`       // who or what an insert is about
-	Kind     string          `json:"memory_type,omitempty"` // personal or procedural
-	Evidence []int           `json:"evidence,omitempty"`    // indices of messages
-	Skill    string          `json:"skill,omitempty"`       // that the model says it follows
+	Type     memoryskill.Action `json:"type"`
+	Target   string             `json:"target,omitempty"` // handle of the memory to change
+	Content  string             `json:"content,omitempty"`
+	About    string             `json:"about,omitempty"`       // who or what an insert is about
+	Kind     string             `json:"memory_type,omitempty"` // personal or procedural
+	Evidence []int              `json:"evidence,omitempty"`    // indices of messages
+	Skill    string             `json:"skill,omitempty"`       // that the model says it follows
 }
 
 // Resolved is an action with what is to become of it.
@@ -49,7 +49,7 @@ type Resolved struct {
 // Chosen is a skill that was selected for the span.
 type Chosen struct {
 	Name   string
-	Action memskill.Action
+	Action memoryskill.Action
 }
 
 // Resolve decides which actions are carried out. handles leads from the short
@@ -62,17 +62,17 @@ func Resolve(actions []Action, skills []Chosen, handles map[string]string) []Res
 		r.Action, r.Outcome = a, OK
 		r.Skill = follows(a, skills)
 		switch {
-		case a.Type == memskill.Noop:
+		case a.Type == memoryskill.Noop:
 			r.Outcome = NoOp
 		case !slices.ContainsFunc(skills, func(s Chosen) bool { return s.Action == a.Type }):
 			r.Outcome = Disallowed
-		case a.Type != memskill.Insert && handles[a.Target] == "":
+		case a.Type != memoryskill.Insert && handles[a.Target] == "":
 			r.Outcome = OutOfRange
-		case a.Type != memskill.Delete && strings.TrimSpace(a.Content) == "":
+		case a.Type != memoryskill.Delete && strings.TrimSpace(a.Content) == "":
 			r.Outcome, r.Note = ParseError, "no content"
 		case utf8.RuneCountInString(a.Content) > ContentRunes:
 			r.Outcome, r.Note = ParseError, "content too long"
-		case a.Type != memskill.Insert:
+		case a.Type != memoryskill.Insert:
 			r.Memory = handles[a.Target]
 		}
 	}
@@ -91,11 +91,11 @@ func Merge(spans ...[]Resolved) {
 				continue
 			}
 			switch r.Type {
-			case memskill.Delete:
+			case memoryskill.Delete:
 				claim(deleted, r.Memory, r, false)
-			case memskill.Update:
+			case memoryskill.Update:
 				claim(updated, r.Memory, r, true)
-			case memskill.Insert:
+			case memoryskill.Insert:
 				claim(inserted, strings.ToLower(strings.Join(strings.Fields(r.Content), " ")), r, false)
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 )
 
 // A keyword counts at the start of a line only, after an optional bullet, bold or
@@ -33,7 +33,7 @@ func unfenced(text string) string {
 
 // block is one action as it is being read.
 type block struct {
-	kind    memskill.Action
+	kind    memoryskill.Action
 	items   []string // under labels
 	loose   []string // lines without a label
 	targets []string
@@ -54,14 +54,14 @@ func fromBlocks(text string) (out []Action, broken bool) {
 	}
 	for line := range strings.SplitSeq(unfenced(text), "\n") {
 		keyword, rest := readKeyword(line)
-		kind := memskill.ParseAction(strings.Trim(rest, "*_`. "))
+		kind := memoryskill.ParseAction(strings.Trim(rest, "*_`. "))
 		switch {
 		case keyword == "action" && kind != "":
 			flush()
 			current = &block{kind: kind}
 		case keyword == "" && bareAction.MatchString(line) && (current == nil || !current.open):
 			flush()
-			current = &block{kind: memskill.ParseAction(bareAction.FindStringSubmatch(line)[1])}
+			current = &block{kind: memoryskill.ParseAction(bareAction.FindStringSubmatch(line)[1])}
 		case current == nil, heading.MatchString(line):
 		case keyword == "index":
 			current.open = false
@@ -101,21 +101,21 @@ func readKeyword(line string) (keyword, rest string) {
 // and texts of updates go by pairs.
 func (b block) actions() (out []Action) {
 	items := b.items
-	if len(items) == 0 && b.kind == memskill.Insert {
+	if len(items) == 0 && b.kind == memoryskill.Insert {
 		items = b.loose
 	}
 	switch b.kind {
-	case memskill.Noop:
-		return []Action{{Type: memskill.Noop}}
-	case memskill.Delete:
+	case memoryskill.Noop:
+		return []Action{{Type: memoryskill.Noop}}
+	case memoryskill.Delete:
 		for _, target := range b.targets {
 			out = append(out, Action{Type: b.kind, Target: target})
 		}
-	case memskill.Update:
+	case memoryskill.Update:
 		for i := range min(len(items), len(b.targets)) {
 			out = append(out, Action{Type: b.kind, Target: b.targets[i], Content: strings.TrimSpace(items[i])})
 		}
-	case memskill.Insert:
+	case memoryskill.Insert:
 		for _, item := range items {
 			if item = strings.TrimSpace(item); item != "" {
 				out = append(out, Action{Type: b.kind, Content: item})

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 )
 
 // Decode reads a reply: a JSON object with actions, else blocks of text. A reply
@@ -27,7 +27,7 @@ func Decode(reply string) ([]Action, Outcome) {
 }
 
 func outcomeOf(actions []Action) Outcome {
-	if slices.ContainsFunc(actions, func(a Action) bool { return a.Type != memskill.Noop }) {
+	if slices.ContainsFunc(actions, func(a Action) bool { return a.Type != memoryskill.Noop }) {
 		return OK
 	}
 	return NoOp
@@ -90,7 +90,7 @@ func spread(m map[string]any) (out []Action) {
 	if !several {
 		targets, several = m["memory_index"].([]any)
 	}
-	if !several || a.Type != memskill.Delete {
+	if !several || a.Type != memoryskill.Delete {
 		return []Action{a}
 	}
 	for _, target := range targets {
@@ -109,10 +109,10 @@ func action(m map[string]any) Action {
 		}
 		return ""
 	}
-	a := Action{Type: memskill.ParseAction(text("type", "action")), Target: handle(text("target", "memory_index")), Content: text("content", "memory_item", "updated_memory"),
+	a := Action{Type: memoryskill.ParseAction(text("type", "action")), Target: handle(text("target", "memory_index")), Content: text("content", "memory_item", "updated_memory"),
 		About: text("about"), Kind: text("memory_type"), Skill: text("skill")}
 	if a.Type == "" {
-		a.Type = memskill.Action(text("type", "action"))
+		a.Type = memoryskill.Action(text("type", "action"))
 	}
 	if list, ok := m["evidence"].([]any); ok {
 		for _, v := range list {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/internal/domain/fault"
-	memskill "cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/transcript"
 )
 
@@ -180,9 +180,9 @@ func TestAWayToCutThatDoesNotExistIsRefused(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, name := range []string{memskill.TargetRecipe, memskill.PaperRecipe, memskill.CodeRecipe} {
-		r, err := memskill.NewRecipe(name)
-		if err != nil || !slices.Contains(Modes, r.Spans) || (r.Spans == FullSession) == (name == memskill.TargetRecipe) {
+	for _, name := range []string{memoryskill.TargetRecipe, memoryskill.PaperRecipe, memoryskill.CodeRecipe} {
+		r, err := memoryskill.NewRecipe(name)
+		if err != nil || !slices.Contains(Modes, r.Spans) || (r.Spans == FullSession) == (name == memoryskill.TargetRecipe) {
 			t.Errorf("recipe %s cuts by %q, %v", name, r.Spans, err)
 		}
 	}
@@ -192,15 +192,15 @@ func TestAWayToCutThatDoesNotExistIsRefused(t *testing.T) {
 func TestPlansOfSeveralSpansAreMerged(t *testing.T) {
 	t.Parallel()
 	plan := func(actions ...Resolved) []Resolved { return actions }
-	of := func(kind memskill.Action, memory, content string) Resolved {
+	of := func(kind memoryskill.Action, memory, content string) Resolved {
 		return Resolved{Action: Action{Type: kind, Content: content}, Memory: memory, Outcome: OK}
 	}
-	lost := of(memskill.Delete, "c", "")
+	lost := of(memoryskill.Delete, "c", "")
 	lost.Outcome = OutOfRange
 	spans := [][]Resolved{
-		plan(of(memskill.Insert, "", "Tea at  four"), of(memskill.Update, "a", "old"), of(memskill.Update, "b", "first")),
-		plan(of(memskill.Insert, "", "tea at four"), of(memskill.Delete, "b", ""), lost),
-		plan(of(memskill.Update, "a", "new"), of(memskill.Delete, "b", ""), of(memskill.Update, "c", "kept"), of(memskill.Insert, "", "Coffee")),
+		plan(of(memoryskill.Insert, "", "Tea at  four"), of(memoryskill.Update, "a", "old"), of(memoryskill.Update, "b", "first")),
+		plan(of(memoryskill.Insert, "", "tea at four"), of(memoryskill.Delete, "b", ""), lost),
+		plan(of(memoryskill.Update, "a", "new"), of(memoryskill.Delete, "b", ""), of(memoryskill.Update, "c", "kept"), of(memoryskill.Insert, "", "Coffee")),
 	}
 	Merge(spans...)
 	want := [][]Outcome{{OK, Superseded, Superseded}, {Superseded, OK, OutOfRange}, {OK, Superseded, OK, OK}}

@@ -1,4 +1,4 @@
-package random
+package keyedrand
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-// Package random draws numbers whose value depends on what they are for, never
+// Package keyedrand draws numbers whose value depends on what they are for, never
 // on who asked first. A generator with a state that goroutines share gives other
 // numbers with every order of scheduling; here each draw is a function of a Key
 // and a position, so a training run repeats itself bit for bit however many
@@ -6,7 +6,7 @@
 //
 //	stream := random.Key{Run: "r1", Iteration: 7, Episode: 2, Span: 14, Skill: "insert", Purpose: "gumbel"}.Stream()
 //	noise := stream.Gumbel()
-package random
+package keyedrand
 
 import "math/bits"
 

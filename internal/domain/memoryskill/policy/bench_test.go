@@ -1,10 +1,10 @@
-package controller
+package policy
 
 import (
 	"fmt"
 	"testing"
 
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 // BenchmarkDecide counts decisions per second of one worker.
@@ -16,11 +16,11 @@ func BenchmarkDecide(b *testing.B) {
 				if head == Tower {
 					shape = TowerShape(size.dim, size.hidden)
 				}
-				policy, err := NewPolicy(shape, random.Key{})
+				policy, err := NewPolicy(shape, keyedrand.Key{})
 				if err != nil {
 					b.Fatal(err)
 				}
-				stream := random.Key{Purpose: "bench"}.Stream()
+				stream := keyedrand.Key{Purpose: "bench"}.Stream()
 				draw := func(n int) []float64 {
 					v := make([]float64, n)
 					for i := range v {
@@ -40,7 +40,7 @@ func BenchmarkDecide(b *testing.B) {
 				b.ReportAllocs()
 				b.ResetTimer()
 				for i := range b.N {
-					if _, err := scorer.Decide(state, Choice{K: 3, Key: random.Key{Span: i}}); err != nil {
+					if _, err := scorer.Decide(state, Choice{K: 3, Key: keyedrand.Key{Span: i}}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -62,7 +62,7 @@ func BenchmarkUpdate(b *testing.B) {
 				b.ReportAllocs()
 				b.ResetTimer()
 				for i := range b.N {
-					if _, _, _, err := Update(policy, Adam{}, steps, vectors, p, random.Key{Iteration: i}); err != nil {
+					if _, _, _, err := Update(policy, Adam{}, steps, vectors, p, keyedrand.Key{Iteration: i}); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -1,11 +1,11 @@
-package controller
+package policy
 
 import (
 	"fmt"
 	"slices"
 
 	"cairn/internal/domain/fault"
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 // Decision is one choice of skills for one span, with all that is needed to
@@ -28,11 +28,11 @@ type Decision struct {
 
 // Choice is how to choose.
 type Choice struct {
-	K           int         // skills to choose; fewer when there are fewer candidates
-	Greedy      bool        // the largest logits, without noise and bias: for evaluation and production
-	Exploration Exploration // of new skills; the zero value does none
-	Since       int         // iterations since the new skills came, from 0
-	Key         random.Key  // of the span
+	K           int           // skills to choose; fewer when there are fewer candidates
+	Greedy      bool          // the largest logits, without noise and bias: for evaluation and production
+	Exploration Exploration   // of new skills; the zero value does none
+	Since       int           // iterations since the new skills came, from 0
+	Key         keyedrand.Key // of the span
 }
 
 // Decide scores the candidates for a state and chooses among them. The caller

@@ -1,4 +1,4 @@
-package controller
+package policy
 
 import (
 	"fmt"
@@ -8,18 +8,18 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 func ExampleScorer_Decide() {
-	policy, _ := NewPolicy(TowerShape(2, 8), random.Key{Run: "example"})
+	policy, _ := NewPolicy(TowerShape(2, 8), keyedrand.Key{Run: "example"})
 	scorer, _ := policy.Scorer([]Candidate{
 		{ID: "insert", Vector: []float64{1, 0}},
 		{ID: "update", Vector: []float64{0, 1}},
 		{ID: "noop", Vector: []float64{-1, 0}},
 	})
 	state := State([]float64{.6, .8}, nil) // a span, and no memories yet
-	d, err := scorer.Decide(state, Choice{K: 2, Key: random.Key{Run: "example", Span: 3}})
+	d, err := scorer.Decide(state, Choice{K: 2, Key: keyedrand.Key{Run: "example", Span: 3}})
 	fmt.Println(d.Candidates, len(d.Chosen), d.LogProb < 0, err)
 	// Output: [insert noop update] 2 true <nil>
 }
@@ -28,18 +28,18 @@ func TestDecisionDoesNotDependOnTheOrderOfCandidates(t *testing.T) {
 	t.Parallel()
 	w := newWorld("order")
 	for _, shape := range []Shape{TowerShape(worldDim, 16), ConcatShape(worldDim, 16)} {
-		policy, err := NewPolicy(shape, random.Key{})
+		policy, err := NewPolicy(shape, keyedrand.Key{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, state := w.span(random.Key{})
+		_, state := w.span(keyedrand.Key{})
 		var decisions []Decision
 		for range 2 {
 			scorer, err := policy.Scorer(w.skills)
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := scorer.Decide(state, Choice{K: 3, Key: random.Key{Span: 9}})
+			d, err := scorer.Decide(state, Choice{K: 3, Key: keyedrand.Key{Span: 9}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +57,7 @@ func TestGreedyTakesTheLargestLogits(t *testing.T) {
 	t.Parallel()
 	w := newWorld("greedy")
 	w.skills[0].Fresh = true
-	policy, err := NewPolicy(TowerShape(worldDim, 16), random.Key{})
+	policy, err := NewPolicy(TowerShape(worldDim, 16), keyedrand.Key{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestGreedyTakesTheLargestLogits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, state := w.span(random.Key{})
+	_, state := w.span(keyedrand.Key{})
 	d, err := scorer.Decide(state, Choice{K: 20, Greedy: true, Exploration: DefaultExploration()})
 	if err != nil || d.Bias != 0 || len(d.Chosen) != worldSkills {
 		t.Fatalf("%+v %v", d, err)
@@ -80,7 +80,7 @@ func TestGreedyTakesTheLargestLogits(t *testing.T) {
 
 func TestScorerRefusesWhatItWasNotTrainedFor(t *testing.T) {
 	t.Parallel()
-	policy, err := NewPolicy(TowerShape(2, 4), random.Key{})
+	policy, err := NewPolicy(TowerShape(2, 4), keyedrand.Key{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestScorerRefusesWhatItWasNotTrainedFor(t *testing.T) {
 		t.Errorf("no K: %v", err)
 	}
 	for name, shape := range map[string]Shape{"head": {Head: "mlp", Dim: 1, Hidden: 1}, "size": TowerShape(0, 4), "scale": {Head: Tower, Dim: 1, Hidden: 1}} {
-		if _, err := NewPolicy(shape, random.Key{}); fault.CodeOf(err) != fault.InvalidArgument {
+		if _, err := NewPolicy(shape, keyedrand.Key{}); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -135,7 +135,7 @@ func TestAPolicyKnowsHowItFusesMemories(t *testing.T) {
 	nearAll(t, "below the floor", sharp.State(span, memories), []float64{1, 0, 1, 0})
 	hashes := map[string]bool{}
 	for _, shape := range []Shape{plain, weighed, sharp} {
-		p, err := NewPolicy(shape, random.Key{Run: "fuse"})
+		p, err := NewPolicy(shape, keyedrand.Key{Run: "fuse"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestAPolicyKnowsHowItFusesMemories(t *testing.T) {
 	if len(hashes) != 3 {
 		t.Errorf("%d hashes of 3 policies", len(hashes))
 	}
-	if p, _ := NewPolicy(plain, random.Key{}); strings.Contains(string(p.Blob()), "fuse") {
+	if p, _ := NewPolicy(plain, keyedrand.Key{}); strings.Contains(string(p.Blob()), "fuse") {
 		t.Error("the header of a plain policy tells of fusing: its hash is another than before")
 	}
 	if back, err := weighed.Fused(Mean, 0); err != nil || back != plain {

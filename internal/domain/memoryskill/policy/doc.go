@@ -1,4 +1,4 @@
-// Package controller learns which memory skills a span of a conversation needs.
+// Package policy learns which memory skills a span of a conversation needs.
 // It is a small actor-critic over embeddings: numbers in, numbers out, nothing
 // touched outside, and equal inputs give equal bits.
 //
@@ -20,4 +20,4 @@
 // Policies and optimisers are values with a Blob to keep and a Hash to name them.
 // Backward passes are written by hand, for the two heads are eight layers in all;
 // tests hold them against finite differences and published numbers.
-package controller
+package policy

@@ -1,4 +1,4 @@
-package controller
+package policy
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 var masked = math.Inf(-1)
@@ -27,7 +27,7 @@ func TestAMaskedSkillIsAsIfItWereNotThere(t *testing.T) {
 	}
 	ids := []string{"a", "b", "c", "d", "e"}
 	for i := range 200 {
-		if got := SampleTopK(z, ids, 5, random.Key{Iteration: i}); len(got) != 3 || slices.Contains(got, 1) || slices.Contains(got, 3) {
+		if got := SampleTopK(z, ids, 5, keyedrand.Key{Iteration: i}); len(got) != 3 || slices.Contains(got, 1) || slices.Contains(got, 3) {
 			t.Fatalf("drawn %v", got)
 		}
 	}
@@ -55,7 +55,7 @@ func TestNothingCanBeChosenWhenAllIsMaskedOrEmpty(t *testing.T) {
 		if got := TopK(z, 3); len(got) != 0 {
 			t.Errorf("%v: the top three are %v", z, got)
 		}
-		if got := SampleTopK(z, make([]string, len(z)), 3, random.Key{}); len(got) != 0 {
+		if got := SampleTopK(z, make([]string, len(z)), 3, keyedrand.Key{}); len(got) != 0 {
 			t.Errorf("%v: drawn %v", z, got)
 		}
 		if got := LogProb(z, nil); got != 0 {

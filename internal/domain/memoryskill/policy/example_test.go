@@ -1,43 +1,43 @@
-package controller_test
+package policy_test
 
 import (
 	"fmt"
 
-	random "cairn/internal/domain/memoryskill/keyedrand"
-	controller "cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/policy"
 )
 
 // A policy learns from two questions that dates are to be inserted.
 func ExampleUpdate() {
 	vectors := map[string][]float64{"delete": {0, 1}, "insert": {1, 0}}
-	var candidates []controller.Candidate
+	var candidates []policy.Candidate
 	for id, vector := range vectors {
-		candidates = append(candidates, controller.Candidate{ID: id, Vector: vector})
+		candidates = append(candidates, policy.Candidate{ID: id, Vector: vector})
 	}
-	dates, thanks := controller.State([]float64{.8, .6}, nil), controller.State([]float64{-.6, .8}, nil)
-	policy, _ := controller.NewPolicy(controller.TowerShape(2, 16), random.Key{Run: "example"})
-	optimiser := controller.Adam{}
+	dates, thanks := policy.State([]float64{.8, .6}, nil), policy.State([]float64{-.6, .8}, nil)
+	policy, _ := policy.NewPolicy(policy.TowerShape(2, 16), keyedrand.Key{Run: "example"})
+	optimiser := policy.Adam{}
 
 	for iteration := range 30 {
 		scorer, _ := policy.Scorer(candidates)
-		var episode controller.Episode
+		var episode policy.Episode
 		for span, state := range [][]float64{dates, thanks} {
-			d, _ := scorer.Decide(state, controller.Choice{K: 1, Key: random.Key{Run: "example", Iteration: iteration, Span: span}})
+			d, _ := scorer.Decide(state, policy.Choice{K: 1, Key: keyedrand.Key{Run: "example", Iteration: iteration, Span: span}})
 			d.ID = fmt.Sprint("span ", span)
 			score := 0.0
 			if d.Chosen[0] == []string{"insert", "delete"}[span] {
 				score = 1
 			}
 			episode.Decisions = append(episode.Decisions, d)
-			episode.Queries = append(episode.Queries, controller.Query{Score: score, Scored: true, Retrieved: []string{d.ID}})
+			episode.Queries = append(episode.Queries, policy.Query{Score: score, Scored: true, Retrieved: []string{d.ID}})
 		}
-		steps, _ := controller.DefaultCredit().Steps([]controller.Episode{episode})
-		policy, optimiser, _, _ = controller.Update(policy, optimiser, steps, vectors, controller.DefaultPPO(), random.Key{Run: "example", Iteration: iteration})
+		steps, _ := policy.DefaultCredit().Steps([]policy.Episode{episode})
+		policy, optimiser, _, _ = policy.Update(policy, optimiser, steps, vectors, policy.DefaultPPO(), keyedrand.Key{Run: "example", Iteration: iteration})
 	}
 
 	scorer, _ := policy.Scorer(candidates)
 	for _, state := range [][]float64{dates, thanks} {
-		d, _ := scorer.Decide(state, controller.Choice{K: 1, Greedy: true})
+		d, _ := scorer.Decide(state, policy.Choice{K: 1, Greedy: true})
 		fmt.Println(d.Chosen)
 	}
 	// Output:

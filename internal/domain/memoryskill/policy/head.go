@@ -1,4 +1,4 @@
-package controller
+package policy
 
 // head turns the embeddings of states and skills into logits: row t, column c
 // is how much state t wants skill c.

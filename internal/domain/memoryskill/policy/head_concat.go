@@ -1,4 +1,4 @@
-package controller
+package policy
 
 // concatHead is z_i = w·relu(A·[h ‖ u_i] + b) + c. The product with the joined
 // vector falls apart, A·[h ‖ u] = A_h·h + A_u·u, so each half is multiplied once

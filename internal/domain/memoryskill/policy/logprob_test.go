@@ -1,10 +1,10 @@
-package controller
+package policy
 
 import (
 	"math"
 	"testing"
 
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 const tolerance = 1e-6
@@ -97,7 +97,7 @@ func TestTopKHasItsExactLaw(t *testing.T) {
 	const n = 200_000
 	counts, inclusion := map[[2]int]int{}, [3]float64{}
 	for i := range n {
-		chosen := SampleTopK(z, []string{"a", "b", "c"}, 2, random.Key{Iteration: i})
+		chosen := SampleTopK(z, []string{"a", "b", "c"}, 2, keyedrand.Key{Iteration: i})
 		counts[[2]int(chosen)]++
 		for _, c := range chosen {
 			inclusion[c] += 1. / n
@@ -121,14 +121,14 @@ func TestTopKTakesWhatThereIs(t *testing.T) {
 	if got := TopK([]float64{1, 3, 3, 2}, 3); got[0] != 1 || got[1] != 2 || got[2] != 3 || len(got) != 3 {
 		t.Errorf("the top three are %v; equal scores keep their order", got)
 	}
-	if got := SampleTopK([]float64{1, 2}, []string{"a", "b"}, 7, random.Key{}); !validChoice(got, 2) || len(got) != 2 {
+	if got := SampleTopK([]float64{1, 2}, []string{"a", "b"}, 7, keyedrand.Key{}); !validChoice(got, 2) || len(got) != 2 {
 		t.Errorf("seven of two are %v", got)
 	}
 }
 
 func TestNoiseOfASkillDoesNotDependOnTheOthers(t *testing.T) {
 	t.Parallel()
-	key := random.Key{Run: "r", Span: 4}
+	key := keyedrand.Key{Run: "r", Span: 4}
 	changed := 0
 	for i := range 200 {
 		key.Iteration = i

@@ -1,4 +1,4 @@
-package controller
+package policy
 
 // network is one policy's forward and backward pass over minibatches, with
 // buffers that are made once. It is not safe for concurrent use.

@@ -1,11 +1,11 @@
-package controller
+package policy
 
 import (
 	"math"
 	"slices"
 	"testing"
 
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 // waves fills a policy with the numbers of the published example: w[i][j] =
@@ -87,7 +87,7 @@ func TestGradientsAreThoseOfTheLoss(t *testing.T) {
 	learned.LearnScale = true
 	for name, shape := range map[string]Shape{"tower": learned, "dot": DotShape(3, 5), "concat": ConcatShape(3, 5)} {
 		for _, valueClip := range []float64{0, .3} {
-			policy, err := NewPolicy(shape, random.Key{Run: "gradients"})
+			policy, err := NewPolicy(shape, keyedrand.Key{Run: "gradients"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +121,7 @@ func TestGradientsAreThoseOfTheLoss(t *testing.T) {
 
 // variedBatch has six decisions over five skills of three dimensions.
 func variedBatch() *batch {
-	stream := random.Key{Purpose: "varied batch"}.Stream()
+	stream := keyedrand.Key{Purpose: "varied batch"}.Stream()
 	b := &batch{
 		states: newMatrix(6, 6), skills: newMatrix(5, 3),
 		columns:    [][]int{{0, 1, 2, 3, 4}, {0, 2, 4}, {1, 3}, {4}, {0, 1, 2, 3}, {1, 2, 3, 4}},

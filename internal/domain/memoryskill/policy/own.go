@@ -1,4 +1,4 @@
-package controller
+package policy
 
 // Own is the mean score of the queries that each decision answers for, by its id:
 // those that met the memories which came of it, or missed what it saw. Decisions

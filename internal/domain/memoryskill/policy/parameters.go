@@ -1,4 +1,4 @@
-package controller
+package policy
 
 // parameters are the layers of a policy as views of one vector, so that the
 // optimiser, the clipping and the file see numbers and the network sees layers.

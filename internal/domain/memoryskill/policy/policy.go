@@ -1,9 +1,9 @@
-package controller
+package policy
 
 import (
 	"math"
 
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 // Policy is a controller's weights. It is a value: training makes another one.
@@ -14,7 +14,7 @@ type Policy struct {
 
 // NewPolicy draws weights and biases uniformly from ±1/√(inputs of the layer).
 // Policies of equal shape and key are equal; key.Purpose is set here.
-func NewPolicy(shape Shape, key random.Key) (Policy, error) {
+func NewPolicy(shape Shape, key keyedrand.Key) (Policy, error) {
 	if err := shape.Check(); err != nil {
 		return Policy{}, err
 	}

@@ -1,4 +1,4 @@
-package controller
+package policy
 
 import (
 	"cmp"
@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"cairn/internal/domain/fault"
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 // PPO is how a policy learns from a batch.
@@ -60,7 +60,7 @@ type Report struct {
 // holds the vector of every candidate by id. The policy and the optimiser that
 // come in stay as they are; equal arguments give equal results, bit for bit on
 // one CPU architecture. key names the run and iteration; key.Purpose is set here.
-func Update(policy Policy, optimiser Adam, steps []Step, vectors map[string][]float64, p PPO, key random.Key) (Policy, Adam, Report, error) {
+func Update(policy Policy, optimiser Adam, steps []Step, vectors map[string][]float64, p PPO, key keyedrand.Key) (Policy, Adam, Report, error) {
 	if err := cmp.Or(policy.shape.Check(), p.Check()); err != nil {
 		return policy, optimiser, Report{}, err
 	}
@@ -127,7 +127,7 @@ func newTrainer(policy Policy, optimiser Adam, b *batch, p PPO) *trainer {
 
 // epoch goes through the batch once in a new order. The losses are averaged over
 // its minibatches.
-func (t *trainer) epoch(stream *random.Stream, report *Report) Losses {
+func (t *trainer) epoch(stream *keyedrand.Stream, report *Report) Losses {
 	stream.Shuffle(len(t.order), func(i, j int) { t.order[i], t.order[j] = t.order[j], t.order[i] })
 	var mean Losses
 	minibatches := math.Ceil(float64(len(t.order)) / float64(t.Minibatch))

@@ -1,4 +1,4 @@
-package controller
+package policy
 
 import (
 	"bytes"
@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 // sampled is a small batch of credited steps with their policy and vectors.
 func sampled(t testing.TB, shape Shape) (Policy, []Step, map[string][]float64) {
 	t.Helper()
 	w := newWorld("sampled")
-	policy, err := NewPolicy(shape, random.Key{Run: w.seed})
+	policy, err := NewPolicy(shape, keyedrand.Key{Run: w.seed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestUpdateLeavesWhatItWasGiven(t *testing.T) {
 	t.Parallel()
 	policy, steps, vectors := sampled(t, TowerShape(worldDim, 16))
 	before := policy.Hash()
-	key := random.Key{Run: "update"}
+	key := keyedrand.Key{Run: "update"}
 	next, optimiser, report, err := Update(policy, Adam{}, steps, vectors, DefaultPPO(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestUpdateLeavesWhatItWasGiven(t *testing.T) {
 	if same.Hash() != next.Hash() {
 		t.Error("equal arguments gave another policy")
 	}
-	other, _, _, _ := Update(policy, Adam{}, steps, vectors, DefaultPPO(), random.Key{Run: "update", Iteration: 1})
+	other, _, _, _ := Update(policy, Adam{}, steps, vectors, DefaultPPO(), keyedrand.Key{Run: "update", Iteration: 1})
 	if other.Hash() == next.Hash() {
 		t.Error("minibatches do not depend on the iteration")
 	}
@@ -62,7 +62,7 @@ func TestRecordedDecisionsAreReproduced(t *testing.T) {
 	for _, shape := range []Shape{TowerShape(worldDim, 16), ConcatShape(worldDim, 16)} {
 		w := newWorld("recorded")
 		w.skills[1].Fresh, w.skills[6].Fresh = true, true
-		policy, err := NewPolicy(shape, random.Key{})
+		policy, err := NewPolicy(shape, keyedrand.Key{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestRecordedDecisionsAreReproduced(t *testing.T) {
 		}
 		p := DefaultPPO()
 		p.Epochs, p.Minibatch = 1, len(steps)
-		_, _, report, err := Update(policy, Adam{}, steps, w.vectors, p, random.Key{})
+		_, _, report, err := Update(policy, Adam{}, steps, w.vectors, p, keyedrand.Key{})
 		if err != nil || math.Abs(report.First.KL) > 1e-12 || report.First.Clipped != 0 {
 			t.Errorf("%s: KL %v, clipped %v, %v", shape.Head, report.First.KL, report.First.Clipped, err)
 		}
@@ -91,7 +91,7 @@ func TestStepsWithoutCreditTeachNothing(t *testing.T) {
 		steps[i].Credited = false
 		steps[i].Reward = float64(i)
 	}
-	next, _, report, err := Update(policy, Adam{}, steps, vectors, p, random.Key{})
+	next, _, report, err := Update(policy, Adam{}, steps, vectors, p, keyedrand.Key{})
 	if err != nil || next.Hash() != policy.Hash() || report.Credited != 0 {
 		t.Errorf("the policy changed: %+v %v", report, err)
 	}
@@ -102,7 +102,7 @@ func TestTargetKLEndsAnUpdate(t *testing.T) {
 	policy, steps, vectors := sampled(t, TowerShape(worldDim, 16))
 	p := DefaultPPO()
 	p.LearningRate, p.Epochs, p.TargetKL = .02, 10, .02
-	_, _, report, err := Update(policy, Adam{}, steps, vectors, p, random.Key{})
+	_, _, report, err := Update(policy, Adam{}, steps, vectors, p, keyedrand.Key{})
 	if err != nil || !report.StoppedKL || report.Epochs == 10 || report.Last.KL <= .02 {
 		t.Errorf("%+v %v", report, err)
 	}
@@ -124,14 +124,14 @@ func TestUpdateRefusesWhatCannotBeLearntFrom(t *testing.T) {
 	} {
 		policy, steps, vectors := sampled(t, TowerShape(worldDim, 16))
 		spoil(&steps[5])
-		if next, _, _, err := Update(policy, Adam{}, steps, vectors, DefaultPPO(), random.Key{}); err == nil || next.Hash() != policy.Hash() {
+		if next, _, _, err := Update(policy, Adam{}, steps, vectors, DefaultPPO(), keyedrand.Key{}); err == nil || next.Hash() != policy.Hash() {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	policy, steps, vectors := sampled(t, TowerShape(worldDim, 16))
 	p := DefaultPPO()
 	p.LearningRate = 1e308
-	if next, _, _, err := Update(policy, Adam{}, steps, vectors, p, random.Key{}); fault.CodeOf(err) != fault.Internal || next.Hash() != policy.Hash() {
+	if next, _, _, err := Update(policy, Adam{}, steps, vectors, p, keyedrand.Key{}); fault.CodeOf(err) != fault.Internal || next.Hash() != policy.Hash() {
 		t.Errorf("a diverged update gave %v", err)
 	}
 }
@@ -140,7 +140,7 @@ func TestWeightsSurviveTheirBlob(t *testing.T) {
 	t.Parallel()
 	for _, shape := range []Shape{TowerShape(worldDim, 16), DotShape(worldDim, 16), ConcatShape(worldDim, 16)} {
 		policy, steps, vectors := sampled(t, shape)
-		policy, optimiser, _, err := Update(policy, Adam{}, steps, vectors, DefaultPPO(), random.Key{})
+		policy, optimiser, _, err := Update(policy, Adam{}, steps, vectors, DefaultPPO(), keyedrand.Key{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,8 +152,8 @@ func TestWeightsSurviveTheirBlob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, _, _, _ := Update(policy, optimiser, steps, vectors, DefaultPPO(), random.Key{})
-		b, _, _, err := Update(readPolicy, readOptimiser, steps, vectors, DefaultPPO(), random.Key{})
+		a, _, _, _ := Update(policy, optimiser, steps, vectors, DefaultPPO(), keyedrand.Key{})
+		b, _, _, err := Update(readPolicy, readOptimiser, steps, vectors, DefaultPPO(), keyedrand.Key{})
 		if err != nil || a.Hash() != b.Hash() || readPolicy.Shape() != shape {
 			t.Errorf("%s: training went on differently from the file: %v", shape.Head, err)
 		}
@@ -168,7 +168,7 @@ func TestWeightsSurviveTheirBlob(t *testing.T) {
 
 func TestDamagedWeightsAreRefused(t *testing.T) {
 	t.Parallel()
-	policy, err := NewPolicy(TowerShape(4, 4), random.Key{})
+	policy, err := NewPolicy(TowerShape(4, 4), keyedrand.Key{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,11 @@
-package controller
+package policy
 
 import (
 	"math"
 	"testing"
 
 	"cairn/internal/domain/fault"
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 // stale are credited steps that one policy made, in a world.
@@ -76,7 +76,7 @@ func TestAnotherPolicysDecisionsWeighTheirRatio(t *testing.T) {
 	}
 	first := got[0]
 	first.Weight = -1
-	if _, _, _, err := Update(now.policy, Adam{}, []Step{first}, w.vectors, DefaultPPO(), random.Key{}); fault.CodeOf(err) != fault.InvalidArgument {
+	if _, _, _, err := Update(now.policy, Adam{}, []Step{first}, w.vectors, DefaultPPO(), keyedrand.Key{}); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("a negative weight: %v", err)
 	}
 	for _, most := range []float64{0, -1, math.NaN(), math.Inf(1)} {
@@ -100,7 +100,7 @@ func TestAPolicyLearnsFromStaleDecisions(t *testing.T) {
 			steps, err = Reweigh(run.policy, steps, w.vectors, DefaultMaxWeight)
 		}
 		if err == nil {
-			run.policy, run.optimiser, _, err = Update(run.policy, run.optimiser, steps, w.vectors, run.ppo, random.Key{Run: w.seed, Iteration: i})
+			run.policy, run.optimiser, _, err = Update(run.policy, run.optimiser, steps, w.vectors, run.ppo, keyedrand.Key{Run: w.seed, Iteration: i})
 		}
 		if err != nil {
 			t.Fatal(err)

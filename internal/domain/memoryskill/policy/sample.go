@@ -1,11 +1,11 @@
-package controller
+package policy
 
 import (
 	"cmp"
 	"math"
 	"slices"
 
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 // TopK is the indices of the k largest scores, largest first; of equal scores the
@@ -27,7 +27,7 @@ func TopK(scores []float64, k int) []int {
 // van Hoof and Welling 2019). Each skill's noise depends on its own id, so a
 // skill more or less in the bank leaves the noise of the others as it was.
 // ids are parallel to z; key.Skill and key.Purpose are set here.
-func SampleTopK(z []float64, ids []string, k int, key random.Key) []int {
+func SampleTopK(z []float64, ids []string, k int, key keyedrand.Key) []int {
 	perturbed := make([]float64, len(z))
 	key.Purpose = "gumbel"
 	for i, x := range z {

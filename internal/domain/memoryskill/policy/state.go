@@ -1,4 +1,4 @@
-package controller
+package policy
 
 import "math"
 

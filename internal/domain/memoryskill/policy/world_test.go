@@ -1,4 +1,4 @@
-package controller
+package policy
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	random "cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
 // world is a place where it matters which skill meets which span: spans are of
@@ -33,7 +33,7 @@ const (
 )
 
 func newWorld(seed string) *world {
-	stream := random.Key{Run: seed, Purpose: "world"}.Stream()
+	stream := keyedrand.Key{Run: seed, Purpose: "world"}.Stream()
 	w := &world{seed: seed, vectors: map[string][]float64{}}
 	for i := range worldSkills {
 		w.addSkill(fmt.Sprintf("skill%d", i), unit(gaussian(&stream)))
@@ -59,7 +59,7 @@ func (w *world) addSkill(id string, vector []float64) {
 	w.vectors[id] = vector
 }
 
-func gaussian(stream *random.Stream) []float64 {
+func gaussian(stream *keyedrand.Stream) []float64 {
 	v := make([]float64, worldDim)
 	for i := range v {
 		v[i] = stream.Normal()
@@ -79,7 +79,7 @@ func unit(v []float64) []float64 {
 }
 
 // span draws the kind and the state of a span; the memory half is zero.
-func (w *world) span(key random.Key) (kind int, state []float64) {
+func (w *world) span(key keyedrand.Key) (kind int, state []float64) {
 	key.Purpose = "span"
 	stream := key.Stream()
 	kind = stream.IntN(len(w.kinds))
@@ -101,7 +101,7 @@ func (w *world) overlap(kind int, chosen []string) float64 {
 }
 
 // episode remembers one trace and asks about it.
-func (w *world) episode(policy Policy, key random.Key, how Choice) Episode {
+func (w *world) episode(policy Policy, key keyedrand.Key, how Choice) Episode {
 	scorer, err := policy.Scorer(w.skills)
 	if err != nil {
 		panic(err)
@@ -140,7 +140,7 @@ func (w *world) iteration(policy Policy, iteration, workers int, how Choice) []E
 	for range workers {
 		group.Go(func() {
 			for i := range next {
-				episodes[i] = w.episode(policy, random.Key{Run: w.seed, Iteration: iteration, Episode: i}, how)
+				episodes[i] = w.episode(policy, keyedrand.Key{Run: w.seed, Iteration: iteration, Episode: i}, how)
 			}
 		})
 	}
@@ -163,7 +163,7 @@ type training struct {
 }
 
 func (w *world) begin(shape Shape, ppo PPO, credit Credit) *training {
-	policy, err := NewPolicy(shape, random.Key{Run: w.seed})
+	policy, err := NewPolicy(shape, keyedrand.Key{Run: w.seed})
 	if err != nil {
 		panic(err)
 	}
@@ -176,7 +176,7 @@ func (w *world) train(t *training, from, to int) {
 		if err != nil {
 			panic(err)
 		}
-		t.policy, t.optimiser, _, err = Update(t.policy, t.optimiser, steps, w.vectors, t.ppo, random.Key{Run: w.seed, Iteration: i})
+		t.policy, t.optimiser, _, err = Update(t.policy, t.optimiser, steps, w.vectors, t.ppo, keyedrand.Key{Run: w.seed, Iteration: i})
 		if err != nil {
 			panic(err)
 		}
@@ -193,7 +193,7 @@ func (w *world) greedy(policy Policy) float64 {
 	}
 	sum := 0.0
 	for i := range spans {
-		kind, state := w.span(random.Key{Run: w.seed, Stage: 1, Span: i})
+		kind, state := w.span(keyedrand.Key{Run: w.seed, Stage: 1, Span: i})
 		d, err := scorer.Decide(state, Choice{K: worldChosen, Greedy: true})
 		if err != nil {
 			panic(err)
@@ -203,8 +203,8 @@ func (w *world) greedy(policy Policy) float64 {
 	return sum / spans
 }
 
-func (w *world) newcomer() random.Stream {
-	return random.Key{Run: w.seed, Purpose: "newcomer"}.Stream()
+func (w *world) newcomer() keyedrand.Stream {
+	return keyedrand.Key{Run: w.seed, Purpose: "newcomer"}.Stream()
 }
 
 // chosenFor is the share of spans of a kind for which the greedy choice has the
@@ -216,7 +216,7 @@ func (w *world) chosenFor(policy Policy, kind int, skill string) float64 {
 	}
 	chosen, seen := 0.0, 0.0
 	for i := range 600 {
-		k, state := w.span(random.Key{Run: w.seed, Stage: 2, Span: i})
+		k, state := w.span(keyedrand.Key{Run: w.seed, Stage: 2, Span: i})
 		if k != kind {
 			continue
 		}
