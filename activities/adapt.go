@@ -5,7 +5,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/evolve"
+	evolve "cairn/internal/service/learning"
 )
 
 // OpenAdapt takes a bank and the decisions for an update, or says that another run

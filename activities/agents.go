@@ -7,11 +7,11 @@ import (
 
 	"go.temporal.io/sdk/worker"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/progressive"
+	converse "cairn/internal/service/conversation"
+	progressive "cairn/internal/service/memoryagent"
 )
 
 // Agents are the activities of the agents of long-term memory; their steps are

@@ -5,8 +5,8 @@ import (
 
 	"go.temporal.io/sdk/worker"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/contract"
+	converse "cairn/internal/service/conversation"
 )
 
 // Converse are the activities of conversations and of the agents in them.

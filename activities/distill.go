@@ -8,9 +8,9 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/distill"
 )
 
 // Distill are the activities of a distillation.

@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/domain/contract"
-	"cairn/internal/erase"
+	"cairn/internal/service/erase"
 )
 
 // Erase are the activities of an erase.

@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/ledger"
 	"cairn/internal/llm"
+	"cairn/internal/service/ledger"
 )
 
 // temporalError tells Temporal whether and when an attempt is worth repeating.

@@ -5,7 +5,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/evolve"
+	evolve "cairn/internal/service/learning"
 )
 
 // OpenRound takes a bank for a round, or says that another has it.

@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/domain/contract"
-	"cairn/internal/evolve"
+	evolve "cairn/internal/service/learning"
 )
 
 // MemorySkills are the activities of memory skills.

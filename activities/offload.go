@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/domain/contract"
-	"cairn/internal/offload"
+	"cairn/internal/service/offload"
 )
 
 // Offload are the activities of working memory.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"cairn/internal/domain/contract"
-	"cairn/internal/evolve"
+	evolve "cairn/internal/service/learning"
 )
 
 // OpenProbe marks a probing as picked up.

@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/reflect"
+	reflect "cairn/internal/service/reflection"
 )
 
 // Reflect are the activities of reflections; their steps are those of Converse.

@@ -5,9 +5,9 @@ import (
 
 	"go.temporal.io/sdk/worker"
 
-	"cairn/internal/curate"
 	"cairn/internal/domain/contract"
-	"cairn/internal/schedule"
+	"cairn/internal/service/curate"
+	"cairn/internal/service/schedule"
 )
 
 // Sweep are the activities of what is done again and again.

@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/evolve"
+	evolve "cairn/internal/service/learning"
 )
 
 // RegisterBatch makes w host the steps that compute.

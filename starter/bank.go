@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
-	"cairn/internal/evolve"
+	evolve "cairn/internal/service/learning"
 )
 
 func (c *cli) bank() *cobra.Command {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/converse"
 	"cairn/internal/host"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/store"
 )
 

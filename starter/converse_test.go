@@ -11,14 +11,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"cairn/internal/config"
-	"cairn/internal/converse"
 	"cairn/internal/devstack/devtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/settings"
 	"cairn/internal/gateway/toolserver"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/remember"
+	converse "cairn/internal/service/conversation"
+	remember "cairn/internal/service/longterm"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/curate"
+	"cairn/internal/service/curate"
 )
 
 func (c *cli) curate() *cobra.Command {

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/eval/samples"
 	"cairn/internal/host"
+	"cairn/internal/service/distill"
 )
 
 func (c *cli) demo() *cobra.Command {

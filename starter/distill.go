@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
+	"cairn/internal/service/distill"
 )
 
 // distillFlags are the choices of one distillation.

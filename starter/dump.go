@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/dump"
-	"cairn/internal/remember"
+	"cairn/internal/service/dump"
+	remember "cairn/internal/service/longterm"
 )
 
 func (c *cli) dumpMemories() *cobra.Command {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/erase"
+	"cairn/internal/service/erase"
 	"cairn/internal/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/erase"
+	"cairn/internal/service/erase"
 	"cairn/internal/tests"
 )
 

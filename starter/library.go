@@ -13,7 +13,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	"cairn/internal/library"
+	"cairn/internal/service/library"
 )
 
 // changes are the commands that look at a skill's versions and change its state.

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"cairn/internal/domain/skill"
-	"cairn/internal/evolve"
-	"cairn/internal/library"
+	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/library"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

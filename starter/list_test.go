@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"cairn/internal/library"
+	"cairn/internal/service/library"
 	"cairn/internal/tests"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
-	"cairn/internal/remember"
+	remember "cairn/internal/service/longterm"
 )
 
 // longTerm is what makes a command one of long-term memory.

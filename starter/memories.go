@@ -13,7 +13,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/remember"
+	remember "cairn/internal/service/longterm"
 )
 
 func (c *cli) memories() *cobra.Command {

@@ -11,7 +11,7 @@ import (
 
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	"cairn/internal/reflect"
+	reflect "cairn/internal/service/reflection"
 	"cairn/internal/store"
 )
 

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
+	"cairn/internal/service/distill"
 )
 
 // printReports prints how runs ended, and fails when one of them failed.

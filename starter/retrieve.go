@@ -11,7 +11,7 @@ import (
 
 	"cairn/internal/domain/memory"
 	"cairn/internal/host"
-	"cairn/internal/progressive"
+	progressive "cairn/internal/service/memoryagent"
 )
 
 func (c *cli) retrieve() *cobra.Command {

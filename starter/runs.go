@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
+	"cairn/internal/service/distill"
 	"cairn/internal/store"
 )
 

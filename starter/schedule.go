@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/domain/recurrence"
-	"cairn/internal/schedule"
+	"cairn/internal/service/schedule"
 )
 
 func (c *cli) schedule() *cobra.Command {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/domain/memory"
-	"cairn/internal/search"
+	"cairn/internal/service/search"
 )
 
 // lookup is what `cairn search` was told beside the words.

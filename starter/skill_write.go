@@ -12,7 +12,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	"cairn/internal/library"
+	"cairn/internal/service/library"
 )
 
 // writes are the commands by which a person writes skills: what the tools

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/domain/memory"
-	"cairn/internal/remember"
+	remember "cairn/internal/service/longterm"
 )
 
 func (c *cli) soul() *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
-	"cairn/internal/progressive"
+	progressive "cairn/internal/service/memoryagent"
 )
 
 func (c *cli) summarize() *cobra.Command {

@@ -11,8 +11,8 @@ import (
 
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
-	"cairn/internal/evolve"
 	"cairn/internal/host"
+	evolve "cairn/internal/service/learning"
 )
 
 func (c *cli) train() *cobra.Command {

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
-	"cairn/internal/evolve"
+	evolve "cairn/internal/service/learning"
 )
 
 func TestTheRewardCurveHasAPointForEachIteration(t *testing.T) {

@@ -8,11 +8,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
+	converse "cairn/internal/service/conversation"
 )
 
 // turnFlags say where a message comes from.

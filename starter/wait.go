@@ -10,8 +10,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/distill"
 )
 
 // lookEvery is how often a waiting command looks at the runs' rows.

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/workingmemory"
 	"cairn/internal/host"
-	"cairn/internal/offload"
+	"cairn/internal/service/offload"
 )
 
 func (c *cli) working() *cobra.Command {

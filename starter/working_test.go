@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/offload"
+	"cairn/internal/service/offload"
 )
 
 // putAway puts the fixture away before an example looks into it, and gives the

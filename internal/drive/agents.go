@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/progressive"
+	progressive "cairn/internal/service/memoryagent"
 )
 
 // agents are the workflows of the agents of long-term memory, by kind of run.

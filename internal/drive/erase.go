@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/erase"
+	"cairn/internal/service/erase"
 )
 
 // Erase makes sure that the workflow of an erasure runs, or has run.

@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/evolve"
+	evolve "cairn/internal/service/learning"
 )
 
 // memorySkills starts the workflows that build memories and learn to.

@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/offload"
+	"cairn/internal/service/offload"
 )
 
 // offload starts the workflow that has records made of a thread.

@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/reflect"
+	reflect "cairn/internal/service/reflection"
 )
 
 // reflection makes sure that a reflection's workflow runs, or has run.

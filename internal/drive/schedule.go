@@ -9,9 +9,9 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
+	converse "cairn/internal/service/conversation"
 )
 
 // Reflect starts the reflection on a local date; false when that date has, or

@@ -11,10 +11,10 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	converse "cairn/internal/service/conversation"
 )
 
 // Answer brings a turn to its conversation, which starts when it is not there,

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/distill"
 )
 
 const (

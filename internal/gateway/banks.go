@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"cairn/internal/domain/memoryskill"
-	"cairn/internal/evolve"
+	evolve "cairn/internal/service/learning"
 )
 
 const tagBanks = "banks"

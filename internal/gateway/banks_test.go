@@ -9,8 +9,8 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
-	"cairn/internal/evolve"
 	"cairn/internal/gateway"
+	evolve "cairn/internal/service/learning"
 	"cairn/internal/tests"
 )
 

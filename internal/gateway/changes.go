@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"cairn/internal/domain/skill"
-	"cairn/internal/library"
+	"cairn/internal/service/library"
 )
 
 func (g *Gateway) changeRoutes() {

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/fault"
 	"cairn/internal/host"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/store"
 )
 

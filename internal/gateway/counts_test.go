@@ -15,7 +15,7 @@ import (
 	"cairn/internal/gateway"
 	"cairn/internal/gateway/metrics"
 	"cairn/internal/host"
-	"cairn/internal/schedule"
+	"cairn/internal/service/schedule"
 	"cairn/internal/store"
 )
 

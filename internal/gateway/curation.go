@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"cairn/internal/curate"
+	"cairn/internal/service/curate"
 )
 
 // The forms in which curation travels.

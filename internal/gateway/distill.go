@@ -14,11 +14,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
+	"cairn/internal/service/distill"
 )
 
 // DistillRequest is a conversation with its options, in one JSON object. What

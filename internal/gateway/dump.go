@@ -10,7 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/dump"
+	"cairn/internal/service/dump"
 )
 
 // lineText is lines of JSON.

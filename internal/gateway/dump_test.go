@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway"
-	"cairn/internal/remember"
+	remember "cairn/internal/service/longterm"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

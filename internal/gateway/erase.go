@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/erase"
+	"cairn/internal/service/erase"
 	"cairn/internal/store"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
-	"cairn/internal/erase"
 	"cairn/internal/gateway"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/erase"
 )
 
 func TestAWorkspaceIsErasedOverHTTP(t *testing.T) {

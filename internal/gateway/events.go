@@ -6,10 +6,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/converse"
-	"cairn/internal/distill"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
+	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/distill"
 	"cairn/internal/store"
 )
 

@@ -11,8 +11,8 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/dump"
-	"cairn/internal/remember"
+	"cairn/internal/service/dump"
+	remember "cairn/internal/service/longterm"
 	"cairn/internal/store"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/remember"
-	"cairn/internal/search"
+	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/search"
 )
 
 // mem0Query is what a search, a list or a deletion is about.

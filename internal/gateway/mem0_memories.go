@@ -15,8 +15,8 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
-	"cairn/internal/progressive"
-	"cairn/internal/remember"
+	remember "cairn/internal/service/longterm"
+	progressive "cairn/internal/service/memoryagent"
 )
 
 // mem0Patience is how long an add waits for what is inferred; an event tells of

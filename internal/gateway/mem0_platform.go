@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	"cairn/internal/remember"
+	remember "cairn/internal/service/longterm"
 	"cairn/internal/store"
 )
 

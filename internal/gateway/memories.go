@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cairn/internal/domain/memory"
-	"cairn/internal/remember"
+	remember "cairn/internal/service/longterm"
 )
 
 // The forms in which memories travel: those of the use-case.

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"cairn/internal/domain/agent"
-	"cairn/internal/remember"
+	remember "cairn/internal/service/longterm"
 )
 
 // The forms in which writes that wait travel.

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/settings"
 	"cairn/internal/gateway"
-	"cairn/internal/remember"
+	remember "cairn/internal/service/longterm"
 	"cairn/internal/tests"
 )
 

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"cairn/internal/library"
+	"cairn/internal/service/library"
 )
 
 // PendingChange is a change that waits for approval. Nothing approves it but a

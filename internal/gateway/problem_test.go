@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/tools"
+	"cairn/internal/service/tools"
 )
 
 func TestEveryCodeIsAnsweredAsTheTableSays(t *testing.T) {

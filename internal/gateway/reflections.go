@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	"cairn/internal/reflect"
+	reflect "cairn/internal/service/reflection"
 )
 
 const tagReflections = "reflections"

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/gateway"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/reflect"
+	reflect "cairn/internal/service/reflection"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	"cairn/internal/progressive"
+	progressive "cairn/internal/service/memoryagent"
 )
 
 // RetrieveRequest asks long-term memory.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
+	"cairn/internal/service/distill"
 	"cairn/internal/store"
 )
 

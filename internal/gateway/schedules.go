@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/recurrence"
-	"cairn/internal/schedule"
+	"cairn/internal/service/schedule"
 )
 
 const tagSchedules = "schedules"

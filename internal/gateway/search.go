@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/search"
+	"cairn/internal/service/search"
 )
 
 // SearchResults are what answers a query, the best first: skills in results

@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cairn/internal/domain/skill"
-	"cairn/internal/library"
+	"cairn/internal/service/library"
 	"cairn/internal/store"
 )
 

@@ -16,8 +16,8 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway"
-	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/library"
 	"cairn/internal/tests"
 )
 

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/progressive"
+	converse "cairn/internal/service/conversation"
+	progressive "cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
 )
 

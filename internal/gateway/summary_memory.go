@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
-	"cairn/internal/progressive"
+	progressive "cairn/internal/service/memoryagent"
 )
 
 // SessionMessage is a message of a session: an OpenAI chat message, with the

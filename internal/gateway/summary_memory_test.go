@@ -13,8 +13,8 @@ import (
 	"cairn/internal/gateway"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/progressive"
-	"cairn/internal/remember"
+	remember "cairn/internal/service/longterm"
+	progressive "cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
 )
 

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/toolserver"
-	"cairn/internal/tools"
+	"cairn/internal/service/tools"
 )
 
 // ToolInfo is what agents are told of a tool.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/skill"
-	"cairn/internal/library"
+	"cairn/internal/service/library"
 )
 
 // Content is what a version says, and what it rests on.

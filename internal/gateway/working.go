@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
 	"cairn/internal/host"
-	"cairn/internal/offload"
+	"cairn/internal/service/offload"
 )
 
 // OffloadRequest asks for a thread to be shortened.

@@ -15,11 +15,11 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/erase"
-	"cairn/internal/evolve"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/erase"
+	evolve "cairn/internal/service/learning"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

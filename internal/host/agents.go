@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/internal/converse"
-	"cairn/internal/distill"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/evolve"
-	"cairn/internal/progressive"
+	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/distill"
+	evolve "cairn/internal/service/learning"
+	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/tools"
 	"cairn/internal/store"
-	"cairn/internal/tools"
 )
 
 // hire brings the agents of long-term memory into the loop.

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/progressive"
+	progressive "cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
 )
 

@@ -15,8 +15,8 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/progressive"
-	"cairn/internal/remember"
+	remember "cairn/internal/service/longterm"
+	progressive "cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
 )
 

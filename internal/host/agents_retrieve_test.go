@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/progressive"
+	progressive "cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
 )
 

@@ -13,9 +13,9 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/progressive"
+	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/tools"
 	"cairn/internal/tests"
-	"cairn/internal/tools"
 )
 
 // deploying is a session about a person and a domain.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/run"
+	converse "cairn/internal/service/conversation"
 )
 
 // lookAnyway is how often whoever waits for a run looks at it, told or not.

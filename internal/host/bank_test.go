@@ -7,8 +7,8 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
-	"cairn/internal/evolve"
 	"cairn/internal/host/hosttest"
+	evolve "cairn/internal/service/learning"
 	"cairn/internal/tests"
 )
 

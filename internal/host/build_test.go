@@ -9,16 +9,16 @@ import (
 	"testing"
 
 	"cairn/internal/config"
-	"cairn/internal/converse"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/evolve"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	converse "cairn/internal/service/conversation"
+	evolve "cairn/internal/service/learning"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

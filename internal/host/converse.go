@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"cairn/internal/config"
-	"cairn/internal/converse"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/settings"
-	"cairn/internal/library"
-	"cairn/internal/offload"
-	"cairn/internal/remember"
+	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/library"
+	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/offload"
+	"cairn/internal/service/tools"
 	"cairn/internal/store"
-	"cairn/internal/tools"
 )
 
 // TurnSpec is the configuration that a new turn is pinned to.

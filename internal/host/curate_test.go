@@ -7,11 +7,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/curate"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/skill"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/schedule"
+	"cairn/internal/service/curate"
+	"cairn/internal/service/schedule"
 	"cairn/internal/tests"
 )
 

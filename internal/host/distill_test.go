@@ -11,10 +11,10 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/host/hosttest"
+	"cairn/internal/service/distill"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"cairn/internal/domain/contract"
-	"cairn/internal/erase"
 	"cairn/internal/host/hosttest"
+	"cairn/internal/service/erase"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

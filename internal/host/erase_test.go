@@ -15,10 +15,10 @@ import (
 	"cairn/internal/blob"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/erase"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/erase"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/schedule"
+	"cairn/internal/service/schedule"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

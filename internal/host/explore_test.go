@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"cairn/internal/domain/memoryskill/policy"
-	"cairn/internal/evolve"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	evolve "cairn/internal/service/learning"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/evolve"
-	"cairn/internal/progressive"
+	converse "cairn/internal/service/conversation"
+	evolve "cairn/internal/service/learning"
+	progressive "cairn/internal/service/memoryagent"
 	"cairn/internal/store"
 )
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/evolve"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/progressive"
+	evolve "cairn/internal/service/learning"
+	progressive "cairn/internal/service/memoryagent"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

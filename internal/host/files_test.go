@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"cairn/internal/host/hosttest"
-	"cairn/internal/library"
+	"cairn/internal/service/library"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

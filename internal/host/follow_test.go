@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/evolve"
 	"cairn/internal/host/hosttest"
+	evolve "cairn/internal/service/learning"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

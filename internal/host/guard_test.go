@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/skill"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/distill"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/distill"
 )
 
 // The workflows end in every way that a history is kept of.

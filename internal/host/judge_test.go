@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"cairn/internal/config"
-	"cairn/internal/distill"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/library"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"cairn/internal/config"
-	"cairn/internal/distill"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/distill"
 	"cairn/internal/tests"
 )
 

@@ -14,10 +14,10 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/run"
-	"cairn/internal/evolve"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	evolve "cairn/internal/service/learning"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"cairn/internal/config"
-	"cairn/internal/converse"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -7,11 +7,11 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"cairn/internal/config"
-	"cairn/internal/distill"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/distill"
 	"cairn/internal/tests"
 )
 

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/distill"
 	"cairn/internal/store"
 )
 

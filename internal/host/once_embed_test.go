@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"cairn/internal/config"
-	"cairn/internal/distill"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/distill"
 	"cairn/internal/tests"
 )
 

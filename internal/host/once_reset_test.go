@@ -5,10 +5,10 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/distill"
 	"cairn/internal/tests"
 )
 

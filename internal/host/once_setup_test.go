@@ -14,12 +14,12 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"cairn/internal/config"
-	"cairn/internal/distill"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/distill"
 	"cairn/internal/tests"
 )
 

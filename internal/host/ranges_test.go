@@ -5,10 +5,10 @@ import (
 	"reflect"
 	"testing"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/distill"
 	"cairn/internal/store"
 )
 

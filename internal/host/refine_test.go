@@ -11,9 +11,9 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/host"
-	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/progressive"
+	"cairn/internal/service/library"
+	progressive "cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
 )
 

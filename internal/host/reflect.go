@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"cairn/internal/config"
-	"cairn/internal/converse"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/run"
 	"cairn/internal/drive"
-	"cairn/internal/reflect"
+	converse "cairn/internal/service/conversation"
+	reflect "cairn/internal/service/reflection"
+	"cairn/internal/service/tools"
 	"cairn/internal/store"
-	"cairn/internal/tools"
 )
 
 // ReflectionSpec is the configuration that a new reflection is pinned to.

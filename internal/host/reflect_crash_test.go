@@ -11,12 +11,12 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/erase"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/reflect"
+	"cairn/internal/service/erase"
+	reflect "cairn/internal/service/reflection"
 	"cairn/internal/tests"
 )
 

@@ -14,8 +14,8 @@ import (
 	"cairn/internal/eval/samples"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/reflect"
-	"cairn/internal/remember"
+	remember "cairn/internal/service/longterm"
+	reflect "cairn/internal/service/reflection"
 	"cairn/internal/tests"
 )
 

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/reflect"
+	reflect "cairn/internal/service/reflection"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

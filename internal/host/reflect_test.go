@@ -12,8 +12,8 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/reflect"
-	"cairn/internal/remember"
+	remember "cairn/internal/service/longterm"
+	reflect "cairn/internal/service/reflection"
 	"cairn/internal/tests"
 )
 

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn/internal/converse"
-	"cairn/internal/distill"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/offload"
+	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/offload"
 	"cairn/internal/store"
 )
 

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/settings"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/schedule"
+	"cairn/internal/service/schedule"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -10,8 +10,8 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/sandbox"
-	"cairn/internal/shell"
-	"cairn/internal/tools"
+	shell "cairn/internal/service/skillexec"
+	"cairn/internal/service/tools"
 )
 
 // withShell adds the tool that runs commands of skills, where the deployment has

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/evolve"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	evolve "cairn/internal/service/learning"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

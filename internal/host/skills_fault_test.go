@@ -16,11 +16,11 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
-	"cairn/internal/evolve"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/remember"
+	evolve "cairn/internal/service/learning"
+	remember "cairn/internal/service/longterm"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

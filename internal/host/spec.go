@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"cairn/internal/config"
-	"cairn/internal/distill"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/evolve"
+	"cairn/internal/service/distill"
+	evolve "cairn/internal/service/learning"
 )
 
 // giveUp bounds a step with all its retries: an endpoint may be down overnight.

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/library"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

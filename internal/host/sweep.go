@@ -11,12 +11,12 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"cairn/internal/converse"
-	"cairn/internal/curate"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/evolve"
-	"cairn/internal/schedule"
+	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/curate"
+	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/schedule"
 	"cairn/internal/store"
 )
 

@@ -16,8 +16,8 @@ import (
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/reflect"
-	"cairn/internal/schedule"
+	reflect "cairn/internal/service/reflection"
+	"cairn/internal/service/schedule"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

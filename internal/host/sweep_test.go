@@ -13,7 +13,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/schedule"
+	"cairn/internal/service/schedule"
 	"cairn/internal/tests"
 )
 

@@ -15,7 +15,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/schedule"
+	"cairn/internal/service/schedule"
 	"cairn/internal/tests"
 )
 

@@ -11,10 +11,10 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/erase"
-	"cairn/internal/evolve"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
+	"cairn/internal/service/erase"
+	evolve "cairn/internal/service/learning"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

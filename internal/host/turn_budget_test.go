@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"cairn/internal/config"
-	"cairn/internal/converse"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -5,12 +5,12 @@ import (
 	"reflect"
 	"testing"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -9,10 +9,10 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/library"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/remember"
+	"cairn/internal/service/library"
+	remember "cairn/internal/service/longterm"
 	"cairn/internal/tests"
 )
 

@@ -13,12 +13,12 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/config"
-	"cairn/internal/converse"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/tests"
 	"cairn/workflows"
 )

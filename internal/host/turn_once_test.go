@@ -11,12 +11,12 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"cairn/internal/config"
-	"cairn/internal/converse"
 	"cairn/internal/domain/contract"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/tests"
 )
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"cairn/internal/config"
-	"cairn/internal/converse"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/tests"
 )
 

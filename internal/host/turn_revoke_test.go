@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/agent"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/remember"
+	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/library"
+	remember "cairn/internal/service/longterm"
 	"cairn/internal/tests"
 )
 

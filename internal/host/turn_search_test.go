@@ -9,7 +9,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/remember"
+	remember "cairn/internal/service/longterm"
 	"cairn/internal/tests"
 )
 

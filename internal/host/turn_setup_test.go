@@ -10,10 +10,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/converse"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

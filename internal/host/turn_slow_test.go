@@ -15,8 +15,8 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/tools"
 	"cairn/internal/tests"
-	"cairn/internal/tools"
 )
 
 // slowTool takes as long as its argument says: "stuck" never comes back.

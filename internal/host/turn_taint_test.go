@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -15,9 +15,9 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/remember"
+	"cairn/internal/service/library"
+	remember "cairn/internal/service/longterm"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

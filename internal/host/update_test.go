@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/library"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/library"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

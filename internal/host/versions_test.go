@@ -13,10 +13,10 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	"cairn/internal/progressive"
+	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/tools"
 	"cairn/internal/store"
 	"cairn/internal/tests"
-	"cairn/internal/tools"
 )
 
 // A workspace chooses each of its agents by version and mode; the others stay as

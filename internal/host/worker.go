@@ -13,9 +13,9 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/activities"
-	"cairn/internal/converse"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	converse "cairn/internal/service/conversation"
 	"cairn/workflows"
 )
 

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"testing"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/distill"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

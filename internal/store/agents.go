@@ -5,7 +5,7 @@ import (
 
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
-	"cairn/internal/progressive"
+	progressive "cairn/internal/service/memoryagent"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"cairn/internal/domain/run"
-	"cairn/internal/reflect"
-	"cairn/internal/schedule"
+	reflect "cairn/internal/service/reflection"
+	"cairn/internal/service/schedule"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
-	"cairn/internal/evolve"
+	evolve "cairn/internal/service/learning"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/evolve"
+	evolve "cairn/internal/service/learning"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	"cairn/internal/search"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/search"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/store/dbsqlc"
 )
 

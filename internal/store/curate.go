@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"cairn/internal/curate"
 	"cairn/internal/domain/skill"
+	"cairn/internal/service/curate"
 	"cairn/internal/store/dbsqlc"
 )
 

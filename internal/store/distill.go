@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"cairn/internal/distill"
+	"cairn/internal/service/distill"
 )
 
 // distillStore is the store as the use-case distill sees it.

@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/dump"
+	"cairn/internal/service/dump"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/erase"
+	"cairn/internal/service/erase"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"cairn/internal/domain/transcript"
-	"cairn/internal/erase"
-	"cairn/internal/remember"
+	"cairn/internal/service/erase"
+	remember "cairn/internal/service/longterm"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

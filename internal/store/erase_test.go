@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/erase"
+	"cairn/internal/service/erase"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"cairn/internal/search"
+	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -13,9 +13,9 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/embed"
-	"cairn/internal/erase"
-	"cairn/internal/remember"
-	"cairn/internal/search"
+	"cairn/internal/service/erase"
+	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/search"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

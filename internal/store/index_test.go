@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"cairn/internal/search"
+	"cairn/internal/service/search"
 	"cairn/internal/store"
 )
 

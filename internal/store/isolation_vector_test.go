@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	pgvector "github.com/pgvector/pgvector-go"
 
-	"cairn/internal/search"
+	"cairn/internal/service/search"
 	"cairn/internal/tests"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/run"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/ledger"
 	"cairn/internal/llm"
+	"cairn/internal/service/ledger"
 	"cairn/internal/store/dbsqlc"
 )
 

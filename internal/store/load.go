@@ -7,8 +7,8 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/dump"
-	"cairn/internal/search"
+	"cairn/internal/service/dump"
+	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 

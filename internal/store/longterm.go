@@ -8,8 +8,8 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/remember"
-	"cairn/internal/search"
+	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 

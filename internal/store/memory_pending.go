@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/remember"
+	remember "cairn/internal/service/longterm"
 	"cairn/internal/store/dbsqlc"
 )
 

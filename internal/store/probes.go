@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"cairn/internal/evolve"
+	evolve "cairn/internal/service/learning"
 	"cairn/internal/store/dbsqlc"
 )
 

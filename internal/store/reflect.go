@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/reflect"
+	reflect "cairn/internal/service/reflection"
 	"cairn/internal/store/dbsqlc"
 )
 

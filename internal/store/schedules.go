@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/recurrence"
-	"cairn/internal/schedule"
+	"cairn/internal/service/schedule"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -8,7 +8,7 @@ import (
 	pgvector "github.com/pgvector/pgvector-go"
 
 	"cairn/internal/domain/skill"
-	"cairn/internal/search"
+	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 

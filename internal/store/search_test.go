@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/embed"
-	"cairn/internal/search"
+	"cairn/internal/service/search"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -8,8 +8,8 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	"cairn/internal/library"
-	"cairn/internal/search"
+	"cairn/internal/service/library"
+	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 

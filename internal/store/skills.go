@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	"cairn/internal/library"
-	"cairn/internal/search"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/library"
+	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 

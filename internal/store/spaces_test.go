@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/search"
+	"cairn/internal/service/search"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -6,7 +6,7 @@ import (
 	pgvector "github.com/pgvector/pgvector-go"
 
 	"cairn/internal/domain/memory"
-	"cairn/internal/evolve"
+	evolve "cairn/internal/service/learning"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/contract"
-	"cairn/internal/schedule"
+	"cairn/internal/service/schedule"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
+	"cairn/internal/service/distill"
 	"cairn/internal/store/dbsqlc"
 )
 

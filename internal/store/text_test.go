@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/distill"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/tests"
 )
 

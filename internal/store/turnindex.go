@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/search"
+	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/transcript"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cairn/internal/evolve"
+	evolve "cairn/internal/service/learning"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"time"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/workingmemory"
-	"cairn/internal/offload"
+	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/offload"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
-	"cairn/internal/distill"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
+	"cairn/internal/service/distill"
 )
 
 // channel is where the conversations come from.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/distill"
+	"cairn/internal/service/distill"
 )
 
 type packageRow struct {

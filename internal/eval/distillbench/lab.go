@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"cairn/internal/devstack"
-	"cairn/internal/distill"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -16,6 +15,7 @@ import (
 	"cairn/internal/eval/workerproc"
 	"cairn/internal/host"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/distill"
 	"cairn/internal/store"
 )
 

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"cairn/internal/host"
-	"cairn/internal/search"
+	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/host"
-	"cairn/internal/search"
+	"cairn/internal/service/search"
 	"cairn/internal/store"
 )
 

@@ -21,7 +21,7 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
-	"cairn/internal/progressive"
+	progressive "cairn/internal/service/memoryagent"
 	"cairn/internal/store"
 )
 

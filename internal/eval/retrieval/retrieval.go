@@ -12,7 +12,7 @@ import (
 
 	"cairn/internal/eval/locomo"
 	"cairn/internal/host"
-	"cairn/internal/search"
+	"cairn/internal/service/search"
 	"cairn/internal/store"
 )
 

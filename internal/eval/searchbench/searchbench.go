@@ -19,8 +19,8 @@ import (
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/skill"
 	"cairn/internal/host"
-	"cairn/internal/library"
-	"cairn/internal/search"
+	"cairn/internal/service/library"
+	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
 

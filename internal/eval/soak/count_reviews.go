@@ -8,10 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.temporal.io/api/enums/v1"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/eval/audit"
+	converse "cairn/internal/service/conversation"
 )
 
 type reviewRow struct {

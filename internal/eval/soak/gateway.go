@@ -8,9 +8,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/fault"
 	"cairn/internal/host"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/store"
 )
 

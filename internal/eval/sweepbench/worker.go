@@ -18,7 +18,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/host"
-	"cairn/internal/schedule"
+	"cairn/internal/service/schedule"
 	"cairn/workflows"
 )
 

@@ -16,13 +16,13 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/devstack"
-	"cairn/internal/distill"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
-	"cairn/internal/library"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/library"
 	"cairn/internal/store"
 )
 

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"cairn/internal/config"
-	"cairn/internal/distill"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/eval/samples"
 	"cairn/internal/host/hosttest"
+	"cairn/internal/service/distill"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )

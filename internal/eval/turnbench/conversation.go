@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"cairn/internal/converse"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/store"
 )
 

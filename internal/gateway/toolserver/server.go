@@ -14,7 +14,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
-	"cairn/internal/tools"
+	"cairn/internal/service/tools"
 )
 
 // OnceKey is the member of a call's _meta under which it is done once.

@@ -23,11 +23,11 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/devstack/devtest"
-	"cairn/internal/distill"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
 	"cairn/internal/llm/llmtest"
+	"cairn/internal/service/distill"
 	"cairn/internal/store"
 	"cairn/internal/store/storetest"
 	"cairn/internal/tests"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"cairn/internal/converse"
 	"cairn/internal/host"
+	converse "cairn/internal/service/conversation"
 	"cairn/internal/tests"
 )
 

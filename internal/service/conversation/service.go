@@ -1,0 +1,207 @@
+package converse
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/ledger"
+	"cairn/internal/service/tools"
+)
+
+// Tx is one workspace's rows in one transaction.
+type Tx interface {
+	ledger.Rows
+
+	Run(ctx context.Context, id int64) (run.Run, error)
+	PutRun(ctx context.Context, r NewRun) (run.Run, error)
+	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
+	Settings(ctx context.Context) (settings.Settings, error)
+	StartRun(ctx context.Context, id int64) (bool, error)
+	LockRun(ctx context.Context, id int64) (run.Run, []Step, error) // until the transaction is over
+	LockTurn(ctx context.Context, conversation, id int64, first int) (Conversation, run.Run, []Step, error)
+	HoldRun(ctx context.Context, id int64, ended error) // the same against its end only; what follows fails with ended when it has
+	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
+	OweRun(ctx context.Context, id int64) error
+
+	// OpenConversation makes or finds a conversation and locks it, with the turn of
+	// a message, if it has one, and what its workspace chose.
+	OpenConversation(ctx context.Context, name, channel, title, message string) (Conversation, *Turn, settings.Settings, error)
+	LockConversation(ctx context.Context, id int64) (Conversation, error)
+	Said(ctx context.Context, c Conversation) error
+	Counted(ctx context.Context, c Conversation) error
+	SetNotice(ctx context.Context, conversation int64, notice string) error
+	CloseConversation(ctx context.Context, conversation int64, c nudge.Counters, ended bool) error
+
+	PutTurn(ctx context.Context, t Turn, n NewRun) (*run.Run, error) // with its run, which is known when the transaction is over
+	EndTurn(ctx context.Context, t Turn) error
+	News(ctx context.Context, t Turn, frozen time.Time) (News, error)
+	PinContext(ctx context.Context, t Turn, told string) (string, error)                      // as it is stored; of a turn that has none and whose run is held
+	PutMessages(ctx context.Context, c Conversation, turn int, ms []transcript.Message) error // of a turn, after those that c has
+	IndexSaid(ctx context.Context, c Conversation, ms []transcript.Message) error
+	Messages(ctx context.Context, conversation int64, after, to int) ([]TurnMessage, error)
+
+	Job(ctx context.Context, id int64) (run.Run, []Step, Turn, error)                                                    // the turn that the run answers, if it does
+	Thread(ctx context.Context, id int64, channel, lang string, t Turn, after int) (Session, bool, []TurnMessage, error) // what a request of a turn is made of
+	Resume(ctx context.Context, id int64, r Resumed) (Resumed, bool, error)                                              // false when the run has ended
+	PutStep(ctx context.Context, id int64, s Step) error
+	EndCall(ctx context.Context, id int64, c Call) (Call, error)    // with what the model is told: the first result that was stored
+	VoidOp(ctx context.Context, op string) (json.RawMessage, error) // the effect of an operation; one without can have none any more
+
+	LiveSession(ctx context.Context, channel, lang string) (Session, bool, error)
+	LockSessions(ctx context.Context, channel string) error
+	SessionEpoch(ctx context.Context) (int64, error)
+	PutSession(ctx context.Context, s Session, lives time.Duration) (Session, bool, error) // false when sessions were revoked since its epoch
+	KeepSession(ctx context.Context, id int64, s Session) (Session, error)                 // the one that the run keeps: the first that was set
+	SessionByID(ctx context.Context, id int64) (Session, error)
+	RevokeSessions(ctx context.Context) (int, error)
+
+	NudgesToday(ctx context.Context) (int, error)
+	InputTokens(ctx context.Context, id int64) (int, error) // that a run's requests have cost
+}
+
+// Store opens transactions.
+type Store interface {
+	WithConversations(ctx context.Context, ws int64, fn func(Tx) error) error
+	Answer(ctx context.Context, ws int64, conversation, message string) (Answered, error) // in one round trip: somebody waits
+}
+
+// Tools are what agents can do.
+type Tools interface {
+	Offered(o agent.Origin, names ...string) []agent.ToolSpec
+	Call(ctx context.Context, a agent.Actor, name string, arguments json.RawMessage) (tools.Result, error)
+}
+
+// Memory is what a session is told of its workspace.
+type Memory interface {
+	Remembered(ctx context.Context, ws int64) (prompt.Remembered, error)
+	// About is for the agent that answers from long-term memory: who it is, and
+	// the targets that there are memories about, one a line.
+	About(ctx context.Context, ws int64) (identity, meta string, err error)
+}
+
+// Service is the use-case.
+type Service struct {
+	Store  Store
+	Ledger *ledger.Ledger
+	Tools  Tools
+	Memory Memory
+	Agents map[run.Kind]Agent // of further kinds of runs
+	Remy   Tools              // of turns that the agent remy answers
+
+	Compactor Compactor   // nil where conversations are cut
+	FlushSpec func() Spec // the configuration of reviews before a compaction
+
+	carried carried
+}
+
+// Conversation is a row as turns need it.
+type Conversation struct {
+	ID       int64
+	Name     string // the gateway's id of it
+	Channel  string
+	NextSeq  int
+	NextTurn int
+	Counters nudge.Counters // after the turns that were counted
+	Counts   int            // how many those are
+	Reviewed int            // the last turn that a nudge has read
+	Notice   string
+	Last     Sitting // zero when it was not read
+}
+
+// Sitting is where a conversation stood when it was read: messages of one sitting
+// follow each other without a long pause.
+type Sitting struct {
+	Now       time.Time  // by the database's clock
+	Session   int32      // the message that it began with, -1 when nobody has said anything
+	EventTime *time.Time // of the last message
+	Indexed   bool       // the first message of the turn, that was asked about, is
+}
+
+// Turn is one message with what was done to answer it.
+type Turn struct {
+	Conversation int64
+	Number       int
+	MessageID    string
+	Mode         string
+	Origin       string
+	ArgsSHA      [32]byte
+	Run          int64
+	Context      string
+	FirstSeq     int
+	ReplySeq     int // -1 without an answer
+	Ended        bool
+	Reason       string
+	Facts        nudge.Turn
+	Tainted      bool
+	AcceptedAt   time.Time
+	Record       Record // of the turns before it, as it stands when its run is read
+	EndedAt      *time.Time
+}
+
+// News are what has happened that the session of a turn does not hold.
+type News struct {
+	Zone     string   // IANA name of the workspace's time zone
+	Changed  []string // skills, since the session was frozen
+	Approved []string // skills whose change this conversation had proposed, since the turn before
+	Rejected []string
+	Memories int // proposed changes of memory, decided about since the turn before
+}
+
+// TurnMessage is a message with the turn that it belongs to.
+type TurnMessage struct {
+	Turn int
+	transcript.Message
+}
+
+// Step is one model response of a run.
+type Step struct {
+	N       int
+	Note    string // said to the model before it
+	Content string
+	Finish  string
+	Calls   []Call
+}
+
+// Call is one tool call of a response. Result is what the model was told of it.
+type Call struct {
+	Step      int
+	Position  int
+	ID        string
+	Tool      string
+	Class     agent.Class
+	Arguments string
+	Done      bool
+	Result    string
+	Code      string // of a failure
+}
+
+// Resumed is what is stored when a run goes on: what its model is told of calls,
+// and the session that it keeps, 0 to leave that alone. In return it holds what
+// was stored first, and of a turn what its context is made of.
+type Resumed struct {
+	Calls   []Call
+	Session int64
+	Kept    int64 // session that it keeps already, 0 when nobody asks: what it is by now
+
+	Turn    *Turn     // whose context was not pinned, nil of others
+	Frozen  time.Time // its session was
+	News    News
+	Context string // that was pinned meanwhile
+}
+
+// NewRun is a run to be recorded; one that has its key is returned instead.
+type NewRun struct {
+	Kind         run.Kind
+	Key          string
+	ArgsSHA      [32]byte
+	Conversation int64
+	Spec         json.RawMessage
+	WorkflowID   string
+}

@@ -1,0 +1,239 @@
+package converse
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/tools"
+)
+
+// ran is what became of the calls of one response.
+type ran struct {
+	unavailable bool // every one of them: no fault of the task
+	tripped     bool // the loop guard wants an answer now
+}
+
+// runCalls runs the calls of response n that have not run, in their order, each
+// under its own operation id. Slow ones have run by themselves before, unless no
+// step follows. With unrun nothing runs, and that is what the model is told. What
+// the model is told of the last call is left to be stored with the request that
+// tells it, when one follows.
+func (s *Service) runCalls(ctx context.Context, j *job, n int, unrun agent.Unrun, last bool) (out ran, err error) {
+	at := slices.IndexFunc(j.steps, func(s Step) bool { return s.N == n })
+	if at < 0 || len(j.steps[at].Calls) == 0 {
+		return out, nil
+	}
+	out.unavailable = true
+	order := j.sequence(j.steps[at].Calls)
+	for n, i := range order {
+		c := &j.steps[at].Calls[i]
+		if !c.Done {
+			why := unrun
+			if why == "" && !last && c.Class != agent.Fast && c.Class != agent.Isolated && c.Tool != tools.Think { // its own activity has given up
+				why = agent.UnrunTimeout
+			}
+			if why == "" && c.Class == agent.Isolated {
+				if why, err = s.lost(ctx, j, *c, last); err != nil {
+					return out, err
+				}
+			}
+			if err := s.runCall(ctx, j, c, why, n == len(order)-1 && !last && j.agent == nil); err != nil {
+				return out, err
+			}
+		}
+		out.unavailable = out.unavailable && (c.Code == string(fault.Unavailable) || c.Code == string(agent.UnrunTimeout) || c.Code == string(agent.UnrunUntaken))
+		out.tripped = out.tripped || c.Code == string(agent.UnrunGuardrail)
+	}
+	return out, nil
+}
+
+// lost is why a call that only a sandboxed worker runs has no result: it was
+// begun, or it never will be.
+func (s *Service) lost(ctx context.Context, j *job, c Call, last bool) (why agent.Unrun, err error) {
+	err = s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
+		begun, err := tx.VoidOp(ctx, j.run.Op(stepKey(c.Step), c.Position))
+		switch {
+		case len(begun) > 0:
+			why = agent.UnrunUnknown
+		case last: // no activity was started for it
+			why = agent.UnrunBudget
+		default:
+			why = agent.UnrunUntaken
+		}
+		return err
+	})
+	return why, err
+}
+
+// RunTool runs one slow call of a response.
+func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int, base Base) error {
+	j, err := s.load(ctx, ref)
+	if err != nil || j.run.Status == run.Ended {
+		return err
+	}
+	if err := s.subject(ctx, j, base); err != nil {
+		return err
+	}
+	step, found := j.step(n)
+	if !found || position >= len(step.Calls) {
+		return fault.Newf(fault.NotFound, "run %d has no call %d in step %d", ref.Run, position, n)
+	}
+	if c := step.Calls[position]; !c.Done {
+		err = s.runCall(ctx, j, &c, "", false)
+	}
+	if errors.Is(err, errEnded) {
+		return nil
+	}
+	return err
+}
+
+// runCall runs one call and stores what the model is told of it, or puts that off
+// to the next request. An attempt that never comes so far leaves the effect in the
+// operation log, where the next one finds it.
+func (s *Service) runCall(ctx context.Context, j *job, c *Call, unrun agent.Unrun, off bool) (err error) {
+	if unrun == "" {
+		unrun = j.judge(*c)
+		if unrun == "" && j.withdrawn(c.Tool, c.Step) {
+			unrun = agent.UnrunUnknownTool
+		}
+	}
+	if unrun == "" {
+		result, why, found := j.ranEarly(c)
+		if !found {
+			if result, why, err = s.use(ctx, j, *c); err != nil {
+				return err
+			}
+		}
+		unrun = why
+		c.Result, c.Code = string(result.JSON), string(result.Code)
+	}
+	if unrun != "" {
+		c.Result, c.Code = c.result(unrun), string(unrun)
+	}
+	if off {
+		c.Done, j.untold = true, append(j.untold, c)
+		return nil
+	}
+	return s.whileOpen(ctx, j, func(tx Tx) error {
+		*c, err = tx.EndCall(ctx, j.run.Ref.Run, *c)
+		return err
+	})
+}
+
+// tell stores what the model is told of calls when no request follows them.
+func (s *Service) tell(ctx context.Context, j *job) error {
+	if len(j.untold) == 0 {
+		return nil
+	}
+	return s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error { return j.resume(ctx, tx, false) })
+}
+
+// errRevoked is a turn whose session was revoked since it was read.
+var errRevoked = errors.New("the session has been revoked")
+
+// errEnded is a run that another attempt has ended: nothing may be added to it.
+var errEnded = errors.New("the run has ended")
+
+// whileOpen runs fn in a transaction in which the run cannot be ended; when it was
+// before, nothing of fn is kept.
+func (s *Service) whileOpen(ctx context.Context, j *job, fn func(Tx) error) error {
+	return s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
+		tx.HoldRun(ctx, j.run.Ref.Run, errEnded)
+		return fn(tx)
+	})
+}
+
+// judge tells why a call is not to run.
+func (j *job) judge(c Call) agent.Unrun {
+	switch agent.Judge(j.history(c.Step), c.Tool, agent.ArgsSHA([]byte(c.Arguments))) {
+	case agent.Repeat:
+		return agent.UnrunRepeated
+	case agent.Trip:
+		return agent.UnrunGuardrail
+	}
+	if strings.TrimSpace(c.Arguments) != "" && !json.Valid([]byte(c.Arguments)) {
+		return agent.UnrunArguments
+	}
+	return ""
+}
+
+// use calls the tool. One that takes too long is not waited for: what it did is
+// under its operation id.
+func (s *Service) use(ctx context.Context, j *job, c Call) (tools.Result, agent.Unrun, error) {
+	limit, cancel := context.WithTimeout(ctx, j.spec.Timing.Tool)
+	defer cancel()
+	result, err := attempts(limit, j.tools, j.actor(c), c)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return tools.Result{}, "", err
+	case limit.Err() != nil:
+		return tools.Result{}, agent.UnrunTimeout, nil
+	default: // a tool that does not work is told; when it is the database, telling fails as well
+		result = tools.Failure(fault.New(fault.Unavailable, c.Tool+" does not work just now", "go on without it, and say what is still open"))
+	}
+	failing := append(j.history(c.Step), agent.CallRecord{Tool: c.Tool, Target: target(c), Failed: true})
+	if !result.OK && agent.Done(failing, c.Tool, target(c)) {
+		result = tools.Terminal(result)
+	}
+	return result, "", nil
+}
+
+// attempts calls a tool, and again when it may work then.
+func attempts(ctx context.Context, t Tools, a agent.Actor, c Call) (result tools.Result, err error) {
+	const most, pause = 3, 100 * time.Millisecond
+	for n := 1; ; n++ {
+		if result, err = t.Call(ctx, a, c.Tool, json.RawMessage(c.Arguments)); err == nil || n == most {
+			return result, err
+		}
+		select {
+		case <-ctx.Done():
+			return result, err
+		case <-time.After(time.Duration(n) * pause):
+		}
+	}
+}
+
+// ran tells whether the tool was called.
+func (c Call) ran() bool {
+	switch agent.Unrun(c.Code) {
+	case agent.UnrunBudget, agent.UnrunWallClock, agent.UnrunGuardrail, agent.UnrunRepeated, agent.UnrunInterrupted, agent.UnrunUnknownTool, agent.UnrunArguments, agent.UnrunUntaken:
+		return false
+	}
+	return c.Done
+}
+
+// result is what the model is told of a call: every call has one.
+func (c Call) result(unrun agent.Unrun) string {
+	if c.Done {
+		return c.Result
+	}
+	return agent.Answers([]agent.Call{{ID: c.ID, Tool: c.Tool, Arguments: c.Arguments}}, nil, unrun)[0].Content
+}
+
+// target is what a call acts on: the skill or the memory that it names.
+func target(c Call) string {
+	var named struct{ Name, Match, Store string }
+	_ = json.Unmarshal([]byte(c.Arguments), &named) // what names nothing has no target
+	return named.Name + named.Match + named.Store
+}
+
+// record is a call as the guards look at it.
+func record(c Call) agent.CallRecord {
+	r := agent.CallRecord{Tool: c.Tool, ArgsSHA: agent.ArgsSHA([]byte(c.Arguments)), Target: target(c), Failed: c.Code != ""}
+	sum := sha256.Sum256([]byte(c.Result))
+	r.OutcomeSHA = hex.EncodeToString(sum[:])
+	if c.Code == string(agent.UnrunRepeated) || c.Code == string(agent.UnrunGuardrail) {
+		r.OutcomeSHA = agent.Withheld
+	}
+	return r
+}

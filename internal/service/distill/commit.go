@@ -1,0 +1,90 @@
+package distill
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/domain/run"
+	"cairn/internal/service/search"
+)
+
+// Commit is what a commit needs to know beside the package.
+type Commit struct {
+	Doc      search.Doc   // what search is to find; its owner is filled in
+	Near     search.Query // finds what is too similar to create beside
+	MergeSim float64      // cosine from which it is
+	Keep     int          // versions of the skill, 0 for all
+
+	Upload func(context.Context) error // stores the package, while the task is held; nil when it is there
+}
+
+// Args are a commit's arguments, as the log of operations remembers them.
+func (c Commit) Args(t Task) any {
+	return map[string]any{"skill": t.Package.Skill, "base": t.Package.Base, "content": fmt.Sprintf("%x", t.Package.Version.ContentSHA)}
+}
+
+// TooNear tells whether one of the hits is what is about to be created.
+func (c Commit) TooNear(hits []search.Hit) bool {
+	for _, h := range hits {
+		if h.Cosine >= c.MergeSim {
+			return true
+		}
+	}
+	return false
+}
+
+// Committed is what became of a package. Conflict means that nothing was
+// written, and that the task is to be packaged on the head in force now.
+type Committed struct {
+	Conflict bool    `json:"conflict,omitempty"`
+	Outcome  Outcome `json:"outcome"`
+	Skill    int64   `json:"skill"`
+	Version  int     `json:"version"`
+}
+
+// Publish is Pack and then, unless the head is unseen, Commit.
+func (s *Service) Publish(ctx context.Context, ref run.Ref, key string) (c Committed, unseen bool, err error) {
+	j, t, made, unseen, err := s.pack(ctx, ref, key)
+	if err != nil || unseen {
+		return c, unseen, err
+	}
+	c, err = s.commit(ctx, t, j.spec, func(ctx context.Context) error { return s.upload(ctx, *t.Package, made) })
+	return c, false, err
+}
+
+// Commit makes a task's package the head of its skill, once.
+func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (Committed, error) {
+	var (
+		t    Task
+		spec Spec
+	)
+	err := s.Store.Within(ctx, ref.Workspace, func(tx Tx) (err error) {
+		if t, err = tx.Task(ctx, ref.Run, key); err != nil {
+			return err
+		}
+		spec, err = s.specs.of(ctx, tx, ref)
+		return err
+	})
+	if err != nil {
+		return Committed{}, err
+	}
+	return s.commit(ctx, t, spec, nil)
+}
+
+func (s *Service) commit(ctx context.Context, t Task, spec Spec, upload func(context.Context) error) (Committed, error) {
+	if t.Stage == EndedTask {
+		return Committed{Outcome: t.Outcome, Skill: t.Skill, Version: t.Version}, nil
+	}
+	if t.Package == nil {
+		return Committed{}, fmt.Errorf("commit task %s: it has no package", t.Key)
+	}
+	text := t.Package.Version.SearchText()
+	vector := s.embed(ctx, text)
+	return s.Store.CommitVersion(ctx, t, Commit{
+		Doc:      search.NewDoc(search.KindSkill, 0, string(t.Package.Status()), text),
+		Near:     s.skillQuery(text, vector, spec.Limits.RecallTopK+1),
+		MergeSim: spec.Limits.MergeSim,
+		Keep:     spec.Limits.KeepVersions,
+		Upload:   upload,
+	})
+}

@@ -1,0 +1,232 @@
+package distill
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/llm"
+	"cairn/internal/service/ledger"
+)
+
+// Plan counts the files that a draft wants written.
+type Plan struct {
+	Scripts int  // one call writes all of them
+	Docs    int  // one call each
+	Judge   bool // beside them, whether the draft is any good
+}
+
+// Draft makes a task's draft, beside the skills that it may belong to, and returns the
+// plan of its files. Ended is set when the task is over: nothing reusable, or no
+// usable answer.
+func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan, ended bool, err error) {
+	var (
+		q question
+		w wanted
+		d *drafting
+	)
+	j, t, err := s.loadTask(ctx, ref, key, draftStep, func(tx Tx, j job, t Task) (err error) {
+		switch {
+		case t.Draft != nil: // an earlier attempt was here
+		case t.Stage == Chunked:
+			q = j.rewriting(t, &w.query)
+			err = s.open(ctx, tx, j, &q)
+		default:
+			d, err = s.openDraft(ctx, tx, j, t)
+		}
+		return err
+	})
+	if err != nil || t.Stage == EndedTask {
+		return Plan{}, t.Stage == EndedTask, err
+	}
+	if t.Draft != nil {
+		return j.planOf(*t.Draft), false, nil
+	}
+	if t.Stage == Chunked {
+		if ended, err = s.wants(ctx, j, t, q, &w); err != nil || ended {
+			return Plan{}, ended, err
+		}
+		err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) (err error) {
+			j.sought = tx.SeekCall(run.CallKey{Ref: ref, Step: extractStep(t)}, j.spec.Limits.Parallel)
+			if err = s.recall(ctx, tx, j, &t, w); err != nil {
+				return err
+			}
+			d, err = s.openDraft(ctx, tx, j, t)
+			return err
+		})
+		if err != nil {
+			return Plan{}, false, err
+		}
+	}
+	return s.draft(ctx, j, t, d)
+}
+
+// drafting is what a draft is asked for with.
+type drafting struct {
+	memo       [sha256.Size]byte
+	failed     Memo
+	failedOnce bool // the same messages, within the last day
+	q          question
+	made       drafted
+}
+
+// openDraft opens the call of a task that has recalled.
+func (s *Service) openDraft(ctx context.Context, tx Tx, j job, t Task) (d *drafting, err error) {
+	d = &drafting{}
+	stage := extractStage(j.spec)
+	if d.memo, err = memoKey(j, t, stage); err != nil {
+		return nil, err
+	}
+	if d.failed, d.failedOnce, err = remembered(ctx, tx, j, d.memo); err != nil || d.failedOnce {
+		return d, err
+	}
+	candidates, err := readCandidates(ctx, tx, t)
+	if err != nil {
+		return nil, err
+	}
+	d.q = j.extraction(t, stage, candidates, &d.made)
+	return d, s.open(ctx, tx, j, &d.q)
+}
+
+// draft asks for it.
+func (s *Service) draft(ctx context.Context, j job, t Task, d *drafting) (plan Plan, ended bool, err error) {
+	if d.failedOnce {
+		return Plan{}, true, s.endTask(ctx, t, Failed, fmt.Sprintf("the same messages failed within the last day, and were not asked about again (%s: %s)", d.failed.Code, d.failed.Reason))
+	}
+	if err := s.ask(ctx, j, d.q); err != nil {
+		if f, over := ledger.Hopeless(err); over {
+			return Plan{}, true, s.failTask(ctx, t, d.memo, f)
+		}
+		return Plan{}, false, err
+	}
+	if d.made.task.Stage == EndedTask {
+		return Plan{}, true, nil
+	}
+	return j.planOf(*d.made.task.Draft), false, nil
+}
+
+// draftStep is the call that t's draft needs next.
+func draftStep(t Task) string {
+	if t.Stage == Chunked {
+		return rewriteStep(t)
+	}
+	return extractStep(t)
+}
+
+func extractStep(t Task) string { return t.Key + "/extract" }
+
+func extractStage(s Spec) prompt.Stage {
+	if s.Mode == Simple {
+		return prompt.ExtractSimple
+	}
+	return prompt.Extract
+}
+
+// drafted is a task with its draft, or at its end.
+type drafted struct {
+	task  Task
+	notes []string
+}
+
+// extraction asks for a draft.
+func (j job) extraction(t Task, stage prompt.Stage, candidates []prompt.Candidate, made *drafted) question {
+	ms := j.messages(t.Seqs)
+	return question{step: extractStep(t), stage: stage, role: "extract", task: t.Key, lang: t.Lang,
+		material: prompt.Material{Task: t.Name, Question: t.Query, Messages: transcript.Material(ms, j.spec.Limits.ToolOutputChars), History: j.newestHistory(), Candidates: candidates, Tools: toolsSeen(ms), Language: t.Lang},
+		decode: func(text string) error {
+			raw, err := llm.ExtractJSON(text)
+			if err != nil {
+				return err
+			}
+			draft, notes, err := skill.DecodeDraft(raw, j.spec.Mode, t.Seqs)
+			if err == nil && j.spec.Limits.StrictEvidence && !draft.Cited && draft.Action != skill.Skip {
+				err = errors.New("evidence is missing: cite the index of each message that the skill rests on")
+			}
+			if err == nil {
+				*made = j.settle(t, draft, notes)
+			}
+			return err
+		},
+		save: func(ctx context.Context, tx Tx) error {
+			if made.task.Stage == EndedTask {
+				return tx.EndTask(ctx, made.task)
+			}
+			return tx.SaveDraft(ctx, made.task, made.notes)
+		}}
+}
+
+// settle is what a draft makes of its task.
+func (j job) settle(t Task, draft skill.Draft, notes []string) drafted {
+	if draft.Target != "" && !slices.ContainsFunc(t.Candidates, func(c Candidate) bool { return c.Handle == draft.Target }) {
+		// A handle that was not shown is never used as a key; what the draft is
+		// like decides instead.
+		notes = append(notes, fmt.Sprintf("rejected_target: %q was not among the skills shown", draft.Target))
+		draft.Target = ""
+	}
+	if reason := unfit(draft, j.spec.Limits); reason != "" {
+		return drafted{task: t.skipped(reason)}
+	}
+	draft, cleaned := j.private.cleanDraft(draft)
+	notes = append(notes, cleaned...)
+	if j.lessonsOnly() {
+		draft = lessonsOf(draft)
+		notes = append(notes, "the conversation failed: only its lessons are kept")
+		if len(draft.Experience) == 0 {
+			return drafted{task: t.skipped("the conversation failed, and taught no lesson")}
+		}
+	}
+	t.Draft = &draft
+	for _, c := range t.Candidates {
+		if c.Handle == draft.Target {
+			t.Based = Base{Skill: c.Skill, Version: c.Version}
+		}
+	}
+	return drafted{task: t, notes: notes}
+}
+
+// skipped is a task that came to nothing.
+func (t Task) skipped(reason string) Task {
+	t.Stage, t.Outcome, t.Reason = EndedTask, Skipped, reason
+	return t
+}
+
+// unfit says why a draft makes no skill, empty when it does.
+func unfit(d skill.Draft, l Limits) string {
+	switch {
+	case d.Action == skill.Skip && d.Reason != "":
+		return d.Reason
+	case d.Action == skill.Skip:
+		return "the model found nothing reusable"
+	case d.Confidence != nil && *d.Confidence < l.MinConfidence:
+		return fmt.Sprintf("the model's confidence %.2f is below %.2f", *d.Confidence, l.MinConfidence)
+	}
+	return ""
+}
+
+// lessonsOf is what may be learnt from work that failed.
+func lessonsOf(d skill.Draft) skill.Draft {
+	return skill.Draft{Action: d.Action, Target: d.Target, Name: d.Name, Experience: d.Experience, Evidence: d.Evidence, Cited: d.Cited, Confidence: d.Confidence, Reason: d.Reason}
+}
+
+func (j job) planOf(d skill.Draft) Plan {
+	return Plan{Scripts: len(unwritten(d.Scripts, Scripts)), Docs: len(unwritten(d.Others, Reference)), Judge: j.judged()}
+}
+
+// toolsSeen names the tools that were called, once each, in order.
+func toolsSeen(ms []transcript.Message) []string {
+	var out []string
+	for _, m := range ms {
+		for _, c := range m.ToolCalls {
+			if !slices.Contains(out, c.Name) {
+				out = append(out, c.Name)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,84 @@
+package distill
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/llm"
+	"cairn/internal/service/ledger"
+)
+
+// Base is the version that a draft was written on: the model has seen it.
+type Base struct {
+	Skill   int64
+	Version int
+}
+
+// mergeHandle stands for the head in force in a merge's material.
+const mergeHandle = "S1"
+
+// Merge joins a task's draft with the head of the skill that it belongs to now,
+// which its model has not seen: the head has moved, or turned out to be of the
+// same name. When no model can, the fields are joined by rules alone.
+func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
+	j, t, err := s.loadTask(ctx, ref, key, nil, nil)
+	if err != nil || t.Stage == EndedTask {
+		return err
+	}
+	if t.Draft == nil {
+		return fmt.Errorf("merge task %s: it has no draft", key)
+	}
+	fresh := skill.NewDocument(*t.Draft)
+	vector := s.embed(ctx, fresh.SearchText())
+	var current *skill.Version
+	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+		head, _, err := s.target(ctx, tx, j, t, fresh, vector)
+		if err != nil || head == nil {
+			return err
+		}
+		v, err := tx.Version(ctx, head.ID, head.Version)
+		current = &v
+		return err
+	})
+	if err != nil || current == nil { // gone meanwhile: the package will say what to do
+		return err
+	}
+	if !j.lessonsOnly() { // lessons are added to what is there; nothing is to be weighed
+		merged, err := s.merge(ctx, j, t, *current)
+		if _, over := ledger.Hopeless(err); err != nil && !over {
+			return err
+		}
+		if err == nil && merged.Action != skill.Skip {
+			merged, _ = j.private.cleanDraft(merged)
+			merged.Scripts, merged.Others = t.Draft.Scripts, t.Draft.Others // these are written already
+			merged.Target = t.Draft.Target                                  // a handle of the recall, not of this request
+			t.Draft = &merged
+		}
+	}
+	t.Based = Base{Skill: current.SkillID, Version: current.Number}
+	return s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.SaveBase(ctx, t) })
+}
+
+func (s *Service) merge(ctx context.Context, j job, t Task, current skill.Version) (draft skill.Draft, err error) {
+	shown, mine := showVersion(current), showDraft(*t.Draft)
+	shown.Handle = mergeHandle
+	err = s.ask(ctx, j, question{step: fmt.Sprintf("%s/merge/%d-%d", t.Key, current.SkillID, current.Number), stage: prompt.Merge, role: "merge", task: t.Key, lang: t.Lang,
+		material: prompt.Material{Task: t.Name, Question: t.Query, Candidates: []prompt.Candidate{shown}, Draft: &mine,
+			Messages: transcript.Material(j.messages(t.Seqs), j.spec.Limits.ToolOutputChars), Language: t.Lang},
+		decode: func(text string) error {
+			raw, err := llm.ExtractJSON(text)
+			if err != nil {
+				return err
+			}
+			draft, _, err = skill.DecodeDraft(raw, j.spec.Mode, t.Seqs)
+			return err
+		}})
+	if err == nil && !draft.Cited {
+		draft.Evidence = t.Draft.Evidence
+	}
+	return draft, err
+}

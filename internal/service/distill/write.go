@@ -1,0 +1,126 @@
+package distill
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/llm"
+	"cairn/internal/service/ledger"
+)
+
+// AllScripts asks Write for a task's scripts; documents are numbered from 0.
+const AllScripts = -1
+
+// Kinds of files, which are also their folders in a package.
+const (
+	Scripts   = skill.Scripts
+	Reference = skill.Reference
+)
+
+// Write writes a task's scripts, or one of its documents. A file that no model
+// can write degrades the skill: the reason is stored in its place.
+func (s *Service) Write(ctx context.Context, ref run.Ref, key string, doc int) (degraded bool, err error) {
+	var (
+		p part
+		q question
+	)
+	step := func(t Task) string { // of a part that is not planned it is none
+		p, _ := t.part(doc)
+		return p.step
+	}
+	j, t, err := s.loadTask(ctx, ref, key, step, func(tx Tx, j job, t Task) (err error) {
+		if p, err = t.part(doc); err != nil {
+			return err
+		}
+		q = j.writing(t, p)
+		return s.open(ctx, tx, j, &q)
+	})
+	if err != nil || t.Stage == EndedTask {
+		return false, err
+	}
+	err = s.ask(ctx, j, q)
+	f, over := ledger.Hopeless(err)
+	if !over {
+		return false, err
+	}
+	var files []WrittenFile
+	for _, planned := range p.plan {
+		files = append(files, WrittenFile{Name: planned.File, Reason: f.Error()})
+	}
+	return true, s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.SaveWritten(ctx, t, p.kind, files) })
+}
+
+// part is those of a draft's files that one call writes.
+type part struct {
+	kind string
+	plan []skill.FilePlan
+	step string // of the ledger
+}
+
+// part is what doc stands for, as of Write.
+func (t Task) part(doc int) (part, error) {
+	if t.Draft == nil {
+		return part{}, fmt.Errorf("write files of task %s: it has no draft", t.Key)
+	}
+	if doc == AllScripts {
+		return part{kind: Scripts, plan: unwritten(t.Draft.Scripts, Scripts), step: t.Key + "/scripts"}, nil
+	}
+	docs := unwritten(t.Draft.Others, Reference)
+	if doc >= len(docs) {
+		return part{}, fmt.Errorf("write document %d of task %s: there are %d", doc, t.Key, len(docs))
+	}
+	return part{kind: Reference, plan: docs[doc : doc+1], step: t.Key + "/doc/" + docs[doc].File}, nil
+}
+
+// writing asks for the files of a part.
+func (j job) writing(t Task, p part) question {
+	var files []WrittenFile
+	draft := showDraft(*t.Draft)
+	q := question{step: p.step, stage: prompt.Scripts, role: "scripts", task: t.Key, lang: t.Lang,
+		material: prompt.Material{Task: t.Name, Draft: &draft, Messages: transcript.Material(j.messages(t.Seqs), j.spec.Limits.ToolOutputChars), Language: t.Lang},
+		decode: func(text string) error {
+			raw, err := llm.ExtractJSON(text)
+			if err != nil {
+				return err
+			}
+			returned, err := skill.DecodeFiles(raw)
+			if err != nil {
+				return err
+			}
+			files = nil
+			for _, name := range slices.Sorted(maps.Keys(returned)) {
+				files = append(files, WrittenFile{Name: name, Content: returned[name]})
+			}
+			return nil
+		},
+		save: func(ctx context.Context, tx Tx) error { return tx.SaveWritten(ctx, t, p.kind, files) }}
+	if p.kind == Reference {
+		name := p.plan[0].File
+		q.stage, q.role, q.file = prompt.Doc, "doc", name
+		q.decode = func(text string) error {
+			markdown := field(text, "markdown")
+			if markdown == "" {
+				return fmt.Errorf("the document is empty")
+			}
+			files = []WrittenFile{{Name: name, Content: markdown}}
+			return nil
+		}
+	}
+	for _, f := range p.plan {
+		q.material.Files = append(q.material.Files, prompt.FilePlan{File: f.File, Purpose: f.Purpose, Inputs: f.Inputs, Outputs: f.Outputs})
+	}
+	return q
+}
+
+// unwritten is the part of a plan that a model has to write: names that may be
+// used, each once, whose text did not come with the draft.
+func unwritten(plan []skill.FilePlan, kind string) []skill.FilePlan {
+	kept, _ := skill.CheckPlan(plan, kind)
+	return slices.DeleteFunc(kept, func(f skill.FilePlan) bool { return f.Code != "" })
+}

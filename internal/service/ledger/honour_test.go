@@ -1,0 +1,181 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"cairn/internal/domain/run"
+	"cairn/internal/llm"
+	"cairn/internal/service/ledger"
+	"cairn/internal/store"
+	"cairn/internal/tests"
+)
+
+// honour has a call admitted in a transaction and its reply kept by keep.
+func (b *bundle) honour(ctx context.Context, step string, keep ledger.Keep) (llm.Reply, error) {
+	b.t.Helper()
+	wish, err := b.Wish(run.CallKey{Ref: b.run, Step: step}, llm.Request{Model: "scripted", Messages: llm.User("ask")}, 0)
+	tests.Must(b.t, err)
+	var ticket ledger.Ticket
+	tests.Must(b.t, b.store.WithWorkspace(ctx, b.ws.ID, func(q store.Queries) error {
+		ticket, err = q.AdmitCall(ctx, wish, q.SeekCall(wish.Key, wish.Parallel))
+		return err
+	}))
+	return b.Honour(ctx, wish, ticket, keep)
+}
+
+// kept keeps a reply with a duty beside it, and fails afterwards with err.
+func (b *bundle) kept(step string, err error) ledger.Keep {
+	return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, _ error) {
+		return stored, b.store.WithWorkspace(ctx, b.ws.ID, func(q store.Queries) (failed error) {
+			if stored, failed = q.KeepReply(ctx, run.CallKey{Ref: b.run, Step: step}, reply, cost); failed != nil {
+				return failed
+			}
+			if failed = q.Owe(ctx, store.EmbedDoc, step, 0); failed != nil {
+				return failed
+			}
+			return err
+		})
+	}
+}
+
+func TestAReplyIsKeptWithWhatFollowsFromIt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	reply, err := b.honour(t.Context(), "s", b.kept("s", nil))
+	if err != nil || reply.Text != "reply 1" || b.row("s").State != run.CallDone {
+		t.Errorf("reply %q, %v; the call is %s", reply.Text, err, b.row("s").State)
+	}
+	if n := b.number("select count(*) from outbox where kind = 'embed' and key = 's'"); n != 1 {
+		t.Errorf("%d duties beside the reply, want 1", n)
+	}
+}
+
+// A reply is paid whatever its caller can make of it.
+func TestAReplyThatNothingFollowsFromIsKeptAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	reply, err := b.honour(t.Context(), "s", b.kept("s", errors.New("this cannot be decoded")))
+	if err != nil || reply.Text != "reply 1" || b.row("s").State != run.CallDone {
+		t.Errorf("reply %q, %v; the call is %s", reply.Text, err, b.row("s").State)
+	}
+	if n := b.number("select count(*) from outbox where kind = 'embed' and key = 's'"); n != 0 {
+		t.Errorf("%d duties of what did not happen", n)
+	}
+	if again, err := b.ask(t.Context(), "s", "ask"); err != nil || again.Text != "reply 1" || len(b.model.requests()) != 1 {
+		t.Errorf("asked again: %q, %v, after %d requests", again.Text, err, len(b.model.requests()))
+	}
+}
+
+// A caller that a reply makes panic does not pay for it again each time.
+func TestAReplyThatMakesItsCallerPanicIsKeptAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	reply, err := b.honour(t.Context(), "s", func(context.Context, llm.Reply, *int64) (llm.Reply, error) { panic("no index 7") })
+	if err != nil || reply.Text != "reply 1" || b.row("s").State != run.CallDone {
+		t.Errorf("reply %q, %v; the call is %s", reply.Text, err, b.row("s").State)
+	}
+}
+
+// question is one whose first round is admitted, and whose answers are kept with a
+// duty each when they are "good".
+func (b *bundle) question(parallel int) ledger.Question {
+	b.t.Helper()
+	good := func(text string) error {
+		if text != "good" {
+			return errors.New("it is not good")
+		}
+		return nil
+	}
+	q := ledger.Question{Run: b.run, Step: "s", Lang: "en", Request: llm.Request{Model: "scripted", Messages: llm.User("ask")}, Parallel: parallel, Repairs: 1, Decode: good}
+	q.Keep = func(k run.CallKey) ledger.Keep {
+		return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, _ error) {
+			return stored, b.store.WithWorkspace(ctx, b.ws.ID, func(q store.Queries) (err error) {
+				if stored, err = q.KeepReply(ctx, k, reply, cost); err != nil {
+					return err
+				}
+				if good(stored.Text) != nil {
+					return ledger.ErrOther
+				}
+				return q.Owe(ctx, store.EmbedDoc, fmt.Sprintf("s/%d", k.Round), 0)
+			})
+		}
+	}
+	wish, err := b.Wish(run.CallKey{Ref: b.run, Step: "s"}, q.Request, parallel)
+	tests.Must(b.t, err)
+	q.Opened = &ledger.Opened{Wish: wish}
+	tests.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(tx store.Queries) error {
+		q.Opened.Ticket, err = tx.AdmitCall(b.t.Context(), wish, tx.SeekCall(wish.Key, parallel))
+		return err
+	}))
+	return q
+}
+
+// An answer that is no use is kept alone, and its repair with what follows from it.
+func TestEachRoundOfAQuestionIsKeptByItself(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.model.answers(func(_ context.Context, n int, _ string) (llm.Reply, error) {
+		return said([]string{"bad", "good"}[n-1]), nil
+	})
+	text, problem, err := b.Ask(t.Context(), b.question(0))
+	if text != "good" || problem != nil || err != nil || len(b.model.requests()) != 2 {
+		t.Errorf("answer %q, %v, %v after %d requests", text, problem, err, len(b.model.requests()))
+	}
+	if n := b.number("select count(*) from llm_calls where state = 'done'"); n != 2 {
+		t.Errorf("%d replies are kept, want 2", n)
+	}
+	if n := b.number("select count(*) from outbox where kind = 'embed' and key = 's/1'"); n != 1 || b.number("select count(*) from outbox where kind = 'embed'") != 1 {
+		t.Errorf("%d duties of the answer", n)
+	}
+}
+
+// A question that found no place where it was opened waits for one.
+func TestAQuestionThatFoundNoPlaceWaitsForOne(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	g := b.gate()
+	first := make(chan error, 1)
+	go func() {
+		_, err := b.Call(t.Context(), run.CallKey{Ref: b.run, Step: "other"}, llm.Request{Model: "scripted", Messages: llm.User("hi")}, 1)
+		first <- err
+	}()
+	until(t, "the only place to be taken", func() bool { return g.held.Load() == 1 })
+	q := b.question(1)
+	if q.Opened.Ticket.Verdict != ledger.Full || b.number("select count(*) from llm_calls where step = 's'") != 0 {
+		t.Errorf("verdict %s", q.Opened.Ticket.Verdict)
+	}
+	asked := make(chan string, 1)
+	go func() {
+		text, _, err := b.Ask(t.Context(), q)
+		if err != nil {
+			t.Error(err)
+		}
+		asked <- text
+	}()
+	for range 2 {
+		g.pass <- said("good")
+	}
+	if text := <-asked; text != "good" || <-first != nil {
+		t.Errorf("answer %q", text)
+	}
+}
+
+// What follows from a reply that came second does not happen.
+func TestTheFirstReplyIsTheOneThatCounts(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.model.answers(func(ctx context.Context, n int, _ string) (llm.Reply, error) {
+		_, err := b.store.EndCall(ctx, run.CallKey{Ref: b.run, Step: "s"}, said("first"), nil)
+		return said("second"), err
+	})
+	reply, err := b.honour(t.Context(), "s", b.kept("s", nil))
+	if err != nil || reply.Text != "first" {
+		t.Errorf("reply %q, %v; want the first that was stored", reply.Text, err)
+	}
+	if n := b.number("select count(*) from outbox where kind = 'embed' and key = 's'"); n != 0 {
+		t.Errorf("%d duties of the second reply", n)
+	}
+}

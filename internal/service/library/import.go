@@ -1,0 +1,120 @@
+package library
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/skill"
+	"cairn/internal/service/search"
+)
+
+// Imported tells what became of an upload.
+type Imported struct {
+	Head    skill.Head `json:"skill"`
+	Pending int64      `json:"pending,omitempty"` // the change that waits for approval, when the skill was there before
+	Same    bool       `json:"same,omitempty"`    // the skill says all of it already
+}
+
+// Import takes a package that somebody made elsewhere. Its bytes are kept as
+// they are. A new skill is a candidate until it is approved, and so is a change
+// of one that is there; trusted makes both at once.
+func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin string, trusted bool) (out Imported, err error) {
+	u, err := skill.Unpack(archive)
+	if err != nil {
+		return out, err
+	}
+	v := skill.Version{Name: skill.Canonical(u.Document.Name), DisplayName: u.Document.Name, Description: u.Document.Description, Body: string(skill.RenderBody(u.Document)), Lang: lang.Detect(u.Markdown),
+		Files: u.Files, Op: skill.OpUpdate, ContentSHA: skill.ContentHash(u.Document, u.Files), Origin: origin, ChangeSummary: "imported", Violations: u.Notes}
+	v.Risk, v.Extra = riskOf(u), skill.Extras(u.Carried())
+	v.Packed(ws, archive, l.NameStyle)
+	if err := l.upload(ctx, ws, v, archive, []byte(u.Markdown)); err != nil {
+		return out, err
+	}
+	text := v.SearchText()
+	vector := l.embed(ctx, text)
+	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+		if err := tx.LockSkills(ctx); err != nil {
+			return err
+		}
+		head, err := tx.SkillNamed(ctx, v.Name)
+		if fault.CodeOf(err) == fault.NotFound {
+			status := skill.Candidate
+			if trusted {
+				status = skill.Active
+			}
+			if err := tx.PublishPackage(ctx, v.PackageSHA); err != nil {
+				return err
+			}
+			id, err := tx.CreateSkill(ctx, v, status, search.NewDoc(search.KindSkill, 0, string(status), text), vector, l.Space)
+			if err != nil {
+				return err
+			}
+			out.Head, err = tx.SkillHead(ctx, id)
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		return l.importInto(ctx, tx, head.ID, v, trusted, &out)
+	})
+	return out, err
+}
+
+// riskOf scans everything of an upload that somebody may read or run, what no
+// section of it shows among it.
+func riskOf(u skill.Unpacked) []string {
+	files := map[string]string{}
+	for _, f := range slices.Concat(u.Files, u.Extra) {
+		files[f.Path] = f.Content
+	}
+	return guard.CheckSkill(map[string]string{"SKILL.md": u.Markdown}, files).Risk
+}
+
+// importInto makes an upload a version, or a pending one, of a skill that is there.
+func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Version, trusted bool, out *Imported) (err error) {
+	if out.Head, err = tx.SkillHead(ctx, id); err != nil {
+		return err
+	}
+	current, err := tx.Version(ctx, id, out.Head.Version)
+	if err != nil {
+		return err
+	}
+	if current.ContentSHA == v.ContentSHA && slices.Equal(current.Extra, v.Extra) {
+		out.Same = true
+		return nil
+	}
+	v.Category = current.Category
+	if trusted {
+		out.Head, err = l.advance(ctx, tx, out.Head, v)
+		return err
+	}
+	if err := tx.PublishPackage(ctx, v.PackageSHA); err != nil { // collection must not take what waits
+		return err
+	}
+	out.Pending, err = tx.PutPending(ctx, Pending{Skill: id, Base: out.Head.Version, Version: v, Reason: "upload", Origin: v.Origin, Gist: l.gist(current, v)})
+	return err
+}
+
+// upload records the package, then stores its bytes and, beside them, the
+// SKILL.md for people to open. It stores them inside the workspace: an erase
+// waits until they are there, and finds them.
+func (l *Library) upload(ctx context.Context, ws int64, v skill.Version, archive, markdown []byte) error {
+	touch := func(tx Tx) error { return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, len(archive)) }
+	if err := l.Store.WithLibrary(ctx, ws, touch); err != nil { // lasting before the bytes are, so that they are collected if this fails
+		return err
+	}
+	return l.Store.WithLibrary(ctx, ws, func(Tx) error {
+		if err := l.Blobs.Put(ctx, path.Join(path.Dir(v.PackageKey), "SKILL.md"), markdown); err != nil {
+			return fmt.Errorf("store SKILL.md: %w", err)
+		}
+		if err := l.Blobs.Put(ctx, v.PackageKey, archive); err != nil {
+			return fmt.Errorf("store the package: %w", err)
+		}
+		return nil
+	})
+}

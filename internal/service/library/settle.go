@@ -1,0 +1,129 @@
+package library
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
+	"cairn/internal/service/search"
+)
+
+// indexed is what search will know of a version, and what it knows already that
+// is like it.
+type indexed struct {
+	text   string
+	vector []float32
+	meant  []Similar
+}
+
+// settle writes what was decided, in the transaction of the operation.
+func (l *Library) settle(ctx context.Context, tx Tx, a agent.Actor, s Settings, f facts, p plan, d decision, x indexed) (out Written, err error) {
+	now, err := readFacts(ctx, tx, a, p.version.Name)
+	if err != nil {
+		return out, err
+	}
+	if !f.hold(now) {
+		return out, errMoved
+	}
+	if err := withinRates(ctx, tx, a, s); err != nil {
+		return out, err
+	}
+	out = Written{Action: p.action, Name: p.version.Name, Notes: p.notes, Edit: p.edit}
+	switch {
+	case !f.found:
+		err = l.settleNew(ctx, tx, a, s, p, d, x, &out)
+	case d.staged:
+		err = l.settlePending(ctx, tx, f, p, d, &out)
+	default:
+		head, err := l.advanceWith(ctx, tx, f.head, p.version, x.text, x.vector)
+		if err != nil {
+			return out, err
+		}
+		out.Version = head.Version
+		if a.Run != 0 { // a run knows what it has written
+			return out, tx.PutView(ctx, a.Run, f.head.ID, out.Version)
+		}
+	}
+	return out, err
+}
+
+// settleNew makes a skill, a candidate when it has to wait.
+func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Settings, p plan, d decision, x indexed, out *Written) error {
+	n, err := tx.SkillCount(ctx)
+	if err != nil {
+		return err
+	}
+	if n >= s.MaxSkills {
+		return fault.New(fault.QuotaExceeded, fmt.Sprintf("there are %d skills, at most %d are kept", n, s.MaxSkills), "patch a skill that is there, or archive one that nobody uses")
+	}
+	if !p.similar {
+		near, err := l.near(ctx, tx, p.version, x.meant)
+		if err != nil {
+			return err
+		}
+		if len(near) > 0 && a.Origin.Autonomous() {
+			return duplicate(p.version.Name, near)
+		}
+		for _, n := range near {
+			out.Notes = append(out.Notes, n.note())
+		}
+	}
+	if err := tx.PublishPackage(ctx, p.version.PackageSHA); err != nil {
+		return err
+	}
+	status := skill.Active
+	if d.staged {
+		status = skill.Candidate
+		out.Action, out.Notes = Staged, append(out.Notes, "it is a candidate until a person approves it: "+d.reason)
+	}
+	id, err := tx.CreateSkill(ctx, p.version, status, search.NewDoc(search.KindSkill, 0, string(status), x.text), x.vector, l.Space)
+	if err != nil {
+		return err
+	}
+	out.Version = 1
+	if a.Run != 0 {
+		return tx.PutView(ctx, a.Run, id, 1)
+	}
+	return nil
+}
+
+// settlePending keeps a change for a person to decide on. Its package is live,
+// for collection must not take what waits.
+func (l *Library) settlePending(ctx context.Context, tx Tx, f facts, p plan, d decision, out *Written) (err error) {
+	if err := tx.PublishPackage(ctx, p.version.PackageSHA); err != nil {
+		return err
+	}
+	out.Action, out.Version = Staged, f.head.Version
+	out.Pending, err = tx.PutPending(ctx, Pending{Skill: f.head.ID, Base: f.head.Version, Version: p.version, Reason: d.reason, Origin: p.version.Origin, Gist: l.gist(f.current, p.version)})
+	return err
+}
+
+// once runs effect under the operation id op, or plainly when there is none.
+func once[T any](ctx context.Context, tx Tx, op string, args any, out *T, effect func() (T, error)) error {
+	if op == "" {
+		result, err := effect()
+		*out = result
+		return err
+	}
+	raw, err := tx.Once(ctx, op, args, func() (json.RawMessage, error) {
+		result, err := effect()
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(result)
+	})
+	if err != nil {
+		return err
+	}
+	return decodeLogged(op, raw, out)
+}
+
+func decodeLogged(op string, raw json.RawMessage, out any) error {
+	if err := json.Unmarshal(raw, out); err != nil {
+		return fmt.Errorf("decode the result of %s: %w", op, err)
+	}
+	return nil
+}

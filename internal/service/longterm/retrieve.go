@@ -1,0 +1,338 @@
+package remember
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/service/search"
+)
+
+// Look is a search over all of memory.
+type Look struct {
+	Query       string
+	Types       []memory.Type // of memories
+	Skills      bool          // active skills, too, in one order with memories
+	From, Until time.Time     // when it happened, or else was remembered; zero for any time
+}
+
+// Ranked is a memory, or a skill, that answers a query.
+type Ranked struct {
+	ID     string // of a skill its name
+	Skill  bool
+	Score  float64
+	Cosine float64 // 0 when the vector was not among the nearest
+}
+
+// Rank gives active memories that answer a query, the best first, whatever their
+// targets.
+func (l *LongTerm) Rank(ctx context.Context, ws int64, in Look) ([]Ranked, error) {
+	r := search.Request{Query: in.Query, Types: in.Types, After: in.From, Before: in.Until, Limit: search.MostFound}
+	if len(in.Types) > 0 {
+		r.Kinds = append(r.Kinds, search.KindMemory)
+	}
+	if in.Skills {
+		r.Kinds, r.Types = append(r.Kinds, search.KindSkill), append(slices.Clone(in.Types), "")
+	}
+	if len(r.Kinds) == 0 { // which would be all of them
+		return nil, nil
+	}
+	found, err := l.Finder.Find(ctx, ws, r)
+	out := make([]Ranked, len(found))
+	for i, f := range found {
+		out[i] = Ranked{ID: f.ID, Skill: f.Kind == search.KindSkill, Score: f.Score, Cosine: f.Cosine}
+	}
+	return out, err
+}
+
+var _ Finder = search.Finder{}
+
+// Want is one thing that is looked for.
+type Want struct {
+	Index      int
+	Query      string
+	Type       memory.Type // empty: the actor's
+	Target     string
+	TimeFilter string // YYYYMMDD, or YYYYMMDD,YYYYMMDD with both days included; empty for any time
+}
+
+// RetrieveArgs are what is looked for, and how.
+type RetrieveArgs struct {
+	Wants     []Want
+	Summaries bool // summaries of sessions too, which lead to their transcripts
+	TopK      int  // for each want; 0 means 20
+	NoRepeats bool // what the run was shown before is left out
+}
+
+// Limits of retrieval.
+const (
+	UsualTopK  = 20
+	MostTopK   = 100
+	MostWants  = 16
+	mostHits   = 60 // of one call
+	wantsAbout = 4  // at once
+)
+
+// Retrieved is what was found, as models and as programs read it.
+type Retrieved struct {
+	Text   string             `json:"text"`
+	Found  []memory.Entry     `json:"-"`
+	Scores map[string]float64 `json:"-"` // by id; none for guidelines, which are named
+	Failed []Item             `json:"failed,omitempty"`
+}
+
+// NothingFound stands where there are no lines.
+const NothingFound = "(no memories found)"
+
+// Retrieve finds memories of targets by words and meaning, each once, in the
+// order of what was asked.
+func (l *LongTerm) Retrieve(ctx context.Context, a agent.Actor, in RetrieveArgs) (out Retrieved, err error) {
+	if n := len(in.Wants); n == 0 || n > MostWants {
+		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("%d things are looked for", n), fmt.Sprintf("look for 1 to %d at once", MostWants))
+	}
+	if in.TopK == 0 {
+		in.TopK = UsualTopK
+	}
+	if in.TopK < 1 || in.TopK > MostTopK {
+		return out, fault.Newf(fault.InvalidArgument, "top_k is %d, and must be 1 to %d", in.TopK, MostTopK)
+	}
+	answers := make([]answer, len(in.Wants))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(wantsAbout)
+	for i, want := range in.Wants {
+		group.Go(func() error {
+			answers[i] = l.answer(within, a, in, want)
+			if err := answers[i].err; err != nil && !mine(err) {
+				return err
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return out, fmt.Errorf("vector_retrieve_memory: %w", err)
+	}
+	return l.present(ctx, a, in, answers)
+}
+
+// answer is what one want came to.
+type answer struct {
+	found    []memory.Entry
+	scores   map[string]float64
+	identity string
+	err      error
+}
+
+// present joins the answers, and notes what the run is shown.
+func (l *LongTerm) present(ctx context.Context, a agent.Actor, in RetrieveArgs, answers []answer) (out Retrieved, err error) {
+	var items []Item
+	var lines []string
+	out.Scores = map[string]float64{}
+	for i, one := range answers {
+		if one.err != nil {
+			out.Failed = append(out.Failed, FailedItem(in.Wants[i].Index, one.err))
+			items = append(items, out.Failed[len(out.Failed)-1])
+			continue
+		}
+		items = append(items, Item{})
+		if one.identity != "" && !slices.Contains(lines, one.identity) {
+			lines = append(lines, one.identity)
+		}
+		for _, e := range one.found {
+			if len(out.Found) < mostHits && !slices.ContainsFunc(out.Found, func(o memory.Entry) bool { return o.Key == e.Key }) {
+				out.Found = append(out.Found, e)
+				out.Scores[e.ID] = one.scores[e.ID]
+			}
+		}
+	}
+	if err := AllFailed(items); err != nil {
+		return Retrieved{}, fmt.Errorf("vector_retrieve_memory: %w", err)
+	}
+	if a.Run != 0 {
+		if err := l.note(ctx, a, in, &out); err != nil {
+			return Retrieved{}, fmt.Errorf("vector_retrieve_memory: %w", err)
+		}
+	}
+	for _, e := range out.Found {
+		lines = append(lines, Sanitised(e).Line())
+	}
+	out.Text = strings.Join(lines, "\n")
+	if len(lines) == 0 {
+		out.Text = NothingFound
+	}
+	return out, nil
+}
+
+// note leaves out what the run has seen, when that is wanted, and keeps what it
+// sees now. A retry of the call finds what the call found.
+func (l *LongTerm) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out *Retrieved) error {
+	return l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+		if in.NoRepeats {
+			shown, err := tx.Shown(ctx, a.Run, a.Op)
+			if err != nil {
+				return err
+			}
+			out.Found = slices.DeleteFunc(out.Found, func(e memory.Entry) bool { return shown[e.Key] })
+		}
+		var keys []int64
+		for _, e := range out.Found {
+			keys = append(keys, e.Key)
+		}
+		slices.Sort(keys) // every run takes rows in one order
+		return tx.Show(ctx, a.Run, a.Op, keys)
+	})
+}
+
+func (l *LongTerm) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, want Want) (out answer) {
+	if n := utf8.RuneCountInString(want.Query); strings.TrimSpace(want.Query) == "" || n > QueryRunes {
+		return answer{err: fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", QueryRunes, n), "look for a few words")}
+	}
+	between, err := days(want.TimeFilter)
+	if err != nil {
+		return answer{err: err}
+	}
+	if want.Type == "" {
+		want.Type, want.Target = memory.Type(a.Subject.Type), a.Subject.Target
+	}
+	t, err := subject(agent.Actor{Subject: agent.Subject{Type: string(want.Type), Target: want.Target}})
+	if err != nil {
+		return answer{err: err}
+	}
+	if t.Type == memory.Identity {
+		v, err := l.ReadIdentity(ctx, a)
+		return answer{identity: IdentityText(v), err: err}
+	}
+	var s memory.Scope
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+		if _, fixed := memory.FixedTarget(t.Type); !fixed {
+			known, found, err := (&writing{LongTerm: l, tx: tx, a: a}).findTarget(ctx, t)
+			if err != nil {
+				return err
+			}
+			if found {
+				t = known
+			}
+		}
+		s = t.Scope()
+		return nil
+	})
+	if err == nil {
+		out.found, out.scores, err = l.find(ctx, a, in, want.Query, s, between)
+	}
+	out.err = err
+	return out
+}
+
+// find ranks and keeps what is in scope: what is about the target first, then
+// sessions that it was in, then sessions that tell nobody.
+func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, query string, s memory.Scope, between span) (_ []memory.Entry, scores map[string]float64, err error) {
+	if s.Type == memory.Guideline {
+		found, err := l.guideline(ctx, a, query)
+		return found, nil, err
+	}
+	types := []memory.Type{s.Type}
+	if in.Summaries {
+		types = append(types, memory.Summary)
+	}
+	ranked, err := l.Rank(ctx, a.Workspace, Look{Query: query, Types: types})
+	if err != nil || len(ranked) == 0 {
+		return nil, nil, err
+	}
+	ids, scores := make([]string, len(ranked)), make(map[string]float64, len(ranked))
+	for i, r := range ranked {
+		ids[i], scores[r.ID] = r.ID, r.Score
+	}
+	var entries []memory.Entry
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) (err error) {
+		entries, err = tx.LongTerm(ctx, ids)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	place := map[string]int{}
+	for i, id := range ids {
+		place[id] = i
+	}
+	var near, far []memory.Entry
+	slices.SortFunc(entries, func(a, b memory.Entry) int { return place[a.ID] - place[b.ID] })
+	for _, e := range entries {
+		switch {
+		case e.Status != memory.Active || !between.holds(e):
+		case s.Holds(e), e.Type == memory.Summary && slices.Contains(e.Targets, s.Name()):
+			near = append(near, e)
+		case e.Type == memory.Summary && len(e.Targets) == 0:
+			far = append(far, e)
+		}
+	}
+	all := append(near, far...)
+	return all[:min(len(all), in.TopK)], scores, nil
+}
+
+// guideline is that of the tool that the query names, exactly.
+func (l *LongTerm) guideline(ctx context.Context, a agent.Actor, tool string) (out []memory.Entry, err error) {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+		e, found, err := tx.GuidelineOf(ctx, strings.TrimSpace(tool))
+		if found {
+			out = []memory.Entry{e}
+		}
+		return err
+	})
+	return out, err
+}
+
+// span is a range of days; the zero value holds any.
+type span struct{ from, until time.Time }
+
+func (s span) holds(e memory.Entry) bool {
+	at := e.CreatedAt
+	if e.EventTime != nil {
+		at = *e.EventTime
+	}
+	return s.from.IsZero() || !at.Before(s.from) && at.Before(s.until)
+}
+
+// TimeFilter is how days are written.
+const TimeFilter = `^[0-9]{8}(,[0-9]{8})?$`
+
+var timeFilter = regexp.MustCompile(TimeFilter)
+
+// Days are the first moment of a time filter, and the first after it; both are
+// zero for any time.
+func Days(filter string) (from, until time.Time, err error) {
+	s, err := days(filter)
+	return s.from, s.until, err
+}
+
+func days(filter string) (s span, err error) {
+	if filter == "" {
+		return s, nil
+	}
+	first, last, two := strings.Cut(filter, ",")
+	if !two {
+		last = first
+	}
+	const layout = "20060102"
+	from, err := time.Parse(layout, first)
+	until, err2 := time.Parse(layout, last)
+	if err != nil || err2 != nil || until.Before(from) || !timeFilter.MatchString(filter) {
+		return s, fault.New(fault.InvalidArgument, fmt.Sprintf("time_filter is %q", filter), "write a day as 20260301, or a first and a last day as 20260301,20260331")
+	}
+	return span{from, until.AddDate(0, 0, 1)}, nil
+}
+
+// IdentityText is the identity as a model reads it.
+func IdentityText(v memory.IdentityVersion) string {
+	if v.Content == "" {
+		return "identity memory: none yet"
+	}
+	return "identity memory:\n" + v.Content
+}

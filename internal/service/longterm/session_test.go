@@ -1,0 +1,219 @@
+package remember_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
+	remember "cairn/internal/service/longterm"
+	"cairn/internal/tests"
+)
+
+func TestASessionThatIsSentAgainIsKeptOnce(t *testing.T) {
+	t.Parallel()
+	l := setupLong(t)
+	first := l.session("Where is the key?", "Under the mat.")
+	rows := l.longRows()
+	with := append([]transcript.Message{{Role: transcript.System, Content: "Be brief."}}, said("Where is the key?", "Under the mat.")...)
+	with[1].ID, with[2].ID = "m1", "m2"
+	again, err := l.AddHistory(t.Context(), l.actor(agent.OriginReflection), with)
+	tests.Must(t, err)
+	if again.ID != first || again.Messages != 2 {
+		t.Errorf("%+v, want %s", again, first)
+	}
+	if got := strings.Replace(l.longRows(), "tool_op_log 2", "tool_op_log 1", 1); got != rows {
+		t.Errorf("rows %s, before %s", got, rows)
+	}
+	other := l.actor(agent.OriginReflection)
+	other.Workspace = l.b.ID
+	elsewhere, err := l.AddHistory(t.Context(), other, said("Where is the key?", "Under the mat."))
+	tests.Must(t, err)
+	if elsewhere.ID == first {
+		t.Error("two workspaces have one id")
+	}
+	_, err = l.AddHistory(t.Context(), l.user(), with[:1])
+	wants(t, "only the system", err, fault.InvalidArgument)
+}
+
+// A conversation that is stored already is referred to, and not copied.
+func TestAPartOfAConversationIsASession(t *testing.T) {
+	t.Parallel()
+	l := setupLong(t)
+	h, err := l.AddHistory(t.Context(), l.user(), said("one", "two", "three", "four"))
+	tests.Must(t, err)
+	messages := l.number("select count(*) from messages")
+	part, err := l.AddRange(t.Context(), l.user(), memory.Evidence{Conversation: h.Conversation, FromSeq: 2, ToSeq: 3})
+	tests.Must(t, err)
+	out, err := l.ReadHistory(t.Context(), l.user(), remember.ReadArgs{IDs: []string{part.ID}})
+	tests.Must(t, err)
+	if out[0].Text != "user:\nthree\nassistant:\nfour\n" || l.number("select count(*) from messages") != messages || part.ID == h.ID {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestPagesOfATranscriptLoseNothing(t *testing.T) {
+	t.Parallel()
+	l := setupLong(t)
+	var lines []string
+	for i := range 60 {
+		lines = append(lines, fmt.Sprintf("line %d: %s", i, strings.Repeat("汉字 words ", 1+i%7)))
+	}
+	lines[30] = strings.Repeat("one long line ", 200)
+	id := l.session(lines...)
+	want := memory.RenderedAll(said(lines...))
+	var got strings.Builder
+	offset, pages := 0, 0
+	for {
+		out, err := l.ReadHistory(t.Context(), l.user(), remember.ReadArgs{IDs: []string{id}, MaxTokens: 150, Offset: offset})
+		tests.Must(t, err)
+		got.WriteString(out[0].Text)
+		if pages++; out[0].NextOffset == 0 || pages > 100 {
+			break
+		}
+		offset = out[0].NextOffset
+	}
+	if got.String() != want || pages < 5 {
+		t.Errorf("%d pages hold %d bytes, want %d", pages, got.Len(), len(want))
+	}
+}
+
+func TestAQueryReadsThePartsThatAnswerIt(t *testing.T) {
+	t.Parallel()
+	l := setupLong(t)
+	var lines []string
+	for i := range 40 {
+		lines = append(lines, fmt.Sprintf("topic %d is about gardens", i), "I see")
+	}
+	lines[50] = "The vault code was changed by Marta"
+	id := l.session(lines...)
+	out, err := l.ReadHistory(t.Context(), l.user(), remember.ReadArgs{IDs: []string{id}, Query: "who changed the vault code", MaxTokens: 100})
+	tests.Must(t, err)
+	if !strings.Contains(out[0].Text, "Marta") || strings.Contains(out[0].Text, "topic 1 ") {
+		t.Errorf("read %q", out[0].Text)
+	}
+	if n := l.number("select count(*) from embeddings e join search_docs d on d.doc = e.doc where d.kind = 'chunk'"); n != l.number("select count(*) from history_chunks") || n < 10 {
+		t.Errorf("%d chunks have a vector", n)
+	}
+}
+
+func TestAMemoryLeadsToItsSession(t *testing.T) {
+	t.Parallel()
+	l := setupLong(t)
+	history := l.session("I moved to Kyoto", "Noted")
+	id := l.add(l.about(memory.Personal, "alice", 0, history), "Lives in Kyoto")[0].ID
+	bare := l.add(l.about(memory.Personal, "alice", 0, ""), "Likes tea")[0].ID
+	core := l.save("core", "Private to the prompt")
+	out, err := l.ReadHistory(t.Context(), l.about(memory.Personal, "alice", 0, ""), remember.ReadArgs{IDs: []string{id, bare, core}})
+	tests.Must(t, err)
+	if out[0].ID != history || !strings.Contains(out[0].Text, "I moved to Kyoto") || out[1].Code != fault.NotFound || out[2].Code != fault.NotFound {
+		t.Errorf("%+v", out)
+	}
+	_, err = l.ReadHistory(t.Context(), l.user(), remember.ReadArgs{IDs: []string{"a", "b", "c", "d"}})
+	wants(t, "four at once", err, fault.InvalidArgument)
+	other := l.user()
+	other.Workspace = l.b.ID
+	_, err = l.ReadHistory(t.Context(), other, remember.ReadArgs{IDs: []string{history}})
+	wants(t, "of another workspace", err, fault.NotFound)
+}
+
+func TestASessionHasOneSummary(t *testing.T) {
+	t.Parallel()
+	l := setupLong(t)
+	run, history := l.run(), l.session("Alice moved", "Noted")
+	a := func() agent.Actor { return l.about("", "", run, history) }
+	_, err := l.AddTargets(t.Context(), a(), []remember.NewTarget{{Type: memory.Personal, Target: "Alice"}})
+	tests.Must(t, err)
+	first, err := l.AddSummary(t.Context(), a(), remember.SummaryArgs{Content: "Alice moved house"})
+	tests.Must(t, err)
+	second, err := l.AddSummary(t.Context(), a(), remember.SummaryArgs{Content: "Alice moved to Kyoto"})
+	tests.Must(t, err)
+	if statuses(first)+" "+statuses(second) != "added replaced" || first[0].ID != second[0].ID {
+		t.Errorf("%+v, %+v", first, second)
+	}
+	same := l.about("", "", 0, l.session("Bob moved", "Noted"))
+	third, err := l.AddSummary(t.Context(), same, remember.SummaryArgs{Content: "Alice moved to Kyoto"})
+	tests.Must(t, err)
+	if statuses(third) != "added" || third[0].ID == second[0].ID {
+		t.Errorf("the same words about another session: %+v", third)
+	}
+	l.add(l.about(memory.Procedural, "deploy", 0, ""), "Run the tests")
+	_, err = l.SummaryTargets(t.Context(), a(), []memory.Task{{Type: memory.Procedural, Target: "deploy"}})
+	tests.Must(t, err)
+	if got := strings.Join(l.entry(second[0].ID).Targets, " "); got != "personal/alice procedural/deploy" {
+		t.Errorf("targets %q", got)
+	}
+}
+
+// A session that left nothing but a summary is found under its targets, before
+// those that tell nobody.
+func TestSummariesAreTheWayToASessionWithoutMemories(t *testing.T) {
+	t.Parallel()
+	l := setupLong(t)
+	l.add(l.about(memory.Personal, "alice", 0, ""), "Likes the harbour festival")
+	l.add(l.about(memory.Personal, "bob", 0, ""), "Likes the harbour festival, too")
+	sum := func(history, content string, targets ...memory.Task) string {
+		out, err := l.AddSummary(t.Context(), l.about("", "", 0, history), remember.SummaryArgs{Content: content, Targets: targets})
+		tests.Must(t, err)
+		return out[0].ID
+	}
+	nobody := sum(l.session("c"), "The harbour festival was discussed")
+	hers := sum(l.session("a"), "Alice visited the harbour festival", memory.Task{Type: memory.Personal, Target: "ALICE"})
+	his := sum(l.session("b"), "Bob visited the harbour festival", memory.Task{Type: memory.Personal, Target: "bob"})
+	in := remember.RetrieveArgs{Wants: []remember.Want{{Query: "harbour festival"}}, Summaries: true}
+	got := l.lines(l.about(memory.Personal, "alice", 0, ""), in)
+	if !strings.Contains(got, hers) || strings.Contains(got, his) || !strings.HasPrefix(lastLine(got), "memory_id="+nobody) || strings.Count(got, "\n") != 2 {
+		t.Errorf("found\n%s\nhers %s, his %s, nobody's %s", got, hers, his, nobody)
+	}
+	in.Summaries = false
+	if got := l.lines(l.about(memory.Personal, "alice", 0, ""), in); strings.Contains(got, "(summary/") || strings.Contains(got, "\n") {
+		t.Errorf("without summaries: %s", got)
+	}
+}
+
+func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n')+1:] }
+
+func TestWhatARunHasSeenIsNotShownAgain(t *testing.T) {
+	t.Parallel()
+	l := setupLong(t)
+	run := l.run()
+	l.add(l.about(memory.Personal, "alice", 0, ""), "Likes green tea")
+	in := remember.RetrieveArgs{Wants: []remember.Want{{Query: "green tea"}}, NoRepeats: true}
+	call := l.about(memory.Personal, "alice", run, "")
+	first := l.lines(call, in)
+	if again := l.lines(call, in); again != first || !strings.Contains(first, "green tea") {
+		t.Errorf("a retry finds %q, the call %q", again, first)
+	}
+	if next := l.lines(l.about(memory.Personal, "alice", run, ""), in); next != remember.NothingFound {
+		t.Errorf("the next call finds %q", next)
+	}
+}
+
+func TestATimeFilterHoldsBothDays(t *testing.T) {
+	t.Parallel()
+	l := setupLong(t)
+	var in []remember.NewMemory
+	for i, day := range []string{"2026-02-28T23:59:59Z", "2026-03-01T00:00:00Z", "2026-03-03T23:59:59Z", "2026-03-04T00:00:00Z"} {
+		at, err := time.Parse(time.RFC3339, day)
+		tests.Must(t, err)
+		in = append(in, remember.NewMemory{Index: i, Content: fmt.Sprintf("Went running, number %d", i), EventTime: &at})
+	}
+	_, err := l.AddMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), in)
+	tests.Must(t, err)
+	find := func(filter string) (remember.Retrieved, error) {
+		return l.Retrieve(t.Context(), l.about(memory.Personal, "alice", 0, ""), remember.RetrieveArgs{Wants: []remember.Want{{Query: "went running", TimeFilter: filter}}})
+	}
+	for filter, want := range map[string]int{"": 4, "20260301": 1, "20260301,20260303": 2, "20270101": 0} {
+		if out, err := find(filter); err != nil || len(out.Found) != want {
+			t.Errorf("%q finds %d, want %d, %v", filter, len(out.Found), want, err)
+		}
+	}
+	for _, filter := range []string{"2026", "20261301", "20260303,20260301", "x"} {
+		_, err := find(filter)
+		wants(t, filter, err, fault.InvalidArgument)
+	}
+}

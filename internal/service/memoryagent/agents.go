@@ -1,0 +1,109 @@
+package progressive
+
+import (
+	"context"
+	"time"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/llm"
+	converse "cairn/internal/service/conversation"
+	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/tools"
+)
+
+// Performer is the agents of long-term memory as the loop drives them.
+type Performer struct{ *Service }
+
+var (
+	_ converse.Agent     = Performer{}
+	_ converse.Continued = Performer{}
+)
+
+// Tools of a run are those of its profile.
+func (s Performer) Tools(w converse.Work) (converse.Tools, error) {
+	p, err := pinned(w)
+	if err != nil {
+		return nil, err
+	}
+	list, err := p.Profile.Tools(s.LongTerm)
+	if err != nil {
+		return nil, err
+	}
+	return tools.NewRegistry(list...)
+}
+
+// Subject is the run's target, session and author. A specialist keeps its lease
+// by each step; when another has taken the target meanwhile, what it has read of
+// it may be wrong, and it ends.
+func (s Performer) Subject(ctx context.Context, w converse.Work, fence int64) (out agent.Subject, err error) {
+	p, err := pinned(w)
+	if err != nil {
+		return out, err
+	}
+	out = agent.Subject{Type: string(p.Type), Target: p.Target, Author: p.Author, Fence: fence}
+	if out.History, err = s.history(ctx, w, p); err != nil || w.Run.Kind != run.Specialist {
+		return out, err
+	}
+	out.Metadata = p.choices().Metadata
+	a := actor(w, "lease", 0)
+	a.Subject = out
+	lease, err := s.LongTerm.TakeLease(ctx, a, holder(w.Run), contract.LeaseFor(w.Spec.Pace()))
+	if fault.CodeOf(err) == fault.Unavailable || err == nil && lease.Fence != fence {
+		err = fault.New(fault.VersionConflict, "the target has had another writer meanwhile", "summarise the session again")
+	}
+	return out, err
+}
+
+// Brief is the prompt with what is known now, and what the run works on.
+func (s Performer) Brief(ctx context.Context, w converse.Work, short bool) (out converse.Brief, err error) {
+	p, err := pinned(w)
+	if err != nil {
+		return out, err
+	}
+	known, err := s.known(ctx, w, p)
+	if err != nil {
+		return out, err
+	}
+	if out.System, err = prompt.Agent(w.Spec.Lang, p.Prompt, known); err != nil {
+		return out, err
+	}
+	out.System, out.Unthinking = p.Profile.Told(out.System), p.Profile.Options.Unthinking
+	m := prompt.Material{Question: p.Question, Messages: p.Messages, Language: w.Spec.Lang}
+	if w.Run.Kind != run.Retrieve {
+		if err := s.session(ctx, w, p, &m, short); err != nil {
+			return out, err
+		}
+	}
+	user, err := prompt.User(m)
+	out.Messages = llm.User(user)
+	return out, err
+}
+
+// known is the state that a prompt shows.
+func (s Performer) known(ctx context.Context, w converse.Work, p Pinned) (out prompt.Known, err error) {
+	out = prompt.Known{Now: time.Now().UTC().Format("2006-01-02 15:04 (Monday)"), Type: string(p.Type), Target: p.Target, Guidance: p.choices().Guidance}
+	if w.Run.Kind == run.Specialist {
+		return out, nil
+	}
+	a := actor(w, "brief", 0)
+	if w.Run.Kind == run.Summarize {
+		if len(p.Parts) > 1 {
+			_, next, _ := divided(w, p)
+			out.Part, out.Parts = next+1, len(p.Parts)
+		}
+		identity, err := s.LongTerm.ReadIdentity(ctx, a)
+		if err != nil {
+			return out, err
+		}
+		out.Identity = identity.Content
+	}
+	meta, err := s.LongTerm.ReadMeta(ctx, a, remember.MetaArgs{Tools: p.Profile.Options.ToolMemory, Identity: p.Profile.Options.IdentityMemory, Types: p.Profile.Options.Types, Only: p.Profile.Options.Only})
+	out.Meta = meta.Text
+	return out, err
+}
+
+func holder(r run.Run) string { return "run/" + r.Ref.Op("lease", 0) }

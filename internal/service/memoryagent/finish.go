@@ -1,0 +1,122 @@
+package progressive
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	converse "cairn/internal/service/conversation"
+	remember "cairn/internal/service/longterm"
+)
+
+// Finish leaves a digest where the agent left none, and tells whom the session
+// was about: what is known of a session stays findable.
+func (s Performer) Finish(ctx context.Context, w converse.Work, e converse.Ended) (json.RawMessage, error) {
+	if w.Run.Kind != run.Summarize {
+		return nil, nil
+	}
+	p, err := pinned(w)
+	if err != nil {
+		return nil, err
+	}
+	out := Summary{Parts: len(p.Parts)}
+	if out.History, err = s.history(ctx, w, p); err != nil {
+		return json.Marshal(out) // the session could not be kept: there is nothing to leave a digest of
+	}
+	if out.Tasks, err = s.tasks(ctx, w.Run); err != nil {
+		return nil, err
+	}
+	a := actor(w, "finish", 0)
+	a.Subject = agent.Subject{History: out.History, Author: p.Author}
+	var about []memory.Task
+	for _, t := range out.Tasks {
+		if one := (memory.Task{Type: t.Type, Target: t.Target}); !slices.Contains(about, one) {
+			about = append(about, one)
+		}
+	}
+	digest := func() (found bool, err error) {
+		err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx remember.LongTermTx) error {
+			known, has, err := tx.DigestOf(ctx, out.History, "")
+			out.Digest, found = known.ID, has
+			return err
+		})
+		return found, err
+	}
+	found, err := digest()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case found && len(about) > 0:
+		_, err = s.LongTerm.SummaryTargets(ctx, a, about)
+	case !found && !strings.Contains(e.Text, NoMemoryNeeded):
+		out.Fallback = true
+		if err = s.fallback(ctx, w, a, about); err == nil {
+			_, err = digest()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if to, any := readTo(w, p, e.Reason); any {
+		err = s.Store.WithProgressive(ctx, w.Run.Workspace, func(tx Tx) error {
+			return tx.SetMark(ctx, w.Run.Conversation, run.Summarize, to, w.Run.Ref.Run)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(out)
+}
+
+// fallback is a digest that needs no model: who spoke, and how it began. What
+// may not be kept of the beginning is left out.
+func (s Performer) fallback(ctx context.Context, w converse.Work, a agent.Actor, about []memory.Task) error {
+	said, err := s.said(ctx, w)
+	if err != nil {
+		return err
+	}
+	who, first := speakers(said)
+	for call, text := range []string{fmt.Sprintf("A session of %d messages with %s. It began: %s", len(said), who, first), fmt.Sprintf("A session of %d messages.", len(said))} {
+		a.Op = w.Run.Op("finish", call+1)
+		if _, err = s.LongTerm.AddSummary(ctx, a, remember.SummaryArgs{Content: text, Targets: about}); err == nil || fault.Table[fault.CodeOf(err)].Retryable || fault.CodeOf(err) == fault.Internal {
+			return err
+		}
+	}
+	return nil // a session whose very digest is refused leaves none
+}
+
+// firstRunes is how much of a session's first line stands in its digest.
+const firstRunes = 200
+
+func speakers(said []transcript.Message) (who, first string) {
+	var names []string
+	for _, m := range said {
+		name := m.Name
+		if name == "" || m.Role == transcript.Tool {
+			name = string(m.Role)
+		}
+		if !slices.Contains(names, name) && len(names) < 5 {
+			names = append(names, name)
+		}
+		if first == "" && m.Role == transcript.User && strings.TrimSpace(m.Content) != "" {
+			first, _, _ = strings.Cut(strings.TrimSpace(m.Content), "\n")
+		}
+	}
+	return strings.Join(names, ", "), clip(first, firstRunes)
+}
+
+func clip(text string, runes int) string {
+	if utf8.RuneCountInString(text) <= runes {
+		return text
+	}
+	return string([]rune(text)[:runes-1]) + "…"
+}

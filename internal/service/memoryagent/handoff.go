@@ -1,0 +1,255 @@
+package progressive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	converse "cairn/internal/service/conversation"
+	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/tools"
+)
+
+// KeepSession keeps the session of a run, and registers the targets that were
+// asked for. It may be done again.
+func (s *Service) KeepSession(ctx context.Context, ref run.Ref) (ended *run.Run, err error) {
+	r, err := s.run(ctx, ref)
+	if err != nil || r.Status == run.Ended {
+		return &r, err
+	}
+	w, p, err := pinnedOf(r)
+	if err != nil {
+		return nil, err
+	}
+	a := actor(w, "session", 0)
+	a.Subject = agent.Subject{Author: p.Author}
+	if _, err := s.LongTerm.AddRange(ctx, a, memory.Evidence{Conversation: r.Conversation, FromSeq: w.Spec.FromSeq, ToSeq: w.Spec.ToSeq}); err != nil {
+		return nil, err
+	}
+	if len(p.Targets) == 0 {
+		return nil, nil
+	}
+	var wanted []remember.NewTarget
+	for i, t := range p.Targets {
+		wanted = append(wanted, remember.NewTarget{Index: i, Type: t.Type, Target: t.Target})
+	}
+	_, err = s.LongTerm.AddTargets(ctx, actor(w, "session", 1), wanted)
+	return nil, err
+}
+
+// HandedOff is the specialists of one call to hands_off.
+type HandedOff struct {
+	Told        bool // the call has its result
+	Specialists []run.Run
+}
+
+// tries is how often a pair is handed off in one run, when the first time failed.
+const tries = 2
+
+// HandOff does what stands before a call to hands_off in its response, and makes
+// the runs that it asks for. A pair that was looked after in this run already is
+// not looked after twice, unless that failed.
+func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, base converse.Base) (out HandedOff, err error) {
+	w, result, told, err := s.Loop.Reach(ctx, ref, n, position, base)
+	if err != nil || told {
+		return HandedOff{Told: true}, err
+	}
+	p, err := pinned(w)
+	if err != nil {
+		return out, err
+	}
+	var handed remember.HandedOff
+	if err := json.Unmarshal(result.JSON, &handed); err != nil {
+		return out, fmt.Errorf("decode the tasks of run %d: %w", ref.Run, err)
+	}
+	history, err := s.history(ctx, w, p)
+	if err != nil {
+		return out, err
+	}
+	err = s.Store.WithProgressive(ctx, ref.Workspace, func(tx Tx) error {
+		out.Specialists = nil
+		for _, t := range handed.Tasks {
+			r, err := s.specialist(ctx, tx, w, p, t, history, n)
+			if err != nil {
+				return err
+			}
+			out.Specialists = append(out.Specialists, r)
+		}
+		return nil
+	})
+	if fault.CodeOf(err) == fault.InvalidArgument { // such as an agent that is not there any more
+		return HandedOff{Told: true}, s.Loop.Tell(ctx, ref, n, position, tools.Failure(fault.From(err)))
+	}
+	return out, err
+}
+
+// specialist records the run of one task, or finds it.
+func (s *Service) specialist(ctx context.Context, tx Tx, w converse.Work, p Pinned, t memory.Task, history string, step int) (run.Run, error) {
+	chosen, err := tx.Settings(ctx)
+	if err != nil {
+		return run.Run{}, err
+	}
+	d, err := s.Registry.chosen(run.Specialist, t.Type, chosen.Memory, p.choices().over)
+	if err != nil {
+		return run.Run{}, err
+	}
+	number, part := partOf(w, p, step)
+	for try := 1; ; try++ {
+		key := fmt.Sprintf("%d/%s/%s/%d", w.Run.Ref.Run, t.Type, t.Target, try)
+		if number > 1 {
+			key = fmt.Sprintf("%d/part-%d/%s/%s/%d", w.Run.Ref.Run, number, t.Type, t.Target, try)
+		}
+		known, found, err := tx.RunOf(ctx, run.Specialist, key)
+		if err != nil {
+			return run.Run{}, err
+		}
+		if found {
+			before, err := taskOf(known)
+			if err != nil {
+				return run.Run{}, err
+			}
+			_, asked, err := pinnedOf(known)
+			if err != nil {
+				return run.Run{}, err
+			}
+			if known.Status != run.Ended || before.Status != Failed || asked.Step == step || try == tries {
+				return known, nil
+			}
+			continue
+		}
+		base := w.Spec
+		base.Pinned = nil
+		mine := Pinned{Workspace: p.Workspace, Type: t.Type, Target: t.Target, History: history, Step: step, Choices: p.Choices, Part: number}
+		if part != nil {
+			mine.Parts, base.FromSeq, base.ToSeq = []Part{*part}, part.FromSeq, part.ToSeq
+		}
+		spec, err := pin(base, d, mine, chosen.Memory)
+		if err != nil {
+			return run.Run{}, err
+		}
+		raw, err := json.Marshal(spec)
+		if err != nil {
+			return run.Run{}, fmt.Errorf("encode the configuration: %w", err)
+		}
+		made, err := tx.PutAgentRun(ctx, NewRun{Kind: run.Specialist, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: w.Run.Conversation, Parent: w.Run.Ref.Run, Spec: raw,
+			WorkflowID: contract.SpecialistID(p.Workspace, w.Run.Ref.Run, string(t.Type), t.Target, try, number)})
+		if err != nil {
+			return run.Run{}, err
+		}
+		return made, tx.OweRun(ctx, made.Ref.Run)
+	}
+}
+
+// TellHandOff stores what became of the runs of a call to hands_off.
+func (s *Service) TellHandOff(ctx context.Context, ref run.Ref, n, position int, runs []int64, base converse.Base) error {
+	_, result, over, err := s.Loop.Reach(ctx, ref, n, position, base)
+	if err != nil || over {
+		return err
+	}
+	var handed remember.HandedOff
+	if err := json.Unmarshal(result.JSON, &handed); err != nil {
+		return fmt.Errorf("decode the tasks of run %d: %w", ref.Run, err)
+	}
+	out := struct {
+		OK       bool            `json:"ok"`
+		Text     string          `json:"text"`
+		Status   string          `json:"status"`
+		Tasks    []told          `json:"tasks"`
+		Rejected []remember.Item `json:"rejected,omitempty"`
+	}{OK: true, Status: OK, Rejected: handed.Rejected}
+	err = s.Store.WithProgressive(ctx, ref.Workspace, func(tx Tx) error {
+		out.Tasks = nil
+		for _, id := range runs {
+			r, err := tx.Run(ctx, id)
+			if err != nil {
+				return err
+			}
+			t, err := taskOf(r)
+			if err != nil {
+				return err
+			}
+			if t.Status == Failed || t.Status == Partial {
+				out.Status = Partial
+			}
+			out.Tasks = append(out.Tasks, told{t.Type, t.Target, t.Status, t.Added, t.Updated, t.Deleted, t.Note, t.Error})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(out.Rejected) > 0 {
+		out.Status = Partial
+	}
+	out.Text = fmt.Sprintf("%d tasks ran, %d rejected: %s", len(out.Tasks), len(out.Rejected), out.Status)
+	raw, err := json.Marshal(out)
+	if err != nil {
+		return fmt.Errorf("encode what became of the tasks: %w", err)
+	}
+	return s.Loop.Tell(ctx, ref, n, position, Result{OK: true, JSON: raw})
+}
+
+// told is a task as the meta-summarizer reads it.
+type told struct {
+	Type    memory.Type `json:"memory_type"`
+	Target  string      `json:"memory_target"`
+	Status  string      `json:"status"`
+	Added   []string    `json:"added"`
+	Updated []string    `json:"updated"`
+	Deleted []string    `json:"deleted"`
+	Note    string      `json:"note,omitempty"`
+	Error   string      `json:"error,omitempty"`
+}
+
+// TakeTarget takes the target of a specialist's run. While another has it the
+// answer is Unavailable. A run that has ended needs none.
+func (s *Service) TakeTarget(ctx context.Context, ref run.Ref) (fence int64, ended *run.Run, err error) {
+	r, a, w, err := s.leased(ctx, ref)
+	if err != nil {
+		return 0, nil, err
+	}
+	if r.Status == run.Ended {
+		return 0, &r, nil
+	}
+	lease, err := s.LongTerm.TakeLease(ctx, a, holder(r), contract.LeaseFor(w.Spec.Pace()))
+	return lease.Fence, nil, err
+}
+
+// FreeTarget gives it back.
+func (s *Service) FreeTarget(ctx context.Context, ref run.Ref, fence int64) error {
+	r, a, _, err := s.leased(ctx, ref)
+	if err != nil {
+		return err
+	}
+	return s.LongTerm.FreeLease(ctx, a, remember.Lease{Holder: holder(r), Fence: fence})
+}
+
+func (s *Service) leased(ctx context.Context, ref run.Ref) (r run.Run, a agent.Actor, w converse.Work, err error) {
+	if r, err = s.run(ctx, ref); err != nil {
+		return r, a, w, err
+	}
+	w, p, err := pinnedOf(r)
+	if err != nil {
+		return r, a, w, err
+	}
+	if r.Kind != run.Specialist {
+		return r, a, w, fault.Newf(fault.InvalidArgument, "run %d has no target", ref.Run)
+	}
+	a = actor(w, "lease", 0)
+	a.Subject = agent.Subject{Type: string(p.Type), Target: p.Target}
+	return r, a, w, nil
+}
+
+func (s *Service) run(ctx context.Context, ref run.Ref) (r run.Run, err error) {
+	err = s.Store.WithProgressive(ctx, ref.Workspace, func(tx Tx) error {
+		r, err = tx.Run(ctx, ref.Run)
+		return err
+	})
+	return r, err
+}

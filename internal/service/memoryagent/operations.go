@@ -1,0 +1,72 @@
+package progressive
+
+import (
+	"encoding/json"
+	"strings"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	converse "cairn/internal/service/conversation"
+	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/tools"
+)
+
+// Operation is one thing that a tool call did, or could not do.
+type Operation struct {
+	Tool    string     `json:"tool"`
+	Status  string     `json:"status"`
+	ID      string     `json:"memory_id,omitempty"`
+	Code    fault.Code `json:"code,omitempty"`
+	Message string     `json:"message,omitempty"`
+}
+
+// operations reads what calls did from what they were answered with.
+func operations(steps []converse.Step) []Operation {
+	out := []Operation{}
+	for _, s := range steps {
+		for _, c := range s.Calls {
+			if c.Tool == tools.Think || tools.Base(c.Tool) == "hands_off" {
+				continue
+			}
+			var r struct {
+				OK    bool `json:"ok"`
+				Error struct{ Message string }
+				Items []remember.Item `json:"items"`
+				Text  string          `json:"text"`
+			}
+			if json.Unmarshal([]byte(c.Result), &r) != nil || !r.OK {
+				out = append(out, Operation{Tool: c.Tool, Status: remember.Failed, Code: fault.Code(c.Code), Message: r.Error.Message})
+				continue
+			}
+			for _, i := range r.Items {
+				out = append(out, Operation{Tool: c.Tool, Status: i.Status, ID: i.ID, Code: i.Code, Message: i.Message})
+			}
+			if c.Tool == "update_identity_memory" && strings.HasPrefix(r.Text, remember.Updated) {
+				out = append(out, Operation{Tool: c.Tool, Status: remember.Updated})
+			}
+		}
+	}
+	return out
+}
+
+// registered are the targets that the run has added.
+func registered(steps []converse.Step) []memory.Task {
+	out := []memory.Task{}
+	for _, s := range steps {
+		for _, c := range s.Calls {
+			var r struct {
+				OK      bool                        `json:"ok"`
+				Targets []remember.RegisteredTarget `json:"targets"`
+			}
+			if json.Unmarshal([]byte(c.Result), &r) != nil || !r.OK {
+				continue
+			}
+			for _, t := range r.Targets {
+				if t.Status == remember.Added {
+					out = append(out, t.Target)
+				}
+			}
+		}
+	}
+	return out
+}

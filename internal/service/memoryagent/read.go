@@ -1,0 +1,98 @@
+package progressive
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/llm"
+	converse "cairn/internal/service/conversation"
+	remember "cairn/internal/service/longterm"
+)
+
+// Limits of what one request holds of a session.
+const (
+	sessionTokens = 24_000
+	shortTokens   = sessionTokens / 4 // after an endpoint has said that it was too much
+)
+
+// actor is on whose behalf a run does something that no call of its model asks for.
+func actor(w converse.Work, step string, call int) agent.Actor {
+	return agent.Actor{Workspace: w.Run.Workspace, Origin: w.Spec.Origin, Run: w.Run.Ref.Run, Conversation: w.Run.Conversation, FromSeq: w.Spec.FromSeq, ToSeq: w.Spec.ToSeq,
+		Op: w.Run.Op(step, call), Tainted: w.Spec.Tainted}
+}
+
+// said is the session of a run.
+func (s *Service) said(ctx context.Context, w converse.Work) ([]transcript.Message, error) {
+	var c transcript.Conversation
+	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx remember.LongTermTx) (err error) {
+		c, err = tx.Conversation(ctx, w.Run.Conversation, w.Spec.FromSeq, w.Spec.ToSeq)
+		return err
+	})
+	return memory.Said(c.Messages), err
+}
+
+// history finds the session as it is kept.
+func (s *Service) history(ctx context.Context, w converse.Work, p Pinned) (string, error) {
+	if p.History != "" || w.Run.Kind == run.Retrieve {
+		return p.History, nil
+	}
+	said, err := s.said(ctx, w)
+	if err != nil {
+		return "", err
+	}
+	sum, err := memory.HistorySum(w.Run.Workspace, said)
+	if err != nil {
+		return "", err
+	}
+	var h memory.History
+	err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx remember.LongTermTx) error {
+		found := false
+		if h, found, err = tx.HistoryBySum(ctx, sum); err == nil && !found {
+			err = fmt.Errorf("the session of run %d is not kept", w.Run.Ref.Run)
+		}
+		return err
+	})
+	return h.ID, err
+}
+
+// material is what was said as a model sees it, the newest that fits.
+func material(said []transcript.Message, chars, tokens int) []prompt.Message {
+	return newest(rendered(said, chars), tokens)
+}
+
+// rendered is what was said as a model sees it: who said what and when, secrets
+// out of it.
+func rendered(said []transcript.Message, chars int) []prompt.Message {
+	said, _ = guard.NewRedactor(guard.Options{}).Messages(said)
+	at := map[int]time.Time{}
+	for _, m := range said {
+		at[m.Seq] = m.Time
+	}
+	shown := transcript.Material(said, chars)
+	for i := range shown {
+		shown[i].Content = memory.WithoutData(shown[i].Content)
+		if when := at[shown[i].Index]; !when.IsZero() {
+			shown[i].Content = when.UTC().Format("[2006-01-02 15:04] ") + shown[i].Content
+		}
+	}
+	return shown
+}
+
+func newest(shown []prompt.Message, tokens int) (out []prompt.Message) {
+	for _, m := range slices.Backward(shown) {
+		if tokens -= llm.EstimateTokens(m.Content); tokens < 0 && len(out) > 0 {
+			break
+		}
+		out = append(out, m)
+	}
+	slices.Reverse(out)
+	return out
+}

@@ -1,0 +1,302 @@
+package progressive
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/llm"
+	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/ledger"
+	remember "cairn/internal/service/longterm"
+	"cairn/schemas"
+)
+
+// Place is a candidate in a model's order, by its number.
+type Place struct {
+	Candidate int
+	Score     float64 // 0 to 1
+}
+
+// refineWork reads a run that refines.
+func (s *Service) refineWork(ctx context.Context, ref run.Ref) (w converse.Work, p Pinned, err error) {
+	r, err := s.run(ctx, ref)
+	if err != nil {
+		return w, p, err
+	}
+	if w, p, err = pinnedOf(r); err == nil && p.Refining == nil {
+		err = fault.New(fault.InvalidArgument, fmt.Sprintf("run %d refines nothing", ref.Run), "")
+	}
+	return w, p, err
+}
+
+// Rerank asks the model for its order of what was found. A problem is why there
+// is none, in words that are nobody's.
+func (s *Service) Rerank(ctx context.Context, ref run.Ref) (order []Place, problem string, err error) {
+	w, p, err := s.refineWork(ctx, ref)
+	if err != nil || w.Run.Status == run.Ended {
+		return nil, "", err
+	}
+	if err := s.Store.WithProgressive(ctx, ref.Workspace, func(tx Tx) error { _, err := tx.StartRun(ctx, ref.Run); return err }); err != nil {
+		return nil, "", err
+	}
+	shown, err := s.shown(ctx, w, p, everyPlace(p.Refining.Candidates))
+	if err != nil {
+		return nil, "", err
+	}
+	problem, err = s.askRefine(ctx, w, p, prompt.Rerank, shown, func(text string) error {
+		order, err = readOrder(text, shown)
+		return err
+	})
+	return order, problem, err
+}
+
+// Condense asks the model for one text of what is left, and ends the run with it.
+func (s *Service) Condense(ctx context.Context, ref run.Ref, order []Place) error {
+	w, p, err := s.refineWork(ctx, ref)
+	if err != nil || w.Run.Status == run.Ended {
+		return err
+	}
+	shown, err := s.shown(ctx, w, p, p.Refining.kept(order))
+	if err != nil {
+		return err
+	}
+	if len(shown) == 0 {
+		return s.CloseRefine(ctx, ref, order, "")
+	}
+	var text string
+	problem, err := s.askRefine(ctx, w, p, prompt.Condense, shown, func(reply string) error {
+		text, err = readContext(reply, shown, p.Question)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.endRefine(ctx, w, p, order, text, problem)
+}
+
+// CloseRefine ends a run without a text; problem is what kept the model from
+// being of use.
+func (s *Service) CloseRefine(ctx context.Context, ref run.Ref, order []Place, problem string) error {
+	w, p, err := s.refineWork(ctx, ref)
+	if err != nil || w.Run.Status == run.Ended {
+		return err
+	}
+	return s.endRefine(ctx, w, p, order, "", problem)
+}
+
+func (s *Service) endRefine(ctx context.Context, w converse.Work, p Pinned, order []Place, text, problem string) error {
+	report := Refined{Candidates: []RefinedCandidate{}}
+	for _, at := range p.Refining.kept(order) {
+		c := RefinedCandidate{Candidate: p.Refining.Candidates[at.Candidate]}
+		if order != nil {
+			c.Relevance = &at.Score
+		}
+		report.Candidates = append(report.Candidates, c)
+	}
+	e := converse.Ended{Reason: agent.Final, Status: OK, Text: text}
+	outcome := run.Completed
+	if problem != "" {
+		done := "neither reranked nor rewritten"
+		if order != nil {
+			done = "not rewritten"
+		} else if !p.Refining.Rewrite {
+			done = "not reranked"
+		} else if !p.Refining.Rerank {
+			done = "not rewritten"
+		}
+		report.Note, e.Detail, outcome = done+": "+problem, problem, run.CompletedPartial
+	}
+	if len(report.Candidates) == 0 {
+		e.Status, outcome = NoRelevant, run.NothingToExtract
+	}
+	var err error
+	if e.Report, err = json.Marshal(Looked{IDs: []string{}, Sessions: []string{}, Operations: []Operation{}, Refined: &report}); err != nil {
+		return fmt.Errorf("encode the report: %w", err)
+	}
+	return s.Store.WithProgressive(ctx, w.Run.Workspace, func(tx Tx) error { return tx.EndRun(ctx, w.Run.Ref.Run, outcome, problem, e) })
+}
+
+// kept are the candidates that stay, in the model's order or, without one, in the
+// order of the search.
+func (r Refining) kept(order []Place) []Place {
+	var all []Found // as the filter sees them
+	places := order
+	if order == nil {
+		places = everyPlace(r.Candidates)
+	}
+	for _, at := range places {
+		f := Found{ID: fmt.Sprint(at.Candidate), Score: r.Candidates[at.Candidate].Score}
+		if order != nil {
+			f.Relevance = &at.Score
+		}
+		all = append(all, f)
+	}
+	all = r.Refine.filter(all)
+	out := slices.DeleteFunc(slices.Clone(places), func(at Place) bool {
+		return !slices.ContainsFunc(all, func(f Found) bool { return f.ID == fmt.Sprint(at.Candidate) })
+	})
+	return out[:min(len(out), r.TopK)]
+}
+
+func everyPlace(candidates []Candidate) []Place {
+	out := make([]Place, len(candidates))
+	for i := range candidates {
+		out[i].Candidate = i
+	}
+	return out
+}
+
+// handle is what a candidate is called in a request.
+func handle(candidate int) string { return fmt.Sprintf("m%d", candidate+1) }
+
+// shownText is a candidate as the model reads it.
+type shownText struct {
+	place  int
+	stored prompt.Stored
+}
+
+// shown are candidates as far as they are still there.
+func (s *Service) shown(ctx context.Context, w converse.Work, p Pinned, places []Place) (out []shownText, err error) {
+	var ranked []remember.Ranked
+	for _, at := range places {
+		c := p.Refining.Candidates[at.Candidate]
+		ranked = append(ranked, remember.Ranked{ID: c.ID, Skill: c.Skill})
+	}
+	found, err := s.candidates(ctx, w.Run.Workspace, ranked)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range found {
+		at := slices.IndexFunc(p.Refining.Candidates, func(c Candidate) bool { return c.ID == f.ID && c.Skill == (f.Type == skill.MemoryType) })
+		clean := remember.Sanitised(memory.Entry{ID: f.ID, Type: f.Type, Content: f.Content, WhenToUse: f.WhenToUse})
+		text := memory.WithoutData(strings.TrimSpace(clean.WhenToUse + "\n" + clean.Content))
+		if f.EventTime != nil {
+			text = f.EventTime.UTC().Format("[2006-01-02] ") + text
+		}
+		if f.Name != "" {
+			text = "skill " + f.Name + ": " + text
+		}
+		out = append(out, shownText{at, prompt.Stored{Handle: handle(at), Content: text}})
+	}
+	return out, nil
+}
+
+// askRefine pays for one reply. What another attempt would only meet again is a
+// problem; anything else is an error, to be tried again.
+func (s *Service) askRefine(ctx context.Context, w converse.Work, p Pinned, stage prompt.Stage, shown []shownText, decode func(string) error) (problem string, err error) {
+	m := prompt.Material{Question: p.Question, Messages: p.Messages, Language: w.Spec.Lang, Limits: map[string]int{"max_memories": p.Refining.TopK}}
+	for _, one := range shown {
+		m.Stored = append(m.Stored, one.stored)
+	}
+	user, err := prompt.User(m)
+	if err != nil {
+		return "", err
+	}
+	req := llm.Request{Model: w.Spec.Model, System: p.Refining.Systems[stage], Messages: llm.User(user), MaxTokens: w.Spec.Limits.MaxTokens,
+		Schema: &llm.Schema{Name: stage.Schema(), JSON: schemas.Model(stage.Schema())}, Label: llm.Label{Stage: string(stage), Run: fmt.Sprint(w.Run.Ref.Run), Task: string(stage)}}
+	_, wrong, err := s.Ledger.Ask(ctx, ledger.Question{Run: w.Run.Ref, Step: string(stage), Lang: w.Spec.Lang, Request: req, Decode: decode})
+	if f, over := ledger.Hopeless(err); over {
+		return "the model failed (" + string(f.Code) + ")", nil
+	}
+	if wrong != nil {
+		problem = wrong.Error()
+	}
+	return problem, err
+}
+
+// What is wrong with a reply; no word of it is repeated.
+var (
+	errNoJSON    = errors.New("the reply is not what was asked for")
+	errUnknown   = errors.New("the reply names memories that nobody showed")
+	errEmpty     = errors.New("the reply is empty")
+	errScore     = errors.New("the reply has scores outside of 0 to 1")
+	errUnrelated = errors.New("the reply has nothing of the memories")
+)
+
+// readOrder reads a model's order; a memory that it names twice counts once.
+func readOrder(text string, shown []shownText) (out []Place, err error) {
+	var reply struct {
+		Ranking []struct {
+			Memory string   `json:"memory"`
+			Score  *float64 `json:"score"`
+		} `json:"ranking"`
+	}
+	if !decoded(text, &reply) {
+		return nil, errNoJSON
+	}
+	if len(reply.Ranking) == 0 {
+		return nil, errEmpty
+	}
+	for _, one := range reply.Ranking {
+		at := slices.IndexFunc(shown, func(s shownText) bool { return s.stored.Handle == one.Memory })
+		switch {
+		case at < 0:
+			return nil, errUnknown
+		case one.Score == nil || *one.Score < 0 || *one.Score > 1:
+			return nil, errScore
+		case !slices.ContainsFunc(out, func(p Place) bool { return p.Candidate == shown[at].place }):
+			out = append(out, Place{shown[at].place, *one.Score})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Place) int { return int(1e6 * (b.Score - a.Score)) })
+	return out, nil
+}
+
+// grounded is the share of a text's words that memories or the question must
+// have: an error message or a greeting has next to none.
+const grounded = 0.3
+
+// readContext reads the text that a model wrote of memories.
+func readContext(text string, shown []shownText, question string) (string, error) {
+	var reply struct {
+		Context string   `json:"context"`
+		Used    []string `json:"used"`
+	}
+	if !decoded(text, &reply) {
+		return "", errNoJSON
+	}
+	reply.Context = strings.TrimSpace(reply.Context)
+	if reply.Context == "" || len(reply.Used) == 0 {
+		return "", errEmpty
+	}
+	told := map[int32]bool{}
+	for _, t := range lexical.Terms(question) {
+		told[t.Hash] = true
+	}
+	for _, h := range reply.Used {
+		at := slices.IndexFunc(shown, func(s shownText) bool { return s.stored.Handle == h })
+		if at < 0 {
+			return "", errUnknown
+		}
+		for _, t := range lexical.Terms(shown[at].stored.Content) {
+			told[t.Hash] = true
+		}
+	}
+	said := lexical.Terms(reply.Context)
+	known := 0
+	for _, t := range said {
+		if told[t.Hash] {
+			known++
+		}
+	}
+	if float64(known) < grounded*float64(len(said)) || known == 0 {
+		return "", errUnrelated
+	}
+	return reply.Context, nil
+}
+
+func decoded(text string, into any) bool {
+	raw, err := llm.ExtractJSON(text)
+	return err == nil && json.Unmarshal(raw, into) == nil
+}

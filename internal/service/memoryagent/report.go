@@ -1,0 +1,98 @@
+package progressive
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	converse "cairn/internal/service/conversation"
+	remember "cairn/internal/service/longterm"
+)
+
+// Report is a request to summarise as its caller sees it.
+type Report struct {
+	Run        int64        `json:"run"`
+	Request    string       `json:"request_id"`
+	WorkflowID string       `json:"workflow_id"`
+	State      run.Status   `json:"state"`            // accepted, running, ended
+	Status     string       `json:"status,omitempty"` // ok no_memory partial failed, once it has ended
+	Reason     agent.Reason `json:"reason,omitempty"` // why it ended: final is of the agent's own accord
+	Detail     string       `json:"detail,omitempty"`
+	Text       string       `json:"text,omitempty"`
+	Summary
+	Steps int       `json:"steps"`
+	Usage run.Usage `json:"usage"` // of the run itself; its tasks are runs of their own
+
+	Metadata map[string]any `json:"metadata,omitempty"` // as it came with the session
+}
+
+// Report tells how far a request is and what came of it.
+func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err error) {
+	var r run.Run
+	err = s.Store.WithProgressive(ctx, ref.Workspace, func(tx Tx) error {
+		if r, err = tx.Run(ctx, ref.Run); err != nil {
+			return err
+		}
+		out.Usage, err = tx.Usage(ctx, ref.Run)
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	if r.Kind != run.Summarize {
+		return out, fault.New(fault.NotFound, fmt.Sprintf("run %d is no request to summarise: its kind is %s", ref.Run, r.Kind), "`cairn runs show` tells of runs of any kind")
+	}
+	out.Run, out.Request, out.WorkflowID, out.State = ref.Run, r.Key, r.WorkflowID, r.Status
+	_, p, err := pinnedOf(r)
+	if err != nil {
+		return out, err
+	}
+	out.Metadata = p.Metadata
+	if r.Status != run.Ended {
+		out.Tasks, err = s.tasks(ctx, r)
+		return out, err
+	}
+	var e converse.Ended
+	if err := json.Unmarshal(r.Result, &e); err != nil {
+		return out, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
+	}
+	if len(e.Report) > 0 {
+		if err := json.Unmarshal(e.Report, &out.Summary); err != nil {
+			return out, fmt.Errorf("decode the report of run %d: %w", ref.Run, err)
+		}
+	}
+	out.Status, out.Reason, out.Detail, out.Text, out.Steps = e.Status, e.Reason, e.Detail, e.Text, e.Steps
+	return out, nil
+}
+
+// Undo takes back what a request to summarise did to long-term memory, with what
+// its specialists did: all of it, as far as nobody has changed it since. It is for
+// people.
+func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []remember.Item, err error) {
+	r, err := s.RequestOf(ctx, a.Workspace, id)
+	if err != nil {
+		return nil, err
+	}
+	in := remember.UndoArgs{Run: r.Ref.Run}
+	switch {
+	case r.Kind != run.Summarize:
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("request %q is a question, and changes nothing", id), "name a request to summarise")
+	case r.Status != run.Ended:
+		return nil, fault.New(fault.Unavailable, fmt.Sprintf("request %q has not ended yet", id), "undo it when it has")
+	}
+	err = s.Store.WithProgressive(ctx, a.Workspace, func(tx Tx) error {
+		children, err := tx.Children(ctx, r.Ref.Run)
+		in.With = nil
+		for _, c := range children {
+			in.With = append(in.With, c.Ref.Run)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.LongTerm.Undo(ctx, a, in)
+}

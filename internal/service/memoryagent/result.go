@@ -1,0 +1,259 @@
+package progressive
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	converse "cairn/internal/service/conversation"
+	remember "cairn/internal/service/longterm"
+)
+
+// Statuses of runs and tasks.
+const (
+	OK       = "ok"
+	NoMemory = "no_memory" // there was nothing to remember
+	Partial  = "partial"   // some of it was done
+	Failed   = "failed"
+
+	NoRetrieval = "no_retrieval_needed" // of a question that memory has nothing to do with
+	NoRelevant  = "no_relevant_memory"
+)
+
+// What agents write when there is nothing to say.
+const (
+	NoMemoryNeeded    = "<NO_MEMORY_NEEDED>"
+	NoRetrievalNeeded = "<NO_RETRIEVAL_NEEDED>"
+	NoRelevantMemory  = "<NO_RELEVANT_MEMORY>"
+)
+
+// noteRunes is how much of what a specialist says its parent is told.
+const noteRunes = 200
+
+// Made is the report of a specialist.
+type Made struct {
+	Type       memory.Type `json:"memory_type"`
+	Target     string      `json:"memory_target"`
+	Added      []string    `json:"added"`
+	Updated    []string    `json:"updated"`
+	Deleted    []string    `json:"deleted"`
+	Operations []Operation `json:"operations"`
+}
+
+// Task is what became of one hand-off.
+type Task struct {
+	Made
+	Run    int64  `json:"run"`
+	Part   int    `json:"part,omitempty"` // of a long session, from 1
+	Status string `json:"status"`
+	Note   string `json:"note,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// Summary is the report of a session's run.
+type Summary struct {
+	History    string        `json:"ref_memory_id"`
+	MetaAdded  []memory.Task `json:"meta_added"`
+	Digest     string        `json:"summary_id,omitempty"`
+	Fallback   bool          `json:"fallback,omitempty"` // the agent left no digest, so that one was made of the session's beginning
+	Tasks      []Task        `json:"tasks"`
+	Operations []Operation   `json:"operations"`
+	Parts      int           `json:"parts,omitempty"` // in which a long session was gone through
+}
+
+// Looked is the report of a retriever.
+type Looked struct {
+	IDs        []string    `json:"memory_ids"`
+	Sessions   []string    `json:"sessions"`
+	Operations []Operation `json:"operations"`
+	Refined    *Refined    `json:"refined,omitempty"` // of a fast search that a model went over
+}
+
+// tasks are what became of a run's hand-offs.
+func (s *Service) tasks(ctx context.Context, of run.Run) (out []Task, err error) {
+	err = s.Store.WithProgressive(ctx, of.Workspace, func(tx Tx) error {
+		children, err := tx.Children(ctx, of.Ref.Run)
+		if err != nil {
+			return err
+		}
+		out = []Task{}
+		for _, c := range children {
+			t, err := taskOf(c)
+			if err != nil {
+				return err
+			}
+			again := func(o Task) bool { return o.Type == t.Type && o.Target == t.Target && o.Part == t.Part }
+			out = append(slices.DeleteFunc(out, again), t) // a second try takes the place of the first
+		}
+		return nil
+	})
+	return out, err
+}
+
+func taskOf(r run.Run) (Task, error) {
+	_, p, err := pinnedOf(r)
+	if err != nil {
+		return Task{}, err
+	}
+	t := Task{Run: r.Ref.Run, Part: p.Part, Status: Failed, Error: "it did not come to its end", Made: Made{Type: p.Type, Target: p.Target, Added: []string{}, Updated: []string{}, Deleted: []string{}}}
+	if r.Status != run.Ended {
+		return t, nil
+	}
+	var e converse.Ended
+	if err := json.Unmarshal(r.Result, &e); err != nil {
+		return t, fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
+	}
+	if len(e.Report) > 0 {
+		if err := json.Unmarshal(e.Report, &t.Made); err != nil {
+			return t, fmt.Errorf("decode the report of run %d: %w", r.Ref.Run, err)
+		}
+	}
+	t.Status, t.Note, t.Error = e.Status, clip(strings.TrimSpace(e.Text), noteRunes), ""
+	if t.Status == Failed || t.Status == Partial {
+		t.Error = strings.TrimSpace(string(e.Reason) + " " + e.Detail)
+	}
+	return t, nil
+}
+
+// Result makes the report of a run from what its calls came to.
+func (s Performer) Result(w converse.Work, finished json.RawMessage, e *converse.Ended) (outcome run.Outcome, err error) {
+	done := operations(w.Steps)
+	switch w.Run.Kind {
+	case run.Specialist:
+		e.Report, e.Status, err = specialist(w, done, e)
+	case run.Summarize:
+		e.Report, e.Status, err = summarised(w, done, finished, e)
+	default:
+		e.Report, e.Status, err = looked(w, done, e)
+	}
+	return outcomeOf(e), err
+}
+
+func outcomeOf(e *converse.Ended) run.Outcome {
+	switch {
+	case e.Reason == agent.OverBudget:
+		return run.OverBudget
+	case e.Reason == agent.Interrupted:
+		return run.CancelledOutcome
+	case e.Status == Failed:
+		return run.Failed
+	case e.Status == Partial:
+		return run.CompletedPartial
+	case e.Status == NoMemory || e.Status == NoRelevant:
+		return run.NothingToExtract
+	}
+	return run.Completed
+}
+
+// broken tells that a run was ended from outside.
+func broken(r agent.Reason) bool {
+	return r == agent.ProviderError || r == agent.Interrupted || r == agent.OverBudget || r == agent.WallClock
+}
+
+func specialist(w converse.Work, done []Operation, e *converse.Ended) (json.RawMessage, string, error) {
+	p, err := pinned(w)
+	if err != nil {
+		return nil, "", err
+	}
+	out := Made{Type: p.Type, Target: p.Target, Added: []string{}, Updated: []string{}, Deleted: []string{}, Operations: done}
+	identity := false
+	for _, o := range done {
+		switch o.Status {
+		case remember.Added:
+			out.Added = append(out.Added, o.ID)
+		case remember.Updated, remember.Merged, remember.Replaced:
+			if o.ID != "" {
+				out.Updated = append(out.Updated, o.ID)
+			}
+			identity = identity || o.Tool == "update_identity_memory"
+		case remember.Deleted:
+			out.Deleted = append(out.Deleted, o.ID)
+		}
+	}
+	wrote := identity || len(out.Added)+len(out.Updated)+len(out.Deleted) > 0
+	status := OK
+	switch {
+	case broken(e.Reason) && !wrote:
+		status = Failed
+	case e.Reason != agent.Final:
+		status = Partial
+	case !wrote:
+		status = NoMemory
+	}
+	raw, err := json.Marshal(out)
+	return raw, status, err
+}
+
+func summarised(w converse.Work, done []Operation, finished json.RawMessage, e *converse.Ended) (json.RawMessage, string, error) {
+	out := Summary{}
+	if err := json.Unmarshal(finished, &out); err != nil {
+		return nil, "", fmt.Errorf("decode what was finished of run %d: %w", w.Run.Ref.Run, err)
+	}
+	out.Operations, out.MetaAdded = done, registered(w.Steps)
+	if out.Tasks == nil {
+		out.Tasks = []Task{}
+	}
+	status, worked := OK, 0
+	for _, t := range out.Tasks {
+		if t.Status == Failed || t.Status == Partial {
+			status = Partial
+		}
+		if t.Status != Failed {
+			worked++
+		}
+	}
+	switch {
+	case broken(e.Reason) && worked == 0:
+		status = Failed
+	case e.Reason != agent.Final:
+		status = Partial
+	case len(out.Tasks) == 0 && strings.Contains(e.Text, NoMemoryNeeded):
+		status = NoMemory
+	}
+	raw, err := json.Marshal(out)
+	return raw, status, err
+}
+
+func looked(w converse.Work, done []Operation, e *converse.Ended) (json.RawMessage, string, error) {
+	out := Looked{IDs: []string{}, Sessions: []string{}, Operations: done}
+	for _, s := range w.Steps {
+		for _, c := range s.Calls {
+			var r struct {
+				IDs      []string `json:"memory_ids"`
+				Sessions []struct {
+					ID     string `json:"memory_id"`
+					Status string `json:"status"`
+				} `json:"sessions"`
+			}
+			_ = json.Unmarshal([]byte(c.Result), &r) // what is no such result has found nothing
+			for _, id := range r.IDs {
+				if !slices.Contains(out.IDs, id) {
+					out.IDs = append(out.IDs, id)
+				}
+			}
+			for _, one := range r.Sessions {
+				if one.Status != remember.Failed {
+					out.Sessions = append(out.Sessions, one.ID)
+				}
+			}
+		}
+	}
+	status := OK
+	switch {
+	case broken(e.Reason):
+		status = Failed
+	case strings.Contains(e.Text, NoRetrievalNeeded):
+		status = NoRetrieval
+	case strings.Contains(e.Text, NoRelevantMemory):
+		status = NoRelevant
+	case e.Reason != agent.Final:
+		status = Partial
+	}
+	raw, err := json.Marshal(out)
+	return raw, status, err
+}

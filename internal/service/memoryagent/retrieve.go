@@ -1,0 +1,368 @@
+package progressive
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
+	converse "cairn/internal/service/conversation"
+	remember "cairn/internal/service/longterm"
+)
+
+// Modes of retrieval.
+const (
+	Fast    = "fast"    // one search; needs neither model nor Temporal
+	Agentic = "agentic" // an agent looks, reads and says what it found
+	Auto    = "auto"    // fast, and agentic when that finds little
+)
+
+// Question asks memory.
+type Question struct {
+	Workspace    int64
+	WorkspaceKey string
+	ID           string // the caller's id of the request; empty makes one of the question and the time
+	Query        string
+	Messages     []transcript.Message // said before the question
+	Trajectories []Trajectory         // attempts at the task that the question is about, shown before the messages
+	Metadata     map[string]any       // facts about the question, given back with its answer
+	Mode         string               // empty is auto
+	Targets      []memory.Task        // that a fast search is about; empty for all
+	TimeFilter   string               // of a fast search: YYYYMMDD, or YYYYMMDD,YYYYMMDD with both days included
+	Choices      Choices
+	Refine       Refine        // what is done with what a fast search found
+	TopK         int           // memories at most; 0 means 20, and 5 of what is refined
+	Spec         converse.Spec // configuration to pin
+	Begun        func(run.Ref) // hears of the run that is waited for, once it is durable, once at most; nil for nobody
+}
+
+// Found is a memory or a skill that answers a question.
+type Found struct {
+	ID        string      `json:"memory_id"`
+	Type      memory.Type `json:"memory_type"`
+	Target    string      `json:"memory_target,omitempty"`
+	WhenToUse string      `json:"when_to_use,omitempty"`
+	Content   string      `json:"content"`
+	Score     float64     `json:"score,omitempty"`        // of a fast search
+	Relevance *float64    `json:"rerank_score,omitempty"` // from 0 to 1, as a model sees it
+	EventTime *time.Time  `json:"event_time,omitempty"`
+	UpdatedAt time.Time   `json:"updated_at"`
+	History   string      `json:"ref_memory_id,omitempty"` // the session that it was last drawn from
+
+	// Of a skill, whose type is SkillMemory and whose id is its name.
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+	Version     int    `json:"version,omitempty"`
+	View        string `json:"view,omitempty"` // path under which the API shows all of it
+}
+
+// Answer is what memory has to say.
+type Answer struct {
+	Mode     string   `json:"mode"`   // that answered: fast or agentic
+	Status   string   `json:"status"` // ok no_retrieval_needed no_relevant_memory partial failed
+	Text     string   `json:"text,omitempty"`
+	Memories []Found  `json:"memories"`
+	Sessions []string `json:"sessions,omitempty"` // transcripts that were read
+	Run      int64    `json:"run,omitempty"`
+	Note     string   `json:"note,omitempty"` // why it was not the mode that was asked for
+
+	Metadata map[string]any `json:"metadata,omitempty"` // as it came with the question
+
+	sure bool // of a fast answer: the best leaves little doubt
+}
+
+// What a fast search must find for nobody to look further: enough memories, the
+// best of them near the top by words and near by meaning. The first by words has
+// a score of 1.7 at least.
+const (
+	enoughFound = 3
+	sureScore   = 1.5
+	sureCosine  = 0.3
+)
+
+// leastTime is what an agent needs at least; with less left, a fast answer is better.
+const leastTime = 10 * time.Second
+
+// questionTypes are the types that a question may be limited to.
+var questionTypes = append(slices.Clone(memory.HandOffTypes), memory.Summary, skill.MemoryType)
+
+// complete fills in what a question left open, and refuses what is none.
+func (q Question) complete() (Question, error) {
+	tried := attempts(q.Trajectories)
+	q.Query = cmp.Or(strings.TrimSpace(q.Query), asked(q.Messages), asked(tried))
+	if len(tried) > 0 {
+		q.Messages, q.Trajectories = numbered(slices.Concat(tried, q.Messages)), nil
+	}
+	if q.Mode == "" {
+		q.Mode = Auto
+	}
+	if q.TopK == 0 {
+		q.TopK = remember.UsualTopK
+		if q.Refine.any() {
+			q.TopK = refinedTopK
+		}
+	}
+	switch n := utf8.RuneCountInString(q.Query); {
+	case n == 0 || n > remember.QueryRunes:
+		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", remember.QueryRunes, n), "ask one question")
+	case !slices.Contains([]string{Fast, Agentic, Auto}, q.Mode):
+		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", q.Mode), "use fast, agentic or auto")
+	case q.TopK < 1 || q.TopK > remember.MostTopK:
+		return q, fault.Newf(fault.InvalidArgument, "top_k is %d, and must be 1 to %d", q.TopK, remember.MostTopK)
+	}
+	if err := checkMetadata(q.Metadata); err != nil {
+		return q, err
+	}
+	if err := q.Choices.check(questionTypes); err != nil {
+		return q, err
+	}
+	return q.checkFast()
+}
+
+// asked is the question that a conversation ends with: what its user said last.
+func asked(said []transcript.Message) string {
+	for _, m := range slices.Backward(said) {
+		if text := strings.TrimSpace(m.Content); m.Role == transcript.User && text != "" && m.Name != trajectory {
+			return clip(text, remember.QueryRunes)
+		}
+	}
+	return ""
+}
+
+// Retrieve answers a question from memory.
+func (s *Service) Retrieve(ctx context.Context, q Question) (Answer, error) {
+	q, err := q.complete()
+	if err != nil {
+		return Answer{}, err
+	}
+	out, err := s.retrieve(ctx, q)
+	out.Metadata = q.Metadata
+	if err == nil && s.Missed != nil && len(out.Memories) == 0 && out.Status != NoRetrieval {
+		err = s.Missed(context.WithoutCancel(ctx), q, out)
+	}
+	return out, err
+}
+
+func (s *Service) retrieve(ctx context.Context, q Question) (_ Answer, err error) {
+	var fast Answer
+	if q.Mode != Agentic {
+		if fast, err = s.fast(ctx, q); err != nil {
+			return fast, err
+		}
+		if q.Mode == Fast || len(fast.Memories) >= min(enoughFound, q.TopK) && fast.sure || q.skillsOnly() {
+			return s.refined(ctx, q, fast)
+		}
+	}
+	if until, bound := ctx.Deadline(); bound && q.Mode == Auto && time.Until(until) < leastTime {
+		fast = q.narrow(fast)
+		fast.Note = "there was no time to look further"
+		return fast, nil
+	}
+	deep, err := s.agentic(ctx, q)
+	if err == nil && deep.Status != Failed {
+		return deep, nil
+	}
+	if code := fault.CodeOf(err); err != nil && (code == fault.InvalidArgument || code == fault.OpReused) {
+		return deep, err
+	}
+	// Memory answers as long as its database does.
+	plain := context.WithoutCancel(ctx)
+	if q.Mode == Agentic {
+		if fast, err = s.fast(plain, q); err != nil {
+			return fast, err
+		}
+	}
+	fast = q.narrow(fast)
+	fast.Note, fast.Run = "no agent could look further", deep.Run
+	return fast, nil
+}
+
+// agentic has an agent look. Where there is nothing to look into no model is asked.
+func (s *Service) agentic(ctx context.Context, q Question) (out Answer, err error) {
+	out = Answer{Mode: Agentic, Status: NoRelevant, Memories: []Found{}}
+	any := false
+	err = s.Store.WithProgressive(ctx, q.Workspace, func(tx Tx) error {
+		any, err = tx.AnyLongTerm(ctx)
+		return err
+	})
+	if err != nil || !any {
+		return out, err
+	}
+	if s.Starter == nil {
+		return out, fault.New(fault.Unavailable, "there is no Temporal server", "use mode fast")
+	}
+	r, err := s.ask(ctx, q)
+	if err != nil {
+		return out, err
+	}
+	out.Run = r.Ref.Run
+	q.begun(r.Ref)
+	if r.Status != run.Ended {
+		if err := s.Starter.Start(ctx, q.WorkspaceKey, importChannel, r); err != nil {
+			return out, err
+		}
+		if err := s.Starter.Ended(ctx, r.WorkflowID); err != nil {
+			return out, err
+		}
+	}
+	return s.answer(ctx, r.Ref)
+}
+
+func (q Question) begun(ref run.Ref) {
+	if q.Begun != nil {
+		q.Begun(ref)
+	}
+}
+
+// Ask makes a question durable that an agent is to answer, and has its workflow
+// started, without waiting for the answer.
+func (s *Service) Ask(ctx context.Context, q Question) (run.Run, error) {
+	q, err := q.complete()
+	if err != nil {
+		return run.Run{}, err
+	}
+	r, err := s.ask(ctx, q)
+	if err == nil && r.Status != run.Ended {
+		s.start(ctx, q.WorkspaceKey, r)
+	}
+	return r, err
+}
+
+// Answered is the answer to a question that was asked; its Status is empty until
+// the run has ended.
+func (s *Service) Answered(ctx context.Context, ref run.Ref) (Answer, error) {
+	out, err := s.answer(ctx, ref)
+	if err != nil {
+		return out, err
+	}
+	r, err := s.run(ctx, ref)
+	if r.Status != run.Ended {
+		out.Status = ""
+	}
+	return out, err
+}
+
+// RequestOf finds the latest run of a request to summarise or to retrieve.
+func (s *Service) RequestOf(ctx context.Context, ws int64, id string) (out run.Run, err error) {
+	found := false
+	err = s.Store.WithProgressive(ctx, ws, func(tx Tx) error {
+		for _, kind := range []run.Kind{run.Summarize, run.Retrieve} {
+			if out, found, err = tx.RunOf(ctx, kind, id); err != nil || found {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && !found {
+		err = fault.New(fault.NotFound, fmt.Sprintf("there is no request %q", id), "use the request_id that the request was answered with")
+	}
+	return out, err
+}
+
+// ask records a question.
+func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) {
+	q.Choices = q.Choices.withoutSkills() // an agent looks for memories
+	args, err := json.Marshal(struct {
+		Query    string
+		Messages []transcript.Message
+		Choices  *Choices       `json:",omitempty"`
+		Metadata map[string]any `json:",omitempty"`
+	}{q.Query, q.Messages, q.Choices.orNil(), q.Metadata})
+	if err != nil {
+		return out, fmt.Errorf("encode the question: %w", err)
+	}
+	sha := sha256.Sum256(args)
+	if q.ID == "" { // memory changes: the same question may be asked again
+		q.ID = fmt.Sprintf("%x-%d", sha[:6], time.Now().UnixNano())
+	}
+	err = s.Store.WithProgressive(ctx, q.Workspace, func(tx Tx) error {
+		chosen, err := tx.Settings(ctx)
+		if err != nil {
+			return err
+		}
+		d, err := s.Registry.chosen(run.Retrieve, "", chosen.Memory, q.Choices.over)
+		if err != nil {
+			return err
+		}
+		spec := q.Spec
+		if spec.Lang == "" {
+			spec.Lang = lang.Detect(q.Query)
+		}
+		d = q.Choices.agent(d)
+		d.Profile.Options.TopK = q.TopK
+		spec, err = pin(spec, d, Pinned{Workspace: q.WorkspaceKey, Question: q.Query, Messages: material(q.Messages, spec.Limits.ResultChars, shortTokens), Metadata: q.Metadata}, chosen.Memory)
+		if err != nil {
+			return err
+		}
+		raw, err := json.Marshal(spec)
+		if err != nil {
+			return fmt.Errorf("encode the configuration: %w", err)
+		}
+		out, err = q.put(ctx, tx, sha, raw)
+		return err
+	})
+	return out, err
+}
+
+// put records a run for a question, and owes its workflow unless the run has
+// ended; the same id with other arguments is refused.
+func (q Question) put(ctx context.Context, tx Tx, sha [sha256.Size]byte, spec json.RawMessage) (run.Run, error) {
+	out, err := tx.PutAgentRun(ctx, NewRun{Kind: run.Retrieve, Key: q.ID, Generation: 1, ArgsSHA: sha, Spec: spec, WorkflowID: contract.RetrieveID(q.WorkspaceKey, contract.VisibleKey(q.ID), 1)})
+	switch {
+	case err != nil:
+		return out, err
+	case out.ArgsSHA != sha:
+		return out, fault.New(fault.OpReused, fmt.Sprintf("request %q was made before for another question", q.ID), "use another request id")
+	case out.Status == run.Ended:
+		return out, nil
+	}
+	return out, tx.OweRun(ctx, out.Ref.Run)
+}
+
+// answer reads what an agent has found.
+func (s *Service) answer(ctx context.Context, ref run.Ref) (Answer, error) {
+	out := Answer{Mode: Agentic, Status: Failed, Run: ref.Run, Memories: []Found{}}
+	r, err := s.run(ctx, ref)
+	if err != nil || r.Status != run.Ended {
+		return out, err
+	}
+	_, p, err := pinnedOf(r)
+	if err != nil {
+		return out, err
+	}
+	out.Metadata = p.Metadata
+	var e converse.Ended
+	var l Looked
+	if err := json.Unmarshal(r.Result, &e); err != nil {
+		return out, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
+	}
+	if err := json.Unmarshal(e.Report, &l); err != nil {
+		return out, fmt.Errorf("decode the report of run %d: %w", ref.Run, err)
+	}
+	if l.Refined != nil {
+		return s.refinedAnswer(ctx, r, p, *l.Refined, e)
+	}
+	entries, err := s.entries(ctx, ref.Workspace, l.IDs)
+	if err != nil {
+		return out, err
+	}
+	out.Status, out.Text, out.Sessions = e.Status, e.Text, l.Sessions
+	for _, id := range l.IDs {
+		if i := slices.IndexFunc(entries, func(e memory.Entry) bool { return e.ID == id }); i >= 0 {
+			out.Memories = append(out.Memories, foundOf(entries[i], 0))
+		}
+	}
+	return out, nil
+}

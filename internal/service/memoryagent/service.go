@@ -1,0 +1,80 @@
+package progressive
+
+import (
+	"context"
+	"encoding/json"
+
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
+	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/ledger"
+	remember "cairn/internal/service/longterm"
+)
+
+// Tx is one workspace's rows in one transaction.
+type Tx interface {
+	Run(ctx context.Context, id int64) (run.Run, error)
+	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
+	PutAgentRun(ctx context.Context, r NewRun) (run.Run, error)
+	Children(ctx context.Context, parent int64) ([]run.Run, error)
+	OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (int64, bool, error)
+	OweRun(ctx context.Context, id int64) error
+	Usage(ctx context.Context, id int64) (run.Usage, error)
+	Steps(ctx context.Context, id int64) ([]converse.Step, error)
+
+	PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64, error)
+	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
+	LockConversation(ctx context.Context, id int64) (converse.Conversation, error)
+	Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error)
+	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error
+
+	Settings(ctx context.Context) (settings.Settings, error)
+	AnyLongTerm(ctx context.Context) (bool, error)
+	// SkillsNamed reads the active skills of some names, in any order.
+	SkillsNamed(ctx context.Context, names []string) ([]skill.Head, error)
+	StartRun(ctx context.Context, id int64) (bool, error)
+	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
+}
+
+// Store opens transactions.
+type Store interface {
+	WithProgressive(ctx context.Context, ws int64, fn func(Tx) error) error
+}
+
+// Loop is the part of the agent loop that hands work off.
+type Loop interface {
+	Reach(ctx context.Context, ref run.Ref, n, position int, base converse.Base) (converse.Work, Result, bool, error)
+	Tell(ctx context.Context, ref run.Ref, n, position int, result Result) error
+}
+
+// Starter brings runs to Temporal.
+type Starter interface {
+	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
+	Ended(ctx context.Context, workflowID string) error // waits for the end of a workflow
+}
+
+// Service is the use-case.
+type Service struct {
+	Store    Store
+	LongTerm *remember.LongTerm
+	Loop     Loop
+	Starter  Starter // nil without Temporal
+	Registry *Registry
+	Ledger   *ledger.Ledger // of the calls that go over what a fast search found
+	// Missed hears of questions that memory had nothing for; nil for nobody.
+	Missed func(ctx context.Context, q Question, a Answer) error
+}
+
+// NewRun is a run to be recorded; one that has its key is returned instead.
+type NewRun struct {
+	Kind         run.Kind
+	Key          string
+	Generation   int // from 1; raised by a deliberate redo
+	ArgsSHA      [32]byte
+	Conversation int64 // 0 for none
+	Parent       int64 // 0 for none
+	Spec         json.RawMessage
+	WorkflowID   string
+}

@@ -1,0 +1,187 @@
+package offload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/workingmemory"
+	"cairn/internal/llm"
+	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/ledger"
+	"cairn/schemas"
+)
+
+// job is a run with what it works on.
+type job struct {
+	run    run.Run
+	spec   Spec
+	record string // that stands for the turns before a conversation's cycle
+}
+
+func (s *Service) load(ctx context.Context, ref run.Ref) (j job, err error) {
+	err = s.Store.WithOffload(ctx, ref.Workspace, func(tx Tx) error {
+		if j.run, err = tx.Run(ctx, ref.Run); err != nil || j.run.Status == run.Ended {
+			return err
+		}
+		if j.spec, err = SpecOf(j.run); err != nil {
+			return err
+		}
+		if j.spec.Cycle != nil {
+			before, _, err := tx.CompactionAt(ctx, j.run.Conversation, j.spec.Cycle.After)
+			if err != nil {
+				return err
+			}
+			j.record = before.Content
+		}
+		_, err = tx.StartRun(ctx, ref.Run)
+		return err
+	})
+	return j, err
+}
+
+// Compress asks a model for the record of one group. Why there is none is a
+// code, not an error: then the messages stay as they are.
+func (s *Service) Compress(ctx context.Context, ref run.Ref, group int) (code string, err error) {
+	j, err := s.load(ctx, ref)
+	if err != nil || j.run.Status == run.Ended {
+		return "", err
+	}
+	if group < 0 || group >= len(j.spec.Groups) {
+		return "", fault.Newf(fault.InvalidArgument, "run %d has no group %d", ref.Run, group)
+	}
+	_, reason, err := s.ask(ctx, j, group)
+	code, _, _ = strings.Cut(reason, ":") // what is wrong with an answer is told in its words
+	return code, err
+}
+
+// messages are those of a group, after the record of what came before them.
+func (s *Service) messages(ctx context.Context, j job, group int) (ms []transcript.Message, err error) {
+	b, err := s.blob(ctx, j.run.Workspace, workingmemory.Where{Handle: j.spec.Groups[group].Handle})
+	if err != nil {
+		return nil, err
+	}
+	if ms, err = b.Messages(); err == nil && group == 0 && j.record != "" {
+		ms = append([]transcript.Message{{Role: transcript.User, Content: j.record}}, ms...)
+	}
+	return ms, err
+}
+
+// ask puts a group to the model, or finds what it said before.
+func (s *Service) ask(ctx context.Context, j job, group int) (out workingmemory.Snapshot, reason string, err error) {
+	ms, err := s.messages(ctx, j, group)
+	if fault.CodeOf(err) == fault.NotFound {
+		return out, "not_found: the messages have expired", nil
+	}
+	if err != nil {
+		return out, "", err
+	}
+	out, problem, err := s.round(ctx, j, group, ms, "", j.spec.Limits.MaterialTokens)
+	var failed *llm.Error
+	if errors.As(err, &failed) && failed.Class == llm.ContextLength {
+		out, problem, err = s.round(ctx, j, group, ms, "/short", j.spec.Limits.MaterialTokens/4)
+	}
+	if f, over := ledger.Hopeless(err); over {
+		return out, string(f.Code) + ": " + f.Message, nil
+	}
+	if err == nil && problem != nil {
+		reason = string(fault.ModelInvalid) + ": " + problem.Error()
+	}
+	return out, reason, err
+}
+
+func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.Message, suffix string, tokens int) (out workingmemory.Snapshot, problem, err error) {
+	l := j.spec.Limits
+	material := prompt.Material{Messages: transcript.Material(ms, l.ResultChars), Language: j.spec.Lang,
+		Limits: map[string]int{"max_tokens": max(min(workingmemory.Tokens(ms)/4, l.ReplyTokens), 50)}}
+	for i := range material.Messages {
+		material.Messages[i].Index = i
+	}
+	user, err := prompt.User(converse.Fitted(material, tokens))
+	if err != nil {
+		return out, nil, err
+	}
+	step := fmt.Sprintf("group/%d%s", group, suffix)
+	_, problem, err = s.Ledger.Ask(ctx, ledger.Question{Run: j.run.Ref, Step: step, Lang: j.spec.Lang, Repairs: l.Repairs,
+		Request: llm.Request{Model: j.spec.Model, System: j.spec.System, Messages: llm.User(user), MaxTokens: l.ReplyTokens,
+			Schema: &llm.Schema{Name: prompt.Compress.Schema(), JSON: schemas.Model(prompt.Compress.Schema())},
+			Label:  llm.Label{Stage: string(j.run.Kind), Run: fmt.Sprint(j.run.Ref.Run), Task: step}},
+		Decode: func(text string) (err error) {
+			out, err = workingmemory.ReadSnapshot(text, ms)
+			return err
+		}})
+	return out, problem, err
+}
+
+// Await returns what became of a run once it has ended; before that it is
+// Unavailable, to be asked again.
+func (s *Service) Await(ctx context.Context, ref run.Ref) (out Recorded, err error) {
+	err = s.Store.WithOffload(ctx, ref.Workspace, func(tx Tx) error {
+		r, err := tx.Run(ctx, ref.Run)
+		if err != nil {
+			return err
+		}
+		if r.Status != run.Ended {
+			return fault.New(fault.Unavailable, fmt.Sprintf("run %d has not ended yet", ref.Run), "")
+		}
+		out, err = resultOf(r)
+		return err
+	})
+	return out, err
+}
+
+// Close ends a run with its records, or with why there are none. Reasons are
+// the codes that Compress gave for groups; code is set when the workflow gave up.
+func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code, why string) (out Recorded, err error) {
+	j, err := s.load(ctx, ref)
+	if err != nil {
+		return out, err
+	}
+	if j.run.Status == run.Ended {
+		return resultOf(j.run)
+	}
+	if code != "" {
+		out.Degraded = code + ": " + why
+	}
+	for _, reason := range reasons {
+		if reason != "" && reason != string(fault.ModelInvalid) && out.Degraded == "" { // of an answer that is none the ledger tells more
+			out.Degraded = reason
+		}
+	}
+	for i := range j.spec.Groups {
+		if out.Degraded != "" {
+			break
+		}
+		snapshot, reason, err := s.ask(ctx, j, i) // finds the reply that Compress has stored
+		if err != nil {
+			return out, err
+		}
+		if reason != "" {
+			out.Degraded = reason
+			break
+		}
+		out.Records = append(out.Records, snapshot.Render(j.spec.Lang, j.spec.Groups[i].Handle, j.spec.Groups[i].Messages))
+	}
+	if out.Degraded != "" {
+		out.Records = nil
+	}
+	if j.spec.Cycle != nil {
+		return out, s.closeCycle(ctx, j, &out)
+	}
+	out.Tokens = workingmemory.Tokens([]transcript.Message{{Content: strings.Join(out.Records, "\n")}})
+	return out, s.Store.WithOffload(ctx, ref.Workspace, func(tx Tx) error {
+		return tx.EndRun(ctx, ref.Run, outcomeOf(out), out.Degraded, out)
+	})
+}
+
+func outcomeOf(r Recorded) run.Outcome {
+	if r.Degraded != "" {
+		return run.CompletedPartial
+	}
+	return run.Completed
+}

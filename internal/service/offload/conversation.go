@@ -1,0 +1,179 @@
+package offload
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/workingmemory"
+	converse "cairn/internal/service/conversation"
+	progressive "cairn/internal/service/memoryagent"
+)
+
+// Cycles is how conversations are compacted.
+type Cycles struct {
+	*Service
+	Spec func() Spec // the configuration that a new run is pinned to
+}
+
+var _ converse.Compactor = Cycles{}
+
+// Begin records that the turns of a conversation up to one are to be stood for by
+// records: what was said is put away word for word, and the run of the work with
+// that of the review before it is made, all or nothing, once for each turn. Of a
+// conversation that cannot wait for a model the work is done at once, by rule.
+func (c Cycles) Begin(ctx context.Context, o converse.Overflow) (out converse.Overflowing, err error) {
+	spec := c.Spec()
+	spec.Lang = o.Lang
+	if spec.System, err = prompt.Instructions(prompt.Compress, spec.Lang); err != nil {
+		return out, err
+	}
+	spec.Cycle = &Cycle{After: o.After, Upto: o.Upto, Tokens: o.Tokens}
+	ms := make([]transcript.Message, len(o.Said))
+	for i, m := range o.Said {
+		ms[i] = m.Message
+	}
+	groups, err := workingmemory.GroupsOf(ms, 0, len(ms), spec.Limits.MaterialTokens)
+	if err != nil {
+		return out, err
+	}
+	for i, g := range groups {
+		groups[i].Blob.Label = fmt.Sprintf("messages %d to %d of the conversation", ms[g.From].Seq+1, ms[g.To-1].Seq+1)
+		spec.Groups = append(spec.Groups, Group{Handle: g.Blob.Handle(), Messages: g.To - g.From})
+	}
+	key := fmt.Sprintf("%d/%d", o.Conversation, o.Upto)
+	var made run.Run
+	var workspace string
+	err = c.Store.WithOffload(ctx, o.Workspace, func(tx Tx) error {
+		if workspace, err = tx.Key(ctx); err != nil {
+			return err
+		}
+		var found bool
+		if made, found, err = tx.RunOf(ctx, run.Offload, key); err != nil || found {
+			return err
+		}
+		blobs := make([]workingmemory.Blob, len(groups))
+		for i, g := range groups {
+			blobs[i] = g.Blob
+		}
+		if err := putAll(ctx, tx, workingmemory.Session{Conversation: o.Conversation}, blobs, 0); err != nil {
+			return err
+		}
+		made, err = c.record(ctx, tx, o, key, workspace, spec)
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	if made.Status != run.Ended && o.AtOnce {
+		_, err := c.Close(ctx, made.Ref, nil, "wall_clock", "nobody can wait for a model here")
+		return converse.Overflowing{Done: true}, err
+	}
+	out.Done = made.Status == run.Ended
+	out.WorkflowID = made.WorkflowID
+	if !out.Done {
+		out.Input, err = Input(workspace, made)
+	}
+	return out, err
+}
+
+// record makes the run of a cycle, and that of its review.
+func (c Cycles) record(ctx context.Context, tx Tx, o converse.Overflow, key, workspace string, spec Spec) (out run.Run, err error) {
+	put := func(kind run.Kind, parent int64, spec any, workflow string) (run.Run, error) {
+		raw, err := json.Marshal(spec)
+		if err != nil {
+			return run.Run{}, fmt.Errorf("encode the configuration: %w", err)
+		}
+		return tx.PutAgentRun(ctx, progressive.NewRun{Kind: kind, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: o.Conversation, Parent: parent, Spec: raw, WorkflowID: workflow})
+	}
+	workflow := contract.OffloadID(workspace, fmt.Sprintf("%d-%d", o.Conversation, o.Upto), 1)
+	if o.Flush != nil && !o.AtOnce {
+		flush, err := put(run.Flush, 0, o.Flush, workflow)
+		if err != nil {
+			return out, err
+		}
+		spec.Cycle.Flush, spec.Cycle.Budget, spec.Cycle.Pace = flush.Ref.Run, o.Flush.Budget, o.Flush.Timing
+	}
+	if out, err = put(run.Offload, 0, spec, workflow); err != nil || out.Status == run.Ended {
+		return out, err
+	}
+	return out, tx.OweRun(ctx, out.Ref.Run)
+}
+
+// Input is what the workflow of a run starts with.
+func Input(workspaceKey string, r run.Run) (in contract.OffloadInput, err error) {
+	spec, err := SpecOf(r)
+	if err != nil {
+		return in, err
+	}
+	ref := contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
+	in = contract.OffloadInput{RunRef: ref, Groups: len(spec.Groups), Pace: converse.Spec{Timing: spec.Timing}.Pace()}
+	if c := spec.Cycle; c != nil && c.Flush != 0 {
+		ref.Run = c.Flush
+		in.Flush = &contract.AgentInput{RunRef: ref, Kind: string(run.Flush), Conversation: r.Conversation, Number: c.Upto, Budget: c.Budget, Pace: converse.Spec{Timing: c.Pace}.Pace(), Queue: contract.QueueBatch}
+	}
+	return in, nil
+}
+
+// closeCycle stores what a conversation's requests begin with from now on. Where
+// no model has made a record, one is made by rule: what people asked stands in
+// it, and the rest is found in what was put away.
+func (s *Service) closeCycle(ctx context.Context, j job, out *Recorded) error {
+	content := strings.Join(out.Records, "\n\n")
+	if out.Degraded != "" {
+		texts := []string{}
+		if j.record != "" {
+			texts = append(texts, transcript.Clip(j.record, ruleRunes*rulesKept))
+		}
+		for i, g := range j.spec.Groups {
+			b, err := s.blob(ctx, j.run.Workspace, workingmemory.Where{Handle: g.Handle})
+			if err != nil {
+				return err
+			}
+			ms, err := b.Messages()
+			if err != nil {
+				return err
+			}
+			texts = append(texts, byRule(ms).Render(j.spec.Lang, j.spec.Groups[i].Handle, g.Messages))
+		}
+		content = strings.Join(texts, "\n\n")
+	}
+	*out = Recorded{Degraded: out.Degraded, Tokens: workingmemory.Tokens([]transcript.Message{{Content: content}}), Upto: j.spec.Cycle.Upto, Was: j.spec.Cycle.Tokens, Flush: j.spec.Cycle.Flush}
+	for _, g := range j.spec.Groups {
+		out.Handles = append(out.Handles, g.Handle)
+	}
+	return s.Store.WithOffload(ctx, j.run.Workspace, func(tx Tx) error {
+		if err := tx.PutCompaction(ctx, Compaction{Conversation: j.run.Conversation, Upto: out.Upto, Run: j.run.Ref.Run, Content: content, Tokens: out.Tokens, Degraded: out.Degraded}); err != nil {
+			return err
+		}
+		return tx.EndRun(ctx, j.run.Ref.Run, outcomeOf(*out), out.Degraded, out)
+	})
+}
+
+// Bounds of a record that is made by rule.
+const (
+	ruleRunes = 200 // of one message
+	rulesKept = 24  // messages, the latest
+)
+
+// byRule is a record without a model: what people said, the latest last.
+func byRule(ms []transcript.Message) (s workingmemory.Snapshot) {
+	for _, m := range ms {
+		text := transcript.Clip(strings.Join(strings.Fields(m.Content), " "), ruleRunes)
+		if m.Role != transcript.User || text == "" {
+			continue
+		}
+		if s.Goal == "" {
+			s.Goal = text
+		}
+		s.KeyFacts = append(s.KeyFacts, text)
+	}
+	s.KeyFacts = s.KeyFacts[max(0, len(s.KeyFacts)-rulesKept):]
+	return s
+}

@@ -1,0 +1,291 @@
+package offload
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/domain/workingmemory"
+	progressive "cairn/internal/service/memoryagent"
+)
+
+// Request asks for a thread to be shortened.
+type Request struct {
+	Workspace    int64
+	WorkspaceKey string
+	ID           string // the caller's id of the request; empty takes one that the messages and options give
+	Session      string // name under which what is put away is searched together; may be empty
+	Messages     []transcript.Message
+	Options      workingmemory.Options
+	TTL          time.Duration
+	Wait         time.Duration // for a model; after it the messages come back as they were
+	Spec         Spec
+}
+
+// Away is something that was put away.
+type Away struct {
+	Handle string             `json:"handle"`
+	Kind   workingmemory.Kind `json:"kind"`
+	Label  string             `json:"label"`
+	Chars  int                `json:"chars"`
+}
+
+// Offloaded is a thread after it was shortened. Degraded means that it is the
+// original one, for the reason that is given.
+type Offloaded struct {
+	Messages     []transcript.Message `json:"messages"`
+	Mode         workingmemory.Mode   `json:"mode,omitempty"` // that took effect; empty when nothing had to be done
+	TokensBefore int                  `json:"tokens_before"`
+	TokensAfter  int                  `json:"tokens_after"`
+	Away         []Away               `json:"offloaded"`
+	Degraded     bool                 `json:"degraded"`
+	Reason       string               `json:"reason,omitempty"`
+	Run          int64                `json:"run,omitempty"` // of the model's work, 0 without any
+}
+
+// Bounds of a request.
+const (
+	maxSession  = 200 // runes
+	MaxMessages = 5_000
+	MaxTTL      = 366 * 24 * time.Hour
+)
+
+func (r *Request) check() (err error) {
+	if r.Options, err = r.Options.Complete(); err != nil {
+		return err
+	}
+	switch {
+	case len(r.Messages) == 0 || len(r.Messages) > MaxMessages:
+		return fault.Newf(fault.InvalidArgument, "there are %d messages, and must be 1 to %d", len(r.Messages), MaxMessages)
+	case r.TTL <= 0 || r.TTL > MaxTTL:
+		return fault.Newf(fault.InvalidArgument, "what is put away would live for %s, and must for up to %s", r.TTL, MaxTTL)
+	}
+	if err := checkSession(r.Session); err != nil {
+		return err
+	}
+	called := map[string]bool{}
+	for i, m := range r.Messages {
+		for _, c := range m.ToolCalls {
+			if c.ID == "" || called[c.ID] {
+				return fault.Newf(fault.InvalidArgument, "message %d has a tool call without an id of its own", i)
+			}
+			called[c.ID] = true
+		}
+		if m.Role == transcript.Tool && !called[m.ToolCallID] {
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("message %d is the result of call %q, which no message before it makes", i, m.ToolCallID), "send calls with their results")
+		}
+	}
+	return nil
+}
+
+func checkSession(name string) error {
+	if utf8.RuneCountInString(name) > maxSession || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+		return fault.New(fault.InvalidArgument, "the session's name is too long, or has characters that cannot be shown", fmt.Sprintf("use up to %d characters", maxSession))
+	}
+	return nil
+}
+
+// Offload shortens a thread. What can act on its input alone fails with an error;
+// what a model or Temporal do not do leaves the messages as they were, degraded.
+// The same request gives the same answer and pays once; one that was degraded is
+// tried again unless the caller gave it an id.
+func (s *Service) Offload(ctx context.Context, r Request) (out Offloaded, err error) {
+	if err := r.check(); err != nil {
+		return out, err
+	}
+	out = Offloaded{Messages: r.Messages, TokensBefore: workingmemory.Tokens(r.Messages)}
+	out.TokensAfter = out.TokensBefore
+	if r.Options.Mode != workingmemory.ByCompress {
+		short, away := workingmemory.Compact(r.Messages, r.Options)
+		after := workingmemory.Tokens(short)
+		if r.Options.Mode == workingmemory.ByCompact || float64(after) <= r.Options.Ratio*float64(out.TokensBefore) {
+			if len(away) == 0 {
+				return out, nil
+			}
+			out.Messages, out.TokensAfter, out.Mode = short, after, workingmemory.ByCompact
+			return out, s.put(ctx, r, away, &out)
+		}
+	}
+	groups, err := workingmemory.Groups(r.Messages, r.Options)
+	if err != nil || len(groups) == 0 {
+		return out, err
+	}
+	result, err := s.records(ctx, r, groups, &out)
+	if err != nil {
+		return out, err
+	}
+	if result.Degraded != "" {
+		out.Degraded, out.Reason = true, result.Degraded
+		return out, nil
+	}
+	short := workingmemory.Compressed(r.Messages, groups, result.Records)
+	if after := workingmemory.Tokens(short); after < out.TokensBefore {
+		out.Messages, out.TokensAfter, out.Mode = short, after, workingmemory.ByCompress
+	} else {
+		out.Degraded, out.Reason = true, "the records are no shorter than the messages"
+		return out, nil
+	}
+	for _, g := range groups {
+		out.Away = append(out.Away, away(g.Blob))
+	}
+	return out, nil
+}
+
+// put stores what compaction has put away.
+func (s *Service) put(ctx context.Context, r Request, blobs []workingmemory.Blob, out *Offloaded) error {
+	for _, b := range blobs {
+		out.Away = append(out.Away, away(b))
+	}
+	return s.Store.WithOffload(ctx, r.Workspace, func(tx Tx) error { return putAll(ctx, tx, workingmemory.Session{Name: r.Session}, blobs, r.TTL) })
+}
+
+// unnamed is the session of what was put away under no name.
+const unnamed = "-"
+
+func putAll(ctx context.Context, tx Tx, session workingmemory.Session, blobs []workingmemory.Blob, ttl time.Duration) error {
+	if session.Key() == "" {
+		session.Name = unnamed
+	}
+	for _, b := range blobs {
+		if err := tx.PutOffloaded(ctx, session, b, ttl); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func away(b workingmemory.Blob) Away {
+	return Away{Handle: b.Handle(), Kind: b.Kind, Label: b.Label, Chars: utf8.RuneCountInString(b.Content)}
+}
+
+// records has a model make the records of groups, and waits for them.
+func (s *Service) records(ctx context.Context, r Request, groups []workingmemory.Group, out *Offloaded) (Recorded, error) {
+	if s.Starter == nil {
+		return Recorded{Degraded: "unavailable: there is no Temporal server"}, nil
+	}
+	made, err := s.accept(ctx, r, groups)
+	if err != nil {
+		return Recorded{}, err
+	}
+	out.Run = made.Ref.Run
+	if made.Status != run.Ended {
+		waiting, cancel := context.WithTimeout(ctx, r.Wait)
+		defer cancel()
+		err := s.Starter.Start(ctx, r.WorkspaceKey, "", made)
+		if err == nil {
+			err = s.Starter.Ended(waiting, made.WorkflowID)
+		}
+		if waiting.Err() != nil {
+			return Recorded{Degraded: "timeout: the records are not made yet; the same request has them later"}, nil
+		}
+		if err != nil {
+			return Recorded{Degraded: string(fault.CodeOf(err)) + ": " + fault.From(err).Message}, nil
+		}
+	}
+	return s.result(ctx, made.Ref)
+}
+
+func (s *Service) result(ctx context.Context, ref run.Ref) (out Recorded, err error) {
+	err = s.Store.WithOffload(context.WithoutCancel(ctx), ref.Workspace, func(tx Tx) error {
+		r, err := tx.Run(ctx, ref.Run)
+		if err != nil {
+			return err
+		}
+		if r.Status != run.Ended {
+			out = Recorded{Degraded: "unavailable: the work was interrupted; the same request goes on with it"}
+			return nil
+		}
+		out, err = resultOf(r)
+		return err
+	})
+	return out, err
+}
+
+// accept makes the work durable: the groups, the run and the duty to drive it,
+// all or nothing.
+func (s *Service) accept(ctx context.Context, r Request, groups []workingmemory.Group) (out run.Run, err error) {
+	spec := r.Spec
+	spec.Lang = lang.OfMessages(r.Messages)
+	if spec.System, err = prompt.Instructions(prompt.Compress, spec.Lang); err != nil {
+		return out, err
+	}
+	blobs := make([]workingmemory.Blob, len(groups))
+	for i, g := range groups {
+		blobs[i] = g.Blob
+		spec.Groups = append(spec.Groups, Group{Handle: g.Blob.Handle(), Messages: g.To - g.From})
+	}
+	sha, err := r.sha()
+	if err != nil {
+		return out, err
+	}
+	key := r.ID
+	if key == "" {
+		key = "sha-" + hex.EncodeToString(sha[:12])
+	}
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		return out, fmt.Errorf("encode the configuration: %w", err)
+	}
+	err = s.Store.WithOffload(ctx, r.Workspace, func(tx Tx) error {
+		if err := putAll(ctx, tx, workingmemory.Session{Name: r.Session}, blobs, r.TTL); err != nil {
+			return err
+		}
+		known, found, err := tx.RunOf(ctx, run.Offload, key)
+		if err != nil {
+			return err
+		}
+		generation := 1
+		if found {
+			if known.ArgsSHA != sha {
+				return fault.New(fault.OpReused, fmt.Sprintf("request %q was made before with other messages or options", key), "use another request id")
+			}
+			if again, err := degraded(known); err != nil || r.ID != "" || !again {
+				out = known
+				return err
+			}
+			generation = known.Generation + 1
+		}
+		out, err = tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Offload, Key: key, Generation: generation, ArgsSHA: sha, Spec: raw, WorkflowID: contract.OffloadID(r.WorkspaceKey, contract.VisibleKey(key), generation)})
+		if err != nil {
+			return err
+		}
+		if out.Status == run.Ended { // by whoever was first
+			return nil
+		}
+		return tx.OweRun(ctx, out.Ref.Run)
+	})
+	return out, err
+}
+
+// degraded tells that a run has ended without records.
+func degraded(r run.Run) (bool, error) {
+	if r.Status != run.Ended {
+		return false, nil
+	}
+	result, err := resultOf(r)
+	return result.Degraded != "", err
+}
+
+func (r Request) sha() (sum [sha256.Size]byte, err error) {
+	raw, err := json.Marshal(struct {
+		Messages []transcript.Message
+		Options  workingmemory.Options
+	}{r.Messages, r.Options})
+	if err != nil {
+		return sum, errors.Join(errors.New("encode the request"), err)
+	}
+	return sha256.Sum256(raw), nil
+}

@@ -1,0 +1,168 @@
+package reflect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/metrics"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/recurrence"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/llm"
+	converse "cairn/internal/service/conversation"
+)
+
+// Agent is a reflection as the loop drives it.
+type Agent struct{ *Service }
+
+var (
+	_ converse.Agent     = Agent{}
+	_ converse.Continued = Agent{}
+)
+
+// Tools of a run: what is written points to messages of the day.
+func (s Agent) Tools(w converse.Work) (converse.Tools, error) {
+	p, err := pinned(w)
+	return citing{Tools: s.Service.Tools, spans: p.Spans, date: p.Date}, err
+}
+
+// Subject is set by the tools, from the messages that a call cites.
+func (s Agent) Subject(context.Context, converse.Work, int64) (out agent.Subject, err error) {
+	return out, nil
+}
+
+// Reached tells how far into the day the next response is.
+func (s Agent) Reached(w converse.Work) (since int, more bool) {
+	p, err := pinned(w)
+	if err != nil {
+		return 0, false
+	}
+	part, since := reached(w, p)
+	return since, part < parts(p.Spans)-1
+}
+
+// reached is the part that the next response is about, and the last response
+// about the one before.
+func reached(w converse.Work, p Pinned) (part, since int) {
+	n := parts(p.Spans)
+	if n < 2 {
+		return 0, 0
+	}
+	_, part, since = converse.Divided(w.Steps, n, max(2, w.Spec.Budget.Max/n))
+	return part, since
+}
+
+// shownParts is how many parts the model has said something about.
+func shownParts(w converse.Work, p Pinned) int {
+	if len(w.Steps) == 0 {
+		return 0
+	}
+	w.Steps = w.Steps[:len(w.Steps)-1]
+	part, _ := reached(w, p)
+	return part + 1
+}
+
+// shortRunes is what is left of a message when an endpoint has said that a part
+// is too long for it.
+const shortRunes = 400
+
+// Brief is the part of the day that is looked at now, with what is kept already.
+func (s Agent) Brief(ctx context.Context, w converse.Work, short bool) (out converse.Brief, err error) {
+	p, err := pinned(w)
+	if err != nil {
+		return out, err
+	}
+	zone, err := recurrence.Zone(p.Zone)
+	if err != nil {
+		return out, err
+	}
+	known, err := s.Memory.Remembered(ctx, w.Run.Workspace)
+	if err != nil {
+		return out, fmt.Errorf("read what is remembered: %w", err)
+	}
+	part, _ := reached(w, p)
+	m := prompt.Material{Task: p.Date, Memories: known.Entries(), Skills: known.SkillLines(), Language: w.Spec.Lang}
+	if n := parts(p.Spans); n > 1 {
+		m.Task = fmt.Sprintf("%s (%d/%d)", p.Date, part+1, n)
+	}
+	var said []Message
+	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(tx Tx) error {
+		said = nil
+		for _, span := range inPart(p.Spans, part) {
+			found, err := tx.Range(ctx, Read{Conversation: span.Conversation, FromSeq: span.FromSeq, ToSeq: span.ToSeq})
+			if err != nil {
+				return err
+			}
+			said = append(said, found...)
+		}
+		notes, err := tx.NotesOf(ctx, p.Date, notesShown)
+		for _, n := range notes {
+			safe, finding := guard.Sanitize("note", n.ID, n.Content)
+			if finding != nil {
+				metrics.Blocked("note")
+			}
+			m.Notes = append(m.Notes, safe)
+		}
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	runes := messageRunes
+	if short {
+		runes = shortRunes
+	}
+	m.Messages = material(said, p.Spans, zone, runes, w.Spec.Limits.ResultChars)
+	if out.System, err = prompt.Reflection(w.Spec.Lang, w.Spec.Budget.Max); err != nil {
+		return out, err
+	}
+	user, err := prompt.User(m)
+	out.Messages = llm.User(user)
+	return out, err
+}
+
+// notesShown are the notes of the day that the model is told of.
+const notesShown = 50
+
+// material renders a part of the day: secrets and what was only recalled taken
+// out, under the indices that calls cite.
+func material(said []Message, spans []Span, zone *time.Location, runes, resultRunes int) (out []prompt.Message) {
+	said = slices.DeleteFunc(said, func(m Message) bool { return !m.Human || m.Empty() })
+	plain := make([]transcript.Message, len(said))
+	for i, m := range said {
+		plain[i] = forget(m.Message)
+	}
+	plain, _ = guard.NewRedactor(guard.Options{}).Messages(plain)
+	var conversations []int64
+	for i, m := range plain {
+		where := said[i].Conversation
+		if !slices.Contains(conversations, where) {
+			conversations = append(conversations, where)
+		}
+		if m.Role != transcript.Tool {
+			m.Content = transcript.Clip(m.Content, runes)
+		}
+		for _, one := range transcript.Material([]transcript.Message{m}, min(runes, resultRunes)) {
+			one.Index = index(spans, where, m.Seq)
+			one.Conversation = slices.Index(conversations, where) + 1
+			one.At = said[i].Said.In(zone).Format("2006-01-02 15:04")
+			one.Reviewed = said[i].Reviewed
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// index is what a message is cited by.
+func index(spans []Span, conversation int64, seq int) int {
+	for _, s := range spans {
+		if s.Conversation == conversation && s.FromSeq <= seq && seq <= s.ToSeq {
+			return s.First + seq - s.FromSeq
+		}
+	}
+	return 0
+}

@@ -1,0 +1,227 @@
+package reflect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/run"
+	converse "cairn/internal/service/conversation"
+)
+
+// Patience is how many runs in a row may fail before what the first of them
+// could not read is passed over: a day that no model can bear must not keep the
+// days that follow.
+const Patience = 3
+
+// finished is what Finish has decided.
+type finished struct {
+	Status string `json:"status"`
+	Report Report `json:"report"`
+}
+
+// Finish moves the marks of what was read, or gives it back when the run has
+// failed.
+func (s Agent) Finish(ctx context.Context, w converse.Work, e converse.Ended) (json.RawMessage, error) {
+	p, err := pinned(w)
+	if err != nil {
+		return nil, err
+	}
+	out := finished{Report: p.report()}
+	id := w.Run.Ref.Run
+	promoted, err := s.promote(ctx, w, e.Reason)
+	if err != nil {
+		return nil, err
+	}
+	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(tx Tx) error {
+		out.Report = p.report()
+		out.Report.done(w.Steps)
+		out.Report.Promoted = promoted
+		out.Report.PartsRead = shownParts(w, p)
+		out.Report.Left = p.Left || out.Report.PartsRead < out.Report.Parts
+		out.Status = out.Report.status(e.Reason)
+		if err := tx.LockReflections(ctx); err != nil {
+			return err
+		}
+		if out.Status == Failed {
+			out.Report.PartsRead = 0
+			if err := s.failed(ctx, tx, w, p, e.Reason, &out.Report); err != nil {
+				return err
+			}
+		} else if err := tx.EndReads(ctx, id, out.Report.PartsRead, readDone); err != nil {
+			return err
+		}
+		if err := tx.FreeReads(ctx, id); err != nil {
+			return err
+		}
+		if err := mark(ctx, tx, id, out.Status != Failed); err != nil {
+			return err
+		}
+		return day(ctx, tx, id, p, out.Status, out.Report)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("finish the reflection of %s: %w", p.Date, err)
+	}
+	if out.Report.Alert {
+		s.Log.Error("reflections fail: what they could not read is passed over", "workspace", p.Workspace, "date", p.Date, "run", id, "failures", out.Report.Failures,
+			"skipped", out.Report.Skipped, "reason", e.Reason, "detail", e.Detail)
+	}
+	return json.Marshal(out)
+}
+
+// failed counts the failures in a row and, when there are too many, passes over
+// what the first of them was to read. A run that somebody cancelled is none.
+func (s Agent) failed(ctx context.Context, tx Tx, w converse.Work, p Pinned, reason agent.Reason, r *Report) error {
+	if reason == agent.Interrupted {
+		return nil
+	}
+	recent, err := tx.Reflections(ctx, "", 2*Patience)
+	if err != nil {
+		return err
+	}
+	until := p.To // of the first in the row
+	r.Failures = 1
+	for _, before := range recent {
+		if before.Ref.Run >= w.Run.Ref.Run || before.Status != run.Ended || before.Outcome == run.CancelledOutcome || before.Outcome == run.NothingToExtract && before.Reason == Empty {
+			continue
+		}
+		if before.Reason != Failed || r.Failures == Patience {
+			break
+		}
+		earlier, err := pinnedOf(before)
+		if err != nil {
+			return err
+		}
+		r.Failures, until = r.Failures+1, earlier.To
+	}
+	if r.Failures < Patience {
+		return nil
+	}
+	r.Alert = true
+	reads, err := tx.Reads(ctx, w.Run.Ref.Run)
+	if err != nil {
+		return err
+	}
+	for _, read := range reads {
+		if read.State != readOpen {
+			continue
+		}
+		messages, err := tx.Range(ctx, read)
+		if err != nil {
+			return err
+		}
+		later := slices.IndexFunc(messages, func(m Message) bool { return !m.Said.Before(until) })
+		if later == 0 {
+			continue
+		}
+		if later > 0 {
+			read.ToSeq, messages = messages[later].Seq-1, messages[:later]
+		}
+		r.Skipped += len(messages)
+		if err := tx.SkipRead(ctx, w.Run.Ref.Run, read); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mark moves the mark of each conversation of a run as far as nothing is left
+// unread before it. After a run that was looked through, reviews need not read it either.
+func mark(ctx context.Context, tx Tx, id int64, reviewed bool) error {
+	reads, err := tx.Reads(ctx, id)
+	if err != nil {
+		return err
+	}
+	var done []int64
+	for _, r := range reads {
+		if slices.Contains(done, r.Conversation) {
+			continue
+		}
+		done = append(done, r.Conversation)
+		c, err := tx.LockConversation(ctx, r.Conversation)
+		if err != nil {
+			return err
+		}
+		seq, err := tx.ContiguousMark(ctx, r.Conversation)
+		if err != nil {
+			return err
+		}
+		if seq < 0 {
+			continue
+		}
+		if err := tx.SetMark(ctx, r.Conversation, run.Reflection, seq, id); err != nil {
+			return err
+		}
+		if !reviewed {
+			continue
+		}
+		turn, err := tx.LastTurn(ctx, r.Conversation, seq)
+		if err != nil {
+			return err
+		}
+		if turn > c.Reviewed {
+			c.Reviewed = turn
+			if err := tx.Counted(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// day writes down what a date has come to: all that its runs have written, and
+// the messages that they were shown first.
+func day(ctx context.Context, tx Tx, id int64, p Pinned, status string, r Report) error {
+	runs, err := tx.Reflections(ctx, p.Date, runsShown)
+	if err != nil {
+		return err
+	}
+	for _, before := range runs {
+		if before.Ref.Run == id || before.Status != run.Ended || before.Reason == Failed {
+			continue
+		}
+		one, err := reportOf(before)
+		if err != nil {
+			return err
+		}
+		r.Notes, r.Memories, r.Skills = r.Notes+one.Notes, r.Memories+one.Memories, r.Skills+one.Skills
+		if p.Again {
+			r.Messages, r.Conversations = max(r.Messages, one.Messages), max(r.Conversations, one.Conversations)
+		} else {
+			r.Messages, r.Conversations = r.Messages+one.Messages, max(r.Conversations, one.Conversations)
+		}
+		if (status == Nothing || status == Empty) && one.Wrote() > 0 {
+			status = one.Status
+		}
+	}
+	return tx.PutDay(ctx, id, status, r)
+}
+
+// Result is what Finish has decided. No word of the model's is kept: a result is
+// of no single conversation, and outlives those that are erased.
+func (s Agent) Result(_ converse.Work, raw json.RawMessage, e *converse.Ended) (run.Outcome, error) {
+	var f finished
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return "", fmt.Errorf("decode what the reflection came to: %w", err)
+	}
+	report, err := json.Marshal(f.Report)
+	if err != nil {
+		return "", fmt.Errorf("encode the report: %w", err)
+	}
+	e.Status, e.Report, e.Text = f.Status, report, ""
+	switch {
+	case e.Reason == agent.OverBudget:
+		return run.OverBudget, nil
+	case e.Reason == agent.Interrupted:
+		return run.CancelledOutcome, nil
+	case f.Status == Failed:
+		return run.Failed, nil
+	case f.Status == Partial:
+		return run.CompletedPartial, nil
+	case f.Status == Nothing:
+		return run.NothingToExtract, nil
+	}
+	return run.Completed, nil
+}

@@ -1,0 +1,341 @@
+package reflect
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/recurrence"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	converse "cairn/internal/service/conversation"
+	progressive "cairn/internal/service/memoryagent"
+)
+
+// Request asks for a date to be looked back on.
+type Request struct {
+	Workspace    int64
+	WorkspaceKey string
+	Date         string // local
+	Zone         string
+	From, To     time.Time // window of the date; To is not included. Only a backfill is held to From: others read what nobody has read
+	Why          string    // sweep, now, backfill
+	Generation   int       // above 1 a deliberate redo
+	WorkflowID   string    // of the workflow that asks; empty when it is still to be started
+	Spec         converse.Spec
+}
+
+// Opened is a reflection's run.
+type Opened struct {
+	Run   run.Run
+	Spec  converse.Spec
+	Ended *converse.Ended // it has ended
+	Made  bool            // now; else it was there
+}
+
+// Pinned is what a reflection is pinned to, beside what any run is.
+type Pinned struct {
+	Workspace     string    `json:"workspace"` // its opaque key
+	Date          string    `json:"date"`
+	Zone          string    `json:"zone"`
+	From          time.Time `json:"from"`
+	To            time.Time `json:"to"`
+	Why           string    `json:"why"`
+	Again         bool      `json:"again,omitempty"` // reads what earlier generations have read
+	Conversations []int64   `json:"conversations"`   // that it reads: erasing one of them erases what the run was told
+	Spans         []Span    `json:"spans"`
+	Messages      int       `json:"messages"`          // that the model is shown
+	Turns         int       `json:"turns"`             // of people among them
+	Left          bool      `json:"left,omitempty"`    // there was more than one run takes up
+	Skipped       int       `json:"skipped,omitempty"` // messages that were too old to be taken up
+}
+
+func (r Request) check() (*time.Location, error) {
+	if _, err := time.Parse(time.DateOnly, r.Date); err != nil {
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no date", r.Date), "write it as 2026-03-01")
+	}
+	zone, err := recurrence.Zone(r.Zone)
+	if err == nil && !r.From.Before(r.To) {
+		err = fault.New(fault.InvalidArgument, fmt.Sprintf("the window of %s has no length", r.Date), "its end comes after its beginning")
+	}
+	return zone, err
+}
+
+// Open records the reflection of a date, once for each generation, with the duty
+// to drive it, and takes up what there is to read. Where there is nothing the run
+// ends at once. A date whose window reaches further than that of the run before,
+// which somebody did not want to wait for, gets one more generation: of the rest.
+func (s *Service) Open(ctx context.Context, r Request) (out Opened, err error) {
+	zone, err := r.check()
+	if err != nil {
+		return out, err
+	}
+	err = s.Store.WithReflections(ctx, r.Workspace, func(tx Tx) error {
+		out = Opened{}
+		if err := tx.LockReflections(ctx); err != nil {
+			return err
+		}
+		at, err := place(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		if out.Run = at.found; at.generation > 0 {
+			out.Run, out.Made, err = record(ctx, tx, r, zone, at)
+		}
+		return err
+	})
+	if err != nil {
+		return out, fmt.Errorf("open the reflection of %s: %w", r.Date, err)
+	}
+	if out.Spec, err = converse.SpecOf(out.Run); err != nil || out.Run.Status != run.Ended {
+		return out, err
+	}
+	out.Ended = &converse.Ended{}
+	if err := json.Unmarshal(out.Run.Result, out.Ended); err != nil {
+		return out, fmt.Errorf("decode the result of run %d: %w", out.Run.Ref.Run, err)
+	}
+	if out.Made {
+		err = s.alarm(r, out)
+	}
+	return out, err
+}
+
+// alarm says aloud that a day is empty which should not be.
+func (s *Service) alarm(r Request, o Opened) error {
+	var report Report
+	if err := json.Unmarshal(o.Ended.Report, &report); err != nil {
+		return fmt.Errorf("decode the report of run %d: %w", o.Run.Ref.Run, err)
+	}
+	if report.Unheard {
+		s.Log.Error("nothing was looked back on for a week although people talked", "workspace", r.WorkspaceKey, "date", r.Date, "run", o.Run.Ref.Run)
+	}
+	return nil
+}
+
+// placed is where a request stands among the runs of its date.
+type placed struct {
+	found      run.Run // that is meant, or the one before
+	generation int     // of the run to be made, 0 when found is meant
+	again      bool    // what earlier generations have read is read once more
+}
+
+// place finds the run that is meant, or the generation of the one to be made.
+func place(ctx context.Context, tx Tx, r Request) (placed, error) {
+	if r.WorkflowID != "" { // the run that this workflow, or an earlier one of its id, has opened
+		runs, err := tx.Reflections(ctx, r.Date, runsShown)
+		if err != nil {
+			return placed{}, err
+		}
+		for _, one := range runs {
+			if one.WorkflowID == r.WorkflowID {
+				return placed{found: one}, nil
+			}
+		}
+	}
+	latest, any, err := tx.RunOf(ctx, run.Reflection, r.Date)
+	next := placed{found: latest, generation: latest.Generation + 1}
+	switch {
+	case err != nil:
+		return placed{}, err
+	case r.Generation > 1 && r.Generation > latest.Generation:
+		next.again = any && latest.Status == run.Ended && latest.Reason != Failed
+		return next, nil
+	case r.Generation > 1:
+		found, _, err := tx.ReflectionOf(ctx, r.Date, r.Generation)
+		return placed{found: found}, err
+	case !any:
+		return next, nil
+	}
+	before, err := pinnedOf(latest)
+	if err != nil || !before.To.Before(r.To) || r.Why == contract.ReflectionOfBackfill {
+		return placed{found: latest}, err
+	}
+	return next, nil
+}
+
+// record makes a run of what is to be read. When there is nothing, and the date
+// has a run already, that one is returned.
+func record(ctx context.Context, tx Tx, r Request, zone *time.Location, at placed) (made run.Run, isNew bool, err error) {
+	messages, stale, err := collect(ctx, tx, r, at.again)
+	if err != nil {
+		return made, false, err
+	}
+	p := Pinned{Workspace: r.WorkspaceKey, Date: r.Date, Zone: r.Zone, From: r.From, To: r.To, Why: r.Why, Again: at.again}
+	spans, all := divide(messages, zone)
+	p.Spans, p.Left = spans, !all || len(messages) == maxMessages
+	for _, o := range stale {
+		p.Skipped += o.Messages
+	}
+	spec := r.Spec
+	spec.Origin, spec.Channel, spec.Budget = agent.OriginReflection, agent.ChannelScheduled, budget(r.Spec)
+	spec.Lang = lang.English
+	said := shown(messages, &p)
+	if len(said)+len(stale) == 0 && at.found.Ref.Run != 0 {
+		return at.found, false, nil
+	}
+	if len(said) > 0 {
+		spec.Lang = lang.OfMessages(said)
+	}
+	// What tools brought in is nobody's word: an instruction in it is an attack.
+	spec.Tainted = slices.ContainsFunc(said, func(m transcript.Message) bool {
+		return m.Role == transcript.Tool && len(guard.Scan(m.Content, guard.Context)) > 0
+	})
+	if made, err = put(ctx, tx, r, spec, p, at.generation); err != nil {
+		return made, false, err
+	}
+	if err := tx.PutReads(ctx, made.Ref.Run, slices.Concat(reads(spans), stale)); err != nil {
+		return made, false, err
+	}
+	if len(said) == 0 {
+		made, err = recordEmpty(ctx, tx, made, p)
+		return made, true, err
+	}
+	if err := tx.PutDay(ctx, made.Ref.Run, statusStarted, p.report()); err != nil {
+		return made, false, err
+	}
+	return made, true, tx.OweRun(ctx, made.Ref.Run)
+}
+
+func put(ctx context.Context, tx Tx, r Request, spec converse.Spec, p Pinned, generation int) (made run.Run, err error) {
+	if spec.Pinned, err = json.Marshal(p); err != nil {
+		return made, fmt.Errorf("encode what the reflection is pinned to: %w", err)
+	}
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		return made, fmt.Errorf("encode the configuration: %w", err)
+	}
+	return tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Reflection, Key: r.Date, Generation: generation, ArgsSHA: sha256.Sum256([]byte(r.Date)), Spec: raw,
+		WorkflowID: r.workflowID(generation)})
+}
+
+func (r Request) workflowID(generation int) string {
+	switch {
+	case r.WorkflowID != "":
+		return r.WorkflowID
+	case r.Why == contract.ReflectionNow:
+		return contract.ReflectionNowID(r.WorkspaceKey, r.Date, generation)
+	}
+	return contract.ReflectionRedoID(r.WorkspaceKey, r.Date, generation)
+}
+
+// recordEmpty ends a run that has nothing to read. What it passes over is done
+// with.
+func recordEmpty(ctx context.Context, tx Tx, made run.Run, p Pinned) (run.Run, error) {
+	id := made.Ref.Run
+	if err := tx.EndReads(ctx, id, parts(p.Spans), readDone); err != nil {
+		return made, err
+	}
+	if err := mark(ctx, tx, id, false); err != nil {
+		return made, err
+	}
+	report := p.report()
+	var err error
+	if p.Why == contract.ReflectionOfSweep {
+		if report.Unheard, err = tx.Unheard(ctx, p.To); err != nil {
+			return made, err
+		}
+	}
+	if err := day(ctx, tx, id, p, Empty, report); err != nil {
+		return made, err
+	}
+	raw, err := json.Marshal(report)
+	if err != nil {
+		return made, fmt.Errorf("encode the report: %w", err)
+	}
+	e := converse.Ended{Reason: agent.Final, Status: Empty, ReplySeq: -1, Report: raw}
+	if err := tx.EndRun(ctx, id, run.NothingToExtract, Empty, e); err != nil {
+		return made, err
+	}
+	return tx.Run(ctx, id)
+}
+
+// budget is that of a nightly review, unless the configuration gives another
+// wall clock.
+func budget(s converse.Spec) agent.Budget {
+	b := agent.ForReflection()
+	if s.Budget.Wall > 0 {
+		b.Wall = s.Budget.Wall
+	}
+	return b
+}
+
+// collect finds what there is to read, and what lies too far back to be. A date
+// that is made up for has its own messages only.
+func collect(ctx context.Context, tx Tx, r Request, again bool) (messages []Message, stale []Read, err error) {
+	w := Window{Until: r.To, Max: maxMessages}
+	if again || r.Why == contract.ReflectionOfBackfill {
+		w.Since, w.Again = r.From, again
+		messages, err = tx.Unread(ctx, w)
+		return messages, nil, err
+	}
+	w.Since, w.PastMark = r.To.Add(-maxAge), true
+	if messages, err = tx.Unread(ctx, w); err == nil {
+		stale, err = tx.Stale(ctx, w.Since)
+	}
+	return messages, stale, err
+}
+
+// shown are the messages that a model will see, of the spans of p, whose counts
+// it fills in.
+func shown(messages []Message, p *Pinned) (out []transcript.Message) {
+	for _, m := range messages {
+		in := slices.ContainsFunc(p.Spans, func(s Span) bool { return s.Conversation == m.Conversation && s.FromSeq <= m.Seq && m.Seq <= s.ToSeq })
+		if !in {
+			continue
+		}
+		if !slices.Contains(p.Conversations, m.Conversation) {
+			p.Conversations = append(p.Conversations, m.Conversation)
+		}
+		if !m.Human || m.Empty() {
+			continue
+		}
+		if m.Role == transcript.User {
+			p.Turns++
+		}
+		p.Messages++
+		out = append(out, m.Message)
+	}
+	return out
+}
+
+// reads are the spans as ranges, one for each conversation and part where no
+// message is left out in between.
+func reads(spans []Span) (out []Read) {
+	for _, s := range spans {
+		if n := len(out); n > 0 && out[n-1].Conversation == s.Conversation && out[n-1].Part == s.Part && out[n-1].ToSeq+1 == s.FromSeq {
+			out[n-1].ToSeq = s.ToSeq
+			continue
+		}
+		out = append(out, Read{Conversation: s.Conversation, FromSeq: s.FromSeq, ToSeq: s.ToSeq, Part: s.Part, State: readOpen})
+	}
+	return out
+}
+
+// Input is what the workflow of a run starts with.
+func Input(r run.Run) (contract.ReflectionInput, error) {
+	p, err := pinnedOf(r)
+	return contract.ReflectionInput{Workspace: p.Workspace, Date: p.Date, Zone: p.Zone, From: p.From, To: p.To, Why: p.Why, Generation: r.Generation}, err
+}
+
+func pinned(w converse.Work) (p Pinned, err error) {
+	if err = json.Unmarshal(w.Spec.Pinned, &p); err != nil {
+		err = fmt.Errorf("decode what run %d is pinned to: %w", w.Run.Ref.Run, err)
+	}
+	return p, err
+}
+
+func pinnedOf(r run.Run) (Pinned, error) {
+	spec, err := converse.SpecOf(r)
+	if err != nil {
+		return Pinned{}, err
+	}
+	return pinned(converse.Work{Run: r, Spec: spec})
+}

@@ -1,0 +1,183 @@
+package relay_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/embed"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/relay"
+	"cairn/internal/service/search"
+	"cairn/internal/store"
+	"cairn/internal/store/storetest"
+	"cairn/internal/tests"
+)
+
+// bundle is a relay over a fresh database, without Temporal.
+type bundle struct {
+	*relay.Relay
+	t        *testing.T
+	admin    *pgxpool.Pool
+	ws       store.Workspace
+	embedder *embedder
+	removed  *removals
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	url := storetest.Database(t)
+	s, err := store.Open(t.Context(), url, store.Options{MaxConns: 10})
+	tests.Must(t, err)
+	t.Cleanup(s.Close)
+	b := &bundle{t: t, admin: connect(t, url), embedder: &embedder{Embedder: embed.Hashing(8)}, removed: &removals{}}
+	b.ws, err = s.Workspace(t.Context(), "test", true)
+	tests.Must(t, err)
+	space, err := s.Space(t.Context(), "hashing", 8)
+	tests.Must(t, err)
+	b.Relay = &relay.Relay{Store: s, Embedder: b.embedder, Space: space, Remove: b.removed.remove, Every: time.Millisecond, Grace: time.Minute, Log: slog.New(slog.DiscardHandler)}
+	return b
+}
+
+// connect is the superuser's connection.
+func connect(t *testing.T, url string) *pgxpool.Pool {
+	t.Helper()
+	c, err := pgxpool.ParseConfig(url)
+	tests.Must(t, err)
+	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
+	p, err := pgxpool.NewWithConfig(t.Context(), c)
+	tests.Must(t, err)
+	t.Cleanup(p.Close)
+	return p
+}
+
+func exec(t *testing.T, p *pgxpool.Pool, sql string, args ...any) {
+	t.Helper()
+	if _, err := p.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func scan[T any](t *testing.T, p *pgxpool.Pool, sql string, args ...any) (v T) {
+	t.Helper()
+	if err := p.QueryRow(t.Context(), sql, args...).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return v
+}
+
+// in runs fn in the workspace.
+func (b *bundle) in(fn func(context.Context, store.Queries) error) {
+	b.t.Helper()
+	tests.Must(b.t, b.Store.WithWorkspace(b.t.Context(), b.ws.ID, func(q store.Queries) error { return fn(b.t.Context(), q) }))
+}
+
+// pass is one look at the outbox; it returns how many duties it took.
+func (b *bundle) pass() int {
+	b.t.Helper()
+	n, err := b.Pass(b.t.Context())
+	tests.Must(b.t, err)
+	return n
+}
+
+// due makes every duty due, as waiting would.
+func (b *bundle) due() { b.t.Helper(); exec(b.t, b.admin, "update outbox set due_at = now()") }
+
+// accept makes a run durable, with its duty.
+func (b *bundle) accept(key string) run.Run {
+	b.t.Helper()
+	r, _, err := b.Store.Accept(b.t.Context(), distill.Accepted{Workspace: b.ws.ID, Key: key, Spec: []byte("{}"), Channel: "import",
+		Conversation: transcript.Conversation{ID: key, Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}},
+		WorkflowID:   func(int, int) string { return "distill/" + key }})
+	tests.Must(b.t, err)
+	return r
+}
+
+// document is one that waits for its vector.
+func (b *bundle) document(owner int64, text string) (doc int64) {
+	b.t.Helper()
+	b.in(func(ctx context.Context, q store.Queries) (err error) {
+		if doc, err = q.Index(ctx, search.NewDoc(search.KindSkill, owner, "active", text)); err != nil {
+			return err
+		}
+		return q.Owe(ctx, store.EmbedDoc, number(doc), 0)
+	})
+	return doc
+}
+
+// embedder counts what it is asked for, and can be held or down.
+type embedder struct {
+	embed.Embedder
+	mu    sync.Mutex
+	asked map[string]int
+	down  bool
+	hold  func(text string) // called before the answer
+}
+
+func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	e.mu.Lock()
+	if e.asked == nil {
+		e.asked = map[string]int{}
+	}
+	e.asked[texts[0]]++
+	down, hold := e.down, e.hold
+	e.mu.Unlock()
+	if hold != nil {
+		hold(texts[0])
+	}
+	if down {
+		return nil, errors.New("the embedder is down")
+	}
+	return e.Embedder.Embed(ctx, texts)
+}
+
+func (e *embedder) set(down bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.down = down
+}
+
+func (e *embedder) count(text string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.asked[text]
+}
+
+// removals are the objects that were deleted.
+type removals struct {
+	mu   sync.Mutex
+	keys []string
+	fail string // the key that cannot be deleted
+}
+
+func (r *removals) remove(_ context.Context, key string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if key == r.fail {
+		return errors.New("the object store is down")
+	}
+	r.keys = append(r.keys, key)
+	return nil
+}
+
+func (r *removals) list() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string{}, r.keys...)
+}
+
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}

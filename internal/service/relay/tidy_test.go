@@ -1,0 +1,199 @@
+package relay_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"cairn/internal/domain/run"
+	"cairn/internal/llm"
+	"cairn/internal/service/ledger"
+	"cairn/internal/store"
+	"cairn/internal/tests"
+)
+
+func TestACallWhoseHolderDiedBecomesUnknown(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.accept("k")
+	for _, step := range []string{"dead", "alive", "just now"} {
+		_, err := b.Store.BeginCall(t.Context(), ledger.Wish{Key: run.CallKey{Ref: r.Ref, Step: step}, Holder: uuid.New(), Lease: time.Hour, Request: llm.Prepared{Model: "m", Body: []byte("{}")}})
+		tests.Must(t, err)
+	}
+	exec(t, b.admin, "update llm_calls set lease_until = now() - interval '2 minutes' where step = 'dead'")
+	exec(t, b.admin, "update llm_calls set lease_until = now() - interval '1 second' where step = 'just now'") // its retry is about to come
+	for range 2 {
+		tests.Must(t, b.Tidy(t.Context()))
+	}
+	b.in(func(ctx context.Context, q store.Queries) error {
+		calls, err := q.Calls(ctx, r.Ref)
+		for _, c := range calls {
+			want, unknown := run.CallStarted, 0
+			if c.Key.Step == "dead" {
+				want, unknown = run.CallUnknown, 1
+			}
+			if c.State != want || c.Unknown != unknown {
+				t.Errorf("%s: %+v, want %s and %d unknown", c.Key.Step, c, want, unknown)
+			}
+		}
+		return err
+	})
+	ticket, err := b.Store.BeginCall(t.Context(), ledger.Wish{Key: run.CallKey{Ref: r.Ref, Step: "dead"}, Holder: uuid.New(), Lease: time.Hour, Request: llm.Prepared{Model: "m", Body: []byte("{}")}})
+	if err != nil || ticket.Verdict != ledger.Send {
+		t.Errorf("a retry after that: %+v, %v", ticket, err)
+	}
+	if n := scan[int](t, b.admin, "select unknown from llm_calls where step = 'dead'"); n != 1 {
+		t.Errorf("%d unknown after the retry took over, want the one that was counted", n)
+	}
+}
+
+// Case E11: packages that no version came to use.
+
+func sha(name string) [32]byte { return sha256.Sum256([]byte(name)) }
+
+// touch records a package as an upload does.
+func (b *bundle) touch(names ...string) {
+	b.t.Helper()
+	b.in(func(ctx context.Context, q store.Queries) error {
+		for _, n := range names {
+			tests.Must(b.t, q.TouchPackage(ctx, sha(n), "key/"+n, 1))
+		}
+		return nil
+	})
+}
+
+// later lets packages grow older than their grace.
+func (b *bundle) later(names ...string) {
+	b.t.Helper()
+	for _, n := range names {
+		s := sha(n)
+		exec(b.t, b.admin, "update packages set touched_at = touched_at - interval '2 minutes' where sha256 = $1", s[:])
+	}
+}
+
+// state is a package's, "" when it is gone.
+func (b *bundle) state(name string) string {
+	b.t.Helper()
+	s := sha(name)
+	return scan[string](b.t, b.admin, "select coalesce((select state from packages where sha256 = $1), '')", s[:])
+}
+
+func (b *bundle) tidy() { b.t.Helper(); tests.Must(b.t, b.Tidy(b.t.Context())) }
+
+func TestAnUnusedPackageIsCondemnedAndThenDeletedWithItsObject(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.touch("x")
+	expect := func(when, state string, removed ...string) {
+		t.Helper()
+		b.tidy()
+		if got := b.state("x"); got != state || !slices.Equal(b.removed.list(), removed) {
+			t.Errorf("%s: state %q, removed %v; want %q, %v", when, got, b.removed.list(), state, removed)
+		}
+	}
+	expect("fresh", "pending")
+	b.later("x")
+	expect("after its grace", "condemned")
+	expect("at once again", "condemned")
+	b.later("x")
+	expect("a grace later", "", "key/x")
+	b.touch("x")
+	expect("uploaded anew", "pending", "key/x")
+}
+
+func TestATouchedPackageIsKept(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.touch("x", "y")
+	b.later("x", "y")
+	b.touch("x")
+	b.tidy()
+	if b.state("x") != "pending" || b.state("y") != "condemned" {
+		t.Errorf("touched %q, untouched %q", b.state("x"), b.state("y"))
+	}
+	b.touch("y") // comes back from the brink
+	b.later("x")
+	b.tidy()
+	b.later("y")
+	if b.state("y") != "pending" || len(b.removed.list()) != 0 {
+		t.Errorf("condemned and touched again: %q, removed %v", b.state("y"), b.removed.list())
+	}
+}
+
+func TestALivePackageIsNeverCollected(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.touch("live", "referenced")
+	exec(t, b.admin, "update packages set state = 'live' where key = 'key/live'")
+	// A row that a version refers to, in a state that it should not be in.
+	exec(t, b.admin, `with skill as (insert into skills (workspace_id, name, head_version, origin) values ($1, 's', 1, 'distill') returning id)
+insert into skill_versions (workspace_id, skill_id, version, base_version, display_name, description, body, lang, content_sha256, package_sha256, origin)
+select $1, id, 1, 0, 's', 's', 's', 'en', '', sha256('referenced'), 'distill' from skill`, b.ws.ID)
+	for range 3 {
+		b.later("live", "referenced")
+		b.tidy()
+	}
+	exec(t, b.admin, "update packages set state = 'condemned' where key = 'key/referenced'")
+	b.later("referenced")
+	b.tidy()
+	if b.state("live") != "live" || b.state("referenced") != "condemned" || len(b.removed.list()) != 0 {
+		t.Errorf("live %q, referenced %q, removed %v", b.state("live"), b.state("referenced"), b.removed.list())
+	}
+}
+
+// Whoever uploads the same bytes while they are deleted waits, and uploads them
+// after the deletion.
+func TestAnUploadWaitsForTheDeletionOfTheSameBytes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.touch("x")
+	b.later("x")
+	b.tidy()
+	b.later("x")
+	touched := make(chan error, 1)
+	b.Remove = func(ctx context.Context, key string) error {
+		go func() {
+			touched <- b.Store.WithWorkspace(ctx, b.ws.ID, func(q store.Queries) error { return q.TouchPackage(ctx, sha("x"), key, 1) })
+		}()
+		until(t, "the upload to wait", func() bool {
+			return scan[int](t, b.admin, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") == 1
+		})
+		return b.removed.remove(ctx, key)
+	}
+	b.tidy()
+	tests.Must(t, <-touched)
+	if b.state("x") != "pending" || len(b.removed.list()) != 1 {
+		t.Errorf("state %q, removed %v", b.state("x"), b.removed.list())
+	}
+}
+
+func TestAnObjectThatCannotBeDeletedKeepsItsRowAndNobodyElses(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var names []string
+	for i := range 5 {
+		names = append(names, fmt.Sprint(i))
+	}
+	b.touch(names...)
+	b.later(names...)
+	b.tidy()
+	b.later(names...)
+	b.later("0") // first in line
+	b.removed.fail = "key/0"
+	if err := b.Tidy(t.Context()); err == nil {
+		t.Error("the failure was swallowed")
+	}
+	if b.state("0") != "condemned" || len(b.removed.list()) != 4 {
+		t.Errorf("state %q, removed %v", b.state("0"), b.removed.list())
+	}
+	b.removed.fail = ""
+	b.tidy()
+	if b.state("0") != "" || len(b.removed.list()) != 5 {
+		t.Errorf("afterwards: state %q, removed %v", b.state("0"), b.removed.list())
+	}
+}

@@ -1,0 +1,128 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
+	remember "cairn/internal/service/longterm"
+)
+
+type historyItem struct {
+	Messages []any `json:"messages" jsonschema:"the session's messages in order, as chat APIs have them"`
+}
+
+// historyResult is the session, whose id others refer to.
+type historyResult struct {
+	Text    string         `json:"text"`
+	History memory.History `json:"history"`
+}
+
+func addHistoryMemory(o Options, l *remember.LongTerm) (Tool, error) {
+	d := definition{spec: agent.ToolSpec{Name: "add_history_memory", Class: agent.Fast, Idempotent: true, Description: "Keep the transcript of one session. A session that is sent again is kept once."},
+		bound: func(p map[string]*jsonschema.Schema) {
+			p["messages"].MinItems, p["messages"].MaxItems = jsonschema.Ptr(1), jsonschema.Ptr(remember.SessionMessages)
+			p["messages"].Types, p["messages"].Type = nil, "array"
+			p["messages"].Items = &jsonschema.Schema{Type: "object"}
+		}}
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[historyItem], _ []remember.Item) (historyResult, error) {
+		raw, err := json.Marshal(items[0].Value.Messages)
+		if err != nil {
+			return historyResult{}, err
+		}
+		sessions, err := transcript.Parse("messages", bytes.NewReader(raw), maxArguments)
+		if err != nil {
+			return historyResult{}, err
+		}
+		if len(sessions) != 1 {
+			return historyResult{}, fault.New(fault.InvalidArgument, fmt.Sprintf("messages holds %d sessions", len(sessions)), "send the messages of one")
+		}
+		h, err := l.AddHistory(ctx, a, sessions[0].Messages)
+		return historyResult{Text: fmt.Sprintf("kept memory_id=%s, %d messages", h.ID, h.Messages), History: h}, err
+	})
+}
+
+type readItem struct {
+	ID        string `json:"memory_id" jsonschema:"ref_memory_id of a memory, or the id of a memory whose session is wanted"`
+	Query     string `json:"query,omitempty" jsonschema:"only the parts of the transcript that answer this"`
+	MaxTokens int    `json:"max_tokens,omitempty" jsonschema:"how much of a transcript is read at once"`
+	Offset    int    `json:"offset,omitempty" jsonschema:"where to go on: next_offset of the page before"`
+}
+
+// readResult is transcripts.
+type readResult struct {
+	Text     string             `json:"text" jsonschema:"the transcripts, each after a line with its id"`
+	Sessions []remember.Session `json:"sessions" jsonschema:"what was read, without the text"`
+}
+
+func readHistoryMemory(o Options, l *remember.LongTerm) (Tool, error) {
+	d := definition{spec: agent.ToolSpec{Name: "read_history_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true, Description: "Read the transcript of the session that a memory was drawn from, page by page, or the parts that answer a query."},
+		bound: func(p map[string]*jsonschema.Schema) {
+			nonEmpty("memory_id")(p)
+			p["max_tokens"].Minimum, p["max_tokens"].Maximum = jsonschema.Ptr(100.0), jsonschema.Ptr(float64(remember.MostTokens))
+			p["max_tokens"].Default = []byte("4000")
+			p["offset"].Minimum = jsonschema.Ptr(0.0)
+		}}
+	if o.Multiple {
+		d.list, d.member, d.most = "memory_ids", "memory_id", remember.ReadSessions
+		d.beside = []string{"query", "max_tokens", "offset"}
+		d.spec.Description = fmt.Sprintf("Read the transcripts of the sessions that memories were drawn from, at most %d at once, page by page, or the parts that answer a query.", remember.ReadSessions)
+	}
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[readItem], bad []remember.Item) (readResult, error) {
+		first := items[0].Value
+		in := remember.ReadArgs{Query: first.Query, MaxTokens: first.MaxTokens, Offset: first.Offset}
+		for _, one := range items {
+			in.IDs = append(in.IDs, one.Value.ID)
+		}
+		sessions, err := l.ReadHistory(ctx, a, in)
+		if err != nil {
+			return readResult{}, err
+		}
+		out := readResult{}
+		var parts []string
+		for i, s := range sessions {
+			part := fmt.Sprintf("id: %s\n%s", s.ID, s.Text)
+			switch {
+			case s.Status == remember.Failed:
+				part = fmt.Sprintf("id: %s\n%s", s.ID, line(s.Item, false))
+			case s.NextOffset > 0:
+				part += fmt.Sprintf("\n(more: read on with offset %d)", s.NextOffset)
+			}
+			s.Index, s.Text = items[i].Index, ""
+			parts, out.Sessions = append(parts, part), append(out.Sessions, s)
+		}
+		for _, b := range bad {
+			parts, out.Sessions = append(parts, line(b, true)), append(out.Sessions, remember.Session{Item: b})
+		}
+		out.Text = strings.Join(parts, "\n\n")
+		return out, nil
+	})
+}
+
+type summaryItem struct {
+	Summary  string         `json:"summary_memory" jsonschema:"what the session was about and what came of it, in a few sentences, with names"`
+	Metadata map[string]any `json:"metadata,omitempty" jsonschema:"facts beside the digest"`
+}
+
+func addSummaryMemory(o Options, l *remember.LongTerm) (Tool, error) {
+	d := definition{spec: agent.ToolSpec{Name: "add_summary_memory", Class: agent.Fast, Description: "Leave a short digest of this session, by which it can be found later. A session has one: another call replaces it."},
+		bound: nonEmpty("summary_memory")}
+	if !o.Metadata {
+		d.drop = []string{"metadata"}
+	}
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[summaryItem], _ []remember.Item) (itemsResult, error) {
+		done, err := l.AddSummary(ctx, a, remember.SummaryArgs{Content: items[0].Value.Summary, Metadata: items[0].Value.Metadata})
+		if err != nil {
+			return itemsResult{}, err
+		}
+		return both(done, nil)
+	})
+}

@@ -1,0 +1,231 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
+	remember "cairn/internal/service/longterm"
+)
+
+// Typed tools are those of progressive memory under names that say what they are
+// about: what a name says is no argument any more. Each takes one item.
+
+// alias is a typed tool: another tool's name for a part of what it does.
+type alias struct {
+	name, of    string
+	description string
+	renamed     map[string]string // the argument's own name, by the one it has here
+	fixed       map[string]string // arguments that the name decides
+}
+
+// aliases are the typed tools that stand for the tool of a profile, none when it
+// keeps its name.
+func aliases(of string, o Options) []alias {
+	switch of {
+	case "vector_retrieve_memory":
+		return retrieveAliases(o)
+	case "read_history_memory":
+		return []alias{{name: "retrieve_history", of: of, renamed: map[string]string{"id": "memory_id"}}}
+	case "read_meta_memory":
+		return []alias{{name: "load_meta_memory", of: of}}
+	case "update_memory":
+		if o.Type == memory.Guideline {
+			return []alias{{name: "update_tool_memory", of: of}}
+		}
+	case "add_summary_memory":
+		return []alias{{name: "summary_context", of: of, renamed: map[string]string{"summary": "summary_memory"}}}
+	case "hands_off":
+		return []alias{{name: "hand_off_agent", of: of}}
+	}
+	return nil
+}
+
+func retrieveAliases(o Options) (out []alias) {
+	types := o.among(memory.HandOffTypes)
+	if !o.TypeTarget {
+		types = []memory.Type{o.Type}
+	}
+	for _, t := range types {
+		a := alias{name: "retrieve_" + string(t) + "_memory", of: "vector_retrieve_memory", description: fmt.Sprintf("Look for %s memories, by words and meaning.", t), fixed: map[string]string{}}
+		if t == memory.Guideline {
+			a.renamed, a.description = map[string]string{"tool_name": "query"}, "Look for the guideline of a tool, by the tool's exact name."
+		}
+		if o.TypeTarget {
+			a.fixed["memory_type"] = string(t)
+			switch t {
+			case memory.Guideline:
+				a.fixed["memory_target"] = memory.GuidelineTarget
+			case memory.Identity:
+				a.fixed["memory_target"] = memory.IdentityTarget
+			}
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// Base is the tool that a name stands for, whether it is typed or not.
+func Base(name string) string {
+	if base, found := bases[name]; found {
+		return base
+	}
+	return name
+}
+
+// bases has every typed name.
+var bases = func() map[string]string {
+	out := map[string]string{}
+	for _, of := range ProgressiveNames {
+		for _, t := range append([]memory.Type{""}, memory.HandOffTypes...) {
+			for _, a := range aliases(of, Options{Type: t, TypeTarget: t == ""}) {
+				out[a.name] = a.of
+			}
+		}
+	}
+	return out
+}()
+
+// Told is a text for the profile's agent: it names tools as the agent knows them.
+func (p Profile) Told(text string) string {
+	if !p.Options.Typed {
+		return text
+	}
+	var pairs []string
+	for _, name := range p.Names {
+		var names []string
+		for _, a := range aliases(name, p.Options) {
+			names = append(names, "`"+a.name+"`")
+		}
+		if len(names) > 0 {
+			pairs = append(pairs, "`"+name+"`", strings.Join(names, " / "))
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// typed makes the tools that stand for one of the profile.
+func typed(of string, o Options, l *remember.LongTerm) ([]Tool, error) {
+	t, err := makers[of](o, l)
+	if err != nil {
+		return nil, err
+	}
+	all := aliases(of, o)
+	if len(all) == 0 {
+		return []Tool{t}, nil
+	}
+	out := make([]Tool, len(all))
+	for i, a := range all {
+		if out[i], err = a.tool(t); err != nil {
+			return nil, fmt.Errorf("tool %s: %w", a.name, err)
+		}
+	}
+	return out, nil
+}
+
+// tool is t under the alias.
+func (a alias) tool(t Tool) (Tool, error) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(t.Input, &s); err != nil {
+		return Tool{}, err
+	}
+	known := slices.Collect(maps.Keys(s.Properties))
+	for name := range a.fixed {
+		drop(&s, name)
+	}
+	for here, there := range a.renamed {
+		p := s.Properties[there]
+		drop(&s, there)
+		s.Properties[here] = p
+		s.Required = append(s.Required, here)
+	}
+	spec := t.ToolSpec
+	spec.Name = a.name
+	if a.description != "" {
+		spec.Description = a.description
+	}
+	var err error
+	if spec.Input, err = encodedInOrder(&s, t.Input, a); err != nil {
+		return Tool{}, err
+	}
+	run := func(ctx context.Context, by agent.Actor, arguments json.RawMessage) (any, error) {
+		members, err := object(arguments)
+		if err != nil {
+			return nil, err
+		}
+		for here, there := range a.renamed {
+			delete(members, there)
+			if v, given := members[here]; given {
+				delete(members, here)
+				members[there] = v
+			}
+		}
+		for name, value := range a.fixed {
+			if slices.Contains(known, name) {
+				members[name], _ = json.Marshal(value) // a string always encodes
+			}
+		}
+		raw, err := json.Marshal(members)
+		if err != nil {
+			return nil, err
+		}
+		return t.run(ctx, by, raw)
+	}
+	return Tool{ToolSpec: spec, run: run}, nil
+}
+
+// encodedInOrder keeps the order of properties that the untyped tool has, in
+// which thinking comes first.
+func encodedInOrder(s *jsonschema.Schema, untyped json.RawMessage, a alias) (json.RawMessage, error) {
+	order, err := propertyOrder(untyped)
+	if err != nil {
+		return nil, err
+	}
+	s.PropertyOrder = nil
+	for _, name := range order {
+		for here, there := range a.renamed {
+			if there == name {
+				name = here
+			}
+		}
+		if s.Properties[name] != nil {
+			s.PropertyOrder = append(s.PropertyOrder, name)
+		}
+	}
+	place := func(name string) int { return slices.Index(s.PropertyOrder, name) }
+	slices.SortFunc(s.Required, func(a, b string) int { return place(a) - place(b) })
+	return encoded(s)
+}
+
+// propertyOrder is the order of a schema's properties as it is written.
+func propertyOrder(schema json.RawMessage) (out []string, err error) {
+	var whole struct {
+		Properties json.RawMessage `json:"properties"`
+	}
+	if err := json.Unmarshal(schema, &whole); err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(strings.NewReader(string(whole.Properties)))
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		var skipped json.RawMessage
+		if err := d.Decode(&skipped); err != nil {
+			return nil, err
+		}
+		out = append(out, name.(string))
+	}
+	return out, nil
+}
