@@ -5,7 +5,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 )
 
 // OpenAdapt takes a bank and the decisions for an update, or says that another run
@@ -41,6 +41,6 @@ func (a MemorySkills) CloseAdapt(ctx context.Context, in contract.CloseInput) (c
 	return adapted(out), temporalError(err)
 }
 
-func adapted(a evolve.Adapted) contract.AdaptResult {
+func adapted(a learning.Adapted) contract.AdaptResult {
 	return contract.AdaptResult{Outcome: a.Outcome, Decisions: a.Decisions, Update: a.Update, Policy: a.Policy}
 }

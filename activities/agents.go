@@ -10,14 +10,14 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	converse "cairn/internal/service/conversation"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/memoryagent"
 )
 
 // Agents are the activities of the agents of long-term memory; their steps are
 // those of Converse.
 type Agents struct {
-	Service *progressive.Service
+	Service *memoryagent.Service
 	Idle    func(ctx context.Context, in contract.IdleInput) (contract.IdleRead, error)
 }
 
@@ -49,13 +49,13 @@ func (a Agents) KeepSession(ctx context.Context, in contract.AgentInput) (contra
 
 // HandOff makes the runs of a call to hands_off.
 func (a Agents) HandOff(ctx context.Context, in contract.ToolInput) (out contract.HandedOff, err error) {
-	handed, err := a.Service.HandOff(ctx, ref(in.RunRef), in.Step, in.Position, converse.Base(in.Base))
+	handed, err := a.Service.HandOff(ctx, ref(in.RunRef), in.Step, in.Position, conversation.Base(in.Base))
 	if err != nil {
 		return out, temporalError(err)
 	}
 	out.Told = handed.Told
 	for _, r := range handed.Specialists {
-		input, err := progressive.Input(in.WorkspaceKey, r)
+		input, err := memoryagent.Input(in.WorkspaceKey, r)
 		if err != nil {
 			return out, temporalError(err)
 		}
@@ -66,7 +66,7 @@ func (a Agents) HandOff(ctx context.Context, in contract.ToolInput) (out contrac
 
 // TellHandOff stores what became of them.
 func (a Agents) TellHandOff(ctx context.Context, in contract.TellInput) error {
-	return temporalError(a.Service.TellHandOff(ctx, ref(in.RunRef), in.Step, in.Position, in.Runs, converse.Base(in.Base)))
+	return temporalError(a.Service.TellHandOff(ctx, ref(in.RunRef), in.Step, in.Position, in.Runs, conversation.Base(in.Base)))
 }
 
 // TakeTarget takes the target of a specialist, or says that another has it.
@@ -107,7 +107,7 @@ func (a Agents) ReadIdle(ctx context.Context, in contract.IdleInput) (contract.I
 }
 
 func endedRun(r run.Run) (*contract.AgentResult, error) {
-	var e converse.Ended
+	var e conversation.Ended
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return nil, temporalError(fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err))
 	}

@@ -6,14 +6,14 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/domain/contract"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 )
 
 // Converse are the activities of conversations and of the agents in them.
 type Converse struct {
-	Service  *converse.Service
+	Service  *conversation.Service
 	Approver Approver
-	Spec     func() converse.Spec // the configuration that a review is pinned to
+	Spec     func() conversation.Spec // the configuration that a review is pinned to
 	// Built hears of each review: a workspace may have its memories built then.
 	Built func(ctx context.Context, in contract.IdleInput) error
 }
@@ -55,7 +55,7 @@ func (a Converse) RegisterSandbox(w worker.ActivityRegistry) {
 // called.
 func (a Converse) Step(ctx context.Context, in contract.StepInput) (contract.StepResult, error) {
 	defer beat(ctx)()
-	out, err := a.Service.Step(ctx, ref(in.RunRef), in.Step, converse.Base(in.Base))
+	out, err := a.Service.Step(ctx, ref(in.RunRef), in.Step, conversation.Base(in.Base))
 	result := contract.StepResult{Stepped: out.Stepped, Ended: ended(out.Ended)}
 	if o := out.Overflow; o != nil {
 		result.Overflow = &contract.OffloadToStart{WorkflowID: o.WorkflowID, Input: o.Input}
@@ -66,17 +66,17 @@ func (a Converse) Step(ctx context.Context, in contract.StepInput) (contract.Ste
 // RunTool runs one slow or isolated tool call.
 func (a Converse) RunTool(ctx context.Context, in contract.ToolInput) error {
 	defer beat(ctx)()
-	return temporalError(a.Service.RunTool(ctx, ref(in.RunRef), in.Step, in.Position, converse.Base(in.Base)))
+	return temporalError(a.Service.RunTool(ctx, ref(in.RunRef), in.Step, in.Position, conversation.Base(in.Base)))
 }
 
 // CloseAgent ends a run that no step has ended.
 func (a Converse) CloseAgent(ctx context.Context, in contract.CloseAgentInput) (contract.AgentResult, error) {
-	return result(a.Service.Close(ctx, ref(in.RunRef), in.Reason, in.Detail, converse.Base(in.Base)))
+	return result(a.Service.Close(ctx, ref(in.RunRef), in.Reason, in.Detail, conversation.Base(in.Base)))
 }
 
 // CountTurn ends a turn that a gateway's own agent has answered.
 func (a Converse) CountTurn(ctx context.Context, in contract.CountInput) (contract.AgentResult, error) {
-	return result(a.Service.Close(ctx, ref(in.RunRef), contract.Observed, "", converse.Base(in.Base)))
+	return result(a.Service.Close(ctx, ref(in.RunRef), contract.Observed, "", conversation.Base(in.Base)))
 }
 
 // AwaitTurn returns when a turn has ended.
@@ -86,7 +86,7 @@ func (a Converse) AwaitTurn(ctx context.Context, in contract.RunRef) (contract.A
 
 // OpenNudge records a review and pins what its model is told.
 func (a Converse) OpenNudge(ctx context.Context, in contract.NudgeInput) (contract.NudgeOpened, error) {
-	r, err := a.Service.OpenNudge(ctx, converse.Review{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Number: in.Number, Turn: in.Turn,
+	r, err := a.Service.OpenNudge(ctx, conversation.Review{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Number: in.Number, Turn: in.Turn,
 		Memory: in.Memory, Skill: in.Skill, Counters: in.Counters, Spec: a.Spec()})
 	if err == nil && a.Built != nil {
 		err = a.Built(ctx, contract.IdleInput{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation})
@@ -106,14 +106,14 @@ func (a Converse) CloseConversation(ctx context.Context, in contract.CloseConver
 	return temporalError(a.Service.CloseConversation(ctx, in.Workspace, in.Conversation, in.Counters, in.Ended))
 }
 
-func result(e *converse.Ended, err error) (contract.AgentResult, error) {
+func result(e *conversation.Ended, err error) (contract.AgentResult, error) {
 	if err != nil {
 		return contract.AgentResult{}, temporalError(err)
 	}
 	return *ended(e), nil
 }
 
-func ended(e *converse.Ended) *contract.AgentResult {
+func ended(e *conversation.Ended) *contract.AgentResult {
 	if e == nil {
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 )
 
 // OpenRound takes a bank for a round, or says that another has it.
@@ -50,7 +50,7 @@ func (a MemorySkills) CloseRound(ctx context.Context, in contract.CloseInput) (c
 	return evolved(r), temporalError(err)
 }
 
-func evolved(r evolve.Round) contract.EvolveResult {
+func evolved(r learning.Round) contract.EvolveResult {
 	out := contract.EvolveResult{Outcome: r.Outcome, Cases: len(r.Mined)}
 	if r.Comparison != nil {
 		out.Traces, out.Mean = r.Comparison.Traces, r.Comparison.Mean

@@ -6,11 +6,11 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/domain/contract"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 )
 
 // MemorySkills are the activities of memory skills.
-type MemorySkills struct{ Service *evolve.Service }
+type MemorySkills struct{ Service *learning.Service }
 
 // RegisterMain makes w host the database steps.
 func (a MemorySkills) RegisterMain(w worker.ActivityRegistry) {
@@ -67,6 +67,6 @@ func (a MemorySkills) CloseBuild(ctx context.Context, in contract.CloseInput) (c
 	return built(out), temporalError(err)
 }
 
-func built(b evolve.Built) contract.BuildResult {
+func built(b learning.Built) contract.BuildResult {
 	return contract.BuildResult{Outcome: string(b.Outcome), Spans: b.Spans, Failed: b.Failed, Added: len(b.Added), Updated: len(b.Updated), Deleted: len(b.Deleted)}
 }

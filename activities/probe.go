@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"cairn/internal/domain/contract"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 )
 
 // OpenProbe marks a probing as picked up.
@@ -36,6 +36,6 @@ func (a MemorySkills) CloseProbe(ctx context.Context, in contract.CloseInput) (c
 	return probed(out), temporalError(err)
 }
 
-func probed(p evolve.Probed) contract.ProbeResult {
+func probed(p learning.Probed) contract.ProbeResult {
 	return contract.ProbeResult{Outcome: string(p.Outcome), Probes: p.Probes, Scored: p.Scored, Mean: p.Mean}
 }

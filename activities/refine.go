@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/domain/contract"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 )
 
 // RegisterLLM makes w host the steps that call a model without an agent.
@@ -37,9 +37,9 @@ func (a Agents) CloseRefine(ctx context.Context, in contract.CloseRefineInput) e
 	return temporalError(a.Service.CloseRefine(ctx, ref(in.RunRef), places(in.Order), in.Problem))
 }
 
-func places(in []contract.Place) (out []progressive.Place) {
+func places(in []contract.Place) (out []memoryagent.Place) {
 	for _, p := range in {
-		out = append(out, progressive.Place(p))
+		out = append(out, memoryagent.Place(p))
 	}
 	return out
 }

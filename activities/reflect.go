@@ -8,12 +8,12 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	reflect "cairn/internal/service/reflection"
+	"cairn/internal/service/reflection"
 )
 
 // Reflect are the activities of reflections; their steps are those of Converse.
 type Reflect struct {
-	Open    func(ctx context.Context, in contract.ReflectionInput, workflowID string) (reflect.Opened, error)
+	Open    func(ctx context.Context, in contract.ReflectionInput, workflowID string) (reflection.Opened, error)
 	Distill func(ctx context.Context, ref run.Ref, workspaceKey string) (contract.DayDistilled, error)
 }
 

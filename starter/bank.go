@@ -13,14 +13,14 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 )
 
 func (c *cli) bank() *cobra.Command {
 	cmd := &cobra.Command{Use: "bank", Short: "Show and change the banks of memory skills", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Long: "Show and change the banks of memory skills: instructions by which conversations become memories, with the policy\nthat chooses among them. Both are one version, and go forward and back together."}
 	var name string
-	cmd.PersistentFlags().StringVar(&name, "bank", evolve.DefaultBank, "name of the bank")
+	cmd.PersistentFlags().StringVar(&name, "bank", learning.DefaultBank, "name of the bank")
 	list := &cobra.Command{Use: "list", Short: "List the banks", Example: "  cairn bank list", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listBanks(cmd.Context()) }}
 	var number int
@@ -46,7 +46,7 @@ func (c *cli) bank() *cobra.Command {
 			if back < 1 {
 				return usageError{fmt.Errorf("--to is missing: the version to go back to")}
 			}
-			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (evolve.Head, error) {
+			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (learning.Head, error) {
 				return s.Evolve.Rollback(ctx, s.workspace.ID, name, back)
 			})
 		}}
@@ -64,24 +64,24 @@ func (c *cli) bank() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (evolve.Head, error) {
+			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (learning.Head, error) {
 				return s.Evolve.Import(ctx, s.workspace.ID, name, files)
 			})
 		}}
 	var shared string
 	follow := &cobra.Command{Use: "follow", Short: "Base a bank on one that workspaces share, with its own skills laid over", Example: "  cairn bank follow\n  cairn bank follow --bank work --shared default",
-		Long: "Base a bank on one of the workspace \"" + evolve.SharedWorkspace + "\": its skills as they are there now, but a skill of the bank's own stands in place of one\nof its name, or beside them. Do it again to get what is new there. Nothing of this workspace goes there.",
+		Long: "Base a bank on one of the workspace \"" + learning.SharedWorkspace + "\": its skills as they are there now, but a skill of the bank's own stands in place of one\nof its name, or beside them. Do it again to get what is new there. Nothing of this workspace goes there.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (evolve.Head, error) {
-				from, err := s.Store.Workspace(ctx, evolve.SharedWorkspace, false)
+			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (learning.Head, error) {
+				from, err := s.Store.Workspace(ctx, learning.SharedWorkspace, false)
 				if err != nil {
-					return evolve.Head{}, err
+					return learning.Head{}, err
 				}
-				return s.Evolve.Follow(ctx, evolve.FollowRequest{Workspace: s.workspace.ID, Bank: name, Shared: from.ID, From: shared})
+				return s.Evolve.Follow(ctx, learning.FollowRequest{Workspace: s.workspace.ID, Bank: name, Shared: from.ID, From: shared})
 			})
 		}}
-	follow.Flags().StringVar(&shared, "shared", evolve.DefaultBank, "name of the bank there")
+	follow.Flags().StringVar(&shared, "shared", learning.DefaultBank, "name of the bank there")
 	cmd.AddCommand(list, show, updates, probes, diff, rollback, export, imports, follow)
 	return cmd
 }
@@ -117,7 +117,7 @@ func (c *cli) listBanks(ctx context.Context) error {
 // shownBank is a version as programs read it.
 type shownBank struct {
 	Bank    string                       `json:"bank"`
-	Version evolve.Version               `json:"version"`
+	Version learning.Version             `json:"version"`
 	Skills  []memoryskill.Version        `json:"skills"`
 	Stats   map[string]memoryskill.Stats `json:"stats,omitempty"` // by id of the skill's version
 }
@@ -135,7 +135,7 @@ func (c *cli) showBank(ctx context.Context, name string, number int, history boo
 	})
 }
 
-func (c *cli) printBank(h evolve.Head) error {
+func (c *cli) printBank(h learning.Head) error {
 	if c.output == "json" {
 		return c.printJSON(shownBank{h.Name, h.Version, h.Bank.Versions(), inBank(h)})
 	}
@@ -156,7 +156,7 @@ func (c *cli) printBank(h evolve.Head) error {
 }
 
 // inBank are the statistics of the versions that the bank holds.
-func inBank(h evolve.Head) map[string]memoryskill.Stats {
+func inBank(h learning.Head) map[string]memoryskill.Stats {
 	out := map[string]memoryskill.Stats{}
 	for _, v := range h.Bank.Versions() {
 		if s, there := h.Stats[v.ID]; there {
@@ -196,7 +196,7 @@ func (c *cli) bankUpdates(ctx context.Context, name string) error {
 		for _, u := range updates {
 			live := u.Canary
 			if live == nil {
-				live = &evolve.Canary{}
+				live = &learning.Canary{}
 			}
 			fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%.0f %%\t%s\t%d\t%d\t%s\t%.12s\t%s\n", u.Number, u.Base, u.State, u.Decisions, 100*u.Shadow.Alike, difference(u.Shadow.Comparison),
 				live.Candidate, live.Incumbent, difference(live.Comparison), u.Policy, short(u.Note))
@@ -288,7 +288,7 @@ func changedLines(d memoryskill.Difference) (out []string) {
 	return out
 }
 
-func (c *cli) changeBank(ctx context.Context, change func(context.Context, *session) (evolve.Head, error)) error {
+func (c *cli) changeBank(ctx context.Context, change func(context.Context, *session) (learning.Head, error)) error {
 	return c.withBanks(ctx, func(s *session) error {
 		h, err := change(ctx, s)
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/host"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/store"
 )
 
@@ -42,7 +42,7 @@ func (c *cli) listConversations(ctx context.Context, max int) error {
 		return usageError{fmt.Errorf("--max %d: use 1 or more", max)}
 	}
 	return c.looking(ctx, needs{}, func(s *session) error {
-		var views []converse.View
+		var views []conversation.View
 		err := s.Store.WithWorkspace(ctx, s.workspace.ID, func(q store.Queries) (err error) {
 			views, err = q.Conversations(ctx, 0, max)
 			return err
@@ -76,7 +76,7 @@ func (c *cli) showConversation(ctx context.Context, name string, messages int) e
 		if err != nil {
 			return err
 		}
-		lines := []converse.Line{}
+		lines := []conversation.Line{}
 		if messages > 0 {
 			err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q store.Queries) (err error) {
 				lines, err = q.Lines(ctx, detail.ID, detail.Messages-messages-1, messages)
@@ -89,14 +89,14 @@ func (c *cli) showConversation(ctx context.Context, name string, messages int) e
 		if c.output == "json" {
 			return c.printJSON(struct {
 				host.ConversationDetail
-				Lines []converse.Line `json:"transcript"`
+				Lines []conversation.Line `json:"transcript"`
 			}{detail, lines})
 		}
 		return c.printConversation(detail, lines)
 	})
 }
 
-func (c *cli) printConversation(d host.ConversationDetail, lines []converse.Line) error {
+func (c *cli) printConversation(d host.ConversationDetail, lines []conversation.Line) error {
 	fmt.Fprintf(c.out, "%s · %s · %d turns, %d messages\n", d.Name, d.Channel, d.Turns, d.Messages)
 	for _, l := range lines {
 		for _, call := range l.ToolCalls {
@@ -120,7 +120,7 @@ func (c *cli) printConversation(d host.ConversationDetail, lines []converse.Line
 	return nil
 }
 
-func written(writes []converse.Write, staged int) string {
+func written(writes []conversation.Write, staged int) string {
 	out := ""
 	for _, w := range writes {
 		out += fmt.Sprintf("; %s %s", w.Tool, w.Action)

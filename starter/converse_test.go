@@ -17,8 +17,8 @@ import (
 	"cairn/internal/gateway/toolserver"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
-	converse "cairn/internal/service/conversation"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/longterm"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
@@ -30,7 +30,7 @@ func (w *world) known(t *testing.T, args []string) []string {
 	case "conversations":
 		w.Say("terminal", 1, "Hello, I am Ada.")
 	case "soul":
-		_, err := w.Memory.SoulUpdate(t.Context(), agent.Actor{Workspace: w.Workspace.ID, Origin: agent.OriginUser, Op: "test/soul"}, remember.SoulArgs{Content: "Answer in German."})
+		_, err := w.Memory.SoulUpdate(t.Context(), agent.Actor{Workspace: w.Workspace.ID, Origin: agent.OriginUser, Op: "test/soul"}, longterm.SoulArgs{Content: "Answer in German."})
 		tests.Must(t, err)
 	case "memories":
 		switch args[1] {
@@ -48,18 +48,18 @@ func (w *world) known(t *testing.T, args []string) []string {
 // forgotten is a long-term memory that was deleted.
 func (w *world) forgotten(t *testing.T) string {
 	t.Helper()
-	var added remember.Written
+	var added longterm.Written
 	w.must(&added, "", "memories", "add", "Ada rows on Sundays.", "--type", "personal", "--target", "ada")
 	w.must(&struct{}{}, "", "memories", "delete", added.IDs[0])
 	return added.IDs[0]
 }
 
 // remembered saves a fact that nobody knows yet.
-func (w *world) remembered(t *testing.T, by agent.Origin) remember.Written {
+func (w *world) remembered(t *testing.T, by agent.Origin) longterm.Written {
 	t.Helper()
 	w.retired++
 	text := fmt.Sprintf("Has lived at number %d.", w.retired)
-	out, err := w.Memory.Save(t.Context(), agent.Actor{Workspace: w.Workspace.ID, Origin: by, Op: "test/" + text}, remember.SaveArgs{Content: text, Store: "profile"})
+	out, err := w.Memory.Save(t.Context(), agent.Actor{Workspace: w.Workspace.ID, Origin: by, Op: "test/" + text}, longterm.SaveArgs{Content: text, Store: "profile"})
 	tests.Must(t, err)
 	return out
 }
@@ -93,7 +93,7 @@ func (w *world) must(into any, in string, args ...string) {
 func TestATurnIsAnsweredOnceInTheTerminal(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	var first, again converse.Answered
+	var first, again conversation.Answered
 	w.must(&first, "", "turn", "Hello,", "I", "am", "Ada.", "--conversation", "c", "--message-id", "m1")
 	w.must(&again, "Hello, I am Ada.\n", "turn", "-", "--conversation", "c", "--message-id", "m1")
 	if first.Reply == "" || first.Status != "ended" || again != first {
@@ -108,7 +108,7 @@ func TestATurnIsAnsweredOnceInTheTerminal(t *testing.T) {
 	}
 	var shown struct {
 		host.ConversationDetail
-		Transcript []converse.Line
+		Transcript []conversation.Line
 	}
 	if w.must(&shown, "", "conversations", "show", "c", "--messages", "2"); shown.Turns != 2 || len(shown.Transcript) != 2 || shown.Transcript[0].Content != "And now?" {
 		t.Errorf("shown %+v", shown)
@@ -143,7 +143,7 @@ func TestAChatAnswersEachLineThatIsPiped(t *testing.T) {
 	}
 	var shown struct {
 		Turns      int
-		Transcript []converse.Line
+		Transcript []conversation.Line
 	}
 	w.must(&shown, "", "conversations", "show", "kitchen")
 	if shown.Turns != 2 {
@@ -241,8 +241,8 @@ func TestADeletedMemoryIsRestoredByName(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	id := w.forgotten(t)
-	var back remember.Written
-	if w.must(&back, "", "memories", "restore", id); back.Action != remember.Restored || back.IDs[0] != id {
+	var back longterm.Written
+	if w.must(&back, "", "memories", "restore", id); back.Action != longterm.Restored || back.IDs[0] != id {
 		t.Errorf("restored %+v", back)
 	}
 	if code, out, _ := w.run("", "memories", "list", "--type", "personal"); code != 0 || !strings.Contains(out, "rows on Sundays") {

@@ -13,7 +13,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/dump"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 )
 
 func (c *cli) dumpMemories() *cobra.Command {
@@ -114,7 +114,7 @@ func (c *cli) targets() *cobra.Command {
 
 func (c *cli) runTargets(ctx context.Context) error {
 	return c.looking(ctx, needs{}, func(s *session) error {
-		meta, err := s.LongTerm.ReadMeta(ctx, s.person(), remember.MetaArgs{})
+		meta, err := s.LongTerm.ReadMeta(ctx, s.person(), longterm.MetaArgs{})
 		if err != nil {
 			return err
 		}

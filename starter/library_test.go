@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/skill"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 	"cairn/internal/service/library"
 	"cairn/internal/store"
 	"cairn/internal/tests"
@@ -26,7 +26,7 @@ func (w *world) prepared(t *testing.T, args []string) []string {
 		w.erasable(t)
 	}
 	if args[0] == "bank" && args[1] == "follow" {
-		if code, _, errs := w.run("", "bank", "list", "-w", evolve.SharedWorkspace); code != 0 {
+		if code, _, errs := w.run("", "bank", "list", "-w", learning.SharedWorkspace); code != 0 {
 			t.Fatalf("exit %d: %s", code, errs)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 )
 
 // longTerm is what makes a command one of long-term memory.
@@ -23,16 +23,16 @@ func (l *longTerm) flags(cmd *cobra.Command) {
 
 func (l *longTerm) given() bool { return l.kind+l.target != "" }
 
-func (l *longTerm) add(ctx context.Context, s *session, text string) (remember.Written, error) {
+func (l *longTerm) add(ctx context.Context, s *session, text string) (longterm.Written, error) {
 	who := s.person()
 	who.Subject = agent.Subject{Type: l.kind, Target: l.target}
-	return onLongTerm(memory.Type(l.kind))(s.LongTerm.AddMemories(ctx, who, []remember.NewMemory{{Content: text, WhenToUse: l.use}}))
+	return onLongTerm(memory.Type(l.kind))(s.LongTerm.AddMemories(ctx, who, []longterm.NewMemory{{Content: text, WhenToUse: l.use}}))
 }
 
 // onLongTerm tells of items as writes of prompt memories are told of.
-func onLongTerm(t memory.Type) func([]remember.Item, error) (remember.Written, error) {
-	return func(items []remember.Item, err error) (remember.Written, error) {
-		out := remember.Written{Store: t}
+func onLongTerm(t memory.Type) func([]longterm.Item, error) (longterm.Written, error) {
+	return func(items []longterm.Item, err error) (longterm.Written, error) {
+		out := longterm.Written{Store: t}
 		for _, i := range items {
 			out.Action, out.IDs = i.Status, append(out.IDs, i.ID)
 		}
@@ -54,7 +54,7 @@ func (c *cli) listLongTerm(ctx context.Context, l longTerm, f memory.Filter) err
 			if err != nil {
 				return err
 			}
-			if entries = append(entries, page...); len(page) < remember.MostListed {
+			if entries = append(entries, page...); len(page) < longterm.MostListed {
 				break
 			}
 			f.After = page[len(page)-1].Key

@@ -11,7 +11,7 @@ import (
 
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	reflect "cairn/internal/service/reflection"
+	"cairn/internal/service/reflection"
 	"cairn/internal/store"
 )
 
@@ -94,7 +94,7 @@ func (c *cli) reflectBackfill(ctx context.Context, from, to string, redo bool) e
 		return err
 	}
 	defer s.close()
-	err = s.ReflectBackfill(ctx, s.workspace, from, to, redo, func(o reflect.Opened) error {
+	err = s.ReflectBackfill(ctx, s.workspace, from, to, redo, func(o reflection.Opened) error {
 		fmt.Fprintf(c.errs, "%s: run %d\n", o.Run.Key, o.Run.Ref.Run)
 		return s.reflected(ctx, o.Run)
 	})
@@ -141,7 +141,7 @@ func (c *cli) tellOff(ctx context.Context, s *session) error {
 	})
 }
 
-func (c *cli) printDays(days []reflect.Day) error {
+func (c *cli) printDays(days []reflection.Day) error {
 	if c.output == "json" {
 		return c.printJSON(map[string]any{"reflections": days})
 	}
@@ -153,7 +153,7 @@ func (c *cli) printDays(days []reflect.Day) error {
 	return tw.Flush()
 }
 
-func dayLine(out io.Writer, d reflect.Day) {
+func dayLine(out io.Writer, d reflection.Day) {
 	fmt.Fprintf(out, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", d.Date, d.Status, d.Conversations, d.Messages, d.Notes, d.Memories, d.Skills, d.Run, d.Reason)
 }
 
@@ -165,7 +165,7 @@ func (c *cli) printReflection(ctx context.Context, s *session, date string) erro
 	if c.output == "json" {
 		return c.printJSON(d)
 	}
-	if err := c.printDays([]reflect.Day{d.Day}); err != nil {
+	if err := c.printDays([]reflection.Day{d.Day}); err != nil {
 		return err
 	}
 	for _, r := range d.Runs {

@@ -11,11 +11,11 @@ import (
 
 	"cairn/internal/domain/memory"
 	"cairn/internal/host"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 )
 
 func (c *cli) retrieve() *cobra.Command {
-	q := progressive.Question{}
+	q := memoryagent.Question{}
 	var targets []string
 	var least float64
 	var skills bool
@@ -46,7 +46,7 @@ func (c *cli) retrieve() *cobra.Command {
 			return c.runRetrieve(cmd.Context(), q)
 		},
 	}
-	cmd.Flags().StringVar(&q.Mode, "mode", progressive.Auto, "fast, agentic or auto")
+	cmd.Flags().StringVar(&q.Mode, "mode", memoryagent.Auto, "fast, agentic or auto")
 	cmd.Flags().IntVar(&q.TopK, "top", 0, "memories at most, 1 to 100 (default 20, and 5 with --rerank, --rewrite or --min-score)")
 	cmd.Flags().StringArrayVar(&targets, "target", nil, "type/target that a fast search is about; may be repeated (default: all of memory)")
 	cmd.Flags().StringVar(&q.TimeFilter, "time", "", "day as 20260301, or first and last day as 20260301,20260331, that a fast search is about")
@@ -58,8 +58,8 @@ func (c *cli) retrieve() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) runRetrieve(ctx context.Context, q progressive.Question) error {
-	s, err := c.open(ctx, needs{temporal: q.Mode != progressive.Fast || q.Refine.Rerank || q.Refine.Rewrite})
+func (c *cli) runRetrieve(ctx context.Context, q memoryagent.Question) error {
+	s, err := c.open(ctx, needs{temporal: q.Mode != memoryagent.Fast || q.Refine.Rerank || q.Refine.Rewrite})
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (c *cli) runRetrieve(ctx context.Context, q progressive.Question) error {
 	if err != nil {
 		return err
 	}
-	if (answer.Mode == progressive.Agentic || answer.Run != 0) && s.Config.Offline() {
+	if (answer.Mode == memoryagent.Agentic || answer.Run != 0) && s.Config.Offline() {
 		fmt.Fprintln(c.errs, "model: "+s.models())
 	}
 	if answer.Note != "" {

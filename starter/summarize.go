@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 )
 
 func (c *cli) summarize() *cobra.Command {
@@ -51,7 +51,7 @@ func (c *cli) runSummarize(ctx context.Context, file, request string, fresh, det
 	if s.Config.Offline() {
 		fmt.Fprintln(c.errs, "model: "+s.models())
 	}
-	var reports []progressive.Report
+	var reports []memoryagent.Report
 	for _, r := range sessions(conversations, together) {
 		r.Workspace, r.WorkspaceKey, r.ID, r.Fresh, r.Spec = s.workspace.ID, s.workspace.Key, request, fresh, host.TurnSpec(s.Config)
 		made, err := s.Progressive.Summarize(ctx, r)
@@ -68,27 +68,27 @@ func (c *cli) runSummarize(ctx context.Context, file, request string, fresh, det
 }
 
 // sessions are the requests that a file's conversations make.
-func sessions(conversations []transcript.Conversation, together bool) (out []progressive.Request) {
-	var attempts []progressive.Trajectory
+func sessions(conversations []transcript.Conversation, together bool) (out []memoryagent.Request) {
+	var attempts []memoryagent.Trajectory
 	for _, one := range conversations {
-		t := progressive.Trajectory{Task: one.Title, Score: one.Reward, Messages: one.Messages}
+		t := memoryagent.Trajectory{Task: one.Title, Score: one.Reward, Messages: one.Messages}
 		switch {
 		case together:
 			attempts = append(attempts, t)
 		case one.Reward != nil: // an outcome is worth telling
-			out = append(out, progressive.Request{Trajectories: []progressive.Trajectory{t}})
+			out = append(out, memoryagent.Request{Trajectories: []memoryagent.Trajectory{t}})
 		default:
-			out = append(out, progressive.Request{Messages: one.Messages})
+			out = append(out, memoryagent.Request{Messages: one.Messages})
 		}
 	}
 	if together {
-		out = append(out, progressive.Request{Trajectories: attempts})
+		out = append(out, memoryagent.Request{Trajectories: attempts})
 	}
 	return out
 }
 
 // summarized is the report of a run, once it has ended unless that is not waited for.
-func (s *session) summarized(ctx context.Context, ref run.Ref, detach bool) (progressive.Report, error) {
+func (s *session) summarized(ctx context.Context, ref run.Ref, detach bool) (memoryagent.Report, error) {
 	for {
 		r, err := s.Progressive.Report(ctx, ref)
 		if err != nil || detach || r.State == run.Ended {
@@ -102,7 +102,7 @@ func (s *session) summarized(ctx context.Context, ref run.Ref, detach bool) (pro
 	}
 }
 
-func (c *cli) printSummaries(reports []progressive.Report) error {
+func (c *cli) printSummaries(reports []memoryagent.Report) error {
 	if c.output == "json" {
 		return c.printJSON(map[string]any{"results": reports})
 	}

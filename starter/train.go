@@ -12,11 +12,11 @@ import (
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 )
 
 func (c *cli) train() *cobra.Command {
-	var r evolve.TrainRequest
+	var r learning.TrainRequest
 	var traces, curve string
 	var detach bool
 	cmd := &cobra.Command{Use: "train", Short: "Train the policy of a bank, and with --design the bank, on traces with known answers",
@@ -27,7 +27,7 @@ func (c *cli) train() *cobra.Command {
 			return c.runTrain(cmd.Context(), r, traces, curve, detach)
 		}}
 	f := cmd.Flags()
-	f.StringVar(&r.Bank, "bank", evolve.DefaultBank, "name of the bank")
+	f.StringVar(&r.Bank, "bank", learning.DefaultBank, "name of the bank")
 	f.StringVar(&traces, "traces", "", "file of traces to import first")
 	f.StringVar(&r.Recipe, "recipe", "", "target, paper or code (default target)")
 	f.IntVar(&r.Stages, "stages", 0, "stages (default 10)")
@@ -61,7 +61,7 @@ func fuseFlags(cmd *cobra.Command, name *string, temperature *float64, usual str
 	f.Float64Var(temperature, "fuse-temperature", 0, "of sim_weighted: the smaller, the more the nearest memory counts (default 1)")
 }
 
-func (c *cli) runTrain(ctx context.Context, r evolve.TrainRequest, traces, curve string, detach bool) error {
+func (c *cli) runTrain(ctx context.Context, r learning.TrainRequest, traces, curve string, detach bool) error {
 	s, err := c.open(ctx, needs{temporal: true, make: true})
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (c *cli) runTrain(ctx context.Context, r evolve.TrainRequest, traces, curve
 		if err != nil {
 			return fmt.Errorf("read the traces: %w", err)
 		}
-		in, err := evolve.ParseTraces(raw)
+		in, err := learning.ParseTraces(raw)
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (c *cli) runTrain(ctx context.Context, r evolve.TrainRequest, traces, curve
 	return nil
 }
 
-func (c *cli) printTrained(out evolve.TrainedTo) {
+func (c *cli) printTrained(out learning.TrainedTo) {
 	in := "nothing new in force"
 	if out.Version > 0 {
 		in = fmt.Sprintf("version %d", out.Version)
@@ -128,12 +128,12 @@ func (c *cli) printTrained(out evolve.TrainedTo) {
 }
 
 // watchTraining shows a bar until the training has ended.
-func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (evolve.TrainedTo, error) {
+func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (learning.TrainedTo, error) {
 	shown := ""
 	for {
 		w, err := s.Evolve.Watch(ctx, ref)
 		if err != nil {
-			return evolve.TrainedTo{}, err
+			return learning.TrainedTo{}, err
 		}
 		if w.Result != nil {
 			fmt.Fprintln(c.errs)
@@ -145,7 +145,7 @@ func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (evolv
 		}
 		select {
 		case <-ctx.Done():
-			return evolve.TrainedTo{}, fmt.Errorf("stopped waiting; the training goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
+			return learning.TrainedTo{}, fmt.Errorf("stopped waiting; the training goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
 		case <-time.After(lookEvery):
 		}
 	}
@@ -153,7 +153,7 @@ func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (evolv
 
 // trainingLine is how far a training is: the share of the probability that went to
 // what was chosen tells how sure the policy is.
-func trainingLine(w evolve.Watched) string {
+func trainingLine(w learning.Watched) string {
 	last := 0.0
 	if n := len(w.Rewards); n > 0 {
 		last = w.Rewards[n-1]
@@ -196,18 +196,18 @@ func rewardCurve(rewards []float64) []byte {
 }
 
 func (c *cli) evolve() *cobra.Command {
-	var r evolve.EvolveRequest
+	var r learning.EvolveRequest
 	cmd := &cobra.Command{Use: "evolve", Short: "Have the designer edit a bank from its hard cases, if that proves better",
 		Long: "Have the designer edit a bank of memory skills from its hard cases. What it proposes comes into force only when it\nanswers more of the conversations that were held out; otherwise the bank stays as it is.", Example: "  cairn evolve\n  cairn evolve --bank work -o json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEvolve(cmd.Context(), r) }}
-	cmd.Flags().StringVar(&r.Bank, "bank", evolve.DefaultBank, "name of the bank")
+	cmd.Flags().StringVar(&r.Bank, "bank", learning.DefaultBank, "name of the bank")
 	cmd.Flags().StringVar(&r.Score, "score", "", "recall, which asks no model, or answer (default recall)")
 	spanFlags(cmd, &r.Keeping.Spanning, "memory.spans, else "+executor.FixedLength)
 	cmd.Flags().StringVar(&r.ID, "request-id", "", "id of the round; the same id is the same round")
 	return cmd
 }
 
-func (c *cli) runEvolve(ctx context.Context, r evolve.EvolveRequest) error {
+func (c *cli) runEvolve(ctx context.Context, r learning.EvolveRequest) error {
 	s, err := c.open(ctx, needs{temporal: true, make: true})
 	if err != nil {
 		return err
@@ -229,12 +229,12 @@ func (c *cli) runEvolve(ctx context.Context, r evolve.EvolveRequest) error {
 }
 
 // watchRound shows a bar until the round has ended.
-func (c *cli) watchRound(ctx context.Context, s *session, ref run.Ref) (evolve.Round, error) {
+func (c *cli) watchRound(ctx context.Context, s *session, ref run.Ref) (learning.Round, error) {
 	shown := ""
 	for {
 		w, err := s.Evolve.WatchRound(ctx, ref)
 		if err != nil {
-			return evolve.Round{}, err
+			return learning.Round{}, err
 		}
 		if w.Round != nil {
 			fmt.Fprintln(c.errs)
@@ -246,13 +246,13 @@ func (c *cli) watchRound(ctx context.Context, s *session, ref run.Ref) (evolve.R
 		}
 		select {
 		case <-ctx.Done():
-			return evolve.Round{}, fmt.Errorf("stopped waiting; the round goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
+			return learning.Round{}, fmt.Errorf("stopped waiting; the round goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
 		case <-time.After(lookEvery):
 		}
 	}
 }
 
-func (c *cli) printRound(r evolve.Round) error {
+func (c *cli) printRound(r learning.Round) error {
 	if c.output == "json" {
 		return c.printJSON(r)
 	}

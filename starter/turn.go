@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 )
 
 // turnFlags say where a message comes from.
@@ -61,15 +61,15 @@ func (c *cli) runTurn(ctx context.Context, args []string, f turnFlags) error {
 }
 
 // ask sends a message and waits for its answer.
-func (s *session) ask(ctx context.Context, f turnFlags, text string) (converse.Answered, error) {
+func (s *session) ask(ctx context.Context, f turnFlags, text string) (conversation.Answered, error) {
 	if f.message == "" {
 		f.message = uuid.NewString()
 	}
 	waiting, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
-	out, err := s.Say(waiting, converse.Request{Workspace: s.workspace.ID, WorkspaceKey: s.workspace.Key, Conversation: f.conversation, Channel: f.channel, MessageID: f.message,
+	out, err := s.Say(waiting, conversation.Request{Workspace: s.workspace.ID, WorkspaceKey: s.workspace.Key, Conversation: f.conversation, Channel: f.channel, MessageID: f.message,
 		Origin: f.origin, Text: text, Mode: contract.Answer, MaxTurns: f.maxTurns, Spec: host.TurnSpec(s.Config)})
-	if out.Status == converse.StatusEnded {
+	if out.Status == conversation.StatusEnded {
 		s.awaited = []run.Ref{{Workspace: s.workspace.ID, Run: out.Run}} // those before it in a chat have ended
 	}
 	return out, err
@@ -82,7 +82,7 @@ func (c *cli) offline(s *session) {
 	}
 }
 
-func (c *cli) printAnswer(a converse.Answered) error {
+func (c *cli) printAnswer(a conversation.Answered) error {
 	if c.output == "json" {
 		if err := c.printJSON(a); err != nil {
 			return err

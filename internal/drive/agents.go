@@ -10,20 +10,20 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 )
 
 // agents are the workflows of the agents of long-term memory, by kind of run.
 var agents = map[run.Kind]string{run.Summarize: contract.Summarize, run.Specialist: contract.Specialist, run.Retrieve: contract.Retrieve}
 
 func (d Driver) agent(ctx context.Context, workspaceKey, channel string, r run.Run) error {
-	in, err := progressive.Input(workspaceKey, r)
+	in, err := memoryagent.Input(workspaceKey, r)
 	if err != nil {
 		return err
 	}
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
 	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run)
-	if refine, does, err := progressive.RefineInput(workspaceKey, r); err != nil || does {
+	if refine, does, err := memoryagent.RefineInput(workspaceKey, r); err != nil || does {
 		if err != nil {
 			return err
 		}

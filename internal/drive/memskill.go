@@ -7,12 +7,12 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 )
 
 // memorySkills starts the workflows that build memories and learn to.
 func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, r run.Run) error {
-	var spec evolve.Spec
+	var spec learning.Spec
 	if err := json.Unmarshal(r.Spec, &spec); err != nil {
 		return fmt.Errorf("decode the configuration of run %d: %w", r.Ref.Run, err)
 	}

@@ -6,12 +6,12 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	reflect "cairn/internal/service/reflection"
+	"cairn/internal/service/reflection"
 )
 
 // reflection makes sure that a reflection's workflow runs, or has run.
 func (d Driver) reflection(ctx context.Context, workspaceKey string, r run.Run) error {
-	in, err := reflect.Input(r)
+	in, err := reflection.Input(r)
 	if err != nil {
 		return err
 	}

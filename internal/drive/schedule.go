@@ -11,7 +11,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 )
 
 // Reflect starts the reflection on a local date; false when that date has, or
@@ -44,7 +44,7 @@ func (d Driver) once(ctx context.Context, o client.StartWorkflowOptions, workflo
 
 // Bring brings a turn to its conversation without waiting for the answer.
 func (d Driver) Bring(ctx context.Context, workspaceKey string, r run.Run) error {
-	spec, err := converse.SpecOf(r)
+	spec, err := conversation.SpecOf(r)
 	if err != nil {
 		return err
 	}

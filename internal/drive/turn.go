@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 )
 
 // Answer brings a turn to its conversation, which starts when it is not there,
@@ -28,7 +28,7 @@ func (d Driver) Answer(ctx context.Context, workspaceKey string, r run.Run) (con
 const again = 50 * time.Millisecond
 
 func (d Driver) send(ctx context.Context, workspaceKey string, r run.Run, suffix string) (out contract.TurnResult, err error) {
-	spec, err := converse.SpecOf(r)
+	spec, err := conversation.SpecOf(r)
 	if err != nil {
 		return out, err
 	}
@@ -53,7 +53,7 @@ func notTaken(err error) bool {
 	return errors.As(err, &app) && app.Type() == contract.RollingOver || errors.As(err, &ended) || errors.As(err, &late)
 }
 
-func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec converse.Spec, suffix string, out *contract.TurnResult) error {
+func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec conversation.Spec, suffix string, out *contract.TurnResult) error {
 	handle, err := d.offer(ctx, workspaceKey, r, spec, suffix, client.WorkflowUpdateStageCompleted)
 	if err != nil {
 		return sending(ctx, err)
@@ -62,7 +62,7 @@ func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec
 }
 
 // offer gives a turn to its conversation and waits until the update is at a stage.
-func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec converse.Spec, suffix string, stage client.WorkflowUpdateStage) (client.WorkflowUpdateHandle, error) {
+func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec conversation.Spec, suffix string, stage client.WorkflowUpdateStage) (client.WorkflowUpdateHandle, error) {
 	o, in := d.conversation(workspaceKey, r, spec.Channel)
 	start := d.Client.NewWithStartWorkflowOperation(o, contract.Conversation, in)
 	return d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start, UpdateOptions: client.UpdateWorkflowOptions{
@@ -111,7 +111,7 @@ func (d Driver) resume(ctx context.Context, workspaceKey string, r run.Run) erro
 
 // review starts a nudge that Temporal has lost.
 func (d Driver) review(ctx context.Context, workspaceKey string, r run.Run) error {
-	spec, err := converse.SpecOf(r)
+	spec, err := conversation.SpecOf(r)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (d Driver) conversation(workspaceKey string, r run.Run, channel string) (cl
 // CancelTurn asks for one turn to be answered with what is there, also when its
 // conversation has not heard of it yet: it will have been told then.
 func (d Driver) CancelTurn(ctx context.Context, workspaceKey string, r run.Run) error {
-	spec, err := converse.SpecOf(r)
+	spec, err := conversation.SpecOf(r)
 	if err != nil {
 		return err
 	}

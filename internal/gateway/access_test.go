@@ -65,7 +65,7 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 		}
 	}
 	// What the other workspace makes is its own, under the same key of its own.
-	res := b.do(request{method: http.MethodPost, path: "/v1/distill", key: key, body: conversation()})
+	res := b.do(request{method: http.MethodPost, path: "/v1/distill", key: key, body: sampleConversation()})
 	var a gateway.Accepted
 	res.into(http.StatusAccepted, &a)
 	if !a.New {
@@ -112,7 +112,7 @@ func TestOnlyAGoodKeyIsLetIn(t *testing.T) {
 func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	var distill, look, approve = request{method: http.MethodPost, path: "/v1/distill", body: conversation()}, request{path: "/v1/skills"}, request{method: http.MethodPost, path: "/v1/pending/1/approve"}
+	var distill, look, approve = request{method: http.MethodPost, path: "/v1/distill", body: sampleConversation()}, request{path: "/v1/skills"}, request{method: http.MethodPost, path: "/v1/pending/1/approve"}
 	for scope, may := range map[gateway.Scope][3]bool{gateway.Read: {false, true, false}, gateway.Write: {true, true, false}, gateway.Admin: {true, true, true}} {
 		key := b.makeKey(b.Workspace, scope)
 		for i, r := range []request{distill, look, approve} {

@@ -5,18 +5,18 @@ import (
 	"net/http"
 
 	"cairn/internal/domain/memoryskill"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 )
 
 const tagBanks = "banks"
 
 // The forms in which banks travel.
 type (
-	BankSummary     evolve.Listed
-	BankVersion     evolve.Version
+	BankSummary     learning.Listed
+	BankVersion     learning.Version
 	MemorySkillText memoryskill.Skill
-	PolicyUpdate    evolve.PolicyUpdate
-	Probe           evolve.Probe
+	PolicyUpdate    learning.PolicyUpdate
+	Probe           learning.Probe
 )
 
 // ProbeList is what memory has asked itself, of the latest session first.
@@ -106,7 +106,7 @@ func (g *Gateway) bankRoutes() {
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/import", id: "importBank", tag: tagBanks, scope: Admin, bytes: smallBody, summary: "Read Markdown files into a bank",
 		about: "The bank is made when it is not there. A skill that it has not is added, one that says something else is refined; all files are read in, or none is. What is there already changes nothing."}, g.importBank)
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/follow", id: "followBank", tag: tagBanks, scope: Admin, bytes: smallBody, summary: "Base a bank on one that workspaces share, with its own skills laid over",
-		about: "The skills are those of the bank of the workspace \"" + evolve.SharedWorkspace + "\" as they are now, but a skill of the workspace's own stands in place of one of its name, or beside them. It becomes a new version; without news there it changes nothing. Nothing of this workspace goes there."}, g.followBank)
+		about: "The skills are those of the bank of the workspace \"" + learning.SharedWorkspace + "\" as they are now, but a skill of the workspace's own stands in place of one of its name, or beside them. It becomes a new version; without news there it changes nothing. Nothing of this workspace goes there."}, g.followBank)
 }
 
 func (g *Gateway) listBanks(ctx context.Context, _ *struct{}) (*bodyOf[BankList], error) {
@@ -122,7 +122,7 @@ func (g *Gateway) showBank(ctx context.Context, in *BankAt) (*bodyOf[BankDetail]
 	return shownBank(g.Evolve.At(ctx, workspace(ctx), in.Name, in.Version))
 }
 
-func shownBank(h evolve.Head, err error) (*bodyOf[BankDetail], error) {
+func shownBank(h learning.Head, err error) (*bodyOf[BankDetail], error) {
 	if err != nil {
 		return nil, err
 	}
@@ -240,9 +240,9 @@ func (g *Gateway) followBank(ctx context.Context, in *struct {
 		Shared string `json:"shared,omitempty" pattern:"^[a-z][a-z0-9_-]{0,63}$" default:"default" doc:"The bank of the shared workspace"`
 	}
 }) (*bodyOf[BankDetail], error) {
-	from, err := g.Store.Workspace(ctx, evolve.SharedWorkspace, false)
+	from, err := g.Store.Workspace(ctx, learning.SharedWorkspace, false)
 	if err != nil {
 		return nil, err
 	}
-	return shownBank(g.Evolve.Follow(ctx, evolve.FollowRequest{Workspace: workspace(ctx), Bank: in.Name, Shared: from.ID, From: in.Body.Shared}))
+	return shownBank(g.Evolve.Follow(ctx, learning.FollowRequest{Workspace: workspace(ctx), Bank: in.Name, Shared: from.ID, From: in.Body.Shared}))
 }

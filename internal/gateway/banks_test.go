@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/gateway"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 	"cairn/internal/tests"
 )
 
@@ -106,7 +106,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	b.post("/v1/banks/default/follow", map[string]any{}).refused(fault.NotFound) // nobody shares anything
-	shared, err := b.Store.Workspace(t.Context(), evolve.SharedWorkspace, true)
+	shared, err := b.Store.Workspace(t.Context(), learning.SharedWorkspace, true)
 	tests.Must(t, err)
 	markdown := func(name, about string) []byte {
 		return memoryskill.Render(memoryskill.Skill{Name: name, Description: about, Purpose: "Keep them.", WhenToUse: []string{"The span tells of them"}, HowToApply: []string{"One fact in one item"},

@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/host"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/store"
 )
 
@@ -19,14 +19,14 @@ type ConversationPath struct {
 
 // ConversationList is a page of conversations, the latest first.
 type ConversationList struct {
-	Conversations []converse.View `json:"conversations"`
-	NextCursor    string          `json:"next_cursor,omitempty" doc:"Send it as cursor for the next page; absent on the last one"`
+	Conversations []conversation.View `json:"conversations"`
+	NextCursor    string              `json:"next_cursor,omitempty" doc:"Send it as cursor for the next page; absent on the last one"`
 }
 
 // MessageList is a page of a transcript, in the order in which it was said.
 type MessageList struct {
-	Messages   []converse.Line `json:"messages"`
-	NextCursor string          `json:"next_cursor,omitempty" doc:"Send it as cursor for the next page; absent on the last one"`
+	Messages   []conversation.Line `json:"messages"`
+	NextCursor string              `json:"next_cursor,omitempty" doc:"Send it as cursor for the next page; absent on the last one"`
 }
 
 // Cancelled tells whether there was anything to cancel.

@@ -16,7 +16,7 @@ func TestDistillAnswersAtOnceAndReportsWhenAskedToWait(t *testing.T) {
 	b := setup(t, func(c *config.Config) {
 		c.PublicBaseURL, c.TemporalUI = "https://cairn.example", "http://ui.example"
 	})
-	res := b.post("/v1/distill", conversation())
+	res := b.post("/v1/distill", sampleConversation())
 	var a gateway.Accepted
 	res.into(http.StatusAccepted, &a)
 	if a.Run == 0 || !a.New || a.WorkflowID == "" || a.Links.Self != "https://cairn.example/v1/runs/1" || res.header.Get("Location") != a.Links.Self ||
@@ -24,7 +24,7 @@ func TestDistillAnswersAtOnceAndReportsWhenAskedToWait(t *testing.T) {
 		t.Errorf("accepted %+v", a)
 	}
 	var again gateway.Accepted
-	b.post("/v1/distill?wait=60", conversation()).into(http.StatusOK, &again)
+	b.post("/v1/distill?wait=60", sampleConversation()).into(http.StatusOK, &again)
 	if again.Run != a.Run || again.New || again.Report == nil || again.Report.Outcome != run.Completed {
 		t.Fatalf("the same content is %+v, report %+v", again, again.Report)
 	}
@@ -62,23 +62,23 @@ func TestTheSameIdempotencyKeyIsTheSameRun(t *testing.T) {
 		return b.do(request{method: http.MethodPost, path: "/v1/distill", body: body, header: map[string]string{"Idempotency-Key": key}})
 	}
 	var first, second, other gateway.Accepted
-	send("one", conversation()).into(http.StatusAccepted, &first)
-	send("one", conversation()).into(http.StatusAccepted, &second)
-	send("two", conversation()).into(http.StatusAccepted, &other)
+	send("one", sampleConversation()).into(http.StatusAccepted, &first)
+	send("one", sampleConversation()).into(http.StatusAccepted, &second)
+	send("two", sampleConversation()).into(http.StatusAccepted, &other)
 	if first.Run != second.Run || first.Run == other.Run || !first.New || second.New {
 		t.Errorf("runs %d, %d and %d", first.Run, second.Run, other.Run)
 	}
 	send("one", `[{"role":"user","content":"something else"}]`).refused(fault.OpReused)
-	b.do(request{method: http.MethodPost, path: "/v1/distill?request_id=three", body: conversation(), header: map[string]string{"Idempotency-Key": "one"}}).refused(fault.InvalidArgument)
+	b.do(request{method: http.MethodPost, path: "/v1/distill?request_id=three", body: sampleConversation(), header: map[string]string{"Idempotency-Key": "one"}}).refused(fault.InvalidArgument)
 	var byOption gateway.Accepted
-	body := conversation()
+	body := sampleConversation()
 	body["request_id"] = "one"
 	b.post("/v1/distill", body).into(http.StatusAccepted, &byOption)
 	if byOption.Run != first.Run {
 		t.Errorf("request_id in the body is run %d", byOption.Run)
 	}
 	// Nothing drives these runs: a wait ends by itself, and says that they have not.
-	b.post("/v1/distill?wait=1&request_id=one", conversation()).into(http.StatusAccepted, &byOption)
+	b.post("/v1/distill?wait=1&request_id=one", sampleConversation()).into(http.StatusAccepted, &byOption)
 	if byOption.Status != run.Accepted || byOption.Report != nil {
 		t.Errorf("after the wait %+v", byOption)
 	}

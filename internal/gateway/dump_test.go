@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
@@ -33,23 +33,23 @@ func (b *bundle) mixed(n int) {
 		h, err := b.LongTerm.AddHistory(ctx, a(fmt.Sprint("session", i), agent.Subject{Author: "m@p"}), []transcript.Message{{Role: transcript.User, Content: fmt.Sprintf("Session %d is about bees.", i)}, {Role: transcript.Assistant, Content: "Noted."}})
 		tests.Must(b.T, err)
 		sessions = append(sessions, h.ID)
-		_, err = b.LongTerm.AddSummary(ctx, a(fmt.Sprint("digest", i), agent.Subject{History: h.ID}), remember.SummaryArgs{Content: fmt.Sprintf("Digest %d", i)})
+		_, err = b.LongTerm.AddSummary(ctx, a(fmt.Sprint("digest", i), agent.Subject{History: h.ID}), longterm.SummaryArgs{Content: fmt.Sprintf("Digest %d", i)})
 		tests.Must(b.T, err)
 	}
 	for at := 0; at < n; at += 20 {
 		s := agent.Subject{Type: string([]memory.Type{memory.Personal, memory.Procedural, memory.Guideline}[at/20%3]), Target: fmt.Sprintf("target %d", at/20%4), History: sessions[at/20%5], Author: "m@p"}
-		var in []remember.NewMemory
+		var in []longterm.NewMemory
 		for i := at; i < min(at+20, n); i++ {
-			in = append(in, remember.NewMemory{Content: fmt.Sprintf("Fact %d: 蜂蜜 \"quoted\" <tag>", i), WhenToUse: fmt.Sprintf("tool_%d", i), Metadata: memory.Metadata{"n": float64(i)}, Importance: 0.5})
+			in = append(in, longterm.NewMemory{Content: fmt.Sprintf("Fact %d: 蜂蜜 \"quoted\" <tag>", i), WhenToUse: fmt.Sprintf("tool_%d", i), Metadata: memory.Metadata{"n": float64(i)}, Importance: 0.5})
 		}
 		items, err := b.LongTerm.AddMemories(ctx, a(fmt.Sprint("add", at), s), in)
 		tests.Must(b.T, err)
-		_, err = b.LongTerm.UpdateMemories(ctx, a(fmt.Sprint("update", at), s), []remember.ChangedMemory{{ID: items[0].ID, Content: fmt.Sprintf("Changed %d", at)}})
+		_, err = b.LongTerm.UpdateMemories(ctx, a(fmt.Sprint("update", at), s), []longterm.ChangedMemory{{ID: items[0].ID, Content: fmt.Sprintf("Changed %d", at)}})
 		tests.Must(b.T, err)
-		_, err = b.LongTerm.DeleteMemories(ctx, a(fmt.Sprint("delete", at), agent.Subject{}), []remember.GoneMemory{{ID: items[1].ID}})
+		_, err = b.LongTerm.DeleteMemories(ctx, a(fmt.Sprint("delete", at), agent.Subject{}), []longterm.GoneMemory{{ID: items[1].ID}})
 		tests.Must(b.T, err)
 	}
-	_, err := b.LongTerm.UpdateIdentity(ctx, a("identity", agent.Subject{}), remember.IdentityArgs{Content: "I am a bee keeper's helper."})
+	_, err := b.LongTerm.UpdateIdentity(ctx, a("identity", agent.Subject{}), longterm.IdentityArgs{Content: "I am a bee keeper's helper."})
 	tests.Must(b.T, err)
 	b.post("/v1/memories", object{"content": "Lives in Osaka.", "store": "profile"}).into(http.StatusCreated, nil)
 	b.do(request{method: http.MethodPut, path: "/v1/soul", body: object{"content": "Answer briefly."}})

@@ -30,7 +30,7 @@ func TestEveryErrorHasTheOneForm(t *testing.T) {
 		"no query":           {request{path: "/v1/search"}, fault.InvalidArgument, "query.q"},
 		"an empty query":     {request{path: "/v1/search?q=+"}, fault.InvalidArgument, "words"},
 		"an unknown status":  {request{path: "/v1/skills?status=lost"}, fault.InvalidArgument, "query.status"},
-		"a wait too long":    {request{method: http.MethodPost, path: "/v1/distill?wait=61", body: conversation()}, fault.InvalidArgument, "query.wait"},
+		"a wait too long":    {request{method: http.MethodPost, path: "/v1/distill?wait=61", body: sampleConversation()}, fault.InvalidArgument, "query.wait"},
 		"no body":            {request{method: http.MethodPost, path: "/v1/skills/1/rollback"}, fault.InvalidArgument, "body"},
 		"broken JSON":        {request{method: http.MethodPost, path: "/v1/skills/1/rollback", body: `{"to":`}, fault.InvalidArgument, "JSON"},
 		"an unknown field":   {request{method: http.MethodPost, path: "/v1/skills/1/rollback", body: `{"to":1,"form":2}`}, fault.InvalidArgument, "form"},

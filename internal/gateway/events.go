@@ -8,13 +8,13 @@ import (
 
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
 	"cairn/internal/store"
 )
 
 // AgentProgress is how far a turn or a review is.
-type AgentProgress converse.Progress
+type AgentProgress conversation.Progress
 
 type eventsInput struct {
 	RunPath

@@ -74,7 +74,7 @@ func TestARunIsWatchedUntilItsEnd(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "extract", Barrier: "hold", Reply: hosttest.R1Extract})
 	b.ScriptR1()
 	var a gateway.Accepted
-	b.post("/v1/distill", conversation()).into(http.StatusAccepted, &a)
+	b.post("/v1/distill", sampleConversation()).into(http.StatusAccepted, &a)
 	var events []sent
 	status := b.watch("/v1/runs/1/events", "", func(e sent) {
 		events = append(events, e)
@@ -109,7 +109,7 @@ func TestARunIsWatchedUntilItsEnd(t *testing.T) {
 func TestAStreamIsToldThatTheGatewayStops(t *testing.T) {
 	t.Parallel()
 	b := idle(t) // nothing drives the run
-	b.post("/v1/distill", conversation()).into(http.StatusAccepted, nil)
+	b.post("/v1/distill", sampleConversation()).into(http.StatusAccepted, nil)
 	ctx, stop := context.WithCancel(t.Context())
 	served := b.serve(ctx)
 	var names []string

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/dump"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/store"
 )
 
@@ -133,19 +133,19 @@ func (g *Gateway) listLongTerm(ctx context.Context, in LongTermQuery, all bool, 
 	return out, err
 }
 
-func (g *Gateway) addLongTerm(ctx context.Context, once OnceKey, m NewMemory) (remember.Written, error) {
+func (g *Gateway) addLongTerm(ctx context.Context, once OnceKey, m NewMemory) (longterm.Written, error) {
 	who := person(ctx, once)
 	who.Subject = agent.Subject{Type: m.Type, Target: m.Target}
-	w, err := written(memory.Type(m.Type))(g.LongTerm.AddMemories(ctx, who, []remember.NewMemory{{Content: m.Content, WhenToUse: m.WhenToUse, Metadata: m.Metadata, EventTime: m.EventTime, Importance: m.Importance}}))
+	w, err := written(memory.Type(m.Type))(g.LongTerm.AddMemories(ctx, who, []longterm.NewMemory{{Content: m.Content, WhenToUse: m.WhenToUse, Metadata: m.Metadata, EventTime: m.EventTime, Importance: m.Importance}}))
 	if err != nil {
-		return remember.Written{}, err
+		return longterm.Written{}, err
 	}
-	return remember.Written(w.Body), nil
+	return longterm.Written(w.Body), nil
 }
 
 // written tells of items as writes of prompt memories are told of.
-func written(t memory.Type) func([]remember.Item, error) (*bodyOf[MemoryWritten], error) {
-	return func(items []remember.Item, err error) (*bodyOf[MemoryWritten], error) {
+func written(t memory.Type) func([]longterm.Item, error) (*bodyOf[MemoryWritten], error) {
+	return func(items []longterm.Item, err error) (*bodyOf[MemoryWritten], error) {
 		if err != nil {
 			return nil, err
 		}
@@ -188,11 +188,11 @@ func (g *Gateway) restoreMemory(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return written(e.Type)(g.LongTerm.Restore(ctx, person(ctx, in.OnceKey), remember.RestoreArgs{ID: in.ID, Version: in.Version}))
+	return written(e.Type)(g.LongTerm.Restore(ctx, person(ctx, in.OnceKey), longterm.RestoreArgs{ID: in.ID, Version: in.Version}))
 }
 
 func (g *Gateway) listTargets(ctx context.Context, _ *struct{}) (*bodyOf[MemoryTargets], error) {
-	meta, err := g.LongTerm.ReadMeta(ctx, person(ctx, OnceKey{}), remember.MetaArgs{})
+	meta, err := g.LongTerm.ReadMeta(ctx, person(ctx, OnceKey{}), longterm.MetaArgs{})
 	return &bodyOf[MemoryTargets]{MemoryTargets{append([]memory.Target{}, meta.Targets...), meta.Total}}, err
 }
 
@@ -203,16 +203,16 @@ func (g *Gateway) describeTarget(ctx context.Context, in *struct {
 	Body   struct {
 		Description string `json:"description" maxLength:"1000" doc:"One sentence; empty goes back to the sentence of the type"`
 	}
-}) (*bodyOf[remember.RegisteredTarget], error) {
+}) (*bodyOf[longterm.RegisteredTarget], error) {
 	who := person(ctx, in.OnceKey)
-	one := remember.NewTarget{Type: memory.Type(in.Type), Target: in.Target, Description: in.Body.Description}
-	made, err := g.LongTerm.AddTargets(ctx, who, []remember.NewTarget{one})
-	if err != nil || made[0].Status == remember.Added {
-		return &bodyOf[remember.RegisteredTarget]{first(made)}, err
+	one := longterm.NewTarget{Type: memory.Type(in.Type), Target: in.Target, Description: in.Body.Description}
+	made, err := g.LongTerm.AddTargets(ctx, who, []longterm.NewTarget{one})
+	if err != nil || made[0].Status == longterm.Added {
+		return &bodyOf[longterm.RegisteredTarget]{first(made)}, err
 	}
 	who.Op += "/describe"
 	out, err := g.LongTerm.DescribeTarget(ctx, who, one)
-	return &bodyOf[remember.RegisteredTarget]{out}, err
+	return &bodyOf[longterm.RegisteredTarget]{out}, err
 }
 
 func (g *Gateway) showWorkspace(ctx context.Context, _ *struct{}) (out *bodyOf[WorkspaceView], err error) {

@@ -11,7 +11,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
 )
 
@@ -148,7 +148,7 @@ func (q mem0Query) holds(e memory.Entry) bool {
 
 // all lists the entries of a query in the order of their making.
 func (c *mem0Call) all(q mem0Query, most int) (out []memory.Entry, err error) {
-	f := memory.Filter{Types: mem0Types, Targets: q.targets(), Metadata: q.stamped(), Limit: remember.MostListed}
+	f := memory.Filter{Types: mem0Types, Targets: q.targets(), Metadata: q.stamped(), Limit: longterm.MostListed}
 	for {
 		page, err := c.LongTerm.List(c.r.Context(), c.person(), f)
 		if err != nil {
@@ -197,9 +197,9 @@ func (c *mem0Call) forget(q mem0Query) (int, error) {
 	if err != nil || len(entries) == 0 {
 		return 0, err
 	}
-	var gone []remember.GoneMemory
+	var gone []longterm.GoneMemory
 	for i, e := range entries {
-		gone = append(gone, remember.GoneMemory{Index: i, ID: e.ID})
+		gone = append(gone, longterm.GoneMemory{Index: i, ID: e.ID})
 	}
 	_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), gone)
 	return len(gone), err

@@ -15,8 +15,8 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
-	remember "cairn/internal/service/longterm"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/memoryagent"
 )
 
 // mem0Patience is how long an add waits for what is inferred; an event tells of
@@ -182,12 +182,12 @@ type mem0Queued struct {
 // later it is looked at again, as mem0 does.
 func (c *mem0Call) summarize(in mem0Add, messages []transcript.Message) (run.Run, error) {
 	where := in.target()
-	choices := progressive.Choices{Types: mem0Types, Metadata: facts{entity: in.entity, Expires: in.Expires}.stamp(in.Metadata), Guidance: cmp.Or(in.Prompt, in.Custom)}
+	choices := memoryagent.Choices{Types: mem0Types, Metadata: facts{entity: in.entity, Expires: in.Expires}.stamp(in.Metadata), Guidance: cmp.Or(in.Prompt, in.Custom)}
 	if in.Type != "" {
 		where.Type, choices.Types = memory.Procedural, []memory.Type{memory.Procedural}
 	}
 	choices.Only = []memory.Task{where} // nobody else's memories come of what one user said
-	wanted := progressive.Request{Workspace: c.from.Workspace.ID, WorkspaceKey: c.from.Workspace.Key, ID: c.r.Header.Get("Idempotency-Key"), Messages: messages,
+	wanted := memoryagent.Request{Workspace: c.from.Workspace.ID, WorkspaceKey: c.from.Workspace.Key, ID: c.r.Header.Get("Idempotency-Key"), Messages: messages,
 		Targets: []memory.Task{where}, KnownOnly: true, Choices: choices, Spec: host.TurnSpec(c.Config)}
 	r, err := c.Progressive.Summarize(c.r.Context(), wanted)
 	if err == nil && r.Status == run.Ended && wanted.ID == "" {
@@ -211,11 +211,11 @@ func (c *mem0Call) came(r run.Run) (out mem0Came, err error) {
 		return out, err
 	}
 	out.Results = []mem0Event{}
-	out.mem0EventRow = mem0EventRow{ID: r.Key, Type: "ADD", Status: mem0Status(report.State, report.Status == progressive.Failed), Created: r.CreatedAt, Updated: r.CreatedAt}
+	out.mem0EventRow = mem0EventRow{ID: r.Key, Type: "ADD", Status: mem0Status(report.State, report.Status == memoryagent.Failed), Created: r.CreatedAt, Updated: r.CreatedAt}
 	if report.State != run.Ended {
 		return out, nil
 	}
-	if report.Status == progressive.Failed {
+	if report.Status == memoryagent.Failed {
 		out.failure = failureOf(report)
 		out.Detail = out.failure.Error()
 		return out, nil
@@ -240,7 +240,7 @@ func (c *mem0Call) came(r run.Run) (out mem0Came, err error) {
 }
 
 // failureOf is why a request came to nothing, as an error of its caller.
-func failureOf(r progressive.Report) error {
+func failureOf(r memoryagent.Report) error {
 	switch code := fault.Code(r.Detail); {
 	case r.Reason == agent.OverBudget:
 		return fault.New(fault.QuotaExceeded, "the budget for models is used up", "")
@@ -257,19 +257,19 @@ func (c *mem0Call) addAsIs(in mem0Add, messages []transcript.Message) (any, erro
 	where := in.target()
 	who := c.person()
 	who.Subject = agent.Subject{Type: string(where.Type), Target: where.Target}
-	var wanted []remember.NewMemory
+	var wanted []longterm.NewMemory
 	for i, m := range messages {
 		f := facts{entity: in.entity, Expires: in.Expires, Role: string(m.Role)}
-		wanted = append(wanted, remember.NewMemory{Index: i, Content: m.Content, Metadata: f.stamp(in.Metadata), EventTime: in.when()})
+		wanted = append(wanted, longterm.NewMemory{Index: i, Content: m.Content, Metadata: f.stamp(in.Metadata), EventTime: in.when()})
 	}
 	items, err := c.LongTerm.AddMemories(c.r.Context(), who, wanted)
 	results := []mem0Event{}
 	for _, i := range items {
 		event := "ADD"
 		switch i.Status {
-		case remember.Failed:
+		case longterm.Failed:
 			continue
-		case remember.AlreadyExists:
+		case longterm.AlreadyExists:
 			event = "NONE"
 		}
 		results = append(results, mem0Event{ID: i.ID, Memory: wanted[i.Index].Content, Event: event, Role: string(messages[i.Index].Role), Data: mem0Said{wanted[i.Index].Content}})
@@ -321,7 +321,7 @@ func (c *mem0Call) update() (any, error) {
 		in.Metadata = f.stamp(in.Metadata)
 	}
 	text := cmp.Or(in.Text, in.Data, in.Memory, e.Content)
-	if _, err := c.LongTerm.UpdateMemories(c.r.Context(), c.person(), []remember.ChangedMemory{{ID: e.ID, Content: text, Metadata: in.Metadata}}); err != nil {
+	if _, err := c.LongTerm.UpdateMemories(c.r.Context(), c.person(), []longterm.ChangedMemory{{ID: e.ID, Content: text, Metadata: in.Metadata}}); err != nil {
 		return nil, err
 	}
 	if e, err = c.entry(); fault.CodeOf(err) == fault.NotFound { // another says it already, and has become this one's place
@@ -336,7 +336,7 @@ func (c *mem0Call) update() (any, error) {
 func (c *mem0Call) remove() (any, error) {
 	e, err := c.entry()
 	if err == nil {
-		_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), []remember.GoneMemory{{ID: e.ID}})
+		_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), []longterm.GoneMemory{{ID: e.ID}})
 	}
 	return mem0Message("Memory deleted successfully!"), err
 }

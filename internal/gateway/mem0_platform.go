@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/store"
 )
 
@@ -153,9 +153,9 @@ func (c *mem0Call) updateMany() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var changes []remember.ChangedMemory
+	var changes []longterm.ChangedMemory
 	for i, m := range in.Memories {
-		changes = append(changes, remember.ChangedMemory{Index: i, ID: m.ID, Content: m.Text})
+		changes = append(changes, longterm.ChangedMemory{Index: i, ID: m.ID, Content: m.Text})
 	}
 	items, err := c.LongTerm.UpdateMemories(c.r.Context(), c.person(), changes)
 	return mem0Done("updated", items, err)
@@ -166,19 +166,19 @@ func (c *mem0Call) removeMany() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var gone []remember.GoneMemory
+	var gone []longterm.GoneMemory
 	for i, m := range in.Memories {
-		gone = append(gone, remember.GoneMemory{Index: i, ID: m.ID})
+		gone = append(gone, longterm.GoneMemory{Index: i, ID: m.ID})
 	}
 	items, err := c.LongTerm.DeleteMemories(c.r.Context(), c.person(), gone)
 	return mem0Done("deleted", items, err)
 }
 
 // mem0Done tells how many of a batch were done, and why the others were not.
-func mem0Done(what string, items []remember.Item, err error) (any, error) {
-	done, failed := 0, []remember.Item{}
+func mem0Done(what string, items []longterm.Item, err error) (any, error) {
+	done, failed := 0, []longterm.Item{}
 	for _, i := range items {
-		if i.Status == remember.Failed {
+		if i.Status == longterm.Failed {
 			failed = append(failed, i)
 		} else {
 			done++
@@ -216,7 +216,7 @@ func (c *mem0Call) rate() (any, error) {
 	if !slices.Contains([]string{"", "POSITIVE", "NEGATIVE", "VERY_NEGATIVE"}, f.Feedback) {
 		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("feedback is %q", f.Feedback), "use POSITIVE, NEGATIVE, VERY_NEGATIVE or null")
 	}
-	_, err = c.LongTerm.UpdateMemories(c.r.Context(), c.person(), []remember.ChangedMemory{{ID: e.ID, Content: e.Content, Metadata: f.stamp(nil)}})
+	_, err = c.LongTerm.UpdateMemories(c.r.Context(), c.person(), []longterm.ChangedMemory{{ID: e.ID, Content: e.Content, Metadata: f.stamp(nil)}})
 	return map[string]any{"message": "Feedback saved", "memory_id": e.ID, "feedback": in.Feedback, "feedback_reason": in.Reason}, err
 }
 

@@ -10,14 +10,14 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	reflect "cairn/internal/service/reflection"
+	"cairn/internal/service/reflection"
 )
 
 const tagReflections = "reflections"
 
 // ReflectionList is a page of dates, the latest first.
 type ReflectionList struct {
-	Reflections []reflect.Day `json:"reflections"`
+	Reflections []reflection.Day `json:"reflections"`
 }
 
 // ReflectBody asks for a date, or for every date from one to another.
@@ -69,9 +69,9 @@ func (g *Gateway) listReflections(ctx context.Context, in *struct {
 
 func (g *Gateway) showReflection(ctx context.Context, in *struct {
 	Date string `path:"date" doc:"Local date, as 2026-03-01"`
-}) (*bodyOf[reflect.DayDetail], error) {
+}) (*bodyOf[reflection.DayDetail], error) {
 	d, err := g.Reflect.Show(ctx, workspace(ctx), in.Date)
-	return &bodyOf[reflect.DayDetail]{d}, err
+	return &bodyOf[reflection.DayDetail]{d}, err
 }
 
 func (g *Gateway) reflect(ctx context.Context, in *struct {
@@ -80,7 +80,7 @@ func (g *Gateway) reflect(ctx context.Context, in *struct {
 }) (*reflectedOutput, error) {
 	from, out := asking(ctx), &reflectedOutput{Status: http.StatusOK, Body: ReflectionsAccepted{Reflections: []ReflectionAccepted{}}}
 	until := time.Now().Add(time.Duration(in.Wait) * time.Second)
-	add := func(o reflect.Opened) error {
+	add := func(o reflection.Opened) error {
 		one := ReflectionAccepted{Date: o.Run.Key, Run: o.Run.Ref.Run, New: o.Made, State: o.Run.Status, Links: g.runLinks(o.Run.Ref.Run, o.Run.WorkflowID)}
 		out.Body.Reflections = append(out.Body.Reflections, one)
 		return nil
@@ -88,7 +88,7 @@ func (g *Gateway) reflect(ctx context.Context, in *struct {
 	var err error
 	switch {
 	case in.Body.From == "" && in.Body.To == "":
-		var o reflect.Opened
+		var o reflection.Opened
 		if o, err = g.ReflectNow(ctx, from.Workspace, host.ReflectRequest{Date: in.Body.Date, Redo: in.Body.Redo}); err == nil {
 			err = add(o)
 		}

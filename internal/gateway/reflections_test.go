@@ -11,7 +11,7 @@ import (
 	"cairn/internal/gateway"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	reflect "cairn/internal/service/reflection"
+	"cairn/internal/service/reflection"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
@@ -36,12 +36,12 @@ func TestADayIsLookedBackOnOverHTTP(t *testing.T) {
 
 	var got gateway.ReflectionsAccepted
 	b.do(request{method: http.MethodPost, path: "/v1/reflections?wait=60", body: `{"from":"2026-02-28","to":"2026-03-01"}`}).into(http.StatusOK, &got)
-	if len(got.Reflections) != 2 || got.Reflections[0].Status != reflect.Empty || got.Reflections[1].Status != reflect.Saved {
+	if len(got.Reflections) != 2 || got.Reflections[0].Status != reflection.Empty || got.Reflections[1].Status != reflection.Saved {
 		t.Fatalf("accepted %+v", got)
 	}
-	var day reflect.DayDetail
+	var day reflection.DayDetail
 	b.get("/v1/reflections/2026-03-01").into(http.StatusOK, &day)
-	if day.Status != reflect.Saved || len(day.Notes) != 1 || day.Notes[0].Content != "Blue tiles were picked." || len(day.Runs) != 1 {
+	if day.Status != reflection.Saved || len(day.Notes) != 1 || day.Notes[0].Content != "Blue tiles were picked." || len(day.Runs) != 1 {
 		t.Errorf("the day %+v", day)
 	}
 	var list gateway.ReflectionList

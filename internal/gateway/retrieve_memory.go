@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 )
 
 // RetrieveRequest asks long-term memory.
@@ -43,8 +43,8 @@ type RefineOptions struct {
 	Skills     *bool    `json:"enable_skill_memory,omitempty" doc:"A fast search over all of memory finds skills, too, as memory_type SkillMemory; true when left out"`
 }
 
-func (o RefineOptions) refine() progressive.Refine {
-	return progressive.Refine{Rerank: o.Rerank, Filter: o.Filter, Rewrite: o.Rewrite, MinScore: o.MinScore, Deadline: time.Duration(o.DeadlineMS) * time.Millisecond}
+func (o RefineOptions) refine() memoryagent.Refine {
+	return memoryagent.Refine{Rerank: o.Rerank, Filter: o.Filter, Rewrite: o.Rewrite, MinScore: o.MinScore, Deadline: time.Duration(o.DeadlineMS) * time.Millisecond}
 }
 
 // OwnWorkspace lets a request name the workspace of its key.
@@ -61,7 +61,7 @@ func (o OwnWorkspace) check(ctx context.Context) error {
 }
 
 // FoundMemory is a memory or a skill that answers a question.
-type FoundMemory progressive.Found
+type FoundMemory memoryagent.Found
 
 // MemoryAnswer is what memory has to say.
 type MemoryAnswer struct {
@@ -117,12 +117,12 @@ func (g *Gateway) retrieveMemory(ctx context.Context, in *retrieveInput) (*repli
 }
 
 // question is what a request asks.
-func (in *retrieveInput) question(ctx context.Context, g *Gateway) (q progressive.Question, err error) {
+func (in *retrieveInput) question(ctx context.Context, g *Gateway) (q memoryagent.Question, err error) {
 	if err := in.Body.OwnWorkspace.check(ctx); err != nil {
 		return q, err
 	}
 	from := asking(ctx)
-	q = progressive.Question{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, Query: in.Body.Query, Mode: in.Body.Mode, Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(),
+	q = memoryagent.Question{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, Query: in.Body.Query, Mode: in.Body.Mode, Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(),
 		TimeFilter: in.Body.Time, Refine: in.Body.refine(), TopK: in.Body.TopK, Metadata: in.Body.Metadata, Spec: host.TurnSpec(g.Config)}
 	q.Choices.SkillMemory = in.Body.Skills
 	if q.ID, err = oneID(in.IdempotencyKey, in.Body.RequestID); err != nil {
@@ -136,8 +136,8 @@ func (in *retrieveInput) question(ctx context.Context, g *Gateway) (q progressiv
 }
 
 // retrieved answers a question within as long as its caller waits.
-func (g *Gateway) retrieved(ctx context.Context, q progressive.Question, wait time.Duration) (*memoryAnswerOutput, error) {
-	if wait == 0 && q.Mode == progressive.Agentic {
+func (g *Gateway) retrieved(ctx context.Context, q memoryagent.Question, wait time.Duration) (*memoryAnswerOutput, error) {
+	if wait == 0 && q.Mode == memoryagent.Agentic {
 		return g.asked(ctx, q)
 	}
 	waiting, cancel := context.WithTimeout(ctx, max(wait, time.Second))
@@ -163,7 +163,7 @@ func (g *Gateway) retrieved(ctx context.Context, q progressive.Question, wait ti
 // retrieveStream tells how far the agent is that looks, and then the answer. What
 // is wrong with a request, or answered by a search alone, is known before the
 // first event.
-func (g *Gateway) retrieveStream(ctx context.Context, q progressive.Question, wait time.Duration) (*repliedOutput, error) {
+func (g *Gateway) retrieveStream(ctx context.Context, q memoryagent.Question, wait time.Duration) (*repliedOutput, error) {
 	var (
 		answer *memoryAnswerOutput
 		failed error
@@ -211,17 +211,17 @@ func (g *Gateway) retrieveStream(ctx context.Context, q progressive.Question, wa
 }
 
 // asked answers as soon as a question is durable.
-func (g *Gateway) asked(ctx context.Context, q progressive.Question) (*memoryAnswerOutput, error) {
+func (g *Gateway) asked(ctx context.Context, q memoryagent.Question) (*memoryAnswerOutput, error) {
 	r, err := g.Progressive.Ask(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	links := g.runLinks(r.Ref.Run, r.WorkflowID)
-	return &memoryAnswerOutput{http.StatusAccepted, MemoryAnswer{Mode: progressive.Agentic, Status: string(run.Accepted), Memories: []FoundMemory{}, Run: r.Ref.Run, Request: r.Key, Links: &links, Metadata: q.Metadata}}, nil
+	return &memoryAnswerOutput{http.StatusAccepted, MemoryAnswer{Mode: memoryagent.Agentic, Status: string(run.Accepted), Memories: []FoundMemory{}, Run: r.Ref.Run, Request: r.Key, Links: &links, Metadata: q.Metadata}}, nil
 }
 
-func answerOf(a progressive.Answer) *MemoryAnswer {
-	out := &MemoryAnswer{Answer: a.Text, Success: a.Status != progressive.Failed && a.Status != progressive.Partial && a.Status != progressive.NoRelevant, Mode: a.Mode, Status: a.Status, Memories: []FoundMemory{},
+func answerOf(a memoryagent.Answer) *MemoryAnswer {
+	out := &MemoryAnswer{Answer: a.Text, Success: a.Status != memoryagent.Failed && a.Status != memoryagent.Partial && a.Status != memoryagent.NoRelevant, Mode: a.Mode, Status: a.Status, Memories: []FoundMemory{},
 		Sessions: a.Sessions, Note: a.Note, Run: a.Run, Metadata: a.Metadata}
 	for _, m := range a.Memories {
 		out.Memories = append(out.Memories, FoundMemory(m))

@@ -61,7 +61,7 @@ func TestARequestUnderWayIsFinishedWhenTheGatewayStops(t *testing.T) {
 		}
 		c.Close()
 	}
-	raw, err := json.Marshal(conversation())
+	raw, err := json.Marshal(sampleConversation())
 	tests.Must(t, err)
 	_, err = sending.Write(raw)
 	tests.Must(t, err)
@@ -102,7 +102,7 @@ func TestAGatewayIsReadyWhenItsServersAnswer(t *testing.T) {
 	}
 	// What is accepted meanwhile is kept: the relay starts it later.
 	var a gateway.Accepted
-	b.post("/v1/distill", conversation()).into(http.StatusAccepted, &a)
+	b.post("/v1/distill", sampleConversation()).into(http.StatusAccepted, &a)
 	if !a.New {
 		t.Errorf("%+v", a)
 	}
@@ -156,7 +156,7 @@ func TestAScrapeIsBoundedByItsPatience(t *testing.T) {
 		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 		return w.Body.String()
 	}
-	b.post("/v1/distill", conversation()).into(http.StatusAccepted, nil)
+	b.post("/v1/distill", sampleConversation()).into(http.StatusAccepted, nil)
 	if shown := scrape(); !strings.Contains(shown, "cairn_database_up 1") || !strings.Contains(shown, `cairn_runs_open{kind="distill"} 1`) || !strings.Contains(shown, `cairn_outbox_rows{kind="drive"} 1`) {
 		t.Errorf("shown: %s", shown)
 	}

@@ -161,8 +161,8 @@ func (r response) refused(code fault.Code) gateway.Problem {
 	return p
 }
 
-// conversation is C1 as a client sends it.
-func conversation() map[string]any {
+// sampleConversation is C1 as a client sends it.
+func sampleConversation() map[string]any {
 	var messages []map[string]any
 	for _, m := range hosttest.C1().Messages {
 		messages = append(messages, map[string]any{"role": m.Role, "content": m.Content})
@@ -174,7 +174,7 @@ func conversation() map[string]any {
 func (b *bundle) distilled() skill.Head {
 	b.T.Helper()
 	var a gateway.Accepted
-	b.post("/v1/distill?wait=60", conversation()).into(http.StatusOK, &a)
+	b.post("/v1/distill?wait=60", sampleConversation()).into(http.StatusOK, &a)
 	if len(a.Report.Tasks) != 1 || a.Report.Tasks[0].SkillID == 0 {
 		b.T.Fatalf("no skill: %+v", a.Report)
 	}

@@ -14,8 +14,8 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway"
 	"cairn/internal/llm/llmtest"
-	converse "cairn/internal/service/conversation"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
 )
 
@@ -85,7 +85,7 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 	b.scriptAlice()
 	release := func(barrier string) func(sent) {
 		return func(e sent) {
-			var p converse.Progress
+			var p conversation.Progress
 			tests.Must(t, json.Unmarshal([]byte(e.data), &p))
 			if e.name == "progress" && p.Run > 0 { // whose first response waits until this was seen
 				b.Model.Release(barrier)
@@ -116,14 +116,14 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 	delete(asked, "stream")
 	same(t, "the end of a question", []byte(end.data), b.post("/v1/retrieve_memory", asked).body)
 	var answer gateway.MemoryAnswer
-	if tests.Must(t, json.Unmarshal([]byte(end.data), &answer)); answer.Mode != progressive.Agentic || answer.Answer != "From Osaka." || answer.Metadata["channel"] != "web" {
+	if tests.Must(t, json.Unmarshal([]byte(end.data), &answer)); answer.Mode != memoryagent.Agentic || answer.Answer != "From Osaka." || answer.Metadata["channel"] != "web" {
 		t.Errorf("answer %+v", answer)
 	}
 	// A search alone is answered at once.
 	fast := object{"query": "Where does Alice fly from?", "mode": "fast"}
 	all, end = b.streamed("/v1/retrieve_memory", fast)
 	var found gateway.MemoryAnswer // whose scores the time moves
-	if tests.Must(t, json.Unmarshal([]byte(end.data), &found)); len(all) != 1 || end.name != "end" || found.Mode != progressive.Fast || len(found.Memories) == 0 || found.Memories[0].Content != "Alice flies from Osaka only." {
+	if tests.Must(t, json.Unmarshal([]byte(end.data), &found)); len(all) != 1 || end.name != "end" || found.Mode != memoryagent.Fast || len(found.Memories) == 0 || found.Memories[0].Content != "Alice flies from Osaka only." {
 		t.Errorf("a search: %v, %+v", names(all), found)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 )
 
 // SessionMessage is a message of a session: an OpenAI chat message, with the
@@ -50,8 +50,8 @@ type AgentOptions struct {
 	SummaryMemory  *bool    `json:"enable_summary_memory,omitempty" doc:"Retrieval looks into digests of sessions, too"`
 }
 
-func (o AgentOptions) choices() progressive.Choices {
-	c := progressive.Choices{Multiple: o.Multiple, ThinkingParams: o.ThinkingParams, ThinkTool: o.ThinkTool, ToolMemory: o.ToolMemory, IdentityMemory: o.IdentityMemory, SummaryMemory: o.SummaryMemory}
+func (o AgentOptions) choices() memoryagent.Choices {
+	c := memoryagent.Choices{Multiple: o.Multiple, ThinkingParams: o.ThinkingParams, ThinkTool: o.ThinkTool, ToolMemory: o.ToolMemory, IdentityMemory: o.IdentityMemory, SummaryMemory: o.SummaryMemory}
 	for _, t := range o.Types {
 		c.Types = append(c.Types, memory.Type(t))
 	}
@@ -75,7 +75,7 @@ type SummaryRequest struct {
 }
 
 // MemoryOperation is one thing that a tool call did, or could not do.
-type MemoryOperation progressive.Operation
+type MemoryOperation memoryagent.Operation
 
 // MemoryTask is what a specialist did about one target.
 type MemoryTask struct {
@@ -148,7 +148,7 @@ func (g *Gateway) summaryMemory(ctx context.Context, in *struct {
 		return nil, err
 	}
 	from := asking(ctx)
-	r := progressive.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, ID: in.Body.RequestID, Query: in.Body.Query, KnownOnly: in.Body.NewTargets != nil && !*in.Body.NewTargets,
+	r := memoryagent.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, ID: in.Body.RequestID, Query: in.Body.Query, KnownOnly: in.Body.NewTargets != nil && !*in.Body.NewTargets,
 		Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(), Metadata: in.Body.Metadata, Fresh: in.Body.Fresh, Spec: host.TurnSpec(g.Config)}
 	var err error
 	if r.ID, err = oneID(in.IdempotencyKey, r.ID); err != nil {
@@ -268,11 +268,11 @@ func (g *Gateway) memoryRequest(ctx context.Context, ref run.Ref) (*memoryReques
 		return nil, err
 	}
 	out.Body.Summary, out.Body.Answer = summaryReport(report), report.Text
-	out.Body.Success = report.Status == progressive.OK || report.Status == progressive.NoMemory
+	out.Body.Success = report.Status == memoryagent.OK || report.Status == memoryagent.NoMemory
 	return out, nil
 }
 
-func summaryReport(r progressive.Report) *SummaryReport {
+func summaryReport(r memoryagent.Report) *SummaryReport {
 	out := &SummaryReport{Status: r.Status, Reason: string(r.Reason), Detail: r.Detail, Text: r.Text, History: r.History, MetaAdded: []MemoryTarget{}, Digest: r.Digest, Fallback: r.Fallback,
 		Tasks: []MemoryTask{}, Operations: operationsOf(r.Operations), Parts: r.Parts, Steps: r.Steps, Usage: r.Usage, Metadata: r.Metadata}
 	for _, t := range r.MetaAdded {
@@ -285,7 +285,7 @@ func summaryReport(r progressive.Report) *SummaryReport {
 	return out
 }
 
-func operationsOf(all []progressive.Operation) []MemoryOperation {
+func operationsOf(all []memoryagent.Operation) []MemoryOperation {
 	out := []MemoryOperation{}
 	for _, o := range all {
 		out = append(out, MemoryOperation(o))
@@ -300,9 +300,9 @@ func targetsOf(all []MemoryTarget) (out []memory.Task) {
 	return out
 }
 
-func attemptsOf(all []Trajectory) (out []progressive.Trajectory, err error) {
+func attemptsOf(all []Trajectory) (out []memoryagent.Trajectory, err error) {
 	for i, t := range all {
-		one := progressive.Trajectory{Task: t.TaskID, Score: t.Score, Metadata: t.Metadata}
+		one := memoryagent.Trajectory{Task: t.TaskID, Score: t.Score, Metadata: t.Metadata}
 		if one.Messages, err = sessionOf(fmt.Sprintf("trajectories[%d].messages", i), t.Messages); err != nil {
 			return nil, err
 		}

@@ -13,8 +13,8 @@ import (
 	"cairn/internal/gateway"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	remember "cairn/internal/service/longterm"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
 )
 
@@ -24,7 +24,7 @@ type object = map[string]any
 func (b *bundle) remembers(kind, target, content string) string {
 	b.T.Helper()
 	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/" + content, Subject: agent.Subject{Type: kind, Target: target}}
-	items, err := b.LongTerm.AddMemories(b.T.Context(), a, []remember.NewMemory{{Content: content}})
+	items, err := b.LongTerm.AddMemories(b.T.Context(), a, []longterm.NewMemory{{Content: content}})
 	tests.Must(b.T, err)
 	return items[0].ID
 }
@@ -71,11 +71,11 @@ func TestASessionIsSummarisedAndAskedOverHTTP(t *testing.T) {
 
 	var fast, deep gateway.MemoryAnswer
 	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "fast", "memory_types": []string{"personal"}}).into(http.StatusOK, &fast)
-	if fast.Mode != progressive.Fast || len(fast.Memories) != 1 || fast.Memories[0].Content != "Alice flies from Osaka only." || fast.Memories[0].History != got.Summary.History {
+	if fast.Mode != memoryagent.Fast || len(fast.Memories) != 1 || fast.Memories[0].Content != "Alice flies from Osaka only." || fast.Memories[0].History != got.Summary.History {
 		t.Errorf("fast: %+v", fast)
 	}
 	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "agentic"}).into(http.StatusOK, &deep)
-	if deep.Mode != progressive.Agentic || deep.Answer != "From Osaka." || !deep.Success || len(deep.Memories) == 0 || deep.Request == "" || deep.Links == nil {
+	if deep.Mode != memoryagent.Agentic || deep.Answer != "From Osaka." || !deep.Success || len(deep.Memories) == 0 || deep.Request == "" || deep.Links == nil {
 		t.Fatalf("agentic: %+v", deep)
 	}
 	var shown gateway.MemoryRequest
@@ -142,7 +142,7 @@ func TestAQuestionWaitsNoLongerThanItsCaller(t *testing.T) {
 	b.remembers("personal", "alice", "Alice flies from Osaka only.")
 	var got gateway.MemoryAnswer
 	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "agentic", "wait": 1}).into(http.StatusOK, &got)
-	if got.Mode != progressive.Fast || got.Note == "" || len(got.Memories) != 1 || got.Run == 0 || got.Request == "" {
+	if got.Mode != memoryagent.Fast || got.Note == "" || len(got.Memories) != 1 || got.Run == 0 || got.Request == "" {
 		t.Errorf("after a second: %+v", got)
 	}
 	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "agentic", "wait": 0, "request_id": "q"}).into(http.StatusAccepted, &got)
@@ -196,7 +196,7 @@ func TestAQuestionStandsOnAttempts(t *testing.T) {
 	}
 	var answer gateway.MemoryAnswer
 	b.post("/v1/retrieve_memory", with(object{"mode": "agentic"})).into(http.StatusOK, &answer)
-	if answer.Mode != progressive.Agentic || answer.Answer != "From Osaka." || answer.Metadata["ticket"] != 7.0 {
+	if answer.Mode != memoryagent.Agentic || answer.Answer != "From Osaka." || answer.Metadata["ticket"] != 7.0 {
 		t.Errorf("answered %+v", answer)
 	}
 	var later gateway.MemoryRequest
@@ -304,7 +304,7 @@ func TestARequestIsUndone(t *testing.T) {
 		t.Errorf("%+v", undone)
 	}
 	for _, o := range undone.Operations {
-		if o.Status != remember.Undone || o.Code != "" {
+		if o.Status != longterm.Undone || o.Code != "" {
 			t.Errorf("%+v", o)
 		}
 	}
@@ -319,7 +319,7 @@ func TestARequestIsUndone(t *testing.T) {
 		t.Errorf("sent again: %+v", again)
 	}
 	undo.header = nil
-	if b.do(undo).into(http.StatusOK, &again); again.Operations[0].Status != remember.Unchanged {
+	if b.do(undo).into(http.StatusOK, &again); again.Operations[0].Status != longterm.Unchanged {
 		t.Errorf("a second time: %+v", again)
 	}
 	b.post("/v1/requests/none/undo", nil).refused(fault.NotFound)

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 )
 
 // TurnRequest is one incoming message, or an exchange that the caller's own
@@ -35,7 +35,7 @@ type TurnRequest struct {
 
 // TurnAnswer is a message with what became of it.
 type TurnAnswer struct {
-	converse.Answered
+	conversation.Answered
 	Links TurnLinks `json:"links"`
 }
 
@@ -89,8 +89,8 @@ func (g *Gateway) turn(ctx context.Context, in *struct{ Body TurnRequest }) (*tu
 	return g.answered(ctx, r.Conversation, r.MessageID)
 }
 
-func (b TurnRequest) request() (converse.Request, error) {
-	r := converse.Request{Conversation: b.Conversation, Channel: b.Channel, MessageID: b.MessageID, Origin: b.Origin, Text: b.Text, Mode: b.Mode, MaxTurns: b.MaxTurns}
+func (b TurnRequest) request() (conversation.Request, error) {
+	r := conversation.Request{Conversation: b.Conversation, Channel: b.Channel, MessageID: b.MessageID, Origin: b.Origin, Text: b.Text, Mode: b.Mode, MaxTurns: b.MaxTurns}
 	if len(b.Messages) == 0 {
 		return r, nil
 	}
@@ -113,7 +113,7 @@ func (b TurnRequest) request() (converse.Request, error) {
 
 // answer brings a stored turn to its conversation and waits for its answer as long
 // as the caller wishes to. The relay brings what could not be brought.
-func (g *Gateway) answer(ctx context.Context, r converse.Request, accepted run.Run, wait time.Duration) error {
+func (g *Gateway) answer(ctx context.Context, r conversation.Request, accepted run.Run, wait time.Duration) error {
 	if g.Temporal == nil {
 		return nil
 	}

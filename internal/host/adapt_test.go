@@ -19,13 +19,13 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/erase"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 
 // learning sets what the workspace's policy may do.
-func learning(b *hosttest.Bundle, settings string) {
+func setLearning(b *hosttest.Bundle, settings string) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q store.Queries) error {
 		_, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills","learning":`+settings+`}}`))
@@ -35,14 +35,14 @@ func learning(b *hosttest.Bundle, settings string) {
 
 // live has a session remembered whose spans tell of trees and of keys by turns, one
 // skill for each.
-func live(b *hosttest.Bundle, trace string, spans int) (made []evolve.Decision) {
+func live(b *hosttest.Bundle, trace string, spans int) (made []learning.Decision) {
 	b.T.Helper()
 	var said []transcript.Message
 	for i := range spans {
 		fact := []string{"The greenhouse has lemon trees, walnut trees and cherry trees in row", "The cellar key hangs by the door with the other keys on hook"}[i%2]
 		said = append(said, transcript.Message{Role: transcript.User, Name: "Vera", Content: fmt.Sprintf("%s %s%d.", fact, trace, i), Time: time.Date(2026, 1, 1+i, 9, 0, 0, 0, time.UTC)})
 	}
-	r := build(b, said, func(r *evolve.BuildRequest) { r.Trace, r.Keeping.K = trace, 1 })
+	r := build(b, said, func(r *learning.BuildRequest) { r.Trace, r.Keeping.K = trace, 1 })
 	if got := builtBy(b, r.Ref); got.Spans != spans || got.Failed > 0 {
 		b.T.Fatalf("%+v", got)
 	}
@@ -54,18 +54,18 @@ func live(b *hosttest.Bundle, trace string, spans int) (made []evolve.Decision) 
 }
 
 // right is the skill that a span of live needs.
-func right(d evolve.Decision) string { return []string{"insert", "noop"}[d.Span%2] }
+func right(d learning.Decision) string { return []string{"insert", "noop"}[d.Span%2] }
 
-func chose(d evolve.Decision, skill string) bool {
+func chose(d learning.Decision, skill string) bool {
 	return strings.HasPrefix(d.Choice.Chosen[0], skill+"@")
 }
 
 // outcomes says of each decision whether it was right.
-func outcomes(b *hosttest.Bundle, made []evolve.Decision) {
+func outcomes(b *hosttest.Bundle, made []learning.Decision) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q store.Queries) error {
 		for _, d := range made {
-			o := evolve.Outcome{Op: "says/" + d.ID, Run: d.Run, Source: evolve.FromPraise}
+			o := learning.Outcome{Op: "says/" + d.ID, Run: d.Run, Source: learning.FromPraise}
 			if chose(d, right(d)) {
 				o.Score = 1
 			}
@@ -80,12 +80,12 @@ func outcomes(b *hosttest.Bundle, made []evolve.Decision) {
 // adapts starts the updates that are due.
 func adapts(b *hosttest.Bundle) []run.Run {
 	b.T.Helper()
-	started, err := b.Evolve.AdaptDue(b.T.Context(), evolve.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config), Least: evolve.FewestLearnt})
+	started, err := b.Evolve.AdaptDue(b.T.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config), Least: learning.FewestLearnt})
 	tests.Must(b.T, err)
 	return started
 }
 
-func adaptedTo(b *hosttest.Bundle, ref run.Ref) (out evolve.Adapted) {
+func adaptedTo(b *hosttest.Bundle, ref run.Ref) (out learning.Adapted) {
 	b.T.Helper()
 	eventually(b.T, "the update ends", func() (over bool) {
 		b.Within(func(ctx context.Context, q store.Queries) error {
@@ -101,7 +101,7 @@ func adaptedTo(b *hosttest.Bundle, ref run.Ref) (out evolve.Adapted) {
 }
 
 // adaptOnce waits for the one update that is due.
-func adaptOnce(b *hosttest.Bundle) (evolve.Adapted, run.Run) {
+func adaptOnce(b *hosttest.Bundle) (learning.Adapted, run.Run) {
 	b.T.Helper()
 	started := adapts(b)
 	if len(started) != 1 {
@@ -112,9 +112,9 @@ func adaptOnce(b *hosttest.Bundle) (evolve.Adapted, run.Run) {
 
 // probable is the mean probability that a policy of version gives the right skill
 // of live decisions.
-func probable(b *hosttest.Bundle, version int, made []evolve.Decision) float64 {
+func probable(b *hosttest.Bundle, version int, made []learning.Decision) float64 {
 	b.T.Helper()
-	head, err := b.Evolve.At(b.T.Context(), b.Workspace.ID, evolve.DefaultBank, version)
+	head, err := b.Evolve.At(b.T.Context(), b.Workspace.ID, learning.DefaultBank, version)
 	tests.Must(b.T, err)
 	var candidates []policy.Candidate
 	for _, v := range head.Bank.Versions() {
@@ -141,8 +141,8 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
-	learning(b, `{"explore_per_day":1000}`)
-	var first []evolve.Decision
+	setLearning(b, `{"explore_per_day":1000}`)
+	var first []learning.Decision
 	var last run.Run
 	const updates = 2
 	for n := range updates {
@@ -155,11 +155,11 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 		}
 		outcomes(b, made)
 		got, r := adaptOnce(b)
-		if got.Outcome != evolve.OnCanary || got.Decisions != 40 || got.Update != n+1 || got.Base != n+1 || got.Report == nil {
+		if got.Outcome != learning.OnCanary || got.Decisions != 40 || got.Update != n+1 || got.Base != n+1 || got.Report == nil {
 			t.Fatalf("update %d: %+v", n, got)
 		}
 		last = r
-		if now := judgedLive(b, got, 1, 1); now.State != evolve.InForce {
+		if now := judgedLive(b, got, 1, 1); now.State != learning.InForce {
 			t.Fatalf("an update that is as good: %+v", now)
 		}
 	}
@@ -171,16 +171,16 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.decisions where update_run is not null"); n != updates*40 {
 		t.Errorf("%d decisions were learnt from", n)
 	}
-	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
+	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
 	tests.Must(t, err)
-	if head.Version.Action != evolve.Learnt || head.Version.Run != last.Ref.Run || head.Bank.Len() != 4 {
+	if head.Version.Action != learning.Learnt || head.Version.Run != last.Ref.Run || head.Bank.Len() != 4 {
 		t.Errorf("in force: %+v", head.Version)
 	}
 	if again := adapts(b); len(again) != 0 {
 		t.Errorf("decisions were taken twice: %+v", again)
 	}
 	b.Record(last.WorkflowID, "Adapt/canary")
-	back, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, evolve.DefaultBank, 1)
+	back, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, learning.DefaultBank, 1)
 	tests.Must(t, err)
 	if back.Version.Policy == head.Version.Policy {
 		t.Error("the rollback left the policy that was learnt")
@@ -232,11 +232,11 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	update := func(b *hosttest.Bundle, between func()) evolve.Adapted {
+	update := func(b *hosttest.Bundle, between func()) learning.Adapted {
 		t.Helper()
 		_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
 		tests.Must(t, err)
-		learning(b, `{"explore_per_day":1000}`)
+		setLearning(b, `{"explore_per_day":1000}`)
 		made := live(b, "t", 20)
 		outcomes(b, made)
 		started := adapts(b)
@@ -253,7 +253,7 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 	}
 	whole := hosttest.Open(t, offlineRules)
 	want := update(whole, func() {})
-	if want.Outcome != evolve.OnCanary || want.Decisions != 20 || want.Shadow.Comparison == nil || want.Shadow.Comparison.Traces != 1 {
+	if want.Outcome != learning.OnCanary || want.Decisions != 20 || want.Shadow.Comparison == nil || want.Shadow.Comparison.Traces != 1 {
 		t.Fatalf("%+v", want)
 	}
 	b := hosttest.OpenIdle(t, offlineRules)
@@ -283,7 +283,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
-	learning(b, `{"explore_per_day":24}`)
+	setLearning(b, `{"explore_per_day":24}`)
 	made := live(b, "t", 30)
 	sampled := 0
 	for _, d := range made {
@@ -312,9 +312,9 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	tests.Must(t, err)
-	head, err := b.Evolve.Bank(t.Context(), other.ID, evolve.DefaultBank)
+	head, err := b.Evolve.Bank(t.Context(), other.ID, learning.DefaultBank)
 	tests.Must(t, err)
-	own, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
+	own, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
 	tests.Must(t, err)
 	tests.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q store.Queries) error {
 		for _, bank := range []int64{head.ID, own.ID} {
@@ -325,7 +325,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 		if seen, err := q.Outcomes(t.Context(), []string{made[10].ID}); err != nil || len(seen) != 0 {
 			t.Errorf("another workspace sees %+v, %v", seen, err)
 		}
-		if err := q.PutOutcomes(t.Context(), []string{made[0].ID}, evolve.Outcome{Op: "theirs", Run: made[0].Run, Source: evolve.FromPraise, Score: 1}); err != nil {
+		if err := q.PutOutcomes(t.Context(), []string{made[0].ID}, learning.Outcome{Op: "theirs", Run: made[0].Run, Source: learning.FromPraise, Score: 1}); err != nil {
 			t.Error(err)
 		}
 		return q.Claim(t.Context(), made[0].Run, []string{made[10].ID})
@@ -333,7 +333,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.decisions where update_run is not null") + count(b, "select count(*) from cairn.decision_outcomes where op_id = 'theirs'"); n != 0 {
 		t.Errorf("another workspace took or rated %d decisions", n)
 	}
-	if _, err := b.Evolve.AdaptDue(t.Context(), evolve.Due{Workspace: other.ID, WorkspaceKey: other.Key, Spec: host.EvolveSpec(b.Config)}); err != nil || count(b, "select count(*) from cairn.runs where kind = 'adapt'") != 0 {
+	if _, err := b.Evolve.AdaptDue(t.Context(), learning.Due{Workspace: other.ID, WorkspaceKey: other.Key, Spec: host.EvolveSpec(b.Config)}); err != nil || count(b, "select count(*) from cairn.runs where kind = 'adapt'") != 0 {
 		t.Errorf("an update in a workspace without decisions: %v", err)
 	}
 	if got, _ := adaptOnce(b); got.Decisions != 19 {
@@ -344,7 +344,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 // takes counts what an update would take.
 func takes(b *hosttest.Bundle) (n int) {
 	b.T.Helper()
-	head, err := b.Evolve.Bank(b.T.Context(), b.Workspace.ID, evolve.DefaultBank)
+	head, err := b.Evolve.Bank(b.T.Context(), b.Workspace.ID, learning.DefaultBank)
 	tests.Must(b.T, err)
 	b.Within(func(ctx context.Context, q store.Queries) error {
 		ids, err := q.Learnable(ctx, head.ID, head.Head-2, 1000)
@@ -361,19 +361,19 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
-	_, err := b.Evolve.Import(t.Context(), b.Workspace.ID, evolve.DefaultBank, skillFile("capture_dates", "Adds dates."))
+	_, err := b.Evolve.Import(t.Context(), b.Workspace.ID, learning.DefaultBank, skillFile("capture_dates", "Adds dates."))
 	tests.Must(t, err)
 	b.Start()
-	learning(b, `{"explore_per_day":1000}`)
+	setLearning(b, `{"explore_per_day":1000}`)
 	outcomes(b, live(b, "before", 20))
 	b.Stop()
 	started := adapts(b)
-	learning(b, `{"frozen":true,"version":1}`)
+	setLearning(b, `{"frozen":true,"version":1}`)
 	if again := adapts(b); len(again) != 0 {
 		t.Errorf("%d updates are due", len(again))
 	}
 	b.Start()
-	if got := adaptedTo(b, started[0].Ref); got.Outcome != evolve.Frozen || got.Update != 0 {
+	if got := adaptedTo(b, started[0].Ref); got.Outcome != learning.Frozen || got.Update != 0 {
 		t.Errorf("an update that was under way: %+v", got)
 	}
 	for _, d := range live(b, "frozen", 4) {
@@ -384,17 +384,17 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.decisions where update_run is not null") + count(b, "select count(*) from cairn.bank_versions where action = 'adapt'"); n != 0 {
 		t.Errorf("%d decisions were learnt from, or versions made", n)
 	}
-	learning(b, `{"version":9}`)
-	if _, err := b.Evolve.Build(t.Context(), evolve.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(), Spec: host.EvolveSpec(b.Config), Keeping: keeping()}); fault.CodeOf(err) != fault.NotFound || !strings.Contains(err.Error(), "memory.learning.version") {
+	setLearning(b, `{"version":9}`)
+	if _, err := b.Evolve.Build(t.Context(), learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(), Spec: host.EvolveSpec(b.Config), Keeping: keeping()}); fault.CodeOf(err) != fault.NotFound || !strings.Contains(err.Error(), "memory.learning.version") {
 		t.Errorf("a version that is not there: %v", err)
 	}
-	learning(b, `{"frozen":false,"version":0}`)
+	setLearning(b, `{"frozen":false,"version":0}`)
 	got, _ := adaptOnce(b)
-	if got.Outcome != evolve.OnCanary || got.Decisions != 20 {
+	if got.Outcome != learning.OnCanary || got.Decisions != 20 {
 		t.Errorf("thawed: %+v", got)
 	}
 	// Frozen again, nobody meets the policy that is on canary, and nobody judges it.
-	learning(b, `{"frozen":true,"canary_percent":50,"explore_per_day":0}`)
+	setLearning(b, `{"frozen":true,"canary_percent":50,"explore_per_day":0}`)
 	for n := range 4 {
 		for _, d := range live(b, fmt.Sprint("icy", n), 1) {
 			if d.Canary != 0 || !d.Choice.Greedy {
@@ -403,15 +403,15 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 		}
 	}
 	exec(b, "update cairn.policy_updates set canary_at = now() - interval '31 days'")
-	if adapts(b); state(b).State != evolve.OnCanary {
+	if adapts(b); state(b).State != learning.OnCanary {
 		t.Errorf("%+v", state(b))
 	}
 }
 
 // state is the latest update.
-func state(b *hosttest.Bundle) evolve.PolicyUpdate {
+func state(b *hosttest.Bundle) learning.PolicyUpdate {
 	b.T.Helper()
-	all, err := b.Evolve.Updates(b.T.Context(), b.Workspace.ID, evolve.DefaultBank, 1)
+	all, err := b.Evolve.Updates(b.T.Context(), b.Workspace.ID, learning.DefaultBank, 1)
 	tests.Must(b.T, err)
 	if len(all) != 1 {
 		b.T.Fatalf("%d updates", len(all))
@@ -420,9 +420,9 @@ func state(b *hosttest.Bundle) evolve.PolicyUpdate {
 }
 
 // arms has sessions remembered until both sides of a canary have 20 decisions.
-func arms(b *hosttest.Bundle, of evolve.Adapted) (candidate, incumbent []evolve.Decision) {
+func arms(b *hosttest.Bundle, of learning.Adapted) (candidate, incumbent []learning.Decision) {
 	b.T.Helper()
-	learning(b, `{"explore_per_day":0,"canary_percent":50}`)
+	setLearning(b, `{"explore_per_day":0,"canary_percent":50}`)
 	for n := 0; len(candidate) == 0 || len(incumbent) == 0; n++ {
 		made := live(b, fmt.Sprintf("canary%d-%d", of.Update, n), 20)
 		for _, d := range made {
@@ -440,11 +440,11 @@ func arms(b *hosttest.Bundle, of evolve.Adapted) (candidate, incumbent []evolve.
 }
 
 // rated says the same of what came of all decisions of a side.
-func rated(b *hosttest.Bundle, made []evolve.Decision, score float64) {
+func rated(b *hosttest.Bundle, made []learning.Decision, score float64) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q store.Queries) error {
 		for _, d := range made {
-			if err := q.PutOutcomes(ctx, []string{d.ID}, evolve.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: evolve.FromFeedback, Score: score}); err != nil {
+			if err := q.PutOutcomes(ctx, []string{d.ID}, learning.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: learning.FromFeedback, Score: score}); err != nil {
 				return err
 			}
 		}
@@ -453,29 +453,29 @@ func rated(b *hosttest.Bundle, made []evolve.Decision, score float64) {
 }
 
 // judgedLive has an update on canary judged by what is said of both sides.
-func judgedLive(b *hosttest.Bundle, of evolve.Adapted, candidate, incumbent float64) evolve.PolicyUpdate {
+func judgedLive(b *hosttest.Bundle, of learning.Adapted, candidate, incumbent float64) learning.PolicyUpdate {
 	b.T.Helper()
 	theirs, ours := arms(b, of)
 	rated(b, theirs[:19], candidate)
 	rated(b, ours, incumbent)
-	if adapts(b); state(b).State != evolve.OnCanary {
+	if adapts(b); state(b).State != learning.OnCanary {
 		b.T.Errorf("judged by 19 answers: %+v", state(b))
 	}
 	rated(b, theirs, candidate)
 	adapts(b)
-	learning(b, `{"explore_per_day":1000}`)
+	setLearning(b, `{"explore_per_day":1000}`)
 	return state(b)
 }
 
 // onCanary has a policy learn from 16 decisions and come on canary.
-func onCanary(t *testing.T) (*hosttest.Bundle, evolve.Adapted) {
+func onCanary(t *testing.T) (*hosttest.Bundle, learning.Adapted) {
 	t.Helper()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
-	learning(b, `{"explore_per_day":1000}`)
+	setLearning(b, `{"explore_per_day":1000}`)
 	outcomes(b, live(b, "t", 16))
 	got, _ := adaptOnce(b)
-	if got.Outcome != evolve.OnCanary {
+	if got.Outcome != learning.OnCanary {
 		t.Fatalf("%+v", got)
 	}
 	return b, got
@@ -489,10 +489,10 @@ func TestAPolicyThatIsWorseLiveIsDropped(t *testing.T) {
 	b, got := onCanary(t)
 	weights := count(b, "select count(*) from cairn.policies")
 	now := judgedLive(b, got, 0, 1)
-	if now.State != evolve.Dropped || now.Canary.Comparison == nil || now.Canary.Comparison.Mean != -1 || now.EndedAt == nil {
+	if now.State != learning.Dropped || now.Canary.Comparison == nil || now.Canary.Comparison.Mean != -1 || now.EndedAt == nil {
 		t.Errorf("%+v", now)
 	}
-	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
+	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
 	tests.Must(t, err)
 	if left := count(b, "select count(*) from cairn.policies"); head.Head != 1 || left != weights-2 {
 		t.Errorf("version %d, %d sets of weights of %d", head.Head, left, weights)
@@ -510,14 +510,14 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 	b, _ := onCanary(t)
 	adapts(b)
 	exec(b, "update cairn.policy_updates set canary_at = now() - interval '29 days'")
-	if adapts(b); state(b).State != evolve.OnCanary {
+	if adapts(b); state(b).State != learning.OnCanary {
 		t.Errorf("after 29 days: %+v", state(b))
 	}
 	if seen, err := b.Store.Attention(t.Context()); err != nil || seen.Canaries.Count != 1 || seen.Canaries.Oldest < 28*24*time.Hour {
 		t.Errorf("a scrape sees %+v, %v", seen.Canaries, err)
 	}
 	exec(b, "update cairn.policy_updates set canary_at = now() - interval '31 days'")
-	if adapts(b); state(b).State != evolve.Dropped || !strings.Contains(state(b).Note, "30 days") {
+	if adapts(b); state(b).State != learning.Dropped || !strings.Contains(state(b).Note, "30 days") {
 		t.Errorf("after 31 days: %+v", state(b))
 	}
 	outcomes(b, live(b, "u", 16))
@@ -525,9 +525,9 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 	if len(adapts(b)) != 0 || got.Update != 2 {
 		t.Errorf("%+v", got)
 	}
-	_, err := b.Evolve.Import(t.Context(), b.Workspace.ID, evolve.DefaultBank, skillFile("capture_dates", "Adds dates."))
+	_, err := b.Evolve.Import(t.Context(), b.Workspace.ID, learning.DefaultBank, skillFile("capture_dates", "Adds dates."))
 	tests.Must(t, err)
-	if adapts(b); state(b).State != evolve.Dropped || !strings.Contains(state(b).Note, "moved on") {
+	if adapts(b); state(b).State != learning.Dropped || !strings.Contains(state(b).Note, "moved on") {
 		t.Errorf("after an import: %+v", state(b))
 	}
 }
@@ -542,19 +542,19 @@ func TestACanaryIsPromotedOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 6 {
 		all.Go(func() {
-			_, err := b.Evolve.AdaptDue(t.Context(), evolve.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config), Least: evolve.FewestLearnt})
+			_, err := b.Evolve.AdaptDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config), Least: learning.FewestLearnt})
 			if err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
+	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
 	tests.Must(t, err)
-	if now := state(b); now.State != evolve.InForce || head.Head != 2 || head.Version.Policy != got.Policy || head.Version.Action != evolve.Learnt {
+	if now := state(b); now.State != learning.InForce || head.Head != 2 || head.Version.Policy != got.Policy || head.Version.Action != learning.Learnt {
 		t.Errorf("%+v, in force %+v", now, head.Version)
 	}
-	if _, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, evolve.DefaultBank, 1); err != nil {
+	if _, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, learning.DefaultBank, 1); err != nil {
 		t.Errorf("the bank was not given back: %v", err)
 	}
 }
@@ -566,7 +566,7 @@ func TestExplorationKeepsToItsBudget(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
-	learning(b, `{"explore_per_day":7}`)
+	setLearning(b, `{"explore_per_day":7}`)
 	sampled := func() int { return count(b, "select count(*) from cairn.decisions where sampled") }
 	var runs []run.Ref
 	for n, k := range []int{7, 1, 1, 1} {
@@ -574,7 +574,7 @@ func TestExplorationKeepsToItsBudget(t *testing.T) {
 		for i := range 6 {
 			said = append(said, transcript.Message{Role: transcript.User, Content: fmt.Sprintf("Row %d of session %d.", i, n), Time: time.Date(2026, 1, 1+i, 9, 0, 0, 0, time.UTC)})
 		}
-		runs = append(runs, build(b, said, func(r *evolve.BuildRequest) { r.Keeping.K = k }).Ref)
+		runs = append(runs, build(b, said, func(r *learning.BuildRequest) { r.Keeping.K = k }).Ref)
 		if k == 7 {
 			if builtBy(b, runs[0]); sampled() != 0 {
 				t.Errorf("%d choices were drawn where all skills are chosen", sampled())

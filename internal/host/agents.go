@@ -10,20 +10,20 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
-	evolve "cairn/internal/service/learning"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/learning"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/tools"
 	"cairn/internal/store"
 )
 
 // hire brings the agents of long-term memory into the loop.
 func (h *Host) hire() error {
-	h.Progressive = &progressive.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.Converse, Registry: progressive.NewRegistry(), Ledger: h.Converse.Ledger}
+	h.Progressive = &memoryagent.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.Converse, Registry: memoryagent.NewRegistry(), Ledger: h.Converse.Ledger}
 	h.Progressive.Missed = h.missed
-	performer := progressive.Performer{Service: h.Progressive}
-	h.Converse.Agents = map[run.Kind]converse.Agent{run.Summarize: performer, run.Specialist: performer, run.Retrieve: performer}
+	performer := memoryagent.Performer{Service: h.Progressive}
+	h.Converse.Agents = map[run.Kind]conversation.Agent{run.Summarize: performer, run.Specialist: performer, run.Retrieve: performer}
 	if err := h.hireReflection(); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (h *Host) hire() error {
 // takeSession has a session made memories of that an agent of another program tells.
 // The same session is the same request.
 func (h *Host) takeSession(ctx context.Context, a agent.Actor, messages []transcript.Message, text string) (out tools.SessionTaken, err error) {
-	r := progressive.Request{Workspace: a.Workspace, Messages: messages, Query: text, Spec: TurnSpec(h.Config)}
+	r := memoryagent.Request{Workspace: a.Workspace, Messages: messages, Query: text, Spec: TurnSpec(h.Config)}
 	err = h.Store.WithWorkspace(ctx, a.Workspace, func(q store.Queries) error {
 		r.WorkspaceKey, err = q.Key(ctx)
 		return err
@@ -73,7 +73,7 @@ func (h *Host) takeSession(ctx context.Context, a agent.Actor, messages []transc
 // its workspace chose, and distilled when there is
 // enough in it: the gate is asked when the distillation opens.
 func (h *Host) readIdle(ctx context.Context, in contract.IdleInput) (out contract.IdleRead, err error) {
-	made, err := h.Progressive.SummarizeIdle(ctx, progressive.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: TurnSpec(h.Config)})
+	made, err := h.Progressive.SummarizeIdle(ctx, memoryagent.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: TurnSpec(h.Config)})
 	if err != nil {
 		return out, err
 	}
@@ -90,7 +90,7 @@ func (h *Host) readIdle(ctx context.Context, in contract.IdleInput) (out contrac
 // buildIdle has what nobody has read yet remembered with memory skills, where the
 // workspace chose them; 0 is no run.
 func (h *Host) buildIdle(ctx context.Context, in contract.IdleInput) (int64, error) {
-	made, err := h.Evolve.BuildIdle(ctx, evolve.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: EvolveSpec(h.Config), Keeping: evolve.DefaultKeeping()})
+	made, err := h.Evolve.BuildIdle(ctx, learning.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: EvolveSpec(h.Config), Keeping: learning.DefaultKeeping()})
 	if err != nil || made == nil {
 		return 0, err
 	}

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
 )
 
@@ -98,7 +98,7 @@ func TestAgentsSurviveACrashDuringAHandOff(t *testing.T) {
 func rememberedOnce(b *hosttest.Bundle, ref run.Ref, inFlight int) {
 	b.T.Helper()
 	got := summarized(b, ref)
-	if got.Status != progressive.OK || len(got.Tasks) != 2 {
+	if got.Status != memoryagent.OK || len(got.Tasks) != 2 {
 		b.T.Errorf("%+v", got)
 	}
 	if rows := slices.Concat(remembers(b, memory.Personal), remembers(b, memory.Procedural)); !slices.Equal(rows, []string{"alice: Alice flies from Osaka only.", "deploy: Run a smoke test before traffic moves to the host."}) {
@@ -153,7 +153,7 @@ func TestWhatAModelGetsWrongIsToldAndReachesNothing(t *testing.T) {
 	}})
 	b.Model.On(llmtest.Rule{Stage: "specialist", Last: llm.RoleTool, Reply: "That is all."})
 	got := summarized(b, summarize(b, chat(deploying()...)).Ref)
-	if got.Status != progressive.OK || len(got.Tasks) != 1 || len(got.Tasks[0].Added) != 1 {
+	if got.Status != memoryagent.OK || len(got.Tasks) != 1 || len(got.Tasks[0].Added) != 1 {
 		t.Fatalf("%+v", got)
 	}
 	told := results(t, asked(b, "specialist")[1])

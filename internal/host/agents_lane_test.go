@@ -10,7 +10,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
 )
 
@@ -35,7 +35,7 @@ func TestOneTargetHasOneWriterAtATime(t *testing.T) {
 	second := summarize(b, chat("It is alice again. As I said: only from Osaka.", "Noted."))
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "alice", 1)) // one of them is at work
 	third := summarize(b, chat("I am bob and I keep bees.", "Noted."))
-	if got := summarized(b, third.Ref); got.Status != progressive.OK {
+	if got := summarized(b, third.Ref); got.Status != memoryagent.OK {
 		t.Errorf("while alice has a writer, bob's session ended as %+v", got)
 	}
 	if runs := runsAbout(b, "alice"); len(runs) != 1 {
@@ -86,7 +86,7 @@ func TestCallsOfAResponseAreSpacedWhenThatIsWanted(t *testing.T) {
 	perform(b, "summarize", "", does(handsOff("personal/alice"), addSummary("About alice."), addMeta("personal/alice")), says("Done."))
 	perform(b, "specialist", "", does(adds("Alice flies from Osaka only."), adds("Alice keeps bees.")), says("Done."))
 	got := summarized(b, summarize(b, chat(deploying()...)).Ref)
-	if got.Status != progressive.OK || len(got.Tasks) != 1 || len(got.Tasks[0].Added) != 2 {
+	if got.Status != memoryagent.OK || len(got.Tasks) != 1 || len(got.Tasks[0].Added) != 2 {
 		t.Fatalf("%+v", got)
 	}
 	var at []time.Time
@@ -109,9 +109,9 @@ func TestAReflectionIsNotFollowedByAnother(t *testing.T) {
 	thinks := func(text string) func(llmtest.Call) played {
 		return does(saying("think_tool", object{"reflection": text}))
 	}
-	perform(b, "summarize", "", thinks("first"), thinks("second"), thinks("third"), says(progressive.NoMemoryNeeded))
+	perform(b, "summarize", "", thinks("first"), thinks("second"), thinks("third"), says(memoryagent.NoMemoryNeeded))
 	got := summarized(b, summarize(b, chat("hello", "hi")).Ref)
-	if got.Status != progressive.NoMemory {
+	if got.Status != memoryagent.NoMemory {
 		t.Errorf("%+v", got)
 	}
 	requests := asked(b, "summarize")
@@ -140,7 +140,7 @@ func TestWhoDoesNotStopIsAskedForAReport(t *testing.T) {
 		return does(addMeta("personal/person " + string(rune('a'+c.Results()))))(c)
 	})
 	got := summarized(b, summarize(b, chat(deploying()...)).Ref)
-	if got.Status != progressive.Partial || got.Reason != "budget" || got.Text != "That is how far I came." || got.Steps != 21 || len(got.MetaAdded) != 20 {
+	if got.Status != memoryagent.Partial || got.Reason != "budget" || got.Text != "That is how far I came." || got.Steps != 21 || len(got.MetaAdded) != 20 {
 		t.Errorf("%d steps, %d targets: %+v", got.Steps, len(got.MetaAdded), got)
 	}
 	validThreads(t, b)

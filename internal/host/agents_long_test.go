@@ -15,8 +15,8 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	remember "cairn/internal/service/longterm"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
 )
 
@@ -67,7 +67,7 @@ func scriptSaga(b *hosttest.Bundle) {
 	}, says("Added."))
 }
 
-func ofAlice(r *progressive.Request) {
+func ofAlice(r *memoryagent.Request) {
 	r.Targets = []memory.Task{{Type: memory.Personal, Target: "alice"}}
 }
 
@@ -75,7 +75,7 @@ func ofAlice(r *progressive.Request) {
 func toldOnce(b *hosttest.Bundle, ref run.Ref) {
 	b.T.Helper()
 	got := summarized(b, ref)
-	if got.Status != progressive.OK || got.Parts < 3 || len(got.Tasks) != got.Parts || got.Fallback || got.Digest == "" {
+	if got.Status != memoryagent.OK || got.Parts < 3 || len(got.Tasks) != got.Parts || got.Fallback || got.Digest == "" {
 		b.T.Fatalf("%+v", got)
 	}
 	var all, want []string
@@ -83,7 +83,7 @@ func toldOnce(b *hosttest.Bundle, ref run.Ref) {
 		want = append(want, fmt.Sprintf("fact-%02d", i))
 	}
 	for i, task := range got.Tasks {
-		if task.Part != i+1 || task.Status != progressive.OK || len(task.Added) == 0 {
+		if task.Part != i+1 || task.Status != memoryagent.OK || len(task.Added) == 0 {
 			b.T.Errorf("task %d: %+v", i, task)
 		}
 	}
@@ -169,7 +169,7 @@ func TestAMessageThatIsTooLongIsShownInPieces(t *testing.T) {
 			one += m.Content + " "
 		}
 	}
-	r := summarize(b, nil, ofAlice, func(r *progressive.Request) { r.Query = one })
+	r := summarize(b, nil, ofAlice, func(r *memoryagent.Request) { r.Query = one })
 	toldOnce(b, r.Ref)
 }
 
@@ -182,14 +182,14 @@ func TestAVeryLongConversationIsReadInSessions(t *testing.T) {
 	tests.Must(t, err)
 	conversation := accepted.Run.Conversation
 	exec(b, `insert into cairn.messages (workspace_id, conversation_id, seq, external_id, role, content)
-		select m.workspace_id, m.conversation_id, n, 'x' || n, 'user', 'line ' || n from cairn.messages m, generate_series(1, $1::int) n where m.content = 'first'`, remember.SessionMessages+199)
-	exec(b, "update cairn.conversations set next_seq = $1 where id = $2", remember.SessionMessages+200, conversation)
-	r, err := b.Progressive.SummarizeIdle(t.Context(), progressive.Idle{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: conversation, Spec: host.TurnSpec(b.Config)})
+		select m.workspace_id, m.conversation_id, n, 'x' || n, 'user', 'line ' || n from cairn.messages m, generate_series(1, $1::int) n where m.content = 'first'`, longterm.SessionMessages+199)
+	exec(b, "update cairn.conversations set next_seq = $1 where id = $2", longterm.SessionMessages+200, conversation)
+	r, err := b.Progressive.SummarizeIdle(t.Context(), memoryagent.Idle{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: conversation, Spec: host.TurnSpec(b.Config)})
 	tests.Must(t, err)
 	if _, err := b.Progressive.KeepSession(t.Context(), r.Ref); err != nil {
 		t.Fatal(err)
 	}
-	if kept := column[int](b, "select to_seq - from_seq + 1 from cairn.memory_histories"); len(kept) != 1 || kept[0] != remember.SessionMessages {
+	if kept := column[int](b, "select to_seq - from_seq + 1 from cairn.memory_histories"); len(kept) != 1 || kept[0] != longterm.SessionMessages {
 		t.Errorf("sessions of %v messages", kept)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
 )
 
@@ -17,7 +17,7 @@ func filled(t *testing.T) *hosttest.Bundle {
 	t.Helper()
 	b := hosttest.Open(t)
 	scriptDeploying(b)
-	if got := summarized(b, summarize(b, chat(deploying()...)).Ref); got.Status != progressive.OK {
+	if got := summarized(b, summarize(b, chat(deploying()...)).Ref); got.Status != memoryagent.OK {
 		t.Fatalf("%+v", got)
 	}
 	return b
@@ -32,8 +32,8 @@ func TestRetrievalDisclosesStepByStep(t *testing.T) {
 	perform(b, "retrieve", "",
 		does(saying("vector_retrieve_memory", object{"query_items": []object{{"memory_type": "personal", "memory_target": "alice", "query": "where Alice flies from"}, {"memory_type": "procedural", "memory_target": "deploy", "query": "smoke test"}}})),
 		does(saying("read_history_memory", object{"memory_ids": []string{history}})), says("From Osaka."))
-	got := retrieve(b, "Where does Alice fly from?", progressive.Agentic)
-	if got.Mode != progressive.Agentic || got.Status != progressive.OK || got.Text != "From Osaka." || len(got.Memories) < 2 || len(got.Sessions) != 1 {
+	got := retrieve(b, "Where does Alice fly from?", memoryagent.Agentic)
+	if got.Mode != memoryagent.Agentic || got.Status != memoryagent.OK || got.Text != "From Osaka." || len(got.Memories) < 2 || len(got.Sessions) != 1 {
 		t.Fatalf("%+v", got)
 	}
 	requests := asked(b, "retrieve")
@@ -63,19 +63,19 @@ func TestRetrievalFallsBackToASearch(t *testing.T) {
 	t.Parallel()
 	b := filled(t)
 	asks := len(b.Model.Requests())
-	fast := retrieve(b, "Where does Alice fly from?", progressive.Fast)
-	if fast.Mode != progressive.Fast || len(fast.Memories) == 0 || !strings.Contains(fast.Memories[0].Content, "Osaka") || len(b.Model.Requests()) != asks {
+	fast := retrieve(b, "Where does Alice fly from?", memoryagent.Fast)
+	if fast.Mode != memoryagent.Fast || len(fast.Memories) == 0 || !strings.Contains(fast.Memories[0].Content, "Osaka") || len(b.Model.Requests()) != asks {
 		t.Errorf("%+v", fast)
 	}
 	starter := b.Progressive.Starter
 	b.Progressive.Starter = nil // Temporal is away
-	away := retrieve(b, "Where does Alice fly from?", progressive.Agentic)
+	away := retrieve(b, "Where does Alice fly from?", memoryagent.Agentic)
 	b.Progressive.Starter = starter
-	if away.Mode != progressive.Fast || away.Note == "" || len(away.Memories) == 0 {
+	if away.Mode != memoryagent.Fast || away.Note == "" || len(away.Memories) == 0 {
 		t.Errorf("without Temporal: %+v", away)
 	}
-	perform(b, "retrieve", "", says(progressive.NoRelevantMemory))
-	if got := retrieve(b, "What is the capital of Peru?", progressive.Auto); got.Mode != progressive.Agentic || got.Status != progressive.NoRelevant {
+	perform(b, "retrieve", "", says(memoryagent.NoRelevantMemory))
+	if got := retrieve(b, "What is the capital of Peru?", memoryagent.Auto); got.Mode != memoryagent.Agentic || got.Status != memoryagent.NoRelevant {
 		t.Errorf("little was found, and %+v", got)
 	}
 }
@@ -84,7 +84,7 @@ func TestNothingIsAskedOfAnEmptyMemory(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	if got := retrieve(b, "anything", progressive.Agentic); got.Status != progressive.NoRelevant || len(b.Model.Requests()) != 0 || got.Run != 0 {
+	if got := retrieve(b, "anything", memoryagent.Agentic); got.Status != memoryagent.NoRelevant || len(b.Model.Requests()) != 0 || got.Run != 0 {
 		t.Errorf("%+v after %d requests", got, len(b.Model.Requests()))
 	}
 }

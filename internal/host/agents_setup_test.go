@@ -16,7 +16,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
 )
 
@@ -33,9 +33,9 @@ func chat(lines ...string) (out []transcript.Message) {
 }
 
 // summarize makes a request to summarise, without waiting for its end.
-func summarize(b *hosttest.Bundle, messages []transcript.Message, change ...func(*progressive.Request)) run.Run {
+func summarize(b *hosttest.Bundle, messages []transcript.Message, change ...func(*memoryagent.Request)) run.Run {
 	b.T.Helper()
-	r := progressive.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: messages, Spec: host.TurnSpec(b.Config)}
+	r := memoryagent.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: messages, Spec: host.TurnSpec(b.Config)}
 	for _, f := range change {
 		f(&r)
 	}
@@ -45,7 +45,7 @@ func summarize(b *hosttest.Bundle, messages []transcript.Message, change ...func
 }
 
 // summarized waits for a request's end.
-func summarized(b *hosttest.Bundle, ref run.Ref) (out progressive.Report) {
+func summarized(b *hosttest.Bundle, ref run.Ref) (out memoryagent.Report) {
 	b.T.Helper()
 	eventually(b.T, "the session is summarised", func() bool {
 		var err error
@@ -127,11 +127,11 @@ func remembers(b *hosttest.Bundle, kind memory.Type) []string {
 }
 
 // retrieve answers a question.
-func retrieve(b *hosttest.Bundle, query, mode string) progressive.Answer {
+func retrieve(b *hosttest.Bundle, query, mode string) memoryagent.Answer {
 	b.T.Helper()
 	ctx, cancel := context.WithTimeout(b.T.Context(), time.Minute)
 	defer cancel()
-	out, err := b.Progressive.Retrieve(ctx, progressive.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: query, Mode: mode, Spec: host.TurnSpec(b.Config)})
+	out, err := b.Progressive.Retrieve(ctx, memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: query, Mode: mode, Spec: host.TurnSpec(b.Config)})
 	tests.Must(b.T, err)
 	return out
 }

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/tools"
 	"cairn/internal/tests"
 )
@@ -48,11 +48,11 @@ func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 	}
 	b.Model.Release("first")
 	got := summarized(b, r.Ref)
-	if got.Status != progressive.OK || len(got.Tasks) != 2 || got.Digest == "" || got.Fallback || len(got.MetaAdded) != 2 {
+	if got.Status != memoryagent.OK || len(got.Tasks) != 2 || got.Digest == "" || got.Fallback || len(got.MetaAdded) != 2 {
 		t.Fatalf("%+v", got)
 	}
 	for _, task := range got.Tasks {
-		if task.Status != progressive.OK || len(task.Added) != 1 || task.Note != "One added." {
+		if task.Status != memoryagent.OK || len(task.Added) != 1 || task.Note != "One added." {
 			t.Errorf("task %+v", task)
 		}
 	}
@@ -101,13 +101,13 @@ func TestWhatFailsIsToldAndFailsNothingElse(t *testing.T) {
 	perform(b, "summarize", "", does(addMeta("personal/alice", "personal/bob")), does(handsOff("personal/alice", "personal/bob", "personal/nobody", "tool/any")), says("Partly."))
 	b.Model.On(llmtest.Rule{Stage: "specialist", System: "remembered about bob", Status: 400})
 	perform(b, "specialist", "remembered about alice", does(adds("Alice flies from Osaka only.")), says("One added."))
-	perform(b, "specialist", "guidelines for tools", says(progressive.NoMemoryNeeded))
+	perform(b, "specialist", "guidelines for tools", says(memoryagent.NoMemoryNeeded))
 	got := summarized(b, summarize(b, chat(deploying()...)).Ref)
-	if got.Status != progressive.Partial || !got.Fallback || got.Digest == "" || len(got.Tasks) != 3 {
+	if got.Status != memoryagent.Partial || !got.Fallback || got.Digest == "" || len(got.Tasks) != 3 {
 		t.Fatalf("%+v", got)
 	}
-	for i, want := range []string{progressive.OK, progressive.Failed, progressive.NoMemory} {
-		if task := got.Tasks[i]; task.Status != want || (want == progressive.Failed) != (task.Error != "") {
+	for i, want := range []string{memoryagent.OK, memoryagent.Failed, memoryagent.NoMemory} {
+		if task := got.Tasks[i]; task.Status != want || (want == memoryagent.Failed) != (task.Error != "") {
 			t.Errorf("task %d: %+v", i, task)
 		}
 	}
@@ -119,7 +119,7 @@ func TestWhatFailsIsToldAndFailsNothingElse(t *testing.T) {
 	}
 	told := results(t, asked(b, "summarize")[2])
 	last := told[len(told)-1]
-	if last["ok"] != true || last["status"] != progressive.Partial || len(last["tasks"].([]any)) != 3 || len(last["rejected"].([]any)) != 1 {
+	if last["ok"] != true || last["status"] != memoryagent.Partial || len(last["tasks"].([]any)) != 3 || len(last["rejected"].([]any)) != 1 {
 		t.Errorf("the meta-summarizer is told %v", last)
 	}
 }
@@ -128,9 +128,9 @@ func TestASessionWithNothingInItLeavesNothing(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	perform(b, "summarize", "", says("Small talk. "+progressive.NoMemoryNeeded))
+	perform(b, "summarize", "", says("Small talk. "+memoryagent.NoMemoryNeeded))
 	got := summarized(b, summarize(b, chat("hello", "hi")).Ref)
-	if got.Status != progressive.NoMemory || got.Digest != "" || len(got.Tasks) != 0 {
+	if got.Status != memoryagent.NoMemory || got.Digest != "" || len(got.Tasks) != 0 {
 		t.Errorf("%+v", got)
 	}
 	if outcome := column[string](b, "select outcome from cairn.runs"); outcome[0] != string(run.NothingToExtract) {
@@ -143,7 +143,7 @@ func TestAWorkspaceChoosesTheVersionOfAnAgent(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	second := progressive.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "v2", Prompt: "specialist_personal", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: time.Minute}
+	second := memoryagent.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "v2", Prompt: "specialist_personal", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: time.Minute}
 	tests.Must(t, b.Progressive.Registry.Register(second))
 	if err := b.Progressive.Registry.Register(second); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("registered twice: %v", err)
@@ -175,7 +175,7 @@ func TestACancelledRequestTellsWhatWasDone(t *testing.T) {
 	tests.Must(t, b.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
 	got := summarized(b, r.Ref)
 	b.Model.Release("second")
-	if got.Reason != agent.Interrupted || got.Status == progressive.OK || len(got.Tasks) != 1 || got.Tasks[0].Status != progressive.Partial || len(got.Tasks[0].Added) != 1 {
+	if got.Reason != agent.Interrupted || got.Status == memoryagent.OK || len(got.Tasks) != 1 || got.Tasks[0].Status != memoryagent.Partial || len(got.Tasks[0].Added) != 1 {
 		t.Errorf("%+v", got)
 	}
 	if rows := remembers(b, memory.Personal); !slices.Equal(rows, []string{"alice: Alice flies from Osaka only."}) {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/run"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 )
 
 // lookAnyway is how often whoever waits for a run looks at it, told or not.
@@ -38,7 +38,7 @@ func (h *Host) Await(ctx context.Context, id int64, told <-chan struct{}, look f
 // Say makes a message durable, brings it to its conversation and waits for the
 // answer until ctx ends. A message that is stored and not answered yet is no
 // error: its status tells, and it will be.
-func (h *Host) Say(ctx context.Context, r converse.Request) (out converse.Answered, err error) {
+func (h *Host) Say(ctx context.Context, r conversation.Request) (out conversation.Answered, err error) {
 	accepted, err := h.Converse.Accept(ctx, r)
 	if err != nil {
 		return out, err
@@ -53,7 +53,7 @@ func (h *Host) Say(ctx context.Context, r converse.Request) (out converse.Answer
 // soon as that is stored, which is before its turn's workflow has ended. It
 // returns the message without one when ctx ends before, or when Temporal cannot be
 // asked: then the relay brings it.
-func (h *Host) Answer(ctx context.Context, r converse.Request, turn run.Run) (out converse.Answered, err error) {
+func (h *Host) Answer(ctx context.Context, r conversation.Request, turn run.Run) (out conversation.Answered, err error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	told := make(chan struct{})
@@ -68,14 +68,14 @@ func (h *Host) Answer(ctx context.Context, r converse.Request, turn run.Run) (ou
 		out, err = h.answerOf(ctx, r)
 		return run.Status(out.Status), nil // of a database that is away the next look may be better
 	})
-	if err == nil && out.Status == converse.StatusEnded {
+	if err == nil && out.Status == conversation.StatusEnded {
 		return out, nil
 	}
 	return h.answerOf(ctx, r)
 }
 
 // answerOf reads what became of a message, also for a caller whose time is over.
-func (h *Host) answerOf(ctx context.Context, r converse.Request) (converse.Answered, error) {
+func (h *Host) answerOf(ctx context.Context, r conversation.Request) (conversation.Answered, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.Config.DatabaseStep)
 	defer cancel()
 	return h.Converse.Answer(ctx, r.Workspace, r.Conversation, r.MessageID)

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/host/hosttest"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 	"cairn/internal/tests"
 )
 
@@ -23,31 +23,31 @@ func TestABankGoesBackTogetherWithItsPolicy(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	ws := b.Workspace.ID
-	first, err := b.Evolve.Bank(t.Context(), ws, evolve.DefaultBank)
+	first, err := b.Evolve.Bank(t.Context(), ws, learning.DefaultBank)
 	tests.Must(t, err)
-	if first.Head != 1 || first.Bank.Len() != 4 || first.Version.Action != evolve.Seeded {
+	if first.Head != 1 || first.Bank.Len() != 4 || first.Version.Action != learning.Seeded {
 		t.Fatalf("%+v", first.Version)
 	}
-	second, err := b.Evolve.Import(t.Context(), ws, evolve.DefaultBank, skillFile("capture_dates", "Adds dates."))
+	second, err := b.Evolve.Import(t.Context(), ws, learning.DefaultBank, skillFile("capture_dates", "Adds dates."))
 	tests.Must(t, err)
 	if second.Head != 2 || second.Bank.Len() != 5 || second.Version.Parent != 1 || len(second.Version.Fresh) != 1 {
 		t.Errorf("%+v", second.Version)
 	}
-	third, err := b.Evolve.Rollback(t.Context(), ws, evolve.DefaultBank, 1)
+	third, err := b.Evolve.Rollback(t.Context(), ws, learning.DefaultBank, 1)
 	tests.Must(t, err)
-	if third.Head != 3 || third.Snapshot() != first.Snapshot() || third.Version.Action != evolve.RolledBack {
+	if third.Head != 3 || third.Snapshot() != first.Snapshot() || third.Version.Action != learning.RolledBack {
 		t.Errorf("%+v", third.Version)
 	}
-	if again, err := b.Evolve.Rollback(t.Context(), ws, evolve.DefaultBank, 1); err != nil || again.Head != 3 {
+	if again, err := b.Evolve.Rollback(t.Context(), ws, learning.DefaultBank, 1); err != nil || again.Head != 3 {
 		t.Errorf("back to what is in force: version %d, %v", again.Head, err)
 	}
-	if _, err := b.Evolve.Rollback(t.Context(), ws, evolve.DefaultBank, 9); fault.CodeOf(err) != fault.NotFound {
+	if _, err := b.Evolve.Rollback(t.Context(), ws, learning.DefaultBank, 9); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a version that is not there: %v", err)
 	}
-	if _, err := b.Evolve.Import(t.Context(), ws, evolve.DefaultBank, map[string][]byte{"a.md": []byte("# Broken"), "b.md": skillFile("capture_b", "Adds b.")["capture_b.md"]}); err == nil || !strings.Contains(err.Error(), "a.md") {
+	if _, err := b.Evolve.Import(t.Context(), ws, learning.DefaultBank, map[string][]byte{"a.md": []byte("# Broken"), "b.md": skillFile("capture_b", "Adds b.")["capture_b.md"]}); err == nil || !strings.Contains(err.Error(), "a.md") {
 		t.Errorf("a broken file: %v", err)
 	}
-	if now, err := b.Evolve.Bank(t.Context(), ws, evolve.DefaultBank); err != nil || now.Head != 3 {
+	if now, err := b.Evolve.Bank(t.Context(), ws, learning.DefaultBank); err != nil || now.Head != 3 {
 		t.Errorf("version %d, %v", now.Head, err)
 	}
 	if _, err := b.Evolve.Bank(t.Context(), ws, "nobody"); fault.CodeOf(err) != fault.NotFound {
@@ -69,7 +69,7 @@ func TestAnImportOfANearDuplicateIsRefused(t *testing.T) {
 				all[name] = markdown
 			}
 		}
-		_, err := b.Evolve.Import(t.Context(), ws, evolve.DefaultBank, all)
+		_, err := b.Evolve.Import(t.Context(), ws, learning.DefaultBank, all)
 		return err
 	}
 	if err := read(skillFile("capture_dates", "Adds dates and times.")); err != nil {
@@ -84,7 +84,7 @@ func TestAnImportOfANearDuplicateIsRefused(t *testing.T) {
 	if err := read(skillFile("capture_dates", "Adds dates and times.")); err != nil {
 		t.Errorf("the skill itself: %v", err)
 	}
-	if now, err := b.Evolve.Bank(t.Context(), ws, evolve.DefaultBank); err != nil || now.Head != 2 {
+	if now, err := b.Evolve.Bank(t.Context(), ws, learning.DefaultBank); err != nil || now.Head != 2 {
 		t.Errorf("version %d, %v", now.Head, err)
 	}
 }
@@ -95,14 +95,14 @@ func TestABankHasOneWriterAtATime(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	ws := b.Workspace.ID
-	_, err := b.Evolve.Bank(t.Context(), ws, evolve.DefaultBank)
+	_, err := b.Evolve.Bank(t.Context(), ws, learning.DefaultBank)
 	tests.Must(t, err)
 	var writing sync.WaitGroup
 	errs := make([]error, 4)
 	for i := range errs {
 		writing.Go(func() {
 			name := "capture_" + string(rune('a'+i))
-			_, errs[i] = b.Evolve.Import(t.Context(), ws, evolve.DefaultBank, skillFile(name, "Adds what is about "+name))
+			_, errs[i] = b.Evolve.Import(t.Context(), ws, learning.DefaultBank, skillFile(name, "Adds what is about "+name))
 		})
 	}
 	writing.Wait()
@@ -116,7 +116,7 @@ func TestABankHasOneWriterAtATime(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	now, err := b.Evolve.Bank(t.Context(), ws, evolve.DefaultBank)
+	now, err := b.Evolve.Bank(t.Context(), ws, learning.DefaultBank)
 	tests.Must(t, err)
 	if done == 0 || now.Bank.Len() != 4+done || now.Head != 1+done {
 		t.Errorf("%d of 4 were done; the bank has %d skills at version %d", done, now.Bank.Len(), now.Head)

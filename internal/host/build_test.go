@@ -17,8 +17,8 @@ import (
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	converse "cairn/internal/service/conversation"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/learning"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
@@ -32,15 +32,15 @@ func building() (out []transcript.Message) {
 }
 
 // keeping cuts at each of these messages.
-func keeping() evolve.Keeping {
-	k := evolve.DefaultKeeping()
+func keeping() learning.Keeping {
+	k := learning.DefaultKeeping()
 	k.Tokens, k.Overlap = 170, 0
 	return k
 }
 
-func build(b *hosttest.Bundle, messages []transcript.Message, change ...func(*evolve.BuildRequest)) run.Run {
+func build(b *hosttest.Bundle, messages []transcript.Message, change ...func(*learning.BuildRequest)) run.Run {
 	b.T.Helper()
-	r := evolve.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: messages, Spec: host.EvolveSpec(b.Config), Keeping: keeping()}
+	r := learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: messages, Spec: host.EvolveSpec(b.Config), Keeping: keeping()}
 	for _, f := range change {
 		f(&r)
 	}
@@ -50,7 +50,7 @@ func build(b *hosttest.Bundle, messages []transcript.Message, change ...func(*ev
 }
 
 // builtBy waits for the end of a build.
-func builtBy(b *hosttest.Bundle, ref run.Ref) (out evolve.Built) {
+func builtBy(b *hosttest.Bundle, ref run.Ref) (out learning.Built) {
 	b.T.Helper()
 	eventually(b.T, "the session is remembered", func() (over bool) {
 		b.Within(func(ctx context.Context, q store.Queries) error {
@@ -103,7 +103,7 @@ join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id 
 	if !slices.Equal(led, expect) {
 		t.Errorf("led by %q, want %q", led, expect)
 	}
-	var decided []evolve.Decision
+	var decided []learning.Decision
 	b.Within(func(ctx context.Context, q store.Queries) (err error) {
 		decided, err = q.Decisions(ctx, r.Ref.Run)
 		return err
@@ -190,14 +190,14 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	}
 	// A correction in talk becomes a case, once, with what would have been right.
 	b.Within(func(ctx context.Context, q store.Queries) error {
-		return q.PutMessages(ctx, converse.Conversation{ID: id, NextSeq: 2}, 1, []transcript.Message{{ID: "2", Role: transcript.User, Content: "How many lemon trees are there?"}, {ID: "3", Role: transcript.Assistant, Content: "There are two."},
+		return q.PutMessages(ctx, conversation.Conversation{ID: id, NextSeq: 2}, 1, []transcript.Message{{ID: "2", Role: transcript.User, Content: "How many lemon trees are there?"}, {ID: "3", Role: transcript.Assistant, Content: "There are two."},
 			{ID: "4", Role: transcript.User, Content: "No, it's nine!"}})
 	})
 	exec(b, "update cairn.conversations set next_seq = 5 where id = $1", id)
 	read, err = b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
 	tests.Must(t, err)
 	builtBy(b, run.Ref{Workspace: b.Workspace.ID, Run: read.Build})
-	if open := cases(b); len(open) != 1 || open[0].Source != evolve.FromCorrection || open[0].Question != "How many lemon trees are there?" || open[0].Prediction != "There are two." ||
+	if open := cases(b); len(open) != 1 || open[0].Source != learning.FromCorrection || open[0].Question != "How many lemon trees are there?" || open[0].Prediction != "There are two." ||
 		!slices.Equal(open[0].Gold, []string{"nine"}) || !slices.Equal(open[0].Evidence, []int{4}) || open[0].Conversation != id || open[0].Failures != 1 {
 		t.Errorf("%+v", open)
 	}

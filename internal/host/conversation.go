@@ -12,14 +12,14 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/store"
 )
 
 // ConversationDetail is a conversation as it is looked at.
 type ConversationDetail struct {
-	converse.View
-	Nudges []converse.ReviewView      `json:"nudges"`         // the latest first
+	conversation.View
+	Nudges []conversation.ReviewView  `json:"nudges"`         // the latest first
 	Live   *contract.ConversationView `json:"live,omitempty"` // what its workflow knows, while it runs
 }
 

@@ -11,39 +11,39 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/settings"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/library"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/service/offload"
 	"cairn/internal/service/tools"
 	"cairn/internal/store"
 )
 
 // TurnSpec is the configuration that a new turn is pinned to.
-func TurnSpec(c config.Config) converse.Spec {
-	return converse.Spec{
+func TurnSpec(c config.Config) conversation.Spec {
+	return conversation.Spec{
 		Model:  cmp.Or(c.Model, offlineModel),
 		Limits: agentLimits(c),
-		Timing: converse.Timing{Model: c.Timeout + time.Minute, Tool: c.ToolTimeout, Heartbeat: c.Heartbeat, Database: c.DatabaseStep, GiveUp: giveUp},
+		Timing: conversation.Timing{Model: c.Timeout + time.Minute, Tool: c.ToolTimeout, Heartbeat: c.Heartbeat, Database: c.DatabaseStep, GiveUp: giveUp},
 
 		SessionTTL: c.SessionTTL,
 	}
 }
 
 // NudgeSpec is the configuration that a new review is pinned to.
-func NudgeSpec(c config.Config) converse.Spec {
+func NudgeSpec(c config.Config) conversation.Spec {
 	s := TurnSpec(c)
 	s.Model = cmp.Or(c.ModelNudge, s.Model)
 	s.Limits.InputTokens = nudgeInputTokens
 	return s
 }
 
-func agentLimits(c config.Config) converse.Limits {
-	return converse.Limits{Window: c.ModelWindow, HistoryTokens: c.TurnHistoryTokens, ResultChars: c.ToolResultChars, MaxTokens: c.ReplyTokens, NudgeMessages: nudgeMessages}
+func agentLimits(c config.Config) conversation.Limits {
+	return conversation.Limits{Window: c.ModelWindow, HistoryTokens: c.TurnHistoryTokens, ResultChars: c.ToolResultChars, MaxTokens: c.ReplyTokens, NudgeMessages: nudgeMessages}
 }
 
 // FlushSpec is the configuration that a review before a compaction is pinned to.
-func FlushSpec(c config.Config) converse.Spec {
+func FlushSpec(c config.Config) conversation.Spec {
 	s := NudgeSpec(c)
 	s.Limits.Window = cmp.Or(c.ModelWindowNudge, c.ModelWindow)
 	s.Limits.InputTokens = min(s.Limits.InputTokens, s.Limits.Window)
@@ -77,9 +77,9 @@ func conversationLimits(c config.Config) contract.ConversationLimits {
 
 // known is what a session is told of its workspace.
 type known struct {
-	memory *remember.Keeper
+	memory *longterm.Keeper
 	skills *library.Library
-	about  *remember.LongTerm
+	about  *longterm.LongTerm
 }
 
 // Remembered reads the soul, the prompt memories and the index of skills.
@@ -107,7 +107,7 @@ func (k known) About(ctx context.Context, ws int64) (identity, meta string, err 
 	if err != nil {
 		return "", "", err
 	}
-	m, err := k.about.ReadMeta(ctx, a, remember.MetaArgs{Tools: true, Identity: true})
+	m, err := k.about.ReadMeta(ctx, a, longterm.MetaArgs{Tools: true, Identity: true})
 	return v.Content, m.Text, err
 }
 
@@ -185,4 +185,4 @@ func (a approver) Decide(ctx context.Context, ws, pending int64, approve bool) (
 	return head.ID, head.Version, err
 }
 
-var _ converse.Tools = (*tools.Registry)(nil)
+var _ conversation.Tools = (*tools.Registry)(nil)

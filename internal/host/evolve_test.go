@@ -11,20 +11,20 @@ import (
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 
-func evolveOnce(b *hosttest.Bundle, change ...func(*evolve.EvolveSpec)) (out evolve.Round, r run.Run) {
+func evolveOnce(b *hosttest.Bundle, change ...func(*learning.EvolveSpec)) (out learning.Round, r run.Run) {
 	b.T.Helper()
-	spec := evolve.EvolveSpec{Spec: host.EvolveSpec(b.Config)}
-	spec.Keeping = evolve.DefaultKeeping()
+	spec := learning.EvolveSpec{Spec: host.EvolveSpec(b.Config)}
+	spec.Keeping = learning.DefaultKeeping()
 	spec.Keeping.Tokens, spec.Keeping.Overlap = 24, 0
 	for _, f := range change {
 		f(&spec)
 	}
-	r, err := b.Evolve.Evolve(b.T.Context(), evolve.EvolveRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, EvolveSpec: spec})
+	r, err := b.Evolve.Evolve(b.T.Context(), learning.EvolveRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, EvolveSpec: spec})
 	tests.Must(b.T, err)
 	eventually(b.T, "the round ends", func() (over bool) {
 		b.Within(func(ctx context.Context, q store.Queries) error {
@@ -45,7 +45,7 @@ func failing(b *hosttest.Bundle) {
 	traces := lessons(4)
 	_, err := b.Evolve.ImportTraces(b.T.Context(), b.Workspace.ID, "", traces)
 	tests.Must(b.T, err)
-	_, err = b.Evolve.Note(b.T.Context(), b.Workspace.ID, evolve.Failed{Op: "1", Source: evolve.FromFeedback, Question: "Which tree did Vera plant?", Gold: []string{"lemon tree"}})
+	_, err = b.Evolve.Note(b.T.Context(), b.Workspace.ID, learning.Failed{Op: "1", Source: learning.FromFeedback, Question: "Which tree did Vera plant?", Gold: []string{"lemon tree"}})
 	tests.Must(b.T, err)
 }
 
@@ -84,20 +84,20 @@ func TestABetterBankIsPromoted(t *testing.T) {
 	designs(b, true)
 	failing(b)
 	got, r := evolveOnce(b)
-	if got.Outcome != evolve.Promoted || got.Comparison == nil || got.Comparison.Mean <= 0 || got.Comparison.Traces != 1 || len(got.Mined) != 1 {
+	if got.Outcome != learning.Promoted || got.Comparison == nil || got.Comparison.Mean <= 0 || got.Comparison.Traces != 1 || len(got.Mined) != 1 {
 		t.Fatalf("%+v", got)
 	}
-	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
+	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
 	tests.Must(t, err)
-	if _, there := head.Bank.Get("capture_trees"); !there || head.Version.Action != evolve.Evolved || head.Head != 2 {
+	if _, there := head.Bank.Get("capture_trees"); !there || head.Version.Action != learning.Evolved || head.Head != 2 {
 		t.Errorf("in force: %+v", head.Version)
 	}
 	b.Record(r.WorkflowID, "Evolve/promoted")
 
 	// One command takes back both, bank and policy.
-	back, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, evolve.DefaultBank, 1)
+	back, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, learning.DefaultBank, 1)
 	tests.Must(t, err)
-	first, err := b.Evolve.At(t.Context(), b.Workspace.ID, evolve.DefaultBank, 1)
+	first, err := b.Evolve.At(t.Context(), b.Workspace.ID, learning.DefaultBank, 1)
 	tests.Must(t, err)
 	if _, there := back.Bank.Get("capture_trees"); there || back.Snapshot() != first.Snapshot() {
 		t.Errorf("after the rollback: %+v", back.Version)
@@ -115,13 +115,13 @@ func TestARoundSurvivesACrash(t *testing.T) {
 	failing(b)
 	exec(b, "update cairn.cases set question = '维拉在棚子后面种了哪一种树？' where failures > 0")
 	worker := b.StartProcess()
-	round := make(chan evolve.Round, 1)
+	round := make(chan learning.Round, 1)
 	go func() { out, _ := evolveOnce(b); round <- out }()
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "trial", 1))
 	worker.Kill()
 	b.Model.Release("trial")
 	b.StartProcess()
-	if got := <-round; got.Outcome != evolve.Promoted || got.Number != 1 {
+	if got := <-round; got.Outcome != learning.Promoted || got.Number != 1 {
 		t.Errorf("%+v", got)
 	}
 	if n := count(b, "select count(*) from cairn.bank_versions"); n != 2 {
@@ -152,10 +152,10 @@ func TestAWorseBankIsRejected(t *testing.T) {
 	designs(b, false)
 	failing(b)
 	got, r := evolveOnce(b)
-	if got.Outcome != evolve.Rejected || got.Comparison.Mean >= 0 {
+	if got.Outcome != learning.Rejected || got.Comparison.Mean >= 0 {
 		t.Fatalf("%+v", got)
 	}
-	if head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank); err != nil || head.Head != 1 || head.Bank.Len() != 4 {
+	if head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank); err != nil || head.Head != 1 || head.Bank.Len() != 4 {
 		t.Errorf("version %d, %v", head.Head, err)
 	}
 	b.Record(r.WorkflowID, "Evolve/rejected")
@@ -178,7 +178,7 @@ func TestARoundWithoutCasesChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	got, _ := evolveOnce(b)
-	if got.Outcome != evolve.NoCases || len(b.Model.Requests()) != 0 {
+	if got.Outcome != learning.NoCases || len(b.Model.Requests()) != 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -191,15 +191,15 @@ func TestAFrozenBankEvolvesOnlyWhenAskedTo(t *testing.T) {
 	b := hosttest.Open(t)
 	designs(b, true)
 	failing(b)
-	learning(b, `{"frozen":true}`)
-	started, err := b.Evolve.EvolveDue(t.Context(), evolve.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config)})
+	setLearning(b, `{"frozen":true}`)
+	started, err := b.Evolve.EvolveDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config)})
 	if err != nil || len(started) != 0 {
 		t.Errorf("%d rounds are due, %v", len(started), err)
 	}
-	if got, _ := evolveOnce(b, func(s *evolve.EvolveSpec) { s.Due = true }); got.Outcome != evolve.Rejected || got.Comparison == nil || !got.Comparison.Promote {
+	if got, _ := evolveOnce(b, func(s *learning.EvolveSpec) { s.Due = true }); got.Outcome != learning.Rejected || got.Comparison == nil || !got.Comparison.Promote {
 		t.Errorf("a round that was under way: %+v", got)
 	}
-	if got, _ := evolveOnce(b); got.Outcome != evolve.Promoted {
+	if got, _ := evolveOnce(b); got.Outcome != learning.Promoted {
 		t.Errorf("a round that was asked for: %+v", got)
 	}
 }

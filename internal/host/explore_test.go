@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
@@ -19,18 +19,18 @@ import (
 // brought has a skill come into the default bank, and gives its id.
 func brought(b *hosttest.Bundle, name, description string) string {
 	b.T.Helper()
-	head, err := b.Evolve.Import(b.T.Context(), b.Workspace.ID, evolve.DefaultBank, skillFile(name, description))
+	head, err := b.Evolve.Import(b.T.Context(), b.Workspace.ID, learning.DefaultBank, skillFile(name, description))
 	tests.Must(b.T, err)
 	v, _ := head.Bank.Get(name)
 	return v.ID
 }
 
 // unbiased tells whether a choice was made by the policy's own probabilities.
-func unbiased(d evolve.Decision) bool { return d.Choice.Bias == 0 && len(d.Choice.Fresh) == 0 }
+func unbiased(d learning.Decision) bool { return d.Choice.Bias == 0 && len(d.Choice.Fresh) == 0 }
 
 // biasOf is what training would add to the logits of a decision's new skills at
 // iteration t, and the log-probability of the choice with it.
-func biasOf(d evolve.Decision, t int, fresh ...string) (bias, logProb float64) {
+func biasOf(d learning.Decision, t int, fresh ...string) (bias, logProb float64) {
 	isNew, chosen := make([]bool, len(d.Choice.Candidates)), []int{}
 	for i, id := range d.Choice.Candidates {
 		isNew[i] = slices.Contains(fresh, id)
@@ -55,7 +55,7 @@ func TestNewSkillsAreExploredInLiveChoices(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
-	learning(b, `{"explore_per_day":1000}`)
+	setLearning(b, `{"explore_per_day":1000}`)
 	for _, d := range live(b, "seeded", 2) {
 		if d.Choice.Greedy || !unbiased(d) {
 			t.Errorf("a choice among what nobody brought: %+v", d.Choice)
@@ -64,7 +64,7 @@ func TestNewSkillsAreExploredInLiveChoices(t *testing.T) {
 	dates := brought(b, "capture_dates", "Adds dates.")
 	biased := 0
 	for n, d := range live(b, "t", 36) {
-		bias, logProb := biasOf(d, n/evolve.FewestLearnt, dates)
+		bias, logProb := biasOf(d, n/learning.FewestLearnt, dates)
 		if d.Choice.Greedy || math.Abs(d.Choice.Bias-bias) > 1e-12 || math.Abs(d.Choice.LogProb-logProb) > 1e-12 {
 			t.Errorf("choice %d: bias %v, log π %v, want %v and %v", n, d.Choice.Bias, d.Choice.LogProb, bias, logProb)
 		}
@@ -96,7 +96,7 @@ select workspace_id, bank_id, 3, 2, 'adapt', bank_sha, capacity, members, fresh,
 		exec(b, `insert into cairn.decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, sampled, created_at)
 select workspace_id, 'past/' || $1::int || '/' || i, run_id, conversation_id, $1::int * 10000 + i, from_seq, to_seq, bank_id, $1::int, choice, true, now() - interval '2 days' from cairn.decisions, generate_series(1, $2::int) i where id = (select min(id) from cairn.decisions)`, version, n)
 	}
-	window := policy.DefaultExploration().Window * evolve.FewestLearnt
+	window := policy.DefaultExploration().Window * learning.FewestLearnt
 	drawn(2, window)
 	if d := live(b, "known", 1)[0]; !gotBias(d, 0, places) {
 		t.Errorf("after the window of the first: bias %v of %q", d.Choice.Bias, d.Choice.Fresh)
@@ -111,7 +111,7 @@ select workspace_id, 'past/' || $1::int || '/' || i, run_id, conversation_id, $1
 }
 
 // gotBias tells whether a choice has the bias of training for these new skills.
-func gotBias(d evolve.Decision, t int, fresh ...string) bool {
+func gotBias(d learning.Decision, t int, fresh ...string) bool {
 	bias, logProb := biasOf(d, t, fresh...)
 	slices.Sort(fresh)
 	return !d.Choice.Greedy && math.Abs(d.Choice.Bias-bias) <= 1e-12 && math.Abs(d.Choice.LogProb-logProb) <= 1e-12 && (bias == 0 || slices.Equal(d.Choice.Fresh, fresh))
@@ -125,7 +125,7 @@ func TestGreedyChoicesHaveNoBias(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	brought(b, "capture_dates", "Adds dates.")
 	for name, settings := range map[string]string{"no budget": `{"explore_per_day":0}`, "frozen": `{"explore_per_day":1000,"frozen":true}`} {
-		learning(b, settings)
+		setLearning(b, settings)
 		for _, d := range live(b, strings.ReplaceAll(name, " ", ""), 3) {
 			best := policy.TopK(d.Choice.Logits, 1)[0]
 			if !d.Choice.Greedy || !unbiased(d) || d.Choice.Chosen[0] != d.Choice.Candidates[best] {
@@ -133,7 +133,7 @@ func TestGreedyChoicesHaveNoBias(t *testing.T) {
 			}
 		}
 	}
-	learning(b, `{"explore_per_day":2,"frozen":false}`)
+	setLearning(b, `{"explore_per_day":2,"frozen":false}`)
 	drawn := 0
 	for _, d := range live(b, "budget", 5) {
 		if !d.Choice.Greedy {
@@ -155,10 +155,10 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
-	learning(b, `{"explore_per_day":1000}`)
+	setLearning(b, `{"explore_per_day":1000}`)
 	brought(b, "capture_dates", "Adds dates.")
 	made := live(b, "t", 24)
-	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
+	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
 	tests.Must(t, err)
 	vectors := map[string][]float64{}
 	for _, v := range head.Bank.Versions() {
@@ -193,7 +193,7 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 	}
 	outcomes(b, made)
 	got, _ := adaptOnce(b)
-	if got.Outcome != evolve.OnCanary || got.Decisions != 24 {
+	if got.Outcome != learning.OnCanary || got.Decisions != 24 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -204,9 +204,9 @@ func TestABiasedChoiceIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
-	learning(b, `{"explore_per_day":1000}`)
+	setLearning(b, `{"explore_per_day":1000}`)
 	brought(b, "capture_dates", "Adds dates.")
-	r := build(b, building(), func(r *evolve.BuildRequest) { r.Keeping.K = 1 })
+	r := build(b, building(), func(r *learning.BuildRequest) { r.Keeping.K = 1 })
 	_, _, err := b.Evolve.OpenBuild(t.Context(), r.Ref)
 	tests.Must(t, err)
 	var kept []string

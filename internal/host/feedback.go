@@ -10,9 +10,9 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
-	converse "cairn/internal/service/conversation"
-	evolve "cairn/internal/service/learning"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/learning"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/store"
 )
 
@@ -37,7 +37,7 @@ type Feedback struct {
 // Noted is what feedback led to.
 type Noted struct {
 	Question string
-	Case     *evolve.Case // of an answer that was bad
+	Case     *learning.Case // of an answer that was bad
 }
 
 // NoteFeedback makes a hard case of a bad answer and lets a good one resolve it.
@@ -53,7 +53,7 @@ func (h *Host) NoteFeedback(ctx context.Context, ws int64, op string, f Feedback
 	if f.Rating != Good && f.Rating != Bad {
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("the rating is %q", f.Rating), "use good or bad, or give a correction")
 	}
-	failed := evolve.Failed{Op: op, Bank: f.Bank, Source: evolve.FromFeedback, Question: f.Question, Prediction: f.Answer}
+	failed := learning.Failed{Op: op, Bank: f.Bank, Source: learning.FromFeedback, Question: f.Question, Prediction: f.Answer}
 	if f.MessageID != "" || f.Conversation != "" {
 		if err := h.turnOf(ctx, ws, f, &failed); err != nil {
 			return out, err
@@ -64,14 +64,14 @@ func (h *Host) NoteFeedback(ctx context.Context, ws int64, op string, f Feedback
 		if strings.TrimSpace(out.Question) == "" {
 			return out, fault.New(fault.InvalidArgument, "the feedback is about nothing", "give conversation and message_id, or the question")
 		}
-		err := h.Evolve.Succeeded(ctx, ws, evolve.Praised{Op: op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction, Run: failed.Run})
+		err := h.Evolve.Succeeded(ctx, ws, learning.Praised{Op: op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction, Run: failed.Run})
 		if err == nil {
 			h.learnEarly(ctx, ws)
 		}
 		return out, err
 	}
 	if f.Correction != "" {
-		failed.Source, failed.Gold = evolve.FromCorrection, []string{f.Correction}
+		failed.Source, failed.Gold = learning.FromCorrection, []string{f.Correction}
 	}
 	c, err := h.Evolve.Note(ctx, ws, failed)
 	out.Case = &c
@@ -107,17 +107,17 @@ func (h *Host) learnEarly(ctx context.Context, ws int64) {
 	}
 }
 
-func (h *Host) evolving(ws int64, workspaceKey string, least int) evolve.Due {
-	return evolve.Due{Workspace: ws, WorkspaceKey: workspaceKey, Spec: EvolveSpec(h.Config), Least: least}
+func (h *Host) evolving(ws int64, workspaceKey string, least int) learning.Due {
+	return learning.Due{Workspace: ws, WorkspaceKey: workspaceKey, Spec: EvolveSpec(h.Config), Least: least}
 }
 
 // turnOf fills in what a turn was asked and what it answered.
-func (h *Host) turnOf(ctx context.Context, ws int64, f Feedback, into *evolve.Failed) error {
+func (h *Host) turnOf(ctx context.Context, ws int64, f Feedback, into *learning.Failed) error {
 	answer, err := h.Converse.Answer(ctx, ws, f.Conversation, f.MessageID)
 	if err != nil {
 		return err
 	}
-	if answer.Status != converse.StatusEnded {
+	if answer.Status != conversation.StatusEnded {
 		return fault.New(fault.Unavailable, fmt.Sprintf("message %q is being answered still", f.MessageID), "wait for the answer, then rate it")
 	}
 	var c transcript.Conversation
@@ -143,7 +143,7 @@ func (h *Host) turnOf(ctx context.Context, ws int64, f Feedback, into *evolve.Fa
 
 // missed makes a hard case of a question that memory had nothing for, where
 // memories are built with the skills that could do better.
-func (h *Host) missed(ctx context.Context, q progressive.Question, a progressive.Answer) error {
+func (h *Host) missed(ctx context.Context, q memoryagent.Question, a memoryagent.Answer) error {
 	builder := ""
 	err := h.Store.WithWorkspace(ctx, q.Workspace, func(tx store.Queries) error {
 		chosen, err := tx.Settings(ctx)
@@ -157,7 +157,7 @@ func (h *Host) missed(ctx context.Context, q progressive.Question, a progressive
 	if op == "" {
 		op = uuid.NewString() // each time that it is asked is a failure of its own
 	}
-	_, err = h.Evolve.Note(ctx, q.Workspace, evolve.Failed{Op: "retrieve/" + op + "/" + evolve.KeyOf(q.Query), Source: evolve.FromRetrieval, Question: q.Query, Prediction: a.Text, Run: a.Run})
+	_, err = h.Evolve.Note(ctx, q.Workspace, learning.Failed{Op: "retrieve/" + op + "/" + learning.KeyOf(q.Query), Source: learning.FromRetrieval, Question: q.Query, Prediction: a.Text, Run: a.Run})
 	if err == nil {
 		h.learnEarly(ctx, q.Workspace)
 	}

@@ -9,13 +9,13 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
-	evolve "cairn/internal/service/learning"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/learning"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 
-func cases(b *hosttest.Bundle) []evolve.Case {
+func cases(b *hosttest.Bundle) []learning.Case {
 	b.T.Helper()
 	out, err := b.Evolve.Cases(b.T.Context(), b.Workspace.ID, "", 100)
 	tests.Must(b.T, err)
@@ -36,7 +36,7 @@ func TestBadAnswersBecomeHardCases(t *testing.T) {
 	say("1", host.Feedback{Rating: host.Bad, Question: "Where does Vera live?", Answer: "In Oslo"})
 	say("1", host.Feedback{Rating: host.Bad, Question: "Where does Vera live?", Answer: "In Oslo"})
 	got := say("2", host.Feedback{Correction: "Bergen", Question: " where does  VERA live?"})
-	if got.Case.Failures != 2 || got.Case.Source != evolve.FromCorrection || !slices.Equal(got.Case.Gold, []string{"Bergen"}) || len(cases(b)) != 1 {
+	if got.Case.Failures != 2 || got.Case.Source != learning.FromCorrection || !slices.Equal(got.Case.Gold, []string{"Bergen"}) || len(cases(b)) != 1 {
 		t.Errorf("%+v, %d cases", got.Case, len(cases(b)))
 	}
 	say("3", host.Feedback{Rating: host.Good, Question: "Where does Vera live?"})
@@ -62,7 +62,7 @@ func TestARetrievalThatFindsNothingBecomesACase(t *testing.T) {
 	b := hosttest.OpenIdle(t)
 	ask := func() {
 		t.Helper()
-		_, err := b.Progressive.Retrieve(t.Context(), progressive.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "Which boat did Otto buy?", Mode: progressive.Fast, Spec: host.TurnSpec(b.Config)})
+		_, err := b.Progressive.Retrieve(t.Context(), memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "Which boat did Otto buy?", Mode: memoryagent.Fast, Spec: host.TurnSpec(b.Config)})
 		tests.Must(t, err)
 	}
 	ask()
@@ -75,7 +75,7 @@ func TestARetrievalThatFindsNothingBecomesACase(t *testing.T) {
 	})
 	ask()
 	ask()
-	if got := cases(b); len(got) != 1 || got[0].Failures != 2 || got[0].Source != evolve.FromRetrieval || got[0].Question != "Which boat did Otto buy?" {
+	if got := cases(b); len(got) != 1 || got[0].Failures != 2 || got[0].Source != learning.FromRetrieval || got[0].Question != "Which boat did Otto buy?" {
 		t.Errorf("%+v", got)
 	}
 }

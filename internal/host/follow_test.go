@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/host/hosttest"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
@@ -19,25 +19,25 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t, offlineRules)
 	ctx := t.Context()
-	shared, err := b.Store.Workspace(ctx, evolve.SharedWorkspace, true)
+	shared, err := b.Store.Workspace(ctx, learning.SharedWorkspace, true)
 	tests.Must(t, err)
-	follow := func() evolve.Head {
+	follow := func() learning.Head {
 		t.Helper()
-		out, err := b.Evolve.Follow(ctx, evolve.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID})
+		out, err := b.Evolve.Follow(ctx, learning.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID})
 		tests.Must(t, err)
 		return out
 	}
-	takes := func(ws int64, name, description string) evolve.Head {
+	takes := func(ws int64, name, description string) learning.Head {
 		t.Helper()
-		out, err := b.Evolve.Import(ctx, ws, evolve.DefaultBank, skillFile(name, description))
+		out, err := b.Evolve.Import(ctx, ws, learning.DefaultBank, skillFile(name, description))
 		tests.Must(t, err)
 		return out
 	}
-	says := func(h evolve.Head, name string) string {
+	says := func(h learning.Head, name string) string {
 		v, _ := h.Bank.Get(name)
 		return v.Skill.Description
 	}
-	if _, err := b.Evolve.Follow(ctx, evolve.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID}); fault.CodeOf(err) != fault.NotFound {
+	if _, err := b.Evolve.Follow(ctx, learning.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("without a shared bank: %v", err)
 	}
 	takes(shared.ID, "capture_dates", "Adds dates that were told.")
@@ -78,12 +78,12 @@ func TestABankFollowsASharedOne(t *testing.T) {
 		}
 		return err
 	}))
-	back, err := b.Evolve.Rollback(ctx, b.Workspace.ID, evolve.DefaultBank, first.Head)
+	back, err := b.Evolve.Rollback(ctx, b.Workspace.ID, learning.DefaultBank, first.Head)
 	tests.Must(t, err)
 	if back.Snapshot() != first.Snapshot() {
 		t.Error("a rollback does not lead back")
 	}
-	if _, err := b.Evolve.Follow(ctx, evolve.FollowRequest{Workspace: shared.ID, Shared: shared.ID}); fault.CodeOf(err) != fault.InvalidArgument {
+	if _, err := b.Evolve.Follow(ctx, learning.FollowRequest{Workspace: shared.ID, Shared: shared.ID}); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("following itself: %v", err)
 	}
 }
@@ -100,7 +100,7 @@ func TestFollowingTakesOverWhatWasLearnt(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t, offlineRules)
-	shared, err := b.Store.Workspace(t.Context(), evolve.SharedWorkspace, true)
+	shared, err := b.Store.Workspace(t.Context(), learning.SharedWorkspace, true)
 	tests.Must(t, err)
 	out, _ := playTraining(t, b, b.Evolve, func(what string, step func() error) {
 		if err := step(); err != nil {
@@ -110,11 +110,11 @@ func TestFollowingTakesOverWhatWasLearnt(t *testing.T) {
 	if out.Version == 0 {
 		t.Fatalf("nothing was learnt: %+v", out)
 	}
-	learnt, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
+	learnt, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
 	tests.Must(t, err)
-	empty, err := b.Evolve.Bank(t.Context(), shared.ID, evolve.DefaultBank)
+	empty, err := b.Evolve.Bank(t.Context(), shared.ID, learning.DefaultBank)
 	tests.Must(t, err)
-	got, err := b.Evolve.Follow(t.Context(), evolve.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID})
+	got, err := b.Evolve.Follow(t.Context(), learning.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID})
 	tests.Must(t, err)
 	if got.Version.Policy != learnt.Version.Policy || got.Version.Policy == empty.Version.Policy {
 		t.Error("a policy that has learnt gave way")
@@ -122,9 +122,9 @@ func TestFollowingTakesOverWhatWasLearnt(t *testing.T) {
 	// The other way round: one that was trained is followed by one that was not.
 	fresh, err := b.Store.Workspace(t.Context(), "fresh", true)
 	tests.Must(t, err)
-	got, err = b.Evolve.Follow(t.Context(), evolve.FollowRequest{Workspace: fresh.ID, Shared: b.Workspace.ID})
+	got, err = b.Evolve.Follow(t.Context(), learning.FollowRequest{Workspace: fresh.ID, Shared: b.Workspace.ID})
 	tests.Must(t, err)
-	if now, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank); err != nil || got.Snapshot() != now.Snapshot() {
+	if now, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank); err != nil || got.Snapshot() != now.Snapshot() {
 		t.Errorf("%+v, want %+v; %v", got.Version, now.Version, err)
 	}
 }

@@ -26,22 +26,22 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/llm/offline"
 	"cairn/internal/payload"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/erase"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/library"
-	remember "cairn/internal/service/longterm"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/offload"
-	reflect "cairn/internal/service/reflection"
+	"cairn/internal/service/reflection"
 	"cairn/internal/service/relay"
 	"cairn/internal/service/schedule"
 	"cairn/internal/service/search"
-	shell "cairn/internal/service/skillexec"
+	"cairn/internal/service/skillexec"
 	"cairn/internal/service/tools"
 	"cairn/internal/store"
 )
@@ -59,15 +59,15 @@ type Host struct {
 	Distill     *distill.Service
 	Library     *library.Library
 	Finder      search.Finder
-	Memory      *remember.Keeper
-	LongTerm    *remember.LongTerm
+	Memory      *longterm.Keeper
+	LongTerm    *longterm.LongTerm
 	Tools       *tools.Registry
 	Offered     *tools.Registry // Tools, and what other programs may read of long-term memory
-	Converse    *converse.Service
-	Progressive *progressive.Service
-	Reflect     *reflect.Service
-	Evolve      *evolve.Service
-	Shell       *shell.Service // nil unless commands of skills are on
+	Converse    *conversation.Service
+	Progressive *memoryagent.Service
+	Reflect     *reflection.Service
+	Evolve      *learning.Service
+	Shell       *skillexec.Service // nil unless commands of skills are on
 	Erase       *erase.Service
 	Offload     *offload.Service
 	Dumps       *dump.Service
@@ -126,18 +126,18 @@ func (h *Host) build(ctx context.Context) (err error) {
 	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space, MinCosine: c.RecallMinSim, VectorShare: share}
 	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder,
 		KeepVersions: c.KeepVersions, Settings: h.skillSettings}
-	h.Memory = &remember.Keeper{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
-	h.LongTerm = &remember.LongTerm{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
+	h.Memory = &longterm.Keeper{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
+	h.LongTerm = &longterm.LongTerm{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
 	h.Offload = &offload.Service{Store: h.Store.Offload(), Ledger: calls}
 	if h.Tools, err = h.registry(); err != nil {
 		return err
 	}
-	h.Converse = &converse.Service{Store: h.Store.Conversations(), Ledger: calls, Tools: h.Tools, Memory: known{h.Memory, h.Library, h.LongTerm},
-		Compactor: offload.Cycles{Service: h.Offload, Spec: func() offload.Spec { return OffloadSpec(c) }}, FlushSpec: func() converse.Spec { return FlushSpec(c) }}
+	h.Converse = &conversation.Service{Store: h.Store.Conversations(), Ledger: calls, Tools: h.Tools, Memory: known{h.Memory, h.Library, h.LongTerm},
+		Compactor: offload.Cycles{Service: h.Offload, Spec: func() offload.Spec { return OffloadSpec(c) }}, FlushSpec: func() conversation.Spec { return FlushSpec(c) }}
 	if err := h.hire(); err != nil {
 		return err
 	}
-	h.Evolve = &evolve.Service{Store: h.Store.Evolve(), LongTerm: h.LongTerm, Ledger: calls, Embedder: h.Embedder, Space: h.Space, Log: h.Log}
+	h.Evolve = &learning.Service{Store: h.Store.Evolve(), LongTerm: h.LongTerm, Ledger: calls, Embedder: h.Embedder, Space: h.Space, Log: h.Log}
 	if c.TemporalAddress != "" {
 		if err := h.dial(ctx); err != nil {
 			return err

@@ -17,20 +17,20 @@ import (
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 
 // trainedUntilTheGate goes through one stage of one iteration with all four
 // primitives for each span, so that both sides of the gate do the same.
-func trainedUntilTheGate(t *testing.T, b *hosttest.Bundle, service *evolve.Service) (run.Ref, error) {
+func trainedUntilTheGate(t *testing.T, b *hosttest.Bundle, service *learning.Service) (run.Ref, error) {
 	t.Helper()
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
 	tests.Must(t, err)
-	spec := evolve.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 2}
+	spec := learning.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 2}
 	spec.Keeping.Tokens, spec.Keeping.K = 24, 4
-	r, err := service.Train(t.Context(), evolve.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
+	r, err := service.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
 	tests.Must(t, err)
 	_, _, err = service.OpenTraining(t.Context(), r.Ref)
 	tests.Must(t, err)
@@ -70,7 +70,7 @@ func TestATrainingThatIsNoBetterStaysOutOfForce(t *testing.T) {
 			t.Errorf("%+v", out)
 		}
 	}
-	if head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank); err != nil || head.Head != 1 {
+	if head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank); err != nil || head.Head != 1 {
 		t.Errorf("version %d, %v", head.Head, err)
 	}
 	if n := count(b, "select count(*) from cairn.llm_calls where step like 'trial/0000/%' and state = 'done'"); n != 8 {
@@ -129,10 +129,10 @@ func TestNothingIsPromotedOnMaskedOutcomes(t *testing.T) {
 	designs(other, true)
 	failing(other)
 	got, _ := evolveOnce(other)
-	if got.Outcome != evolve.NoTraces || got.Outcomes != (evolve.Outcomes{Of: 12, Masked: 8}) || !strings.Contains(got.Note, "masked") {
+	if got.Outcome != learning.NoTraces || got.Outcomes != (learning.Outcomes{Of: 12, Masked: 8}) || !strings.Contains(got.Note, "masked") {
 		t.Errorf("%s %+v: %s", got.Outcome, got.Outcomes, got.Note)
 	}
-	if head, err := other.Evolve.Bank(t.Context(), other.Workspace.ID, evolve.DefaultBank); err != nil || head.Head != 1 {
+	if head, err := other.Evolve.Bank(t.Context(), other.Workspace.ID, learning.DefaultBank); err != nil || head.Head != 1 {
 		t.Errorf("version %d, %v", head.Head, err)
 	}
 }
@@ -160,7 +160,7 @@ func TestAnOutageInATrainingIsTold(t *testing.T) {
 		}
 		w, err := service.Watch(t.Context(), ref)
 		tests.Must(t, err)
-		if w.Outcomes != (evolve.Outcomes{Of: 12, Masked: c.masked}) {
+		if w.Outcomes != (learning.Outcomes{Of: 12, Masked: c.masked}) {
 			t.Errorf("%s: shown %+v", c.lost, w.Outcomes)
 		}
 		now := metrics.Read().Learnt["train"]
@@ -180,7 +180,7 @@ func TestATrainingNeedsAConversationToHoldOut(t *testing.T) {
 	b := hosttest.OpenIdle(t)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(1))
 	tests.Must(t, err)
-	_, err = b.Evolve.Train(t.Context(), evolve.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key})
+	_, err = b.Evolve.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key})
 	if f := fault.From(err); f == nil || f.Code != fault.InvalidArgument || !strings.Contains(f.Hint, "two conversations") {
 		t.Errorf("%v", err)
 	}
@@ -200,7 +200,7 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 	}
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", traces)
 	tests.Must(t, err)
-	played, ref := firstEpisode(b, func(s *evolve.TrainSpec) { s.Keeping.Mode, s.Fuse, s.Temperature = "turn", policy.SimWeighted, .5 })
+	played, ref := firstEpisode(b, func(s *learning.TrainSpec) { s.Keeping.Mode, s.Fuse, s.Temperature = "turn", policy.SimWeighted, .5 })
 	if n := len(played.Episode.Decisions); n != 4 {
 		t.Errorf("%d spans of 4 turns", n)
 	}
@@ -211,22 +211,22 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 		blob, err = q.Blob(ctx, "policy", learnt.Policy)
 		return err
 	})
-	policy, err := policy.ParsePolicy(blob)
+	weights, err := policy.ParsePolicy(blob)
 	tests.Must(t, err)
-	if s := policy.Shape(); s.Fuse != policy.SimWeighted || s.Temperature != .5 {
+	if s := weights.Shape(); s.Fuse != policy.SimWeighted || s.Temperature != .5 {
 		t.Errorf("the policy fuses by %q at %v", s.Fuse, s.Temperature)
 	}
-	ask := func(change func(*evolve.TrainSpec)) error {
-		spec := evolve.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 1, Iterations: 1}
+	ask := func(change func(*learning.TrainSpec)) error {
+		spec := learning.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 1, Iterations: 1}
 		change(&spec)
-		r, err := b.Evolve.Train(t.Context(), evolve.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
+		r, err := b.Evolve.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
 		if err == nil && count(b, fmt.Sprintf("select count(*) from cairn.runs where id = %d and spec->'keeping'->>'spans' = 'full-session'", r.Ref.Run)) != 1 {
 			err = fmt.Errorf("run %d does not cut by full sessions", r.Ref.Run)
 		}
 		return err
 	}
-	tests.Must(t, ask(func(s *evolve.TrainSpec) { s.Recipe = memoryskill.PaperRecipe }))
-	for name, bad := range map[string]func(*evolve.TrainSpec){"spans": func(s *evolve.TrainSpec) { s.Keeping.Mode = "sentence" }, "fuse": func(s *evolve.TrainSpec) { s.Fuse = "median" }} {
+	tests.Must(t, ask(func(s *learning.TrainSpec) { s.Recipe = memoryskill.PaperRecipe }))
+	for name, bad := range map[string]func(*learning.TrainSpec){"spans": func(s *learning.TrainSpec) { s.Keeping.Mode = "sentence" }, "fuse": func(s *learning.TrainSpec) { s.Fuse = "median" }} {
 		if f := fault.From(ask(bad)); f == nil || f.Code != fault.InvalidArgument || f.Hint == "" {
 			t.Errorf("%s: %v", name, f)
 		}
@@ -240,8 +240,8 @@ func TestALiveCaseExpires(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	withSkills(b)
-	fail := func(op, question string) evolve.Case {
-		c, err := b.Evolve.Note(t.Context(), b.Workspace.ID, evolve.Failed{Op: op, Source: evolve.FromFeedback, Question: question})
+	fail := func(op, question string) learning.Case {
+		c, err := b.Evolve.Note(t.Context(), b.Workspace.ID, learning.Failed{Op: op, Source: learning.FromFeedback, Question: question})
 		tests.Must(t, err)
 		return c
 	}
@@ -256,11 +256,11 @@ func TestALiveCaseExpires(t *testing.T) {
 	if n := open(); n != 2 {
 		t.Fatalf("%d open cases", n)
 	}
-	exec(b, "update cairn.cases set failed_at = now() - make_interval(secs => $1) where question ~ 'Vera'", (evolve.CaseWindow - 1e12).Seconds())
+	exec(b, "update cairn.cases set failed_at = now() - make_interval(secs => $1) where question ~ 'Vera'", (learning.CaseWindow - 1e12).Seconds())
 	if n := open(); n != 2 {
 		t.Errorf("within the window: %d open cases", n)
 	}
-	exec(b, "update cairn.cases set failed_at = now() - make_interval(secs => $1) where question ~ 'Vera'", (evolve.CaseWindow + 1e12).Seconds())
+	exec(b, "update cairn.cases set failed_at = now() - make_interval(secs => $1) where question ~ 'Vera'", (learning.CaseWindow + 1e12).Seconds())
 	if n := open(); n != 1 {
 		t.Errorf("after the window: %d open cases", n)
 	}
@@ -270,9 +270,9 @@ func TestALiveCaseExpires(t *testing.T) {
 	if c := fail("4", "Where does Vera live?"); c.State != "open" || c.Failures != 1 {
 		t.Errorf("failing again: %+v", c)
 	}
-	tests.Must(t, b.Evolve.Succeeded(t.Context(), b.Workspace.ID, evolve.Praised{Op: "5", Question: "Who is Otto?"}))
+	tests.Must(t, b.Evolve.Succeeded(t.Context(), b.Workspace.ID, learning.Praised{Op: "5", Question: "Who is Otto?"}))
 	exec(b, "update cairn.cases set failed_at = now() - interval '1 year'")
-	started, err := b.Evolve.EvolveDue(t.Context(), evolve.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config), Least: 1})
+	started, err := b.Evolve.EvolveDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config), Least: 1})
 	if err != nil || len(started) != 0 || count(b, "select count(*) from cairn.cases where state = 'open'") != 0 {
 		t.Errorf("%d rounds are started for what has expired, %v", len(started), err)
 	}
@@ -285,13 +285,13 @@ func TestABuildCutsAsItIsTold(t *testing.T) {
 	b := hosttest.OpenIdle(t)
 	said := building()
 	for mode, want := range map[string]int{"turn": 3, "turn-pair": 2, "full-session": 1, "paragraph": 3} {
-		r := build(b, said, func(r *evolve.BuildRequest) { r.Trace, r.Keeping.Mode = "by-"+mode, mode })
+		r := build(b, said, func(r *learning.BuildRequest) { r.Trace, r.Keeping.Mode = "by-"+mode, mode })
 		spans, _, err := b.Evolve.OpenBuild(t.Context(), r.Ref)
 		if err != nil || spans != want {
 			t.Errorf("%s: %d spans, want %d; %v", mode, spans, want, err)
 		}
 	}
-	_, err := b.Evolve.Build(t.Context(), evolve.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: said, Spec: host.EvolveSpec(b.Config), Keeping: evolve.Keeping{Spanning: executor.Spanning{Mode: "sentence"}}})
+	_, err := b.Evolve.Build(t.Context(), learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: said, Spec: host.EvolveSpec(b.Config), Keeping: learning.Keeping{Spanning: executor.Spanning{Mode: "sentence"}}})
 	if fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("a mode that there is not: %v", err)
 	}
@@ -306,13 +306,13 @@ func TestABuildCutsAsItIsTold(t *testing.T) {
 	_, err = b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
 	tests.Must(t, err)
 	for want, mode := range map[string]string{"turn": "", "turn-pair": "turn-pair"} {
-		round := evolve.EvolveSpec{Spec: host.EvolveSpec(b.Config)}
+		round := learning.EvolveSpec{Spec: host.EvolveSpec(b.Config)}
 		round.Keeping.Mode = mode
-		evolving, err := b.Evolve.Evolve(t.Context(), evolve.EvolveRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: want, EvolveSpec: round})
+		evolving, err := b.Evolve.Evolve(t.Context(), learning.EvolveRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: want, EvolveSpec: round})
 		tests.Must(t, err)
-		training := evolve.TrainSpec{Spec: host.EvolveSpec(b.Config)}
+		training := learning.TrainSpec{Spec: host.EvolveSpec(b.Config)}
 		training.Keeping.Mode = mode
-		trains, err := b.Evolve.Train(t.Context(), evolve.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: training})
+		trains, err := b.Evolve.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: training})
 		tests.Must(t, err)
 		for _, r := range []run.Run{evolving, trains} {
 			if got := column[string](b, "select spec->'keeping'->>'spans' from cairn.runs where id = $1", r.Ref.Run)[0]; got != want {

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/tests"
 )
 
@@ -42,7 +42,7 @@ func TestACompactionSurvivesCrashes(t *testing.T) {
 		b.Model.Release(held)
 		worker = b.StartProcess()
 	}
-	if got := answered(b, "c", "last"); got.Reply != "Noted." || got.Status != converse.StatusEnded {
+	if got := answered(b, "c", "last"); got.Reply != "Noted." || got.Status != conversation.StatusEnded {
 		t.Errorf("answered %+v", got)
 	}
 	for key, n := range b.Model.Paid() {
@@ -118,7 +118,7 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 			blobs := column[string](b, "select encode(sha256, 'hex') from cairn.offload_uses order by position")
 			die(t, b, temporal, worker.Kill)
 			b.StartProcess()
-			if got := answered(b, "c", "last"); got.Reply != "Noted." || got.Status != converse.StatusEnded {
+			if got := answered(b, "c", "last"); got.Reply != "Noted." || got.Status != conversation.StatusEnded {
 				t.Errorf("answered %+v", got)
 			}
 			if n := len(asked(b, "offload")); n != 1 {
@@ -187,15 +187,15 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 		}
 		return snapshotOf(c)
 	}})
-	row := func(t *testing.T, conversation string) (records, requests, degraded int) {
+	row := func(t *testing.T, conversationID string) (records, requests, degraded int) {
 		t.Helper()
-		tests.Must(t, b.Admin().QueryRow(t.Context(), `select count(*), count(*) filter (where degraded <> '') from cairn.compactions where conversation_id = $1`, view(b, conversation).ID).Scan(&records, &degraded))
-		tests.Must(t, b.Admin().QueryRow(t.Context(), `select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.conversation_id = $1 and r.kind in ('offload', 'flush')`, view(b, conversation).ID).Scan(&requests))
+		tests.Must(t, b.Admin().QueryRow(t.Context(), `select count(*), count(*) filter (where degraded <> '') from cairn.compactions where conversation_id = $1`, view(b, conversationID).ID).Scan(&records, &degraded))
+		tests.Must(t, b.Admin().QueryRow(t.Context(), `select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.conversation_id = $1 and r.kind in ('offload', 'flush')`, view(b, conversationID).ID).Scan(&requests))
 		return records, requests, degraded
 	}
-	finds := func(t *testing.T, conversation string, n int, change ...func(*converse.Request)) {
+	finds := func(t *testing.T, conversationID string, n int, change ...func(*conversation.Request)) {
 		t.Helper()
-		if got := b.Say(conversation, n, "Where is crate 2?", change...); !strings.Contains(got.Reply, "W-7002") {
+		if got := b.Say(conversationID, n, "Where is crate 2?", change...); !strings.Contains(got.Reply, "W-7002") {
 			t.Errorf("answered %q", got.Reply)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
@@ -51,7 +51,7 @@ func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "offload", ReplyFunc: snapshotOf})
 	const turns = 9
 	for n := range turns {
-		if got := b.Say("c", n, chatter(n)); got.Status != converse.StatusEnded || got.Reply != "Noted." {
+		if got := b.Say("c", n, chatter(n)); got.Status != conversation.StatusEnded || got.Reply != "Noted." {
 			t.Fatalf("turn %d: %+v", n, got)
 		}
 	}

@@ -17,19 +17,19 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/erase"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 
 // probed waits for the end of all that memory asks itself.
-func probed(b *hosttest.Bundle, runs int) (out []evolve.Probed) {
+func probed(b *hosttest.Bundle, runs int) (out []learning.Probed) {
 	b.T.Helper()
 	eventually(b.T, fmt.Sprintf("memory has asked itself %d times", runs), func() bool {
 		return count(b, "select count(*) from cairn.runs where kind = 'probe' and status = 'ended'") == runs
 	})
 	for _, raw := range column[string](b, "select result::text from cairn.runs where kind = 'probe' order by id") {
-		var one evolve.Probed
+		var one learning.Probed
 		tests.Must(b.T, json.Unmarshal([]byte(raw), &one))
 		out = append(out, one)
 	}
@@ -59,11 +59,11 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	quizzes(b)
-	learning(b, `{"probes_per_day":5}`)
+	setLearning(b, `{"probes_per_day":5}`)
 	r := build(b, building())
 	builtBy(b, r.Ref)
 	got := probed(b, 1)[0]
-	if got.Outcome != run.Completed || got.Probes != 2 || got.Scored != 2 || got.Mean != .5 || got.Bank != evolve.DefaultBank {
+	if got.Outcome != run.Completed || got.Probes != 2 || got.Scored != 2 || got.Mean != .5 || got.Bank != learning.DefaultBank {
 		t.Errorf("%+v", got)
 	}
 	if rows := probesOf(b); !slices.Equal(rows, []string{"0 two scored 1", "1 by the door scored 0"}) {
@@ -81,7 +81,7 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 	if len(m.Messages) != 3 || m.Messages[2].Index != 2 || m.Limits["max_probes"] != 3 {
 		t.Errorf("shown %+v, %v", m.Messages, m.Limits)
 	}
-	head, err := b.Evolve.At(t.Context(), b.Workspace.ID, evolve.DefaultBank, 0)
+	head, err := b.Evolve.At(t.Context(), b.Workspace.ID, learning.DefaultBank, 0)
 	tests.Must(t, err)
 	for id, s := range head.Stats { // all four were chosen for each span
 		if s.Count != 3 || s.Mean < .6 || s.Mean > .7 {
@@ -91,7 +91,7 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.memory_views") + count(b, "select coalesce(sum(retrieve_count), 0)::int from cairn.memories"); n != 0 {
 		t.Errorf("asking itself counts as use, %d times", n)
 	}
-	listed, err := b.Evolve.Probes(t.Context(), b.Workspace.ID, evolve.DefaultBank, 10)
+	listed, err := b.Evolve.Probes(t.Context(), b.Workspace.ID, learning.DefaultBank, 10)
 	if err != nil || len(listed) != 2 || listed[0].Question != "How many lemon trees has the greenhouse?" || *listed[0].Score != 1 || !slices.Equal(listed[1].Evidence, []int{2}) || listed[1].EndedAt == nil {
 		t.Errorf("%+v, %v", listed, err)
 	}
@@ -122,20 +122,20 @@ func TestAPolicyLearnsFromProbes(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	quizzes(b)
-	learning(b, `{"explore_per_day":1000,"probes_per_day":5}`)
-	r := build(b, building(), func(r *evolve.BuildRequest) { r.Keeping.K = 3 })
+	setLearning(b, `{"explore_per_day":1000,"probes_per_day":5}`)
+	r := build(b, building(), func(r *learning.BuildRequest) { r.Keeping.K = 3 })
 	builtBy(b, r.Ref)
 	probed(b, 1)
 	told := outcomesOf(b)
 	if n := takes(b); n != len(told) || n < 2 || !slices.Contains(told, "2 probe 0") {
 		t.Fatalf("%d decisions may be learnt from, outcomes %q", n, told)
 	}
-	started, err := b.Evolve.AdaptDue(t.Context(), evolve.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config), Least: 2})
+	started, err := b.Evolve.AdaptDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config), Least: 2})
 	tests.Must(t, err)
 	if len(started) != 1 {
 		t.Fatalf("%d updates were started", len(started))
 	}
-	if got := adaptedTo(b, started[0].Ref); got.Outcome != evolve.OnCanary || got.Decisions != len(told) || got.Report == nil || got.Report.Credited != len(told) {
+	if got := adaptedTo(b, started[0].Ref); got.Outcome != learning.OnCanary || got.Decisions != len(told) || got.Report == nil || got.Report.Credited != len(told) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -156,9 +156,9 @@ func TestProbesKeepToTheirBudget(t *testing.T) {
 		return build(b, said).Ref
 	}
 	for _, none := range []string{`{}`, `{"probes_per_day":5,"explore_per_day":0}`, `{"probes_per_day":5,"frozen":true}`} {
-		learning(b, none)
+		setLearning(b, none)
 		builtBy(b, remembers())
-		learning(b, `{"frozen":false,"explore_per_day":20,"probes_per_day":0}`)
+		setLearning(b, `{"frozen":false,"explore_per_day":20,"probes_per_day":0}`)
 	}
 	b.Within(func(ctx context.Context, q store.Queries) error {
 		_, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"agents","learning":{"probes_per_day":5}}}`))
@@ -168,7 +168,7 @@ func TestProbesKeepToTheirBudget(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.runs where kind = 'probe'"); n != 0 {
 		t.Errorf("%d runs where there should be none", n)
 	}
-	learning(b, `{"probes_per_day":3}`)
+	setLearning(b, `{"probes_per_day":3}`)
 	var all sync.WaitGroup
 	refs := make([]run.Ref, 4)
 	for i := range refs {
@@ -195,16 +195,16 @@ func TestProbesKeepToTheirBudget(t *testing.T) {
 }
 
 // silent is an embedder that is down.
-type silent struct{ evolve.Embedder }
+type silent struct{ learning.Embedder }
 
 func (silent) Embed(context.Context, []string) ([][]float32, error) {
 	return nil, errors.New("connection refused")
 }
 
 // accepted is a probing whose build has ended, with nobody at it yet.
-func accepted(b *hosttest.Bundle, service *evolve.Service) run.Ref {
+func accepted(b *hosttest.Bundle, service *learning.Service) run.Ref {
 	b.T.Helper()
-	learning(b, `{"probes_per_day":5}`)
+	setLearning(b, `{"probes_per_day":5}`)
 	r := build(b, building())
 	_, _, err := service.OpenBuild(b.T.Context(), r.Ref)
 	tests.Must(b.T, err)
@@ -256,7 +256,7 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 	other := hosttest.Open(t) // a model that gives nothing of use
 	other.Model.On(llmtest.Rule{Stage: "probe", Refusal: "no"})
 	other.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: keeper})
-	learning(other, `{"probes_per_day":5}`)
+	setLearning(other, `{"probes_per_day":5}`)
 	if built := builtBy(other, build(other, building()).Ref); built.Outcome != run.Completed {
 		t.Errorf("a build whose probing failed: %+v", built)
 	}
@@ -273,16 +273,16 @@ func TestAFrozenWorkspaceIsNotProbed(t *testing.T) {
 	b := hosttest.OpenIdle(t)
 	quizzes(b)
 	ref := accepted(b, b.Evolve)
-	learning(b, `{"frozen":true}`)
+	setLearning(b, `{"frozen":true}`)
 	if n, err := b.Evolve.MakeProbes(t.Context(), ref); err != nil || n != 0 || len(asked(b, "probe")) != 0 {
 		t.Errorf("%d probes after %d calls, %v", n, len(asked(b, "probe")), err)
 	}
-	learning(b, `{"frozen":false}`)
+	setLearning(b, `{"frozen":false}`)
 	n, err := b.Evolve.MakeProbes(t.Context(), ref)
 	if err != nil || n != 2 {
 		t.Fatalf("%d probes, %v", n, err)
 	}
-	learning(b, `{"frozen":true}`)
+	setLearning(b, `{"frozen":true}`)
 	tests.Must(t, b.Evolve.AskProbe(t.Context(), ref, 0))
 	if rows := probesOf(b); rows[0] != "0 two unscored -" || len(outcomesOf(b)) != 0 {
 		t.Errorf("%q, outcomes %q", rows, outcomesOf(b))
@@ -296,7 +296,7 @@ func TestAProbeCountsOnceWhateverDies(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	quizzes(b)
-	learning(b, `{"probes_per_day":5}`)
+	setLearning(b, `{"probes_per_day":5}`)
 	service, dies := shaken(b)
 	r := build(b, building())
 	dies.survive(t, "open the build", func() error { _, _, err := service.OpenBuild(t.Context(), r.Ref); return err })
@@ -318,7 +318,7 @@ func TestAProbeCountsOnceWhateverDies(t *testing.T) {
 	for n := range 2 {
 		dies.survive(t, fmt.Sprint("ask ", n), func() error { return service.AskProbe(t.Context(), ref, n) })
 	}
-	var got evolve.Probed
+	var got learning.Probed
 	dies.survive(t, "close", func() (err error) { got, err = service.CloseProbe(t.Context(), ref, "", ""); return err })
 	if got.Outcome != run.Completed || got.Scored != 2 || got.Mean != .5 {
 		t.Errorf("%+v", got)
@@ -343,7 +343,7 @@ func TestAProbingSurvivesAKilledWorker(t *testing.T) {
 	b := hosttest.OpenIdle(t)
 	b.Model.On(llmtest.Rule{Stage: "probe", Times: 1, Barrier: "asked", Drop: true})
 	quizzes(b)
-	learning(b, `{"probes_per_day":5}`)
+	setLearning(b, `{"probes_per_day":5}`)
 	worker := b.StartProcess()
 	builtBy(b, build(b, building()).Ref)
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "asked", 1))
@@ -375,7 +375,7 @@ func TestProbesStayInTheirWorkspace(t *testing.T) {
 		if n, err := q.ProbesSpent(t.Context()); err != nil || n != 0 {
 			t.Errorf("another workspace has spent %d, %v", n, err)
 		}
-		if ended, err := q.EndProbe(t.Context(), evolve.Probe{Run: ref.Run, State: evolve.ProbeError}); err != nil || ended {
+		if ended, err := q.EndProbe(t.Context(), learning.Probe{Run: ref.Run, State: learning.ProbeError}); err != nil || ended {
 			t.Errorf("another workspace ended one: %v, %v", ended, err)
 		}
 		return nil
@@ -383,7 +383,7 @@ func TestProbesStayInTheirWorkspace(t *testing.T) {
 	if err := b.Evolve.AskProbe(t.Context(), run.Ref{Workspace: other.ID, Run: ref.Run}, 0); err == nil || strings.Contains(err.Error(), "lemon") {
 		t.Errorf("asked from another workspace: %v", err)
 	}
-	if _, err := b.Evolve.Build(t.Context(), evolve.BuildRequest{Workspace: other.ID, WorkspaceKey: other.Key, Messages: []transcript.Message{{Role: transcript.User, Content: "Hello there."}}, Spec: host.EvolveSpec(b.Config)}); err != nil {
+	if _, err := b.Evolve.Build(t.Context(), learning.BuildRequest{Workspace: other.ID, WorkspaceKey: other.Key, Messages: []transcript.Message{{Role: transcript.User, Content: "Hello there."}}, Spec: host.EvolveSpec(b.Config)}); err != nil {
 		t.Error(err)
 	}
 }

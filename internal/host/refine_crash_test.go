@@ -13,8 +13,8 @@ import (
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	remember "cairn/internal/service/longterm"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
 )
 
@@ -23,7 +23,7 @@ import (
 func refining(t *testing.T) *hosttest.Bundle {
 	b := hosttest.OpenIdle(t)
 	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "fill", Subject: agent.Subject{Type: "procedural", Target: "deploy"}}
-	_, err := b.LongTerm.AddMemories(t.Context(), a, []remember.NewMemory{{Content: "Run a smoke test before traffic moves to the host."}, {Content: "Tell the host's owner before traffic moves."}})
+	_, err := b.LongTerm.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: "Run a smoke test before traffic moves to the host."}, {Content: "Tell the host's owner before traffic moves."}})
 	tests.Must(t, err)
 	b.Model.On(llmtest.Rule{Stage: "rerank", Barrier: "rerank", Reply: `{"ranking":[{"memory":"m2","score":0.9},{"memory":"m1","score":0.4}]}`})
 	b.Model.On(llmtest.Rule{Stage: "condense", Barrier: "condense", Reply: `{"context":"Tell the owner, and run a smoke test before traffic moves.","used":["m1","m2"]}`})
@@ -31,11 +31,11 @@ func refining(t *testing.T) *hosttest.Bundle {
 }
 
 // asksRefined asks the one question, within a deadline.
-func asksRefined(b *hosttest.Bundle, deadline time.Duration) <-chan progressive.Answer {
-	out := make(chan progressive.Answer, 1)
+func asksRefined(b *hosttest.Bundle, deadline time.Duration) <-chan memoryagent.Answer {
+	out := make(chan memoryagent.Answer, 1)
 	go func() {
-		a, err := b.Progressive.Retrieve(b.T.Context(), progressive.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: "refined", Query: "What happens before traffic moves to the host?", Mode: progressive.Fast,
-			Refine: progressive.Refine{Rerank: true, Rewrite: true, Deadline: deadline}, Spec: host.TurnSpec(b.Config)})
+		a, err := b.Progressive.Retrieve(b.T.Context(), memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: "refined", Query: "What happens before traffic moves to the host?", Mode: memoryagent.Fast,
+			Refine: memoryagent.Refine{Rerank: true, Rewrite: true, Deadline: deadline}, Spec: host.TurnSpec(b.Config)})
 		if err != nil {
 			b.T.Error(err)
 		}

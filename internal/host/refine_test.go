@@ -13,7 +13,7 @@ import (
 	"cairn/internal/host"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/library"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
 )
 
@@ -24,9 +24,9 @@ func TestAFastSearchIsRefined(t *testing.T) {
 	b := filled(t)
 	_, err := b.Library.Save(t.Context(), by(b, agent.OriginUser), library.SaveArgs{Name: "deploy-web", Description: "Run a smoke test of the host before traffic moves", Content: procedure})
 	tests.Must(t, err)
-	ask := func(change ...func(*progressive.Question)) progressive.Answer {
+	ask := func(change ...func(*memoryagent.Question)) memoryagent.Answer {
 		t.Helper()
-		q := progressive.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "smoke test before traffic moves to the host", Mode: progressive.Fast, Spec: host.TurnSpec(b.Config)}
+		q := memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "smoke test before traffic moves to the host", Mode: memoryagent.Fast, Spec: host.TurnSpec(b.Config)}
 		for _, f := range change {
 			f(&q)
 		}
@@ -34,7 +34,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 		tests.Must(t, err)
 		return out
 	}
-	of := func(a progressive.Answer, kind string) int {
+	of := func(a memoryagent.Answer, kind string) int {
 		for i, m := range a.Memories {
 			if string(m.Type) == kind {
 				return i
@@ -42,10 +42,10 @@ func TestAFastSearchIsRefined(t *testing.T) {
 		}
 		return -1
 	}
-	model := func(r progressive.Refine) func(*progressive.Question) {
-		return func(q *progressive.Question) { q.Refine = r }
+	model := func(r memoryagent.Refine) func(*memoryagent.Question) {
+		return func(q *memoryagent.Question) { q.Refine = r }
 	}
-	patient := func(q *progressive.Question) { q.Refine.Deadline = 50 * time.Second }
+	patient := func(q *memoryagent.Question) { q.Refine.Deadline = 50 * time.Second }
 	requests := len(b.Model.Requests())
 	plain := ask()
 
@@ -58,13 +58,13 @@ func TestAFastSearchIsRefined(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		off := false
-		if a := ask(func(q *progressive.Question) { q.Choices.SkillMemory = &off }); of(a, skill.MemoryType) >= 0 || of(a, "procedural") < 0 {
+		if a := ask(func(q *memoryagent.Question) { q.Choices.SkillMemory = &off }); of(a, skill.MemoryType) >= 0 || of(a, "procedural") < 0 {
 			t.Errorf("without skills: %+v", a.Memories)
 		}
-		if a := ask(func(q *progressive.Question) { q.Choices.Types = append(q.Choices.Types, skill.MemoryType) }); len(a.Memories) != 1 || of(a, skill.MemoryType) != 0 {
+		if a := ask(func(q *memoryagent.Question) { q.Choices.Types = append(q.Choices.Types, skill.MemoryType) }); len(a.Memories) != 1 || of(a, skill.MemoryType) != 0 {
 			t.Errorf("skills alone: %+v", a.Memories)
 		}
-		if a := ask(func(q *progressive.Question) { q.Choices.Types = append(q.Choices.Types, "procedural") }); of(a, skill.MemoryType) >= 0 || of(a, "procedural") < 0 {
+		if a := ask(func(q *memoryagent.Question) { q.Choices.Types = append(q.Choices.Types, "procedural") }); of(a, skill.MemoryType) >= 0 || of(a, "procedural") < 0 {
 			t.Errorf("procedures alone: %+v", a.Memories)
 		}
 		exec(b, "update cairn.skills set status = 'archived'")
@@ -75,16 +75,16 @@ func TestAFastSearchIsRefined(t *testing.T) {
 	})
 	t.Run("a day is searched", func(t *testing.T) {
 		today := column[string](b, "select to_char(now() at time zone 'utc', 'YYYYMMDD')")[0]
-		if a := ask(func(q *progressive.Question) { q.TimeFilter = today }); of(a, "procedural") < 0 || of(a, skill.MemoryType) >= 0 {
+		if a := ask(func(q *memoryagent.Question) { q.TimeFilter = today }); of(a, "procedural") < 0 || of(a, skill.MemoryType) >= 0 {
 			t.Errorf("today: %+v", a.Memories)
 		}
-		if a := ask(func(q *progressive.Question) { q.TimeFilter = "20200101,20200131" }); len(a.Memories) != 0 || a.Status != progressive.NoRelevant {
+		if a := ask(func(q *memoryagent.Question) { q.TimeFilter = "20200101,20200131" }); len(a.Memories) != 0 || a.Status != memoryagent.NoRelevant {
 			t.Errorf("long ago: %+v", a)
 		}
 	})
 	t.Run("scores are filtered without a model", func(t *testing.T) {
 		all := 1.0
-		a := ask(model(progressive.Refine{Filter: true, MinScore: &all}))
+		a := ask(model(memoryagent.Refine{Filter: true, MinScore: &all}))
 		if len(a.Memories) == 0 || len(a.Memories) >= len(plain.Memories) || a.Memories[0].ID != plain.Memories[0].ID || a.Run != 0 {
 			t.Errorf("%+v", a)
 		}
@@ -96,9 +96,9 @@ func TestAFastSearchIsRefined(t *testing.T) {
 		b.Model.On(llmtest.Rule{Stage: "rerank", Times: 1, Reply: `{"ranking":[{"memory":"m2","score":0.9},{"memory":"m1","score":0.4}]}`})
 		b.Model.On(llmtest.Rule{Stage: "condense", Times: 1, Reply: `{"context":"A smoke test runs before traffic moves.","used":["m2"]}`})
 		half := 0.5
-		full := []func(*progressive.Question){model(progressive.Refine{Rerank: true, Rewrite: true, Filter: true, MinScore: &half}), patient, func(q *progressive.Question) { q.ID = "refined" }}
+		full := []func(*memoryagent.Question){model(memoryagent.Refine{Rerank: true, Rewrite: true, Filter: true, MinScore: &half}), patient, func(q *memoryagent.Question) { q.ID = "refined" }}
 		a := ask(full...)
-		if a.Mode != progressive.Fast || a.Note != "" || a.Text != "A smoke test runs before traffic moves." || len(a.Memories) != 1 || a.Memories[0].ID != plain.Memories[1].ID || *a.Memories[0].Relevance != 0.9 {
+		if a.Mode != memoryagent.Fast || a.Note != "" || a.Text != "A smoke test runs before traffic moves." || len(a.Memories) != 1 || a.Memories[0].ID != plain.Memories[1].ID || *a.Memories[0].Relevance != 0.9 {
 			t.Fatalf("%+v", a)
 		}
 		if last := asked(b, "condense")[0].Last; strings.Contains(last, `"m1"`) || !strings.Contains(last, `"m2"`) {
@@ -109,8 +109,8 @@ func TestAFastSearchIsRefined(t *testing.T) {
 		if again.Text != a.Text || again.Run != a.Run || len(again.Memories) != 1 || len(b.Model.Requests()) != before {
 			t.Errorf("the same request: %+v after %d requests", again, len(b.Model.Requests())-before)
 		}
-		_, err := b.Progressive.Retrieve(t.Context(), progressive.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: "refined", Query: "smoke test before traffic", Mode: progressive.Fast,
-			Refine: progressive.Refine{Rewrite: true}, Spec: host.TurnSpec(b.Config)})
+		_, err := b.Progressive.Retrieve(t.Context(), memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: "refined", Query: "smoke test before traffic", Mode: memoryagent.Fast,
+			Refine: memoryagent.Refine{Rewrite: true}, Spec: host.TurnSpec(b.Config)})
 		if fault.CodeOf(err) != fault.OpReused {
 			t.Errorf("another question under the same id: %v", err)
 		}
@@ -118,23 +118,23 @@ func TestAFastSearchIsRefined(t *testing.T) {
 	})
 	for name, c := range map[string]struct {
 		rule llmtest.Rule
-		do   progressive.Refine
+		do   memoryagent.Refine
 		note string
 	}{
-		"unknown memories": {llmtest.Rule{Stage: "rerank", Reply: `{"ranking":[{"memory":"m99","score":0.9}]}`}, progressive.Refine{Rerank: true}, "nobody showed"},
-		"an empty order":   {llmtest.Rule{Stage: "rerank", Reply: `{"ranking":[]}`}, progressive.Refine{Rerank: true}, "empty"},
-		"another schema":   {llmtest.Rule{Stage: "rerank", Reply: `["m1"]`}, progressive.Refine{Rerank: true}, "not what was asked for"},
-		"a wrong score":    {llmtest.Rule{Stage: "rerank", Reply: `{"ranking":[{"memory":"m1","score":7}]}`}, progressive.Refine{Rerank: true}, "scores"},
-		"a refusal":        {llmtest.Rule{Stage: "rerank", Status: 400, Reply: "no"}, progressive.Refine{Rerank: true, Rewrite: true}, "the model failed"},
-		"an error text":    {llmtest.Rule{Stage: "condense", Reply: `{"context":"Error 503: upstream connect failure, please retry later","used":["m1"]}`}, progressive.Refine{Rewrite: true}, "nothing of the memories"},
-		"a greeting":       {llmtest.Rule{Stage: "condense", Reply: `hello`}, progressive.Refine{Rewrite: true}, "not what was asked for"},
+		"unknown memories": {llmtest.Rule{Stage: "rerank", Reply: `{"ranking":[{"memory":"m99","score":0.9}]}`}, memoryagent.Refine{Rerank: true}, "nobody showed"},
+		"an empty order":   {llmtest.Rule{Stage: "rerank", Reply: `{"ranking":[]}`}, memoryagent.Refine{Rerank: true}, "empty"},
+		"another schema":   {llmtest.Rule{Stage: "rerank", Reply: `["m1"]`}, memoryagent.Refine{Rerank: true}, "not what was asked for"},
+		"a wrong score":    {llmtest.Rule{Stage: "rerank", Reply: `{"ranking":[{"memory":"m1","score":7}]}`}, memoryagent.Refine{Rerank: true}, "scores"},
+		"a refusal":        {llmtest.Rule{Stage: "rerank", Status: 400, Reply: "no"}, memoryagent.Refine{Rerank: true, Rewrite: true}, "the model failed"},
+		"an error text":    {llmtest.Rule{Stage: "condense", Reply: `{"context":"Error 503: upstream connect failure, please retry later","used":["m1"]}`}, memoryagent.Refine{Rewrite: true}, "nothing of the memories"},
+		"a greeting":       {llmtest.Rule{Stage: "condense", Reply: `hello`}, memoryagent.Refine{Rewrite: true}, "not what was asked for"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.rule.Times = 1
 			b.Model.On(c.rule)
 			before := len(b.Model.Requests())
 			a := ask(model(c.do), patient)
-			if !strings.Contains(a.Note, c.note) || a.Text != "" || a.Status != progressive.OK || len(a.Memories) == 0 || a.Memories[0].ID != plain.Memories[0].ID || a.Memories[0].Relevance != nil {
+			if !strings.Contains(a.Note, c.note) || a.Text != "" || a.Status != memoryagent.OK || len(a.Memories) == 0 || a.Memories[0].ID != plain.Memories[0].ID || a.Memories[0].Relevance != nil {
 				t.Errorf("%+v", a)
 			}
 			if n := len(b.Model.Requests()) - before; n != 1 {
@@ -144,7 +144,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 	}
 	t.Run("the deadline passes and the run goes on", func(t *testing.T) {
 		b.Model.On(llmtest.Rule{Stage: "rerank", Times: 1, Barrier: "slow", Reply: `{"ranking":[{"memory":"m1","score":0.8}]}`})
-		late := []func(*progressive.Question){model(progressive.Refine{Rerank: true, Deadline: 150 * time.Millisecond}), func(q *progressive.Question) { q.ID = "late" }}
+		late := []func(*memoryagent.Question){model(memoryagent.Refine{Rerank: true, Deadline: 150 * time.Millisecond}), func(q *memoryagent.Question) { q.ID = "late" }}
 		begun := time.Now()
 		a := ask(late...)
 		if !strings.Contains(a.Note, "deadline") || len(a.Memories) == 0 || a.Run == 0 || time.Since(begun) > 30*time.Second {
@@ -161,7 +161,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 		if a = ask(late...); a.Note != "" || len(a.Memories) != 1 || a.Memories[0].Relevance == nil || len(b.Model.Requests()) != before {
 			t.Errorf("asked again: %+v", a)
 		}
-		if got, err := b.Progressive.Answered(t.Context(), run.Ref{Workspace: b.Workspace.ID, Run: a.Run}); err != nil || got.Mode != progressive.Fast || len(got.Memories) != 1 {
+		if got, err := b.Progressive.Answered(t.Context(), run.Ref{Workspace: b.Workspace.ID, Run: a.Run}); err != nil || got.Mode != memoryagent.Fast || len(got.Memories) != 1 {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
@@ -169,22 +169,22 @@ func TestAFastSearchIsRefined(t *testing.T) {
 		starter := b.Progressive.Starter
 		b.Progressive.Starter = nil
 		defer func() { b.Progressive.Starter = starter }()
-		if a := ask(model(progressive.Refine{Rerank: true})); !strings.Contains(a.Note, "Temporal") || len(a.Memories) == 0 {
+		if a := ask(model(memoryagent.Refine{Rerank: true})); !strings.Contains(a.Note, "Temporal") || len(a.Memories) == 0 {
 			t.Errorf("%+v", a)
 		}
 	})
 	t.Run("what cannot be meant", func(t *testing.T) {
 		two := 2.0
-		for name, change := range map[string]func(*progressive.Question){
-			"min_score":      func(q *progressive.Question) { q.Refine = progressive.Refine{Filter: true, MinScore: &two} },
-			"deadline":       func(q *progressive.Question) { q.Refine = progressive.Refine{Rerank: true, Deadline: time.Hour} },
-			"agentic rerank": func(q *progressive.Question) { q.Mode, q.Refine.Rerank = progressive.Agentic, true },
-			"time":           func(q *progressive.Question) { q.TimeFilter = "yesterday" },
-			"agentic skills": func(q *progressive.Question) {
-				q.Mode, q.Choices.Types = progressive.Agentic, append(q.Choices.Types, skill.MemoryType)
+		for name, change := range map[string]func(*memoryagent.Question){
+			"min_score":      func(q *memoryagent.Question) { q.Refine = memoryagent.Refine{Filter: true, MinScore: &two} },
+			"deadline":       func(q *memoryagent.Question) { q.Refine = memoryagent.Refine{Rerank: true, Deadline: time.Hour} },
+			"agentic rerank": func(q *memoryagent.Question) { q.Mode, q.Refine.Rerank = memoryagent.Agentic, true },
+			"time":           func(q *memoryagent.Question) { q.TimeFilter = "yesterday" },
+			"agentic skills": func(q *memoryagent.Question) {
+				q.Mode, q.Choices.Types = memoryagent.Agentic, append(q.Choices.Types, skill.MemoryType)
 			},
 		} {
-			q := progressive.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "traffic", Mode: progressive.Fast, Spec: host.TurnSpec(b.Config)}
+			q := memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "traffic", Mode: memoryagent.Fast, Spec: host.TurnSpec(b.Config)}
 			change(&q)
 			if _, err := b.Progressive.Retrieve(t.Context(), q); fault.CodeOf(err) != fault.InvalidArgument {
 				t.Errorf("%s: %v", name, err)

@@ -13,14 +13,14 @@ import (
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/run"
 	"cairn/internal/drive"
-	converse "cairn/internal/service/conversation"
-	reflect "cairn/internal/service/reflection"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/reflection"
 	"cairn/internal/service/tools"
 	"cairn/internal/store"
 )
 
 // ReflectionSpec is the configuration that a new reflection is pinned to.
-func ReflectionSpec(c config.Config) converse.Spec {
+func ReflectionSpec(c config.Config) conversation.Spec {
 	s := TurnSpec(c)
 	s.Model = cmp.Or(c.ModelReflection, c.ModelNudge, s.Model)
 	return s
@@ -41,19 +41,19 @@ func (h *Host) hireReflection() error {
 	if err != nil {
 		return err
 	}
-	h.Reflect = &reflect.Service{Store: h.Store.Reflections(), Keeper: h.Memory, Memory: known{h.Memory, h.Library, h.LongTerm}, Tools: all, Log: h.Log}
-	h.Converse.Agents[run.Reflection] = reflect.Agent{Service: h.Reflect}
+	h.Reflect = &reflection.Service{Store: h.Store.Reflections(), Keeper: h.Memory, Memory: known{h.Memory, h.Library, h.LongTerm}, Tools: all, Log: h.Log}
+	h.Converse.Agents[run.Reflection] = reflection.Agent{Service: h.Reflect}
 	noting, err := tools.NewRegistry(notes...)
-	h.Converse.Agents[run.Flush] = converse.Flush{Notes: noting}
+	h.Converse.Agents[run.Flush] = conversation.Flush{Notes: noting}
 	return err
 }
 
-func (h *Host) openReflection(ctx context.Context, in contract.ReflectionInput, workflowID string) (reflect.Opened, error) {
+func (h *Host) openReflection(ctx context.Context, in contract.ReflectionInput, workflowID string) (reflection.Opened, error) {
 	ws, err := h.Store.WorkspaceByKey(ctx, in.Workspace)
 	if err != nil {
-		return reflect.Opened{}, err
+		return reflection.Opened{}, err
 	}
-	return h.Reflect.Open(ctx, reflect.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Date: in.Date, Zone: in.Zone, From: in.From, To: in.To, Why: in.Why,
+	return h.Reflect.Open(ctx, reflection.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Date: in.Date, Zone: in.Zone, From: in.From, To: in.To, Why: in.Why,
 		Generation: in.Generation, WorkflowID: workflowID, Spec: ReflectionSpec(h.Config)})
 }
 
@@ -106,7 +106,7 @@ type ReflectRequest struct {
 // started. Of today it reads what is unread so far, of a date that is over what
 // was said on it. A date that is done stays as it is unless a redo is asked for;
 // one that failed is done again.
-func (h *Host) ReflectNow(ctx context.Context, ws store.Workspace, r ReflectRequest) (out reflect.Opened, err error) {
+func (h *Host) ReflectNow(ctx context.Context, ws store.Workspace, r ReflectRequest) (out reflection.Opened, err error) {
 	in, err := h.reflectionWindow(ctx, ws, r.Date)
 	if err != nil {
 		return out, err
@@ -171,7 +171,7 @@ const maxBackfill = 366
 // ReflectBackfill has each local date from one to another, both included, looked
 // back on for what was said on it and never read. Each is called after a date was
 // recorded, and may wait for it.
-func (h *Host) ReflectBackfill(ctx context.Context, ws store.Workspace, from, to string, redo bool, each func(reflect.Opened) error) error {
+func (h *Host) ReflectBackfill(ctx context.Context, ws store.Workspace, from, to string, redo bool, each func(reflection.Opened) error) error {
 	var days [2]recurrence.Date
 	for i, text := range []string{from, to} {
 		d, err := time.Parse(time.DateOnly, text)

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/erase"
-	reflect "cairn/internal/service/reflection"
+	"cairn/internal/service/reflection"
 	"cairn/internal/tests"
 )
 
@@ -51,7 +51,7 @@ func TestAWorkerThatDiesAfterANoteDoublesNothing(t *testing.T) {
 	b.Model.Release("held")
 	b.StartProcess()
 	got := reflected(b, opened.Run)
-	if got.Status != reflect.Saved || len(got.Notes) != 1 || got.Memories != 1 || got.Runs[0].Steps != 2 {
+	if got.Status != reflection.Saved || len(got.Notes) != 1 || got.Memories != 1 || got.Runs[0].Steps != 2 {
 		t.Errorf("the day came to %+v", got)
 	}
 	if n := count(b, "select count(*) from cairn.memory_revisions"); n != 2 {
@@ -72,7 +72,7 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "reflection", Times: 3, Status: 401, Reply: "no such key"})
 	scriptReflection(b, noting("It was windy, then calm, then sunny.", 1, 3))
 	for n, date := range []string{"2026-03-01", "2026-03-02", "2026-03-03"} {
-		if out := sweeps(b, date); out.Status != reflect.Failed {
+		if out := sweeps(b, date); out.Status != reflection.Failed {
 			t.Fatalf("%s came to %+v", date, out)
 		}
 		if marks := count(b, "select count(*) from cairn.conversation_marks where kind = 'reflection'"); marks != n/2 {
@@ -85,7 +85,7 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 		t.Errorf("the third failure came to %+v", failed)
 	}
 	b.Record(failed.Runs[0].WorkflowID, "Reflection/failed")
-	if out := sweeps(b, "2026-03-04"); out.Status != reflect.Saved {
+	if out := sweeps(b, "2026-03-04"); out.Status != reflection.Saved {
 		t.Fatalf("the fourth night came to %+v", out)
 	}
 	told := asked(b, "reflection")[3].Messages[1].Content
@@ -95,7 +95,7 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 	if marks := count(b, "select count(*) from cairn.conversation_marks where kind = 'reflection' and seq = 1"); marks != 4 {
 		t.Errorf("%d conversations are read", marks)
 	}
-	if got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"}); got.Status != reflect.Saved && got.Status != reflect.Nothing {
+	if got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"}); got.Status != reflection.Saved && got.Status != reflection.Nothing {
 		t.Errorf("the day that was passed over cannot be made up for: %+v", got)
 	}
 }
@@ -113,14 +113,14 @@ func TestACancelledReflectionGivesBackWhatItTook(t *testing.T) {
 	tests.Must(t, b.Temporal.CancelWorkflow(t.Context(), opened.Run.WorkflowID, ""))
 	got := reflected(b, opened.Run) // while the request is open: one that fails first is a failure of the endpoint's
 	b.Model.Release("held")
-	if r := got.Runs[0]; r.Status != reflect.Failed || r.Reason != "interrupted" || r.Failures != 0 {
+	if r := got.Runs[0]; r.Status != reflection.Failed || r.Reason != "interrupted" || r.Failures != 0 {
 		t.Errorf("cancelled it came to %+v", r)
 	}
 	if n := count(b, "select count(*) from cairn.reflection_reads") + count(b, "select count(*) from cairn.conversation_marks"); n != 0 {
 		t.Errorf("%d rows say that it was read", n)
 	}
 	b.Record(opened.Run.WorkflowID, "Reflection/cancelled")
-	if again := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"}); again.Status != reflect.Saved || again.Runs[0].Generation != 2 {
+	if again := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"}); again.Status != reflection.Saved || again.Runs[0].Generation != 2 {
 		t.Errorf("done again it came to %+v", again)
 	}
 }
@@ -141,7 +141,7 @@ func TestALongDayIsShownInParts(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 	got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"})
 	r := got.Runs[0]
-	if got.Status != reflect.Saved || r.Parts < 2 || r.PartsRead != r.Parts || r.Steps != r.Parts+1 {
+	if got.Status != reflection.Saved || r.Parts < 2 || r.PartsRead != r.Parts || r.Steps != r.Parts+1 {
 		t.Fatalf("the day came to %+v", r)
 	}
 	shown := map[int]int{}
@@ -173,7 +173,7 @@ func TestTheSweepReadsWhatCameAfterwards(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
 	scriptReflection(b)
 	b.Say("c", 1, "We fly on Friday.")
-	if got := reflectOn(b, host.ReflectRequest{}); got.Status != reflect.Nothing {
+	if got := reflectOn(b, host.ReflectRequest{}); got.Status != reflection.Nothing {
 		t.Fatalf("so far the day came to %+v", got)
 	}
 	b.Say("c", 2, "No, on Saturday.")

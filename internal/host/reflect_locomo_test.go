@@ -14,8 +14,8 @@ import (
 	"cairn/internal/eval/samples"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
-	remember "cairn/internal/service/longterm"
-	reflect "cairn/internal/service/reflection"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/reflection"
 	"cairn/internal/tests"
 )
 
@@ -94,7 +94,7 @@ func replay(t *testing.T, messages []transcript.Message) {
 	}
 	for _, date := range dates {
 		got := reflectOn(b, host.ReflectRequest{Date: date})
-		if got.Status != reflect.Saved || len(got.Notes) == 0 {
+		if got.Status != reflection.Saved || len(got.Notes) == 0 {
 			t.Errorf("%s came to %s with %d notes: %+v", date, got.Status, len(got.Notes), got.Runs)
 		}
 		for _, n := range got.Notes {
@@ -102,7 +102,7 @@ func replay(t *testing.T, messages []transcript.Message) {
 		}
 	}
 	var kept []memory.Entry
-	tests.Must(t, b.Memory.Store.WithMemory(t.Context(), b.Workspace.ID, func(tx remember.Tx) (err error) {
+	tests.Must(t, b.Memory.Store.WithMemory(t.Context(), b.Workspace.ID, func(tx longterm.Tx) (err error) {
 		kept, err = tx.Memories(t.Context(), memory.PromptTypes, false, 1000)
 		return err
 	}))

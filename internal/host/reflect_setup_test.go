@@ -12,7 +12,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	reflect "cairn/internal/service/reflection"
+	"cairn/internal/service/reflection"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
@@ -44,7 +44,7 @@ func talk(t testing.TB, when, text, answer string) []transcript.Message {
 }
 
 // reflectOn has a date looked back on, and waits until that is over.
-func reflectOn(b *hosttest.Bundle, r host.ReflectRequest) reflect.DayDetail {
+func reflectOn(b *hosttest.Bundle, r host.ReflectRequest) reflection.DayDetail {
 	b.T.Helper()
 	opened, err := b.ReflectNow(b.T.Context(), b.Workspace, r)
 	tests.Must(b.T, err)
@@ -52,7 +52,7 @@ func reflectOn(b *hosttest.Bundle, r host.ReflectRequest) reflect.DayDetail {
 }
 
 // reflected waits for the end of a run, and tells of its date.
-func reflected(b *hosttest.Bundle, r run.Run) reflect.DayDetail {
+func reflected(b *hosttest.Bundle, r run.Run) reflection.DayDetail {
 	b.T.Helper()
 	eventually(b.T, fmt.Sprintf("run %d of %s has ended", r.Ref.Run, r.Key), func() bool {
 		return count(b, fmt.Sprintf("select count(*) from cairn.runs where id = %d and status = 'ended'", r.Ref.Run)) == 1

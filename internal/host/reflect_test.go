@@ -12,8 +12,8 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	remember "cairn/internal/service/longterm"
-	reflect "cairn/internal/service/reflection"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/reflection"
 	"cairn/internal/tests"
 )
 
@@ -28,7 +28,7 @@ func TestADayBecomesNotesAndMemoriesThatPointToItsMessages(t *testing.T) {
 	scriptReflection(b, noting("Ada picked blue tiles for the kitchen.", 1), remembering("The user is allergic to peanuts.", 3))
 
 	got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"})
-	if got.Status != reflect.Saved || len(got.Notes) != 1 || got.Day.Notes != 1 || got.Memories != 1 || got.Runs[0].Turns != 2 || got.Runs[0].Messages != 4 {
+	if got.Status != reflection.Saved || len(got.Notes) != 1 || got.Day.Notes != 1 || got.Memories != 1 || got.Runs[0].Turns != 2 || got.Runs[0].Messages != 4 {
 		t.Fatalf("the day came to %+v", got)
 	}
 	if e := got.Notes[0].Evidence; e == nil || e.Conversation != first || e.FromSeq != 0 || e.ToSeq != 0 || got.Notes[0].Target != "2026-03-01" || got.Notes[0].Origin != "reflection" {
@@ -63,7 +63,7 @@ func TestADateThatIsDoneStaysAsItIs(t *testing.T) {
 		t.Errorf("a second time left %d rows more", n-rows)
 	}
 	redone := reflectOn(b, host.ReflectRequest{Date: "2026-03-01", Redo: true})
-	if len(redone.Runs) != 2 || redone.Runs[0].Generation != 2 || redone.Runs[0].Messages != 2 || len(redone.Notes) != 1 || redone.Status != reflect.Saved {
+	if len(redone.Runs) != 2 || redone.Runs[0].Generation != 2 || redone.Runs[0].Messages != 2 || len(redone.Notes) != 1 || redone.Status != reflection.Saved {
 		t.Errorf("a redo came to %+v", redone)
 	}
 }
@@ -73,10 +73,10 @@ func TestAnEmptyDayAsksNoModel(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	scriptReflection(b)
-	if out := sweeps(b, "2026-03-01"); out.Status != reflect.Empty || out.Steps != 0 || len(b.Model.Requests()) != 0 {
+	if out := sweeps(b, "2026-03-01"); out.Status != reflection.Empty || out.Steps != 0 || len(b.Model.Requests()) != 0 {
 		t.Errorf("%+v with %d requests", out, len(b.Model.Requests()))
 	}
-	if got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"}); got.Status != reflect.Empty || len(got.Runs) != 1 {
+	if got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"}); got.Status != reflection.Empty || len(got.Runs) != 1 {
 		t.Errorf("the day came to %+v", got)
 	}
 	b.Record(contract.ReflectionID(b.Workspace.Key, "2026-03-01"), "Reflection/empty")
@@ -92,7 +92,7 @@ func TestOnlyWhatPeopleSaidIsLookedAt(t *testing.T) {
 	b.Say("c", 1, "<memory-context>The user likes ships.</memory-context> My key is sk-"+strings.Repeat("aB3dE6gH", 3))
 	b.Say("c", 2, "the daily report", from("scheduled"))
 	got := reflectOn(b, host.ReflectRequest{})
-	if got.Status != reflect.Nothing || got.Runs[0].Turns != 1 || got.Runs[0].Messages != 2 {
+	if got.Status != reflection.Nothing || got.Runs[0].Turns != 1 || got.Runs[0].Messages != 2 {
 		t.Errorf("the day came to %+v", got)
 	}
 	told := asked(b, "reflection")[0].Messages[1].Content
@@ -124,7 +124,7 @@ func TestAReflectionStopsAfterFifteenCalls(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 	got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"})
 	r := got.Runs[0]
-	if got.Status != reflect.Partial || r.Steps != 15 || b.Model.Count("reflection") != 15 || r.Report.Memories != 3 || r.Report.Notes < 10 || r.Refused == 0 {
+	if got.Status != reflection.Partial || r.Steps != 15 || b.Model.Count("reflection") != 15 || r.Report.Memories != 3 || r.Report.Notes < 10 || r.Refused == 0 {
 		t.Errorf("%+v after %d requests", r, b.Model.Count("reflection"))
 	}
 	if n := count(b, "select count(*) from cairn.conversation_marks where kind = 'reflection' and seq = 1"); n != 1 {
@@ -146,7 +146,7 @@ func TestANoteThatIsLookedForAgainAndAgainIsRemembered(t *testing.T) {
 	exec(b, "update cairn.memories set tainted = true where content like '%stranger%'")
 	asker := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent}
 	for _, query := range []string{"boathouse key", "where is the key of the boathouse", "what hangs behind the clock", "the boathouse key behind the clock", "boathouse"} {
-		found, err := b.Memory.Search(t.Context(), asker, remember.SearchArgs{Query: query})
+		found, err := b.Memory.Search(t.Context(), asker, longterm.SearchArgs{Query: query})
 		tests.Must(t, err)
 		if len(found.Results) == 0 {
 			t.Errorf("%q finds nothing", query)
@@ -155,7 +155,7 @@ func TestANoteThatIsLookedForAgainAndAgainIsRemembered(t *testing.T) {
 	nightly := asker
 	nightly.Origin = agent.OriginReflection
 	before := count(b, "select sum(recalls) from cairn.note_recalls")
-	_, err := b.Memory.Search(t.Context(), nightly, remember.SearchArgs{Query: "boathouse key"})
+	_, err := b.Memory.Search(t.Context(), nightly, longterm.SearchArgs{Query: "boathouse key"})
 	tests.Must(t, err)
 	if n := count(b, "select sum(recalls) from cairn.note_recalls"); n != before || n < 5 {
 		t.Errorf("%d recalls, and %d after a review looked", before, n)
@@ -165,7 +165,7 @@ func TestANoteThatIsLookedForAgainAndAgainIsRemembered(t *testing.T) {
 	}
 	exec(b, "with n as (select query_sha, (row_number() over (order by query_sha))::int as n from (select distinct query_sha from cairn.note_recalls) q) update cairn.note_recalls r set day = r.day - n.n from n where n.query_sha = r.query_sha")
 	got := reflectOn(b, host.ReflectRequest{Date: "2026-03-02", Redo: true})
-	if got.Runs[0].Promoted != 1 || got.Runs[0].Status != reflect.Saved {
+	if got.Runs[0].Promoted != 1 || got.Runs[0].Status != reflection.Saved {
 		t.Errorf("the note was not promoted: %+v", got.Runs[0])
 	}
 	if n := count(b, "select count(*) from cairn.memories where type = 'core' and origin = 'reflection' and content like 'The key of the boathouse hangs%' and from_seq = 0 and conversation_id is not null"); n != 1 {

@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/offload"
 	"cairn/internal/store"
@@ -24,17 +24,17 @@ type RunReport struct {
 
 // AgentReport is what an agent did in a turn or a review.
 type AgentReport struct {
-	converse.Progress
-	Conversation string           `json:"conversation"`
-	MessageID    string           `json:"message_id,omitempty"` // of a turn
-	Turn         int              `json:"turn,omitempty"`
-	Record       int64            `json:"record_run,omitempty"` // of a turn: the run that made the record in front of what it was shown
-	Reason       string           `json:"reason,omitempty"`     // why it ended
-	Detail       string           `json:"detail,omitempty"`
-	Result       string           `json:"result,omitempty"` // of a review: saved, nothing, budget, failed
-	Reply        string           `json:"reply,omitempty"`
-	Writes       []converse.Write `json:"writes,omitempty"`
-	Staged       int              `json:"staged,omitempty" doc:"Changes that it has proposed and a person is to decide about"`
+	conversation.Progress
+	Conversation string               `json:"conversation"`
+	MessageID    string               `json:"message_id,omitempty"` // of a turn
+	Turn         int                  `json:"turn,omitempty"`
+	Record       int64                `json:"record_run,omitempty"` // of a turn: the run that made the record in front of what it was shown
+	Reason       string               `json:"reason,omitempty"`     // why it ended
+	Detail       string               `json:"detail,omitempty"`
+	Result       string               `json:"result,omitempty"` // of a review: saved, nothing, budget, failed
+	Reply        string               `json:"reply,omitempty"`
+	Writes       []conversation.Write `json:"writes,omitempty"`
+	Staged       int                  `json:"staged,omitempty" doc:"Changes that it has proposed and a person is to decide about"`
 }
 
 // KindOf tells what sort of work a run is.
@@ -116,7 +116,7 @@ func agentReport(ctx context.Context, q store.Queries, ref run.Ref) (*AgentRepor
 		about.Seconds = r.EndedAt.Sub(*r.StartedAt).Seconds()
 	}
 	out.Conversation = name
-	var ended converse.Ended
+	var ended conversation.Ended
 	if r.Status == run.Ended {
 		if err := json.Unmarshal(r.Result, &ended); err != nil {
 			return nil, about, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/sandbox"
-	shell "cairn/internal/service/skillexec"
+	"cairn/internal/service/skillexec"
 	"cairn/internal/service/tools"
 )
 
@@ -21,7 +21,7 @@ func (h *Host) withShell(all []tools.Tool) ([]tools.Tool, error) {
 		return all, nil
 	}
 	if h.Shell == nil {
-		h.Shell = &shell.Service{Library: h.Library, Allowed: Programs(h.Config)}
+		h.Shell = &skillexec.Service{Library: h.Library, Allowed: Programs(h.Config)}
 	}
 	t, err := tools.Shell(h.Shell)
 	return slices.Concat(all, []tools.Tool{t}), err
@@ -62,11 +62,11 @@ func Limits(c config.Config) sandbox.Limits {
 // sandboxes runs jobs, each in one of its own.
 type sandboxes struct{ limits sandbox.Limits }
 
-func (s sandboxes) Run(ctx context.Context, job shell.Job) (shell.Outcome, error) {
+func (s sandboxes) Run(ctx context.Context, job skillexec.Job) (skillexec.Outcome, error) {
 	var files []sandbox.File
 	for _, f := range job.Files {
 		files = append(files, sandbox.File{Path: f.Path, Content: []byte(f.Content), Executable: path.Dir(f.Path) == skill.Scripts})
 	}
 	o, err := sandbox.Run(ctx, sandbox.Job{Files: files, Argv: job.Argv, Limits: s.limits})
-	return shell.Outcome{Exit: o.Exit, Stopped: string(o.Stopped), Stdout: o.Stdout, Stderr: o.Stderr, Elapsed: o.Elapsed}, err
+	return skillexec.Outcome{Exit: o.Exit, Stopped: string(o.Stopped), Stdout: o.Stdout, Stderr: o.Stderr, Elapsed: o.Elapsed}, err
 }

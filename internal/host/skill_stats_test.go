@@ -10,7 +10,7 @@ import (
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
@@ -19,7 +19,7 @@ import (
 // mean is, which they have in common: the bank is so small that all are chosen.
 func scored(b *hosttest.Bundle) (count int, mean, usage float64) {
 	b.T.Helper()
-	head, err := b.Evolve.At(b.T.Context(), b.Workspace.ID, evolve.DefaultBank, 0)
+	head, err := b.Evolve.At(b.T.Context(), b.Workspace.ID, learning.DefaultBank, 0)
 	tests.Must(b.T, err)
 	if len(head.Stats) != head.Bank.Len() {
 		b.T.Fatalf("statistics of %d skills, the bank has %d", len(head.Stats), head.Bank.Len())
@@ -154,7 +154,7 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 	})
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	tests.Must(t, err)
-	head, err := b.Evolve.Bank(t.Context(), other.ID, evolve.DefaultBank)
+	head, err := b.Evolve.Bank(t.Context(), other.ID, learning.DefaultBank)
 	tests.Must(t, err)
 	vectors, err := b.Embedder.Embed(t.Context(), []string{"lemon trees in the greenhouse"})
 	tests.Must(t, err)
@@ -177,7 +177,7 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 	if open, err := b.Evolve.Cases(t.Context(), other.ID, "", 100); err != nil || len(open) != 0 {
 		t.Errorf("%d cases, %v", len(open), err)
 	}
-	if _, err := b.Evolve.Train(t.Context(), evolve.TrainRequest{Workspace: other.ID, WorkspaceKey: other.Key}); fault.CodeOf(err) != fault.NotFound {
+	if _, err := b.Evolve.Train(t.Context(), learning.TrainRequest{Workspace: other.ID, WorkspaceKey: other.Key}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a training on another's traces: %v", err)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	evolve "cairn/internal/service/learning"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/learning"
+	"cairn/internal/service/longterm"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
@@ -71,25 +71,25 @@ func (s *shaky) survive(t *testing.T, what string, step func() error) {
 }
 
 type shakyStore struct {
-	evolve.Store
+	learning.Store
 	*shaky
 }
 
-func (s shakyStore) WithEvolve(ctx context.Context, ws int64, fn func(evolve.Tx) error) error {
+func (s shakyStore) WithEvolve(ctx context.Context, ws int64, fn func(learning.Tx) error) error {
 	return s.through(func() error { return s.Store.WithEvolve(ctx, ws, fn) })
 }
 
 type shakyMemory struct {
-	remember.LongTermStore
+	longterm.LongTermStore
 	*shaky
 }
 
-func (s shakyMemory) WithLongTerm(ctx context.Context, ws int64, fn func(remember.LongTermTx) error) error {
+func (s shakyMemory) WithLongTerm(ctx context.Context, ws int64, fn func(longterm.LongTermTx) error) error {
 	return s.through(func() error { return s.LongTermStore.WithLongTerm(ctx, ws, fn) })
 }
 
 type shakyEmbedder struct {
-	evolve.Embedder
+	learning.Embedder
 	*shaky
 }
 
@@ -102,7 +102,7 @@ func (s shakyEmbedder) Embed(ctx context.Context, texts []string) (out [][]float
 }
 
 // shaken is the use-case over memory skills with a worker that dies.
-func shaken(b *hosttest.Bundle) (*evolve.Service, *shaky) {
+func shaken(b *hosttest.Bundle) (*learning.Service, *shaky) {
 	s := &shaky{lose: -1}
 	service, memory := *b.Evolve, *b.LongTerm
 	service.Store, service.Embedder, service.Starter = shakyStore{service.Store, s}, shakyEmbedder{service.Embedder, s}, nil
@@ -120,14 +120,14 @@ func TestABuildIsDoneOnceWhateverDies(t *testing.T) {
 	service, dies := shaken(b)
 	var r run.Run
 	dies.survive(t, "accept", func() (err error) {
-		r, err = service.Build(t.Context(), evolve.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(), Spec: host.EvolveSpec(b.Config), Keeping: keeping()})
+		r, err = service.Build(t.Context(), learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(), Spec: host.EvolveSpec(b.Config), Keeping: keeping()})
 		return err
 	})
 	dies.survive(t, "open", func() error { _, _, err := service.OpenBuild(t.Context(), r.Ref); return err })
 	for n := range 3 {
 		dies.survive(t, fmt.Sprint("span ", n), func() error { _, err := service.BuildSpan(t.Context(), r.Ref, n); return err })
 	}
-	var got evolve.Built
+	var got learning.Built
 	dies.survive(t, "close", func() (err error) { got, err = service.CloseBuild(t.Context(), r.Ref, "", ""); return err })
 	if got.Outcome != run.Completed || len(got.Added) != 2 || len(got.Updated) != 1 {
 		t.Errorf("%+v", got)
@@ -146,18 +146,18 @@ func TestABuildIsDoneOnceWhateverDies(t *testing.T) {
 }
 
 // played runs a training step by step. Each step goes through with.
-func playTraining(t *testing.T, b *hosttest.Bundle, service *evolve.Service, with func(what string, step func() error)) (out evolve.TrainedTo, ref run.Ref) {
+func playTraining(t *testing.T, b *hosttest.Bundle, service *learning.Service, with func(what string, step func() error)) (out learning.TrainedTo, ref run.Ref) {
 	t.Helper()
 	traces := lessons(4)
 	for i := range traces { // nobody said so: these stay hard
-		traces[i].Questions = append(traces[i].Questions, evolve.ImportedQuestion{Question: "Which boat did Otto buy?", Answers: []string{"schooner"}})
+		traces[i].Questions = append(traces[i].Questions, learning.ImportedQuestion{Question: "Which boat did Otto buy?", Answers: []string{"schooner"}})
 	}
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", traces)
 	tests.Must(t, err)
-	spec := evolve.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 2, Design: true}
+	spec := learning.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 2, Design: true}
 	spec.Keeping.Tokens = 24
 	with("accept", func() error {
-		r, err := service.Train(t.Context(), evolve.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
+		r, err := service.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
 		ref = r.Ref
 		return err
 	})
@@ -178,9 +178,9 @@ func playTraining(t *testing.T, b *hosttest.Bundle, service *evolve.Service, wit
 
 // trainedState is what a training leaves: the outcome, the bank and its policy, the
 // buffer of hard cases and what is known of the skills.
-func trainedState(b *hosttest.Bundle, out evolve.TrainedTo) (state []string) {
+func trainedState(b *hosttest.Bundle, out learning.TrainedTo) (state []string) {
 	b.T.Helper()
-	head, err := b.Evolve.Bank(b.T.Context(), b.Workspace.ID, evolve.DefaultBank)
+	head, err := b.Evolve.Bank(b.T.Context(), b.Workspace.ID, learning.DefaultBank)
 	tests.Must(b.T, err)
 	whole, err := json.Marshal(out)
 	tests.Must(b.T, err)
@@ -217,15 +217,15 @@ func TestATrainingIsTheSameWhateverDies(t *testing.T) {
 }
 
 // firstEpisode opens a training and plays its first episode.
-func firstEpisode(b *hosttest.Bundle, change ...func(*evolve.TrainSpec)) (out evolve.Played, ref run.Ref) {
+func firstEpisode(b *hosttest.Bundle, change ...func(*learning.TrainSpec)) (out learning.Played, ref run.Ref) {
 	b.T.Helper()
 	service, _ := shaken(b)
-	spec := evolve.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 1}
+	spec := learning.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 1}
 	spec.Keeping.Tokens = 24
 	for _, f := range change {
 		f(&spec)
 	}
-	r, err := service.Train(b.T.Context(), evolve.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
+	r, err := service.Train(b.T.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
 	tests.Must(b.T, err)
 	_, _, err = service.OpenTraining(b.T.Context(), r.Ref)
 	tests.Must(b.T, err)
@@ -284,7 +284,7 @@ func TestAnIterationWithoutAScoreTeachesNothing(t *testing.T) {
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
 	tests.Must(t, err)
 	b.Model.On(llmtest.Rule{Stage: "remember", Refusal: "not available"})
-	before, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank)
+	before, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
 	tests.Must(t, err)
 	got, ref := firstEpisode(b)
 	if got.Known || len(got.Episode.Lost) != len(got.Episode.Decisions) {
@@ -305,7 +305,7 @@ func TestAnIterationWithoutAScoreTeachesNothing(t *testing.T) {
 	}
 	out, err := b.Evolve.CloseTraining(t.Context(), ref, string(fault.CodeOf(err)), err.Error())
 	tests.Must(t, err)
-	if now, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, evolve.DefaultBank); err != nil || out.Outcome != run.Failed || now.Head != 1 {
+	if now, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank); err != nil || out.Outcome != run.Failed || now.Head != 1 {
 		t.Errorf("%+v, version %d, %v", out, now.Head, err)
 	}
 }
@@ -333,7 +333,7 @@ func TestATrainingExploresNewSkills(t *testing.T) {
 	tests.Must(t, err)
 	trees := memoryskill.Skill{Name: "capture_trees", Title: "Capture trees", Description: "Adds what the span tells of trees and jam.", Purpose: "Keep them.", Action: memoryskill.Insert,
 		WhenToUse: []string{"The span tells of trees"}, HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"}}
-	head, err := b.Evolve.Import(t.Context(), b.Workspace.ID, evolve.DefaultBank, map[string][]byte{"trees.md": memoryskill.Render(trees)})
+	head, err := b.Evolve.Import(t.Context(), b.Workspace.ID, learning.DefaultBank, map[string][]byte{"trees.md": memoryskill.Render(trees)})
 	tests.Must(t, err)
 	if len(head.Version.Fresh) != 1 {
 		t.Fatalf("new: %v", head.Version.Fresh)
@@ -357,7 +357,7 @@ func TestARecipeTrainsAPolicyOfItsKind(t *testing.T) {
 	b := hosttest.OpenIdle(t, offlineRules)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
 	tests.Must(t, err)
-	played, ref := firstEpisode(b, func(s *evolve.TrainSpec) { s.Recipe = memoryskill.PaperRecipe })
+	played, ref := firstEpisode(b, func(s *learning.TrainSpec) { s.Recipe = memoryskill.PaperRecipe })
 	learnt, err := b.Evolve.Learn(t.Context(), ref, 0, 0)
 	tests.Must(t, err)
 	var blob []byte

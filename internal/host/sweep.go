@@ -13,9 +13,9 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 	"cairn/internal/service/schedule"
 	"cairn/internal/store"
 )
@@ -59,7 +59,7 @@ func (s starter) evolve(ctx context.Context, slot schedule.Slot) (outcome, reaso
 	if err != nil {
 		return "", "", fmt.Errorf("start the rounds: %w", err)
 	}
-	updates, err := s.h.Evolve.AdaptDue(ctx, s.h.evolving(slot.Workspace, slot.WorkspaceKey, evolve.FewestLearnt))
+	updates, err := s.h.Evolve.AdaptDue(ctx, s.h.evolving(slot.Workspace, slot.WorkspaceKey, learning.FewestLearnt))
 	switch {
 	case err != nil:
 		return "", "", fmt.Errorf("start the updates: %w", err)
@@ -92,7 +92,7 @@ func (s starter) say(ctx context.Context, slot schedule.Slot) (outcome, reason s
 	case open:
 		return schedule.Skipped, "the turn before has no answer yet", nil
 	}
-	accepted, err := s.h.Converse.Accept(ctx, converse.Request{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey, Conversation: t.Conversation(), Channel: t.Channel,
+	accepted, err := s.h.Converse.Accept(ctx, conversation.Request{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey, Conversation: t.Conversation(), Channel: t.Channel,
 		MessageID: slot.Key, Origin: "scheduled", Text: t.Prompt, MaxTurns: t.MaxTurns, Spec: TurnSpec(s.h.Config)})
 	if err != nil {
 		return "", "", fmt.Errorf("accept the turn: %w", err)

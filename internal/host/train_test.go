@@ -14,21 +14,21 @@ import (
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/erase"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 
 // lessons are traces of small talk with one thing worth asking about in each.
-func lessons(n int) (out []evolve.ImportedTrace) {
+func lessons(n int) (out []learning.ImportedTrace) {
 	plants := []string{"lemon", "walnut", "cherry", "juniper", "hazel", "willow", "maple", "quince", "medlar"}
 	for i := range n {
 		plant := plants[i%len(plants)]
-		t := evolve.ImportedTrace{ID: fmt.Sprintf("t%d", i)}
+		t := learning.ImportedTrace{ID: fmt.Sprintf("t%d", i)}
 		for d, line := range []string{"Hello! How are you today?", fmt.Sprintf("I planted a %s tree behind the shed in March %d.", plant, 2000+i), "Thanks, that is nice!", fmt.Sprintf("My sister prefers %s jam.", plant)} {
 			t.Messages = append(t.Messages, transcript.Message{Role: transcript.User, Name: "Vera", Content: line, Time: time.Date(2024, 3, 1+d, 9, 0, 0, 0, time.UTC)})
 		}
-		t.Questions = []evolve.ImportedQuestion{{Question: fmt.Sprintf("Which tree was planted behind the shed in %d?", 2000+i), Answers: []string{plant + " tree"}, Evidence: []int{1}},
+		t.Questions = []learning.ImportedQuestion{{Question: fmt.Sprintf("Which tree was planted behind the shed in %d?", 2000+i), Answers: []string{plant + " tree"}, Evidence: []int{1}},
 			{Question: "Who prefers " + plant + " jam?", Answers: []string{"sister"}, Evidence: []int{3}}}
 		out = append(out, t)
 	}
@@ -38,11 +38,11 @@ func lessons(n int) (out []evolve.ImportedTrace) {
 func offlineRules(c *config.Config) { c.Model, c.BaseURL, c.APIKey = "", "", "" }
 
 // train starts a short training.
-func train(b *hosttest.Bundle, change ...func(*evolve.TrainRequest)) run.Run {
+func train(b *hosttest.Bundle, change ...func(*learning.TrainRequest)) run.Run {
 	b.T.Helper()
 	_, err := b.Evolve.ImportTraces(b.T.Context(), b.Workspace.ID, "", lessons(4))
 	tests.Must(b.T, err)
-	r := evolve.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: evolve.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 3, Parallel: 3, Design: true}}
+	r := learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: learning.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 3, Parallel: 3, Design: true}}
 	r.Keeping.Tokens = 24
 	for _, f := range change {
 		f(&r)
@@ -52,7 +52,7 @@ func train(b *hosttest.Bundle, change ...func(*evolve.TrainRequest)) run.Run {
 	return out
 }
 
-func trainedTo(b *hosttest.Bundle, ref run.Ref) (out evolve.TrainedTo) {
+func trainedTo(b *hosttest.Bundle, ref run.Ref) (out learning.TrainedTo) {
 	b.T.Helper()
 	eventually(b.T, "the training ends", func() (over bool) {
 		b.Within(func(ctx context.Context, q store.Queries) error {
@@ -90,10 +90,10 @@ func skillStats(b *hosttest.Bundle) []string {
 
 // trainedAlone is what a training comes to whose episodes are played one after the
 // other, and what is known of the skills then.
-func trainedAlone(t *testing.T) (evolve.TrainedTo, []string) {
+func trainedAlone(t *testing.T) (learning.TrainedTo, []string) {
 	t.Helper()
 	alone := hosttest.Open(t, offlineRules)
-	r := train(alone, func(r *evolve.TrainRequest) { r.Parallel = 1 })
+	r := train(alone, func(r *learning.TrainRequest) { r.Parallel = 1 })
 	want := trainedTo(alone, r.Ref)
 	if want.Outcome != run.Completed || want.Version != 2 || want.Iterations != 4 || want.Stages != 2 || len(want.Rewards) != 4 {
 		t.Fatalf("%+v", want)
@@ -102,11 +102,11 @@ func trainedAlone(t *testing.T) (evolve.TrainedTo, []string) {
 	if err == nil {
 		t.Errorf("a bank without a name: version %d", head.Head)
 	}
-	head, err = alone.Evolve.Bank(t.Context(), alone.Workspace.ID, evolve.DefaultBank)
+	head, err = alone.Evolve.Bank(t.Context(), alone.Workspace.ID, learning.DefaultBank)
 	tests.Must(t, err)
-	first, err := alone.Evolve.At(t.Context(), alone.Workspace.ID, evolve.DefaultBank, 1)
+	first, err := alone.Evolve.At(t.Context(), alone.Workspace.ID, learning.DefaultBank, 1)
 	tests.Must(t, err)
-	if head.Version.Policy != want.Policy || head.Version.Policy == first.Version.Policy || head.Version.Action != evolve.Trained {
+	if head.Version.Policy != want.Policy || head.Version.Policy == first.Version.Policy || head.Version.Action != learning.Trained {
 		t.Errorf("in force: %+v", head.Version)
 	}
 	known := skillStats(alone)
@@ -132,7 +132,7 @@ func trainedAlone(t *testing.T) (evolve.TrainedTo, []string) {
 			t.Errorf("%s: %d", query, n)
 		}
 	}
-	if now, err := alone.Evolve.Bank(t.Context(), alone.Workspace.ID, evolve.DefaultBank); err != nil || now.Snapshot() != head.Snapshot() {
+	if now, err := alone.Evolve.Bank(t.Context(), alone.Workspace.ID, learning.DefaultBank); err != nil || now.Snapshot() != head.Snapshot() {
 		t.Errorf("after the erase: %v, %v", now.Version, err)
 	}
 	if left := skillStats(alone); !slices.Equal(left, known) {
@@ -142,10 +142,10 @@ func trainedAlone(t *testing.T) (evolve.TrainedTo, []string) {
 }
 
 // trainedManyAtOnce wants the same of a training whose episodes are played at once.
-func trainedManyAtOnce(t *testing.T, want evolve.TrainedTo, known []string) {
+func trainedManyAtOnce(t *testing.T, want learning.TrainedTo, known []string) {
 	t.Helper()
 	many := hosttest.Open(t, offlineRules)
-	if got := trainedTo(many, train(many, func(r *evolve.TrainRequest) { r.Parallel = 16 }).Ref); got.Policy != want.Policy || got.Best != want.Best {
+	if got := trainedTo(many, train(many, func(r *learning.TrainRequest) { r.Parallel = 16 }).Ref); got.Policy != want.Policy || got.Best != want.Best {
 		t.Errorf("16 at once: policy %.12s, alone %.12s", got.Policy, want.Policy)
 	}
 	if got := skillStats(many); !slices.Equal(got, known) {
@@ -154,7 +154,7 @@ func trainedManyAtOnce(t *testing.T, want evolve.TrainedTo, known []string) {
 }
 
 // trainedUnderKills wants the same of a training whose worker is killed twice.
-func trainedUnderKills(t *testing.T, want evolve.TrainedTo) {
+func trainedUnderKills(t *testing.T, want learning.TrainedTo) {
 	t.Helper()
 	b := hosttest.OpenIdle(t, offlineRules)
 	worker := b.StartProcess()

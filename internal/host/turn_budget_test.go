@@ -15,7 +15,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
@@ -36,7 +36,7 @@ func TestAModelThatNeverStopsIsStopped(t *testing.T) {
 			b := cairn.Anew(t)
 			b.Model.On(llmtest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.", CallsFunc: looking}) // even now
 			b.Model.On(llmtest.Rule{Stage: "turn", CallsFunc: looking})
-			got := b.Say("c", 1, "Find it.", on(c.channel), wall(time.Minute), func(r *converse.Request) { r.MaxTurns = c.override })
+			got := b.Say("c", 1, "Find it.", on(c.channel), wall(time.Minute), func(r *conversation.Request) { r.MaxTurns = c.override })
 
 			if got.Reason != "budget" || got.Reply != "That is all that I know." {
 				t.Errorf("answered %+v", got)
@@ -117,7 +117,7 @@ func TestAFinalCallThatFailsIsAnsweredInOurWords(t *testing.T) {
 			b.Model.On(c.failure)
 			b.Model.On(llmtest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "The keys are in the attic."})}, Reply: c.said})
 			b.Model.On(llmtest.Rule{Stage: "turn", CallsFunc: looking})
-			got := b.Say("c", 1, "Where are the keys?", on("sms"), func(r *converse.Request) { r.MaxTurns = 2 })
+			got := b.Say("c", 1, "Where are the keys?", on("sms"), func(r *conversation.Request) { r.MaxTurns = 2 })
 			if got.Reason != "budget" || !strings.Contains(got.Reply, c.want) {
 				t.Errorf("answered %+v", got)
 			}
@@ -146,7 +146,7 @@ func TestAtMostTwoUnitsComeBack(t *testing.T) {
 	b := hosttest.Open(t)
 	b.Model.On(llmtest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "Enough."})
 	b.Model.On(llmtest.Rule{Stage: "turn", Reply: ""})
-	got := b.Say("c", 1, "Hello?", func(r *converse.Request) { r.MaxTurns = 3 })
+	got := b.Say("c", 1, "Hello?", func(r *conversation.Request) { r.MaxTurns = 3 })
 	if n := b.Model.Count("turn"); n != 3+2+1 || got.Reply != "Enough." {
 		t.Errorf("%d requests, answered %+v", n, got)
 	}
@@ -286,14 +286,14 @@ func TestAScheduledTurnIsToldOfItsCheckpoint(t *testing.T) {
 		}
 		return at
 	}
-	b.Say("c", 1, "Find it.", on("scheduled"), wall(time.Minute), func(r *converse.Request) { r.MaxTurns = 4 })
+	b.Say("c", 1, "Find it.", on("scheduled"), wall(time.Minute), func(r *conversation.Request) { r.MaxTurns = 4 })
 	choose(`{"scheduled_checkpoint":true}`)
-	b.Say("d", 1, "Find it.", on("chat"), wall(time.Minute), func(r *converse.Request) { r.MaxTurns = 4 })
+	b.Say("d", 1, "Find it.", on("chat"), wall(time.Minute), func(r *conversation.Request) { r.MaxTurns = 4 })
 	if at := told(); len(at) != 0 {
 		t.Errorf("told in requests %v", at)
 	}
 	before := len(asked(b, "turn"))
-	b.Say("e", 1, "Find it.", on("scheduled"), wall(time.Minute), func(r *converse.Request) { r.MaxTurns = 4 })
+	b.Say("e", 1, "Find it.", on("scheduled"), wall(time.Minute), func(r *conversation.Request) { r.MaxTurns = 4 })
 	if at := told(); len(at) != 1 || at[0] != before+3 {
 		t.Errorf("told in requests %v, want the third after %d", at, before)
 	}

@@ -10,21 +10,21 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 
 // another is the service of another worker, which has made none of a turn's steps.
-func another(b *hosttest.Bundle) *converse.Service {
+func another(b *hosttest.Bundle) *conversation.Service {
 	c := b.Host.Converse
-	return &converse.Service{Store: c.Store, Ledger: c.Ledger, Tools: c.Tools, Memory: c.Memory, Agents: c.Agents, Remy: c.Remy, Compactor: c.Compactor, FlushSpec: c.FlushSpec}
+	return &conversation.Service{Store: c.Store, Ledger: c.Ledger, Tools: c.Tools, Memory: c.Memory, Agents: c.Agents, Remy: c.Remy, Compactor: c.Compactor, FlushSpec: c.FlushSpec}
 }
 
 // stepped makes one step of a run.
-func stepped(b *hosttest.Bundle, at *converse.Service, ref run.Ref, n int) converse.Stepped {
+func stepped(b *hosttest.Bundle, at *conversation.Service, ref run.Ref, n int) conversation.Stepped {
 	b.T.Helper()
-	out, err := at.Step(b.T.Context(), ref, agent.Step{N: n}, converse.Base{})
+	out, err := at.Step(b.T.Context(), ref, agent.Step{N: n}, conversation.Base{})
 	tests.Must(b.T, err)
 	return out
 }
@@ -39,9 +39,9 @@ func looks(t *testing.T) *hosttest.Bundle {
 }
 
 // begun is the run of a new turn.
-func begun(b *hosttest.Bundle, conversation string) run.Ref {
+func begun(b *hosttest.Bundle, conversationID string) run.Ref {
 	b.T.Helper()
-	a, err := b.Host.Converse.Accept(b.T.Context(), b.Message(conversation, "m1", "What do I drink?"))
+	a, err := b.Host.Converse.Accept(b.T.Context(), b.Message(conversationID, "m1", "What do I drink?"))
 	tests.Must(b.T, err)
 	return a.Run.Ref
 }
@@ -52,13 +52,13 @@ func TestAStepIsTheSameOnAnyWorker(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := looks(t)
-	for conversation, second := range map[string]*converse.Service{"same": b.Host.Converse, "other": another(b)} {
-		ref := begun(b, conversation)
+	for conversationID, second := range map[string]*conversation.Service{"same": b.Host.Converse, "other": another(b)} {
+		ref := begun(b, conversationID)
 		if out := stepped(b, b.Host.Converse, ref, 1); len(out.Calls) != 1 || out.Final {
-			t.Fatalf("%s: the first step %+v", conversation, out)
+			t.Fatalf("%s: the first step %+v", conversationID, out)
 		}
 		if out := stepped(b, second, ref, 2); !out.Final || out.Ended == nil || out.Ended.Reason != agent.Final || out.Ended.Steps != 2 {
-			t.Errorf("%s: the second step %+v", conversation, out)
+			t.Errorf("%s: the second step %+v", conversationID, out)
 		}
 	}
 	both := asked(b, "turn")
@@ -80,7 +80,7 @@ func TestACarriedTurnIsNotBelievedBlindly(t *testing.T) {
 		b := looks(t)
 		ref := begun(b, "c")
 		stepped(b, b.Host.Converse, ref, 1)
-		_, err := another(b).Close(t.Context(), ref, agent.Interrupted, "", converse.Base{})
+		_, err := another(b).Close(t.Context(), ref, agent.Interrupted, "", conversation.Base{})
 		tests.Must(t, err)
 		if out := stepped(b, b.Host.Converse, ref, 2); !out.Final || out.Ended == nil || out.Ended.Reason != agent.Interrupted || b.Model.Count("turn") != 1 {
 			t.Errorf("after %d requests %+v", b.Model.Count("turn"), out)
@@ -126,7 +126,7 @@ func TestAQuestionIsFoundWithItsAnswer(t *testing.T) {
 			}
 			if before {
 				b.Within(func(ctx context.Context, q store.Queries) error {
-					return q.IndexSaid(ctx, converse.Conversation{ID: id}, []transcript.Message{{Role: transcript.User, Content: "What do I drink?"}})
+					return q.IndexSaid(ctx, conversation.Conversation{ID: id}, []transcript.Message{{Role: transcript.User, Content: "What do I drink?"}})
 				})
 			}
 			stepped(b, b.Host.Converse, ref, 1)

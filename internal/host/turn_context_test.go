@@ -12,7 +12,7 @@ import (
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/library"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/tests"
 )
 
@@ -128,7 +128,7 @@ func TestFreshTargetsAreToldWithTheMessage(t *testing.T) {
 	if got := pinned(b, "m1"); strings.Contains(got, "memories about") {
 		t.Errorf("what the prompt holds is told as news: %s", got)
 	}
-	_, err := b.LongTerm.AddTargets(t.Context(), by(b, agent.OriginUser), []remember.NewTarget{{Type: memory.Personal, Target: "Ada"}})
+	_, err := b.LongTerm.AddTargets(t.Context(), by(b, agent.OriginUser), []longterm.NewTarget{{Type: memory.Personal, Target: "Ada"}})
 	tests.Must(t, err)
 	b.Say("c", 2, "Hello again")
 	last := asked(b, "turn")

@@ -18,14 +18,14 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/tests"
 	"cairn/workflows"
 )
 
 // from sets who brought a message about.
-func from(origin string) func(*converse.Request) {
-	return func(r *converse.Request) { r.Origin = origin }
+func from(origin string) func(*conversation.Request) {
+	return func(r *conversation.Request) { r.Origin = origin }
 }
 
 // scriptSaves makes the model save what a message asks it to remember.
@@ -39,16 +39,16 @@ func scriptSaves(b *hosttest.Bundle) {
 }
 
 // quiet waits until the conversation knows of no review in flight.
-func quiet(b *hosttest.Bundle, conversation string) {
+func quiet(b *hosttest.Bundle, conversationID string) {
 	b.T.Helper()
-	id := view(b, conversation).ID
+	id := view(b, conversationID).ID
 	eventually(b.T, "no review is in flight", func() bool {
 		v, err := b.Driver.State(b.T.Context(), b.Workspace.Key, id)
 		return err == nil && v.Counters.InFlight == 0
 	})
 }
 
-func numbers(reviews []converse.ReviewView) (out []int) {
+func numbers(reviews []conversation.ReviewView) (out []int) {
 	for _, r := range reviews {
 		out = append(out, r.Turn)
 	}
@@ -68,7 +68,7 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	scriptSaves(b)
 	secret := "remember the key sk-" + strings.Repeat("aB3dE6gH", 3)
 	n := 0
-	say := func(text string, change ...func(*converse.Request)) converse.Answered {
+	say := func(text string, change ...func(*conversation.Request)) conversation.Answered {
 		n++
 		return b.Say("c", n, text, change...)
 	}
@@ -95,7 +95,7 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	say("hello") // 10
 	first := reviews(b, "c", 1)
 	quiet(b, "c")
-	if r := first[0]; len(first) != 1 || r.Turn != 10 || r.Status != converse.NudgeSaved || len(r.Writes) != 1 {
+	if r := first[0]; len(first) != 1 || r.Turn != 10 || r.Status != conversation.NudgeSaved || len(r.Writes) != 1 {
 		t.Fatalf("reviews %+v", first)
 	}
 	if got := say("remember Ada likes tea."); !strings.HasSuffix(got.Reply, "(Saved: 1 memory)") { // 11: saved by itself
@@ -179,8 +179,8 @@ func replays(t *testing.T, h *historypb.History) {
 }
 
 // observed is an exchange that a gateway's own agent had.
-func observed(b *hosttest.Bundle, conversation string, n int, answer string) converse.Request {
-	r := b.Message(conversation, fmt.Sprintf("m%d", n), "")
+func observed(b *hosttest.Bundle, conversationID string, n int, answer string) conversation.Request {
+	r := b.Message(conversationID, fmt.Sprintf("m%d", n), "")
 	r.Mode, r.Messages = contract.Observe, []transcript.Message{{Role: transcript.User, Content: "hello"},
 		{Role: transcript.Assistant, ToolCalls: []transcript.ToolCall{{ID: "a", Name: "ls", Arguments: "{}"}, {ID: "b", Name: "ls", Arguments: "{}"}}},
 		{Role: transcript.Tool, ToolCallID: "b", Content: "a file"}, {Role: transcript.Tool, ToolCallID: "zzz", Content: "stray"}, {Role: transcript.Assistant, Content: answer}}
@@ -204,7 +204,7 @@ func TestWhatAnotherAgentAnsweredIsCountedAndReviewed(t *testing.T) {
 			t.Fatalf("exchange %d: %+v", i, got)
 		}
 	}
-	if got := reviews(b, "c", 1); len(got) != 1 || got[0].Turn != 10 || got[0].Status != converse.NudgeNothing {
+	if got := reviews(b, "c", 1); len(got) != 1 || got[0].Turn != 10 || got[0].Status != conversation.NudgeNothing {
 		t.Errorf("reviews %+v", got)
 	}
 	if n := b.Model.Count("turn"); n != 0 {
@@ -280,7 +280,7 @@ func TestWhatAReviewProposesIsTold(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	scriptSaves(b)
 	b.Say("c", 1, "hello")
-	if got := reviews(b, "c", 1)[0]; got.Status != converse.NudgeNothing || got.Staged != 1 || len(got.Writes) != 0 {
+	if got := reviews(b, "c", 1)[0]; got.Status != conversation.NudgeNothing || got.Staged != 1 || len(got.Writes) != 0 {
 		t.Errorf("review %+v", got)
 	}
 	if got := b.Say("c", 2, "hello"); !strings.HasSuffix(got.Reply, "\n\n(Waiting for approval: 1)") {
@@ -300,7 +300,7 @@ func TestAReviewStopsAfterFiveCalls(t *testing.T) {
 	scriptSaves(b)
 	b.Say("c", 1, "hello")
 	got := reviews(b, "c", 1)
-	if r := got[0]; r.Status != converse.NudgeBudget || r.Steps != 5 || b.Model.Count("nudge") != 5 || len(r.Writes) == 0 {
+	if r := got[0]; r.Status != conversation.NudgeBudget || r.Steps != 5 || b.Model.Count("nudge") != 5 || len(r.Writes) == 0 {
 		t.Errorf("review %+v after %d requests", r, b.Model.Count("nudge"))
 	}
 	if n := count(b, "select count(*) from cairn.agent_calls where result is null"); n != 0 {

@@ -16,13 +16,13 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/tests"
 )
 
 // turnID is the workflow of a message's first attempt.
-func turnID(b *hosttest.Bundle, conversation, message string) string {
-	return contract.TurnID(b.Workspace.Key, view(b, conversation).ID, contract.VisibleKey(message), 1)
+func turnID(b *hosttest.Bundle, conversationID, message string) string {
+	return contract.TurnID(b.Workspace.Key, view(b, conversationID).ID, contract.VisibleKey(message), 1)
 }
 
 // oneOfEach wants one conversation with one answered turn, and one memory when
@@ -196,7 +196,7 @@ func TestAMessageSentByManyAtOnceIsOneTurn(t *testing.T) {
 	b := hosttest.Open(t)
 	scriptOneSave(b, llmtest.Rule{}, llmtest.Rule{})
 	const senders = 20
-	got := make([]converse.Answered, senders)
+	got := make([]conversation.Answered, senders)
 	var sending sync.WaitGroup
 	for i := range senders {
 		sending.Go(func() { got[i], _ = b.Host.Say(t.Context(), b.Message("c", "m1", "I like tea.")) })
@@ -313,7 +313,7 @@ func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
 		t.Errorf("answered %+v", got)
 	}
 	got := reviews(b, "c", 1)
-	if got[0].Turn != 1 || got[0].Status != converse.NudgeNothing {
+	if got[0].Turn != 1 || got[0].Status != conversation.NudgeNothing {
 		t.Errorf("reviews %+v", got)
 	}
 	if n := count(b, "select count(*) from cairn.memories"); n != 1 {

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/tests"
 )
 
@@ -21,7 +21,7 @@ func everyTurn(b *hosttest.Bundle) {
 func TestAReviewThatEndsDuringATurnIsHeardOf(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	for name, status := range map[string]int{converse.NudgeNothing: 0, converse.NudgeFailed: 401} {
+	for name, status := range map[string]int{conversation.NudgeNothing: 0, conversation.NudgeFailed: 401} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := hosttest.Open(t)
@@ -51,7 +51,7 @@ func TestAReviewThatEndsDuringATurnIsHeardOf(t *testing.T) {
 			}
 			// What a failed review should have read is read by the next.
 			requests := asked(b, "nudge")
-			if last := requests[len(requests)-1].Last; strings.Contains(last, `"first"`) != (name == converse.NudgeFailed) || !strings.Contains(last, `"second"`) {
+			if last := requests[len(requests)-1].Last; strings.Contains(last, `"first"`) != (name == conversation.NudgeFailed) || !strings.Contains(last, `"second"`) {
 				t.Errorf("the second review is shown %s", last)
 			}
 		})
@@ -72,7 +72,7 @@ func TestATerminatedReviewIsFinished(t *testing.T) {
 	tests.Must(t, b.Temporal.TerminateWorkflow(t.Context(), contract.NudgeID(b.Workspace.Key, view(b, "c").ID, 1), "", "test"))
 	b.Model.Release("review")
 	exec(b, "update cairn.outbox set due_at = now()")
-	if got := reviews(b, "c", 1); len(got) != 1 || got[0].Status != converse.NudgeSaved || len(got[0].Writes) != 1 {
+	if got := reviews(b, "c", 1); len(got) != 1 || got[0].Status != conversation.NudgeSaved || len(got[0].Writes) != 1 {
 		t.Errorf("reviews %+v", got)
 	}
 	// Whoever has finished it, the conversation knows by its next turn.
@@ -95,7 +95,7 @@ func TestAToolThatDoesNotWorkIsTold(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "turn", CallsFunc: func(c llmtest.Call) []llm.ToolCall {
 		return []llm.ToolCall{saying("memory_save", map[string]string{"content": strings.Repeat("Ada likes tea. ", 1+c.Results())})}
 	}})
-	got := b.Say("c", 1, "I like tea.", func(r *converse.Request) { r.MaxTurns = 2 })
+	got := b.Say("c", 1, "I like tea.", func(r *conversation.Request) { r.MaxTurns = 2 })
 	if got.Reason != "budget" || got.Reply != "I could not keep it." || b.Model.Count("turn") != 2+2+1 {
 		t.Errorf("answered %+v after %d requests", got, b.Model.Count("turn"))
 	}

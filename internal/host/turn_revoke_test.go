@@ -10,9 +10,9 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/library"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/tests"
 )
 
@@ -38,15 +38,15 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 		revoked bool
 	}{
 		"core entry removed": {func(ctx context.Context, b *hosttest.Bundle, o agent.Origin) error {
-			_, err := b.Memory.Remove(ctx, by(b, o), remember.RemoveArgs{Store: "core", Match: "quartz"})
+			_, err := b.Memory.Remove(ctx, by(b, o), longterm.RemoveArgs{Store: "core", Match: "quartz"})
 			return err
 		}, "quartz", agent.OriginUser, true},
 		"profile entry corrected": {func(ctx context.Context, b *hosttest.Bundle, o agent.Origin) error {
-			_, err := b.Memory.Replace(ctx, by(b, o), remember.ReplaceArgs{Store: "profile", Match: "Osaka", Content: "Lives in Kyoto."})
+			_, err := b.Memory.Replace(ctx, by(b, o), longterm.ReplaceArgs{Store: "profile", Match: "Osaka", Content: "Lives in Kyoto."})
 			return err
 		}, "Osaka", agent.OriginUser, true},
 		"soul replaced": {func(ctx context.Context, b *hosttest.Bundle, o agent.Origin) error {
-			_, err := b.Memory.SoulUpdate(ctx, by(b, o), remember.SoulArgs{Content: "Be kind."})
+			_, err := b.Memory.SoulUpdate(ctx, by(b, o), longterm.SoulArgs{Content: "Be kind."})
 			return err
 		}, "pirate", agent.OriginUser, true},
 		"skill archived": {func(ctx context.Context, b *hosttest.Bundle, _ agent.Origin) error {
@@ -63,15 +63,15 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 			return err
 		}, "deploy-web", agent.OriginAgent, true},
 		"core entry removed by the agent": {func(ctx context.Context, b *hosttest.Bundle, o agent.Origin) error {
-			_, err := b.Memory.Remove(ctx, by(b, o), remember.RemoveArgs{Store: "core", Match: "quartz"})
+			_, err := b.Memory.Remove(ctx, by(b, o), longterm.RemoveArgs{Store: "core", Match: "quartz"})
 			return err
 		}, "quartz", agent.OriginAgent, false},
 		"entry added": {func(ctx context.Context, b *hosttest.Bundle, o agent.Origin) error {
-			_, err := b.Memory.Save(ctx, by(b, o), remember.SaveArgs{Content: "Has a dog."})
+			_, err := b.Memory.Save(ctx, by(b, o), longterm.SaveArgs{Content: "Has a dog."})
 			return err
 		}, "quartz", agent.OriginUser, false},
 		"soul appended to": {func(ctx context.Context, b *hosttest.Bundle, o agent.Origin) error {
-			_, err := b.Memory.SoulUpdate(ctx, by(b, o), remember.SoulArgs{Content: "Be kind.", Mode: "append"})
+			_, err := b.Memory.SoulUpdate(ctx, by(b, o), longterm.SoulArgs{Content: "Be kind.", Mode: "append"})
 			return err
 		}, "pirate", agent.OriginUser, false},
 	} {
@@ -79,11 +79,11 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 			b := cairn.Anew(t)
 			b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
 			person := agent.OriginUser
-			for _, m := range []remember.SaveArgs{{Content: "The staging host is quartz.", Store: "core"}, {Content: "Lives in Osaka.", Store: "profile"}} {
+			for _, m := range []longterm.SaveArgs{{Content: "The staging host is quartz.", Store: "core"}, {Content: "Lives in Osaka.", Store: "profile"}} {
 				_, err := b.Memory.Save(t.Context(), by(b, person), m)
 				tests.Must(t, err)
 			}
-			_, err := b.Memory.SoulUpdate(t.Context(), by(b, person), remember.SoulArgs{Content: "Speak like a pirate."})
+			_, err := b.Memory.SoulUpdate(t.Context(), by(b, person), longterm.SoulArgs{Content: "Speak like a pirate."})
 			tests.Must(t, err)
 			_, err = b.Library.Save(t.Context(), by(b, person), library.SaveArgs{Name: "deploy-web", Description: "Publish the site", Content: procedure})
 			tests.Must(t, err)
@@ -110,8 +110,8 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 func TestAPromptFrozenDuringARevocationIsReadAgain(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	tests.Must(t, b.Store.Conversations().WithConversations(t.Context(), b.Workspace.ID, func(tx converse.Tx) error {
-		s := converse.Session{Channel: "chat", Lang: "en", Rendered: "old"}
+	tests.Must(t, b.Store.Conversations().WithConversations(t.Context(), b.Workspace.ID, func(tx conversation.Tx) error {
+		s := conversation.Session{Channel: "chat", Lang: "en", Rendered: "old"}
 		var err error
 		if s.Epoch, err = tx.SessionEpoch(t.Context()); err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/tests"
 )
 
@@ -19,7 +19,7 @@ func TestAConversationLooksUpLongTermMemories(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/1", Subject: agent.Subject{Type: string(memory.Personal), Target: "alice"}}
-	_, err := b.LongTerm.AddMemories(t.Context(), a, []remember.NewMemory{{Content: "Alice keeps the boathouse key under the third stone"}})
+	_, err := b.LongTerm.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: "Alice keeps the boathouse key under the third stone"}})
 	tests.Must(t, err)
 	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "boathouse", Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "boathouse key"})}})
 	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleTool, Match: "third stone", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "The key is under a stone."})}})

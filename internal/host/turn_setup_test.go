@@ -13,14 +13,14 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 
 // on sets a message's channel.
-func on(channel string) func(*converse.Request) {
-	return func(r *converse.Request) { r.Channel = channel }
+func on(channel string) func(*conversation.Request) {
+	return func(r *conversation.Request) { r.Channel = channel }
 }
 
 // saying is one tool call.
@@ -77,7 +77,7 @@ func validThreads(t *testing.T, b *hosttest.Bundle) {
 }
 
 // send brings a message to its conversation without waiting for its answer.
-func send(b *hosttest.Bundle, r converse.Request) {
+func send(b *hosttest.Bundle, r conversation.Request) {
 	b.T.Helper()
 	ctx, cancel := context.WithCancel(b.T.Context())
 	done := make(chan struct{})
@@ -89,58 +89,58 @@ func send(b *hosttest.Bundle, r converse.Request) {
 }
 
 // recordTurn keeps the history of a message's turn.
-func recordTurn(b *hosttest.Bundle, conversation, message, name string) {
+func recordTurn(b *hosttest.Bundle, conversationID, message, name string) {
 	b.T.Helper()
-	b.RecordEnded(turnID(b, conversation, message), name)
+	b.RecordEnded(turnID(b, conversationID, message), name)
 }
 
 // cancel cancels the turn of a message that is being answered, or waits.
-func cancel(b *hosttest.Bundle, conversation, message string) {
+func cancel(b *hosttest.Bundle, conversationID, message string) {
 	b.T.Helper()
-	if asked, err := b.CancelTurn(b.T.Context(), b.Workspace, conversation, message); err != nil || !asked {
+	if asked, err := b.CancelTurn(b.T.Context(), b.Workspace, conversationID, message); err != nil || !asked {
 		b.T.Fatalf("cancelling %q came to %t, %v", message, asked, err)
 	}
 }
 
 // answered waits until a message is.
-func answered(b *hosttest.Bundle, conversation, message string) (out converse.Answered) {
+func answered(b *hosttest.Bundle, conversationID, message string) (out conversation.Answered) {
 	b.T.Helper()
-	eventually(b.T, message+" of "+conversation+" is answered", func() bool {
+	eventually(b.T, message+" of "+conversationID+" is answered", func() bool {
 		var err error
-		out, err = b.Host.Converse.Answer(b.T.Context(), b.Workspace.ID, conversation, message)
+		out, err = b.Host.Converse.Answer(b.T.Context(), b.Workspace.ID, conversationID, message)
 		return err == nil && out.Status == "ended"
 	})
 	return out
 }
 
 // view is a conversation's row.
-func view(b *hosttest.Bundle, conversation string) (v converse.View) {
+func view(b *hosttest.Bundle, conversationID string) (v conversation.View) {
 	b.T.Helper()
 	tests.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q store.Queries) (err error) {
-		v, err = q.ConversationView(b.T.Context(), conversation)
+		v, err = q.ConversationView(b.T.Context(), conversationID)
 		return err
 	}))
 	return v
 }
 
 // reviews are the nudges of a conversation, the first one first, once none is open.
-func reviews(b *hosttest.Bundle, conversation string, n int) (out []converse.ReviewView) {
+func reviews(b *hosttest.Bundle, conversationID string, n int) (out []conversation.ReviewView) {
 	b.T.Helper()
-	id := view(b, conversation).ID
+	id := view(b, conversationID).ID
 	eventually(b.T, fmt.Sprintf("%d reviews have ended", n), func() bool {
 		tests.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q store.Queries) (err error) {
 			out, err = q.Reviews(b.T.Context(), id, 100)
 			return err
 		}))
-		return len(out) >= n && !slices.ContainsFunc(out, func(r converse.ReviewView) bool { return r.Status == "open" })
+		return len(out) >= n && !slices.ContainsFunc(out, func(r conversation.ReviewView) bool { return r.Status == "open" })
 	})
 	slices.Reverse(out)
 	return out
 }
 
 // wall gives a turn another wall clock than its channel's.
-func wall(d time.Duration) func(*converse.Request) {
-	return func(r *converse.Request) { r.Spec.Budget.Wall = d }
+func wall(d time.Duration) func(*conversation.Request) {
+	return func(r *conversation.Request) { r.Spec.Budget.Wall = d }
 }
 
 // exec changes rows as the superuser.
@@ -161,7 +161,7 @@ func lockMemories(b *hosttest.Bundle) (unlock func()) {
 }
 
 // observedOn is an exchange of another agent on a channel.
-func observedOn(b *hosttest.Bundle, channel string) converse.Request {
+func observedOn(b *hosttest.Bundle, channel string) conversation.Request {
 	r := observed(b, "c", 77, "hi")
 	r.Channel = channel
 	return r

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
@@ -20,8 +20,8 @@ func TestATurnThatSeesAnAttackWritesNothingUnasked(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	scriptSaves(b)
-	exchange := func(conversation, page string) {
-		r := b.Message(conversation, "page", "")
+	exchange := func(conversationID, page string) {
+		r := b.Message(conversationID, "page", "")
 		r.Mode, r.Messages = contract.Observe, []transcript.Message{{Role: transcript.User, Content: "What does the page say?"},
 			{Role: transcript.Assistant, ToolCalls: []transcript.ToolCall{{ID: "a", Name: "fetch", Arguments: "{}"}}},
 			{Role: transcript.Tool, ToolCallID: "a", Name: "fetch", Content: page}, {Role: transcript.Assistant, Content: "It is about tea."}}
@@ -63,7 +63,7 @@ func TestATurnThatReadsATaintedSkillIsTainted(t *testing.T) {
 	if got := text(b, "select string_agg(content, ',') from cairn.memories"); got != "Ada likes tea." {
 		t.Errorf("remembered %q", got)
 	}
-	var turns []converse.Turn
+	var turns []conversation.Turn
 	id := view(b, "c").ID
 	tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) (err error) {
 		turns, err = q.Turns(t.Context(), id, 1, 3)

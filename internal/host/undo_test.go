@@ -17,7 +17,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/library"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/store"
 	"cairn/internal/tests"
 )
@@ -48,12 +48,12 @@ func keepSome(t *testing.T, days int) *undoing {
 	exec(b, "update cairn.skill_versions set body = body || ' xylophone'")
 	exec(b, "insert into cairn.distill_files (workspace_id, run_id, task_key, kind, name, content) select workspace_id, run_id, task_key, 'scripts', 'left.py', 'xylophone' from cairn.distill_tasks where skill_id is not null")
 	exec(b, "update cairn.distill_tasks set draft = jsonb_build_object('body', 'xylophone') where skill_id is not null")
-	saved, err := b.Memory.Save(t.Context(), k.user(), remember.SaveArgs{Content: "Ada plays the zither."})
+	saved, err := b.Memory.Save(t.Context(), k.user(), longterm.SaveArgs{Content: "Ada plays the zither."})
 	tests.Must(t, err)
 	k.core = saved.IDs[0]
 	about := k.user()
 	about.Subject = agent.Subject{Type: string(memory.Personal), Target: "ada"}
-	added, err := b.LongTerm.AddMemories(t.Context(), about, []remember.NewMemory{{Content: "Ada tunes a theremin."}})
+	added, err := b.LongTerm.AddMemories(t.Context(), about, []longterm.NewMemory{{Content: "Ada tunes a theremin."}})
 	tests.Must(t, err)
 	k.personal = added[0].ID
 	b.Say("c", 1, "Hello.") // freezes a prompt that tells of both
@@ -69,9 +69,9 @@ func (k *undoing) deleteAll() (out library.Deleted) {
 	k.b.T.Helper()
 	out, err := k.b.Library.Delete(k.b.T.Context(), k.user(), library.DeleteArgs{Name: k.skill})
 	tests.Must(k.b.T, err)
-	_, err = k.b.Memory.Remove(k.b.T.Context(), k.user(), remember.RemoveArgs{Match: k.core})
+	_, err = k.b.Memory.Remove(k.b.T.Context(), k.user(), longterm.RemoveArgs{Match: k.core})
 	tests.Must(k.b.T, err)
-	_, err = k.b.LongTerm.DeleteMemories(k.b.T.Context(), k.user(), []remember.GoneMemory{{ID: k.personal}})
+	_, err = k.b.LongTerm.DeleteMemories(k.b.T.Context(), k.user(), []longterm.GoneMemory{{ID: k.personal}})
 	tests.Must(k.b.T, err)
 	return out
 }
@@ -141,7 +141,7 @@ func TestWhatIsDeletedIsGoneAtOnceWhereNothingIsKept(t *testing.T) {
 	if fault.CodeOf(err) != fault.NotFound || !strings.Contains(err.Error(), "keeps nothing") {
 		t.Errorf("taking the skill back: %v", err)
 	}
-	_, err = b.LongTerm.Restore(t.Context(), k.user(), remember.RestoreArgs{ID: k.personal})
+	_, err = b.LongTerm.Restore(t.Context(), k.user(), longterm.RestoreArgs{ID: k.personal})
 	if fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("taking the memory back: %v", err)
 	}
@@ -168,11 +168,11 @@ func TestWhatIsDeletedCanBeTakenBackForItsDays(t *testing.T) {
 	tests.Must(t, b.Relay.Tidy(t.Context()))
 	_, err := b.Library.RestoreNamed(t.Context(), b.Workspace.ID, k.skill)
 	tests.Must(t, err)
-	_, err = b.LongTerm.Restore(t.Context(), k.user(), remember.RestoreArgs{ID: k.personal})
+	_, err = b.LongTerm.Restore(t.Context(), k.user(), longterm.RestoreArgs{ID: k.personal})
 	tests.Must(t, err)
 	_, err = b.Library.Delete(t.Context(), k.user(), library.DeleteArgs{Name: k.skill})
 	tests.Must(t, err)
-	_, err = b.LongTerm.DeleteMemories(t.Context(), k.user(), []remember.GoneMemory{{ID: k.personal}})
+	_, err = b.LongTerm.DeleteMemories(t.Context(), k.user(), []longterm.GoneMemory{{ID: k.personal}})
 	tests.Must(t, err)
 
 	age(4)
@@ -180,7 +180,7 @@ func TestWhatIsDeletedCanBeTakenBackForItsDays(t *testing.T) {
 	if fault.CodeOf(err) != fault.NotFound || !strings.Contains(err.Error(), "within the last 3 days") {
 		t.Errorf("taking the skill back too late: %v", err)
 	}
-	_, err = b.LongTerm.Restore(t.Context(), k.user(), remember.RestoreArgs{ID: k.personal})
+	_, err = b.LongTerm.Restore(t.Context(), k.user(), longterm.RestoreArgs{ID: k.personal})
 	if f := fault.From(err); f == nil || f.Code != fault.NotFound || !strings.Contains(f.Hint, "undo_days") {
 		t.Errorf("taking the memory back too late: %v", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/llm"
 	"cairn/internal/llm/llmtest"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/tools"
 	"cairn/internal/store"
 	"cairn/internal/tests"
@@ -25,7 +25,7 @@ func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	brief := progressive.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "brief", Prompt: "specialist_procedural", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: 60e9}
+	brief := memoryagent.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "brief", Prompt: "specialist_procedural", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: 60e9}
 	tests.Must(t, b.Progressive.Registry.Register(brief))
 	if err := b.Progressive.Registry.Register(brief); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("the same version twice: %v", err)
@@ -48,7 +48,7 @@ func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 	b.Model.On(llmtest.Rule{Stage: "summarize", Reply: "Done."})
 	b.Model.On(llmtest.Rule{Stage: "specialist", Reply: "Nothing new."})
 	got := summarized(b, summarize(b, chat(deploying()...)).Ref)
-	if got.Status != progressive.OK || len(got.Tasks) != 2 {
+	if got.Status != memoryagent.OK || len(got.Tasks) != 2 {
 		t.Fatalf("%+v", got)
 	}
 	if versions := column[string](b, "select concat(business_key like '%/personal/%', ' ', spec->'pinned'->>'version', ' ', spec->'pinned'->>'prompt') from cairn.runs where kind = 'specialist' order by 1"); !slices.Equal(versions, []string{"f v1 specialist_procedural", "t brief specialist_procedural"}) {
@@ -83,12 +83,12 @@ func TestAnAgentThatIsNotThereIsToldOf(t *testing.T) {
 			t.Errorf("told %v, hint %q", err, f.Hint)
 		}
 	}
-	ask := progressive.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: chat(deploying()...)}
+	ask := memoryagent.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: chat(deploying()...)}
 	choose(`{"memory":{"agents":{"summarize":"v9"}}}`)
 	_, err := b.Progressive.Summarize(t.Context(), ask)
 	lacks(err, "summarize")
 	choose(`{"memory":{"agents":{"retrieve":"v9"}}}`)
-	_, err = b.Progressive.Ask(t.Context(), progressive.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "Where from?", Mode: progressive.Agentic})
+	_, err = b.Progressive.Ask(t.Context(), memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "Where from?", Mode: memoryagent.Agentic})
 	lacks(err, "retrieve")
 	choose(`{"memory":{"agents":{"personal":"v9"}}}`)
 	perform(b, "summarize", "", does(addMeta("personal/alice", "procedural/deploy")), does(handsOff("personal/alice")), does(handsOff("procedural/deploy")), says("Done."))

@@ -15,7 +15,7 @@ import (
 	"cairn/activities"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/workflows"
 )
 
@@ -94,7 +94,7 @@ func (h *Host) refused(err error, message string) error {
 
 func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	tasks := activities.Distill{Service: h.Distill}
-	talks := activities.Converse{Service: h.Converse, Approver: approver{h}, Spec: func() converse.Spec { return NudgeSpec(h.Config) },
+	talks := activities.Converse{Service: h.Converse, Approver: approver{h}, Spec: func() conversation.Spec { return NudgeSpec(h.Config) },
 		Built: func(ctx context.Context, in contract.IdleInput) error { _, err := h.buildIdle(ctx, in); return err }}
 	erasing := activities.Erase{Service: h.Erase}
 	due := activities.Sweep{Sweeper: h.Sweeper, Curator: h.Curator}

@@ -5,7 +5,7 @@ import (
 
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -13,15 +13,15 @@ import (
 type progressiveStore struct{ *Store }
 
 // Progressive is the store for the agents of long-term memory.
-func (s *Store) Progressive() progressive.Store { return progressiveStore{s} }
+func (s *Store) Progressive() memoryagent.Store { return progressiveStore{s} }
 
 // WithProgressive runs fn in a transaction that has entered ws.
-func (s progressiveStore) WithProgressive(ctx context.Context, ws int64, fn func(progressive.Tx) error) error {
+func (s progressiveStore) WithProgressive(ctx context.Context, ws int64, fn func(memoryagent.Tx) error) error {
 	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
 }
 
 // PutAgentRun records a run of an agent; one that has its key is returned instead.
-func (q Queries) PutAgentRun(ctx context.Context, n progressive.NewRun) (run.Run, error) {
+func (q Queries) PutAgentRun(ctx context.Context, n memoryagent.NewRun) (run.Run, error) {
 	id, err := q.q.AgentRunPut(ctx, dbsqlc.AgentRunPutParams{WorkspaceID: q.ws, Kind: string(n.Kind), BusinessKey: storable(n.Key), Generation: int32(n.Generation), ArgsSha: n.ArgsSHA[:],
 		ConversationID: keyOrNull(n.Conversation), ParentID: keyOrNull(n.Parent), Spec: n.Spec, WorkflowID: n.WorkflowID})
 	if err != nil {

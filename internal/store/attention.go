@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/run"
-	reflect "cairn/internal/service/reflection"
+	"cairn/internal/service/reflection"
 	"cairn/internal/service/schedule"
 	"cairn/internal/store/dbsqlc"
 )
@@ -32,7 +32,7 @@ type Waiting struct {
 func (s *Store) Attention(ctx context.Context) (Attention, error) {
 	out := Attention{Runs: map[run.Kind]Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {}, run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Reflection: {}, run.Build: {}, run.Train: {}, run.Evolve: {}, run.Adapt: {}, run.Probe: {}, run.Offload: {}, run.Flush: {}}, Duties: map[string]Waiting{DriveRun: {}, EmbedDoc: {}, TellSettings: {}},
 		Due: map[schedule.Kind]Waiting{schedule.Reflection: {}, schedule.Curate: {}, schedule.Evolution: {}, schedule.Turn: {}}}
-	rows, err := dbsqlc.New(s.system).Attention(ctx, reflect.Patience)
+	rows, err := dbsqlc.New(s.system).Attention(ctx, reflection.Patience)
 	if err != nil {
 		return out, classify("count what needs a look", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -18,16 +18,16 @@ import (
 type converseStore struct{ *Store }
 
 // Conversations is the store for the use-case converse.
-func (s *Store) Conversations() converse.Store { return converseStore{s} }
+func (s *Store) Conversations() conversation.Store { return converseStore{s} }
 
 // WithConversations runs fn in a transaction that enters ws with its first
 // statement.
-func (s converseStore) WithConversations(ctx context.Context, ws int64, fn func(converse.Tx) error) error {
+func (s converseStore) WithConversations(ctx context.Context, ws int64, fn func(conversation.Tx) error) error {
 	return s.within(ctx, byKeys, ws, func(q Queries) error { return fn(q) })
 }
 
 // PutRun records a run; one that has its key is returned as it is.
-func (q Queries) PutRun(ctx context.Context, n converse.NewRun) (run.Run, error) {
+func (q Queries) PutRun(ctx context.Context, n conversation.NewRun) (run.Run, error) {
 	r, err := q.q.RunInsertKind(ctx, dbsqlc.RunInsertKindParams{WorkspaceID: q.ws, Kind: string(n.Kind), BusinessKey: storable(n.Key), ArgsSha: n.ArgsSHA[:],
 		ConversationID: &n.Conversation, Spec: n.Spec, WorkflowID: n.WorkflowID})
 	if err != nil {
@@ -56,7 +56,7 @@ func (q Queries) OweRun(ctx context.Context, id int64) error {
 
 // OpenConversation makes or finds a conversation and locks it. Turn is nil when it
 // has none of the message.
-func (q Queries) OpenConversation(ctx context.Context, name, channel, title, message string) (c converse.Conversation, known *converse.Turn, chosen Settings, err error) {
+func (q Queries) OpenConversation(ctx context.Context, name, channel, title, message string) (c conversation.Conversation, known *conversation.Turn, chosen Settings, err error) {
 	var opened []dbsqlc.ConversationOpenRow
 	var turns []dbsqlc.Turn
 	ahead(q, "open the conversation", &opened, dbsqlc.ConversationOpen, q.ws, storable(name), channel, storable(title))
@@ -80,13 +80,13 @@ func (q Queries) OpenConversation(ctx context.Context, name, channel, title, mes
 }
 
 // LockConversation reads a conversation and holds it to the end of the transaction.
-func (q Queries) LockConversation(ctx context.Context, id int64) (converse.Conversation, error) {
+func (q Queries) LockConversation(ctx context.Context, id int64) (conversation.Conversation, error) {
 	r, err := q.q.ConversationLock(ctx, dbsqlc.ConversationLockParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
-		return converse.Conversation{}, noConversationOf(id)
+		return conversation.Conversation{}, noConversationOf(id)
 	}
 	if err != nil {
-		return converse.Conversation{}, classify("lock the conversation", err)
+		return conversation.Conversation{}, classify("lock the conversation", err)
 	}
 	return conversationLocked(id, r)
 }
@@ -95,12 +95,12 @@ func noConversationOf(id int64) error {
 	return fault.New(fault.NotFound, fmt.Sprintf("there is no conversation %d", id), "`cairn conversations list` shows them")
 }
 
-func conversationLocked(id int64, r dbsqlc.ConversationLockRow) (converse.Conversation, error) {
+func conversationLocked(id int64, r dbsqlc.ConversationLockRow) (conversation.Conversation, error) {
 	return conversationOf(id, r.ExternalID, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn, r.Notice)
 }
 
-func conversationOf(id int64, name, channel string, seq, turn int32, counters json.RawMessage, counted, reviewed int32, notice string) (converse.Conversation, error) {
-	c := converse.Conversation{ID: id, Name: name, Channel: channel, NextSeq: int(seq), NextTurn: int(turn), Counts: int(counted), Reviewed: int(reviewed), Notice: notice}
+func conversationOf(id int64, name, channel string, seq, turn int32, counters json.RawMessage, counted, reviewed int32, notice string) (conversation.Conversation, error) {
+	c := conversation.Conversation{ID: id, Name: name, Channel: channel, NextSeq: int(seq), NextTurn: int(turn), Counts: int(counted), Reviewed: int(reviewed), Notice: notice}
 	if err := json.Unmarshal(counters, &c.Counters); err != nil {
 		return c, fmt.Errorf("decode the counters of conversation %d: %w", id, err)
 	}
@@ -108,13 +108,13 @@ func conversationOf(id int64, name, channel string, seq, turn int32, counters js
 }
 
 // Said writes down how far a conversation is numbered.
-func (q Queries) Said(ctx context.Context, c converse.Conversation) error {
+func (q Queries) Said(ctx context.Context, c conversation.Conversation) error {
 	_, err := q.soon("number the conversation", 1).ConversationSaid(ctx, dbsqlc.ConversationSaidParams{NextSeq: int32(c.NextSeq), NextTurn: int32(c.NextTurn), WorkspaceID: q.ws, ID: c.ID})
 	return err
 }
 
 // Counted writes down the counters of a conversation and where its messages end.
-func (q Queries) Counted(ctx context.Context, c converse.Conversation) error {
+func (q Queries) Counted(ctx context.Context, c conversation.Conversation) error {
 	raw, err := encode("the counters", c.Counters)
 	if err != nil {
 		return err
@@ -152,13 +152,13 @@ func (q Queries) InputTokens(ctx context.Context, id int64) (int, error) {
 }
 
 // LiveSession finds the session of a channel that is in force.
-func (q Queries) LiveSession(ctx context.Context, channel, lang string) (converse.Session, bool, error) {
+func (q Queries) LiveSession(ctx context.Context, channel, lang string) (conversation.Session, bool, error) {
 	r, err := q.q.SessionLive(ctx, dbsqlc.SessionLiveParams{WorkspaceID: q.ws, Channel: channel, Lang: lang})
 	if isNoRows(err) {
-		return converse.Session{}, false, nil
+		return conversation.Session{}, false, nil
 	}
 	if err != nil {
-		return converse.Session{}, false, classify("find the session", err)
+		return conversation.Session{}, false, classify("find the session", err)
 	}
 	s, err := sessionOf(dbsqlc.SessionGetRow(r))
 	return s, err == nil, err
@@ -177,7 +177,7 @@ func (q Queries) SessionEpoch(ctx context.Context) (int64, error) {
 
 // PutSession stores a frozen session that lives for a while. It is false when
 // sessions were revoked since its epoch.
-func (q Queries) PutSession(ctx context.Context, s converse.Session, lives time.Duration) (converse.Session, bool, error) {
+func (q Queries) PutSession(ctx context.Context, s conversation.Session, lives time.Duration) (conversation.Session, bool, error) {
 	raw, err := encode("the tools", s.Tools)
 	if err != nil {
 		return s, false, err
@@ -194,10 +194,10 @@ func (q Queries) PutSession(ctx context.Context, s converse.Session, lives time.
 }
 
 // KeepSession gives a run its session, unless it has one, and marks it as picked up.
-func (q Queries) KeepSession(ctx context.Context, id int64, s converse.Session) (converse.Session, error) {
+func (q Queries) KeepSession(ctx context.Context, id int64, s conversation.Session) (conversation.Session, error) {
 	kept, err := q.q.RunSession(ctx, dbsqlc.RunSessionParams{SessionID: &s.ID, WorkspaceID: q.ws, ID: id})
 	if err != nil {
-		return converse.Session{}, classify("keep the session", err)
+		return conversation.Session{}, classify("keep the session", err)
 	}
 	if *kept == s.ID {
 		return s, nil
@@ -206,10 +206,10 @@ func (q Queries) KeepSession(ctx context.Context, id int64, s converse.Session) 
 }
 
 // SessionByID reads one session.
-func (q Queries) SessionByID(ctx context.Context, id int64) (converse.Session, error) {
+func (q Queries) SessionByID(ctx context.Context, id int64) (conversation.Session, error) {
 	r, err := q.q.SessionGet(ctx, dbsqlc.SessionGetParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
-		return converse.Session{}, classify("read the session", err)
+		return conversation.Session{}, classify("read the session", err)
 	}
 	return sessionOf(r)
 }
@@ -223,8 +223,8 @@ func (q Queries) RevokeSessions(ctx context.Context) (int, error) {
 	return int(n), classify("revoke the sessions", err)
 }
 
-func sessionOf(r dbsqlc.SessionGetRow) (converse.Session, error) {
-	s := converse.Session{ID: r.ID, Rendered: r.Rendered, SHA: [sha256.Size]byte(r.Sha256), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
+func sessionOf(r dbsqlc.SessionGetRow) (conversation.Session, error) {
+	s := conversation.Session{ID: r.ID, Rendered: r.Rendered, SHA: [sha256.Size]byte(r.Sha256), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
 	if err := json.Unmarshal(r.Tools, &s.Tools); err != nil {
 		return s, fmt.Errorf("decode the tools of session %d: %w", r.ID, err)
 	}

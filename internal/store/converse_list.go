@@ -9,19 +9,19 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/store/dbsqlc"
 )
 
 // Lines reads a page of a conversation's messages, those after a number.
-func (q Queries) Lines(ctx context.Context, conversation int64, after, max int) ([]converse.Line, error) {
-	rows, err := q.q.MessagesPage(ctx, dbsqlc.MessagesPageParams{WorkspaceID: q.ws, ConversationID: conversation, After: int32(after), MaxRows: int32(max)})
+func (q Queries) Lines(ctx context.Context, conversationID int64, after, max int) ([]conversation.Line, error) {
+	rows, err := q.q.MessagesPage(ctx, dbsqlc.MessagesPageParams{WorkspaceID: q.ws, ConversationID: conversationID, After: int32(after), MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("read the messages", err)
 	}
-	out := make([]converse.Line, len(rows))
+	out := make([]conversation.Line, len(rows))
 	for i, r := range rows {
-		l := converse.Line{Seq: int(r.Seq), ID: converse.TurnMessageID(r.ExternalID), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID, CreatedAt: r.CreatedAt}
+		l := conversation.Line{Seq: int(r.Seq), ID: conversation.TurnMessageID(r.ExternalID), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID, CreatedAt: r.CreatedAt}
 		if r.Turn != nil {
 			l.Turn = int(*r.Turn)
 		}
@@ -34,19 +34,19 @@ func (q Queries) Lines(ctx context.Context, conversation int64, after, max int) 
 }
 
 // AgentProgress tells how far a turn or a review is.
-func (q Queries) AgentProgress(ctx context.Context, id int64) (converse.Progress, error) {
+func (q Queries) AgentProgress(ctx context.Context, id int64) (conversation.Progress, error) {
 	r, err := q.q.AgentProgress(ctx, dbsqlc.AgentProgressParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
-		return converse.Progress{}, noRun(id, err)
+		return conversation.Progress{}, noRun(id, err)
 	}
 	calls, err := q.q.AgentCallsShort(ctx, dbsqlc.AgentCallsShortParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
-		return converse.Progress{}, classify("read the tool calls", err)
+		return conversation.Progress{}, classify("read the tool calls", err)
 	}
-	out := converse.Progress{Run: id, Kind: run.Kind(r.Kind), Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Attempt: int(r.Attempt),
-		Steps: int(r.Steps), Tools: make([]converse.ToolProgress, len(calls)), Calls: int(r.Calls), Tokens: r.Tokens}
+	out := conversation.Progress{Run: id, Kind: run.Kind(r.Kind), Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Attempt: int(r.Attempt),
+		Steps: int(r.Steps), Tools: make([]conversation.ToolProgress, len(calls)), Calls: int(r.Calls), Tokens: r.Tokens}
 	for i, c := range calls {
-		out.Tools[i] = converse.ToolProgress{Step: int(c.Step), Tool: c.Tool, Done: c.Done, Code: c.Code}
+		out.Tools[i] = conversation.ToolProgress{Step: int(c.Step), Tool: c.Tool, Done: c.Done, Code: c.Code}
 	}
 	return out, nil
 }

@@ -7,29 +7,29 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/store/dbsqlc"
 )
 
 // ConversationView finds a conversation by the gateway's id of it.
-func (q Queries) ConversationView(ctx context.Context, name string) (converse.View, error) {
+func (q Queries) ConversationView(ctx context.Context, name string) (conversation.View, error) {
 	r, err := q.q.ConversationByName(ctx, dbsqlc.ConversationByNameParams{WorkspaceID: q.ws, ExternalID: storable(name)})
 	if isNoRows(err) {
-		return converse.View{}, noConversation(name)
+		return conversation.View{}, noConversation(name)
 	}
 	if err != nil {
-		return converse.View{}, classify("find the conversation", err)
+		return conversation.View{}, classify("find the conversation", err)
 	}
 	return viewOf(r)
 }
 
 // Conversations lists conversations, the latest first, before one of them.
-func (q Queries) Conversations(ctx context.Context, before int64, max int) ([]converse.View, error) {
+func (q Queries) Conversations(ctx context.Context, before int64, max int) ([]conversation.View, error) {
 	rows, err := q.q.ConversationsList(ctx, dbsqlc.ConversationsListParams{WorkspaceID: q.ws, Before: before, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the conversations", err)
 	}
-	out := make([]converse.View, len(rows))
+	out := make([]conversation.View, len(rows))
 	for i, r := range rows {
 		if out[i], err = viewOf(dbsqlc.ConversationByNameRow(r)); err != nil {
 			return nil, err
@@ -38,8 +38,8 @@ func (q Queries) Conversations(ctx context.Context, before int64, max int) ([]co
 	return out, nil
 }
 
-func viewOf(r dbsqlc.ConversationByNameRow) (converse.View, error) {
-	v := converse.View{ID: r.ID, Name: r.ExternalID, Channel: r.Channel, Title: r.Title, Messages: int(r.NextSeq), Turns: int(r.NextTurn) - 1, CreatedAt: r.CreatedAt, LastTurnAt: r.LastTurnAt, ClosedAt: r.ClosedAt}
+func viewOf(r dbsqlc.ConversationByNameRow) (conversation.View, error) {
+	v := conversation.View{ID: r.ID, Name: r.ExternalID, Channel: r.Channel, Title: r.Title, Messages: int(r.NextSeq), Turns: int(r.NextTurn) - 1, CreatedAt: r.CreatedAt, LastTurnAt: r.LastTurnAt, ClosedAt: r.ClosedAt}
 	if err := json.Unmarshal(r.Counters, &v.Counters); err != nil {
 		return v, fmt.Errorf("decode the counters of conversation %d: %w", r.ID, err)
 	}
@@ -47,18 +47,18 @@ func viewOf(r dbsqlc.ConversationByNameRow) (converse.View, error) {
 }
 
 // Reviews lists the nudges of a conversation, the latest first.
-func (q Queries) Reviews(ctx context.Context, conversation int64, max int) ([]converse.ReviewView, error) {
-	rows, err := q.q.NudgesOf(ctx, dbsqlc.NudgesOfParams{WorkspaceID: q.ws, ConversationID: &conversation, MaxRows: int32(max)})
+func (q Queries) Reviews(ctx context.Context, conversationID int64, max int) ([]conversation.ReviewView, error) {
+	rows, err := q.q.NudgesOf(ctx, dbsqlc.NudgesOfParams{WorkspaceID: q.ws, ConversationID: &conversationID, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the nudges", err)
 	}
-	out := make([]converse.ReviewView, len(rows))
+	out := make([]conversation.ReviewView, len(rows))
 	for i, r := range rows {
-		out[i] = converse.ReviewView{Run: r.ID, Status: "open", Turn: int(r.Number), CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
+		out[i] = conversation.ReviewView{Run: r.ID, Status: "open", Turn: int(r.Number), CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
 		if run.Status(r.Status) != run.Ended {
 			continue
 		}
-		var e converse.Ended
+		var e conversation.Ended
 		if err := json.Unmarshal(r.Result, &e); err != nil {
 			return nil, fmt.Errorf("decode the result of run %d: %w", r.ID, err)
 		}
@@ -68,25 +68,25 @@ func (q Queries) Reviews(ctx context.Context, conversation int64, max int) ([]co
 }
 
 // Answer reads what became of a channel's message.
-func (s converseStore) Answer(ctx context.Context, ws int64, conversation, message string) (out converse.Answered, err error) {
+func (s converseStore) Answer(ctx context.Context, ws int64, conversationID, message string) (out conversation.Answered, err error) {
 	err = s.within(ctx, byKeysInOne, ws, func(q Queries) error {
-		r, err := q.q.AnswerGet(ctx, dbsqlc.AnswerGetParams{MessageID: storable(message), WorkspaceID: ws, ExternalID: storable(conversation)})
+		r, err := q.q.AnswerGet(ctx, dbsqlc.AnswerGetParams{MessageID: storable(message), WorkspaceID: ws, ExternalID: storable(conversationID)})
 		switch {
 		case isNoRows(err):
-			return noConversation(conversation)
+			return noConversation(conversationID)
 		case err != nil:
 			return classify("read the answer", err)
 		case r.Number == nil:
-			return fault.New(fault.NotFound, fmt.Sprintf("conversation %q has no message %q", conversation, message), "send it first")
+			return fault.New(fault.NotFound, fmt.Sprintf("conversation %q has no message %q", conversationID, message), "send it first")
 		}
-		out = converse.Answered{Conversation: conversation, MessageID: message, Turn: int(*r.Number), Status: converse.StatusAccepted, ReplySeq: -1}
+		out = conversation.Answered{Conversation: conversationID, MessageID: message, Turn: int(*r.Number), Status: conversation.StatusAccepted, ReplySeq: -1}
 		if r.RunID != nil {
 			out.Run = *r.RunID
 		}
-		if *r.Status != converse.StatusEnded {
+		if *r.Status != conversation.StatusEnded {
 			return nil
 		}
-		out.Status, out.Reason = converse.StatusEnded, *r.Reason
+		out.Status, out.Reason = conversation.StatusEnded, *r.Reason
 		if r.ReplySeq != nil {
 			out.ReplySeq = int(*r.ReplySeq)
 		}
@@ -103,7 +103,7 @@ func noConversation(name string) error {
 }
 
 // MessageText reads one message.
-func (q Queries) MessageText(ctx context.Context, conversation int64, seq int) (string, error) {
-	r, err := q.q.MessageGet(ctx, dbsqlc.MessageGetParams{WorkspaceID: q.ws, ConversationID: conversation, Seq: int32(seq)})
+func (q Queries) MessageText(ctx context.Context, conversationID int64, seq int) (string, error) {
+	r, err := q.q.MessageGet(ctx, dbsqlc.MessageGetParams{WorkspaceID: q.ws, ConversationID: conversationID, Seq: int32(seq)})
 	return r.Content, classify("read the message", err)
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -13,15 +13,15 @@ import (
 type evolveStore struct{ *Store }
 
 // Evolve is the store for memory skills.
-func (s *Store) Evolve() evolve.Store { return evolveStore{s} }
+func (s *Store) Evolve() learning.Store { return evolveStore{s} }
 
 // WithEvolve runs fn in a transaction that has entered ws.
-func (s evolveStore) WithEvolve(ctx context.Context, ws int64, fn func(evolve.Tx) error) error {
+func (s evolveStore) WithEvolve(ctx context.Context, ws int64, fn func(learning.Tx) error) error {
 	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
 }
 
 // PutDecision keeps the choice of a span; the first one stays.
-func (q Queries) PutDecision(ctx context.Context, d evolve.Decision) error {
+func (q Queries) PutDecision(ctx context.Context, d learning.Decision) error {
 	choice, err := encode("the choice", d.Choice)
 	if err != nil {
 		return err
@@ -36,25 +36,25 @@ func (q Queries) PutDecision(ctx context.Context, d evolve.Decision) error {
 }
 
 // DecisionAt reads the decision of a span, if it was made.
-func (q Queries) DecisionAt(ctx context.Context, id string) (evolve.Decision, bool, error) {
+func (q Queries) DecisionAt(ctx context.Context, id string) (learning.Decision, bool, error) {
 	r, err := q.q.DecisionGet(ctx, dbsqlc.DecisionGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
-		return evolve.Decision{}, false, nil
+		return learning.Decision{}, false, nil
 	}
 	if err != nil {
-		return evolve.Decision{}, false, classify("read the decision", err)
+		return learning.Decision{}, false, classify("read the decision", err)
 	}
 	d, err := decisionOf(r)
 	return d, err == nil, err
 }
 
-func decisionOf(r dbsqlc.Decision) (d evolve.Decision, err error) {
-	d = evolve.Decision{ID: r.ID, Run: r.RunID, Conversation: r.ConversationID, Span: int(r.Span), FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), Bank: r.BankID, Version: int(r.BankVersion), CreatedAt: r.CreatedAt}
+func decisionOf(r dbsqlc.Decision) (d learning.Decision, err error) {
+	d = learning.Decision{ID: r.ID, Run: r.RunID, Conversation: r.ConversationID, Span: int(r.Span), FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), Bank: r.BankID, Version: int(r.BankVersion), CreatedAt: r.CreatedAt}
 	if r.Canary != nil {
 		d.Canary = int(*r.Canary)
 	}
 	if err = json.Unmarshal(r.Choice, &d.Choice); err == nil && r.Outcome != nil {
-		d.Outcome = new(evolve.SpanOutcome)
+		d.Outcome = new(learning.SpanOutcome)
 		err = json.Unmarshal(r.Outcome, d.Outcome)
 	}
 	if err != nil {
@@ -64,7 +64,7 @@ func decisionOf(r dbsqlc.Decision) (d evolve.Decision, err error) {
 }
 
 // EndDecision keeps what became of a span; the first outcome stays.
-func (q Queries) EndDecision(ctx context.Context, id string, o evolve.SpanOutcome) error {
+func (q Queries) EndDecision(ctx context.Context, id string, o learning.SpanOutcome) error {
 	raw, err := encode("the outcome", o)
 	if err != nil {
 		return err
@@ -73,12 +73,12 @@ func (q Queries) EndDecision(ctx context.Context, id string, o evolve.SpanOutcom
 }
 
 // Decisions are those of a run in the order of its spans.
-func (q Queries) Decisions(ctx context.Context, run int64) ([]evolve.Decision, error) {
+func (q Queries) Decisions(ctx context.Context, run int64) ([]learning.Decision, error) {
 	rows, err := q.q.DecisionsOfRun(ctx, dbsqlc.DecisionsOfRunParams{WorkspaceID: q.ws, RunID: run})
 	if err != nil {
 		return nil, classify("list the decisions", err)
 	}
-	out := make([]evolve.Decision, len(rows))
+	out := make([]learning.Decision, len(rows))
 	for i, r := range rows {
 		if out[i], err = decisionOf(r); err != nil {
 			return nil, err
@@ -88,11 +88,11 @@ func (q Queries) Decisions(ctx context.Context, run int64) ([]evolve.Decision, e
 }
 
 // Met are the memories that a run was shown, with the decisions behind them.
-func (q Queries) Met(ctx context.Context, run int64) ([]evolve.Met, error) {
+func (q Queries) Met(ctx context.Context, run int64) ([]learning.Met, error) {
 	rows, err := q.q.DecisionsBehind(ctx, dbsqlc.DecisionsBehindParams{WorkspaceID: q.ws, RunID: run})
-	out := make([]evolve.Met, len(rows))
+	out := make([]learning.Met, len(rows))
 	for i, r := range rows {
-		out[i] = evolve.Met{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
+		out[i] = learning.Met{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
 	}
 	return out, classify("read what the run was shown", err)
 }

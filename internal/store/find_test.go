@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/embed"
 	"cairn/internal/service/erase"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
 	"cairn/internal/tests"
@@ -68,7 +68,7 @@ func (k *talk) remember(ws store.Workspace, kind memory.Type, target, content st
 	k.t.Helper()
 	e := &memory.Entry{Type: kind, Target: target}
 	k.in(ws, func(ctx context.Context, q store.Queries) error {
-		return q.WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}}, remember.Writer{Origin: "user", Op: "op-" + content, Space: k.finder.Space})
+		return q.WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}}, longterm.Writer{Origin: "user", Op: "op-" + content, Space: k.finder.Space})
 	})
 	return e.ID
 }

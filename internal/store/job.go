@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/domain/run"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -15,10 +15,10 @@ import (
 
 // Job reads a run with what its model has said, and the turn that it answers when
 // it is one's.
-func (q Queries) Job(ctx context.Context, id int64) (r run.Run, steps []converse.Step, t converse.Turn, err error) {
+func (q Queries) Job(ctx context.Context, id int64) (r run.Run, steps []conversation.Step, t conversation.Turn, err error) {
 	var runs []dbsqlc.Run
 	var turns []dbsqlc.Turn
-	var records []converse.Record
+	var records []conversation.Record
 	ahead(q, "read the run", &runs, dbsqlc.RunGet, q.ws, id)
 	ahead(q, "read the turn", &turns, dbsqlc.TurnByRun, q.ws, &id)
 	ahead(q, "read the record", &records, dbsqlc.CompactionOfTurn, q.ws, &id)
@@ -40,7 +40,7 @@ func (q Queries) Job(ctx context.Context, id int64) (r run.Run, steps []converse
 // Thread reads the session of a turn, the one that its run keeps, unless it was
 // revoked, or else the live one of a channel, if there is one; and the messages of
 // the turns after one, up to the turn itself. With it the transaction ends.
-func (q Queries) Thread(ctx context.Context, id int64, channel, lang string, t converse.Turn, after int) (s converse.Session, kept bool, ms []converse.TurnMessage, err error) {
+func (q Queries) Thread(ctx context.Context, id int64, channel, lang string, t conversation.Turn, after int) (s conversation.Session, kept bool, ms []conversation.TurnMessage, err error) {
 	var own []dbsqlc.SessionGetRow
 	var live []dbsqlc.SessionGetRow
 	ahead(q, "read the session", &own, dbsqlc.RunSessionGet, q.ws, id)
@@ -61,7 +61,7 @@ func (q Queries) Thread(ctx context.Context, id int64, channel, lang string, t c
 
 // Resume holds a run and stores what its next request tells; with the session it
 // is marked as picked up. As everywhere the run is locked before its calls.
-func (q Queries) Resume(ctx context.Context, id int64, in converse.Resumed) (out converse.Resumed, open bool, err error) {
+func (q Queries) Resume(ctx context.Context, id int64, in conversation.Resumed) (out conversation.Resumed, open bool, err error) {
 	var locked []runLocked
 	var sessions []struct{ ID *int64 }
 	ahead(q, "lock the run", &locked, dbsqlc.RunLock, q.ws, id)
@@ -113,25 +113,25 @@ func (q Queries) Resume(ctx context.Context, id int64, in converse.Resumed) (out
 }
 
 // LockTurn is LockRun of a turn that begins with a message, after its conversation.
-func (q Queries) LockTurn(ctx context.Context, conversation, id int64, first int) (c converse.Conversation, r run.Run, steps []converse.Step, err error) {
+func (q Queries) LockTurn(ctx context.Context, conversationID, id int64, first int) (c conversation.Conversation, r run.Run, steps []conversation.Step, err error) {
 	var locked []dbsqlc.ConversationLockRow
-	var last []converse.Sitting
-	ahead(q, "lock the conversation", &locked, dbsqlc.ConversationLock, q.ws, conversation)
-	ahead(q, "read the last sitting", &last, dbsqlc.LastSitting, q.ws, conversation, first, math.MaxInt32)
+	var last []conversation.Sitting
+	ahead(q, "lock the conversation", &locked, dbsqlc.ConversationLock, q.ws, conversationID)
+	ahead(q, "read the last sitting", &last, dbsqlc.LastSitting, q.ws, conversationID, first, math.MaxInt32)
 	if r, steps, err = q.LockRun(ctx, id); err != nil {
 		return c, r, nil, err
 	}
 	if len(locked) == 0 {
-		return c, r, nil, noConversationOf(conversation)
+		return c, r, nil, noConversationOf(conversationID)
 	}
-	c, err = conversationLocked(conversation, locked[0])
+	c, err = conversationLocked(conversationID, locked[0])
 	c.Last = last[0]
 	return c, r, steps, err
 }
 
 // LockRun keeps a run as it is until the transaction is over, and reads what its
 // model has said by then.
-func (q Queries) LockRun(ctx context.Context, id int64) (run.Run, []converse.Step, error) {
+func (q Queries) LockRun(ctx context.Context, id int64) (run.Run, []conversation.Step, error) {
 	var runs []dbsqlc.Run
 	ahead(q, "lock the run", &runs, dbsqlc.RunGetLocked, q.ws, id)
 	steps, err := q.Steps(ctx, id)

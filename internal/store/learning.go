@@ -3,12 +3,12 @@ package store
 import (
 	"context"
 
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 	"cairn/internal/store/dbsqlc"
 )
 
 // PutOutcomes notes what somebody said of what came of decisions.
-func (q Queries) PutOutcomes(ctx context.Context, decisions []string, o evolve.Outcome) error {
+func (q Queries) PutOutcomes(ctx context.Context, decisions []string, o learning.Outcome) error {
 	if len(decisions) == 0 {
 		return nil
 	}
@@ -16,11 +16,11 @@ func (q Queries) PutOutcomes(ctx context.Context, decisions []string, o evolve.O
 }
 
 // Outcomes are those of decisions, by operation and decision.
-func (q Queries) Outcomes(ctx context.Context, decisions []string) ([]evolve.Outcome, error) {
+func (q Queries) Outcomes(ctx context.Context, decisions []string) ([]learning.Outcome, error) {
 	rows, err := q.q.OutcomesOf(ctx, dbsqlc.OutcomesOfParams{WorkspaceID: q.ws, Ids: texts(decisions)})
-	out := make([]evolve.Outcome, len(rows))
+	out := make([]learning.Outcome, len(rows))
 	for i, r := range rows {
-		out[i] = evolve.Outcome{Decision: r.DecisionID, Op: r.OpID, Score: r.Score}
+		out[i] = learning.Outcome{Decision: r.DecisionID, Op: r.OpID, Score: r.Score}
 	}
 	return out, classify("read the outcomes", err)
 }
@@ -49,10 +49,10 @@ func (q Queries) Explored(ctx context.Context) (int, error) {
 }
 
 // Newcomers are the skills that versions of a bank brought, the latest first.
-func (q Queries) Newcomers(ctx context.Context, bank int64, number, most int) (out []evolve.Newcomers, err error) {
+func (q Queries) Newcomers(ctx context.Context, bank int64, number, most int) (out []learning.Newcomers, err error) {
 	rows, err := q.q.VersionNewcomers(ctx, dbsqlc.VersionNewcomersParams{WorkspaceID: q.ws, BankID: bank, Number: int32(number), MaxRows: int32(most)})
 	for _, r := range rows {
-		out = append(out, evolve.Newcomers{Version: int(r.Number), Skills: r.Fresh, Explored: int(r.Explored)})
+		out = append(out, learning.Newcomers{Version: int(r.Number), Skills: r.Fresh, Explored: int(r.Explored)})
 	}
 	return out, classify("look for new skills", err)
 }

@@ -8,12 +8,12 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/store/dbsqlc"
 )
 
 // PutPendingMemory stores a write that waits for a person.
-func (q Queries) PutPendingMemory(ctx context.Context, p remember.Pending, w remember.Writer) (int64, error) {
+func (q Queries) PutPendingMemory(ctx context.Context, p longterm.Pending, w longterm.Writer) (int64, error) {
 	operations, err := encode("the operations", p.Operations)
 	if err != nil {
 		return 0, err
@@ -29,23 +29,23 @@ func (q Queries) PutPendingMemory(ctx context.Context, p remember.Pending, w rem
 }
 
 // PendingMemory reads and locks a write that waits.
-func (q Queries) PendingMemory(ctx context.Context, id int64) (remember.Pending, error) {
+func (q Queries) PendingMemory(ctx context.Context, id int64) (longterm.Pending, error) {
 	r, err := q.q.PendingMemoryGet(ctx, dbsqlc.PendingMemoryGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
 		if expired, err := q.q.PendingMemoryExpired(ctx, dbsqlc.PendingMemoryExpiredParams{WorkspaceID: q.ws, ID: id}); err != nil || expired {
-			return remember.Pending{}, cmp.Or(classify("read the pending write", err), error(fault.New(fault.NotFound, fmt.Sprintf("write %d has expired: nobody decided about it within 30 days", id), "let it be written again").With("state", "expired")))
+			return longterm.Pending{}, cmp.Or(classify("read the pending write", err), error(fault.New(fault.NotFound, fmt.Sprintf("write %d has expired: nobody decided about it within 30 days", id), "let it be written again").With("state", "expired")))
 		}
-		return remember.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("no write %d to memory waits for approval", id), "list the pending writes and use one of those ids")
+		return longterm.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("no write %d to memory waits for approval", id), "list the pending writes and use one of those ids")
 	}
 	if err != nil {
-		return remember.Pending{}, classify("read the pending write", err)
+		return longterm.Pending{}, classify("read the pending write", err)
 	}
 	return pendingMemoryOf(r)
 }
 
 // PendingMemories lists the writes that wait, the oldest first, then those for
 // which nobody decided in time.
-func (q Queries) PendingMemories(ctx context.Context, max int) ([]remember.Pending, error) {
+func (q Queries) PendingMemories(ctx context.Context, max int) ([]longterm.Pending, error) {
 	if _, err := q.q.PendingMemoryExpire(ctx, q.ws); err != nil {
 		return nil, classify("expire pending writes", err)
 	}
@@ -53,7 +53,7 @@ func (q Queries) PendingMemories(ctx context.Context, max int) ([]remember.Pendi
 	if err != nil {
 		return nil, classify("list the pending writes", err)
 	}
-	out := make([]remember.Pending, len(rows))
+	out := make([]longterm.Pending, len(rows))
 	for i, r := range rows {
 		if out[i], err = pendingMemoryOf(r); err != nil {
 			return nil, err
@@ -74,8 +74,8 @@ func (q Queries) DecideMemory(ctx context.Context, id int64, state string) error
 	return oneRow("decide the pending write", n, err)
 }
 
-func pendingMemoryOf(r dbsqlc.PendingMemory) (remember.Pending, error) {
-	p := remember.Pending{ID: r.ID, Store: memory.Type(r.Type), Adds: int(r.Adds), Gist: r.Gist, Risk: r.Risk, Reason: r.Reason, Origin: r.Origin, Tainted: r.Tainted, Run: number(r.RunID),
+func pendingMemoryOf(r dbsqlc.PendingMemory) (longterm.Pending, error) {
+	p := longterm.Pending{ID: r.ID, Store: memory.Type(r.Type), Adds: int(r.Adds), Gist: r.Gist, Risk: r.Risk, Reason: r.Reason, Origin: r.Origin, Tainted: r.Tainted, Run: number(r.RunID),
 		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), State: r.State, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
 	if err := json.Unmarshal(r.Operations, &p.Operations); err != nil {
 		return p, fmt.Errorf("decode the operations of pending write %d: %w", r.ID, err)

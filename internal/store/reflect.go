@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	reflect "cairn/internal/service/reflection"
+	"cairn/internal/service/reflection"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -19,10 +19,10 @@ import (
 type reflectStore struct{ *Store }
 
 // Reflections is the store for the use-case reflect.
-func (s *Store) Reflections() reflect.Store { return reflectStore{s} }
+func (s *Store) Reflections() reflection.Store { return reflectStore{s} }
 
 // WithReflections runs fn in a transaction that has entered ws.
-func (s reflectStore) WithReflections(ctx context.Context, ws int64, fn func(reflect.Tx) error) error {
+func (s reflectStore) WithReflections(ctx context.Context, ws int64, fn func(reflection.Tx) error) error {
 	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
 }
 
@@ -32,12 +32,12 @@ func (q Queries) LockReflections(ctx context.Context) error {
 }
 
 // Unread lists messages that a reflection may take up, conversation by conversation.
-func (q Queries) Unread(ctx context.Context, w reflect.Window) ([]reflect.Message, error) {
+func (q Queries) Unread(ctx context.Context, w reflection.Window) ([]reflection.Message, error) {
 	rows, err := q.q.ReflectionUnread(ctx, dbsqlc.ReflectionUnreadParams{WorkspaceID: q.ws, PastMark: w.PastMark, Since: w.Since, Until: w.Until, Again: w.Again, MaxRows: int32(w.Max)})
 	if err != nil {
 		return nil, classify("read what was said", err)
 	}
-	out := make([]reflect.Message, len(rows))
+	out := make([]reflection.Message, len(rows))
 	for i, r := range rows {
 		if out[i], err = saidOf(dbsqlc.ReflectionRangeRow(r)); err != nil {
 			return nil, err
@@ -47,12 +47,12 @@ func (q Queries) Unread(ctx context.Context, w reflect.Window) ([]reflect.Messag
 }
 
 // Range reads the messages of a range.
-func (q Queries) Range(ctx context.Context, r reflect.Read) ([]reflect.Message, error) {
+func (q Queries) Range(ctx context.Context, r reflection.Read) ([]reflection.Message, error) {
 	rows, err := q.q.ReflectionRange(ctx, dbsqlc.ReflectionRangeParams{WorkspaceID: q.ws, ConversationID: r.Conversation, FromSeq: int32(r.FromSeq), ToSeq: int32(r.ToSeq)})
 	if err != nil {
 		return nil, classify("read what was said", err)
 	}
-	out := make([]reflect.Message, len(rows))
+	out := make([]reflection.Message, len(rows))
 	for i, r := range rows {
 		if out[i], err = saidOf(r); err != nil {
 			return nil, err
@@ -61,8 +61,8 @@ func (q Queries) Range(ctx context.Context, r reflect.Read) ([]reflect.Message, 
 	return out, nil
 }
 
-func saidOf(r dbsqlc.ReflectionRangeRow) (reflect.Message, error) {
-	m := reflect.Message{Conversation: r.ConversationID, Turn: int(r.Turn), Said: r.Said, Human: r.Human, Reviewed: r.Reviewed,
+func saidOf(r dbsqlc.ReflectionRangeRow) (reflection.Message, error) {
+	m := reflection.Message{Conversation: r.ConversationID, Turn: int(r.Turn), Said: r.Said, Human: r.Human, Reviewed: r.Reviewed,
 		Message: transcript.Message{Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID, Time: r.Said.In(time.UTC)}}
 	if err := json.Unmarshal(r.ToolCalls, &m.ToolCalls); err != nil {
 		return m, fmt.Errorf("decode the tool calls of message %d: %w", r.Seq, err)
@@ -71,20 +71,20 @@ func saidOf(r dbsqlc.ReflectionRangeRow) (reflect.Message, error) {
 }
 
 // Stale lists ranges that lie before a window and were never read.
-func (q Queries) Stale(ctx context.Context, before time.Time) ([]reflect.Read, error) {
+func (q Queries) Stale(ctx context.Context, before time.Time) ([]reflection.Read, error) {
 	rows, err := q.q.ReflectionStale(ctx, dbsqlc.ReflectionStaleParams{WorkspaceID: q.ws, Before: before})
 	if err != nil {
 		return nil, classify("look for what is too old", err)
 	}
-	out := make([]reflect.Read, len(rows))
+	out := make([]reflection.Read, len(rows))
 	for i, r := range rows {
-		out[i] = reflect.Read{Conversation: r.ConversationID, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), State: "skipped", Messages: int(r.Messages)}
+		out[i] = reflection.Read{Conversation: r.ConversationID, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), State: "skipped", Messages: int(r.Messages)}
 	}
 	return out, nil
 }
 
 // PutReads notes what a run takes up.
-func (q Queries) PutReads(ctx context.Context, id int64, reads []reflect.Read) error {
+func (q Queries) PutReads(ctx context.Context, id int64, reads []reflection.Read) error {
 	for _, r := range reads {
 		err := q.q.ReflectionReadPut(ctx, dbsqlc.ReflectionReadPutParams{WorkspaceID: q.ws, RunID: id, ConversationID: r.Conversation, FromSeq: int32(r.FromSeq), ToSeq: int32(r.ToSeq),
 			Part: int32(r.Part), State: r.State})
@@ -96,14 +96,14 @@ func (q Queries) PutReads(ctx context.Context, id int64, reads []reflect.Read) e
 }
 
 // Reads lists what a run has taken up.
-func (q Queries) Reads(ctx context.Context, id int64) ([]reflect.Read, error) {
+func (q Queries) Reads(ctx context.Context, id int64) ([]reflection.Read, error) {
 	rows, err := q.q.ReflectionReads(ctx, dbsqlc.ReflectionReadsParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return nil, classify("list what is read", err)
 	}
-	out := make([]reflect.Read, len(rows))
+	out := make([]reflection.Read, len(rows))
 	for i, r := range rows {
-		out[i] = reflect.Read{Conversation: r.ConversationID, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), Part: int(r.Part), State: r.State}
+		out[i] = reflection.Read{Conversation: r.ConversationID, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), Part: int(r.Part), State: r.State}
 	}
 	return out, nil
 }
@@ -115,7 +115,7 @@ func (q Queries) EndReads(ctx context.Context, id int64, parts int, state string
 }
 
 // SkipRead passes over a range, from its beginning to where r ends.
-func (q Queries) SkipRead(ctx context.Context, id int64, r reflect.Read) error {
+func (q Queries) SkipRead(ctx context.Context, id int64, r reflection.Read) error {
 	n, err := q.q.ReflectionReadsSkip(ctx, dbsqlc.ReflectionReadsSkipParams{ToSeq: int32(r.ToSeq), WorkspaceID: q.ws, RunID: id, ConversationID: r.Conversation, FromSeq: int32(r.FromSeq)})
 	return oneRow("pass over what could not be read", n, classify("pass over what could not be read", err))
 }
@@ -164,7 +164,7 @@ func (q Queries) Reflections(ctx context.Context, date string, max int) ([]run.R
 }
 
 // PutDay says what a local date has come to.
-func (q Queries) PutDay(ctx context.Context, id int64, status string, r reflect.Report) error {
+func (q Queries) PutDay(ctx context.Context, id int64, status string, r reflection.Report) error {
 	date, err := dayOf(r.Date)
 	if err != nil {
 		return err
@@ -189,7 +189,7 @@ func (q Queries) Unheard(ctx context.Context, at time.Time) (bool, error) {
 }
 
 // Days lists dates, the latest first.
-func (q Queries) Days(ctx context.Context, from, to string, max int) ([]reflect.Day, error) {
+func (q Queries) Days(ctx context.Context, from, to string, max int) ([]reflection.Day, error) {
 	first, err := dayOf(from)
 	if err != nil {
 		return nil, err
@@ -202,12 +202,12 @@ func (q Queries) Days(ctx context.Context, from, to string, max int) ([]reflect.
 	if err != nil {
 		return nil, classify("list the dates", err)
 	}
-	out := make([]reflect.Day, len(rows))
+	out := make([]reflection.Day, len(rows))
 	for i, r := range rows {
-		out[i] = reflect.Day{Date: r.LocalDate.Time.Format(time.DateOnly), Zone: r.Zone, Status: r.Status, To: r.ToAt, Run: number(r.RunID), Conversations: int(r.Conversations),
+		out[i] = reflection.Day{Date: r.LocalDate.Time.Format(time.DateOnly), Zone: r.Zone, Status: r.Status, To: r.ToAt, Run: number(r.RunID), Conversations: int(r.Conversations),
 			Messages: int(r.Messages), Notes: int(r.Notes), Memories: int(r.Memories), Skills: int(r.Skills), Failures: int(r.Failures), Reason: text(r.Reason), UpdatedAt: r.UpdatedAt}
 		if r.Unheard {
-			out[i].Reason = reflect.UnheardReason
+			out[i].Reason = reflection.UnheardReason
 		}
 	}
 	return out, nil
@@ -227,14 +227,14 @@ func (q Queries) Recalled(ctx context.Context, query [32]byte, keys []int64, rel
 }
 
 // RecalledNotes lists notes that were brought back at least so often.
-func (q Queries) RecalledNotes(ctx context.Context, recalls, queries, days, max int) ([]reflect.Recall, error) {
+func (q Queries) RecalledNotes(ctx context.Context, recalls, queries, days, max int) ([]reflection.Recall, error) {
 	rows, err := q.q.NotesRecalled(ctx, dbsqlc.NotesRecalledParams{WorkspaceID: q.ws, Recalls: int32(recalls), Queries: int32(queries), Days: int32(days), MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list what was recalled", err)
 	}
-	out := make([]reflect.Recall, len(rows))
+	out := make([]reflection.Recall, len(rows))
 	for i, r := range rows {
-		out[i] = reflect.Recall{Note: entryOf(r.Memory), Relevance: r.Relevance, Recalls: int(r.Recalls), Queries: int(r.Queries), Days: int(r.Days),
+		out[i] = reflection.Recall{Note: entryOf(r.Memory), Relevance: r.Relevance, Recalls: int(r.Recalls), Queries: int(r.Queries), Days: int(r.Days),
 			Age: time.Duration(r.Seconds * float64(time.Second))}
 	}
 	return out, nil

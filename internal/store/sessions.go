@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/memory"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
@@ -38,7 +38,7 @@ func historyOf(r dbsqlc.MemoryHistory, err error) (memory.History, bool, error) 
 
 // PutHistory keeps a session, gives it its id, and makes its chunks what search
 // finds.
-func (q Queries) PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk, w remember.Writer) error {
+func (q Queries) PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk, w longterm.Writer) error {
 	run, _, _, _ := whence(w)
 	p := dbsqlc.HistoryInsertParams{WorkspaceID: q.ws, ContentSha256: h.SHA[:], ConversationID: h.Conversation, FromSeq: int32(h.FromSeq), ToSeq: int32(h.ToSeq), Messages: int32(h.Messages),
 		Tokens: int32(h.Tokens), Author: storable(h.Author), RunID: run, OpID: w.Op}
@@ -120,7 +120,7 @@ func (q Queries) IdentityHistory(ctx context.Context, max int) ([]memory.Identit
 
 // AdvanceIdentity makes content the next version; base must be the head. They are
 // not neighbours when an erase put an earlier one in force.
-func (q Queries) AdvanceIdentity(ctx context.Context, base int, content, action, history string, w remember.Writer) (int, error) {
+func (q Queries) AdvanceIdentity(ctx context.Context, base int, content, action, history string, w longterm.Writer) (int, error) {
 	latest, err := q.q.IdentityLatest(ctx, q.ws)
 	if err != nil {
 		return 0, classify("find the last identity", err)
@@ -144,16 +144,16 @@ func identityOf(r dbsqlc.IdentityVersion) memory.IdentityVersion {
 }
 
 // TakeLease takes a target for a while; taken is false while another has it.
-func (q Queries) TakeLease(ctx context.Context, s memory.Scope, holder string, lives time.Duration) (remember.Lease, bool, error) {
+func (q Queries) TakeLease(ctx context.Context, s memory.Scope, holder string, lives time.Duration) (longterm.Lease, bool, error) {
 	r, err := q.q.LeaseTake(ctx, dbsqlc.LeaseTakeParams{WorkspaceID: q.ws, Type: string(s.Type), TargetKey: s.Target, Holder: storable(holder), Lives: lives})
 	if isNoRows(err) {
-		return remember.Lease{}, false, nil
+		return longterm.Lease{}, false, nil
 	}
-	return remember.Lease{Holder: holder, Fence: r.Fence, Until: r.LeaseUntil}, err == nil, classify("take the target", err)
+	return longterm.Lease{Holder: holder, Fence: r.Fence, Until: r.LeaseUntil}, err == nil, classify("take the target", err)
 }
 
 // FreeLease gives a target back; one that another has stays with it.
-func (q Queries) FreeLease(ctx context.Context, s memory.Scope, l remember.Lease) error {
+func (q Queries) FreeLease(ctx context.Context, s memory.Scope, l longterm.Lease) error {
 	_, err := q.q.LeaseFree(ctx, dbsqlc.LeaseFreeParams{WorkspaceID: q.ws, Type: string(s.Type), TargetKey: s.Target, Holder: storable(l.Holder), Fence: l.Fence})
 	return classify("give the target back", err)
 }

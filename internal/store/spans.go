@@ -6,7 +6,7 @@ import (
 	pgvector "github.com/pgvector/pgvector-go"
 
 	"cairn/internal/domain/memory"
-	evolve "cairn/internal/service/learning"
+	"cairn/internal/service/learning"
 	"cairn/internal/store/dbsqlc"
 )
 
@@ -28,14 +28,14 @@ func (q Queries) Closest(ctx context.Context, s memory.Scope, vector []float32, 
 }
 
 // Neighbours are the memories that come closest to a span.
-func (q Queries) Neighbours(ctx context.Context, vector []float32, space int16, most int) ([]evolve.Neighbour, error) {
+func (q Queries) Neighbours(ctx context.Context, vector []float32, space int16, most int) ([]learning.Neighbour, error) {
 	rows, err := q.q.SpanNeighbours(ctx, dbsqlc.SpanNeighboursParams{Query: pgvector.NewHalfVector(vector), Space: space, WorkspaceID: q.ws, MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("find the memories that are nearest", err)
 	}
-	out := make([]evolve.Neighbour, len(rows))
+	out := make([]learning.Neighbour, len(rows))
 	for i, r := range rows {
-		out[i] = evolve.Neighbour{ID: r.ExternalID, Content: r.Content, Vector: r.V.Slice()}
+		out[i] = learning.Neighbour{ID: r.ExternalID, Content: r.Content, Vector: r.V.Slice()}
 	}
 	return out, nil
 }

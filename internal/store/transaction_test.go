@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/tests"
 )
 
@@ -16,28 +16,28 @@ import (
 func TestACommitThatTravelsIsHeldBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	var c converse.Conversation
-	tests.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx converse.Tx) (err error) {
+	var c conversation.Conversation
+	tests.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx conversation.Tx) (err error) {
 		c, _, _, err = tx.OpenConversation(t.Context(), "c", "chat", "", "m1")
 		return err
 	}))
 	spec := []byte("{}")
-	r := converse.NewRun{Kind: run.Turn, Key: "k", Conversation: c.ID, Spec: spec, WorkflowID: "w"}
+	r := conversation.NewRun{Kind: run.Turn, Key: "k", Conversation: c.ID, Spec: spec, WorkflowID: "w"}
 	ended := errors.New("it has ended")
-	for name, fails := range map[string]func(converse.Tx) error{
-		"0 rows changed, not 1": func(tx converse.Tx) error {
-			return tx.Said(t.Context(), converse.Conversation{ID: c.ID + 1})
+	for name, fails := range map[string]func(conversation.Tx) error{
+		"0 rows changed, not 1": func(tx conversation.Tx) error {
+			return tx.Said(t.Context(), conversation.Conversation{ID: c.ID + 1})
 		},
-		"there is no run": func(tx converse.Tx) error {
+		"there is no run": func(tx conversation.Tx) error {
 			tx.HoldRun(t.Context(), 1<<40, ended)
 			return nil
 		},
 	} {
-		err := b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx converse.Tx) error {
+		err := b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx conversation.Tx) error {
 			if _, err := tx.PutRun(t.Context(), r); err != nil {
 				return err
 			}
-			if err := tx.Said(t.Context(), converse.Conversation{ID: c.ID, NextSeq: 7, NextTurn: 3}); err != nil {
+			if err := tx.Said(t.Context(), conversation.Conversation{ID: c.ID, NextSeq: 7, NextTurn: 3}); err != nil {
 				return err
 			}
 			return fails(tx)
@@ -52,15 +52,15 @@ func TestACommitThatTravelsIsHeldBack(t *testing.T) {
 
 	// A run that ended between two transactions takes nothing more.
 	var made run.Run
-	tests.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx converse.Tx) (err error) {
+	tests.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx conversation.Tx) (err error) {
 		if made, err = tx.PutRun(t.Context(), r); err != nil {
 			return err
 		}
 		return tx.EndRun(t.Context(), made.Ref.Run, run.Completed, "", struct{}{})
 	}))
-	err := b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx converse.Tx) error {
+	err := b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx conversation.Tx) error {
 		tx.HoldRun(t.Context(), made.Ref.Run, ended)
-		return tx.PutStep(t.Context(), made.Ref.Run, converse.Step{N: 1, Content: "late"})
+		return tx.PutStep(t.Context(), made.Ref.Run, conversation.Step{N: 1, Content: "late"})
 	})
 	if !errors.Is(err, ended) {
 		t.Errorf("%v, want %v", err, ended)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/transcript"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/search"
 	"cairn/internal/store/dbsqlc"
 )
@@ -35,14 +35,14 @@ const SittingGap = 30 * time.Minute
 const indexedRunes = 4000
 
 // lastSitting reads where a conversation stood before a message.
-func (q Queries) lastSitting(ctx context.Context, conversation int64, seq int) (converse.Sitting, error) {
-	r, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversation, Before: int32(seq), Message: int32(seq)})
-	return converse.Sitting(r), classify("read the last sitting", err)
+func (q Queries) lastSitting(ctx context.Context, conversationID int64, seq int) (conversation.Sitting, error) {
+	r, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversationID, Before: int32(seq), Message: int32(seq)})
+	return conversation.Sitting(r), classify("read the last sitting", err)
 }
 
 // IndexSaid makes live messages of a conversation findable, each by its Seq. Those
 // without a time are said now.
-func (q Queries) IndexSaid(ctx context.Context, c converse.Conversation, ms []transcript.Message) (err error) {
+func (q Queries) IndexSaid(ctx context.Context, c conversation.Conversation, ms []transcript.Message) (err error) {
 	if c.Last.Now.IsZero() {
 		if c.Last, err = q.lastSitting(ctx, c.ID, c.NextSeq); err != nil {
 			return err
@@ -54,7 +54,7 @@ func (q Queries) IndexSaid(ctx context.Context, c converse.Conversation, ms []tr
 // indexTurns makes what users and assistants said after a sitting findable. Tools'
 // results and system messages are not what anybody said. live messages without a
 // time are said now.
-func (q Queries) indexTurns(ctx context.Context, conversation int64, ms []transcript.Message, last converse.Sitting, live bool) error {
+func (q Queries) indexTurns(ctx context.Context, conversationID int64, ms []transcript.Message, last conversation.Sitting, live bool) error {
 	session, before, docs := int(last.Session), last.EventTime, []search.Doc{}
 	for _, m := range ms {
 		text := transcript.Clip(strings.TrimSpace(storable(m.Content)), indexedRunes)
@@ -71,8 +71,8 @@ func (q Queries) indexTurns(ctx context.Context, conversation int64, ms []transc
 		if !at.IsZero() {
 			before = &at
 		}
-		d := search.NewDoc(search.KindTurn, conversation, "active", text).About(storable(m.Name))
-		d.Seq, d.Session, d.Conversation = m.Seq, session, &conversation
+		d := search.NewDoc(search.KindTurn, conversationID, "active", text).About(storable(m.Name))
+		d.Seq, d.Session, d.Conversation = m.Seq, session, &conversationID
 		if !at.IsZero() {
 			d.EventTime = &at
 		}

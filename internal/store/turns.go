@@ -11,39 +11,39 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/store/dbsqlc"
 )
 
 // TurnOf finds the turn of a channel's message.
-func (q Queries) TurnOf(ctx context.Context, conversation int64, message string) (converse.Turn, bool, error) {
-	r, err := q.q.TurnByMessage(ctx, dbsqlc.TurnByMessageParams{WorkspaceID: q.ws, ConversationID: conversation, MessageID: storable(message)})
+func (q Queries) TurnOf(ctx context.Context, conversationID int64, message string) (conversation.Turn, bool, error) {
+	r, err := q.q.TurnByMessage(ctx, dbsqlc.TurnByMessageParams{WorkspaceID: q.ws, ConversationID: conversationID, MessageID: storable(message)})
 	if isNoRows(err) {
-		return converse.Turn{}, false, nil
+		return conversation.Turn{}, false, nil
 	}
 	if err != nil {
-		return converse.Turn{}, false, classify("look for the message", err)
+		return conversation.Turn{}, false, classify("look for the message", err)
 	}
 	t, err := turnOf(r)
 	return t, err == nil, err
 }
 
 // TurnOfRun reads the turn that a run answers.
-func (q Queries) TurnOfRun(ctx context.Context, id int64) (converse.Turn, error) {
+func (q Queries) TurnOfRun(ctx context.Context, id int64) (conversation.Turn, error) {
 	r, err := q.q.TurnByRun(ctx, dbsqlc.TurnByRunParams{WorkspaceID: q.ws, RunID: &id})
 	if err != nil {
-		return converse.Turn{}, classify("read the turn", err)
+		return conversation.Turn{}, classify("read the turn", err)
 	}
 	return turnOf(r)
 }
 
 // Turns reads turns by their numbers, both ends included.
-func (q Queries) Turns(ctx context.Context, conversation int64, from, to int) ([]converse.Turn, error) {
-	rows, err := q.q.TurnsRange(ctx, dbsqlc.TurnsRangeParams{WorkspaceID: q.ws, ConversationID: conversation, FromNumber: int32(from), ToNumber: int32(to)})
+func (q Queries) Turns(ctx context.Context, conversationID int64, from, to int) ([]conversation.Turn, error) {
+	rows, err := q.q.TurnsRange(ctx, dbsqlc.TurnsRangeParams{WorkspaceID: q.ws, ConversationID: conversationID, FromNumber: int32(from), ToNumber: int32(to)})
 	if err != nil {
 		return nil, classify("read the turns", err)
 	}
-	out := make([]converse.Turn, len(rows))
+	out := make([]conversation.Turn, len(rows))
 	for i, r := range rows {
 		if out[i], err = turnOf(r); err != nil {
 			return nil, err
@@ -54,7 +54,7 @@ func (q Queries) Turns(ctx context.Context, conversation int64, from, to int) ([
 
 // PutTurn puts aside a turn that is accepted, with its run and the duty to drive
 // that. The run is known when the transaction is over.
-func (q Queries) PutTurn(_ context.Context, t converse.Turn, n converse.NewRun) (*run.Run, error) {
+func (q Queries) PutTurn(_ context.Context, t conversation.Turn, n conversation.NewRun) (*run.Run, error) {
 	facts, err := encode("the facts of a turn", t.Facts)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (q Queries) PutTurn(_ context.Context, t converse.Turn, n converse.NewRun) 
 }
 
 // EndTurn ends an accepted turn; one that has ended is an error.
-func (q Queries) EndTurn(ctx context.Context, t converse.Turn) error {
+func (q Queries) EndTurn(ctx context.Context, t conversation.Turn) error {
 	facts, err := encode("the facts of a turn", t.Facts)
 	if err != nil {
 		return err
@@ -83,12 +83,12 @@ func (q Queries) EndTurn(ctx context.Context, t converse.Turn) error {
 }
 
 // News reads what a turn is told beside its session, frozen at a time.
-func (q Queries) News(ctx context.Context, t converse.Turn, frozen time.Time) (converse.News, error) {
+func (q Queries) News(ctx context.Context, t conversation.Turn, frozen time.Time) (conversation.News, error) {
 	rows, err := q.q.TurnNews(ctx, dbsqlc.TurnNewsParams{WorkspaceID: q.ws, Conversation: t.Conversation, Before: int32(t.Number - 1), Frozen: frozen})
 	return newsOf(rows), classify("read what is new to a turn", err)
 }
 
-func newsOf(rows []dbsqlc.TurnNewsRow) (out converse.News) {
+func newsOf(rows []dbsqlc.TurnNewsRow) (out conversation.News) {
 	for _, r := range rows {
 		out.Zone = r.TimeZone
 		switch {
@@ -108,7 +108,7 @@ func newsOf(rows []dbsqlc.TurnNewsRow) (out converse.News) {
 
 // PinContext gives a turn that has none its context, and returns it as it is
 // stored. Whoever does it holds the turn's run.
-func (q Queries) PinContext(ctx context.Context, t converse.Turn, told string) (string, error) {
+func (q Queries) PinContext(ctx context.Context, t conversation.Turn, told string) (string, error) {
 	kept := storable(told)
 	_, err := q.soon("pin what a turn is told", 1).TurnContextPin(ctx, dbsqlc.TurnContextPinParams{Context: kept, WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
 	return kept, err
@@ -122,8 +122,8 @@ func seqOrNull(seq int) *int32 {
 	return &n
 }
 
-func turnOf(r dbsqlc.Turn) (converse.Turn, error) {
-	t := converse.Turn{Conversation: r.ConversationID, Number: int(r.Number), MessageID: r.MessageID, Mode: r.Mode, Origin: r.Origin, ArgsSHA: [32]byte(r.ArgsSha), Context: r.Context,
+func turnOf(r dbsqlc.Turn) (conversation.Turn, error) {
+	t := conversation.Turn{Conversation: r.ConversationID, Number: int(r.Number), MessageID: r.MessageID, Mode: r.Mode, Origin: r.Origin, ArgsSHA: [32]byte(r.ArgsSha), Context: r.Context,
 		FirstSeq: int(r.FirstSeq), ReplySeq: -1, Ended: r.Status == "ended", Reason: r.Reason, Tainted: r.Tainted, AcceptedAt: r.AcceptedAt, EndedAt: r.EndedAt}
 	if r.RunID != nil {
 		t.Run = *r.RunID
@@ -138,19 +138,19 @@ func turnOf(r dbsqlc.Turn) (converse.Turn, error) {
 }
 
 // Steps reads what a run's model has said, with the calls of each response.
-func (q Queries) Steps(ctx context.Context, id int64) ([]converse.Step, error) {
+func (q Queries) Steps(ctx context.Context, id int64) ([]conversation.Step, error) {
 	var rows []dbsqlc.StepsOfRow
 	ahead(q, "read the steps", &rows, dbsqlc.StepsOf, q.ws, id)
 	calls, err := q.q.AgentCallsOf(ctx, dbsqlc.AgentCallsOfParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return nil, classify("read the calls", err)
 	}
-	out := make([]converse.Step, len(rows))
+	out := make([]conversation.Step, len(rows))
 	for i, r := range rows {
-		out[i] = converse.Step{N: int(r.Step), Note: r.Note, Content: r.Content, Finish: r.Finish}
+		out[i] = conversation.Step{N: int(r.Step), Note: r.Note, Content: r.Content, Finish: r.Finish}
 		for len(calls) > 0 && calls[0].Step == r.Step {
 			c := calls[0]
-			call := converse.Call{Step: int(c.Step), Position: int(c.Position), ID: c.CallID, Tool: c.Tool, Class: agent.Class(c.Class), Arguments: c.Arguments, Done: c.Result != nil, Code: c.Code}
+			call := conversation.Call{Step: int(c.Step), Position: int(c.Position), ID: c.CallID, Tool: c.Tool, Class: agent.Class(c.Class), Arguments: c.Arguments, Done: c.Result != nil, Code: c.Code}
 			if c.Result != nil {
 				call.Result = *c.Result
 			}
@@ -161,7 +161,7 @@ func (q Queries) Steps(ctx context.Context, id int64) ([]converse.Step, error) {
 }
 
 // PutStep stores a response with its calls; one that is stored stays as it is.
-func (q Queries) PutStep(ctx context.Context, id int64, s converse.Step) error {
+func (q Queries) PutStep(ctx context.Context, id int64, s conversation.Step) error {
 	p := dbsqlc.StepPutParams{WorkspaceID: q.ws, RunID: id, Step: int32(s.N), Note: s.Note, Content: storable(s.Content), Finish: s.Finish}
 	for _, c := range s.Calls {
 		p.Positions = append(p.Positions, int32(c.Position))
@@ -175,7 +175,7 @@ func (q Queries) PutStep(ctx context.Context, id int64, s converse.Step) error {
 
 // EndCall stores what a model is told of a call, once and for all, and returns
 // the call with it.
-func (q Queries) EndCall(ctx context.Context, id int64, c converse.Call) (converse.Call, error) {
+func (q Queries) EndCall(ctx context.Context, id int64, c conversation.Call) (conversation.Call, error) {
 	result := storable(c.Result)
 	r, err := q.q.AgentCallEnd(ctx, dbsqlc.AgentCallEndParams{Result: &result, Code: c.Code, WorkspaceID: q.ws, RunID: id, Step: int32(c.Step), Position: int32(c.Position)})
 	c.Done, c.Result, c.Code = true, r.Told, r.Code

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/workingmemory"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/offload"
 	"cairn/internal/store/dbsqlc"
 )
@@ -72,12 +72,12 @@ func (q Queries) CompactionAt(ctx context.Context, conversation int64, upto int)
 }
 
 // Record is what the turn of a run begins with.
-func (q Queries) Record(ctx context.Context, id int64) (converse.Record, error) {
+func (q Queries) Record(ctx context.Context, id int64) (conversation.Record, error) {
 	r, err := q.q.CompactionOfTurn(ctx, dbsqlc.CompactionOfTurnParams{WorkspaceID: q.ws, RunID: &id})
 	if isNoRows(err) {
-		return converse.Record{}, nil
+		return conversation.Record{}, nil
 	}
-	return converse.Record{Upto: int(r.UptoTurn), Content: r.Content, Run: r.RunID}, classify("read the record", err)
+	return conversation.Record{Upto: int(r.UptoTurn), Content: r.Content, Run: r.RunID}, classify("read the record", err)
 }
 
 // purgeAtOnce bounds one deletion of what has expired.

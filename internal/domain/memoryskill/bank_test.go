@@ -206,7 +206,7 @@ func TestNearDuplicateIsRefusedUnlessItRefines(t *testing.T) {
 func TestSnapshotBindsBankPolicyAndOptimiser(t *testing.T) {
 	t.Parallel()
 	b := seeded(t, 30)
-	policy, err := policy.NewPolicy(policy.TowerShape(2, 4), keyedrand.Key{Run: "a"})
+	weights, err := policy.NewPolicy(policy.TowerShape(2, 4), keyedrand.Key{Run: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,18 +214,18 @@ func TestSnapshotBindsBankPolicyAndOptimiser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := memoryskill.Bind(b, policy, policy.Adam{})
-	if err := s.Verify(b, policy, policy.Adam{}); err != nil {
+	s := memoryskill.Bind(b, weights, policy.Adam{})
+	if err := s.Verify(b, weights, policy.Adam{}); err != nil {
 		t.Error(err)
 	}
 	if err := s.Verify(b, other, policy.Adam{}); fault.CodeOf(err) != fault.VersionConflict {
 		t.Errorf("another policy: %v", err)
 	}
-	if err := s.Verify(added(t, b, "capture_dates"), policy, policy.Adam{}); fault.CodeOf(err) != fault.VersionConflict {
+	if err := s.Verify(added(t, b, "capture_dates"), weights, policy.Adam{}); fault.CodeOf(err) != fault.VersionConflict {
 		t.Errorf("another bank: %v", err)
 	}
 	s.Hash = s.Bank
-	if err := s.Verify(b, policy, policy.Adam{}); fault.CodeOf(err) != fault.VersionConflict {
+	if err := s.Verify(b, weights, policy.Adam{}); fault.CodeOf(err) != fault.VersionConflict {
 		t.Errorf("a forged hash: %v", err)
 	}
 }

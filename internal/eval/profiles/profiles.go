@@ -21,7 +21,7 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 	"cairn/internal/store"
 )
 
@@ -138,7 +138,7 @@ func measure(ctx context.Context, h *host.Host, p Profile) (row Row, err error) 
 		row.Memories += len(t.Added)
 	}
 	for i, q := range questions {
-		a, err := h.Progressive.Retrieve(ctx, progressive.Question{Workspace: ws.ID, WorkspaceKey: ws.Key, ID: fmt.Sprint("q", i), Query: q.ask, Mode: progressive.Agentic, Spec: host.TurnSpec(h.Config)})
+		a, err := h.Progressive.Retrieve(ctx, memoryagent.Question{Workspace: ws.ID, WorkspaceKey: ws.Key, ID: fmt.Sprint("q", i), Query: q.ask, Mode: memoryagent.Agentic, Spec: host.TurnSpec(h.Config)})
 		if err != nil {
 			return row, err
 		}
@@ -189,8 +189,8 @@ func (r *Row) count(ctx context.Context, q store.Queries) error {
 }
 
 // remember has the session remembered and waits for what comes of it.
-func remember(ctx context.Context, h *host.Host, ws store.Workspace) (out progressive.Report, err error) {
-	r, err := h.Progressive.Summarize(ctx, progressive.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, ID: "session", Messages: slices.Clone(session), Spec: host.TurnSpec(h.Config)})
+func remember(ctx context.Context, h *host.Host, ws store.Workspace) (out memoryagent.Report, err error) {
+	r, err := h.Progressive.Summarize(ctx, memoryagent.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, ID: "session", Messages: slices.Clone(session), Spec: host.TurnSpec(h.Config)})
 	if err != nil {
 		return out, err
 	}

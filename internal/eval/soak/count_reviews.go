@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/eval/audit"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 )
 
 type reviewRow struct {
@@ -48,7 +48,7 @@ func (e *experiment) countReviews(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if r.System != told || r.Status != "ended" || r.Reason != converse.NudgeSaved {
+		if r.System != told || r.Status != "ended" || r.Reason != conversation.NudgeSaved {
 			e.found(&out.Astray, "the review after %s is %s (%s), or looked for something else than memories %t, skills %t", mark, r.Status, r.Reason, w.memory, w.skill)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/host"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/store"
 )
 
@@ -69,7 +69,7 @@ func (e *experiment) turn(ctx context.Context, i, n int) error {
 	ws, t := e.workspaces[i], &e.talks[i]
 	spec := host.TurnSpec(e.Host.Config)
 	spec.Timing.Model = e.options.Step
-	r := converse.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: t.name, Channel: "chat", MessageID: fmt.Sprintf("m%02d", n), Text: t.says(n), Spec: spec}
+	r := conversation.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: t.name, Channel: "chat", MessageID: fmt.Sprintf("m%02d", n), Text: t.says(n), Spec: spec}
 	return e.insist(ctx, sayPatience, func(ctx context.Context) (bool, error) {
 		a, err := e.Host.Say(ctx, r)
 		return a.Status == "ended", err

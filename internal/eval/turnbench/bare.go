@@ -55,7 +55,7 @@ func bareConversation(ctx workflow.Context) error {
 }
 
 // bareTurn is a turn that does nothing. It returns its child's id.
-func (c *conversation) bareTurn(ctx context.Context) (child string, err error) {
+func (c *thread) bareTurn(ctx context.Context) (child string, err error) {
 	c.bare++
 	child = fmt.Sprintf("bare-turn/%s/%d", c.name, c.bare)
 	start := c.lab.host.Temporal.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
@@ -77,4 +77,4 @@ func (c *conversation) bareTurn(ctx context.Context) (child string, err error) {
 	return child, handle.Get(ctx, nil)
 }
 
-func (c *conversation) bareID() string { return "bare/" + c.name }
+func (c *thread) bareID() string { return "bare/" + c.name }

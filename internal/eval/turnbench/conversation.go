@@ -9,12 +9,12 @@ import (
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/store"
 )
 
 // conversation is one of those that talk, with its bare twin.
-type conversation struct {
+type thread struct {
 	lab       *lab
 	name      string
 	workspace store.Workspace
@@ -27,10 +27,10 @@ type conversation struct {
 
 // open makes conversations, each in a workspace of its own where no review
 // takes part of the machine.
-func (l *lab) open(ctx context.Context, n, series int) ([]*conversation, error) {
-	out := make([]*conversation, n)
+func (l *lab) open(ctx context.Context, n, series int) ([]*thread, error) {
+	out := make([]*thread, n)
 	for i := range out {
-		c := &conversation{lab: l, name: fmt.Sprintf("bench-%d-%d-%d", n, series, i), counted: map[string]int{}}
+		c := &thread{lab: l, name: fmt.Sprintf("bench-%d-%d-%d", n, series, i), counted: map[string]int{}}
 		var err error
 		if c.workspace, err = l.host.Store.Workspace(ctx, c.name, true); err != nil {
 			return nil, err
@@ -63,10 +63,10 @@ func (p Parts) Overhead() time.Duration { return p.Accept + p.Answer - p.Model }
 
 // turn has one message answered with so many model calls, in the steps of
 // host.Say. It returns the workflow of the turn.
-func (c *conversation) turn(ctx context.Context, calls int) (p Parts, workflow string, err error) {
+func (c *thread) turn(ctx context.Context, calls int) (p Parts, workflow string, err error) {
 	c.said++
 	h := c.lab.host
-	r := converse.Request{Workspace: c.workspace.ID, WorkspaceKey: c.workspace.Key, Conversation: c.name, Channel: "chat", MessageID: fmt.Sprintf("m%d", c.said),
+	r := conversation.Request{Workspace: c.workspace.ID, WorkspaceKey: c.workspace.Key, Conversation: c.name, Channel: "chat", MessageID: fmt.Sprintf("m%d", c.said),
 		Text: message(calls), Spec: host.TurnSpec(h.Config)}
 	began := time.Now()
 	accepted, err := h.Converse.Accept(ctx, r)
@@ -89,7 +89,7 @@ func (c *conversation) turn(ctx context.Context, calls int) (p Parts, workflow s
 
 // settle waits until the workflow of the last turn has ended, too: whoever has an
 // answer does not wait for that, and what comes next is not to share its time.
-func (c *conversation) settle(ctx context.Context) error {
+func (c *thread) settle(ctx context.Context) error {
 	if c.latest.WorkflowID == "" {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (c *conversation) settle(ctx context.Context) error {
 }
 
 // workflowID is the workflow whose child a turn is.
-func (c *conversation) workflowID(bare bool) string {
+func (c *thread) workflowID(bare bool) string {
 	if bare {
 		return c.bareID()
 	}
@@ -106,7 +106,7 @@ func (c *conversation) workflowID(bare bool) string {
 }
 
 // events is how long a workflow's history is.
-func (c *conversation) events(ctx context.Context, workflow string) (int, error) {
+func (c *thread) events(ctx context.Context, workflow string) (int, error) {
 	d, err := c.lab.host.Temporal.DescribeWorkflowExecution(ctx, workflow, "")
 	if err != nil {
 		return 0, fmt.Errorf("read the history of %s: %w", workflow, err)

@@ -98,7 +98,7 @@ func (l *lab) series(ctx context.Context, load Load, series int, cells []Cell) e
 	return l.rounds(ctx, load, cells, talking)
 }
 
-func (l *lab) rounds(ctx context.Context, load Load, cells []Cell, talking []*conversation) error {
+func (l *lab) rounds(ctx context.Context, load Load, cells []Cell, talking []*thread) error {
 	for round := range load.Rounds {
 		for i := range cells {
 			if err := l.phase(ctx, &cells[i], talking, load.Turns); err != nil {
@@ -111,7 +111,7 @@ func (l *lab) rounds(ctx context.Context, load Load, cells []Cell, talking []*co
 
 // phase has each conversation take so many turns of one kind. With one
 // conversation the events of each are counted, too.
-func (l *lab) phase(ctx context.Context, cell *Cell, talking []*conversation, turns int) error {
+func (l *lab) phase(ctx context.Context, cell *Cell, talking []*thread, turns int) error {
 	before, err := l.worker.CPU()
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (l *lab) phase(ctx context.Context, cell *Cell, talking []*conversation, tu
 const stuck = 15 * time.Second
 
 // one is a turn of either kind.
-func (c *conversation) one(ctx context.Context, calls int) (p Parts, workflow string, err error) {
+func (c *thread) one(ctx context.Context, calls int) (p Parts, workflow string, err error) {
 	if calls > 0 {
 		return c.turn(ctx, calls)
 	}
@@ -168,7 +168,7 @@ func (c *conversation) one(ctx context.Context, calls int) (p Parts, workflow st
 
 // countEvents adds what each of some turns has left in its history, with its share
 // of what they have left in their conversation's.
-func (cell *Cell) countEvents(ctx context.Context, c *conversation, turns []string) error {
+func (cell *Cell) countEvents(ctx context.Context, c *thread, turns []string) error {
 	parent := c.workflowID(cell.Calls == 0)
 	all, err := c.events(ctx, parent)
 	if err != nil {

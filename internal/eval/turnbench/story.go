@@ -14,7 +14,7 @@ const lastEvents = 30
 // tellStory writes down when what happened in a turn that was stuck, so that it
 // can be told what it waited for: between which two events the time went, or
 // after the last, when only its caller was not told.
-func (c *conversation) tellStory(ctx context.Context, calls int, workflow string, p Parts) {
+func (c *thread) tellStory(ctx context.Context, calls int, workflow string, p Parts) {
 	var story strings.Builder
 	fmt.Fprintf(&story, "bench: a turn of %d calls of %s was stuck: accept %s, answer %s\n", calls, c.name, ms(p.Accept), ms(p.Answer))
 	for _, id := range []string{workflow, c.workflowID(calls == 0)} {

@@ -1,4 +1,4 @@
-package converse
+package conversation
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package evolve
+package learning
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 )
 
 // BuildRequest asks to make memories of a session.
@@ -73,7 +73,7 @@ func (s *Service) Build(ctx context.Context, r BuildRequest) (out run.Run, err e
 		if err != nil {
 			return err
 		}
-		out, err = s.acceptBuild(ctx, tx, r, said, false, progressive.NewRun{Kind: run.Build, Key: r.Trace, Generation: before.Generation + 1, ArgsSHA: sha, Conversation: id,
+		out, err = s.acceptBuild(ctx, tx, r, said, false, memoryagent.NewRun{Kind: run.Build, Key: r.Trace, Generation: before.Generation + 1, ArgsSHA: sha, Conversation: id,
 			WorkflowID: contract.BuildID(r.WorkspaceKey, contract.VisibleKey(r.Trace), before.Generation+1)})
 		return err
 	})
@@ -139,7 +139,7 @@ func (s *Service) BuildIdle(ctx context.Context, in Idle) (out *run.Run, err err
 			return err
 		}
 		r, err := s.acceptBuild(ctx, tx, BuildRequest{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Spec: in.Spec, Keeping: in.Keeping}, said, true,
-			progressive.NewRun{Kind: run.Build, Key: key, Generation: before.Generation + 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: in.Conversation,
+			memoryagent.NewRun{Kind: run.Build, Key: key, Generation: before.Generation + 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: in.Conversation,
 				WorkflowID: contract.BuildID(in.WorkspaceKey, fmt.Sprintf("idle-%d-%d", in.Conversation, to), before.Generation+1)})
 		out = &r
 		return err
@@ -156,7 +156,7 @@ func cutting(ctx context.Context, tx Tx, usual string) (string, error) {
 	return cmp.Or(chosen.Memory.Spans, usual), err
 }
 
-func (s *Service) acceptBuild(ctx context.Context, tx Tx, r BuildRequest, said []transcript.Message, idle bool, n progressive.NewRun) (out run.Run, err error) {
+func (s *Service) acceptBuild(ctx context.Context, tx Tx, r BuildRequest, said []transcript.Message, idle bool, n memoryagent.NewRun) (out run.Run, err error) {
 	name := r.Bank
 	if name == "" {
 		name = DefaultBank

@@ -1,4 +1,4 @@
-package evolve
+package learning
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 )
 
 // AdaptSpec is what an update of a policy is pinned to. What it learns from, and the
@@ -108,7 +108,7 @@ func (s *Service) acceptAdapt(ctx context.Context, tx Tx, d Due, b Listed) (out 
 	if err != nil {
 		return out, false, fmt.Errorf("encode the configuration: %w", err)
 	}
-	out, err = tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Adapt, Key: key, Generation: before.Generation + 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw,
+	out, err = tx.PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Adapt, Key: key, Generation: before.Generation + 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw,
 		WorkflowID: contract.AdaptID(d.WorkspaceKey, row.Name, contract.VisibleKey(key), before.Generation+1)})
 	if err != nil {
 		return out, false, err

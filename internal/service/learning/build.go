@@ -1,4 +1,4 @@
-package evolve
+package learning
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 )
 
 // job is a build with what it works on.
@@ -191,7 +191,7 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 func (s *Service) carryOut(ctx context.Context, j job, span executor.Span, head Head, d Decision) (out SpanOutcome, err error) {
 	chosen := selected(head.Bank, d.Choice.Chosen)
 	var stored []memory.Entry
-	err = s.LongTerm.Store.WithLongTerm(ctx, j.run.Workspace, func(tx remember.LongTermTx) error {
+	err = s.LongTerm.Store.WithLongTerm(ctx, j.run.Workspace, func(tx longterm.LongTermTx) error {
 		stored, err = tx.LongTerm(ctx, d.Choice.Shown)
 		return err
 	})
@@ -233,18 +233,18 @@ func roles(skills []memoryskill.Skill) (out []executor.Chosen) {
 
 // apply does what was resolved, once, and notes what became of each action.
 func (s *Service) apply(ctx context.Context, j job, span executor.Span, decision string, actions []executor.Resolved) error {
-	var changes remember.SpanChanges
+	var changes longterm.SpanChanges
 	for i, a := range actions {
 		if a.Outcome != executor.OK {
 			continue
 		}
 		switch a.Type {
 		case memoryskill.Delete:
-			changes.Deletes = append(changes.Deletes, remember.GoneMemory{Index: i, ID: a.Memory})
+			changes.Deletes = append(changes.Deletes, longterm.GoneMemory{Index: i, ID: a.Memory})
 		case memoryskill.Update:
-			changes.Updates = append(changes.Updates, remember.ChangedMemory{Index: i, ID: a.Memory, Content: a.Content})
+			changes.Updates = append(changes.Updates, longterm.ChangedMemory{Index: i, ID: a.Memory, Content: a.Content})
 		case memoryskill.Insert:
-			changes.Inserts = append(changes.Inserts, remember.SpanMemory{NewMemory: remember.NewMemory{Index: i, Content: a.Content, EventTime: said(span, a.Evidence)}, Type: kind(a), About: about(span, a)})
+			changes.Inserts = append(changes.Inserts, longterm.SpanMemory{NewMemory: longterm.NewMemory{Index: i, Content: a.Content, EventTime: said(span, a.Evidence)}, Type: kind(a), About: about(span, a)})
 		}
 	}
 	if len(changes.Deletes)+len(changes.Updates)+len(changes.Inserts) == 0 {
@@ -260,9 +260,9 @@ func (s *Service) apply(ctx context.Context, j job, span executor.Span, decision
 		r := &actions[item.Index]
 		r.Memory = item.ID
 		switch item.Status {
-		case remember.Failed:
+		case longterm.Failed:
 			r.Outcome, r.Note = executor.Refused, string(item.Code)+": "+item.Message
-		case remember.AlreadyExists, remember.Unchanged, remember.Merged:
+		case longterm.AlreadyExists, longterm.Unchanged, longterm.Merged:
 			r.Outcome = executor.Duplicate
 		}
 	}

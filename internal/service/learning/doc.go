@@ -1,4 +1,4 @@
-// Package evolve is the use-case over memory skills: banks with the policies that
+// Package learning is the use-case over memory skills: banks with the policies that
 // choose from them, memories that are built with them, the questions that memory
 // failed at, and how both learn from these.
 //
@@ -12,4 +12,4 @@
 // Bank, policy and optimiser are one version: promoted, rolled back and verified
 // together, moved by compare-and-swap, by one writer at a time. Each method is a
 // step that may be run again at any time; model calls go through the ledger.
-package evolve
+package learning

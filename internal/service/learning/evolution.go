@@ -1,4 +1,4 @@
-package evolve
+package learning
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/ledger"
-	remember "cairn/internal/service/longterm"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/memoryagent"
 )
 
 // EvolveSpec is what a round of evolution is pinned to.
@@ -91,7 +91,7 @@ func (s *Service) Evolve(ctx context.Context, r EvolveRequest) (out run.Run, err
 		if err != nil {
 			return fmt.Errorf("encode the configuration: %w", err)
 		}
-		out, err = tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Evolve, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw, WorkflowID: contract.EvolveID(r.WorkspaceKey, spec.Bank, contract.VisibleKey(key))})
+		out, err = tx.PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Evolve, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw, WorkflowID: contract.EvolveID(r.WorkspaceKey, spec.Bank, contract.VisibleKey(key))})
 		if err != nil || out.Status == run.Ended {
 			return err
 		}
@@ -226,7 +226,7 @@ func (s *Service) remembered(ctx context.Context, ref run.Ref, cases []Case, top
 			return nil, nil, err
 		}
 		if len(c.Retrieved) > 0 {
-			err = s.LongTerm.Store.WithLongTerm(ctx, ref.Workspace, func(tx remember.LongTermTx) error {
+			err = s.LongTerm.Store.WithLongTerm(ctx, ref.Workspace, func(tx longterm.LongTermTx) error {
 				entries, err := tx.LongTerm(ctx, c.Retrieved)
 				for _, e := range entries {
 					found[c.Key] = append(found[c.Key], e.Content)

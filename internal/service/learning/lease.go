@@ -1,4 +1,4 @@
-package evolve
+package learning
 
 import (
 	"context"
@@ -7,14 +7,14 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 )
 
 // bankLease is how long a run keeps its bank without a sign of life.
 const bankLease = 10 * time.Minute
 
 // take takes a bank for a writer, or says that it has another one.
-func (s *Service) take(ctx context.Context, tx BankTx, name, holder string, lives time.Duration) (remember.Lease, error) {
+func (s *Service) take(ctx context.Context, tx BankTx, name, holder string, lives time.Duration) (longterm.Lease, error) {
 	lease, taken, err := tx.TakeLease(ctx, scopeOf(name), holder, lives)
 	if err == nil && !taken {
 		err = fault.New(fault.Unavailable, fmt.Sprintf("bank %q has another writer", name), "wait until the training or the round of evolution that is under way has ended: cairn runs list")
@@ -40,5 +40,5 @@ func (s *Service) free(ctx context.Context, tx BankTx, ref run.Ref, name string)
 	if err != nil {
 		return err
 	}
-	return tx.FreeLease(ctx, scopeOf(name), remember.Lease{Holder: holderOf(ref), Fence: fence})
+	return tx.FreeLease(ctx, scopeOf(name), longterm.Lease{Holder: holderOf(ref), Fence: fence})
 }

@@ -1,4 +1,4 @@
-package evolve
+package learning
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 )
 
 // FromProbe is where the outcome of a decision comes from when memory has asked
@@ -121,7 +121,7 @@ func (s *Service) acceptProbe(ctx context.Context, tx Tx, build run.Run, spec Bu
 	if err != nil {
 		return err
 	}
-	r, err := tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Probe, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: build.Conversation, Spec: raw,
+	r, err := tx.PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Probe, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: build.Conversation, Spec: raw,
 		WorkflowID: contract.ProbeID(self, build.Ref.Run)})
 	if err != nil || r.Status == run.Ended {
 		return err

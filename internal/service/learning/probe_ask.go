@@ -1,4 +1,4 @@
-package evolve
+package learning
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
 	"cairn/internal/llm"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 )
 
 // AskProbe puts one probe to memory, as any question is, scores what is found by the
@@ -78,7 +78,7 @@ func (s *Service) AskProbe(ctx context.Context, ref run.Ref, number int) error {
 // found are the memories that a question is answered from: the best of an ordinary
 // search, as many as an episode of a training reads.
 func (s *Service) found(ctx context.Context, ws int64, question string, most int) (out []memory.Entry, err error) {
-	ranked, err := s.LongTerm.Rank(ctx, ws, remember.Look{Query: question, Types: []memory.Type{memory.Personal, memory.Procedural}})
+	ranked, err := s.LongTerm.Rank(ctx, ws, longterm.Look{Query: question, Types: []memory.Type{memory.Personal, memory.Procedural}})
 	if err != nil || len(ranked) == 0 {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (s *Service) found(ctx context.Context, ws int64, question string, most int
 		ids = append(ids, r.ID)
 	}
 	var entries []memory.Entry
-	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx remember.LongTermTx) error {
+	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx longterm.LongTermTx) error {
 		entries, err = tx.LongTerm(ctx, ids)
 		return err
 	})

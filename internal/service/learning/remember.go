@@ -1,4 +1,4 @@
-package evolve
+package learning
 
 import (
 	"context"

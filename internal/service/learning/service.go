@@ -1,4 +1,4 @@
-package evolve
+package learning
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/ledger"
-	remember "cairn/internal/service/longterm"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/memoryagent"
 )
 
 // Neighbour is a stored memory that is near to a span.
@@ -44,8 +44,8 @@ type BankTx interface {
 	SkillStats(ctx context.Context, bank int64) (map[string]memoryskill.Stats, error)
 	PutSkillStats(ctx context.Context, bank int64, stats map[string]memoryskill.Stats) error
 
-	TakeLease(ctx context.Context, s memory.Scope, holder string, lives time.Duration) (remember.Lease, bool, error)
-	FreeLease(ctx context.Context, s memory.Scope, l remember.Lease) error
+	TakeLease(ctx context.Context, s memory.Scope, holder string, lives time.Duration) (longterm.Lease, bool, error)
+	FreeLease(ctx context.Context, s memory.Scope, l longterm.Lease) error
 	FenceOf(ctx context.Context, s memory.Scope) (int64, error)
 }
 
@@ -55,7 +55,7 @@ type Tx interface {
 
 	Run(ctx context.Context, id int64) (run.Run, error)
 	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
-	PutAgentRun(ctx context.Context, r progressive.NewRun) (run.Run, error)
+	PutAgentRun(ctx context.Context, r memoryagent.NewRun) (run.Run, error)
 	OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (int64, bool, error)
 	OweRun(ctx context.Context, id int64) error
 	StartRun(ctx context.Context, id int64) (bool, error)
@@ -64,7 +64,7 @@ type Tx interface {
 
 	PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64, error)
 	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
-	LockConversation(ctx context.Context, id int64) (converse.Conversation, error)
+	LockConversation(ctx context.Context, id int64) (conversation.Conversation, error)
 	Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error)
 	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error
 	Settings(ctx context.Context) (settings.Settings, error)
@@ -80,7 +80,7 @@ type Tx interface {
 	// Do runs an effect under an operation id once; result is what the first one
 	// has left in it.
 	Do(ctx context.Context, op string, args, result any, effect func() error) error
-	TurnOf(ctx context.Context, conversation int64, message string) (converse.Turn, bool, error)
+	TurnOf(ctx context.Context, conversation int64, message string) (conversation.Turn, bool, error)
 	Met(ctx context.Context, run int64) ([]Met, error)
 	LearningTx
 	UpdateTx
@@ -124,7 +124,7 @@ type Starter interface {
 // Service is the use-case.
 type Service struct {
 	Store    Store
-	LongTerm *remember.LongTerm
+	LongTerm *longterm.LongTerm
 	Ledger   *ledger.Ledger
 	Embedder Embedder
 	Space    int16

@@ -1,4 +1,4 @@
-package evolve
+package learning
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 )
 
 // TrainSpec is what a training is pinned to.
@@ -141,7 +141,7 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 			key = fmt.Sprintf("%x", sha256.Sum256(settings))[:20]
 		}
 		key = spec.Bank + "/" + key
-		out, err = tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Train, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw, WorkflowID: contract.TrainID(r.WorkspaceKey, spec.Bank, contract.VisibleKey(key))})
+		out, err = tx.PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Train, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw, WorkflowID: contract.TrainID(r.WorkspaceKey, spec.Bank, contract.VisibleKey(key))})
 		if err != nil || out.Status == run.Ended {
 			return err
 		}

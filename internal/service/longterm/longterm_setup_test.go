@@ -1,4 +1,4 @@
-package remember_test
+package longterm_test
 
 import (
 	"context"
@@ -9,20 +9,20 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/tests"
 )
 
 // long is long-term memory over a fresh database.
 type long struct {
 	*bundle
-	*remember.LongTerm
+	*longterm.LongTerm
 }
 
 func setupLong(t *testing.T) *long {
 	t.Helper()
 	b := setup(t)
-	return &long{b, &remember.LongTerm{Store: b.store.LongTerm(), Embedder: b.Keeper.Embedder, Space: b.Keeper.Space, Finder: b.Keeper.Finder}}
+	return &long{b, &longterm.LongTerm{Store: b.store.LongTerm(), Embedder: b.Keeper.Embedder, Space: b.Keeper.Space, Finder: b.Keeper.Finder}}
 }
 
 // about is a specialist's call for a target, in a run and a session.
@@ -34,11 +34,11 @@ func (l *long) about(t memory.Type, target string, run int64, history string) ag
 }
 
 // add adds memories and gives what became of each.
-func (l *long) add(a agent.Actor, contents ...string) []remember.Item {
+func (l *long) add(a agent.Actor, contents ...string) []longterm.Item {
 	l.t.Helper()
-	var in []remember.NewMemory
+	var in []longterm.NewMemory
 	for i, c := range contents {
-		in = append(in, remember.NewMemory{Index: i, Content: c})
+		in = append(in, longterm.NewMemory{Index: i, Content: c})
 	}
 	out, err := l.AddMemories(l.t.Context(), a, in)
 	tests.Must(l.t, err)
@@ -47,7 +47,7 @@ func (l *long) add(a agent.Actor, contents ...string) []remember.Item {
 
 func (l *long) entry(id string) (e memory.Entry) {
 	l.t.Helper()
-	tests.Must(l.t, l.LongTerm.Store.WithLongTerm(l.t.Context(), l.a.ID, func(tx remember.LongTermTx) error {
+	tests.Must(l.t, l.LongTerm.Store.WithLongTerm(l.t.Context(), l.a.ID, func(tx longterm.LongTermTx) error {
 		found, err := tx.LongTerm(l.t.Context(), []string{id})
 		if err == nil && len(found) == 1 {
 			e = found[0]
@@ -97,14 +97,14 @@ func said(lines ...string) (out []transcript.Message) {
 	return out
 }
 
-func (l *long) lines(a agent.Actor, in remember.RetrieveArgs) string {
+func (l *long) lines(a agent.Actor, in longterm.RetrieveArgs) string {
 	l.t.Helper()
 	out, err := l.Retrieve(l.t.Context(), a, in)
 	tests.Must(l.t, err)
 	return out.Text
 }
 
-func statuses(items []remember.Item) string {
+func statuses(items []longterm.Item) string {
 	var out []string
 	for _, i := range items {
 		s := i.Status
@@ -117,9 +117,9 @@ func statuses(items []remember.Item) string {
 }
 
 // lostLong is a store whose commits arrive and whose acknowledgements do not.
-type lostLong struct{ remember.LongTermStore }
+type lostLong struct{ longterm.LongTermStore }
 
-func (l lostLong) WithLongTerm(ctx context.Context, ws int64, fn func(remember.LongTermTx) error) error {
+func (l lostLong) WithLongTerm(ctx context.Context, ws int64, fn func(longterm.LongTermTx) error) error {
 	if err := l.LongTermStore.WithLongTerm(ctx, ws, fn); err != nil {
 		return err
 	}

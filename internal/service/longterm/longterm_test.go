@@ -1,4 +1,4 @@
-package remember_test
+package longterm_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/tests"
 )
 
@@ -33,10 +33,10 @@ func TestAnUpdateKeepsWhatAMemoryIs(t *testing.T) {
 	l := setupLong(t)
 	first, second := l.session("one"), l.session("two")
 	a := l.about(memory.Procedural, "deploy", 0, first)
-	made, err := l.AddMemories(t.Context(), a, []remember.NewMemory{{Content: "Run the tests", WhenToUse: "before a release", Metadata: memory.Metadata{"by": "ci", "step": 1.0}}})
+	made, err := l.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: "Run the tests", WhenToUse: "before a release", Metadata: memory.Metadata{"by": "ci", "step": 1.0}}})
 	tests.Must(t, err)
 	before := l.entry(made[0].ID)
-	out, err := l.UpdateMemories(t.Context(), l.about(memory.Procedural, "deploy", 0, second), []remember.ChangedMemory{{ID: before.ID, Content: "Run all tests twice", Metadata: memory.Metadata{"by": nil, "ok": true}}})
+	out, err := l.UpdateMemories(t.Context(), l.about(memory.Procedural, "deploy", 0, second), []longterm.ChangedMemory{{ID: before.ID, Content: "Run all tests twice", Metadata: memory.Metadata{"by": nil, "ok": true}}})
 	tests.Must(t, err)
 	after := l.entry(before.ID)
 	if statuses(out) != "updated" || after.Content != "Run all tests twice" || after.WhenToUse != "before a release" || !after.CreatedAt.Equal(before.CreatedAt) || after.Version != 2 {
@@ -70,22 +70,22 @@ func TestChangesStayInsideTheirScope(t *testing.T) {
 	foreign := l.add(other, "Lives elsewhere")[0].ID
 	core := l.save("core", "The staging host is quartz")
 	gone := l.add(l.about(memory.Personal, "alice", 0, ""), "Is on holiday")[0].ID
-	_, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []remember.GoneMemory{{ID: gone}})
+	_, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.GoneMemory{{ID: gone}})
 	tests.Must(t, err)
 	held := l.holds()
 	for _, c := range []struct {
 		id   string
 		code fault.Code
 	}{{bob, fault.OutOfScope}, {foreign, fault.NotFound}, {core, fault.OutOfScope}, {history, fault.OutOfScope}, {"ffffffffffffffff", fault.NotFound}, {"'; drop", fault.NotFound}, {gone, fault.NotFound}} {
-		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []remember.ChangedMemory{{ID: c.id, Content: "Is mine"}})
+		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.ChangedMemory{{ID: c.id, Content: "Is mine"}})
 		wants(t, "update "+c.id, err, c.code)
-		_, err = l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []remember.GoneMemory{{ID: c.id}})
+		_, err = l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.GoneMemory{{ID: c.id}})
 		wants(t, "delete "+c.id, err, c.code)
 	}
 	if got := l.holds(); got != held {
 		t.Errorf("holds %s, before %s", got, held)
 	}
-	out, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []remember.GoneMemory{{Index: 0, ID: bob}, {Index: 1, ID: alice}, {Index: 2, ID: "x"}})
+	out, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.GoneMemory{{Index: 0, ID: bob}, {Index: 1, ID: alice}, {Index: 2, ID: "x"}})
 	tests.Must(t, err)
 	if got := statuses(out); got != "failed/out_of_scope deleted failed/not_found" {
 		t.Errorf("items %s", got)
@@ -98,7 +98,7 @@ func TestAnUpdateToWhatIsSaidAlreadyMakesOneOfTwo(t *testing.T) {
 	one, two := l.session("one"), l.session("two")
 	first := l.add(l.about(memory.Personal, "alice", 0, one), "Likes tea")[0].ID
 	second := l.add(l.about(memory.Personal, "alice", 0, two), "Likes green tea")[0].ID
-	out, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []remember.ChangedMemory{{ID: first, Content: "Likes green tea"}})
+	out, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.ChangedMemory{{ID: first, Content: "Likes green tea"}})
 	tests.Must(t, err)
 	if statuses(out) != "merged" || out[0].ID != second || out[0].Merged != first {
 		t.Errorf("%+v", out)
@@ -107,7 +107,7 @@ func TestAnUpdateToWhatIsSaidAlreadyMakesOneOfTwo(t *testing.T) {
 	if len(kept.Histories) != 2 || gone.Status != memory.Superseded || gone.SupersededBy != second {
 		t.Errorf("%+v, %+v", kept, gone)
 	}
-	_, err = l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []remember.ChangedMemory{{ID: first, Content: "x"}})
+	_, err = l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.ChangedMemory{{ID: first, Content: "x"}})
 	wants(t, "what was merged", err, fault.NotFound)
 }
 
@@ -115,10 +115,10 @@ func TestAStaleVersionIsAConflict(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	id := l.add(l.about(memory.Personal, "alice", 0, ""), "v1")[0].ID
-	_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []remember.ChangedMemory{{ID: id, Content: "v2"}})
+	_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.ChangedMemory{{ID: id, Content: "v2"}})
 	tests.Must(t, err)
 	one := 1
-	_, err = l.UpdateMemories(t.Context(), l.user(), []remember.ChangedMemory{{ID: id, Content: "v3", Expected: &one}})
+	_, err = l.UpdateMemories(t.Context(), l.user(), []longterm.ChangedMemory{{ID: id, Content: "v3", Expected: &one}})
 	wants(t, "version 1", err, fault.VersionConflict)
 	if got := l.entry(id).Content; got != "v2" {
 		t.Errorf("says %q", got)
@@ -129,24 +129,24 @@ func TestAToolHasOneGuideline(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	a := func() agent.Actor { return l.about(memory.Guideline, "whatever", 0, "") }
-	_, err := l.AddMemories(t.Context(), a(), []remember.NewMemory{{Content: "Ask for less"}})
+	_, err := l.AddMemories(t.Context(), a(), []longterm.NewMemory{{Content: "Ask for less"}})
 	wants(t, "without the tool's name", err, fault.InvalidArgument)
-	first, err := l.AddMemories(t.Context(), a(), []remember.NewMemory{{Content: "Ask for less", WhenToUse: "web_search"}, {Index: 1, Content: "Ask for less", WhenToUse: "sql"}})
+	first, err := l.AddMemories(t.Context(), a(), []longterm.NewMemory{{Content: "Ask for less", WhenToUse: "web_search"}, {Index: 1, Content: "Ask for less", WhenToUse: "sql"}})
 	tests.Must(t, err)
-	second, err := l.AddMemories(t.Context(), a(), []remember.NewMemory{{Content: "Quote names", WhenToUse: "web_search"}})
+	second, err := l.AddMemories(t.Context(), a(), []longterm.NewMemory{{Content: "Quote names", WhenToUse: "web_search"}})
 	tests.Must(t, err)
 	if statuses(first)+" "+statuses(second) != "added added updated" || second[0].ID != first[0].ID {
 		t.Errorf("%+v, %+v", first, second)
 	}
-	_, err = l.UpdateMemories(t.Context(), a(), []remember.ChangedMemory{{ID: first[0].ID, Content: "Quote all names"}})
+	_, err = l.UpdateMemories(t.Context(), a(), []longterm.ChangedMemory{{ID: first[0].ID, Content: "Quote all names"}})
 	tests.Must(t, err)
 	find := func(query string) string {
-		return l.lines(a(), remember.RetrieveArgs{Wants: []remember.Want{{Query: query}}})
+		return l.lines(a(), longterm.RetrieveArgs{Wants: []longterm.Want{{Query: query}}})
 	}
 	if got := find("web_search"); !strings.Contains(got, "(tool/tool_guidelines) web_search: Quote all names") || strings.Contains(got, "\n") {
 		t.Errorf("found %q", got)
 	}
-	if got := find("web search"); got != remember.NothingFound {
+	if got := find("web search"); got != longterm.NothingFound {
 		t.Errorf("another name finds %q", got)
 	}
 }
@@ -154,13 +154,13 @@ func TestAToolHasOneGuideline(t *testing.T) {
 func TestSecretsAndAttacksAreNotRemembered(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	for name, m := range map[string]remember.NewMemory{
+	for name, m := range map[string]longterm.NewMemory{
 		"a secret":                 {Content: "The key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"},
 		"a secret in the metadata": {Content: "Has a key", Metadata: memory.Metadata{"key": "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"}},
 		"too long":                 {Content: strings.Repeat("x", memory.LongTermBytes+1)},
 		"nothing":                  {Content: " \n"},
 	} {
-		_, err := l.AddMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []remember.NewMemory{m})
+		_, err := l.AddMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.NewMemory{m})
 		if err == nil {
 			t.Errorf("%s was remembered", name)
 		}
@@ -177,12 +177,12 @@ func TestARunChangesOnlyWhatItWasShown(t *testing.T) {
 	id := l.add(l.about(memory.Personal, "alice", 0, ""), "Likes green tea")[0].ID
 	a := l.about(memory.Personal, "alice", run, "")
 	a.Subject.ShownOnly = true
-	change := []remember.ChangedMemory{{ID: id, Content: "Likes black tea"}}
+	change := []longterm.ChangedMemory{{ID: id, Content: "Likes black tea"}}
 	_, err := l.UpdateMemories(t.Context(), a, change)
 	wants(t, "before it was shown", err, fault.OutOfScope)
 	seen := l.about(memory.Personal, "alice", run, "")
-	l.lines(seen, remember.RetrieveArgs{Wants: []remember.Want{{Query: "green tea"}}})
-	l.lines(seen, remember.RetrieveArgs{Wants: []remember.Want{{Query: "green tea"}}})
+	l.lines(seen, longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "green tea"}}})
+	l.lines(seen, longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "green tea"}}})
 	_, err = l.UpdateMemories(t.Context(), a, change)
 	tests.Must(t, err)
 	if e := l.entry(id); e.Content != "Likes black tea" || e.Retrieved != 1 {
@@ -209,7 +209,7 @@ func TestAWriterWhoseTargetHasGoneToAnotherIsRefused(t *testing.T) {
 	write := func(fence int64, content string) error {
 		a := l.about(memory.Personal, "alice", 0, "")
 		a.Subject.Fence = fence
-		_, err := l.AddMemories(t.Context(), a, []remember.NewMemory{{Content: content}})
+		_, err := l.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: content}})
 		return err
 	}
 	tests.Must(t, write(first.Fence, "Likes tea"))

@@ -1,4 +1,4 @@
-package remember_test
+package longterm_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/tests"
 )
 
@@ -19,45 +19,45 @@ func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {
 	l := setupLong(t)
 	one, two := l.session("one"), l.session("two")
 	before := l.add(l.about(memory.Personal, "alice", 0, one), "Likes tea", "Likes green tea", "Plays chess", "Lives in Osaka")
-	_, err := l.UpdateIdentity(t.Context(), l.user(), remember.IdentityArgs{Content: "A kind guide"})
+	_, err := l.UpdateIdentity(t.Context(), l.user(), longterm.IdentityArgs{Content: "A kind guide"})
 	tests.Must(t, err)
 	held := l.holds()
 
 	run := l.run()
 	a := func() agent.Actor { return l.about(memory.Personal, "alice", run, two) }
 	l.add(a(), "Plays go", "Likes tea") // the second is known, and refers to the session
-	_, err = l.UpdateMemories(t.Context(), a(), []remember.ChangedMemory{
+	_, err = l.UpdateMemories(t.Context(), a(), []longterm.ChangedMemory{
 		{ID: before[0].ID, Content: "Likes green tea"},                                             // merged
 		{Index: 1, ID: before[3].ID, Content: "Lives in Kyoto", Metadata: memory.Metadata{"x": 1}}, // changed
 	})
 	tests.Must(t, err)
-	_, err = l.DeleteMemories(t.Context(), a(), []remember.GoneMemory{{ID: before[2].ID}})
+	_, err = l.DeleteMemories(t.Context(), a(), []longterm.GoneMemory{{ID: before[2].ID}})
 	tests.Must(t, err)
 	l.add(a(), "Plays chess", "Lives in Osaka") // what others said before, under new ids
 	l.add(l.about(memory.Procedural, "deploy", run, two), "Run the tests")
 	sum := l.about("", "", run, two)
-	_, err = l.AddSummary(t.Context(), sum, remember.SummaryArgs{Content: "About tea"})
+	_, err = l.AddSummary(t.Context(), sum, longterm.SummaryArgs{Content: "About tea"})
 	tests.Must(t, err)
-	_, err = l.UpdateIdentity(t.Context(), l.about(memory.Identity, "", run, two), remember.IdentityArgs{Content: "A strict guide"})
+	_, err = l.UpdateIdentity(t.Context(), l.about(memory.Identity, "", run, two), longterm.IdentityArgs{Content: "A strict guide"})
 	tests.Must(t, err)
 	if l.holds() == held {
 		t.Fatal("the run changed nothing")
 	}
 
 	undo := l.user()
-	out, err := l.Undo(t.Context(), undo, remember.UndoArgs{Run: run})
+	out, err := l.Undo(t.Context(), undo, longterm.UndoArgs{Run: run})
 	tests.Must(t, err)
-	if strings.Contains(statuses(out), remember.Failed) {
+	if strings.Contains(statuses(out), longterm.Failed) {
 		t.Errorf("%+v", out)
 	}
 	if got := l.holds(); got != held {
 		t.Errorf("holds\n%s\nbefore\n%s", got, held)
 	}
-	again, err := l.Undo(t.Context(), undo, remember.UndoArgs{Run: run})
+	again, err := l.Undo(t.Context(), undo, longterm.UndoArgs{Run: run})
 	if err != nil || !reflect.DeepEqual(again, out) {
 		t.Errorf("a retry gives %+v, %v", again, err)
 	}
-	if _, err := l.Undo(t.Context(), l.user(), remember.UndoArgs{Run: run}); err != nil || l.holds() != held {
+	if _, err := l.Undo(t.Context(), l.user(), longterm.UndoArgs{Run: run}); err != nil || l.holds() != held {
 		t.Errorf("a second undo: %v, holds %s", err, l.holds())
 	}
 }
@@ -71,15 +71,15 @@ func TestRunsAreUndoneAsOne(t *testing.T) {
 	held := l.holds()
 	one, two := l.run(), l.run()
 	update := func(run int64, id, content string) {
-		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", run, ""), []remember.ChangedMemory{{ID: id, Content: content}})
+		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", run, ""), []longterm.ChangedMemory{{ID: id, Content: content}})
 		tests.Must(t, err)
 	}
 	made := l.add(l.about(memory.Personal, "alice", one, ""), "Plays chess", "Keeps bees")
 	update(two, before[0].ID, "Likes green tea")
 	update(two, made[0].ID, "Plays chess and go")
 	update(one, before[0].ID, "Likes black tea")
-	out, err := l.Undo(t.Context(), l.user(), remember.UndoArgs{Run: one, With: []int64{two}})
-	if err != nil || strings.Contains(statuses(out), remember.Failed) || l.holds() != held {
+	out, err := l.Undo(t.Context(), l.user(), longterm.UndoArgs{Run: one, With: []int64{two}})
+	if err != nil || strings.Contains(statuses(out), longterm.Failed) || l.holds() != held {
 		t.Errorf("%v, %+v; holds\n%s\nbefore\n%s", err, out, l.holds(), held)
 	}
 
@@ -87,8 +87,8 @@ func TestRunsAreUndoneAsOne(t *testing.T) {
 	update(three, before[0].ID, "Likes white tea")
 	update(0, before[0].ID, "Likes red tea") // by a person
 	update(four, before[0].ID, "Likes blue tea")
-	out, err = l.Undo(t.Context(), l.user(), remember.UndoArgs{Run: three, With: []int64{four}})
-	if !strings.Contains(l.holds(), "Likes blue tea") || err == nil && !strings.Contains(statuses(out), remember.Failed) {
+	out, err = l.Undo(t.Context(), l.user(), longterm.UndoArgs{Run: three, With: []int64{four}})
+	if !strings.Contains(l.holds(), "Likes blue tea") || err == nil && !strings.Contains(statuses(out), longterm.Failed) {
 		t.Errorf("%v, %+v; holds\n%s", err, out, l.holds())
 	}
 }
@@ -100,12 +100,12 @@ func TestUndoLeavesWhatOthersHaveChangedSince(t *testing.T) {
 	run := l.run()
 	other := l.add(l.about(memory.Personal, "alice", run, ""), "Plays go")[0].ID
 	change := func(run int64, content string) {
-		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", run, ""), []remember.ChangedMemory{{ID: id, Content: content}})
+		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", run, ""), []longterm.ChangedMemory{{ID: id, Content: content}})
 		tests.Must(t, err)
 	}
 	change(run, "v2")
 	change(l.run(), "v3")
-	out, err := l.Undo(t.Context(), l.user(), remember.UndoArgs{Run: run})
+	out, err := l.Undo(t.Context(), l.user(), longterm.UndoArgs{Run: run})
 	tests.Must(t, err)
 	if got := statuses(out); got != "failed/version_conflict undone" {
 		t.Errorf("items %s", got)
@@ -113,7 +113,7 @@ func TestUndoLeavesWhatOthersHaveChangedSince(t *testing.T) {
 	if l.entry(id).Content != "v3" || l.entry(other).Status != memory.Removed {
 		t.Errorf("%+v, %+v", l.entry(id), l.entry(other))
 	}
-	_, err = l.Undo(t.Context(), l.about(memory.Personal, "alice", run, ""), remember.UndoArgs{Run: run})
+	_, err = l.Undo(t.Context(), l.about(memory.Personal, "alice", run, ""), longterm.UndoArgs{Run: run})
 	wants(t, "an agent undoes", err, fault.OutOfScope)
 }
 
@@ -122,27 +122,27 @@ func TestADeletedMemoryCanBeRestored(t *testing.T) {
 	l := setupLong(t)
 	a := func() agent.Actor { return l.about(memory.Personal, "alice", 0, "") }
 	id := l.add(a(), "v1")[0].ID
-	_, err := l.UpdateMemories(t.Context(), a(), []remember.ChangedMemory{{ID: id, Content: "v2"}})
+	_, err := l.UpdateMemories(t.Context(), a(), []longterm.ChangedMemory{{ID: id, Content: "v2"}})
 	tests.Must(t, err)
 	created := l.entry(id).CreatedAt
-	_, err = l.DeleteMemories(t.Context(), a(), []remember.GoneMemory{{ID: id}})
+	_, err = l.DeleteMemories(t.Context(), a(), []longterm.GoneMemory{{ID: id}})
 	tests.Must(t, err)
 	for version, want := range []string{"v2", "v1"} {
-		_, err = l.Restore(t.Context(), l.user(), remember.RestoreArgs{ID: id, Version: version})
+		_, err = l.Restore(t.Context(), l.user(), longterm.RestoreArgs{ID: id, Version: version})
 		tests.Must(t, err)
 		if e := l.entry(id); e.Content != want || e.Status != memory.Active || !e.CreatedAt.Equal(created) {
 			t.Errorf("version %d: %+v, want %s", version, e, want)
 		}
 	}
-	_, err = l.DeleteMemories(t.Context(), a(), []remember.GoneMemory{{ID: id}})
+	_, err = l.DeleteMemories(t.Context(), a(), []longterm.GoneMemory{{ID: id}})
 	tests.Must(t, err)
 	last := l.entry(id)
 	l.add(a(), last.Content)
-	_, err = l.Restore(t.Context(), l.user(), remember.RestoreArgs{ID: id})
+	_, err = l.Restore(t.Context(), l.user(), longterm.RestoreArgs{ID: id})
 	wants(t, "what another says now", err, fault.VersionConflict)
-	_, err = l.Restore(t.Context(), l.user(), remember.RestoreArgs{ID: id, Version: 99})
+	_, err = l.Restore(t.Context(), l.user(), longterm.RestoreArgs{ID: id, Version: 99})
 	wants(t, "a version that never was", err, fault.NotFound)
-	_, err = l.Restore(t.Context(), a(), remember.RestoreArgs{ID: id})
+	_, err = l.Restore(t.Context(), a(), longterm.RestoreArgs{ID: id})
 	wants(t, "an agent restores", err, fault.OutOfScope)
 }
 
@@ -150,31 +150,31 @@ func TestADeletedMemoryCanBeRestored(t *testing.T) {
 func TestALongTermRetryAfterALostAnswerChangesNothing(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	for name, c := range map[string]func(l *long, k *remember.LongTerm, a agent.Actor, known string) (any, error){
-		"add": func(l *long, k *remember.LongTerm, a agent.Actor, _ string) (any, error) {
-			return k.AddMemories(l.t.Context(), a, []remember.NewMemory{{Content: "Plays go"}, {Index: 1, Content: "Likes tea"}})
+	for name, c := range map[string]func(l *long, k *longterm.LongTerm, a agent.Actor, known string) (any, error){
+		"add": func(l *long, k *longterm.LongTerm, a agent.Actor, _ string) (any, error) {
+			return k.AddMemories(l.t.Context(), a, []longterm.NewMemory{{Content: "Plays go"}, {Index: 1, Content: "Likes tea"}})
 		},
-		"update": func(l *long, k *remember.LongTerm, a agent.Actor, known string) (any, error) {
-			return k.UpdateMemories(l.t.Context(), a, []remember.ChangedMemory{{ID: known, Content: "Likes cocoa"}, {Index: 1, ID: "x", Content: "y"}})
+		"update": func(l *long, k *longterm.LongTerm, a agent.Actor, known string) (any, error) {
+			return k.UpdateMemories(l.t.Context(), a, []longterm.ChangedMemory{{ID: known, Content: "Likes cocoa"}, {Index: 1, ID: "x", Content: "y"}})
 		},
-		"delete": func(l *long, k *remember.LongTerm, a agent.Actor, known string) (any, error) {
-			return k.DeleteMemories(l.t.Context(), a, []remember.GoneMemory{{ID: known}})
+		"delete": func(l *long, k *longterm.LongTerm, a agent.Actor, known string) (any, error) {
+			return k.DeleteMemories(l.t.Context(), a, []longterm.GoneMemory{{ID: known}})
 		},
-		"summary": func(l *long, k *remember.LongTerm, a agent.Actor, _ string) (any, error) {
-			return k.AddSummary(l.t.Context(), a, remember.SummaryArgs{Content: "About tea"})
+		"summary": func(l *long, k *longterm.LongTerm, a agent.Actor, _ string) (any, error) {
+			return k.AddSummary(l.t.Context(), a, longterm.SummaryArgs{Content: "About tea"})
 		},
-		"targets": func(l *long, k *remember.LongTerm, a agent.Actor, _ string) (any, error) {
-			return k.AddTargets(l.t.Context(), a, []remember.NewTarget{{Type: memory.Procedural, Target: "deploy"}})
+		"targets": func(l *long, k *longterm.LongTerm, a agent.Actor, _ string) (any, error) {
+			return k.AddTargets(l.t.Context(), a, []longterm.NewTarget{{Type: memory.Procedural, Target: "deploy"}})
 		},
-		"history": func(l *long, k *remember.LongTerm, a agent.Actor, _ string) (any, error) {
+		"history": func(l *long, k *longterm.LongTerm, a agent.Actor, _ string) (any, error) {
 			return k.AddHistory(l.t.Context(), a, said("Where is the key?", "Under the mat."))
 		},
-		"identity": func(l *long, k *remember.LongTerm, a agent.Actor, _ string) (any, error) {
-			return k.UpdateIdentity(l.t.Context(), a, remember.IdentityArgs{Content: "A guide"})
+		"identity": func(l *long, k *longterm.LongTerm, a agent.Actor, _ string) (any, error) {
+			return k.UpdateIdentity(l.t.Context(), a, longterm.IdentityArgs{Content: "A guide"})
 		},
-		"restore": func(l *long, k *remember.LongTerm, a agent.Actor, known string) (any, error) {
+		"restore": func(l *long, k *longterm.LongTerm, a agent.Actor, known string) (any, error) {
 			a.Origin = agent.OriginUser
-			return k.Restore(l.t.Context(), a, remember.RestoreArgs{ID: known, Version: 1})
+			return k.Restore(l.t.Context(), a, longterm.RestoreArgs{ID: known, Version: 1})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -222,20 +222,20 @@ func TestNothingIsSaidTwiceWhateverHappens(t *testing.T) {
 		if len(ids) > 0 {
 			id = ids[r.IntN(len(ids))]
 		}
-		var items []remember.Item
+		var items []longterm.Item
 		var err error
 		switch r.IntN(8) {
 		case 0, 1, 2:
-			items, err = l.AddMemories(t.Context(), a, []remember.NewMemory{{Content: content, WhenToUse: target}})
+			items, err = l.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: content, WhenToUse: target}})
 		case 3, 4:
-			items, err = l.UpdateMemories(t.Context(), a, []remember.ChangedMemory{{ID: id, Content: content}})
+			items, err = l.UpdateMemories(t.Context(), a, []longterm.ChangedMemory{{ID: id, Content: content}})
 		case 5:
-			items, err = l.DeleteMemories(t.Context(), a, []remember.GoneMemory{{ID: id}})
+			items, err = l.DeleteMemories(t.Context(), a, []longterm.GoneMemory{{ID: id}})
 		case 6:
-			items, err = l.Restore(t.Context(), l.user(), remember.RestoreArgs{ID: id, Version: r.IntN(3)})
+			items, err = l.Restore(t.Context(), l.user(), longterm.RestoreArgs{ID: id, Version: r.IntN(3)})
 		case 7:
 			if i%5 == 0 {
-				items, err = l.Undo(t.Context(), l.user(), remember.UndoArgs{Run: runs[r.IntN(2)]})
+				items, err = l.Undo(t.Context(), l.user(), longterm.UndoArgs{Run: runs[r.IntN(2)]})
 			}
 		}
 		switch fault.CodeOf(err) {

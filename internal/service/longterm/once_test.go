@@ -1,4 +1,4 @@
-package remember_test
+package longterm_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/settings"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/tests"
 )
 
@@ -19,31 +19,31 @@ import (
 func TestARetryAfterALostAnswerChangesNothing(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	for name, c := range map[string]func(*bundle, *remember.Keeper, agent.Actor) (any, error){
-		"save": func(b *bundle, k *remember.Keeper, a agent.Actor) (any, error) {
-			return k.Save(b.t.Context(), a, remember.SaveArgs{Content: "Deploys on Fridays are forbidden"})
+	for name, c := range map[string]func(*bundle, *longterm.Keeper, agent.Actor) (any, error){
+		"save": func(b *bundle, k *longterm.Keeper, a agent.Actor) (any, error) {
+			return k.Save(b.t.Context(), a, longterm.SaveArgs{Content: "Deploys on Fridays are forbidden"})
 		},
-		"replace": func(b *bundle, k *remember.Keeper, a agent.Actor) (any, error) {
-			return k.Replace(b.t.Context(), a, remember.ReplaceArgs{Match: "staging", Content: "The staging host is quartz-2"})
+		"replace": func(b *bundle, k *longterm.Keeper, a agent.Actor) (any, error) {
+			return k.Replace(b.t.Context(), a, longterm.ReplaceArgs{Match: "staging", Content: "The staging host is quartz-2"})
 		},
-		"remove": func(b *bundle, k *remember.Keeper, a agent.Actor) (any, error) {
-			return k.Remove(b.t.Context(), a, remember.RemoveArgs{Match: "intern"})
+		"remove": func(b *bundle, k *longterm.Keeper, a agent.Actor) (any, error) {
+			return k.Remove(b.t.Context(), a, longterm.RemoveArgs{Match: "intern"})
 		},
-		"batch": func(b *bundle, k *remember.Keeper, a agent.Actor) (any, error) {
-			return k.Batch(b.t.Context(), a, remember.BatchArgs{Store: "core", Operations: operations})
+		"batch": func(b *bundle, k *longterm.Keeper, a agent.Actor) (any, error) {
+			return k.Batch(b.t.Context(), a, longterm.BatchArgs{Store: "core", Operations: operations})
 		},
-		"staged batch": func(b *bundle, k *remember.Keeper, a agent.Actor) (any, error) {
+		"staged batch": func(b *bundle, k *longterm.Keeper, a agent.Actor) (any, error) {
 			a.Origin, a.Tainted = agent.OriginAgent, true
-			return k.Batch(b.t.Context(), a, remember.BatchArgs{Store: "core", Operations: operations})
+			return k.Batch(b.t.Context(), a, longterm.BatchArgs{Store: "core", Operations: operations})
 		},
-		"soul": func(b *bundle, k *remember.Keeper, a agent.Actor) (any, error) {
-			return k.SoulUpdate(b.t.Context(), a, remember.SoulArgs{Content: "Be brief.", Mode: "append"})
+		"soul": func(b *bundle, k *longterm.Keeper, a agent.Actor) (any, error) {
+			return k.SoulUpdate(b.t.Context(), a, longterm.SoulArgs{Content: "Be brief.", Mode: "append"})
 		},
-		"soul rollback": func(b *bundle, k *remember.Keeper, a agent.Actor) (any, error) {
-			return k.SoulRollback(b.t.Context(), a, remember.RollbackArgs{Version: 0})
+		"soul rollback": func(b *bundle, k *longterm.Keeper, a agent.Actor) (any, error) {
+			return k.SoulRollback(b.t.Context(), a, longterm.RollbackArgs{Version: 0})
 		},
-		"approve": func(b *bundle, k *remember.Keeper, a agent.Actor) (any, error) { return k.Approve(b.t.Context(), a, 1) },
-		"reject":  func(b *bundle, k *remember.Keeper, a agent.Actor) (any, error) { return k.Reject(b.t.Context(), a, 1) },
+		"approve": func(b *bundle, k *longterm.Keeper, a agent.Actor) (any, error) { return k.Approve(b.t.Context(), a, 1) },
+		"reject":  func(b *bundle, k *longterm.Keeper, a agent.Actor) (any, error) { return k.Reject(b.t.Context(), a, 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +51,7 @@ func TestARetryAfterALostAnswerChangesNothing(t *testing.T) {
 			b.t = t
 			b.save("core", "The staging host is quartz")
 			b.save("core", "The intern sits upstairs")
-			_, err := b.SoulUpdate(t.Context(), b.user(), remember.SoulArgs{Content: "Be kind."})
+			_, err := b.SoulUpdate(t.Context(), b.user(), longterm.SoulArgs{Content: "Be kind."})
 			tests.Must(t, err)
 			b.stage("core", "Fridays are for writing")
 
@@ -81,9 +81,9 @@ func (b *bundle) stage(store, content string) int64 {
 	b.t.Helper()
 	a := b.actor(agent.OriginAgent)
 	a.Tainted = true
-	out, err := b.Save(b.t.Context(), a, remember.SaveArgs{Content: content, Store: store})
+	out, err := b.Save(b.t.Context(), a, longterm.SaveArgs{Content: content, Store: store})
 	tests.Must(b.t, err)
-	if out.Action != remember.Staged || out.Pending == 0 {
+	if out.Action != longterm.Staged || out.Pending == 0 {
 		b.t.Fatalf("stage %q: %+v", content, out)
 	}
 	return out.Pending
@@ -93,11 +93,11 @@ func TestAnOperationIDServesOneCall(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	a := b.user()
-	_, err := b.Save(t.Context(), a, remember.SaveArgs{Content: "one"})
+	_, err := b.Save(t.Context(), a, longterm.SaveArgs{Content: "one"})
 	tests.Must(t, err)
-	_, err = b.Save(t.Context(), a, remember.SaveArgs{Content: "two"})
+	_, err = b.Save(t.Context(), a, longterm.SaveArgs{Content: "two"})
 	wants(t, "other arguments", err, fault.OpReused)
-	_, err = b.SoulUpdate(t.Context(), a, remember.SoulArgs{Content: "one"})
+	_, err = b.SoulUpdate(t.Context(), a, longterm.SoulArgs{Content: "one"})
 	wants(t, "another call", err, fault.OpReused)
 	if got := b.says(); got != "core: one" {
 		t.Errorf("remembers %q", got)
@@ -109,12 +109,12 @@ func TestARefusedCallMayBeTriedAgain(t *testing.T) {
 	b := setup(t)
 	b.choose(func(s *settings.Settings) { s.Limits.CoreRunes = 3 })
 	a := b.user()
-	_, err := b.Save(t.Context(), a, remember.SaveArgs{Content: "too long"})
+	_, err := b.Save(t.Context(), a, longterm.SaveArgs{Content: "too long"})
 	wants(t, "without room", err, fault.TooLarge)
 	b.choose(func(s *settings.Settings) { s.Limits.CoreRunes = 30 })
-	out, err := b.Save(t.Context(), a, remember.SaveArgs{Content: "too long"})
+	out, err := b.Save(t.Context(), a, longterm.SaveArgs{Content: "too long"})
 	tests.Must(t, err)
-	if out.Action != remember.Added {
+	if out.Action != longterm.Added {
 		t.Errorf("%+v", out)
 	}
 }
@@ -125,18 +125,18 @@ func TestTwoAttemptsSideBySideHaveOneEffect(t *testing.T) {
 	b.save("core", "The staging host is quartz")
 	b.save("core", "The intern sits upstairs")
 	a := b.user()
-	results := make([]remember.Written, 8)
+	results := make([]longterm.Written, 8)
 	var wait sync.WaitGroup
 	for i := range results {
 		wait.Go(func() {
 			var err error
-			results[i], err = b.Batch(t.Context(), a, remember.BatchArgs{Store: "core", Operations: operations})
+			results[i], err = b.Batch(t.Context(), a, longterm.BatchArgs{Store: "core", Operations: operations})
 			tests.Must(t, err)
 		})
 	}
 	wait.Wait()
 	for _, r := range results {
-		if !reflect.DeepEqual(r, results[0]) || r.Action != remember.Applied {
+		if !reflect.DeepEqual(r, results[0]) || r.Action != longterm.Applied {
 			t.Errorf("results %+v and %+v", r, results[0])
 		}
 	}
@@ -151,10 +151,10 @@ func TestEveryVersionIsKept(t *testing.T) {
 	b := setup(t)
 	id := b.save("core", "v1")
 	for _, v := range []string{"v2", "v3"} {
-		_, err := b.Replace(t.Context(), b.user(), remember.ReplaceArgs{Match: id, Content: v})
+		_, err := b.Replace(t.Context(), b.user(), longterm.ReplaceArgs{Match: id, Content: v})
 		tests.Must(t, err)
 	}
-	_, err := b.Remove(t.Context(), b.user(), remember.RemoveArgs{Match: id})
+	_, err := b.Remove(t.Context(), b.user(), longterm.RemoveArgs{Match: id})
 	tests.Must(t, err)
 	history, err := b.History(t.Context(), b.user(), id, 10)
 	tests.Must(t, err)

@@ -1,4 +1,4 @@
-package remember_test
+package longterm_test
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/settings"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/tests"
 )
 
@@ -24,14 +24,14 @@ func TestTheGateHoldsBackWhoItNames(t *testing.T) {
 		tainted bool
 		action  string
 	}{
-		"open for a nudge":              {settings.GateOff, agent.OriginNudge, false, remember.Added},
-		"autonomous, a nudge":           {settings.GateAutonomous, agent.OriginNudge, false, remember.Staged},
-		"autonomous, the agent":         {settings.GateAutonomous, agent.OriginAgent, false, remember.Added},
-		"all, the agent":                {settings.GateAll, agent.OriginAgent, false, remember.Staged},
-		"all, a person":                 {settings.GateAll, agent.OriginUser, false, remember.Added},
-		"open, a tainted agent":         {settings.GateOff, agent.OriginAgent, true, remember.Staged},
-		"open, a tainted nudge":         {settings.GateOff, agent.OriginNudge, true, remember.Staged},
-		"a person beside tainted texts": {settings.GateAll, agent.OriginUser, true, remember.Added},
+		"open for a nudge":              {settings.GateOff, agent.OriginNudge, false, longterm.Added},
+		"autonomous, a nudge":           {settings.GateAutonomous, agent.OriginNudge, false, longterm.Staged},
+		"autonomous, the agent":         {settings.GateAutonomous, agent.OriginAgent, false, longterm.Added},
+		"all, the agent":                {settings.GateAll, agent.OriginAgent, false, longterm.Staged},
+		"all, a person":                 {settings.GateAll, agent.OriginUser, false, longterm.Added},
+		"open, a tainted agent":         {settings.GateOff, agent.OriginAgent, true, longterm.Staged},
+		"open, a tainted nudge":         {settings.GateOff, agent.OriginNudge, true, longterm.Staged},
+		"a person beside tainted texts": {settings.GateAll, agent.OriginUser, true, longterm.Added},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -40,14 +40,14 @@ func TestTheGateHoldsBackWhoItNames(t *testing.T) {
 			b.choose(func(s *settings.Settings) { s.WriteApproval.Memory = c.gate })
 			a := in(b.actor(c.origin), b.run())
 			a.Tainted = c.tainted
-			out, err := b.Save(t.Context(), a, remember.SaveArgs{Content: "Lives in Osaka"})
+			out, err := b.Save(t.Context(), a, longterm.SaveArgs{Content: "Lives in Osaka"})
 			tests.Must(t, err)
-			if out.Action != c.action || (out.Pending != 0) != (c.action == remember.Staged) || (b.says() == "") != (c.action == remember.Staged) {
+			if out.Action != c.action || (out.Pending != 0) != (c.action == longterm.Staged) || (b.says() == "") != (c.action == longterm.Staged) {
 				t.Errorf("%+v, remembers %q; want %s", out, b.says(), c.action)
 			}
-			out, err = b.Save(t.Context(), in(b.actor(c.origin), a.Run), remember.SaveArgs{Content: "Lives in Osaka"})
+			out, err = b.Save(t.Context(), in(b.actor(c.origin), a.Run), longterm.SaveArgs{Content: "Lives in Osaka"})
 			tests.Must(t, err)
-			if c.action == remember.Added && out.Action != remember.Unchanged {
+			if c.action == longterm.Added && out.Action != longterm.Unchanged {
 				t.Errorf("what is there already waits for nobody: %+v", out)
 			}
 		})
@@ -61,7 +61,7 @@ func TestAnApprovedWriteIsDoneInTheNameOfItsWriter(t *testing.T) {
 	staging := b.save("core", "The staging host is quartz")
 	b.save("core", "The intern sits upstairs")
 	a := in(b.actor(agent.OriginNudge), b.run())
-	out, err := b.Batch(t.Context(), a, remember.BatchArgs{Store: "core", Operations: operations})
+	out, err := b.Batch(t.Context(), a, longterm.BatchArgs{Store: "core", Operations: operations})
 	tests.Must(t, err)
 	waiting, err := b.PendingList(t.Context(), b.user(), 10)
 	tests.Must(t, err)
@@ -70,7 +70,7 @@ func TestAnApprovedWriteIsDoneInTheNameOfItsWriter(t *testing.T) {
 	}
 	decided, err := b.Approve(t.Context(), b.user(), out.Pending)
 	tests.Must(t, err)
-	if decided.State != "approved" || decided.Written.Action != remember.Applied {
+	if decided.State != "approved" || decided.Written.Action != longterm.Applied {
 		t.Errorf("%+v", decided)
 	}
 	if got := b.says(); got != "core: The staging host is quartz-2\ncore: Deploys on Fridays are forbidden" {
@@ -93,9 +93,9 @@ func TestAWriteWhoseBaseHasMovedIsAConflict(t *testing.T) {
 	id := b.save("core", "The staging host is quartz")
 	a := b.actor(agent.OriginAgent)
 	a.Tainted = true
-	out, err := b.Replace(t.Context(), a, remember.ReplaceArgs{Match: "staging", Content: "The staging host is evil.example"})
+	out, err := b.Replace(t.Context(), a, longterm.ReplaceArgs{Match: "staging", Content: "The staging host is evil.example"})
 	tests.Must(t, err)
-	_, err = b.Replace(t.Context(), b.user(), remember.ReplaceArgs{Match: id, Content: "The staging host is basalt"})
+	_, err = b.Replace(t.Context(), b.user(), longterm.ReplaceArgs{Match: id, Content: "The staging host is basalt"})
 	tests.Must(t, err)
 	approver := b.user()
 	_, err = b.Approve(t.Context(), approver, out.Pending)
@@ -144,16 +144,16 @@ func TestAWaitingWriteLapsesAfterThirtyDays(t *testing.T) {
 func TestWhatTheScanDoubtsWaitsWhenNobodyWatched(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	out, err := b.Save(t.Context(), b.actor(agent.OriginAgent), remember.SaveArgs{Content: risky})
+	out, err := b.Save(t.Context(), b.actor(agent.OriginAgent), longterm.SaveArgs{Content: risky})
 	tests.Must(t, err)
-	if out.Action != remember.Added || len(out.Warnings) == 0 || strings.Contains(out.Warnings[0], "AC") {
+	if out.Action != longterm.Added || len(out.Warnings) == 0 || strings.Contains(out.Warnings[0], "AC") {
 		t.Errorf("foreground: %+v", out)
 	}
-	out, err = b.Save(t.Context(), in(b.actor(agent.OriginNudge), b.run()), remember.SaveArgs{Content: risky, Store: "profile"})
+	out, err = b.Save(t.Context(), in(b.actor(agent.OriginNudge), b.run()), longterm.SaveArgs{Content: risky, Store: "profile"})
 	tests.Must(t, err)
 	waiting, err := b.PendingList(t.Context(), b.user(), 10)
 	tests.Must(t, err)
-	if out.Action != remember.Staged || len(waiting) != 1 || len(waiting[0].Risk) == 0 || !strings.HasPrefix(waiting[0].Reason, "risk") {
+	if out.Action != longterm.Staged || len(waiting) != 1 || len(waiting[0].Risk) == 0 || !strings.HasPrefix(waiting[0].Reason, "risk") {
 		t.Errorf("unwatched: %+v, waiting %+v", out, waiting)
 	}
 	decided, err := b.Approve(t.Context(), b.user(), out.Pending) // the findings were shown: this is the override
@@ -169,7 +169,7 @@ func TestWhatWaitsCountsAgainstTheRun(t *testing.T) {
 	b.choose(func(s *settings.Settings) { s.WriteApproval.Memory = settings.GateAutonomous })
 	run := b.run()
 	for i, code := range []fault.Code{"", "", "", fault.QuotaExceeded} {
-		_, err := b.Save(t.Context(), in(b.actor(agent.OriginNudge), run), remember.SaveArgs{Content: strings.Repeat("x", i+1)})
+		_, err := b.Save(t.Context(), in(b.actor(agent.OriginNudge), run), longterm.SaveArgs{Content: strings.Repeat("x", i+1)})
 		wants(t, "save", err, code)
 	}
 }
@@ -182,7 +182,7 @@ func TestApprovalKeepsTheBudget(t *testing.T) {
 	kept := b.save("core", "Mondays are for planning")
 	_, err := b.Approve(t.Context(), b.user(), id)
 	wants(t, "without room", err, fault.TooLarge)
-	_, err = b.Remove(t.Context(), b.user(), remember.RemoveArgs{Match: kept})
+	_, err = b.Remove(t.Context(), b.user(), longterm.RemoveArgs{Match: kept})
 	tests.Must(t, err)
 	decided, err := b.Approve(t.Context(), b.user(), id)
 	if err != nil || decided.State != "approved" || decided.Written.Usage != 58 {
@@ -195,13 +195,13 @@ func TestApprovalTakesTheTaintAway(t *testing.T) {
 	b := setup(t)
 	id := b.save("core", "Fridays are for writing")
 	b.exec("update memories set tainted = true")
-	_, err := b.Replace(t.Context(), b.actor(agent.OriginAgent), remember.ReplaceArgs{Match: id, Content: "Fridays are for reading"})
+	_, err := b.Replace(t.Context(), b.actor(agent.OriginAgent), longterm.ReplaceArgs{Match: id, Content: "Fridays are for reading"})
 	tests.Must(t, err)
 	if e, err := b.Get(t.Context(), b.user(), id); err != nil || !e.Tainted {
 		t.Errorf("an agent's correction took the taint away: %+v, %v", e, err)
 	}
 	b.choose(func(s *settings.Settings) { s.WriteApproval.Memory = settings.GateAll })
-	out, err := b.Replace(t.Context(), b.actor(agent.OriginAgent), remember.ReplaceArgs{Match: id, Content: "Fridays are for both"})
+	out, err := b.Replace(t.Context(), b.actor(agent.OriginAgent), longterm.ReplaceArgs{Match: id, Content: "Fridays are for both"})
 	tests.Must(t, err)
 	_, err = b.Approve(t.Context(), b.user(), out.Pending)
 	tests.Must(t, err)

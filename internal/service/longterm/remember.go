@@ -1,4 +1,4 @@
-// Package remember keeps what a workspace knows about its user: the prompt
+// Package longterm keeps what a workspace knows about its user: the prompt
 // memories, which stand whole in every prompt and so have small budgets, and the
 // soul. Every change happens once under the caller's operation id, is scanned
 // before it is stored, keeps what it replaces, and tells how full the memory is.
@@ -8,7 +8,7 @@
 //
 // Writes that a person should see first wait: the result says "staged", and
 // nothing changes until Approve.
-package remember
+package longterm
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package remember_test
+package longterm_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/tests"
 )
 
@@ -21,11 +21,11 @@ func TestASearchFindsPromptAndLongTermMemoriesInOneOrder(t *testing.T) {
 	alice := l.about(memory.Personal, "alice", run, session)
 	alice.Conversation, alice.FromSeq, alice.ToSeq = int64(l.number("select min(id) from conversations")), 0, 1
 	added := l.add(alice, "Alice keeps the boathouse key under the third stone")
-	_, err := l.AddSummary(t.Context(), l.about("", "", run, session), remember.SummaryArgs{Content: "They talked about the key of the boathouse."})
+	_, err := l.AddSummary(t.Context(), l.about("", "", run, session), longterm.SummaryArgs{Content: "They talked about the key of the boathouse."})
 	tests.Must(t, err)
 
 	asker := l.actor(agent.OriginAgent)
-	found, err := l.Search(t.Context(), asker, remember.SearchArgs{Query: "boathouse key under a stone"})
+	found, err := l.Search(t.Context(), asker, longterm.SearchArgs{Query: "boathouse key under a stone"})
 	tests.Must(t, err)
 	if len(found.Results) != 3 {
 		t.Fatalf("found %+v", found)
@@ -50,11 +50,11 @@ func TestASearchFindsPromptAndLongTermMemoriesInOneOrder(t *testing.T) {
 	other := asker
 	other.Workspace = l.b.ID
 	for _, query := range []string{"boathouse key under a stone", best.ID} {
-		if got, err := l.Search(t.Context(), other, remember.SearchArgs{Query: query, Sources: []string{"memory", "notes", "chunks"}}); err != nil || len(got.Results) != 0 {
+		if got, err := l.Search(t.Context(), other, longterm.SearchArgs{Query: query, Sources: []string{"memory", "notes", "chunks"}}); err != nil || len(got.Results) != 0 {
 			t.Errorf("another workspace finds %+v by %q, %v", got, query, err)
 		}
 	}
-	_, err = l.DeleteMemories(t.Context(), l.user(), []remember.GoneMemory{{ID: best.ID}})
+	_, err = l.DeleteMemories(t.Context(), l.user(), []longterm.GoneMemory{{ID: best.ID}})
 	tests.Must(t, err)
 	if got := strings.Join(l.finds("boathouse key under a stone"), "; "); strings.Contains(got, "third stone") {
 		t.Errorf("what was deleted is found: %s", got)
@@ -71,7 +71,7 @@ func TestASearchCountsWhatARunIsShownOnce(t *testing.T) {
 	asker := l.actor(agent.OriginAgent)
 	asker.Run = l.run()
 	for range 2 {
-		_, err := l.Search(t.Context(), asker, remember.SearchArgs{Query: "who rows on Sundays"})
+		_, err := l.Search(t.Context(), asker, longterm.SearchArgs{Query: "who rows on Sundays"})
 		tests.Must(t, err)
 	}
 	if got := l.entry(id).Retrieved; got != 1 {
@@ -86,7 +86,7 @@ func TestASearchTellsOfTaintAndHidesAttacks(t *testing.T) {
 	id := l.add(l.about(memory.Personal, "alice", l.run(), ""), "Alice rows on Sundays")[0].ID
 	l.exec("update memories set tainted = true where external_id = $1", id)
 	asker := l.actor(agent.OriginAgent)
-	found, err := l.Search(t.Context(), asker, remember.SearchArgs{Query: "who rows on Sundays"})
+	found, err := l.Search(t.Context(), asker, longterm.SearchArgs{Query: "who rows on Sundays"})
 	if err != nil || len(found.Results) != 1 || !found.Results[0].Tainted {
 		t.Errorf("found %+v, %v", found, err)
 	}

@@ -1,4 +1,4 @@
-package remember_test
+package longterm_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/tests"
 )
 
@@ -49,7 +49,7 @@ func TestAPartOfAConversationIsASession(t *testing.T) {
 	messages := l.number("select count(*) from messages")
 	part, err := l.AddRange(t.Context(), l.user(), memory.Evidence{Conversation: h.Conversation, FromSeq: 2, ToSeq: 3})
 	tests.Must(t, err)
-	out, err := l.ReadHistory(t.Context(), l.user(), remember.ReadArgs{IDs: []string{part.ID}})
+	out, err := l.ReadHistory(t.Context(), l.user(), longterm.ReadArgs{IDs: []string{part.ID}})
 	tests.Must(t, err)
 	if out[0].Text != "user:\nthree\nassistant:\nfour\n" || l.number("select count(*) from messages") != messages || part.ID == h.ID {
 		t.Errorf("%+v", out)
@@ -69,7 +69,7 @@ func TestPagesOfATranscriptLoseNothing(t *testing.T) {
 	var got strings.Builder
 	offset, pages := 0, 0
 	for {
-		out, err := l.ReadHistory(t.Context(), l.user(), remember.ReadArgs{IDs: []string{id}, MaxTokens: 150, Offset: offset})
+		out, err := l.ReadHistory(t.Context(), l.user(), longterm.ReadArgs{IDs: []string{id}, MaxTokens: 150, Offset: offset})
 		tests.Must(t, err)
 		got.WriteString(out[0].Text)
 		if pages++; out[0].NextOffset == 0 || pages > 100 {
@@ -91,7 +91,7 @@ func TestAQueryReadsThePartsThatAnswerIt(t *testing.T) {
 	}
 	lines[50] = "The vault code was changed by Marta"
 	id := l.session(lines...)
-	out, err := l.ReadHistory(t.Context(), l.user(), remember.ReadArgs{IDs: []string{id}, Query: "who changed the vault code", MaxTokens: 100})
+	out, err := l.ReadHistory(t.Context(), l.user(), longterm.ReadArgs{IDs: []string{id}, Query: "who changed the vault code", MaxTokens: 100})
 	tests.Must(t, err)
 	if !strings.Contains(out[0].Text, "Marta") || strings.Contains(out[0].Text, "topic 1 ") {
 		t.Errorf("read %q", out[0].Text)
@@ -108,16 +108,16 @@ func TestAMemoryLeadsToItsSession(t *testing.T) {
 	id := l.add(l.about(memory.Personal, "alice", 0, history), "Lives in Kyoto")[0].ID
 	bare := l.add(l.about(memory.Personal, "alice", 0, ""), "Likes tea")[0].ID
 	core := l.save("core", "Private to the prompt")
-	out, err := l.ReadHistory(t.Context(), l.about(memory.Personal, "alice", 0, ""), remember.ReadArgs{IDs: []string{id, bare, core}})
+	out, err := l.ReadHistory(t.Context(), l.about(memory.Personal, "alice", 0, ""), longterm.ReadArgs{IDs: []string{id, bare, core}})
 	tests.Must(t, err)
 	if out[0].ID != history || !strings.Contains(out[0].Text, "I moved to Kyoto") || out[1].Code != fault.NotFound || out[2].Code != fault.NotFound {
 		t.Errorf("%+v", out)
 	}
-	_, err = l.ReadHistory(t.Context(), l.user(), remember.ReadArgs{IDs: []string{"a", "b", "c", "d"}})
+	_, err = l.ReadHistory(t.Context(), l.user(), longterm.ReadArgs{IDs: []string{"a", "b", "c", "d"}})
 	wants(t, "four at once", err, fault.InvalidArgument)
 	other := l.user()
 	other.Workspace = l.b.ID
-	_, err = l.ReadHistory(t.Context(), other, remember.ReadArgs{IDs: []string{history}})
+	_, err = l.ReadHistory(t.Context(), other, longterm.ReadArgs{IDs: []string{history}})
 	wants(t, "of another workspace", err, fault.NotFound)
 }
 
@@ -126,17 +126,17 @@ func TestASessionHasOneSummary(t *testing.T) {
 	l := setupLong(t)
 	run, history := l.run(), l.session("Alice moved", "Noted")
 	a := func() agent.Actor { return l.about("", "", run, history) }
-	_, err := l.AddTargets(t.Context(), a(), []remember.NewTarget{{Type: memory.Personal, Target: "Alice"}})
+	_, err := l.AddTargets(t.Context(), a(), []longterm.NewTarget{{Type: memory.Personal, Target: "Alice"}})
 	tests.Must(t, err)
-	first, err := l.AddSummary(t.Context(), a(), remember.SummaryArgs{Content: "Alice moved house"})
+	first, err := l.AddSummary(t.Context(), a(), longterm.SummaryArgs{Content: "Alice moved house"})
 	tests.Must(t, err)
-	second, err := l.AddSummary(t.Context(), a(), remember.SummaryArgs{Content: "Alice moved to Kyoto"})
+	second, err := l.AddSummary(t.Context(), a(), longterm.SummaryArgs{Content: "Alice moved to Kyoto"})
 	tests.Must(t, err)
 	if statuses(first)+" "+statuses(second) != "added replaced" || first[0].ID != second[0].ID {
 		t.Errorf("%+v, %+v", first, second)
 	}
 	same := l.about("", "", 0, l.session("Bob moved", "Noted"))
-	third, err := l.AddSummary(t.Context(), same, remember.SummaryArgs{Content: "Alice moved to Kyoto"})
+	third, err := l.AddSummary(t.Context(), same, longterm.SummaryArgs{Content: "Alice moved to Kyoto"})
 	tests.Must(t, err)
 	if statuses(third) != "added" || third[0].ID == second[0].ID {
 		t.Errorf("the same words about another session: %+v", third)
@@ -157,14 +157,14 @@ func TestSummariesAreTheWayToASessionWithoutMemories(t *testing.T) {
 	l.add(l.about(memory.Personal, "alice", 0, ""), "Likes the harbour festival")
 	l.add(l.about(memory.Personal, "bob", 0, ""), "Likes the harbour festival, too")
 	sum := func(history, content string, targets ...memory.Task) string {
-		out, err := l.AddSummary(t.Context(), l.about("", "", 0, history), remember.SummaryArgs{Content: content, Targets: targets})
+		out, err := l.AddSummary(t.Context(), l.about("", "", 0, history), longterm.SummaryArgs{Content: content, Targets: targets})
 		tests.Must(t, err)
 		return out[0].ID
 	}
 	nobody := sum(l.session("c"), "The harbour festival was discussed")
 	hers := sum(l.session("a"), "Alice visited the harbour festival", memory.Task{Type: memory.Personal, Target: "ALICE"})
 	his := sum(l.session("b"), "Bob visited the harbour festival", memory.Task{Type: memory.Personal, Target: "bob"})
-	in := remember.RetrieveArgs{Wants: []remember.Want{{Query: "harbour festival"}}, Summaries: true}
+	in := longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "harbour festival"}}, Summaries: true}
 	got := l.lines(l.about(memory.Personal, "alice", 0, ""), in)
 	if !strings.Contains(got, hers) || strings.Contains(got, his) || !strings.HasPrefix(lastLine(got), "memory_id="+nobody) || strings.Count(got, "\n") != 2 {
 		t.Errorf("found\n%s\nhers %s, his %s, nobody's %s", got, hers, his, nobody)
@@ -182,13 +182,13 @@ func TestWhatARunHasSeenIsNotShownAgain(t *testing.T) {
 	l := setupLong(t)
 	run := l.run()
 	l.add(l.about(memory.Personal, "alice", 0, ""), "Likes green tea")
-	in := remember.RetrieveArgs{Wants: []remember.Want{{Query: "green tea"}}, NoRepeats: true}
+	in := longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "green tea"}}, NoRepeats: true}
 	call := l.about(memory.Personal, "alice", run, "")
 	first := l.lines(call, in)
 	if again := l.lines(call, in); again != first || !strings.Contains(first, "green tea") {
 		t.Errorf("a retry finds %q, the call %q", again, first)
 	}
-	if next := l.lines(l.about(memory.Personal, "alice", run, ""), in); next != remember.NothingFound {
+	if next := l.lines(l.about(memory.Personal, "alice", run, ""), in); next != longterm.NothingFound {
 		t.Errorf("the next call finds %q", next)
 	}
 }
@@ -196,16 +196,16 @@ func TestWhatARunHasSeenIsNotShownAgain(t *testing.T) {
 func TestATimeFilterHoldsBothDays(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	var in []remember.NewMemory
+	var in []longterm.NewMemory
 	for i, day := range []string{"2026-02-28T23:59:59Z", "2026-03-01T00:00:00Z", "2026-03-03T23:59:59Z", "2026-03-04T00:00:00Z"} {
 		at, err := time.Parse(time.RFC3339, day)
 		tests.Must(t, err)
-		in = append(in, remember.NewMemory{Index: i, Content: fmt.Sprintf("Went running, number %d", i), EventTime: &at})
+		in = append(in, longterm.NewMemory{Index: i, Content: fmt.Sprintf("Went running, number %d", i), EventTime: &at})
 	}
 	_, err := l.AddMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), in)
 	tests.Must(t, err)
-	find := func(filter string) (remember.Retrieved, error) {
-		return l.Retrieve(t.Context(), l.about(memory.Personal, "alice", 0, ""), remember.RetrieveArgs{Wants: []remember.Want{{Query: "went running", TimeFilter: filter}}})
+	find := func(filter string) (longterm.Retrieved, error) {
+		return l.Retrieve(t.Context(), l.about(memory.Personal, "alice", 0, ""), longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "went running", TimeFilter: filter}}})
 	}
 	for filter, want := range map[string]int{"": 4, "20260301": 1, "20260301,20260303": 2, "20270101": 0} {
 		if out, err := find(filter); err != nil || len(out.Found) != want {

@@ -1,4 +1,4 @@
-package remember_test
+package longterm_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/settings"
 	"cairn/internal/embed"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
 	"cairn/internal/store"
 	"cairn/internal/store/storetest"
@@ -24,7 +24,7 @@ import (
 
 // bundle is a keeper over a fresh database with two workspaces.
 type bundle struct {
-	*remember.Keeper
+	*longterm.Keeper
 	t     *testing.T
 	store *store.Store
 	admin *pgxpool.Pool // superuser: sees everything
@@ -53,7 +53,7 @@ func setup(t *testing.T) *bundle {
 	embedder := embed.Hashing(embed.DefaultDims)
 	space, err := b.store.Space(t.Context(), embedder.Model(), embedder.Dims())
 	tests.Must(t, err)
-	b.Keeper = &remember.Keeper{Store: b.store.Memory(), Embedder: embedder, Space: space,
+	b.Keeper = &longterm.Keeper{Store: b.store.Memory(), Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: b.store.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}
 	return b
 }
@@ -81,9 +81,9 @@ func (b *bundle) run() int64 {
 // save adds an entry as a person, and wants it added.
 func (b *bundle) save(store, content string) string {
 	b.t.Helper()
-	out, err := b.Save(b.t.Context(), b.user(), remember.SaveArgs{Content: content, Store: store})
+	out, err := b.Save(b.t.Context(), b.user(), longterm.SaveArgs{Content: content, Store: store})
 	tests.Must(b.t, err)
-	if out.Action != remember.Added || len(out.IDs) != 1 {
+	if out.Action != longterm.Added || len(out.IDs) != 1 {
 		b.t.Fatalf("save %q: %+v", content, out)
 	}
 	return out.IDs[0]
@@ -97,7 +97,7 @@ func (b *bundle) says() string {
 
 func (b *bundle) saysIn(ws store.Workspace) string {
 	b.t.Helper()
-	out, err := b.List(b.t.Context(), agent.Actor{Workspace: ws.ID, Origin: agent.OriginUser}, remember.ListArgs{})
+	out, err := b.List(b.t.Context(), agent.Actor{Workspace: ws.ID, Origin: agent.OriginUser}, longterm.ListArgs{})
 	tests.Must(b.t, err)
 	var lines []string
 	for _, e := range out.Entries {
@@ -153,11 +153,11 @@ func (b *bundle) rows() string {
 }
 
 // lossy is a store whose commits arrive and whose acknowledgements do not.
-type lossy struct{ remember.Store }
+type lossy struct{ longterm.Store }
 
 var errLost = errors.New("the connection broke after the commit")
 
-func (l lossy) WithMemory(ctx context.Context, ws int64, fn func(remember.Tx) error) error {
+func (l lossy) WithMemory(ctx context.Context, ws int64, fn func(longterm.Tx) error) error {
 	if err := l.Store.WithMemory(ctx, ws, fn); err != nil {
 		return err
 	}

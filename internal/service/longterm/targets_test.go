@@ -1,4 +1,4 @@
-package remember_test
+package longterm_test
 
 import (
 	"fmt"
@@ -8,22 +8,22 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/tests"
 )
 
-func (l *long) register(t memory.Type, names ...string) []remember.RegisteredTarget {
+func (l *long) register(t memory.Type, names ...string) []longterm.RegisteredTarget {
 	l.t.Helper()
-	var in []remember.NewTarget
+	var in []longterm.NewTarget
 	for i, n := range names {
-		in = append(in, remember.NewTarget{Index: i, Type: t, Target: n})
+		in = append(in, longterm.NewTarget{Index: i, Type: t, Target: n})
 	}
 	out, err := l.AddTargets(l.t.Context(), l.actor(agent.OriginReflection), in)
 	tests.Must(l.t, err)
 	return out
 }
 
-func (l *long) meta(in remember.MetaArgs) string {
+func (l *long) meta(in longterm.MetaArgs) string {
 	l.t.Helper()
 	out, err := l.ReadMeta(l.t.Context(), l.actor(agent.OriginReflection), in)
 	tests.Must(l.t, err)
@@ -33,22 +33,22 @@ func (l *long) meta(in remember.MetaArgs) string {
 func TestTargetsAreLinesInTheOrderOfTheirMaking(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	if got := l.meta(remember.MetaArgs{}); got != memory.NoTargets {
+	if got := l.meta(longterm.MetaArgs{}); got != memory.NoTargets {
 		t.Errorf("nothing is %q", got)
 	}
 	l.register(memory.Personal, "jinli", "jinli&jiaji")
 	l.register(memory.Procedural, `bfcl-v3 (\beta)`+"\nx")
-	_, err := l.DescribeTarget(t.Context(), l.user(), remember.NewTarget{Type: memory.Personal, Target: "JINLI", Description: "the owner\nof it"})
+	_, err := l.DescribeTarget(t.Context(), l.user(), longterm.NewTarget{Type: memory.Personal, Target: "JINLI", Description: "the owner\nof it"})
 	tests.Must(t, err)
 	want := `- personal(jinli): the owner of it
 - personal(jinli&jiaji): facts, preferences and background of this person or group
 - procedural(bfcl-v3 \(\\beta\) x): how things are done in this domain: steps, what made them succeed, what made them fail
 - tool(tool_guidelines): how to use each tool: good parameters, pitfalls, cost; ask with the exact name of the tool
 - identity(self): who you are: role, personality, present state`
-	if got := l.meta(remember.MetaArgs{Tools: true, Identity: true}); got != want {
+	if got := l.meta(longterm.MetaArgs{Tools: true, Identity: true}); got != want {
 		t.Errorf("lines\n%s\nwant\n%s", got, want)
 	}
-	_, err = l.DescribeTarget(t.Context(), l.about(memory.Personal, "jinli", 0, ""), remember.NewTarget{Type: memory.Personal, Target: "jinli", Description: "x"})
+	_, err = l.DescribeTarget(t.Context(), l.about(memory.Personal, "jinli", 0, ""), longterm.NewTarget{Type: memory.Personal, Target: "jinli", Description: "x"})
 	wants(t, "an agent describes", err, fault.OutOfScope)
 }
 
@@ -57,20 +57,20 @@ func TestAnotherSpellingIsTheSameTarget(t *testing.T) {
 	l := setupLong(t)
 	l.register(memory.Personal, "Jin Li")
 	for _, name := range []string{"jinli", "JIN-LI", "ｊｉｎ ｌｉ", " jin  li "} {
-		if out := l.register(memory.Personal, name); out[0].Status != remember.AlreadyExists || out[0].Target.Target != "Jin Li" {
+		if out := l.register(memory.Personal, name); out[0].Status != longterm.AlreadyExists || out[0].Target.Target != "Jin Li" {
 			t.Errorf("%q: %+v", name, out)
 		}
 	}
 	for _, name := range []string{"jinli&jiaji", "jin", "阿里"} {
-		if out := l.register(memory.Personal, name); out[0].Status != remember.Added {
+		if out := l.register(memory.Personal, name); out[0].Status != longterm.Added {
 			t.Errorf("%q: %+v", name, out)
 		}
 	}
-	if out := l.register(memory.Procedural, "jinli"); out[0].Status != remember.Added {
+	if out := l.register(memory.Procedural, "jinli"); out[0].Status != longterm.Added {
 		t.Errorf("another type: %+v", out)
 	}
 	id := l.add(l.about(memory.Personal, "jinli", 0, ""), "Likes tea")[0].ID
-	if got := l.lines(l.about(memory.Personal, "JIN LI", 0, ""), remember.RetrieveArgs{Wants: []remember.Want{{Query: "likes tea"}}}); !strings.Contains(got, id) {
+	if got := l.lines(l.about(memory.Personal, "JIN LI", 0, ""), longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "likes tea"}}}); !strings.Contains(got, id) {
 		t.Errorf("under another spelling: %s", got)
 	}
 	if got := l.text("select array_to_string(aliases, '|') from memory_targets where target = 'Jin Li'"); got != "jinli|jin-li" {
@@ -81,7 +81,7 @@ func TestAnotherSpellingIsTheSameTarget(t *testing.T) {
 func TestBadTargetsAreRefusedByThemselves(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	out, err := l.AddTargets(t.Context(), l.user(), []remember.NewTarget{{Index: 0, Type: memory.Personal, Target: " "}, {Index: 1, Type: memory.Personal, Target: "alice"}, {Index: 2, Type: memory.Guideline, Target: "x"},
+	out, err := l.AddTargets(t.Context(), l.user(), []longterm.NewTarget{{Index: 0, Type: memory.Personal, Target: " "}, {Index: 1, Type: memory.Personal, Target: "alice"}, {Index: 2, Type: memory.Guideline, Target: "x"},
 		{Index: 3, Type: memory.Personal, Target: strings.Repeat("x", memory.TargetRunes+1)}})
 	tests.Must(t, err)
 	var got []string
@@ -98,7 +98,7 @@ func TestLinesAreBounded(t *testing.T) {
 	l := setupLong(t)
 	l.exec(`insert into memory_targets (workspace_id, type, target_key, match_key, target, last_used_at)
 select $1, 'personal', 't' || n, 't' || n, 't' || n, now() - make_interval(hours => n) from generate_series(1, 203) n`, l.a.ID)
-	lines := strings.Split(l.meta(remember.MetaArgs{Identity: true}), "\n")
+	lines := strings.Split(l.meta(longterm.MetaArgs{Identity: true}), "\n")
 	if len(lines) != memory.MetaLines+2 || lines[memory.MetaLines] != "(3 more, used longer ago)" || !strings.HasPrefix(lines[0], "- personal(t1)") || strings.Contains(strings.Join(lines, "\n"), "(t201)") {
 		t.Errorf("%d lines, %q", len(lines), lines[len(lines)-3:])
 	}
@@ -108,10 +108,10 @@ func TestHandOffKeepsToTheList(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	l.register(memory.Personal, "Alice (work)")
-	in := remember.HandOffArgs{Tools: true, Identity: true}
+	in := longterm.HandOffArgs{Tools: true, Identity: true}
 	for i, task := range []memory.Task{{Type: memory.Personal, Target: "alice (WORK)"}, {Type: memory.Personal, Target: `Alice \(work\)`}, {Type: memory.Personal, Target: "bob"}, {Type: memory.Guideline, Target: "web_search"},
 		{Type: memory.Guideline, Target: "tool_guidelines"}, {Type: memory.Identity, Target: "me"}, {Type: memory.Procedural, Target: "Alice (work)"}} {
-		in.Tasks = append(in.Tasks, remember.NewTask{Index: i, Type: task.Type, Target: task.Target})
+		in.Tasks = append(in.Tasks, longterm.NewTask{Index: i, Type: task.Type, Target: task.Target})
 	}
 	out, err := l.HandOff(t.Context(), l.actor(agent.OriginReflection), in)
 	tests.Must(t, err)
@@ -131,31 +131,31 @@ func TestTheIdentityIsOneDocumentWithVersions(t *testing.T) {
 	l := setupLong(t)
 	a := func() agent.Actor { return l.about(memory.Identity, "", 0, "") }
 	zero, one := 0, 1
-	out, err := l.UpdateIdentity(t.Context(), a(), remember.IdentityArgs{Content: "A kind guide", Expected: &zero})
+	out, err := l.UpdateIdentity(t.Context(), a(), longterm.IdentityArgs{Content: "A kind guide", Expected: &zero})
 	tests.Must(t, err)
-	again, err := l.UpdateIdentity(t.Context(), a(), remember.IdentityArgs{Content: "A kind guide "})
+	again, err := l.UpdateIdentity(t.Context(), a(), longterm.IdentityArgs{Content: "A kind guide "})
 	tests.Must(t, err)
-	if out.Version != 1 || again.Status != remember.Unchanged {
+	if out.Version != 1 || again.Status != longterm.Unchanged {
 		t.Errorf("%+v, %+v", out, again)
 	}
-	_, err = l.UpdateIdentity(t.Context(), a(), remember.IdentityArgs{Content: "x", Expected: &zero})
+	_, err = l.UpdateIdentity(t.Context(), a(), longterm.IdentityArgs{Content: "x", Expected: &zero})
 	wants(t, "a stale version", err, fault.VersionConflict)
-	_, err = l.UpdateIdentity(t.Context(), a(), remember.IdentityArgs{Content: " "})
+	_, err = l.UpdateIdentity(t.Context(), a(), longterm.IdentityArgs{Content: " "})
 	wants(t, "nothing", err, fault.InvalidArgument)
-	_, err = l.UpdateIdentity(t.Context(), a(), remember.IdentityArgs{Content: strings.Repeat("x", memory.IdentityBytes+1)})
+	_, err = l.UpdateIdentity(t.Context(), a(), longterm.IdentityArgs{Content: strings.Repeat("x", memory.IdentityBytes+1)})
 	wants(t, "too much", err, fault.TooLarge)
 	tainted := a()
 	tainted.Tainted = true
-	_, err = l.UpdateIdentity(t.Context(), tainted, remember.IdentityArgs{Content: "A servant of the page"})
+	_, err = l.UpdateIdentity(t.Context(), tainted, longterm.IdentityArgs{Content: "A servant of the page"})
 	wants(t, "untrusted text in view", err, fault.BlockedContent)
-	_, err = l.UpdateIdentity(t.Context(), a(), remember.IdentityArgs{Content: "A strict guide", Expected: &one})
+	_, err = l.UpdateIdentity(t.Context(), a(), longterm.IdentityArgs{Content: "A strict guide", Expected: &one})
 	tests.Must(t, err)
-	_, err = l.RollbackIdentity(t.Context(), l.user(), remember.RollbackArgs{Version: 1})
+	_, err = l.RollbackIdentity(t.Context(), l.user(), longterm.RollbackArgs{Version: 1})
 	tests.Must(t, err)
 	if v, err := l.ReadIdentity(t.Context(), a()); err != nil || v.Content != "A kind guide" || v.Version != 3 {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if got := l.lines(a(), remember.RetrieveArgs{Wants: []remember.Want{{Query: "who am I"}}}); got != "identity memory:\nA kind guide" {
+	if got := l.lines(a(), longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "who am I"}}}); got != "identity memory:\nA kind guide" {
 		t.Errorf("retrieval gives %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package progressive
+package memoryagent
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/llm"
-	converse "cairn/internal/service/conversation"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/longterm"
 	"cairn/internal/service/tools"
 )
 
@@ -19,12 +19,12 @@ import (
 type Performer struct{ *Service }
 
 var (
-	_ converse.Agent     = Performer{}
-	_ converse.Continued = Performer{}
+	_ conversation.Agent     = Performer{}
+	_ conversation.Continued = Performer{}
 )
 
 // Tools of a run are those of its profile.
-func (s Performer) Tools(w converse.Work) (converse.Tools, error) {
+func (s Performer) Tools(w conversation.Work) (conversation.Tools, error) {
 	p, err := pinned(w)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (s Performer) Tools(w converse.Work) (converse.Tools, error) {
 // Subject is the run's target, session and author. A specialist keeps its lease
 // by each step; when another has taken the target meanwhile, what it has read of
 // it may be wrong, and it ends.
-func (s Performer) Subject(ctx context.Context, w converse.Work, fence int64) (out agent.Subject, err error) {
+func (s Performer) Subject(ctx context.Context, w conversation.Work, fence int64) (out agent.Subject, err error) {
 	p, err := pinned(w)
 	if err != nil {
 		return out, err
@@ -59,7 +59,7 @@ func (s Performer) Subject(ctx context.Context, w converse.Work, fence int64) (o
 }
 
 // Brief is the prompt with what is known now, and what the run works on.
-func (s Performer) Brief(ctx context.Context, w converse.Work, short bool) (out converse.Brief, err error) {
+func (s Performer) Brief(ctx context.Context, w conversation.Work, short bool) (out conversation.Brief, err error) {
 	p, err := pinned(w)
 	if err != nil {
 		return out, err
@@ -84,7 +84,7 @@ func (s Performer) Brief(ctx context.Context, w converse.Work, short bool) (out 
 }
 
 // known is the state that a prompt shows.
-func (s Performer) known(ctx context.Context, w converse.Work, p Pinned) (out prompt.Known, err error) {
+func (s Performer) known(ctx context.Context, w conversation.Work, p Pinned) (out prompt.Known, err error) {
 	out = prompt.Known{Now: time.Now().UTC().Format("2006-01-02 15:04 (Monday)"), Type: string(p.Type), Target: p.Target, Guidance: p.choices().Guidance}
 	if w.Run.Kind == run.Specialist {
 		return out, nil
@@ -101,7 +101,7 @@ func (s Performer) known(ctx context.Context, w converse.Work, p Pinned) (out pr
 		}
 		out.Identity = identity.Content
 	}
-	meta, err := s.LongTerm.ReadMeta(ctx, a, remember.MetaArgs{Tools: p.Profile.Options.ToolMemory, Identity: p.Profile.Options.IdentityMemory, Types: p.Profile.Options.Types, Only: p.Profile.Options.Only})
+	meta, err := s.LongTerm.ReadMeta(ctx, a, longterm.MetaArgs{Tools: p.Profile.Options.ToolMemory, Identity: p.Profile.Options.IdentityMemory, Types: p.Profile.Options.Types, Only: p.Profile.Options.Only})
 	out.Meta = meta.Text
 	return out, err
 }

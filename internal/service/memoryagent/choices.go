@@ -1,4 +1,4 @@
-package progressive
+package memoryagent
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/skill"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 )
 
 // Choices are what a request decides for its agents. What it leaves open is as
@@ -60,7 +60,7 @@ func (c Choices) check(allowed []memory.Type) error {
 			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no memory type %q here", t), fmt.Sprintf("use some of %v", allowed))
 		}
 	}
-	return remember.CheckMetadata(c.Metadata)
+	return longterm.CheckMetadata(c.Metadata)
 }
 
 // over are the settings with what was chosen in their place.

@@ -1,4 +1,4 @@
-// Package progressive is what the agents of long-term memory do. A session
+// Package memoryagent is what the agents of long-term memory do. A session
 // becomes memories in two layers: the meta-summarizer keeps the session, says
 // whom it was about and leaves a digest; specialists look after what is
 // remembered about one target each. A question goes the other way: targets first,
@@ -10,4 +10,4 @@
 //
 // The agents themselves go through the loop of package converse; which ones there
 // are, by kind, memory type and version, is in a Registry.
-package progressive
+package memoryagent

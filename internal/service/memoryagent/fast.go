@@ -1,4 +1,4 @@
-package progressive
+package memoryagent
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/skill"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 )
 
 // checkFast refuses what a fast search cannot do, or only a fast search can.
 func (q Question) checkFast() (Question, error) {
-	_, _, err := remember.Days(q.TimeFilter)
+	_, _, err := longterm.Days(q.TimeFilter)
 	switch {
 	case err != nil:
 		return q, err
@@ -39,7 +39,7 @@ func (q Question) skillsOnly() bool {
 // wide is how much a search brings that is narrowed afterwards.
 func (q Question) wide() int {
 	if q.Refine.any() {
-		return max(q.TopK, remember.UsualTopK)
+		return max(q.TopK, longterm.UsualTopK)
 	}
 	return q.TopK
 }
@@ -71,9 +71,9 @@ func (s *Service) fast(ctx context.Context, q Question) (Answer, error) {
 
 // about searches the named targets.
 func (s *Service) about(ctx context.Context, q Question) (out []Found, err error) {
-	in := remember.RetrieveArgs{Summaries: slices.Contains(q.Choices.searched(), memory.Summary), TopK: q.wide()}
+	in := longterm.RetrieveArgs{Summaries: slices.Contains(q.Choices.searched(), memory.Summary), TopK: q.wide()}
 	for i, t := range q.Targets {
-		in.Wants = append(in.Wants, remember.Want{Index: i, Query: q.Query, Type: t.Type, Target: t.Target, TimeFilter: q.TimeFilter})
+		in.Wants = append(in.Wants, longterm.Want{Index: i, Query: q.Query, Type: t.Type, Target: t.Target, TimeFilter: q.TimeFilter})
 	}
 	found, err := s.LongTerm.Retrieve(ctx, agent.Actor{Workspace: q.Workspace, Origin: agent.OriginUser}, in)
 	if err != nil {
@@ -88,8 +88,8 @@ func (s *Service) about(ctx context.Context, q Question) (out []Found, err error
 // everywhere searches all of memory, skills among it: one statement ranks both.
 // Skills have no time: a time filter leaves them out.
 func (s *Service) everywhere(ctx context.Context, q Question) (out []Found, sure bool, err error) {
-	look := remember.Look{Query: q.Query, Types: q.Choices.searched(), Skills: q.Choices.skills() && q.TimeFilter == ""}
-	if look.From, look.Until, err = remember.Days(q.TimeFilter); err != nil {
+	look := longterm.Look{Query: q.Query, Types: q.Choices.searched(), Skills: q.Choices.skills() && q.TimeFilter == ""}
+	if look.From, look.Until, err = longterm.Days(q.TimeFilter); err != nil {
 		return nil, false, err
 	}
 	ranked, err := s.LongTerm.Rank(ctx, q.Workspace, look)
@@ -100,13 +100,13 @@ func (s *Service) everywhere(ctx context.Context, q Question) (out []Found, sure
 	if err != nil || len(all) == 0 {
 		return nil, false, err
 	}
-	best := slices.IndexFunc(ranked, func(r remember.Ranked) bool { return r.ID == all[0].ID })
+	best := slices.IndexFunc(ranked, func(r longterm.Ranked) bool { return r.ID == all[0].ID })
 	sure = ranked[best].Score >= sureScore && ranked[best].Cosine >= sureCosine
 	return all[:min(len(all), q.wide())], sure, nil
 }
 
 // candidates are what was ranked, as far as it is still there.
-func (s *Service) candidates(ctx context.Context, ws int64, ranked []remember.Ranked) (out []Found, err error) {
+func (s *Service) candidates(ctx context.Context, ws int64, ranked []longterm.Ranked) (out []Found, err error) {
 	var ids, names []string
 	for _, r := range ranked {
 		if r.Skill {
@@ -139,7 +139,7 @@ func (s *Service) entries(ctx context.Context, ws int64, ids []string) (out []me
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx remember.LongTermTx) error {
+	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx longterm.LongTermTx) error {
 		out, err = tx.LongTerm(ctx, ids)
 		return err
 	})

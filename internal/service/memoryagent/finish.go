@@ -1,4 +1,4 @@
-package progressive
+package memoryagent
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	converse "cairn/internal/service/conversation"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/longterm"
 )
 
 // Finish leaves a digest where the agent left none, and tells whom the session
 // was about: what is known of a session stays findable.
-func (s Performer) Finish(ctx context.Context, w converse.Work, e converse.Ended) (json.RawMessage, error) {
+func (s Performer) Finish(ctx context.Context, w conversation.Work, e conversation.Ended) (json.RawMessage, error) {
 	if w.Run.Kind != run.Summarize {
 		return nil, nil
 	}
@@ -43,7 +43,7 @@ func (s Performer) Finish(ctx context.Context, w converse.Work, e converse.Ended
 		}
 	}
 	digest := func() (found bool, err error) {
-		err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx remember.LongTermTx) error {
+		err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.LongTermTx) error {
 			known, has, err := tx.DigestOf(ctx, out.History, "")
 			out.Digest, found = known.ID, has
 			return err
@@ -79,7 +79,7 @@ func (s Performer) Finish(ctx context.Context, w converse.Work, e converse.Ended
 
 // fallback is a digest that needs no model: who spoke, and how it began. What
 // may not be kept of the beginning is left out.
-func (s Performer) fallback(ctx context.Context, w converse.Work, a agent.Actor, about []memory.Task) error {
+func (s Performer) fallback(ctx context.Context, w conversation.Work, a agent.Actor, about []memory.Task) error {
 	said, err := s.said(ctx, w)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s Performer) fallback(ctx context.Context, w converse.Work, a agent.Actor,
 	who, first := speakers(said)
 	for call, text := range []string{fmt.Sprintf("A session of %d messages with %s. It began: %s", len(said), who, first), fmt.Sprintf("A session of %d messages.", len(said))} {
 		a.Op = w.Run.Op("finish", call+1)
-		if _, err = s.LongTerm.AddSummary(ctx, a, remember.SummaryArgs{Content: text, Targets: about}); err == nil || fault.Table[fault.CodeOf(err)].Retryable || fault.CodeOf(err) == fault.Internal {
+		if _, err = s.LongTerm.AddSummary(ctx, a, longterm.SummaryArgs{Content: text, Targets: about}); err == nil || fault.Table[fault.CodeOf(err)].Retryable || fault.CodeOf(err) == fault.Internal {
 			return err
 		}
 	}

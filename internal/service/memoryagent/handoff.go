@@ -1,4 +1,4 @@
-package progressive
+package memoryagent
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	converse "cairn/internal/service/conversation"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/longterm"
 	"cairn/internal/service/tools"
 )
 
@@ -35,9 +35,9 @@ func (s *Service) KeepSession(ctx context.Context, ref run.Ref) (ended *run.Run,
 	if len(p.Targets) == 0 {
 		return nil, nil
 	}
-	var wanted []remember.NewTarget
+	var wanted []longterm.NewTarget
 	for i, t := range p.Targets {
-		wanted = append(wanted, remember.NewTarget{Index: i, Type: t.Type, Target: t.Target})
+		wanted = append(wanted, longterm.NewTarget{Index: i, Type: t.Type, Target: t.Target})
 	}
 	_, err = s.LongTerm.AddTargets(ctx, actor(w, "session", 1), wanted)
 	return nil, err
@@ -55,7 +55,7 @@ const tries = 2
 // HandOff does what stands before a call to hands_off in its response, and makes
 // the runs that it asks for. A pair that was looked after in this run already is
 // not looked after twice, unless that failed.
-func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, base converse.Base) (out HandedOff, err error) {
+func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, base conversation.Base) (out HandedOff, err error) {
 	w, result, told, err := s.Loop.Reach(ctx, ref, n, position, base)
 	if err != nil || told {
 		return HandedOff{Told: true}, err
@@ -64,7 +64,7 @@ func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, bas
 	if err != nil {
 		return out, err
 	}
-	var handed remember.HandedOff
+	var handed longterm.HandedOff
 	if err := json.Unmarshal(result.JSON, &handed); err != nil {
 		return out, fmt.Errorf("decode the tasks of run %d: %w", ref.Run, err)
 	}
@@ -90,7 +90,7 @@ func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, bas
 }
 
 // specialist records the run of one task, or finds it.
-func (s *Service) specialist(ctx context.Context, tx Tx, w converse.Work, p Pinned, t memory.Task, history string, step int) (run.Run, error) {
+func (s *Service) specialist(ctx context.Context, tx Tx, w conversation.Work, p Pinned, t memory.Task, history string, step int) (run.Run, error) {
 	chosen, err := tx.Settings(ctx)
 	if err != nil {
 		return run.Run{}, err
@@ -147,12 +147,12 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w converse.Work, p Pinn
 }
 
 // TellHandOff stores what became of the runs of a call to hands_off.
-func (s *Service) TellHandOff(ctx context.Context, ref run.Ref, n, position int, runs []int64, base converse.Base) error {
+func (s *Service) TellHandOff(ctx context.Context, ref run.Ref, n, position int, runs []int64, base conversation.Base) error {
 	_, result, over, err := s.Loop.Reach(ctx, ref, n, position, base)
 	if err != nil || over {
 		return err
 	}
-	var handed remember.HandedOff
+	var handed longterm.HandedOff
 	if err := json.Unmarshal(result.JSON, &handed); err != nil {
 		return fmt.Errorf("decode the tasks of run %d: %w", ref.Run, err)
 	}
@@ -161,7 +161,7 @@ func (s *Service) TellHandOff(ctx context.Context, ref run.Ref, n, position int,
 		Text     string          `json:"text"`
 		Status   string          `json:"status"`
 		Tasks    []told          `json:"tasks"`
-		Rejected []remember.Item `json:"rejected,omitempty"`
+		Rejected []longterm.Item `json:"rejected,omitempty"`
 	}{OK: true, Status: OK, Rejected: handed.Rejected}
 	err = s.Store.WithProgressive(ctx, ref.Workspace, func(tx Tx) error {
 		out.Tasks = nil
@@ -227,10 +227,10 @@ func (s *Service) FreeTarget(ctx context.Context, ref run.Ref, fence int64) erro
 	if err != nil {
 		return err
 	}
-	return s.LongTerm.FreeLease(ctx, a, remember.Lease{Holder: holder(r), Fence: fence})
+	return s.LongTerm.FreeLease(ctx, a, longterm.Lease{Holder: holder(r), Fence: fence})
 }
 
-func (s *Service) leased(ctx context.Context, ref run.Ref) (r run.Run, a agent.Actor, w converse.Work, err error) {
+func (s *Service) leased(ctx context.Context, ref run.Ref) (r run.Run, a agent.Actor, w conversation.Work, err error) {
 	if r, err = s.run(ctx, ref); err != nil {
 		return r, a, w, err
 	}

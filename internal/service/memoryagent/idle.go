@@ -1,4 +1,4 @@
-package progressive
+package memoryagent
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	converse "cairn/internal/service/conversation"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/longterm"
 )
 
 // Idle is a conversation in which nobody has said anything for a while.
@@ -18,7 +18,7 @@ type Idle struct {
 	Workspace    int64
 	WorkspaceKey string
 	Conversation int64
-	Spec         converse.Spec
+	Spec         conversation.Spec
 }
 
 // SummarizeIdle has what was said since the last time summarised. Out is nil when
@@ -35,7 +35,7 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 		if err != nil || from > to {
 			return err
 		}
-		to = min(to, from+remember.SessionMessages-1) // the rest is read when it is idle again
+		to = min(to, from+longterm.SessionMessages-1) // the rest is read when it is idle again
 		if _, open, err := tx.OpenRunOf(ctx, run.Summarize, in.Conversation); err != nil || open {
 			return err
 		}

@@ -1,4 +1,4 @@
-package progressive
+package memoryagent
 
 import (
 	"encoding/json"
@@ -6,8 +6,8 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	converse "cairn/internal/service/conversation"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/longterm"
 	"cairn/internal/service/tools"
 )
 
@@ -21,7 +21,7 @@ type Operation struct {
 }
 
 // operations reads what calls did from what they were answered with.
-func operations(steps []converse.Step) []Operation {
+func operations(steps []conversation.Step) []Operation {
 	out := []Operation{}
 	for _, s := range steps {
 		for _, c := range s.Calls {
@@ -31,18 +31,18 @@ func operations(steps []converse.Step) []Operation {
 			var r struct {
 				OK    bool `json:"ok"`
 				Error struct{ Message string }
-				Items []remember.Item `json:"items"`
+				Items []longterm.Item `json:"items"`
 				Text  string          `json:"text"`
 			}
 			if json.Unmarshal([]byte(c.Result), &r) != nil || !r.OK {
-				out = append(out, Operation{Tool: c.Tool, Status: remember.Failed, Code: fault.Code(c.Code), Message: r.Error.Message})
+				out = append(out, Operation{Tool: c.Tool, Status: longterm.Failed, Code: fault.Code(c.Code), Message: r.Error.Message})
 				continue
 			}
 			for _, i := range r.Items {
 				out = append(out, Operation{Tool: c.Tool, Status: i.Status, ID: i.ID, Code: i.Code, Message: i.Message})
 			}
-			if c.Tool == "update_identity_memory" && strings.HasPrefix(r.Text, remember.Updated) {
-				out = append(out, Operation{Tool: c.Tool, Status: remember.Updated})
+			if c.Tool == "update_identity_memory" && strings.HasPrefix(r.Text, longterm.Updated) {
+				out = append(out, Operation{Tool: c.Tool, Status: longterm.Updated})
 			}
 		}
 	}
@@ -50,19 +50,19 @@ func operations(steps []converse.Step) []Operation {
 }
 
 // registered are the targets that the run has added.
-func registered(steps []converse.Step) []memory.Task {
+func registered(steps []conversation.Step) []memory.Task {
 	out := []memory.Task{}
 	for _, s := range steps {
 		for _, c := range s.Calls {
 			var r struct {
 				OK      bool                        `json:"ok"`
-				Targets []remember.RegisteredTarget `json:"targets"`
+				Targets []longterm.RegisteredTarget `json:"targets"`
 			}
 			if json.Unmarshal([]byte(c.Result), &r) != nil || !r.OK {
 				continue
 			}
 			for _, t := range r.Targets {
-				if t.Status == remember.Added {
+				if t.Status == longterm.Added {
 					out = append(out, t.Target)
 				}
 			}

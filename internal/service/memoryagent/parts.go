@@ -1,4 +1,4 @@
-package progressive
+package memoryagent
 
 import (
 	"cmp"
@@ -14,8 +14,8 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/llm"
-	converse "cairn/internal/service/conversation"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/longterm"
 )
 
 // Part is what one request shows of a session that is too long for it: some
@@ -31,7 +31,7 @@ type Part struct {
 const frameTokens = 12
 
 // partTokens is how much of a session one request shows.
-func partTokens(l converse.Limits) int {
+func partTokens(l conversation.Limits) int {
 	if room := l.Room(); room > 0 {
 		return min(sessionTokens, room)
 	}
@@ -121,13 +121,13 @@ func (p Pinned) parts(kind run.Kind) int {
 
 // divided tells which part each response of a run is about, which one the next,
 // and the last response about an earlier one.
-func divided(w converse.Work, p Pinned) (of []int, next, since int) {
+func divided(w conversation.Work, p Pinned) (of []int, next, since int) {
 	n := p.parts(w.Run.Kind)
-	return converse.Divided(w.Steps, n, max(2, w.Spec.Budget.Max/n))
+	return conversation.Divided(w.Steps, n, max(2, w.Spec.Budget.Max/n))
 }
 
 // Reached tells how far into a long session the next response is.
-func (s Performer) Reached(w converse.Work) (since int, more bool) {
+func (s Performer) Reached(w conversation.Work) (since int, more bool) {
 	p, err := pinned(w)
 	if err != nil {
 		return 0, false
@@ -138,11 +138,11 @@ func (s Performer) Reached(w converse.Work) (since int, more bool) {
 
 // partOf is the part that response n of a meta-summarizer is about, nil of a
 // session that one request shows. What it asks for in the end is about the last.
-func partOf(w converse.Work, p Pinned, n int) (number int, part *Part) {
+func partOf(w conversation.Work, p Pinned, n int) (number int, part *Part) {
 	if len(p.Parts) < 2 {
 		return 0, nil
 	}
-	w.Steps = slices.DeleteFunc(slices.Clone(w.Steps), func(s converse.Step) bool { return s.N >= n })
+	w.Steps = slices.DeleteFunc(slices.Clone(w.Steps), func(s conversation.Step) bool { return s.N >= n })
 	_, next, _ := divided(w, p)
 	next = min(next, len(p.Parts)-1)
 	return next + 1, &p.Parts[next]
@@ -150,7 +150,7 @@ func partOf(w converse.Work, p Pinned, n int) (number int, part *Part) {
 
 // readTo is the last message that a run is through with, if there is one: of a
 // session in parts, of the part before the one that it has come to.
-func readTo(w converse.Work, p Pinned, reason agent.Reason) (seq int, any bool) {
+func readTo(w conversation.Work, p Pinned, reason agent.Reason) (seq int, any bool) {
 	if len(p.Parts) < 2 || reason == agent.Final {
 		return w.Spec.ToSeq, reason == agent.Final || reason == agent.Exhausted || reason == agent.Guardrail
 	}
@@ -163,7 +163,7 @@ func readTo(w converse.Work, p Pinned, reason agent.Reason) (seq int, any bool) 
 }
 
 // lookedBack is what the agent said at the end of each part.
-func lookedBack(w converse.Work, p Pinned) (out []string) {
+func lookedBack(w conversation.Work, p Pinned) (out []string) {
 	of, _, _ := divided(w, p)
 	for n := range p.Parts {
 		last := ""
@@ -179,7 +179,7 @@ func lookedBack(w converse.Work, p Pinned) (out []string) {
 
 // session is what a request of a run shows of its session. Short asks for less: an
 // endpoint has said that it was too much.
-func (s *Service) session(ctx context.Context, w converse.Work, p Pinned, m *prompt.Material, short bool) error {
+func (s *Service) session(ctx context.Context, w conversation.Work, p Pinned, m *prompt.Material, short bool) error {
 	part := Part{FromSeq: w.Spec.FromSeq, ToSeq: w.Spec.ToSeq}
 	switch _, next, _ := divided(w, p); {
 	case len(p.Parts) > 1 && next == len(p.Parts):
@@ -191,7 +191,7 @@ func (s *Service) session(ctx context.Context, w converse.Work, p Pinned, m *pro
 		part = p.Parts[0]
 	}
 	var c transcript.Conversation
-	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx remember.LongTermTx) (err error) {
+	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.LongTermTx) (err error) {
 		c, err = tx.Conversation(ctx, w.Run.Conversation, part.FromSeq, part.ToSeq)
 		return err
 	})
@@ -203,7 +203,7 @@ func (s *Service) session(ctx context.Context, w converse.Work, p Pinned, m *pro
 		m.Messages[0].Content = pieceOf(m.Messages[0].Content, part.Piece, part.Pieces)
 	}
 	if short {
-		m.Messages = newest(converse.Fitted(*m, shortTokens).Messages, shortTokens)
+		m.Messages = newest(conversation.Fitted(*m, shortTokens).Messages, shortTokens)
 	} else if len(p.Parts) == 0 {
 		m.Messages = newest(m.Messages, sessionTokens)
 	}

@@ -1,4 +1,4 @@
-package progressive
+package memoryagent
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	converse "cairn/internal/service/conversation"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/longterm"
 )
 
 // Refine is what is done with what a fast search found, in this order. Without
@@ -221,11 +221,11 @@ func (r Refine) stages() (out []prompt.Stage) {
 }
 
 // refinedAnswer is what such a run has left, with the memories as they are now.
-func (s *Service) refinedAnswer(ctx context.Context, r run.Run, p Pinned, in Refined, e converse.Ended) (Answer, error) {
+func (s *Service) refinedAnswer(ctx context.Context, r run.Run, p Pinned, in Refined, e conversation.Ended) (Answer, error) {
 	out := Answer{Mode: Fast, Status: e.Status, Text: e.Text, Run: r.Ref.Run, Memories: []Found{}, Note: in.Note, Metadata: p.Metadata}
-	var ranked []remember.Ranked
+	var ranked []longterm.Ranked
 	for _, c := range in.Candidates {
-		ranked = append(ranked, remember.Ranked{ID: c.ID, Skill: c.Skill, Score: c.Score})
+		ranked = append(ranked, longterm.Ranked{ID: c.ID, Skill: c.Skill, Score: c.Score})
 	}
 	found, err := s.candidates(ctx, r.Workspace, ranked)
 	for i, f := range found {

@@ -1,4 +1,4 @@
-package progressive
+package memoryagent
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/llm"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/ledger"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/schemas"
 )
 
@@ -29,7 +29,7 @@ type Place struct {
 }
 
 // refineWork reads a run that refines.
-func (s *Service) refineWork(ctx context.Context, ref run.Ref) (w converse.Work, p Pinned, err error) {
+func (s *Service) refineWork(ctx context.Context, ref run.Ref) (w conversation.Work, p Pinned, err error) {
 	r, err := s.run(ctx, ref)
 	if err != nil {
 		return w, p, err
@@ -95,7 +95,7 @@ func (s *Service) CloseRefine(ctx context.Context, ref run.Ref, order []Place, p
 	return s.endRefine(ctx, w, p, order, "", problem)
 }
 
-func (s *Service) endRefine(ctx context.Context, w converse.Work, p Pinned, order []Place, text, problem string) error {
+func (s *Service) endRefine(ctx context.Context, w conversation.Work, p Pinned, order []Place, text, problem string) error {
 	report := Refined{Candidates: []RefinedCandidate{}}
 	for _, at := range p.Refining.kept(order) {
 		c := RefinedCandidate{Candidate: p.Refining.Candidates[at.Candidate]}
@@ -104,7 +104,7 @@ func (s *Service) endRefine(ctx context.Context, w converse.Work, p Pinned, orde
 		}
 		report.Candidates = append(report.Candidates, c)
 	}
-	e := converse.Ended{Reason: agent.Final, Status: OK, Text: text}
+	e := conversation.Ended{Reason: agent.Final, Status: OK, Text: text}
 	outcome := run.Completed
 	if problem != "" {
 		done := "neither reranked nor rewritten"
@@ -167,11 +167,11 @@ type shownText struct {
 }
 
 // shown are candidates as far as they are still there.
-func (s *Service) shown(ctx context.Context, w converse.Work, p Pinned, places []Place) (out []shownText, err error) {
-	var ranked []remember.Ranked
+func (s *Service) shown(ctx context.Context, w conversation.Work, p Pinned, places []Place) (out []shownText, err error) {
+	var ranked []longterm.Ranked
 	for _, at := range places {
 		c := p.Refining.Candidates[at.Candidate]
-		ranked = append(ranked, remember.Ranked{ID: c.ID, Skill: c.Skill})
+		ranked = append(ranked, longterm.Ranked{ID: c.ID, Skill: c.Skill})
 	}
 	found, err := s.candidates(ctx, w.Run.Workspace, ranked)
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *Service) shown(ctx context.Context, w converse.Work, p Pinned, places [
 	}
 	for _, f := range found {
 		at := slices.IndexFunc(p.Refining.Candidates, func(c Candidate) bool { return c.ID == f.ID && c.Skill == (f.Type == skill.MemoryType) })
-		clean := remember.Sanitised(memory.Entry{ID: f.ID, Type: f.Type, Content: f.Content, WhenToUse: f.WhenToUse})
+		clean := longterm.Sanitised(memory.Entry{ID: f.ID, Type: f.Type, Content: f.Content, WhenToUse: f.WhenToUse})
 		text := memory.WithoutData(strings.TrimSpace(clean.WhenToUse + "\n" + clean.Content))
 		if f.EventTime != nil {
 			text = f.EventTime.UTC().Format("[2006-01-02] ") + text
@@ -194,7 +194,7 @@ func (s *Service) shown(ctx context.Context, w converse.Work, p Pinned, places [
 
 // askRefine pays for one reply. What another attempt would only meet again is a
 // problem; anything else is an error, to be tried again.
-func (s *Service) askRefine(ctx context.Context, w converse.Work, p Pinned, stage prompt.Stage, shown []shownText, decode func(string) error) (problem string, err error) {
+func (s *Service) askRefine(ctx context.Context, w conversation.Work, p Pinned, stage prompt.Stage, shown []shownText, decode func(string) error) (problem string, err error) {
 	m := prompt.Material{Question: p.Question, Messages: p.Messages, Language: w.Spec.Lang, Limits: map[string]int{"max_memories": p.Refining.TopK}}
 	for _, one := range shown {
 		m.Stored = append(m.Stored, one.stored)

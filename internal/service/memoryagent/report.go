@@ -1,4 +1,4 @@
-package progressive
+package memoryagent
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	converse "cairn/internal/service/conversation"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/longterm"
 )
 
 // Report is a request to summarise as its caller sees it.
@@ -55,7 +55,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 		out.Tasks, err = s.tasks(ctx, r)
 		return out, err
 	}
-	var e converse.Ended
+	var e conversation.Ended
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return out, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
 	}
@@ -71,12 +71,12 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 // Undo takes back what a request to summarise did to long-term memory, with what
 // its specialists did: all of it, as far as nobody has changed it since. It is for
 // people.
-func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []remember.Item, err error) {
+func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []longterm.Item, err error) {
 	r, err := s.RequestOf(ctx, a.Workspace, id)
 	if err != nil {
 		return nil, err
 	}
-	in := remember.UndoArgs{Run: r.Ref.Run}
+	in := longterm.UndoArgs{Run: r.Ref.Run}
 	switch {
 	case r.Kind != run.Summarize:
 		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("request %q is a question, and changes nothing", id), "name a request to summarise")

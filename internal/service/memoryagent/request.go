@@ -1,4 +1,4 @@
-package progressive
+package memoryagent
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	converse "cairn/internal/service/conversation"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/longterm"
 )
 
 // Request asks for a session to be summarised: messages, a text, or trajectories
@@ -32,9 +32,9 @@ type Request struct {
 	Targets      []memory.Task // registered before the agent begins
 	KnownOnly    bool          // the agent registers no targets of its own
 	Choices      Choices
-	Metadata     map[string]any // facts about the session, given back with its report
-	Fresh        bool           // do it again although the request was made before, and pay again
-	Spec         converse.Spec  // configuration to pin
+	Metadata     map[string]any    // facts about the session, given back with its report
+	Fresh        bool              // do it again although the request was made before, and pay again
+	Spec         conversation.Spec // configuration to pin
 }
 
 // Trajectory is one attempt of an agent at a task.
@@ -66,8 +66,8 @@ func (r Request) session() ([]transcript.Message, error) {
 	switch n := len(out); {
 	case n == 0:
 		return nil, fault.New(fault.InvalidArgument, "there is nothing to summarise", "send messages, a query or trajectories")
-	case n > remember.SessionMessages:
-		return nil, fault.New(fault.TooLarge, fmt.Sprintf("the session has %d messages, at most %d are taken at once", n, remember.SessionMessages), "send it in parts")
+	case n > longterm.SessionMessages:
+		return nil, fault.New(fault.TooLarge, fmt.Sprintf("the session has %d messages, at most %d are taken at once", n, longterm.SessionMessages), "send it in parts")
 	}
 	return numbered(out), nil
 }

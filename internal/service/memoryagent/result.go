@@ -1,4 +1,4 @@
-package progressive
+package memoryagent
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	converse "cairn/internal/service/conversation"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/longterm"
 )
 
 // Statuses of runs and tasks.
@@ -104,7 +104,7 @@ func taskOf(r run.Run) (Task, error) {
 	if r.Status != run.Ended {
 		return t, nil
 	}
-	var e converse.Ended
+	var e conversation.Ended
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return t, fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
 	}
@@ -121,7 +121,7 @@ func taskOf(r run.Run) (Task, error) {
 }
 
 // Result makes the report of a run from what its calls came to.
-func (s Performer) Result(w converse.Work, finished json.RawMessage, e *converse.Ended) (outcome run.Outcome, err error) {
+func (s Performer) Result(w conversation.Work, finished json.RawMessage, e *conversation.Ended) (outcome run.Outcome, err error) {
 	done := operations(w.Steps)
 	switch w.Run.Kind {
 	case run.Specialist:
@@ -134,7 +134,7 @@ func (s Performer) Result(w converse.Work, finished json.RawMessage, e *converse
 	return outcomeOf(e), err
 }
 
-func outcomeOf(e *converse.Ended) run.Outcome {
+func outcomeOf(e *conversation.Ended) run.Outcome {
 	switch {
 	case e.Reason == agent.OverBudget:
 		return run.OverBudget
@@ -155,7 +155,7 @@ func broken(r agent.Reason) bool {
 	return r == agent.ProviderError || r == agent.Interrupted || r == agent.OverBudget || r == agent.WallClock
 }
 
-func specialist(w converse.Work, done []Operation, e *converse.Ended) (json.RawMessage, string, error) {
+func specialist(w conversation.Work, done []Operation, e *conversation.Ended) (json.RawMessage, string, error) {
 	p, err := pinned(w)
 	if err != nil {
 		return nil, "", err
@@ -164,14 +164,14 @@ func specialist(w converse.Work, done []Operation, e *converse.Ended) (json.RawM
 	identity := false
 	for _, o := range done {
 		switch o.Status {
-		case remember.Added:
+		case longterm.Added:
 			out.Added = append(out.Added, o.ID)
-		case remember.Updated, remember.Merged, remember.Replaced:
+		case longterm.Updated, longterm.Merged, longterm.Replaced:
 			if o.ID != "" {
 				out.Updated = append(out.Updated, o.ID)
 			}
 			identity = identity || o.Tool == "update_identity_memory"
-		case remember.Deleted:
+		case longterm.Deleted:
 			out.Deleted = append(out.Deleted, o.ID)
 		}
 	}
@@ -189,7 +189,7 @@ func specialist(w converse.Work, done []Operation, e *converse.Ended) (json.RawM
 	return raw, status, err
 }
 
-func summarised(w converse.Work, done []Operation, finished json.RawMessage, e *converse.Ended) (json.RawMessage, string, error) {
+func summarised(w conversation.Work, done []Operation, finished json.RawMessage, e *conversation.Ended) (json.RawMessage, string, error) {
 	out := Summary{}
 	if err := json.Unmarshal(finished, &out); err != nil {
 		return nil, "", fmt.Errorf("decode what was finished of run %d: %w", w.Run.Ref.Run, err)
@@ -219,7 +219,7 @@ func summarised(w converse.Work, done []Operation, finished json.RawMessage, e *
 	return raw, status, err
 }
 
-func looked(w converse.Work, done []Operation, e *converse.Ended) (json.RawMessage, string, error) {
+func looked(w conversation.Work, done []Operation, e *conversation.Ended) (json.RawMessage, string, error) {
 	out := Looked{IDs: []string{}, Sessions: []string{}, Operations: done}
 	for _, s := range w.Steps {
 		for _, c := range s.Calls {
@@ -237,7 +237,7 @@ func looked(w converse.Work, done []Operation, e *converse.Ended) (json.RawMessa
 				}
 			}
 			for _, one := range r.Sessions {
-				if one.Status != remember.Failed {
+				if one.Status != longterm.Failed {
 					out.Sessions = append(out.Sessions, one.ID)
 				}
 			}

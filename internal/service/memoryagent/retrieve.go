@@ -1,4 +1,4 @@
-package progressive
+package memoryagent
 
 import (
 	"cmp"
@@ -18,8 +18,8 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	converse "cairn/internal/service/conversation"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/longterm"
 )
 
 // Modes of retrieval.
@@ -42,10 +42,10 @@ type Question struct {
 	Targets      []memory.Task        // that a fast search is about; empty for all
 	TimeFilter   string               // of a fast search: YYYYMMDD, or YYYYMMDD,YYYYMMDD with both days included
 	Choices      Choices
-	Refine       Refine        // what is done with what a fast search found
-	TopK         int           // memories at most; 0 means 20, and 5 of what is refined
-	Spec         converse.Spec // configuration to pin
-	Begun        func(run.Ref) // hears of the run that is waited for, once it is durable, once at most; nil for nobody
+	Refine       Refine            // what is done with what a fast search found
+	TopK         int               // memories at most; 0 means 20, and 5 of what is refined
+	Spec         conversation.Spec // configuration to pin
+	Begun        func(run.Ref)     // hears of the run that is waited for, once it is durable, once at most; nil for nobody
 }
 
 // Found is a memory or a skill that answers a question.
@@ -109,18 +109,18 @@ func (q Question) complete() (Question, error) {
 		q.Mode = Auto
 	}
 	if q.TopK == 0 {
-		q.TopK = remember.UsualTopK
+		q.TopK = longterm.UsualTopK
 		if q.Refine.any() {
 			q.TopK = refinedTopK
 		}
 	}
 	switch n := utf8.RuneCountInString(q.Query); {
-	case n == 0 || n > remember.QueryRunes:
-		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", remember.QueryRunes, n), "ask one question")
+	case n == 0 || n > longterm.QueryRunes:
+		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", longterm.QueryRunes, n), "ask one question")
 	case !slices.Contains([]string{Fast, Agentic, Auto}, q.Mode):
 		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", q.Mode), "use fast, agentic or auto")
-	case q.TopK < 1 || q.TopK > remember.MostTopK:
-		return q, fault.Newf(fault.InvalidArgument, "top_k is %d, and must be 1 to %d", q.TopK, remember.MostTopK)
+	case q.TopK < 1 || q.TopK > longterm.MostTopK:
+		return q, fault.Newf(fault.InvalidArgument, "top_k is %d, and must be 1 to %d", q.TopK, longterm.MostTopK)
 	}
 	if err := checkMetadata(q.Metadata); err != nil {
 		return q, err
@@ -135,7 +135,7 @@ func (q Question) complete() (Question, error) {
 func asked(said []transcript.Message) string {
 	for _, m := range slices.Backward(said) {
 		if text := strings.TrimSpace(m.Content); m.Role == transcript.User && text != "" && m.Name != trajectory {
-			return clip(text, remember.QueryRunes)
+			return clip(text, longterm.QueryRunes)
 		}
 	}
 	return ""
@@ -343,7 +343,7 @@ func (s *Service) answer(ctx context.Context, ref run.Ref) (Answer, error) {
 		return out, err
 	}
 	out.Metadata = p.Metadata
-	var e converse.Ended
+	var e conversation.Ended
 	var l Looked
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return out, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)

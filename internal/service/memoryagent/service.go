@@ -1,4 +1,4 @@
-package progressive
+package memoryagent
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/ledger"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 )
 
 // Tx is one workspace's rows in one transaction.
@@ -22,11 +22,11 @@ type Tx interface {
 	OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (int64, bool, error)
 	OweRun(ctx context.Context, id int64) error
 	Usage(ctx context.Context, id int64) (run.Usage, error)
-	Steps(ctx context.Context, id int64) ([]converse.Step, error)
+	Steps(ctx context.Context, id int64) ([]conversation.Step, error)
 
 	PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64, error)
 	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
-	LockConversation(ctx context.Context, id int64) (converse.Conversation, error)
+	LockConversation(ctx context.Context, id int64) (conversation.Conversation, error)
 	Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error)
 	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error
 
@@ -45,7 +45,7 @@ type Store interface {
 
 // Loop is the part of the agent loop that hands work off.
 type Loop interface {
-	Reach(ctx context.Context, ref run.Ref, n, position int, base converse.Base) (converse.Work, Result, bool, error)
+	Reach(ctx context.Context, ref run.Ref, n, position int, base conversation.Base) (conversation.Work, Result, bool, error)
 	Tell(ctx context.Context, ref run.Ref, n, position int, result Result) error
 }
 
@@ -58,7 +58,7 @@ type Starter interface {
 // Service is the use-case.
 type Service struct {
 	Store    Store
-	LongTerm *remember.LongTerm
+	LongTerm *longterm.LongTerm
 	Loop     Loop
 	Starter  Starter // nil without Temporal
 	Registry *Registry

@@ -1,4 +1,4 @@
-package progressive
+package memoryagent
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/tools"
 )
 
@@ -44,7 +44,7 @@ type Pinned struct {
 }
 
 // pin makes the configuration of a run.
-func pin(base converse.Spec, d Definition, p Pinned, s settings.LongTerm) (converse.Spec, error) {
+func pin(base conversation.Spec, d Definition, p Pinned, s settings.LongTerm) (conversation.Spec, error) {
 	base.Origin, base.Channel = agent.OriginDistill, "chat"
 	base.Budget = agent.ForAgent(d.Steps, d.Wall)
 	base.Ordered = d.Kind == run.Summarize
@@ -66,7 +66,7 @@ func (p Pinned) choices() Choices {
 	return *p.Choices
 }
 
-func pinned(w converse.Work) (p Pinned, err error) {
+func pinned(w conversation.Work) (p Pinned, err error) {
 	if err = json.Unmarshal(w.Spec.Pinned, &p); err != nil {
 		err = fmt.Errorf("decode what run %d is pinned to: %w", w.Run.Ref.Run, err)
 	}
@@ -74,12 +74,12 @@ func pinned(w converse.Work) (p Pinned, err error) {
 }
 
 // pinnedOf reads both parts of a run's configuration.
-func pinnedOf(r run.Run) (converse.Work, Pinned, error) {
-	spec, err := converse.SpecOf(r)
+func pinnedOf(r run.Run) (conversation.Work, Pinned, error) {
+	spec, err := conversation.SpecOf(r)
 	if err != nil {
-		return converse.Work{}, Pinned{}, err
+		return conversation.Work{}, Pinned{}, err
 	}
-	w := converse.Work{Run: r, Spec: spec}
+	w := conversation.Work{Run: r, Spec: spec}
 	p, err := pinned(w)
 	return w, p, err
 }

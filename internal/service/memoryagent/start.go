@@ -1,4 +1,4 @@
-package progressive
+package memoryagent
 
 import (
 	"context"

@@ -12,8 +12,8 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
-	converse "cairn/internal/service/conversation"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/memoryagent"
 )
 
 // Cycles is how conversations are compacted.
@@ -22,13 +22,13 @@ type Cycles struct {
 	Spec func() Spec // the configuration that a new run is pinned to
 }
 
-var _ converse.Compactor = Cycles{}
+var _ conversation.Compactor = Cycles{}
 
 // Begin records that the turns of a conversation up to one are to be stood for by
 // records: what was said is put away word for word, and the run of the work with
 // that of the review before it is made, all or nothing, once for each turn. Of a
 // conversation that cannot wait for a model the work is done at once, by rule.
-func (c Cycles) Begin(ctx context.Context, o converse.Overflow) (out converse.Overflowing, err error) {
+func (c Cycles) Begin(ctx context.Context, o conversation.Overflow) (out conversation.Overflowing, err error) {
 	spec := c.Spec()
 	spec.Lang = o.Lang
 	if spec.System, err = prompt.Instructions(prompt.Compress, spec.Lang); err != nil {
@@ -73,7 +73,7 @@ func (c Cycles) Begin(ctx context.Context, o converse.Overflow) (out converse.Ov
 	}
 	if made.Status != run.Ended && o.AtOnce {
 		_, err := c.Close(ctx, made.Ref, nil, "wall_clock", "nobody can wait for a model here")
-		return converse.Overflowing{Done: true}, err
+		return conversation.Overflowing{Done: true}, err
 	}
 	out.Done = made.Status == run.Ended
 	out.WorkflowID = made.WorkflowID
@@ -84,13 +84,13 @@ func (c Cycles) Begin(ctx context.Context, o converse.Overflow) (out converse.Ov
 }
 
 // record makes the run of a cycle, and that of its review.
-func (c Cycles) record(ctx context.Context, tx Tx, o converse.Overflow, key, workspace string, spec Spec) (out run.Run, err error) {
+func (c Cycles) record(ctx context.Context, tx Tx, o conversation.Overflow, key, workspace string, spec Spec) (out run.Run, err error) {
 	put := func(kind run.Kind, parent int64, spec any, workflow string) (run.Run, error) {
 		raw, err := json.Marshal(spec)
 		if err != nil {
 			return run.Run{}, fmt.Errorf("encode the configuration: %w", err)
 		}
-		return tx.PutAgentRun(ctx, progressive.NewRun{Kind: kind, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: o.Conversation, Parent: parent, Spec: raw, WorkflowID: workflow})
+		return tx.PutAgentRun(ctx, memoryagent.NewRun{Kind: kind, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: o.Conversation, Parent: parent, Spec: raw, WorkflowID: workflow})
 	}
 	workflow := contract.OffloadID(workspace, fmt.Sprintf("%d-%d", o.Conversation, o.Upto), 1)
 	if o.Flush != nil && !o.AtOnce {
@@ -113,10 +113,10 @@ func Input(workspaceKey string, r run.Run) (in contract.OffloadInput, err error)
 		return in, err
 	}
 	ref := contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
-	in = contract.OffloadInput{RunRef: ref, Groups: len(spec.Groups), Pace: converse.Spec{Timing: spec.Timing}.Pace()}
+	in = contract.OffloadInput{RunRef: ref, Groups: len(spec.Groups), Pace: conversation.Spec{Timing: spec.Timing}.Pace()}
 	if c := spec.Cycle; c != nil && c.Flush != 0 {
 		ref.Run = c.Flush
-		in.Flush = &contract.AgentInput{RunRef: ref, Kind: string(run.Flush), Conversation: r.Conversation, Number: c.Upto, Budget: c.Budget, Pace: converse.Spec{Timing: c.Pace}.Pace(), Queue: contract.QueueBatch}
+		in.Flush = &contract.AgentInput{RunRef: ref, Kind: string(run.Flush), Conversation: r.Conversation, Number: c.Upto, Budget: c.Budget, Pace: conversation.Spec{Timing: c.Pace}.Pace(), Queue: contract.QueueBatch}
 	}
 	return in, nil
 }

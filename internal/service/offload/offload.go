@@ -19,7 +19,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 )
 
 // Request asks for a thread to be shortened.
@@ -258,7 +258,7 @@ func (s *Service) accept(ctx context.Context, r Request, groups []workingmemory.
 			}
 			generation = known.Generation + 1
 		}
-		out, err = tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Offload, Key: key, Generation: generation, ArgsSHA: sha, Spec: raw, WorkflowID: contract.OffloadID(r.WorkspaceKey, contract.VisibleKey(key), generation)})
+		out, err = tx.PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Offload, Key: key, Generation: generation, ArgsSHA: sha, Spec: raw, WorkflowID: contract.OffloadID(r.WorkspaceKey, contract.VisibleKey(key), generation)})
 		if err != nil {
 			return err
 		}

@@ -16,9 +16,9 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/workingmemory"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/ledger"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/memoryagent"
 )
 
 // Tx is one workspace's rows in one transaction.
@@ -26,7 +26,7 @@ type Tx interface {
 	Key(ctx context.Context) (string, error) // of the workspace
 	Run(ctx context.Context, id int64) (run.Run, error)
 	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
-	PutAgentRun(ctx context.Context, r progressive.NewRun) (run.Run, error)
+	PutAgentRun(ctx context.Context, r memoryagent.NewRun) (run.Run, error)
 	StartRun(ctx context.Context, id int64) (bool, error)
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 	OweRun(ctx context.Context, id int64) error
@@ -62,13 +62,13 @@ type Service struct {
 
 // Spec is a run's configuration, pinned when the run is made.
 type Spec struct {
-	Model  string          `json:"model"`
-	Lang   string          `json:"lang"`
-	System string          `json:"system"` // the instructions as they are sent
-	Limits Limits          `json:"limits"`
-	Timing converse.Timing `json:"timing"`
-	Groups []Group         `json:"groups"`
-	Cycle  *Cycle          `json:"cycle,omitempty"` // of a conversation
+	Model  string              `json:"model"`
+	Lang   string              `json:"lang"`
+	System string              `json:"system"` // the instructions as they are sent
+	Limits Limits              `json:"limits"`
+	Timing conversation.Timing `json:"timing"`
+	Groups []Group             `json:"groups"`
+	Cycle  *Cycle              `json:"cycle,omitempty"` // of a conversation
 }
 
 // Limits bound what a model is told and asked for.
@@ -88,12 +88,12 @@ type Group struct {
 // Cycle is the turn of a conversation up to which records stand for it, and the
 // review that comes before.
 type Cycle struct {
-	After  int             `json:"after,omitempty"` // the turn up to which the record before stands, 0 without one
-	Upto   int             `json:"upto"`
-	Tokens int             `json:"tokens"`          // of what goes
-	Flush  int64           `json:"flush,omitempty"` // run of the review, 0 without one
-	Budget agent.Budget    `json:"budget,omitzero"` // of the review
-	Pace   converse.Timing `json:"pace,omitzero"`   // of the review
+	After  int                 `json:"after,omitempty"` // the turn up to which the record before stands, 0 without one
+	Upto   int                 `json:"upto"`
+	Tokens int                 `json:"tokens"`          // of what goes
+	Flush  int64               `json:"flush,omitempty"` // run of the review, 0 without one
+	Budget agent.Budget        `json:"budget,omitzero"` // of the review
+	Pace   conversation.Timing `json:"pace,omitzero"`   // of the review
 }
 
 // Compaction is the record that a conversation's requests begin with.

@@ -1,4 +1,4 @@
-package reflect
+package reflection
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/tools"
 )
 
 // citing are tools whose writes say which messages they rest on: one argument
 // more, by which the evidence of what is written is found.
 type citing struct {
-	converse.Tools
+	conversation.Tools
 	spans []Span
 	date  string // of the run
 }

@@ -1,4 +1,4 @@
-// Package reflect looks back over a workspace's day. What people said since the
+// Package reflection looks back over a workspace's day. What people said since the
 // last time becomes notes of the day, a few lasting memories and skills, each
 // with the messages that it comes from.
 //
@@ -8,4 +8,4 @@
 // it fails. The agent loop of package converse does the rest through Agent. What
 // was read moves a mark forward, one for each conversation, when the run has
 // ended well; after a failure the next run reads it again.
-package reflect
+package reflection

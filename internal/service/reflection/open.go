@@ -1,4 +1,4 @@
-package reflect
+package reflection
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	converse "cairn/internal/service/conversation"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/memoryagent"
 )
 
 // Request asks for a date to be looked back on.
@@ -30,15 +30,15 @@ type Request struct {
 	Why          string    // sweep, now, backfill
 	Generation   int       // above 1 a deliberate redo
 	WorkflowID   string    // of the workflow that asks; empty when it is still to be started
-	Spec         converse.Spec
+	Spec         conversation.Spec
 }
 
 // Opened is a reflection's run.
 type Opened struct {
 	Run   run.Run
-	Spec  converse.Spec
-	Ended *converse.Ended // it has ended
-	Made  bool            // now; else it was there
+	Spec  conversation.Spec
+	Ended *conversation.Ended // it has ended
+	Made  bool                // now; else it was there
 }
 
 // Pinned is what a reflection is pinned to, beside what any run is.
@@ -95,10 +95,10 @@ func (s *Service) Open(ctx context.Context, r Request) (out Opened, err error) {
 	if err != nil {
 		return out, fmt.Errorf("open the reflection of %s: %w", r.Date, err)
 	}
-	if out.Spec, err = converse.SpecOf(out.Run); err != nil || out.Run.Status != run.Ended {
+	if out.Spec, err = conversation.SpecOf(out.Run); err != nil || out.Run.Status != run.Ended {
 		return out, err
 	}
-	out.Ended = &converse.Ended{}
+	out.Ended = &conversation.Ended{}
 	if err := json.Unmarshal(out.Run.Result, out.Ended); err != nil {
 		return out, fmt.Errorf("decode the result of run %d: %w", out.Run.Ref.Run, err)
 	}
@@ -204,7 +204,7 @@ func record(ctx context.Context, tx Tx, r Request, zone *time.Location, at place
 	return made, true, tx.OweRun(ctx, made.Ref.Run)
 }
 
-func put(ctx context.Context, tx Tx, r Request, spec converse.Spec, p Pinned, generation int) (made run.Run, err error) {
+func put(ctx context.Context, tx Tx, r Request, spec conversation.Spec, p Pinned, generation int) (made run.Run, err error) {
 	if spec.Pinned, err = json.Marshal(p); err != nil {
 		return made, fmt.Errorf("encode what the reflection is pinned to: %w", err)
 	}
@@ -212,7 +212,7 @@ func put(ctx context.Context, tx Tx, r Request, spec converse.Spec, p Pinned, ge
 	if err != nil {
 		return made, fmt.Errorf("encode the configuration: %w", err)
 	}
-	return tx.PutAgentRun(ctx, progressive.NewRun{Kind: run.Reflection, Key: r.Date, Generation: generation, ArgsSHA: sha256.Sum256([]byte(r.Date)), Spec: raw,
+	return tx.PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Reflection, Key: r.Date, Generation: generation, ArgsSHA: sha256.Sum256([]byte(r.Date)), Spec: raw,
 		WorkflowID: r.workflowID(generation)})
 }
 
@@ -250,7 +250,7 @@ func recordEmpty(ctx context.Context, tx Tx, made run.Run, p Pinned) (run.Run, e
 	if err != nil {
 		return made, fmt.Errorf("encode the report: %w", err)
 	}
-	e := converse.Ended{Reason: agent.Final, Status: Empty, ReplySeq: -1, Report: raw}
+	e := conversation.Ended{Reason: agent.Final, Status: Empty, ReplySeq: -1, Report: raw}
 	if err := tx.EndRun(ctx, id, run.NothingToExtract, Empty, e); err != nil {
 		return made, err
 	}
@@ -259,7 +259,7 @@ func recordEmpty(ctx context.Context, tx Tx, made run.Run, p Pinned) (run.Run, e
 
 // budget is that of a nightly review, unless the configuration gives another
 // wall clock.
-func budget(s converse.Spec) agent.Budget {
+func budget(s conversation.Spec) agent.Budget {
 	b := agent.ForReflection()
 	if s.Budget.Wall > 0 {
 		b.Wall = s.Budget.Wall
@@ -325,7 +325,7 @@ func Input(r run.Run) (contract.ReflectionInput, error) {
 	return contract.ReflectionInput{Workspace: p.Workspace, Date: p.Date, Zone: p.Zone, From: p.From, To: p.To, Why: p.Why, Generation: r.Generation}, err
 }
 
-func pinned(w converse.Work) (p Pinned, err error) {
+func pinned(w conversation.Work) (p Pinned, err error) {
 	if err = json.Unmarshal(w.Spec.Pinned, &p); err != nil {
 		err = fmt.Errorf("decode what run %d is pinned to: %w", w.Run.Ref.Run, err)
 	}
@@ -333,9 +333,9 @@ func pinned(w converse.Work) (p Pinned, err error) {
 }
 
 func pinnedOf(r run.Run) (Pinned, error) {
-	spec, err := converse.SpecOf(r)
+	spec, err := conversation.SpecOf(r)
 	if err != nil {
 		return Pinned{}, err
 	}
-	return pinned(converse.Work{Run: r, Spec: spec})
+	return pinned(conversation.Work{Run: r, Spec: spec})
 }

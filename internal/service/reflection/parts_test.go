@@ -1,4 +1,4 @@
-package reflect
+package reflection
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
-	converse "cairn/internal/service/conversation"
+	"cairn/internal/service/conversation"
 )
 
 // said makes messages of a conversation, a turn of two every minute.
@@ -77,20 +77,20 @@ func TestWhatIsMoreThanARunTakesUpIsLeft(t *testing.T) {
 func TestPartsFollowFromResponses(t *testing.T) {
 	t.Parallel()
 	p := Pinned{Spans: []Span{{Part: 0}, {Part: 1}, {Part: 2}}}
-	call := converse.Step{Calls: []converse.Call{{Tool: "note_append"}}}
-	text := converse.Step{Content: "Nothing more."}
+	call := conversation.Step{Calls: []conversation.Call{{Tool: "note_append"}}}
+	text := conversation.Step{Content: "Nothing more."}
 	for name, c := range map[string]struct {
-		steps       []converse.Step
+		steps       []conversation.Step
 		part, since int
 	}{
 		"in the beginning":          {nil, 0, 0},
-		"while it calls":            {[]converse.Step{call, call}, 0, 0},
-		"when it is through":        {[]converse.Step{call, text}, 1, 2},
-		"an empty response is none": {[]converse.Step{call, {}}, 0, 0},
-		"after its share":           {[]converse.Step{call, call, call, call, call}, 1, 5},
-		"the last goes on":          {[]converse.Step{text, text, text, call}, 2, 2},
+		"while it calls":            {[]conversation.Step{call, call}, 0, 0},
+		"when it is through":        {[]conversation.Step{call, text}, 1, 2},
+		"an empty response is none": {[]conversation.Step{call, {}}, 0, 0},
+		"after its share":           {[]conversation.Step{call, call, call, call, call}, 1, 5},
+		"the last goes on":          {[]conversation.Step{text, text, text, call}, 2, 2},
 	} {
-		w := converse.Work{}
+		w := conversation.Work{}
 		w.Spec.Budget.Max = 15
 		for i, s := range c.steps {
 			s.N = i + 1

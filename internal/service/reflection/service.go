@@ -1,4 +1,4 @@
-package reflect
+package reflection
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
-	converse "cairn/internal/service/conversation"
-	remember "cairn/internal/service/longterm"
-	progressive "cairn/internal/service/memoryagent"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/memoryagent"
 )
 
 // Statuses of a reflection. A run that wrote nothing says why: there was nothing
@@ -85,13 +85,13 @@ type Tx interface {
 	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
 	ReflectionOf(ctx context.Context, date string, generation int) (run.Run, bool, error)
 	Reflections(ctx context.Context, date string, max int) ([]run.Run, error)
-	PutAgentRun(ctx context.Context, r progressive.NewRun) (run.Run, error)
+	PutAgentRun(ctx context.Context, r memoryagent.NewRun) (run.Run, error)
 	OweRun(ctx context.Context, id int64) error
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 	Usage(ctx context.Context, id int64) (run.Usage, error)
 
-	LockConversation(ctx context.Context, id int64) (converse.Conversation, error)
-	Counted(ctx context.Context, c converse.Conversation) error
+	LockConversation(ctx context.Context, id int64) (conversation.Conversation, error)
+	Counted(ctx context.Context, c conversation.Conversation) error
 	NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error)
 	Settings(ctx context.Context) (settings.Settings, error)
 
@@ -106,14 +106,14 @@ type Store interface {
 
 // Keeper adds lasting memories.
 type Keeper interface {
-	Save(ctx context.Context, a agent.Actor, in remember.SaveArgs) (remember.Written, error)
+	Save(ctx context.Context, a agent.Actor, in longterm.SaveArgs) (longterm.Written, error)
 }
 
 // Service is the use-case.
 type Service struct {
 	Store  Store
 	Keeper Keeper
-	Memory converse.Memory // what is remembered already
-	Tools  converse.Tools  // of the agent: those of reviews, and note_append
+	Memory conversation.Memory // what is remembered already
+	Tools  conversation.Tools  // of the agent: those of reviews, and note_append
 	Log    *slog.Logger
 }

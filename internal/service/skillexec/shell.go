@@ -1,11 +1,11 @@
-// Package shell runs commands of skills: a script that a skill brings along, or
+// Package skillexec runs commands of skills: a script that a skill brings along, or
 // an allowed program over its files. There is no shell: words are words. What is
 // run works on a fresh copy of the skill, in a sandbox, at most once for an
 // operation id; that it was begun is written down first, so that after a crash
 // its outcome is said to be unknown, and it is not begun again.
 //
 //	ran, err := s.Run(ctx, actor, shell.Args{Skill: "brew-tea", Command: "scripts/timer.py --minutes 3"})
-package shell
+package skillexec
 
 import (
 	"context"

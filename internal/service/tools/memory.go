@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 )
 
 // rememberers may read and write memories: whoever talks with the user, and the
@@ -18,43 +18,43 @@ var rememberers = []agent.Origin{agent.OriginUser, agent.OriginAgent, agent.Orig
 const where = " Who the user is or what is true belongs in memory; how something is done belongs in a skill; how to sound belongs in the soul; what is stale within a week belongs in neither."
 
 // Memory are the tools over the prompt memories.
-func Memory(k *remember.Keeper) ([]Tool, error) {
+func Memory(k *longterm.Keeper) ([]Tool, error) {
 	return collect(
 		made(New(agent.ToolSpec{Name: "memory_save", Class: agent.Fast, Origins: rememberers,
 			Description: "Remember one fact for every later conversation. Write a statement in one sentence, not an order to yourself. What is known already changes nothing." + where},
-			func(ctx context.Context, a agent.Actor, in saveArgs) (remember.Written, error) {
-				return k.Save(ctx, a, remember.SaveArgs(in))
+			func(ctx context.Context, a agent.Actor, in saveArgs) (longterm.Written, error) {
+				return k.Save(ctx, a, longterm.SaveArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_replace", Class: agent.Fast, Origins: rememberers, Destructive: true,
 			Description: "Correct a remembered fact: name the entry by its id or by a part of its text, and give its new text in full." + where},
-			func(ctx context.Context, a agent.Actor, in replaceArgs) (remember.Written, error) {
-				return k.Replace(ctx, a, remember.ReplaceArgs(in))
+			func(ctx context.Context, a agent.Actor, in replaceArgs) (longterm.Written, error) {
+				return k.Replace(ctx, a, longterm.ReplaceArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_remove", Class: agent.Fast, Origins: rememberers, Destructive: true,
 			Description: "Forget a remembered fact that is wrong, out of date, or that the user wants forgotten: name the entry by its id or by a part of its text."},
-			func(ctx context.Context, a agent.Actor, in removeArgs) (remember.Written, error) {
-				return k.Remove(ctx, a, remember.RemoveArgs(in))
+			func(ctx context.Context, a agent.Actor, in removeArgs) (longterm.Written, error) {
+				return k.Remove(ctx, a, longterm.RemoveArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_batch", Class: agent.Fast, Origins: rememberers, Destructive: true,
 			Description: "Do several changes of one store at once, all of them or none. Only the final state must fit, so this is how to make room in a full store: merge or remove entries, then add." + where},
-			func(ctx context.Context, a agent.Actor, in batchArgs) (remember.Written, error) {
-				return k.Batch(ctx, a, remember.BatchArgs(in))
+			func(ctx context.Context, a agent.Actor, in batchArgs) (longterm.Written, error) {
+				return k.Batch(ctx, a, longterm.BatchArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_search", Class: agent.Fast, Origins: rememberers, ReadOnly: true, Ahead: true, Idempotent: true,
 			Description: "Look up what is remembered, by words and meaning, with the messages and sessions that it comes from: what stands in the prompt, and what is known beside it of people, tasks, tools and earlier sessions. Memories saved during this conversation are found here before they stand in the prompt. Nothing near enough gives an empty list."},
-			func(ctx context.Context, a agent.Actor, in searchArgs) (remember.SearchResult, error) {
-				return k.Search(ctx, a, remember.SearchArgs(in))
+			func(ctx context.Context, a agent.Actor, in searchArgs) (longterm.SearchResult, error) {
+				return k.Search(ctx, a, longterm.SearchArgs(in))
 			})),
 	)
 }
 
 // The arguments of the use-cases with their bounds.
 type (
-	saveArgs    remember.SaveArgs
-	replaceArgs remember.ReplaceArgs
-	removeArgs  remember.RemoveArgs
-	batchArgs   remember.BatchArgs
-	searchArgs  remember.SearchArgs
+	saveArgs    longterm.SaveArgs
+	replaceArgs longterm.ReplaceArgs
+	removeArgs  longterm.RemoveArgs
+	batchArgs   longterm.BatchArgs
+	searchArgs  longterm.SearchArgs
 )
 
 func (saveArgs) Bound(p map[string]*jsonschema.Schema) {
@@ -84,8 +84,8 @@ func (batchArgs) Bound(p map[string]*jsonschema.Schema) {
 }
 
 func (searchArgs) Bound(p map[string]*jsonschema.Schema) {
-	boundText(p["query"], 1, remember.QueryRunes)
-	p["k"].Minimum, p["k"].Maximum = jsonschema.Ptr(1.0), jsonschema.Ptr(float64(remember.MostResults))
+	boundText(p["query"], 1, longterm.QueryRunes)
+	p["k"].Minimum, p["k"].Maximum = jsonschema.Ptr(1.0), jsonschema.Ptr(float64(longterm.MostResults))
 	p["k"].Default = []byte("6")
 	p["sources"].Items.Enum = []any{"memory", "notes", "chunks"}
 }

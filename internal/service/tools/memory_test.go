@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/embed"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
 	"cairn/internal/store"
@@ -35,11 +35,11 @@ func setup(t *testing.T) *bundle {
 	embedder := embed.Hashing(embed.DefaultDims)
 	space, err := s.Space(t.Context(), embedder.Model(), embedder.Dims())
 	tests.Must(t, err)
-	return &bundle{Registry: registry(t, &remember.Keeper{Store: s.Memory(), Embedder: embedder, Space: space,
+	return &bundle{Registry: registry(t, &longterm.Keeper{Store: s.Memory(), Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}), t: t, ws: ws.ID}
 }
 
-func registry(t *testing.T, k *remember.Keeper) *tools.Registry {
+func registry(t *testing.T, k *longterm.Keeper) *tools.Registry {
 	t.Helper()
 	all, err := tools.Memory(k)
 	tests.Must(t, err)

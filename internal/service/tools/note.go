@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 )
 
 // NoteAppend is the tool of whoever looks back on a day, or on what a
@@ -15,15 +15,15 @@ import (
 const NoteAppend = "note_append"
 
 // Notes are the tools over daily notes.
-func Notes(k *remember.Keeper) ([]Tool, error) {
+func Notes(k *longterm.Keeper) ([]Tool, error) {
 	return collect(made(New(agent.ToolSpec{Name: NoteAppend, Class: agent.Fast, Origins: []agent.Origin{agent.OriginReflection, agent.OriginNudge},
 		Description: "Add one observation to the notes of the day: what happened, what was decided, what is open. Notes are found by search and never stand in a prompt, so what is stale within a week belongs here. What the day's notes say already changes nothing."},
-		func(ctx context.Context, a agent.Actor, in noteArgs) (remember.Noted, error) {
-			return k.AppendNote(ctx, a, remember.NoteArgs(in))
+		func(ctx context.Context, a agent.Actor, in noteArgs) (longterm.Noted, error) {
+			return k.AppendNote(ctx, a, longterm.NoteArgs(in))
 		})))
 }
 
-type noteArgs remember.NoteArgs
+type noteArgs longterm.NoteArgs
 
 func (noteArgs) Bound(p map[string]*jsonschema.Schema) {
 	boundText(p["observation"], 1, memory.EntryRunes)

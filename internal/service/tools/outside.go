@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 )
 
 // outsiders are the agents of other programs, which look after memories themselves.
@@ -121,24 +121,24 @@ type Take func(ctx context.Context, a agent.Actor, messages []transcript.Message
 
 // MemoryServer is what other programs' agents may write of long-term memory, beside
 // what RetrievalServer has them read.
-func MemoryServer(l *remember.LongTerm, take Take) ([]Tool, error) {
+func MemoryServer(l *longterm.LongTerm, take Take) ([]Tool, error) {
 	return collect(
 		made(New(agent.ToolSpec{Name: "add_memory", Class: agent.Fast, Origins: outsiders,
 			Description: "Remember one thing about a person, a kind of task or a tool, for later sessions. What is remembered already is not added twice: look for it first with vector_retrieve_memory. A tool has one guideline: adding another replaces it."},
 			func(ctx context.Context, a agent.Actor, in outsideAdd) (itemsResult, error) {
-				done, err := l.AddMemories(ctx, in.of(a), []remember.NewMemory{{Content: in.Content, WhenToUse: in.WhenToUse, Metadata: in.Metadata}})
+				done, err := l.AddMemories(ctx, in.of(a), []longterm.NewMemory{{Content: in.Content, WhenToUse: in.WhenToUse, Metadata: in.Metadata}})
 				return one(done, err)
 			})),
 		made(New(agent.ToolSpec{Name: "update_memory", Class: agent.Fast, Origins: outsiders, Destructive: true,
 			Description: "Correct or complete one long-term memory. It keeps its id."},
 			func(ctx context.Context, a agent.Actor, in outsideUpdate) (itemsResult, error) {
-				done, err := l.UpdateMemories(ctx, in.of(a), []remember.ChangedMemory{{ID: in.ID, Content: in.Content, Metadata: in.Metadata}})
+				done, err := l.UpdateMemories(ctx, in.of(a), []longterm.ChangedMemory{{ID: in.ID, Content: in.Content, Metadata: in.Metadata}})
 				return one(done, err)
 			})),
 		made(New(agent.ToolSpec{Name: "delete_memory", Class: agent.Fast, Origins: outsiders, Destructive: true,
 			Description: "Forget one long-term memory that is wrong, out of date, or that the user wants forgotten. Where a new statement takes its place, update it instead."},
 			func(ctx context.Context, a agent.Actor, in outsideDelete) (itemsResult, error) {
-				done, err := l.DeleteMemories(ctx, in.of(a), []remember.GoneMemory{{ID: in.ID}})
+				done, err := l.DeleteMemories(ctx, in.of(a), []longterm.GoneMemory{{ID: in.ID}})
 				return one(done, err)
 			})),
 		made(New(agent.ToolSpec{Name: "summary_memory", Class: agent.Fast, Origins: outsiders,
@@ -154,7 +154,7 @@ func MemoryServer(l *remember.LongTerm, take Take) ([]Tool, error) {
 }
 
 // one is the result of a call with one item.
-func one(done []remember.Item, err error) (itemsResult, error) {
+func one(done []longterm.Item, err error) (itemsResult, error) {
 	if err != nil {
 		return itemsResult{}, err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 )
 
 // The tools of progressive memory have one schema for each set of options, so
@@ -45,7 +45,7 @@ type given[Item any] struct {
 
 // progressive makes a tool. use gets the items that fit; what does not fit is
 // in bad, and is for use to tell of.
-func progressive[Item, Out any](o Options, d definition, use func(ctx context.Context, a agent.Actor, items []given[Item], bad []remember.Item) (Out, error)) (Tool, error) {
+func progressive[Item, Out any](o Options, d definition, use func(ctx context.Context, a agent.Actor, items []given[Item], bad []longterm.Item) (Out, error)) (Tool, error) {
 	fail := func(err error) (Tool, error) { return Tool{}, fmt.Errorf("tool %s: %w", d.spec.Name, err) }
 	r, whole, err := d.reader(o, func() (*jsonschema.Schema, error) { return schemaOf[Item]() })
 	if err != nil {
@@ -68,17 +68,17 @@ func progressive[Item, Out any](o Options, d definition, use func(ctx context.Co
 			return nil, err
 		}
 		var items []given[Item]
-		var bad []remember.Item
+		var bad []longterm.Item
 		for i, raw := range raws {
 			one := given[Item]{Index: i}
 			if err := r.item(raw, &one.Value); err != nil {
-				bad = append(bad, remember.FailedItem(i, err))
+				bad = append(bad, longterm.FailedItem(i, err))
 				continue
 			}
 			items = append(items, one)
 		}
 		if len(items) == 0 {
-			return nil, remember.AllFailed(bad)
+			return nil, longterm.AllFailed(bad)
 		}
 		return use(ctx, a, items, bad)
 	}

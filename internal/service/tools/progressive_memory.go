@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 )
 
 // Items that one call changes at most.
@@ -34,7 +34,7 @@ func nonEmpty(names ...string) func(map[string]*jsonschema.Schema) {
 	}
 }
 
-func addMemory(o Options, l *remember.LongTerm) (Tool, error) {
+func addMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_memory", Class: agent.Fast, Description: "Remember one thing about the target you look after. What is remembered already is not added twice: look for it first with vector_retrieve_memory."},
 		bound: nonEmpty("memory_content", "when_to_use")}
 	if o.Multiple {
@@ -54,10 +54,10 @@ func addMemory(o Options, l *remember.LongTerm) (Tool, error) {
 	if !o.Metadata {
 		d.drop = append(d.drop, "metadata")
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[addItem], bad []remember.Item) (itemsResult, error) {
-		in := make([]remember.NewMemory, len(items))
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[addItem], bad []longterm.Item) (itemsResult, error) {
+		in := make([]longterm.NewMemory, len(items))
 		for i, one := range items {
-			in[i] = remember.NewMemory{Index: one.Index, Content: one.Value.Content, WhenToUse: one.Value.WhenToUse, Metadata: one.Value.Metadata}
+			in[i] = longterm.NewMemory{Index: one.Index, Content: one.Value.Content, WhenToUse: one.Value.WhenToUse, Metadata: one.Value.Metadata}
 		}
 		done, err := l.AddMemories(ctx, a, in)
 		if err != nil {
@@ -73,17 +73,17 @@ type updateItem struct {
 	Metadata map[string]any `json:"metadata,omitempty" jsonschema:"members that change; null takes one away, the others stay"`
 }
 
-func updateMemory(o Options, l *remember.LongTerm) (Tool, error) {
+func updateMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "update_memory", Class: agent.Fast, Destructive: true, Description: "Correct or complete one memory of the target you look after. It keeps its id."},
 		bound: nonEmpty("memory_id", "memory_content")}
 	if o.Multiple {
 		d.list, d.most = "memories", mostWritten
 		d.spec.Description = "Correct or complete memories of the target you look after. They keep their ids."
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[updateItem], bad []remember.Item) (itemsResult, error) {
-		in := make([]remember.ChangedMemory, len(items))
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[updateItem], bad []longterm.Item) (itemsResult, error) {
+		in := make([]longterm.ChangedMemory, len(items))
 		for i, one := range items {
-			in[i] = remember.ChangedMemory{Index: one.Index, ID: one.Value.ID, Content: one.Value.Content, Metadata: one.Value.Metadata}
+			in[i] = longterm.ChangedMemory{Index: one.Index, ID: one.Value.ID, Content: one.Value.Content, Metadata: one.Value.Metadata}
 		}
 		done, err := l.UpdateMemories(ctx, a, in)
 		if err != nil {
@@ -97,18 +97,18 @@ type deleteItem struct {
 	ID string `json:"memory_id" jsonschema:"id of the memory, as vector_retrieve_memory shows it"`
 }
 
-func deleteMemory(o Options, l *remember.LongTerm) (Tool, error) {
+func deleteMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "delete_memory", Class: agent.Fast, Destructive: true, Description: "Forget one memory of the target you look after that is wrong or out of date. Where a new statement takes its place, update it instead."},
 		bound: nonEmpty("memory_id")}
 	if o.Multiple {
 		d.list, d.member, d.most = "memory_ids", "memory_id", mostDeleted
 		d.spec.Description = "Forget memories of the target you look after that are wrong or out of date. Where a new statement takes the place of one, update it instead."
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[deleteItem], bad []remember.Item) (itemsResult, error) {
-		var in []remember.GoneMemory
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[deleteItem], bad []longterm.Item) (itemsResult, error) {
+		var in []longterm.GoneMemory
 		for _, one := range items {
-			if !slices.ContainsFunc(in, func(g remember.GoneMemory) bool { return g.ID == one.Value.ID }) {
-				in = append(in, remember.GoneMemory{Index: one.Index, ID: one.Value.ID})
+			if !slices.ContainsFunc(in, func(g longterm.GoneMemory) bool { return g.ID == one.Value.ID }) {
+				in = append(in, longterm.GoneMemory{Index: one.Index, ID: one.Value.ID})
 			}
 		}
 		done, err := l.DeleteMemories(ctx, a, in)
@@ -126,15 +126,15 @@ type retrieveItem struct {
 	Time   string `json:"time_filter,omitempty" jsonschema:"only what happened then: YYYYMMDD, or YYYYMMDD,YYYYMMDD for a first and a last day"`
 }
 
-func vectorRetrieveMemory(o Options, l *remember.LongTerm) (Tool, error) {
+func vectorRetrieveMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "vector_retrieve_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true, Description: "Look for memories, by words and meaning."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_target", "query")(p)
 			p["memory_type"].Enum = enum(o.among(memory.HandOffTypes))
-			p["time_filter"].Pattern = remember.TimeFilter
+			p["time_filter"].Pattern = longterm.TimeFilter
 		}}
 	if o.Multiple {
-		d.list, d.most = "query_items", remember.MostWants
+		d.list, d.most = "query_items", longterm.MostWants
 		d.spec.Description = "Look for memories, by words and meaning, several queries at once; what more than one finds is shown once."
 	}
 	if !o.TypeTarget {
@@ -144,10 +144,10 @@ func vectorRetrieveMemory(o Options, l *remember.LongTerm) (Tool, error) {
 	if o.SummaryMemory {
 		d.spec.Description += " Summaries of sessions are found, too. Where a line is too short, read the session of its ref_memory_id with read_history_memory."
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[retrieveItem], bad []remember.Item) (retrieved, error) {
-		in := remember.RetrieveArgs{Summaries: o.SummaryMemory, TopK: o.TopK, NoRepeats: o.NoRepeats}
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[retrieveItem], bad []longterm.Item) (retrieved, error) {
+		in := longterm.RetrieveArgs{Summaries: o.SummaryMemory, TopK: o.TopK, NoRepeats: o.NoRepeats}
 		for _, one := range items {
-			in.Wants = append(in.Wants, remember.Want{Index: one.Index, Query: one.Value.Query, Type: memory.Type(one.Value.Type), Target: one.Value.Target, TimeFilter: one.Value.Time})
+			in.Wants = append(in.Wants, longterm.Want{Index: one.Index, Query: one.Value.Query, Type: memory.Type(one.Value.Type), Target: one.Value.Target, TimeFilter: one.Value.Time})
 		}
 		found, err := l.Retrieve(ctx, a, in)
 		if err != nil {

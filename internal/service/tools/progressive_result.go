@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 )
 
 // itemsResult answers a call that changes memories.
 type itemsResult struct {
 	Text  string          `json:"text" jsonschema:"one line for each item"`
-	Items []remember.Item `json:"items"`
+	Items []longterm.Item `json:"items"`
 }
 
 // textResult answers a call with what a model reads.
@@ -23,14 +23,14 @@ type textResult struct {
 type retrieved struct {
 	Text   string          `json:"text" jsonschema:"one memory a line"`
 	IDs    []string        `json:"memory_ids"`
-	Failed []remember.Item `json:"failed,omitempty"`
+	Failed []longterm.Item `json:"failed,omitempty"`
 }
 
 // both joins what was done with what did not fit, in the order of the call.
-func both(done, bad []remember.Item) (itemsResult, error) {
+func both(done, bad []longterm.Item) (itemsResult, error) {
 	all := slices.Concat(done, bad)
-	slices.SortFunc(all, func(a, b remember.Item) int { return a.Index - b.Index })
-	if err := remember.AllFailed(all); err != nil {
+	slices.SortFunc(all, func(a, b longterm.Item) int { return a.Index - b.Index })
+	if err := longterm.AllFailed(all); err != nil {
 		return itemsResult{}, err
 	}
 	lines := make([]string, len(all))
@@ -41,10 +41,10 @@ func both(done, bad []remember.Item) (itemsResult, error) {
 }
 
 // line is what a model is told of one item.
-func line(i remember.Item, numbered bool) string {
+func line(i longterm.Item, numbered bool) string {
 	text := i.Status
 	switch {
-	case i.Status == remember.Failed:
+	case i.Status == longterm.Failed:
 		text = fmt.Sprintf("error: %s: %s", i.Code, i.Message)
 		if i.Hint != "" {
 			text += "; " + i.Hint

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 )
 
 type historyItem struct {
@@ -26,14 +26,14 @@ type historyResult struct {
 	History memory.History `json:"history"`
 }
 
-func addHistoryMemory(o Options, l *remember.LongTerm) (Tool, error) {
+func addHistoryMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_history_memory", Class: agent.Fast, Idempotent: true, Description: "Keep the transcript of one session. A session that is sent again is kept once."},
 		bound: func(p map[string]*jsonschema.Schema) {
-			p["messages"].MinItems, p["messages"].MaxItems = jsonschema.Ptr(1), jsonschema.Ptr(remember.SessionMessages)
+			p["messages"].MinItems, p["messages"].MaxItems = jsonschema.Ptr(1), jsonschema.Ptr(longterm.SessionMessages)
 			p["messages"].Types, p["messages"].Type = nil, "array"
 			p["messages"].Items = &jsonschema.Schema{Type: "object"}
 		}}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[historyItem], _ []remember.Item) (historyResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[historyItem], _ []longterm.Item) (historyResult, error) {
 		raw, err := json.Marshal(items[0].Value.Messages)
 		if err != nil {
 			return historyResult{}, err
@@ -60,25 +60,25 @@ type readItem struct {
 // readResult is transcripts.
 type readResult struct {
 	Text     string             `json:"text" jsonschema:"the transcripts, each after a line with its id"`
-	Sessions []remember.Session `json:"sessions" jsonschema:"what was read, without the text"`
+	Sessions []longterm.Session `json:"sessions" jsonschema:"what was read, without the text"`
 }
 
-func readHistoryMemory(o Options, l *remember.LongTerm) (Tool, error) {
+func readHistoryMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "read_history_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true, Description: "Read the transcript of the session that a memory was drawn from, page by page, or the parts that answer a query."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_id")(p)
-			p["max_tokens"].Minimum, p["max_tokens"].Maximum = jsonschema.Ptr(100.0), jsonschema.Ptr(float64(remember.MostTokens))
+			p["max_tokens"].Minimum, p["max_tokens"].Maximum = jsonschema.Ptr(100.0), jsonschema.Ptr(float64(longterm.MostTokens))
 			p["max_tokens"].Default = []byte("4000")
 			p["offset"].Minimum = jsonschema.Ptr(0.0)
 		}}
 	if o.Multiple {
-		d.list, d.member, d.most = "memory_ids", "memory_id", remember.ReadSessions
+		d.list, d.member, d.most = "memory_ids", "memory_id", longterm.ReadSessions
 		d.beside = []string{"query", "max_tokens", "offset"}
-		d.spec.Description = fmt.Sprintf("Read the transcripts of the sessions that memories were drawn from, at most %d at once, page by page, or the parts that answer a query.", remember.ReadSessions)
+		d.spec.Description = fmt.Sprintf("Read the transcripts of the sessions that memories were drawn from, at most %d at once, page by page, or the parts that answer a query.", longterm.ReadSessions)
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[readItem], bad []remember.Item) (readResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[readItem], bad []longterm.Item) (readResult, error) {
 		first := items[0].Value
-		in := remember.ReadArgs{Query: first.Query, MaxTokens: first.MaxTokens, Offset: first.Offset}
+		in := longterm.ReadArgs{Query: first.Query, MaxTokens: first.MaxTokens, Offset: first.Offset}
 		for _, one := range items {
 			in.IDs = append(in.IDs, one.Value.ID)
 		}
@@ -91,7 +91,7 @@ func readHistoryMemory(o Options, l *remember.LongTerm) (Tool, error) {
 		for i, s := range sessions {
 			part := fmt.Sprintf("id: %s\n%s", s.ID, s.Text)
 			switch {
-			case s.Status == remember.Failed:
+			case s.Status == longterm.Failed:
 				part = fmt.Sprintf("id: %s\n%s", s.ID, line(s.Item, false))
 			case s.NextOffset > 0:
 				part += fmt.Sprintf("\n(more: read on with offset %d)", s.NextOffset)
@@ -100,7 +100,7 @@ func readHistoryMemory(o Options, l *remember.LongTerm) (Tool, error) {
 			parts, out.Sessions = append(parts, part), append(out.Sessions, s)
 		}
 		for _, b := range bad {
-			parts, out.Sessions = append(parts, line(b, true)), append(out.Sessions, remember.Session{Item: b})
+			parts, out.Sessions = append(parts, line(b, true)), append(out.Sessions, longterm.Session{Item: b})
 		}
 		out.Text = strings.Join(parts, "\n\n")
 		return out, nil
@@ -112,14 +112,14 @@ type summaryItem struct {
 	Metadata map[string]any `json:"metadata,omitempty" jsonschema:"facts beside the digest"`
 }
 
-func addSummaryMemory(o Options, l *remember.LongTerm) (Tool, error) {
+func addSummaryMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_summary_memory", Class: agent.Fast, Description: "Leave a short digest of this session, by which it can be found later. A session has one: another call replaces it."},
 		bound: nonEmpty("summary_memory")}
 	if !o.Metadata {
 		d.drop = []string{"metadata"}
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[summaryItem], _ []remember.Item) (itemsResult, error) {
-		done, err := l.AddSummary(ctx, a, remember.SummaryArgs{Content: items[0].Value.Summary, Metadata: items[0].Value.Metadata})
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[summaryItem], _ []longterm.Item) (itemsResult, error) {
+		done, err := l.AddSummary(ctx, a, longterm.SummaryArgs{Content: items[0].Value.Summary, Metadata: items[0].Value.Metadata})
 		if err != nil {
 			return itemsResult{}, err
 		}

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/embed"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
 	"cairn/internal/store"
@@ -22,7 +22,7 @@ import (
 type progressive struct {
 	t     *testing.T
 	store *store.Store
-	long  *remember.LongTerm
+	long  *longterm.LongTerm
 	ws    int64
 	n     int
 }
@@ -35,7 +35,7 @@ func setupProgressive(t *testing.T) *progressive {
 	embedder := embed.Hashing(embed.DefaultDims)
 	space, err := s.Space(t.Context(), embedder.Model(), embedder.Dims())
 	tests.Must(t, err)
-	p := &progressive{t: t, store: s, long: &remember.LongTerm{Store: s.LongTerm(), Embedder: embedder, Space: space,
+	p := &progressive{t: t, store: s, long: &longterm.LongTerm{Store: s.LongTerm(), Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
 	p.enter("a")
 	return p
@@ -92,7 +92,7 @@ func about(t memory.Type, target string) func(*agent.Actor) {
 func ids(t *testing.T, r tools.Result) (out []string) {
 	t.Helper()
 	var result struct {
-		Items []remember.Item `json:"items"`
+		Items []longterm.Item `json:"items"`
 	}
 	tests.Must(t, json.Unmarshal(r.JSON, &result))
 	for _, i := range result.Items {
@@ -147,7 +147,7 @@ func TestASessionGoesThroughAllTools(t *testing.T) {
 		t.Errorf("identity %q", text)
 	}
 	tasks, _ := p.call(r, "hands_off", `{"memory_tasks":[{"memory_type":"personal","memory_target":"ALICE"},{"memory_type":"personal","memory_target":"alice"},{"memory_type":"tool","memory_target":"web_search"},{"memory_type":"personal","memory_target":"bob"},{"memory_type":"summary","memory_target":"x"}]}`)
-	var handed remember.HandedOff
+	var handed longterm.HandedOff
 	tests.Must(t, json.Unmarshal(tasks.JSON, &handed))
 	if fmt.Sprint(handed.Tasks) != "[{personal Alice} {tool tool_guidelines}]" || len(handed.Rejected) != 2 || handed.Rejected[0].Code != fault.NotFound || handed.Rejected[1].Code != fault.InvalidArgument {
 		t.Errorf("handed off %+v", handed)

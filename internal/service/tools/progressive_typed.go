@@ -12,7 +12,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 )
 
 // Typed tools are those of progressive memory under names that say what they are
@@ -112,7 +112,7 @@ func (p Profile) Told(text string) string {
 }
 
 // typed makes the tools that stand for one of the profile.
-func typed(of string, o Options, l *remember.LongTerm) ([]Tool, error) {
+func typed(of string, o Options, l *longterm.LongTerm) ([]Tool, error) {
 	t, err := makers[of](o, l)
 	if err != nil {
 		return nil, err

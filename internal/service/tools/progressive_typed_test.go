@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/memory"
-	remember "cairn/internal/service/longterm"
+	"cairn/internal/service/longterm"
 	"cairn/internal/service/tools"
 )
 
@@ -23,7 +23,7 @@ func TestTypedToolsTakeWhatTheirNamesLeaveOpen(t *testing.T) {
 	} {
 		o := &c.profile.Options
 		o.Typed, o.Multiple, o.Thinking = true, false, true
-		made, err := c.profile.Tools(&remember.LongTerm{})
+		made, err := c.profile.Tools(&longterm.LongTerm{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,11 +15,11 @@ func ExampleUpdate() {
 		candidates = append(candidates, policy.Candidate{ID: id, Vector: vector})
 	}
 	dates, thanks := policy.State([]float64{.8, .6}, nil), policy.State([]float64{-.6, .8}, nil)
-	policy, _ := policy.NewPolicy(policy.TowerShape(2, 16), keyedrand.Key{Run: "example"})
+	weights, _ := policy.NewPolicy(policy.TowerShape(2, 16), keyedrand.Key{Run: "example"})
 	optimiser := policy.Adam{}
 
 	for iteration := range 30 {
-		scorer, _ := policy.Scorer(candidates)
+		scorer, _ := weights.Scorer(candidates)
 		var episode policy.Episode
 		for span, state := range [][]float64{dates, thanks} {
 			d, _ := scorer.Decide(state, policy.Choice{K: 1, Key: keyedrand.Key{Run: "example", Iteration: iteration, Span: span}})
@@ -32,10 +32,10 @@ func ExampleUpdate() {
 			episode.Queries = append(episode.Queries, policy.Query{Score: score, Scored: true, Retrieved: []string{d.ID}})
 		}
 		steps, _ := policy.DefaultCredit().Steps([]policy.Episode{episode})
-		policy, optimiser, _, _ = policy.Update(policy, optimiser, steps, vectors, policy.DefaultPPO(), keyedrand.Key{Run: "example", Iteration: iteration})
+		weights, optimiser, _, _ = policy.Update(weights, optimiser, steps, vectors, policy.DefaultPPO(), keyedrand.Key{Run: "example", Iteration: iteration})
 	}
 
-	scorer, _ := policy.Scorer(candidates)
+	scorer, _ := weights.Scorer(candidates)
 	for _, state := range [][]float64{dates, thanks} {
 		d, _ := scorer.Decide(state, policy.Choice{K: 1, Greedy: true})
 		fmt.Println(d.Chosen)
