@@ -13,8 +13,8 @@ import (
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"cairn/internal/devstack"
-	"cairn/internal/devstack/devtest"
+	"cairn/internal/adapter/devstack"
+	"cairn/internal/adapter/devstack/devtest"
 	"cairn/internal/domain/contract"
 )
 

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/adapter/devstack"
+	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/sandbox"
 	"cairn/internal/config"
-	"cairn/internal/devstack"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/sandbox"
-	"cairn/internal/store"
 )
 
 func (c *cli) migrate() *cobra.Command {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/devstack/devtest"
+	"cairn/internal/adapter/devstack/devtest"
 	"cairn/internal/tests"
 )
 

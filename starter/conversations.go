@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/host"
 	"cairn/internal/service/conversation"
-	"cairn/internal/store"
 )
 
 func (c *cli) conversations() *cobra.Command {

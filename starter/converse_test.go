@@ -10,8 +10,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"cairn/internal/adapter/devstack/devtest"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/config"
-	"cairn/internal/devstack/devtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/settings"
 	"cairn/internal/gateway/toolserver"
@@ -19,7 +20,6 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/longterm"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/erase"
-	"cairn/internal/store"
 )
 
 // eraseFlags are what a command line says of an erase.

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/library"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

@@ -16,9 +16,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/adapter/sandbox"
 	"cairn/internal/domain/fault"
 	"cairn/internal/eval/sweepbench"
-	"cairn/internal/sandbox"
 )
 
 func main() {

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/devstack/devtest"
+	"cairn/internal/adapter/devstack/devtest"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/devstack"
+	"cairn/internal/adapter/devstack"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/settings"
-	"cairn/internal/store"
 )
 
 // previewRequest is what `cairn reflect preview` was asked.

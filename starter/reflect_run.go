@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
 	"cairn/internal/service/reflection"
-	"cairn/internal/store"
 )
 
 // reflectRuns are the commands that reflect, and tell what it came to.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/store"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/tests"
 )
 

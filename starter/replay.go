@@ -16,8 +16,8 @@ import (
 	temporallog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
+	payload "cairn/internal/adapter/payloadcodec"
 	"cairn/internal/domain/fault"
-	"cairn/internal/payload"
 	"cairn/workflows"
 )
 

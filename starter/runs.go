@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
 	"cairn/internal/service/distill"
-	"cairn/internal/store"
 )
 
 func (c *cli) runs() *cobra.Command {

@@ -8,12 +8,12 @@ import (
 	"sync"
 	"time"
 
+	"cairn/internal/adapter/devstack"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/config"
-	"cairn/internal/devstack"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
-	"cairn/internal/store"
 )
 
 // session is an open host with the servers under it: those that are configured,

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/settings"
-	"cairn/internal/store"
 )
 
 func (c *cli) settings() *cobra.Command {

@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/library"
-	"cairn/internal/store"
 )
 
 func (c *cli) skills() *cobra.Command {

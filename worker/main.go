@@ -11,12 +11,12 @@ import (
 	"strings"
 	"syscall"
 
+	"cairn/internal/adapter/sandbox"
 	"cairn/internal/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/metrics"
 	"cairn/internal/host"
-	"cairn/internal/sandbox"
 )
 
 func main() {

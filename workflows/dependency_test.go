@@ -54,7 +54,7 @@ func TestDomainImportsNoAdapter(t *testing.T) {
 	t.Parallel()
 	domain := []string{"cairn/internal/domain/skill", "cairn/internal/domain/transcript", "cairn/internal/domain/lang", "cairn/internal/domain/run", "cairn/internal/domain/fault",
 		"cairn/internal/domain/agent", "cairn/internal/domain/nudge", "cairn/internal/domain/recurrence", "cairn/internal/domain/workingmemory", "cairn/internal/domain/memoryskill", "cairn/internal/domain/memoryskill/policy", "cairn/internal/domain/memoryskill/designer"}
-	adapters := []string{"github.com/jackc/pgx", "go.temporal.io/", "github.com/openai/", "net/http", "cairn/internal/store", "cairn/internal/llm", "cairn/internal/embed", "cairn/internal/blob"}
+	adapters := []string{"github.com/jackc/pgx", "go.temporal.io/", "github.com/openai/", "net/http", "cairn/internal/adapter/postgres", "cairn/internal/adapter/openai", "cairn/internal/adapter/embedding", "cairn/internal/adapter/objectstore"}
 	for _, pkg := range domain {
 		for _, dep := range deps(t, pkg) {
 			for _, a := range adapters {

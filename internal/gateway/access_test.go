@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway"
-	"cairn/internal/llm/llmtest"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

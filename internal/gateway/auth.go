@@ -11,8 +11,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
-	"cairn/internal/store"
 )
 
 // bearer is the name of the security scheme in the description.

@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"strconv"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/host"
 	"cairn/internal/service/conversation"
-	"cairn/internal/store"
 )
 
 // ConversationPath names a conversation.

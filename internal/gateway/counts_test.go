@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway"
 	"cairn/internal/gateway/metrics"
 	"cairn/internal/host"
 	"cairn/internal/service/schedule"
-	"cairn/internal/store"
 )
 
 // seen is what needs a look, or a database that does not answer.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
@@ -16,7 +17,6 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway"
 	"cairn/internal/service/longterm"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

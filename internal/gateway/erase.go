@@ -7,8 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/service/erase"
-	"cairn/internal/store"
 )
 
 const tagErase = "erase"

@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"testing"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/erase"
 )
 

@@ -6,11 +6,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
-	"cairn/internal/store"
 )
 
 // AgentProgress is how far a turn or a review is.

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"testing"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/tests"
 )
 

@@ -16,7 +16,7 @@ import (
 type Gateway struct {
 	*host.Host
 	Keys *Keys
-	// Fetch downloads a package by its URL; New sets the guarded one of internal/fetch.
+	// Fetch downloads a package by its URL; New sets the guarded one of internal/adapter/fetch.
 	Fetch func(ctx context.Context, url string) ([]byte, error)
 
 	mux     *http.ServeMux

@@ -11,8 +11,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"go.temporal.io/sdk/client"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
-	"cairn/internal/store"
 )
 
 // checkPatience bounds each question of a readiness check.

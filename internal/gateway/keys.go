@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
-	"cairn/internal/store"
 )
 
 // Scope is what a key may do.

@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"time"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/longterm"
-	"cairn/internal/store"
 )
 
 // NewLongTerm is what makes a new memory a long-term one, which stands in no

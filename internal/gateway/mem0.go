@@ -10,10 +10,10 @@ import (
 	"net/http"
 	"strings"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/store"
 )
 
 // Clients of mem0 speak to a workspace as they speak to a mem0 server: the

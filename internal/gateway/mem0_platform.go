@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"time"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/longterm"
-	"cairn/internal/store"
 )
 
 // What mem0's platform has beside the routes of its self-hosted server.

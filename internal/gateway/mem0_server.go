@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/store"
 )
 
 // What mem0's self-hosted server tells of itself, of its keys and of what was

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"cairn/internal/store"
+	store "cairn/internal/adapter/postgres"
 )
 
 // burst is how many seconds' worth of requests may come at once.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
 	"cairn/internal/service/distill"
-	"cairn/internal/store"
 )
 
 // RunSummary is a run as the list shows it.

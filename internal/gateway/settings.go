@@ -6,8 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/settings"
-	"cairn/internal/store"
 )
 
 // WorkspaceSettings are all of them, defaults included.

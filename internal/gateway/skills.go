@@ -8,9 +8,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/library"
-	"cairn/internal/store"
 )
 
 // SkillSummary is a skill as the list shows it.

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/library"
 	"cairn/internal/tests"
 )

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway"
 	"cairn/internal/host"
-	"cairn/internal/llm/llmtest"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

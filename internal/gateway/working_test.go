@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/tests"
 )
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
@@ -15,7 +16,6 @@ import (
 	"cairn/internal/service/learning"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/tools"
-	"cairn/internal/store"
 )
 
 // hire brings the agents of long-term memory into the loop.

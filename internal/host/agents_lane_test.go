@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	llm "cairn/internal/adapter/openai"
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/memory"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
 )

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
@@ -16,7 +17,6 @@ import (
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/offload"
 	"cairn/internal/service/tools"
-	"cairn/internal/store"
 )
 
 // TurnSpec is the configuration that a new turn is pinned to.

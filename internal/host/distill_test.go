@@ -11,11 +11,11 @@ import (
 	"slices"
 	"testing"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/distill"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/tests"
 )

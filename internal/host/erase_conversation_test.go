@@ -7,10 +7,10 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/erase"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

@@ -12,14 +12,14 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/temporalproto"
 
-	"cairn/internal/blob"
+	blob "cairn/internal/adapter/objectstore"
+	llm "cairn/internal/adapter/openai"
+	llmtest "cairn/internal/adapter/openai/openaitest"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/erase"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"testing"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/schedule"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/learning"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

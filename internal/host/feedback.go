@@ -7,13 +7,13 @@ import (
 
 	"github.com/google/uuid"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/memoryagent"
-	"cairn/internal/store"
 )
 
 // Ratings of an answer.

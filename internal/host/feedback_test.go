@@ -6,12 +6,12 @@ import (
 	"slices"
 	"testing"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/memoryagent"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/library"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/learning"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

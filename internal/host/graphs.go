@@ -5,8 +5,8 @@ import (
 	"context"
 	"time"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
-	"cairn/internal/store"
 )
 
 // graphsEvery is how often workspaces are looked over for the size of graphs. A

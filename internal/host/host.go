@@ -17,15 +17,16 @@ import (
 	temporallog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 
-	"cairn/internal/blob"
+	embed "cairn/internal/adapter/embedding"
+	drive "cairn/internal/adapter/launcher"
+	blob "cairn/internal/adapter/objectstore"
+	offline "cairn/internal/adapter/offlinemodel"
+	llm "cairn/internal/adapter/openai"
+	payload "cairn/internal/adapter/payloadcodec"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	"cairn/internal/drive"
-	"cairn/internal/embed"
-	"cairn/internal/llm"
-	"cairn/internal/llm/offline"
-	"cairn/internal/payload"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/distill"
@@ -43,7 +44,6 @@ import (
 	"cairn/internal/service/search"
 	"cairn/internal/service/skillexec"
 	"cairn/internal/service/tools"
-	"cairn/internal/store"
 )
 
 // Host is an open set of adapters with the use-cases over them.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	llm "cairn/internal/adapter/openai"
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/conversation"
 	"cairn/internal/tests"
 )

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/distill"
-	"cairn/internal/store"
 )
 
 // Case E10.

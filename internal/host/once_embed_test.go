@@ -3,10 +3,10 @@ package host_test
 import (
 	"testing"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/tests"
 )

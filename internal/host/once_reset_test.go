@@ -5,9 +5,9 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/tests"
 )

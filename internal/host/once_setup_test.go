@@ -13,12 +13,12 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/tests"
 )

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	llm "cairn/internal/adapter/openai"
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/settings"
 	"cairn/internal/eval/profiles"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/tests"
 )
 

@@ -5,11 +5,11 @@ import (
 	"reflect"
 	"testing"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/distill"
-	"cairn/internal/store"
 )
 
 // AC-9 of spec/skill-memory.md §7.

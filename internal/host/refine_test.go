@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/host"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/library"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"

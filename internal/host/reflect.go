@@ -7,16 +7,16 @@ import (
 	"slices"
 	"time"
 
+	drive "cairn/internal/adapter/launcher"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/run"
-	"cairn/internal/drive"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/tools"
-	"cairn/internal/store"
 )
 
 // ReflectionSpec is the configuration that a new reflection is pinned to.

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/offload"
-	"cairn/internal/store"
 )
 
 // RunReport is a run of any kind as people and programs are told of it.

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/settings"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/schedule"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

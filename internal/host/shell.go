@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/internal/adapter/sandbox"
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	"cairn/internal/sandbox"
 	"cairn/internal/service/skillexec"
 	"cairn/internal/service/tools"
 )

@@ -6,12 +6,12 @@ import (
 	"math"
 	"testing"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/learning"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

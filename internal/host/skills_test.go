@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/tests"
 )
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -15,7 +16,6 @@ import (
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/learning"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

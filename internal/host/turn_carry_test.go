@@ -5,13 +5,13 @@ import (
 	"reflect"
 	"testing"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/conversation"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

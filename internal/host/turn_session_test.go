@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
+	llm "cairn/internal/adapter/openai"
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/conversation"
 	"cairn/internal/tests"
 )

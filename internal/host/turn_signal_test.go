@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm/llmtest"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

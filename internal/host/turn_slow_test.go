@@ -10,11 +10,11 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
+	llm "cairn/internal/adapter/openai"
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/tools"
 	"cairn/internal/tests"
 )

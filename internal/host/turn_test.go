@@ -3,8 +3,8 @@ package host_test
 import (
 	"testing"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm/llmtest"
 )
 
 func TestAMessageIsAnsweredOnce(t *testing.T) {

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

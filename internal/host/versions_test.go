@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	llm "cairn/internal/adapter/openai"
+	llmtest "cairn/internal/adapter/openai/openaitest"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/llm"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/tools"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

@@ -13,9 +13,9 @@ import (
 	"os"
 	"strings"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
 	"cairn/internal/eval/score"
-	"cairn/internal/llm"
 )
 
 // Trajectory is one recorded episode.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/llm/llmtest"
+	llmtest "cairn/internal/adapter/openai/openaitest"
 )
 
 //go:embed calls.sql

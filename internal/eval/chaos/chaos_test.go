@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/devstack/devtest"
+	"cairn/internal/adapter/devstack/devtest"
 )
 
 // The full experiment is `make chaos`; this is the same with less of everything.

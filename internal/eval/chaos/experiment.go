@@ -6,9 +6,9 @@ import (
 	"errors"
 	"math/rand/v2"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
-	"cairn/internal/store"
 )
 
 //go:embed audit.sql

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/skill"
-	"cairn/internal/llm/llmtest"
 )
 
 // script makes the server answer every stage of a distillation from nothing but

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	embed "cairn/internal/adapter/embedding"
 	"cairn/internal/config"
-	"cairn/internal/embed"
 )
 
 // The experiment counts skills by theme, so themes must be far enough apart to

@@ -7,16 +7,16 @@ import (
 	"os"
 	"path/filepath"
 
-	"cairn/internal/devstack"
+	"cairn/internal/adapter/devstack"
+	llmtest "cairn/internal/adapter/openai/openaitest"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
 	"cairn/internal/host"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/distill"
-	"cairn/internal/store"
 )
 
 // lab is what all measurements share.

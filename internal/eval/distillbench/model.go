@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/llm/llmtest"
 )
 
 // object is a JSON object.

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"cairn/internal/store"
+	store "cairn/internal/adapter/postgres"
 )
 
 // Throughput is distillations under load, beside empty workflows of their shape.

@@ -13,9 +13,9 @@ import (
 	pgxvector "github.com/pgvector/pgvector-go/pgx"
 	"golang.org/x/sync/errgroup"
 
+	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/host"
 	"cairn/internal/service/search"
-	"cairn/internal/store/dbsqlc"
 )
 
 // connect logs in as the superuser of a throw-away database: COPY knows no

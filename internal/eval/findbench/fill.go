@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/host"
 	"cairn/internal/service/search"
-	"cairn/internal/store"
 )
 
 const (

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/host"
 	"cairn/internal/service/search"
-	"cairn/internal/store"
 )
 
 // Row is one size.

@@ -22,13 +22,13 @@ import (
 	"path/filepath"
 	"slices"
 
-	"cairn/internal/devstack"
+	"cairn/internal/adapter/devstack"
+	llmtest "cairn/internal/adapter/openai/openaitest"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/eval/audit"
 	"cairn/internal/eval/workerproc"
 	"cairn/internal/host"
-	"cairn/internal/llm/llmtest"
-	"cairn/internal/store"
 )
 
 // Options say what an experiment needs.

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"os"
 
+	"cairn/internal/adapter/devstack"
 	"cairn/internal/config"
-	"cairn/internal/devstack"
 	"cairn/internal/domain/fault"
 	"cairn/internal/host"
 )

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	offline "cairn/internal/adapter/offlinemodel"
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/llm"
-	"cairn/internal/llm/offline"
 	"cairn/schemas"
 )
 

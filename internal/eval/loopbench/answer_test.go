@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	llm "cairn/internal/adapter/openai"
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/eval/locomo"
-	"cairn/internal/llm"
-	"cairn/internal/llm/llmtest"
 )
 
 // conversations are n made-up ones, each about a place of its own.

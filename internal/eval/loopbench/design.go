@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 
+	rememberer "cairn/internal/adapter/offlinemodel/memoryrules"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/llm/offline/rememberer"
 )
 
 // answered is the score from which a question is no hard case.

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"sync"
 
+	rememberer "cairn/internal/adapter/offlinemodel/memoryrules"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/eval/score"
-	"cairn/internal/llm/offline/rememberer"
 )
 
 // Budgets of the experiment.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"sync"
 
+	rememberer "cairn/internal/adapter/offlinemodel/memoryrules"
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/eval/score"
-	"cairn/internal/llm"
-	"cairn/internal/llm/offline/rememberer"
 )
 
 // text is what is known of an item's text. Episodes write the same items over and

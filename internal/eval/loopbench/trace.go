@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"time"
 
+	embed "cairn/internal/adapter/embedding"
+	rememberer "cairn/internal/adapter/offlinemodel/memoryrules"
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/embed"
 	"cairn/internal/eval/locomo"
 	"cairn/internal/eval/score"
-	"cairn/internal/llm"
-	"cairn/internal/llm/offline/rememberer"
 )
 
 // dims is the length of the vectors that memories are compared by.

@@ -16,13 +16,13 @@ import (
 	"strings"
 	"time"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
 	"cairn/internal/service/memoryagent"
-	"cairn/internal/store"
 )
 
 // Profile is one way for all agents of a workspace to work.

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"cairn/internal/adapter/devstack"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/config"
-	"cairn/internal/devstack"
 	"cairn/internal/host"
-	"cairn/internal/store"
 )
 
 // Lab says what a throw-away database is to be like.

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"time"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/eval/locomo"
 	"cairn/internal/host"
 	"cairn/internal/service/search"
-	"cairn/internal/store"
 )
 
 // Depth is how many results are asked for.

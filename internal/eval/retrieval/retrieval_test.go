@@ -6,12 +6,12 @@ import (
 	"os"
 	"testing"
 
+	storetest "cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/config"
 	"cairn/internal/eval/locomo"
 	"cairn/internal/eval/retrieval"
 	"cairn/internal/eval/samples"
 	"cairn/internal/host"
-	"cairn/internal/store/storetest"
 	"cairn/internal/tests"
 )
 

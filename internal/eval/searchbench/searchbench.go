@@ -16,12 +16,12 @@ import (
 	pgvector "github.com/pgvector/pgvector-go"
 	pgxvector "github.com/pgvector/pgvector-go/pgx"
 
+	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/skill"
 	"cairn/internal/host"
 	"cairn/internal/service/library"
 	"cairn/internal/service/search"
-	"cairn/internal/store/dbsqlc"
 )
 
 // Row is one size of library.

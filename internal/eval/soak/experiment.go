@@ -5,9 +5,9 @@ import (
 	_ "embed"
 	"errors"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
-	"cairn/internal/store"
 )
 
 //go:embed audit.sql

@@ -8,10 +8,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/host"
 	"cairn/internal/service/conversation"
-	"cairn/internal/store"
 )
 
 const (

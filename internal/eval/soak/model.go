@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	llm "cairn/internal/adapter/openai"
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/llm"
-	"cairn/internal/llm/llmtest"
 )
 
 // markIn finds what talk.mark made.

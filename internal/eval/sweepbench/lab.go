@@ -9,12 +9,12 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"cairn/internal/devstack"
+	"cairn/internal/adapter/devstack"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
 	"cairn/internal/host"
-	"cairn/internal/store"
 )
 
 // lab is everything that is open while something is measured.

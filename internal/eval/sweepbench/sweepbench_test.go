@@ -4,9 +4,9 @@ import (
 	"os"
 	"testing"
 
+	storetest "cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/eval/ground"
 	"cairn/internal/host/hosttest"
-	"cairn/internal/store/storetest"
 )
 
 func TestMain(m *testing.M) {

@@ -14,8 +14,9 @@ import (
 	"sync"
 	"time"
 
+	"cairn/internal/adapter/devstack"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/config"
-	"cairn/internal/devstack"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -23,7 +24,6 @@ import (
 	"cairn/internal/host"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
-	"cairn/internal/store"
 )
 
 // Result is what a bench found.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -13,7 +14,6 @@ import (
 	"cairn/internal/eval/samples"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/distill"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
 	"cairn/internal/service/conversation"
-	"cairn/internal/store"
 )
 
 // conversation is one of those that talk, with its bare twin.

@@ -6,12 +6,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"cairn/internal/devstack"
+	"cairn/internal/adapter/devstack"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
 	"cairn/internal/host"
-	"cairn/internal/store"
 )
 
 // lab is everything that is open while something is measured.

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"cairn/internal/llm"
-	"cairn/internal/llm/llmtest"
+	llm "cairn/internal/adapter/openai"
+	llmtest "cairn/internal/adapter/openai/openaitest"
 )
 
 // model is the scripted server behind a clock.

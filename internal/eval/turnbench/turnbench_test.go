@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"cairn/internal/devstack/devtest"
+	"cairn/internal/adapter/devstack/devtest"
 )
 
 // The full bench is `make bench-turns`. Times of a busy machine prove nothing, so

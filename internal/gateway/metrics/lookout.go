@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"cairn/internal/store"
+	store "cairn/internal/adapter/postgres"
 )
 
 var (

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"cairn/internal/store"
+	store "cairn/internal/adapter/postgres"
 )
 
 // Meter is a gateway.Meter. Its series:

@@ -21,15 +21,15 @@ import (
 	"go.temporal.io/sdk/worker"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"cairn/internal/adapter/devstack/devtest"
+	llmtest "cairn/internal/adapter/openai/openaitest"
+	store "cairn/internal/adapter/postgres"
+	storetest "cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/config"
-	"cairn/internal/devstack/devtest"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
-	"cairn/internal/llm/llmtest"
 	"cairn/internal/service/distill"
-	"cairn/internal/store"
-	"cairn/internal/store/storetest"
 	"cairn/internal/tests"
 )
 

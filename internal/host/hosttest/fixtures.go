@@ -3,8 +3,8 @@ package hosttest
 import (
 	"strings"
 
+	llmtest "cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/llm/llmtest"
 )
 
 // C1 is the incident of spec/skill-memory.md §7: 14 messages, 5 of them tool's.

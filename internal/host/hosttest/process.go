@@ -4,7 +4,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"cairn/internal/devstack/devtest"
+	"cairn/internal/adapter/devstack/devtest"
 	"cairn/internal/tests"
 )
 

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"slices"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/llm"
 	"cairn/internal/service/tools"
 )
 

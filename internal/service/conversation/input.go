@@ -3,10 +3,10 @@ package conversation
 import (
 	"context"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/llm"
 )
 
 // overInput tells that the next request would take a run over what all of its

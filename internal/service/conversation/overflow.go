@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/guard"
@@ -13,7 +14,6 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/llm"
 )
 
 // Record stands for the turns of a conversation up to one: requests begin with it.

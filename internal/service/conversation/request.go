@@ -3,10 +3,10 @@ package conversation
 import (
 	"fmt"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/llm"
 )
 
 // request is what the model is asked in a step. The ledger keeps the bytes that

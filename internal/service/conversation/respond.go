@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
-	"cairn/internal/llm"
 	"cairn/internal/service/ledger"
 )
 

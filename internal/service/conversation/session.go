@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/settings"
-	"cairn/internal/llm"
 	"cairn/internal/service/tools"
 )
 

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
-	"cairn/internal/llm"
 )
 
 // Limits bound what one request of an agent may hold.

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/llm"
 	"cairn/internal/service/ledger"
 	"cairn/schemas"
 )

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/llm"
 	"cairn/internal/service/ledger"
 )
 

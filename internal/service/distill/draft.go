@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"slices"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/llm"
 	"cairn/internal/service/ledger"
 )
 

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/llm"
 	"cairn/internal/service/ledger"
 )
 

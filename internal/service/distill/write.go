@@ -6,11 +6,11 @@ import (
 	"maps"
 	"slices"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/llm"
 	"cairn/internal/service/ledger"
 )
 

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"slices"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/llm"
 )
 
 // loading is one load. Of what it has read it keeps a page.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
-	"cairn/internal/llm"
 	"cairn/internal/service/ledger"
 	"cairn/schemas"
 )

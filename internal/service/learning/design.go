@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"strings"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
-	"cairn/internal/llm"
 )
 
 // How a round of the designer asks.

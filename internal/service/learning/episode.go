@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/memoryskill"
@@ -16,7 +17,6 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
-	"cairn/internal/llm"
 	"cairn/internal/service/ledger"
 )
 

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
-	"cairn/internal/llm"
 	"cairn/internal/service/longterm"
 )
 

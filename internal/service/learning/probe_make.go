@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
-	"cairn/internal/llm"
 )
 
 // Bounds of a probing.

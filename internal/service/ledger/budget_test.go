@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	llm "cairn/internal/adapter/openai"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/llm"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"testing"
 
+	llm "cairn/internal/adapter/openai"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
-	"cairn/internal/llm"
 	"cairn/internal/service/ledger"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

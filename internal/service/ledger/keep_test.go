@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/llm"
 	"cairn/internal/service/ledger"
 )
 

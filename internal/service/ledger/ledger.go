@@ -16,9 +16,9 @@ import (
 
 	"github.com/google/uuid"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/llm"
 )
 
 // Verdict is what the ledger answers to a wish to call.

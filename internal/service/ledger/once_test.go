@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/run"
-	"cairn/internal/llm"
 	"cairn/internal/tests"
 )
 

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/llm"
 )
 
 // Question is a request whose answer has to decode, with its repairs.

@@ -4,8 +4,8 @@ import (
 	"log/slog"
 	"net/http"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/llm"
 )
 
 // tellRejected logs a request that its endpoint calls bad, with the hashes of

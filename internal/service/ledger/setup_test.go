@@ -11,13 +11,13 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	llm "cairn/internal/adapter/openai"
+	store "cairn/internal/adapter/postgres"
+	storetest "cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/llm"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/ledger"
-	"cairn/internal/store"
-	"cairn/internal/store/storetest"
 	"cairn/internal/tests"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/skill"
-	"cairn/internal/llm"
 )
 
 // Limits of the index that every prompt carries.

@@ -9,15 +9,15 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"cairn/internal/blob"
+	embed "cairn/internal/adapter/embedding"
+	blob "cairn/internal/adapter/objectstore"
+	store "cairn/internal/adapter/postgres"
+	storetest "cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
-	"cairn/internal/embed"
 	"cairn/internal/service/library"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
-	"cairn/internal/store"
-	"cairn/internal/store/storetest"
 	"cairn/internal/tests"
 )
 

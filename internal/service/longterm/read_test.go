@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	embed "cairn/internal/adapter/embedding"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/metrics"
-	"cairn/internal/embed"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/relay"
 	"cairn/internal/tests"

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/llm"
 )
 
 // imported is the channel of sessions that are handed in as a whole.

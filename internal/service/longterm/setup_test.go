@@ -10,15 +10,15 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	embed "cairn/internal/adapter/embedding"
+	store "cairn/internal/adapter/postgres"
+	storetest "cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/settings"
-	"cairn/internal/embed"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
-	"cairn/internal/store"
-	"cairn/internal/store/storetest"
 	"cairn/internal/tests"
 )
 

@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
-	"cairn/internal/llm"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/tools"

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/llm"
 	"cairn/internal/service/conversation"
 )
 

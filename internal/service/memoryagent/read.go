@@ -6,13 +6,13 @@ import (
 	"slices"
 	"time"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/llm"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/longterm"
 )

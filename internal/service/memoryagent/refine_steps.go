@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lexical"
@@ -15,7 +16,6 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
-	"cairn/internal/llm"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/longterm"

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"strings"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
-	"cairn/internal/llm"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/ledger"
 	"cairn/schemas"

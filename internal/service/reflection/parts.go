@@ -3,9 +3,9 @@ package reflection
 import (
 	"time"
 
+	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/llm"
 )
 
 // Span is a range of messages that are shown together: of one conversation, on

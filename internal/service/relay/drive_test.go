@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/sdk/client"
 	temporallog "go.temporal.io/sdk/log"
 
+	drive "cairn/internal/adapter/launcher"
 	"cairn/internal/domain/run"
-	"cairn/internal/drive"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
 )

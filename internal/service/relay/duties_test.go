@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/search"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

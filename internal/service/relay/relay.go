@@ -13,11 +13,11 @@ import (
 	"sync"
 	"time"
 
+	embed "cairn/internal/adapter/embedding"
+	drive "cairn/internal/adapter/launcher"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/drive"
-	"cairn/internal/embed"
-	"cairn/internal/store"
 )
 
 // Relay is the loop and what it works with.

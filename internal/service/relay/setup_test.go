@@ -10,14 +10,14 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	embed "cairn/internal/adapter/embedding"
+	store "cairn/internal/adapter/postgres"
+	storetest "cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/embed"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/relay"
 	"cairn/internal/service/search"
-	"cairn/internal/store"
-	"cairn/internal/store/storetest"
 	"cairn/internal/tests"
 )
 

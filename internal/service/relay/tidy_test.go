@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/uuid"
 
+	llm "cairn/internal/adapter/openai"
+	store "cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
-	"cairn/internal/llm"
 	"cairn/internal/service/ledger"
-	"cairn/internal/store"
 	"cairn/internal/tests"
 )
 

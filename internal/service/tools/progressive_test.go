@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	embed "cairn/internal/adapter/embedding"
+	store "cairn/internal/adapter/postgres"
+	storetest "cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/embed"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
-	"cairn/internal/store"
-	"cairn/internal/store/storetest"
 	"cairn/internal/tests"
 )
 

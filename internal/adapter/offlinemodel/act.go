@@ -1,0 +1,247 @@
+package offline
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	notice "cairn/internal/adapter/offlinemodel/annotate"
+	rememberer "cairn/internal/adapter/offlinemodel/memoryrules"
+	"cairn/internal/domain/prompt"
+)
+
+const mostCalls, maxFacts, maxObservations = 4, 3, 5 // in one reply, of one material
+
+var needsMore = notice.Words("needs more") // verbs of tools that need what a material does not show, such as what to replace
+
+// reply is the assistant message for a request, and why it ends there.
+func reply(req request) (message map[string]any, finish string) {
+	v := look(req)
+	message = map[string]any{"role": "assistant", "content": nil, "refusal": nil}
+	if calls := v.act(); len(calls) > 0 {
+		message["tool_calls"] = calls
+		return message, "tool_calls"
+	}
+	message["content"] = v.answer()
+	if req.schema != nil {
+		message["content"] = string(encode(fill(req.schema, v)))
+	}
+	return message, "stop"
+}
+
+// policies say what the material holds for a parameter, by its name: the values
+// worth sending, each in a call of its own. Parameters without a policy are
+// filled like properties of a schema.
+var policies = map[string]func(*view) []string{
+	"query": questions, "question": questions,
+	"content": facts, "text": facts, "fact": facts, "memory": facts,
+	"procedure": methods, "body": methods,
+	"observation": observations,
+	"pattern":     words,
+
+	"memory_content": facts,
+}
+
+// act makes the calls that the material has something new for.
+func (v *view) act() []any {
+	var out []any
+	for _, t := range v.tools {
+		for _, arguments := range v.callsFor(t, v.must && len(out) == 0) {
+			id := identify("call_", fmt.Appendf(nil, "%d %s", len(v.sent), arguments))
+			v.sent = append(v.sent, notice.Call{Tool: t.Name, Arguments: arguments})
+			out = append(out, map[string]any{"id": id, "type": "function", "function": map[string]any{"name": t.Name, "arguments": arguments}})
+		}
+	}
+	return out[:min(len(out), mostCalls)]
+}
+
+// callsFor renders the arguments of the calls to a tool that hold what no call
+// held yet, for the first of its parameters, by name, that has a policy. What
+// may be left out is left out when nothing is known for it; when that must not
+// be left out, there is no call. A tool that takes a list gets all in one call,
+// and one that is about somebody is called for each of those.
+func (v *view) callsFor(t tool, forced bool) []string {
+	arguments, _ := fill(t.Parameters, v).(map[string]any)
+	for list, p := range t.Parameters.Properties {
+		if p.Items != nil && (p.Items.Properties["memory_content"] != nil || p.Items.Properties["memory_target"] != nil) {
+			items := v.callsFor(tool{t.Name, p.Items}, forced)
+			arguments[list] = json.RawMessage("[" + strings.Join(items, ",") + "]")
+			return []string{string(encode(arguments))}[:min(1, len(items))]
+		}
+	}
+	required := func(name string) bool { return slices.Contains(t.Parameters.Required, name) }
+	maps.DeleteFunc(arguments, func(name string, value any) bool {
+		return !required(name) && policies[name] == nil && (answerers[name] == nil || value == nil || value == "")
+	})
+	var out []string
+	parameters := slices.Sorted(maps.Keys(arguments))
+	send := func(held any, by string) {
+		carries := func(c notice.Call) bool {
+			return strings.HasPrefix(c.Tool, by) && strings.Contains(c.Arguments, string(encode(held)))
+		}
+		lacks := func(name string) bool {
+			return required(name) && slices.Contains([]string{`""`, "[]"}, string(encode(arguments[name])))
+		}
+		if !slices.ContainsFunc(v.sent, carries) && !slices.ContainsFunc(parameters, lacks) {
+			out = append(out, string(encode(arguments)))
+		}
+	}
+	at := slices.IndexFunc(parameters, func(name string) bool { return policies[name] != nil })
+	switch words := (notice.Call{Tool: t.Name}).Words(); {
+	case arguments["memory_target"] != nil:
+		delete(arguments, "description")
+		for _, pair := range v.targets(t, words) {
+			arguments["memory_target"] = pair.Target
+			if arguments["memory_type"] != nil {
+				arguments["memory_type"] = pair.Type
+			}
+			send(arguments, t.Name)
+		}
+	case at >= 0 && !slices.ContainsFunc(words, func(w string) bool { return needsMore[w] }):
+		name := parameters[at]
+		values := policies[name]
+		if arguments["name"] != nil && t.Parameters.Properties["description"] != nil {
+			values = documents // what has a name and a description is one
+		}
+		for _, value := range values(v) {
+			arguments[name] = t.Parameters.Properties[name].shape(t.Parameters, v, value, maxDepth)
+			if t.Parameters.Properties["messages"] != nil {
+				arguments["messages"] = v.saying(value)
+			}
+			send(arguments[name], "")
+		}
+	}
+	if len(out) == 0 && forced {
+		return []string{string(encode(arguments))}
+	}
+	return out
+}
+
+// targets are whom a tool is called about.
+func (v *view) targets(t tool, words []string) []rememberer.Pair {
+	adds := func(one tool) bool {
+		return slices.Contains(notice.Call{Tool: one.Name}.Words(), "add") && strings.Contains(string(encode(one.Parameters)), `"memory_target"`)
+	}
+	r := rememberer.Registry{Instructions: v.system, Adds: adds(t), MayAdd: slices.ContainsFunc(v.tools, adds), Types: words} // such as retrieve personal memory
+	if kinds := t.Parameters.Properties["memory_type"]; kinds != nil {
+		r.Types = notice.Each(kinds.Enum, func(one any) string { return fmt.Sprint(one) })
+	}
+	return rememberer.Targets(r, v.material)
+}
+
+func questions(v *view) []string {
+	return notice.Distinct([]string{strings.Join(notice.KeyWords(v.material.Question, 8, false), " ")}, 1)
+}
+
+// words are those of a question that are looked for one by one.
+func words(v *view) []string { return notice.KeyWords(v.material.Question, 2, false) }
+
+// asked are the questions and orders in what is being answered.
+func (v *view) asked() string {
+	wanted := v.pick(func(s notice.Sentence) bool {
+		asks := s.Question || s.Imperative || rememberer.Asking.MatchString(s.Raw)
+		return asks && s.Role == "user" && s.Index > v.from && !rememberer.ToRemember.MatchString(s.Raw)
+	})
+	return strings.Join(notice.Each(wanted, func(s notice.Sentence) string { return s.Raw }), "\n")
+}
+
+func methods(v *view) []string {
+	if steps := v.learn().steps; len(steps) >= enoughSteps {
+		return []string{numbered(steps)}
+	}
+	return nil
+}
+
+// documents are the one method that a transcript shows with its tools, unless
+// there is a skill for it, or it took no other tools than those that are offered
+// here: their own descriptions teach it. While a conversation goes on its method is
+// not over.
+func documents(v *view) []string {
+	offered := notice.Each(v.tools, func(t tool) string { return t.Name })
+	other := slices.ContainsFunc(v.calls, func(c notice.Call) bool { return !slices.Contains(offered, c.Tool) })
+	if len(methods(v)) == 0 || !other || v.live || v.learn().match.Handle != "" {
+		return nil
+	}
+	return []string{strings.TrimSpace(section("When to Use", "", []string{v.description()}) + section("Procedure", "", methods(v)) +
+		section("Pitfalls", "- ", append(v.lessons(), v.say("outlook"))) + section("Verification", "- ", []string{v.say("verify", v.main.Tool)}))}
+}
+
+// facts are those of what is being answered that no review has seen.
+func facts(v *view) []string {
+	return rememberer.Facts(v.pick(func(s notice.Sentence) bool { return s.Index > v.from && !v.message(s.Index).Reviewed }), maxFacts)
+}
+
+// observations are what tells most of what happened, in the words and the order
+// in which people said it.
+func observations(v *view) []string {
+	people := v.pick(func(s notice.Sentence) bool {
+		return s.Role == "user" || s.Role == "assistant" && v.message(s.Index).Name != ""
+	})
+	return notice.Distinct(notice.Each(rememberer.Telling(people, maxObservations), func(s notice.Sentence) string {
+		return v.say("said", cmp.Or(v.message(s.Index).Name, v.say("person")), s.Raw)
+	}), maxObservations)
+}
+
+// saying are the messages that a text was taken from, all when it was put
+// together of many.
+func (v *view) saying(text string) []int {
+	text = strings.ToLower(strings.TrimRight(text, ".。"))
+	from := v.pick(func(s notice.Sentence) bool {
+		raw := strings.ToLower(strings.TrimRight(s.Raw, ".。"))
+		return strings.Contains(raw, text) || len(notice.Terms(raw)) > 1 && strings.Contains(text, raw)
+	})
+	out := notice.Each(from, func(s notice.Sentence) int { return s.Index })
+	if len(out) == 0 {
+		out = notice.Each(v.messages, func(m prompt.Message) int { return m.Index })
+	}
+	return slices.Compact(out)
+}
+
+// message is the one of an index.
+func (v *view) message(index int) (m prompt.Message) {
+	if at := slices.IndexFunc(v.messages, func(m prompt.Message) bool { return m.Index == index }); at >= 0 {
+		m = v.messages[at]
+	}
+	return m
+}
+
+// answer is the part of the material that says most of what is asked and adds
+// something to it; instructions have to say half of it.
+func (v *view) answer() string {
+	asked := v.material.Question
+	if asked == "" {
+		return v.closing()
+	}
+	var known []notice.Sentence
+	for _, text := range append(notice.Each(v.results, func(m prompt.Message) string { return m.Content }), v.material.Memories...) {
+		known = append(known, notice.Each(notice.Texts(text), func(line string) notice.Sentence { return notice.Sentence{Raw: line} })...)
+	}
+	best, most := v.say("unknown"), 0.0
+	adds := func(w string) bool { return !strings.Contains(strings.ToLower(asked), w) }
+	for _, s := range append(known, v.sentences...) {
+		said := notice.Share(notice.Terms(asked), notice.Terms(s.Raw))
+		fits := !s.Question && !s.Greeting && (s.Role != "system" || said >= 0.5)
+		if fits && said > most && slices.ContainsFunc(strings.Fields(strings.ToLower(s.Raw)), adds) {
+			best, most = s.Raw, said
+		}
+	}
+	return strings.TrimSpace(best)
+}
+
+// closing says what came of the calls when nothing was asked.
+func (v *view) closing() string {
+	done := slices.DeleteFunc(slices.Clone(v.results), func(m prompt.Message) bool { return m.Index <= v.from })
+	failed := slices.IndexFunc(done, func(m prompt.Message) bool { return notice.Fails(m.Content) })
+	switch {
+	case failed >= 0:
+		return v.say("failed", strings.Join(notice.Texts(done[failed].Content), " "))
+	case len(done) > 0:
+		return cmp.Or(v.list("noted", facts(v)), v.say("done"))
+	case v.live:
+		return v.say("ready")
+	}
+	return v.say("nothing")
+}

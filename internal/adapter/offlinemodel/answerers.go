@@ -1,0 +1,118 @@
+package offline
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	notice "cairn/internal/adapter/offlinemodel/annotate"
+)
+
+// An answerer says what the view shows for a property: a scalar, a list, or
+// []*view for a list of objects. nil means that it shows nothing.
+type answerer func(v *view) any
+
+// answerers is the table of fill, by the name of a property.
+var answerers = map[string]answerer{
+	"tasks":           func(v *view) any { return v.topics() },
+	"task_name":       func(v *view) any { return notice.Title(v.learn().theme) },
+	"message_indices": func(v *view) any { return v.ranges() },
+	"reasoning":       func(v *view) any { return v.list("shared", v.keyWords(4)) },
+	"reason":          func(v *view) any { return v.reason() },
+	"query":           func(v *view) any { return v.query() },
+	"thinking":        func(v *view) any { return v.query() },
+	"action":          func(v *view) any { return v.action() },
+	"target":          whenKept(func(v *view) any { return v.learn().match.Handle }),
+	"name":            whenKept(func(v *view) any { return v.name() }),
+	"description":     whenKept(func(v *view) any { return v.description() }),
+	"trigger": whenKept(func(v *view) any {
+		return v.merged(append([]string{v.learn().theme}, v.learn().asks...), v.learn().match.Trigger)
+	}),
+	"procedure":  whenKept(func(v *view) any { return v.procedure() }),
+	"experience": whenKept(func(v *view) any { return v.merged(v.lessons(), v.learn().match.Experience) }),
+	"preference": whenKept(func(v *view) any { return v.merged(texts(v.learn().wishes), v.learn().match.Preference) }),
+	"examples":   whenKept(func(v *view) any { return v.merged(v.skeletons(), v.learn().match.Examples) }),
+	"tools":      whenKept(func(v *view) any { return v.merged(toolNames(v.learn().work), v.learn().match.Tools) }),
+	"scripts":    whenKept(func(v *view) any { return v.planned(v.scriptPlans()) }),
+	"others":     whenKept(func(v *view) any { return v.planned(v.docPlans()) }),
+	"evidence":   whenKept(func(v *view) any { return v.evidence() }),
+	"confidence": whenKept(func(v *view) any { return v.confidence() }),
+	"files":      func(v *view) any { return v.planned(v.material.Files) },
+	"file":       func(v *view) any { return v.file.File },
+	"purpose":    func(v *view) any { return v.file.Purpose },
+	"inputs":     func(v *view) any { return v.file.Inputs },
+	"outputs":    func(v *view) any { return v.file.Outputs },
+	"score":      func(v *view) any { return v.score() },
+	"code":       func(v *view) any { return v.code() },
+	"markdown":   func(v *view) any { return v.markdown() },
+	"answer":     func(v *view) any { return v.answer() },
+}
+
+// whenKept answers only when there is something to keep.
+func whenKept(answer answerer) answerer {
+	return func(v *view) any {
+		if found := answer(v); v.learn().kept && found != "" {
+			return found
+		}
+		return nil
+	}
+}
+
+func (v *view) action() string {
+	switch {
+	case !v.learn().kept:
+		return "skip"
+	case v.learn().match.Handle != "":
+		return "update"
+	}
+	return "create"
+}
+
+func (v *view) name() string {
+	return cmp.Or(v.learn().match.Name, strings.ToLower(strings.Join(slices.DeleteFunc(strings.Fields(v.learn().theme), notice.Joins), "-")))
+}
+
+// description is empty, unchanged, when the candidate to update has one.
+func (v *view) description() string {
+	if v.learn().match.Description != "" {
+		return ""
+	}
+	s := v.learn()
+	means := slices.DeleteFunc(slices.Clone(s.work), func(c notice.Call) bool { return c.Changes() && c.Tool != v.main.Tool })
+	text := v.say("describe", s.theme) + cmp.Or(v.list("by", toolNames(means)), v.about())
+	return text + v.list("used", s.asks[:min(2, len(s.asks))]) + v.say("stop")
+}
+
+func (v *view) about() string { return v.list("about", v.keyWords(4)) }
+
+func (v *view) query() string {
+	return cmp.Or(strings.Join(questions(v), ""), v.say("wants", v.learn().theme)+v.about()+v.say("stop"))
+}
+
+func (v *view) reason() string {
+	s := v.learn()
+	if !s.kept {
+		return v.say("none")
+	}
+	fits := v.list("fits", notice.Distinct([]string{s.match.Handle}, 1))
+	return v.say("summary", len(s.steps), len(v.lessons()), len(s.wishes), len(v.messages)) + fits
+}
+
+// evidence lists the messages that the fields rest on.
+func (v *view) evidence() []int {
+	s := v.learn()
+	said := slices.Concat(s.told, s.warnings, s.rules, s.wishes)
+	out := notice.Each(said, func(one notice.Sentence) int { return one.Index })
+	out = append(out, notice.Each(v.calls, func(c notice.Call) int { return c.Index })...)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// confidence grows with the steps; failure of the main call lowers it.
+func (v *view) confidence() float64 {
+	percent := 60 + 5*min(len(v.learn().steps), 5)
+	if v.main.Failed {
+		percent -= 20
+	}
+	return float64(percent) / 100
+}

@@ -1,0 +1,126 @@
+package offline
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	notice "cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/domain/prompt"
+)
+
+const longProcedure = 6 // steps from which a checklist helps
+
+var (
+	typedName = regexp.MustCompile(`([\p{L}_][\p{L}\p{N}_]*)\s*\((\w+)\)`)
+	label     = regexp.MustCompile(`^\s*(?:[-*•]|\d+[.)])\s*\**([\p{L}][\p{L} /_-]{1,30}?)\**\s*[:：]\**\s*\S`)
+
+	// checkScript is a script that checks arguments; its holes are the purpose,
+	// the file name and the lines of FIELDS.
+	//go:embed check.py.tmpl
+	checkScript string
+)
+
+// scriptPlans plans at most one script: a check of the arguments of the main
+// tool, when something had to be calculated or checked.
+func (v *view) scriptPlans() []prompt.FilePlan {
+	inputs := notice.Each(v.main.List(), func(a notice.Argument) string { return a.Name + " (" + a.Kind + ")" })
+	if len(inputs) == 0 || !slices.ContainsFunc(v.calls, notice.Call.Checks) {
+		return nil
+	}
+	return []prompt.FilePlan{{
+		File: "check_" + strings.Join(v.main.Words(), "_") + ".py", Purpose: v.say("check", v.main.Tool),
+		Inputs: strings.Join(inputs, ", "), Outputs: v.say("problems"),
+	}}
+}
+
+func (v *view) docPlans() []prompt.FilePlan {
+	if len(v.learn().steps) < longProcedure {
+		return nil
+	}
+	return []prompt.FilePlan{{File: "checklist.md", Purpose: v.say("checklist", v.learn().theme)}}
+}
+
+// planned has a view for each file, without those that the candidate to update
+// has and those over the limit.
+func (v *view) planned(plans []prompt.FilePlan) []*view {
+	have := slices.Concat(v.learn().match.Scripts, v.learn().match.References)
+	most, limited := v.material.Limits["max_files"]
+	out := []*view{}
+	for _, plan := range plans {
+		known := slices.ContainsFunc(have, func(file string) bool { return path.Base(file) == plan.File })
+		if !known && (!limited || len(out) < most) {
+			part := *v
+			part.file = plan
+			out = append(out, &part)
+		}
+	}
+	return out
+}
+
+// code writes the Python that a plan asks for, as far as rules can: a check of
+// the named inputs. Other languages are left empty.
+func (v *view) code() string {
+	if path.Ext(v.file.File) != ".py" {
+		return ""
+	}
+	field := func(match []string) string { return fmt.Sprintf("    %q: %q,\n", match[1], match[2]) }
+	fields := notice.Each(typedName.FindAllStringSubmatch(v.file.Inputs, -1), field)
+	purpose := strings.Join(strings.Fields(v.file.Purpose), " ")
+	return fmt.Sprintf(checkScript, purpose, path.Base(v.file.File), strings.Join(fields, ""))
+}
+
+// markdown writes the one planned document from the draft: its steps to tick
+// off, what to watch and what the user prefers.
+func (v *view) markdown() string {
+	draft := cmp.Or(v.material.Draft, &prompt.Candidate{})
+	plan := append(v.material.Files, prompt.FilePlan{})[0] // without a plan the name is the heading
+	out := "# " + cmp.Or(plan.Purpose, draft.Name) + "\n"
+	return out + section(v.say("when"), "", []string{draft.Description}) + section(v.say("steps"), "- [ ] ", notice.Lines(draft.Procedure)) +
+		section(v.say("watch"), "- ", draft.Experience) + section(v.say("wishes"), "- ", draft.Preference)
+}
+
+// section is a section of Markdown, nothing when it has no lines.
+func section(heading, mark string, lines []string) string {
+	if lines = notice.Distinct(lines, len(lines)); len(lines) == 0 {
+		return ""
+	}
+	return "\n## " + heading + "\n\n" + mark + strings.Join(lines, "\n"+mark) + "\n"
+}
+
+// score gives the draft up to two points each for what it says of itself, its
+// steps, its triggers, its lessons, and for wishes, tools or examples.
+func (v *view) score() float64 {
+	draft := cmp.Or(v.material.Draft, &prompt.Candidate{})
+	points := func(part []string) int { return min(2, len(part)) }
+	rest := slices.Concat(draft.Preference, draft.Tools, draft.Examples)
+	return float64(points(strings.Fields(draft.Description)) + points(notice.Lines(draft.Procedure)) + points(draft.Trigger) + points(draft.Experience) + points(rest))
+}
+
+// skeletons are the last list of labelled values that the assistant gave, its
+// values left open, or in plain talk its last block of code.
+func (v *view) skeletons() []string {
+	for _, m := range slices.Backward(v.messages) {
+		if m.Role != "assistant" {
+			continue
+		}
+		text := v.mask.Hide(m.Content, false)
+		var labels []string
+		for line := range strings.Lines(text) {
+			if match := label.FindStringSubmatch(line); match != nil {
+				labels = append(labels, "- "+match[1]+": …")
+			}
+		}
+		if labels = notice.Distinct(labels, 12); len(labels) > 2 {
+			return []string{strings.Join(labels, "\n")}
+		}
+		if code := fenced.FindString(text); code != "" && len(v.calls) == 0 {
+			return []string{code}
+		}
+	}
+	return nil
+}

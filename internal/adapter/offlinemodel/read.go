@@ -1,0 +1,95 @@
+package offline
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+
+	notice "cairn/internal/adapter/offlinemodel/annotate"
+	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/prompt"
+)
+
+// request is what the rules may look at, and all they may look at.
+type request struct {
+	system   string // the instructions
+	material prompt.Material
+	live     bool             // there is none: the conversation itself is the material
+	from     int              // live: the last final answer, all after it is being answered; else -1
+	schema   *schema          // nil when text or a tool call is wanted
+	tools    []tool           // those that may be called
+	must     bool             // one of the tools has to be called
+	sent     []notice.Call    // tool calls of earlier rounds
+	results  []prompt.Message // what they brought
+}
+
+type tool struct {
+	Name       string
+	Parameters *schema
+}
+
+func read(body []byte) (request, error) {
+	asked, err := llm.ReadAsked(body)
+	switch {
+	case err != nil:
+		return request{}, fmt.Errorf("decode the request: %w", err)
+	case asked.Stream:
+		return request{}, fmt.Errorf("the offline model does not stream; send stream: false")
+	case len(asked.Messages) == 0:
+		return request{}, fmt.Errorf("the request has no messages")
+	}
+	choice := string(cmp.Or(asked.ToolChoice, "auto"))
+	req := request{schema: parse(asked.Schema), must: choice != "auto", live: true, from: -1}
+	for _, t := range asked.Tools {
+		if parameters := parse(t.Schema); parameters != nil && (choice == "auto" || choice == "required" || choice == t.Name) {
+			req.tools = append(req.tools, tool{t.Name, parameters})
+		}
+	}
+	tools, before := map[string]string{}, "" // by the ids of their calls; role of the message before
+	for i, message := range asked.Messages {
+		said := prompt.Message{Index: i, Role: message.Role, Name: tools[message.CallID], Content: prompt.WithoutContext(message.Content)}
+		for _, made := range message.Calls {
+			tools[made.ID] = made.Name
+			req.sent = append(req.sent, notice.Call{Tool: made.Name, Arguments: made.Arguments})
+			said.ToolCalls = append(said.ToolCalls, made.Name+"("+made.Arguments+")")
+		}
+		switch m, err := prompt.ReadMaterial(message.Content); {
+		case message.Role == "system" && req.schema == nil:
+			req.system += message.Content + "\n"
+			req.schema = fencedSchema(message.Content)
+		case message.Role == "tool":
+			req.results = append(req.results, said)
+		case message.Role == "user" && err == nil && req.live:
+			req.material, req.live, req.from = m, false, -1
+		case message.Role == "assistant" && len(said.ToolCalls) == 0 && req.live:
+			req.from = i
+		}
+		if req.live && (message.Role != "user" || before != "tool") { // right after results speaks the caller's loop, not a user
+			req.material.Messages = append(req.material.Messages, said)
+		}
+		before = message.Role
+	}
+	return req, nil
+}
+
+var fenced = regexp.MustCompile("(?s)```\\w*\\s*\\n(.*?)\\n```")
+
+// fencedSchema finds the schema that a caller wrote into the instructions of
+// an endpoint without response_format.
+func fencedSchema(system string) *schema {
+	for _, match := range fenced.FindAllStringSubmatch(system, -1) {
+		if s := parse([]byte(match[1])); s != nil && len(s.Properties) > 0 {
+			return s
+		}
+	}
+	return nil
+}
+
+// parse reads a schema, nil when there is none.
+func parse(text []byte) (s *schema) {
+	if json.Unmarshal(text, &s) != nil {
+		return nil
+	}
+	return s
+}

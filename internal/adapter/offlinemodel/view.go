@@ -1,0 +1,104 @@
+package offline
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	notice "cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/domain/lang"
+	"cairn/internal/domain/prompt"
+)
+
+// view is what was noticed about the material, or about the part of it that an
+// item of a list stands for.
+type view struct {
+	request
+	chinese   bool
+	mask      notice.Mask
+	messages  []prompt.Message  // as they came, not masked
+	sentences []notice.Sentence // of the messages that are no results: those are looked up, never quoted
+	calls     []notice.Call
+	main      notice.Call     // the one that the rest leads up to
+	file      prompt.FilePlan // what an item of a list of files stands for
+	learnt    *skill          // see learn
+}
+
+func look(req request) *view {
+	v := &view{request: req, mask: notice.NewMask(slices.Concat(req.material.Messages, req.material.History))}
+	for _, m := range req.material.Messages {
+		if m.Role != "tool" {
+			v.sentences = append(v.sentences, v.mask.Sentences(m)...)
+		}
+	}
+	said := texts(v.pick(func(s notice.Sentence) bool { return s.Role == "user" }))
+	v.chinese = cmp.Or(req.material.Language, lang.Detect(strings.Join(said, " "))) == lang.Chinese
+	if v.live {
+		v.material.Question = v.asked()
+	}
+	return v.over(req.material.Messages)
+}
+
+// over is the view of some of the messages.
+func (v *view) over(messages []prompt.Message) *view {
+	part := *v
+	part.messages, part.learnt = messages, nil
+	part.calls = notice.Calls(messages)
+	part.main = mainCall(part.calls)
+	part.sentences = v.pick(func(s notice.Sentence) bool {
+		return slices.ContainsFunc(messages, func(m prompt.Message) bool { return m.Index == s.Index })
+	})
+	return &part
+}
+
+// mainCall is the first good call of the tool that the rest leads up to: the one
+// with most successes among those that change something, else most attempts,
+// else most reads. Any one of the former outweighs all of the latter.
+func mainCall(calls []notice.Call) (main notice.Call) {
+	weight := map[string]int{}
+	for _, c := range calls {
+		switch {
+		case c.Changes() && !c.Failed:
+			weight[c.Tool] += 1_000_000
+		case c.Changes():
+			weight[c.Tool] += 1000
+		case !c.Checks():
+			weight[c.Tool]++
+		}
+	}
+	for _, c := range calls {
+		better := c.Tool == main.Tool && main.Failed && !c.Failed
+		if better || main.Tool == "" || weight[c.Tool] > weight[main.Tool] {
+			main = c
+		}
+	}
+	return main
+}
+
+//go:embed phrases.json
+var phrasesFile []byte
+
+// phrases join what the material gives, in English and Chinese.
+var phrases = notice.Load[map[string][2]string](phrasesFile)
+
+// say renders a phrase in the language of the view.
+func (v *view) say(key string, values ...any) string {
+	form := phrases[key][0]
+	if v.chinese {
+		form = phrases[key][1]
+	}
+	return fmt.Sprintf(form, values...)
+}
+
+// list renders a phrase about words, nothing when there are none.
+func (v *view) list(key string, words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	if last := len(words) - 1; last > 0 {
+		words = []string{strings.Join(words[:last], v.say("comma")), words[last]}
+	}
+	return v.say(key, strings.Join(words, v.say("and")))
+}

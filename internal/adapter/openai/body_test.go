@@ -1,0 +1,75 @@
+package llm_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/openai/openai-go/v3"
+
+	llm "cairn/internal/adapter/openai"
+)
+
+// What is sent is what the SDK would send: it reads every kind of request and
+// renders it to the same bytes. It sorts the keys of schemas, which ours keep
+// below the root, so those here are sorted.
+func TestRequestsAreThoseOfTheSDK(t *testing.T) {
+	t.Parallel()
+	without := talking
+	without.Tools, without.NoReasoning, without.Temperature = nil, true, new(0.7)
+	none := talking
+	none.ToolChoice = llm.ChooseNone
+	formed := request
+	formed.Schema = &llm.Schema{Name: "task", JSON: json.RawMessage(`{"additionalProperties":false,"properties":{"name":{"type":"string"}},"required":["name"],"type":"object"}`)}
+	sorted := []llm.Tool{{Name: "memory_save", Description: "Keeps a <fact>.", Schema: json.RawMessage(`{"properties":{"content":{"maxLength":1000,"type":"string"}},"required":["content"],"type":"object"}`)}, list}
+	withTools := talking
+	withTools.Tools, none.Tools = sorted, sorted
+	for name, r := range map[string]llm.Request{"schema": formed, "tools": withTools, "options": without, "no choice": none} {
+		for _, mode := range []string{"", llm.StructuredObject, llm.StructuredNone} {
+			sent := prepare(t, llm.OpenAI(llm.Config{Structured: mode}), r).Body
+			var params openai.ChatCompletionNewParams
+			if err := json.Unmarshal(sent, &params); err != nil {
+				t.Fatal(err)
+			}
+			again, err := json.Marshal(params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(again) != string(sent) {
+				t.Errorf("%s, structured %q:\nsent    %s\nthe SDK %s", name, mode, sent, again)
+			}
+		}
+	}
+}
+
+// BenchmarkPrepare renders a long conversation, beside the SDK.
+func BenchmarkPrepare(b *testing.B) {
+	long := talking
+	for i := range 300 {
+		long.Messages = append(long.Messages, llm.Message{Role: llm.RoleUser, Content: fmt.Sprintf("What was it that I said %d days ago?", i)}, llm.Message{Role: llm.RoleAssistant, Content: strings.Repeat("window ", 20)})
+	}
+	model := llm.OpenAI(llm.Config{})
+	sent, err := model.Prepare(long)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var params openai.ChatCompletionNewParams
+	if err := json.Unmarshal(sent.Body, &params); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("ours", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := model.Prepare(long); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("SDK", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := json.Marshal(params); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,155 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	llm "cairn/internal/adapter/openai"
+)
+
+// Rule is one line of the script: which requests it is for, and what they get.
+// Of the rules for a request one with a matching Nth wins over one without,
+// otherwise the one that was added first.
+type Rule struct {
+	// For whom. Empty fields match everything, except that embedding requests
+	// are only for rules that name their stage, "embed" unless they say otherwise.
+	Stage   string         `json:"stage,omitempty"`
+	Run     string         `json:"run,omitempty"`
+	Task    string         `json:"task,omitempty"`
+	File    string         `json:"file,omitempty"`
+	Match   string         `json:"match,omitempty"`   // regular expression over the last message
+	System  string         `json:"system,omitempty"`  // text that the system message holds
+	Last    string         `json:"last,omitempty"`    // role of the last message
+	Offers  []string       `json:"offers,omitempty"`  // tools that are all offered
+	Choice  llm.ToolChoice `json:"choice,omitempty"`  // tool_choice of the request, such as llm.ChooseNone
+	Results *int           `json:"results,omitempty"` // so many tool results in the conversation; new(0) is none
+	Nth     int            `json:"nth,omitempty"`     // only the n-th request that the fields above match, from 1; 0 is any
+	Times   int            `json:"times,omitempty"`   // answers at most so many requests, 0 is no limit
+
+	// What they get: a chat completion with Reply, unless a fault says otherwise.
+	Reply     string                    `json:"reply,omitempty"`   // with Status: the error's message, or the whole body when it is JSON
+	ReplyFunc func(Call) string         `json:"-"`                 // instead of Reply
+	Calls     []llm.ToolCall            `json:"calls,omitempty"`   // tool calls, as they stand: ids may be missing or repeated, arguments broken
+	CallsFunc func(Call) []llm.ToolCall `json:"-"`                 // instead of Calls
+	Refusal   string                    `json:"refusal,omitempty"` // the message's refusal
+	Finish    string                    `json:"finish,omitempty"`  // finish_reason; when empty "stop", or "tool_calls" with calls
+	Usage     *llm.Usage                `json:"usage,omitempty"`   // estimated when nil, left out when zero
+
+	// Faults and timing. Barrier and Delay come first, in this order.
+	Barrier    string        `json:"barrier,omitempty"`     // waits until Release of this name
+	Delay      time.Duration `json:"-"`                     // from arrival, or the barrier's release; in a script: "delay": "20ms"
+	Status     int           `json:"status,omitempty"`      // answers with an error of this status
+	RetryAfter string        `json:"retry_after,omitempty"` // the Retry-After header
+	Drop       bool          `json:"drop,omitempty"`        // cuts the connection before answering
+	DropAfter  bool          `json:"drop_after,omitempty"`  // cuts the connection in the middle of the answer
+	Malformed  bool          `json:"malformed,omitempty"`   // answers 200 with broken JSON
+}
+
+// scripted is a rule in force.
+type scripted struct {
+	Rule
+	match *regexp.Regexp
+	seen  int // requests that the selectors matched
+	used  int // requests that were answered
+}
+
+func compile(rule Rule) (*scripted, error) {
+	match, err := regexp.Compile(rule.Match)
+	if err != nil {
+		return nil, fmt.Errorf("match of the rule for stage %q: %w", rule.Stage, err)
+	}
+	return &scripted{Rule: rule, match: match}, nil
+}
+
+func (s *scripted) selects(call Call) bool {
+	same := func(want, got string) bool { return want == "" || want == got }
+	return (!call.embedding() || s.Stage != "") &&
+		same(s.Stage, call.Stage) && same(s.Run, call.Run) && same(s.Task, call.Task) && same(s.File, call.File) &&
+		(s.Match == "" || s.match.MatchString(call.Last)) && s.selectsTools(call)
+}
+
+func (s *scripted) selectsTools(call Call) bool {
+	role := ""
+	if n := len(call.Messages); n > 0 {
+		role = call.Messages[n-1].Role
+	}
+	lacks := func(name string) bool {
+		return !slices.ContainsFunc(call.Tools, func(t llm.Tool) bool { return t.Name == name })
+	}
+	if s.System != "" && (len(call.Messages) == 0 || !strings.Contains(call.Messages[0].Content, s.System)) {
+		return false
+	}
+	return (s.Last == "" || s.Last == role) && (s.Choice == "" || s.Choice == call.Choice) &&
+		(s.Results == nil || *s.Results == call.Results()) && !slices.ContainsFunc(s.Offers, lacks)
+}
+
+// choose counts call against every rule and gives the one that answers it.
+func choose(rules []*scripted, call Call) (Rule, bool) {
+	var exact, first *scripted
+	for _, rule := range rules {
+		if !rule.selects(call) {
+			continue
+		}
+		rule.seen++
+		if rule.Times > 0 && rule.used >= rule.Times {
+			continue
+		}
+		if rule.Nth == rule.seen && exact == nil {
+			exact = rule
+		}
+		if rule.Nth == 0 && first == nil {
+			first = rule
+		}
+	}
+	chosen := exact
+	if chosen == nil {
+		chosen = first
+	}
+	if chosen == nil {
+		return Rule{}, false
+	}
+	chosen.used++
+	return chosen.Rule, true
+}
+
+// Script is the body of PUT /script. It replaces all rules.
+type Script struct {
+	Rules          []Rule `json:"rules"`
+	Dims           int    `json:"dims,omitempty"`            // of embeddings, 0 leaves them
+	WrongDimension bool   `json:"wrong_dimension,omitempty"` // embeddings have one number too many
+}
+
+// UnmarshalJSON reads a rule with its delay as text.
+func (r *Rule) UnmarshalJSON(data []byte) error {
+	type plain Rule
+	wire := struct {
+		*plain
+		Delay string `json:"delay"`
+	}{plain: (*plain)(r)}
+	if err := json.Unmarshal(data, &wire); err != nil {
+		return err
+	}
+	if wire.Delay == "" {
+		return nil
+	}
+	delay, err := time.ParseDuration(wire.Delay)
+	r.Delay = delay
+	return err
+}
+
+// MarshalJSON is the inverse of UnmarshalJSON; functions cannot travel.
+func (r Rule) MarshalJSON() ([]byte, error) {
+	type plain Rule
+	wire := struct {
+		plain
+		Delay string `json:"delay,omitempty"`
+	}{plain: plain(r)}
+	if r.Delay != 0 {
+		wire.Delay = r.Delay.String()
+	}
+	return json.Marshal(wire)
+}

@@ -1,0 +1,177 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/service/learning"
+)
+
+// PutBank makes a bank or finds it, and locks it until the transaction ends.
+func (q Queries) PutBank(ctx context.Context, name string) (learning.BankRow, error) {
+	r, err := q.q.BankPut(ctx, dbsqlc.BankPutParams{WorkspaceID: q.ws, Name: name})
+	return learning.BankRow{ID: r.ID, Name: name, Head: int(r.Head)}, classify("make the bank", err)
+}
+
+// BankNamed finds a bank.
+func (q Queries) BankNamed(ctx context.Context, name string) (learning.BankRow, bool, error) {
+	r, err := q.q.BankGet(ctx, dbsqlc.BankGetParams{WorkspaceID: q.ws, Name: storable(name)})
+	if isNoRows(err) {
+		return learning.BankRow{}, false, nil
+	}
+	return learning.BankRow{ID: r.ID, Name: r.Name, Head: int(r.Head)}, err == nil, classify("read the bank", err)
+}
+
+// BankOf reads a bank by its number.
+func (q Queries) BankOf(ctx context.Context, id int64) (learning.BankRow, error) {
+	r, err := q.q.BankByID(ctx, dbsqlc.BankByIDParams{WorkspaceID: q.ws, ID: id})
+	return learning.BankRow{ID: r.ID, Name: r.Name, Head: int(r.Head)}, classify("read the bank", err)
+}
+
+// Banks lists them by name.
+func (q Queries) Banks(ctx context.Context) ([]learning.Listed, error) {
+	rows, err := q.q.BanksList(ctx, q.ws)
+	if err != nil {
+		return nil, classify("list the banks", err)
+	}
+	out := make([]learning.Listed, len(rows))
+	for i, r := range rows {
+		out[i] = learning.Listed{Name: r.Name, Version: int(r.Head), Skills: int(r.Skills), Action: r.Action, Snapshot: r.SnapshotSha, OpenCases: int(r.OpenCases)}
+		if r.CreatedAt != nil {
+			out[i].CreatedAt = *r.CreatedAt
+		}
+	}
+	return out, nil
+}
+
+// AdvanceBank moves the head from base to number; false when it is not at base.
+func (q Queries) AdvanceBank(ctx context.Context, id int64, base, number int) (bool, error) {
+	n, err := q.q.BankAdvance(ctx, dbsqlc.BankAdvanceParams{Number: int32(number), WorkspaceID: q.ws, ID: id, Base: int32(base)})
+	return n == 1, classify("move the bank's head", err)
+}
+
+// LastVersion is the highest number of a bank's versions.
+func (q Queries) LastVersion(ctx context.Context, id int64) (int, error) {
+	n, err := q.q.BankVersionLast(ctx, dbsqlc.BankVersionLastParams{WorkspaceID: q.ws, BankID: id})
+	return int(n), classify("read the bank's versions", err)
+}
+
+// BankVersion reads one version.
+func (q Queries) BankVersion(ctx context.Context, id int64, number int) (learning.Version, error) {
+	r, err := q.q.BankVersionAt(ctx, dbsqlc.BankVersionAtParams{WorkspaceID: q.ws, BankID: id, Number: int32(number)})
+	if isNoRows(err) {
+		return learning.Version{}, fault.New(fault.NotFound, fmt.Sprintf("the bank has no version %d", number), "`cairn bank show --history` lists the versions")
+	}
+	return versionOfBank(r), classify("read the bank's version", err)
+}
+
+// BankVersions lists versions, the newest first.
+func (q Queries) BankVersions(ctx context.Context, id int64, most int) ([]learning.Version, error) {
+	rows, err := q.q.BankVersions(ctx, dbsqlc.BankVersionsParams{WorkspaceID: q.ws, BankID: id, MaxRows: int32(most)})
+	out := make([]learning.Version, len(rows))
+	for i, r := range rows {
+		out[i] = versionOfBank(r)
+	}
+	return out, classify("list the bank's versions", err)
+}
+
+func versionOfBank(r dbsqlc.BankVersion) learning.Version {
+	v := learning.Version{Number: int(r.Number), Action: r.Action, BankSHA: r.BankSha, Capacity: int(r.Capacity), Members: r.Members, Fresh: r.Fresh, Policy: r.PolicySha, Optimiser: r.OptimiserSha,
+		Snapshot: r.SnapshotSha, Reason: r.Reason, Run: number(r.RunID), CreatedAt: r.CreatedAt}
+	if r.Parent != nil {
+		v.Parent = int(*r.Parent)
+	}
+	return v
+}
+
+// PutBankVersion writes a version.
+func (q Queries) PutBankVersion(ctx context.Context, id int64, v learning.Version) error {
+	var parent *int32
+	if v.Parent != 0 {
+		p := int32(v.Parent)
+		parent = &p
+	}
+	return classify("write the bank's version", q.q.BankVersionPut(ctx, dbsqlc.BankVersionPutParams{WorkspaceID: q.ws, BankID: id, Number: int32(v.Number), Parent: parent, Action: v.Action, BankSha: v.BankSHA,
+		Capacity: int32(v.Capacity), Members: texts(v.Members), Fresh: texts(v.Fresh), PolicySha: v.Policy, OptimiserSha: v.Optimiser, SnapshotSha: v.Snapshot, Reason: storable(v.Reason), RunID: keyOrNull(v.Run)}))
+}
+
+// PutMemorySkills keeps versions of skills; those that are there stay.
+func (q Queries) PutMemorySkills(ctx context.Context, versions []memoryskill.Version) error {
+	for _, v := range versions {
+		raw, err := encode("the memory skill", v)
+		if err != nil {
+			return err
+		}
+		if err := q.q.MemorySkillPut(ctx, dbsqlc.MemorySkillPutParams{WorkspaceID: q.ws, ID: v.ID, Body: raw}); err != nil {
+			return classify("keep the memory skill", err)
+		}
+	}
+	return nil
+}
+
+// MemorySkills reads versions of skills, all of those that are asked for.
+func (q Queries) MemorySkills(ctx context.Context, ids []string) ([]memoryskill.Version, error) {
+	rows, err := q.q.MemorySkillsByID(ctx, dbsqlc.MemorySkillsByIDParams{WorkspaceID: q.ws, Ids: texts(ids)})
+	if err != nil {
+		return nil, classify("read the memory skills", err)
+	}
+	if len(rows) != len(ids) {
+		return nil, fmt.Errorf("read the memory skills: %d of %d are there", len(rows), len(ids))
+	}
+	out := make([]memoryskill.Version, len(rows))
+	for i, r := range rows {
+		if err := json.Unmarshal(r.Body, &out[i]); err != nil {
+			return nil, fmt.Errorf("decode memory skill %s: %w", r.ID, err)
+		}
+	}
+	return out, nil
+}
+
+// PutBlob keeps weights under their hash.
+func (q Queries) PutBlob(ctx context.Context, kind, sha string, blob []byte) error {
+	return classify("keep the weights", q.q.PolicyPut(ctx, dbsqlc.PolicyPutParams{WorkspaceID: q.ws, Sha: sha, Kind: kind, Blob: blob}))
+}
+
+// Blob reads weights.
+func (q Queries) Blob(ctx context.Context, kind, sha string) ([]byte, error) {
+	blob, err := q.q.PolicyGet(ctx, dbsqlc.PolicyGetParams{WorkspaceID: q.ws, Sha: sha, Kind: kind})
+	if isNoRows(err) {
+		return nil, fault.Newf(fault.NotFound, "there is no %s %.12s", kind, sha)
+	}
+	return blob, classify("read the weights", err)
+}
+
+// DropBlobs forgets weights that no version has.
+func (q Queries) DropBlobs(ctx context.Context, shas []string) error {
+	return classify("drop the weights", q.q.PolicyDrop(ctx, dbsqlc.PolicyDropParams{WorkspaceID: q.ws, Shas: shas}))
+}
+
+// PutSkillStats replaces what is known of how versions of skills have done.
+func (q Queries) PutSkillStats(ctx context.Context, bank int64, stats map[string]memoryskill.Stats) error {
+	raw, err := encode("the statistics", stats)
+	if err != nil {
+		return err
+	}
+	return classify("keep the statistics", q.q.SkillStatsPut(ctx, dbsqlc.SkillStatsPutParams{WorkspaceID: q.ws, BankID: bank, Stats: raw}))
+}
+
+// SkillStats is how the versions of a bank's skills have done, by version id.
+func (q Queries) SkillStats(ctx context.Context, bank int64) (map[string]memoryskill.Stats, error) {
+	rows, err := q.q.SkillStatsOf(ctx, dbsqlc.SkillStatsOfParams{WorkspaceID: q.ws, BankID: bank})
+	if err != nil {
+		return nil, classify("read the statistics", err)
+	}
+	out := map[string]memoryskill.Stats{}
+	for _, r := range rows {
+		var one memoryskill.Stats
+		if err := json.Unmarshal(r.Stats, &one); err != nil {
+			return nil, fmt.Errorf("decode the statistics of %s: %w", r.SkillID, err)
+		}
+		out[r.SkillID] = one
+	}
+	return out, nil
+}

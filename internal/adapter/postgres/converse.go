@@ -1,0 +1,232 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/conversation"
+)
+
+// converseStore is the store as the use-case converse sees it.
+type converseStore struct{ *Store }
+
+// Conversations is the store for the use-case converse.
+func (s *Store) Conversations() conversation.Store { return converseStore{s} }
+
+// WithConversations runs fn in a transaction that enters ws with its first
+// statement.
+func (s converseStore) WithConversations(ctx context.Context, ws int64, fn func(conversation.Tx) error) error {
+	return s.within(ctx, byKeys, ws, func(q Queries) error { return fn(q) })
+}
+
+// PutRun records a run; one that has its key is returned as it is.
+func (q Queries) PutRun(ctx context.Context, n conversation.NewRun) (run.Run, error) {
+	r, err := q.q.RunInsertKind(ctx, dbsqlc.RunInsertKindParams{WorkspaceID: q.ws, Kind: string(n.Kind), BusinessKey: storable(n.Key), ArgsSha: n.ArgsSHA[:],
+		ConversationID: &n.Conversation, Spec: n.Spec, WorkflowID: n.WorkflowID})
+	if err != nil {
+		return run.Run{}, classify("record the run", err)
+	}
+	return run.Run{Ref: run.Ref{Workspace: q.ws, Run: r.ID}, Kind: n.Kind, Key: n.Key, Generation: 1, Attempt: int(r.Attempt), ArgsSHA: n.ArgsSHA, Conversation: n.Conversation,
+		Spec: r.Spec, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Result: r.Result, WorkflowID: n.WorkflowID}, nil
+}
+
+// RunOf finds the latest run of a key.
+func (q Queries) RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error) {
+	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(kind), BusinessKey: storable(key)})
+	if isNoRows(err) {
+		return run.Run{}, false, nil
+	}
+	if err != nil {
+		return run.Run{}, false, classify("look for the run", err)
+	}
+	return runOf(row), true, nil
+}
+
+// OweRun records the duty to drive a run to its end.
+func (q Queries) OweRun(ctx context.Context, id int64) error {
+	return q.Owe(ctx, DriveRun, fmt.Sprint(id), driveAfter)
+}
+
+// OpenConversation makes or finds a conversation and locks it. Turn is nil when it
+// has none of the message.
+func (q Queries) OpenConversation(ctx context.Context, name, channel, title, message string) (c conversation.Conversation, known *conversation.Turn, chosen Settings, err error) {
+	var opened []dbsqlc.ConversationOpenRow
+	var turns []dbsqlc.Turn
+	ahead(q, "open the conversation", &opened, dbsqlc.ConversationOpen, q.ws, storable(name), channel, storable(title))
+	ahead(q, "look for the message", &turns, dbsqlc.TurnByNames, q.ws, storable(message), storable(name))
+	if chosen, err = q.Settings(ctx); err != nil {
+		return c, nil, chosen, err
+	}
+	r := opened[0]
+	if r.Channel != channel {
+		return c, nil, chosen, fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q is on channel %s, not %s", name, r.Channel, channel), "give a thread on another channel another id")
+	}
+	if len(turns) > 0 {
+		t, err := turnOf(turns[0])
+		if err != nil {
+			return c, nil, chosen, err
+		}
+		known = &t
+	}
+	c, err = conversationOf(r.ID, name, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn, r.Notice)
+	return c, known, chosen, err
+}
+
+// LockConversation reads a conversation and holds it to the end of the transaction.
+func (q Queries) LockConversation(ctx context.Context, id int64) (conversation.Conversation, error) {
+	r, err := q.q.ConversationLock(ctx, dbsqlc.ConversationLockParams{WorkspaceID: q.ws, ID: id})
+	if isNoRows(err) {
+		return conversation.Conversation{}, noConversationOf(id)
+	}
+	if err != nil {
+		return conversation.Conversation{}, classify("lock the conversation", err)
+	}
+	return conversationLocked(id, r)
+}
+
+func noConversationOf(id int64) error {
+	return fault.New(fault.NotFound, fmt.Sprintf("there is no conversation %d", id), "`cairn conversations list` shows them")
+}
+
+func conversationLocked(id int64, r dbsqlc.ConversationLockRow) (conversation.Conversation, error) {
+	return conversationOf(id, r.ExternalID, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn, r.Notice)
+}
+
+func conversationOf(id int64, name, channel string, seq, turn int32, counters json.RawMessage, counted, reviewed int32, notice string) (conversation.Conversation, error) {
+	c := conversation.Conversation{ID: id, Name: name, Channel: channel, NextSeq: int(seq), NextTurn: int(turn), Counts: int(counted), Reviewed: int(reviewed), Notice: notice}
+	if err := json.Unmarshal(counters, &c.Counters); err != nil {
+		return c, fmt.Errorf("decode the counters of conversation %d: %w", id, err)
+	}
+	return c, nil
+}
+
+// Said writes down how far a conversation is numbered.
+func (q Queries) Said(ctx context.Context, c conversation.Conversation) error {
+	_, err := q.soon("number the conversation", 1).ConversationSaid(ctx, dbsqlc.ConversationSaidParams{NextSeq: int32(c.NextSeq), NextTurn: int32(c.NextTurn), WorkspaceID: q.ws, ID: c.ID})
+	return err
+}
+
+// Counted writes down the counters of a conversation and where its messages end.
+func (q Queries) Counted(ctx context.Context, c conversation.Conversation) error {
+	raw, err := encode("the counters", c.Counters)
+	if err != nil {
+		return err
+	}
+	_, err = q.soon("count in the conversation", 1).ConversationCount(ctx, dbsqlc.ConversationCountParams{NextSeq: int32(c.NextSeq), Counters: raw, Counted: int32(c.Counts), ReviewedTurn: int32(c.Reviewed), WorkspaceID: q.ws, ID: c.ID})
+	return err
+}
+
+// SetNotice sets the line that the next answer ends with.
+func (q Queries) SetNotice(ctx context.Context, conversation int64, notice string) error {
+	n, err := q.q.ConversationNotice(ctx, dbsqlc.ConversationNoticeParams{Notice: storable(notice), WorkspaceID: q.ws, ID: conversation})
+	return oneRow("set the notice", n, err)
+}
+
+// CloseConversation writes down where a conversation stands when its workflow ends.
+func (q Queries) CloseConversation(ctx context.Context, conversation int64, c nudge.Counters, ended bool) error {
+	raw, err := encode("the counters", c)
+	if err != nil {
+		return err
+	}
+	n, err := q.q.ConversationClose(ctx, dbsqlc.ConversationCloseParams{Counters: raw, Ended: ended, WorkspaceID: q.ws, ID: conversation})
+	return oneRow("close the conversation", n, err)
+}
+
+// NudgesToday counts the reviews that began today, by the database's clock.
+func (q Queries) NudgesToday(ctx context.Context) (int, error) {
+	n, err := q.q.NudgesToday(ctx, q.ws)
+	return int(n), classify("count the nudges", err)
+}
+
+// InputTokens is what the requests of a run have cost, by the endpoint's count.
+func (q Queries) InputTokens(ctx context.Context, id int64) (int, error) {
+	n, err := q.q.RunInputTokens(ctx, dbsqlc.RunInputTokensParams{WorkspaceID: q.ws, RunID: id})
+	return int(n), classify("count the tokens of the run", err)
+}
+
+// LiveSession finds the session of a channel that is in force.
+func (q Queries) LiveSession(ctx context.Context, channel, lang string) (conversation.Session, bool, error) {
+	r, err := q.q.SessionLive(ctx, dbsqlc.SessionLiveParams{WorkspaceID: q.ws, Channel: channel, Lang: lang})
+	if isNoRows(err) {
+		return conversation.Session{}, false, nil
+	}
+	if err != nil {
+		return conversation.Session{}, false, classify("find the session", err)
+	}
+	s, err := sessionOf(dbsqlc.SessionGetRow(r))
+	return s, err == nil, err
+}
+
+// LockSessions lets one at a time freeze a session of a channel.
+func (q Queries) LockSessions(ctx context.Context, channel string) error {
+	return classify("lock the sessions", q.q.SessionLock(ctx, dbsqlc.SessionLockParams{WorkspaceID: q.ws, Channel: channel}))
+}
+
+// SessionEpoch counts how often the workspace's sessions were revoked.
+func (q Queries) SessionEpoch(ctx context.Context) (int64, error) {
+	n, err := q.q.SessionEpoch(ctx, q.ws)
+	return n, classify("read the epoch of the sessions", err)
+}
+
+// PutSession stores a frozen session that lives for a while. It is false when
+// sessions were revoked since its epoch.
+func (q Queries) PutSession(ctx context.Context, s conversation.Session, lives time.Duration) (conversation.Session, bool, error) {
+	raw, err := encode("the tools", s.Tools)
+	if err != nil {
+		return s, false, err
+	}
+	r, err := q.q.SessionPut(ctx, dbsqlc.SessionPutParams{WorkspaceID: q.ws, Epoch: s.Epoch, Channel: s.Channel, Lang: s.Lang, Rendered: storable(s.Rendered), Tools: raw, Sha256: s.SHA[:], Lives: lives})
+	if isNoRows(err) {
+		return s, false, nil
+	}
+	if err != nil {
+		return s, false, classify("freeze the session", err)
+	}
+	s, err = q.SessionByID(ctx, r.ID) // its bytes as everybody after will read them
+	return s, err == nil, err
+}
+
+// KeepSession gives a run its session, unless it has one, and marks it as picked up.
+func (q Queries) KeepSession(ctx context.Context, id int64, s conversation.Session) (conversation.Session, error) {
+	kept, err := q.q.RunSession(ctx, dbsqlc.RunSessionParams{SessionID: &s.ID, WorkspaceID: q.ws, ID: id})
+	if err != nil {
+		return conversation.Session{}, classify("keep the session", err)
+	}
+	if *kept == s.ID {
+		return s, nil
+	}
+	return q.SessionByID(ctx, *kept)
+}
+
+// SessionByID reads one session.
+func (q Queries) SessionByID(ctx context.Context, id int64) (conversation.Session, error) {
+	r, err := q.q.SessionGet(ctx, dbsqlc.SessionGetParams{WorkspaceID: q.ws, ID: id})
+	if err != nil {
+		return conversation.Session{}, classify("read the session", err)
+	}
+	return sessionOf(r)
+}
+
+// RevokeSessions makes every run freeze a session anew before its next request.
+func (q Queries) RevokeSessions(ctx context.Context) (int, error) {
+	if n, err := q.q.SessionsEpochNext(ctx, q.ws); err != nil || n != 1 {
+		return 0, oneRow("count a revocation of the sessions", n, err)
+	}
+	n, err := q.q.SessionsRevoke(ctx, q.ws)
+	return int(n), classify("revoke the sessions", err)
+}
+
+func sessionOf(r dbsqlc.SessionGetRow) (conversation.Session, error) {
+	s := conversation.Session{ID: r.ID, Rendered: r.Rendered, SHA: [sha256.Size]byte(r.Sha256), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
+	if err := json.Unmarshal(r.Tools, &s.Tools); err != nil {
+		return s, fmt.Errorf("decode the tools of session %d: %w", r.ID, err)
+	}
+	return s, nil
+}

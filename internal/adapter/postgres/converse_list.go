@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/conversation"
+)
+
+// Lines reads a page of a conversation's messages, those after a number.
+func (q Queries) Lines(ctx context.Context, conversationID int64, after, max int) ([]conversation.Line, error) {
+	rows, err := q.q.MessagesPage(ctx, dbsqlc.MessagesPageParams{WorkspaceID: q.ws, ConversationID: conversationID, After: int32(after), MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("read the messages", err)
+	}
+	out := make([]conversation.Line, len(rows))
+	for i, r := range rows {
+		l := conversation.Line{Seq: int(r.Seq), ID: conversation.TurnMessageID(r.ExternalID), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID, CreatedAt: r.CreatedAt}
+		if r.Turn != nil {
+			l.Turn = int(*r.Turn)
+		}
+		if err := json.Unmarshal(r.ToolCalls, &l.ToolCalls); err != nil {
+			return nil, fmt.Errorf("decode the tool calls of message %d: %w", r.Seq, err)
+		}
+		out[i] = l
+	}
+	return out, nil
+}
+
+// AgentProgress tells how far a turn or a review is.
+func (q Queries) AgentProgress(ctx context.Context, id int64) (conversation.Progress, error) {
+	r, err := q.q.AgentProgress(ctx, dbsqlc.AgentProgressParams{WorkspaceID: q.ws, ID: id})
+	if err != nil {
+		return conversation.Progress{}, noRun(id, err)
+	}
+	calls, err := q.q.AgentCallsShort(ctx, dbsqlc.AgentCallsShortParams{WorkspaceID: q.ws, RunID: id})
+	if err != nil {
+		return conversation.Progress{}, classify("read the tool calls", err)
+	}
+	out := conversation.Progress{Run: id, Kind: run.Kind(r.Kind), Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Attempt: int(r.Attempt),
+		Steps: int(r.Steps), Tools: make([]conversation.ToolProgress, len(calls)), Calls: int(r.Calls), Tokens: r.Tokens}
+	for i, c := range calls {
+		out.Tools[i] = conversation.ToolProgress{Step: int(c.Step), Tool: c.Tool, Done: c.Done, Code: c.Code}
+	}
+	return out, nil
+}
+
+// PatchSettings changes what the workspace chose, as settings.Patch does, and
+// returns what holds then. Two that come at once both take effect.
+func (q Queries) PatchSettings(ctx context.Context, patch json.RawMessage) (Settings, error) {
+	row, err := q.q.WorkspaceSettingsLock(ctx, q.ws)
+	if err != nil {
+		return Settings{}, classify("read the settings", err)
+	}
+	now, err := settings.Read(row.Settings)
+	if err != nil {
+		return Settings{}, err
+	}
+	now.TimeZone, now.ReflectionCron = row.TimeZone, row.ReflectionCron
+	was := now
+	if now, err = settings.Patch(now, patch); err != nil {
+		return Settings{}, err
+	}
+	if err := q.SetSettings(ctx, now); err != nil || was.Nudge == now.Nudge && was.Memory.IdleMinutes == now.Memory.IdleMinutes {
+		return now, err
+	}
+	return now, q.Owe(ctx, TellSettings, "0", 0)
+}
+
+// Running lists the conversations in which something was said within a time, the
+// latest first: those whose workflow may run.
+func (q Queries) Running(ctx context.Context, within time.Duration, max int) ([]int64, error) {
+	ids, err := q.q.ConversationsRunning(ctx, dbsqlc.ConversationsRunningParams{WorkspaceID: q.ws, Within: within, MaxRows: int32(max)})
+	return ids, classify("list the conversations that run", err)
+}
+
+// ConversationName is the gateway's id of a conversation, and its title.
+func (q Queries) ConversationName(ctx context.Context, id int64) (name, title string, err error) {
+	r, err := q.q.ConversationName(ctx, dbsqlc.ConversationNameParams{WorkspaceID: q.ws, ID: id})
+	return r.ExternalID, r.Title, classify("read the conversation's name", err)
+}

@@ -1,0 +1,109 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/conversation"
+)
+
+// ConversationView finds a conversation by the gateway's id of it.
+func (q Queries) ConversationView(ctx context.Context, name string) (conversation.View, error) {
+	r, err := q.q.ConversationByName(ctx, dbsqlc.ConversationByNameParams{WorkspaceID: q.ws, ExternalID: storable(name)})
+	if isNoRows(err) {
+		return conversation.View{}, noConversation(name)
+	}
+	if err != nil {
+		return conversation.View{}, classify("find the conversation", err)
+	}
+	return viewOf(r)
+}
+
+// Conversations lists conversations, the latest first, before one of them.
+func (q Queries) Conversations(ctx context.Context, before int64, max int) ([]conversation.View, error) {
+	rows, err := q.q.ConversationsList(ctx, dbsqlc.ConversationsListParams{WorkspaceID: q.ws, Before: before, MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("list the conversations", err)
+	}
+	out := make([]conversation.View, len(rows))
+	for i, r := range rows {
+		if out[i], err = viewOf(dbsqlc.ConversationByNameRow(r)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func viewOf(r dbsqlc.ConversationByNameRow) (conversation.View, error) {
+	v := conversation.View{ID: r.ID, Name: r.ExternalID, Channel: r.Channel, Title: r.Title, Messages: int(r.NextSeq), Turns: int(r.NextTurn) - 1, CreatedAt: r.CreatedAt, LastTurnAt: r.LastTurnAt, ClosedAt: r.ClosedAt}
+	if err := json.Unmarshal(r.Counters, &v.Counters); err != nil {
+		return v, fmt.Errorf("decode the counters of conversation %d: %w", r.ID, err)
+	}
+	return v, nil
+}
+
+// Reviews lists the nudges of a conversation, the latest first.
+func (q Queries) Reviews(ctx context.Context, conversationID int64, max int) ([]conversation.ReviewView, error) {
+	rows, err := q.q.NudgesOf(ctx, dbsqlc.NudgesOfParams{WorkspaceID: q.ws, ConversationID: &conversationID, MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("list the nudges", err)
+	}
+	out := make([]conversation.ReviewView, len(rows))
+	for i, r := range rows {
+		out[i] = conversation.ReviewView{Run: r.ID, Status: "open", Turn: int(r.Number), CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
+		if run.Status(r.Status) != run.Ended {
+			continue
+		}
+		var e conversation.Ended
+		if err := json.Unmarshal(r.Result, &e); err != nil {
+			return nil, fmt.Errorf("decode the result of run %d: %w", r.ID, err)
+		}
+		out[i].Status, out[i].Writes, out[i].Staged, out[i].Steps = e.Status, e.Writes, e.Staged, e.Steps
+	}
+	return out, nil
+}
+
+// Answer reads what became of a channel's message.
+func (s converseStore) Answer(ctx context.Context, ws int64, conversationID, message string) (out conversation.Answered, err error) {
+	err = s.within(ctx, byKeysInOne, ws, func(q Queries) error {
+		r, err := q.q.AnswerGet(ctx, dbsqlc.AnswerGetParams{MessageID: storable(message), WorkspaceID: ws, ExternalID: storable(conversationID)})
+		switch {
+		case isNoRows(err):
+			return noConversation(conversationID)
+		case err != nil:
+			return classify("read the answer", err)
+		case r.Number == nil:
+			return fault.New(fault.NotFound, fmt.Sprintf("conversation %q has no message %q", conversationID, message), "send it first")
+		}
+		out = conversation.Answered{Conversation: conversationID, MessageID: message, Turn: int(*r.Number), Status: conversation.StatusAccepted, ReplySeq: -1}
+		if r.RunID != nil {
+			out.Run = *r.RunID
+		}
+		if *r.Status != conversation.StatusEnded {
+			return nil
+		}
+		out.Status, out.Reason = conversation.StatusEnded, *r.Reason
+		if r.ReplySeq != nil {
+			out.ReplySeq = int(*r.ReplySeq)
+		}
+		if r.Content != nil {
+			out.Reply = *r.Content
+		}
+		return nil
+	})
+	return out, err
+}
+
+func noConversation(name string) error {
+	return fault.New(fault.NotFound, fmt.Sprintf("there is no conversation %q", name), "`cairn conversations list` shows them")
+}
+
+// MessageText reads one message.
+func (q Queries) MessageText(ctx context.Context, conversationID int64, seq int) (string, error) {
+	r, err := q.q.MessageGet(ctx, dbsqlc.MessageGetParams{WorkspaceID: q.ws, ConversationID: conversationID, Seq: int32(seq)})
+	return r.Content, classify("read the message", err)
+}

@@ -1,0 +1,170 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/dump"
+)
+
+// dumpStore is the store as dumps and loads see it.
+type dumpStore struct{ *Store }
+
+// Dumps is the store for dumping and loading.
+func (s *Store) Dumps() dump.Store { return dumpStore{s} }
+
+// WithSnapshot runs fn over a workspace as it is at one moment.
+func (s dumpStore) WithSnapshot(ctx context.Context, ws int64, fn func(dump.Source) error) error {
+	return s.within(ctx, snapshot, ws, func(q Queries) error { return fn(q) })
+}
+
+// WithLoad runs fn in a transaction that has entered ws.
+func (s dumpStore) WithLoad(ctx context.Context, ws int64, fn func(dump.Destination) error) error {
+	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+}
+
+// Counts are how much there is in the workspace.
+func (q Queries) Counts(ctx context.Context) (dump.Counts, error) {
+	r, err := q.q.DumpCounts(ctx, q.ws)
+	return dump.Counts{Workspace: r.Workspace, Targets: r.Targets, Histories: r.Histories, Memories: r.Memories, Active: r.Active, Revisions: r.Revisions, Identities: r.Identities, Souls: r.Souls,
+		Conversations: r.Conversations, Messages: r.Messages}, classify("count what there is", err)
+}
+
+// DumpTargets reads a page of targets.
+func (q Queries) DumpTargets(ctx context.Context, after int64, max int) ([]dump.Target, error) {
+	rows, err := q.q.DumpTargets(ctx, dbsqlc.DumpTargetsParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
+	out := make([]dump.Target, len(rows))
+	for i, r := range rows {
+		out[i] = dump.Target{Row: r.ID, Type: r.Type, Key: r.TargetKey, Display: r.Target, Description: r.Description, Aliases: r.Aliases, CreatedAt: r.CreatedAt.UTC(), LastUsedAt: r.LastUsedAt.UTC(), SummaryAt: r.LastSummaryAt}
+	}
+	return out, classify("dump the targets", err)
+}
+
+// DumpConversations reads a page of the conversations that memories lead to.
+func (q Queries) DumpConversations(ctx context.Context, after int64, max int) ([]dump.Conversation, error) {
+	rows, err := q.q.DumpConversations(ctx, dbsqlc.DumpConversationsParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
+	out := make([]dump.Conversation, len(rows))
+	for i, r := range rows {
+		out[i] = dump.Conversation{Row: r.ID, ID: r.ExternalID, Channel: r.Channel, Title: r.Title, Reward: r.Reward, Messages: int(r.NextSeq)}
+	}
+	return out, classify("dump the conversations", err)
+}
+
+// DumpMessages reads messages from..to of a conversation, both included.
+func (q Queries) DumpMessages(ctx context.Context, conversation int64, from, to int) ([]dump.Message, error) {
+	c, err := q.Conversation(ctx, conversation, from, to)
+	out := make([]dump.Message, len(c.Messages))
+	for i, m := range c.Messages {
+		out[i] = dump.Message{Seq: m.Seq, ID: m.ID, Role: m.Role, Content: m.Content, Name: m.Name, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}
+		if !m.Time.IsZero() {
+			out[i].Time = &m.Time
+		}
+	}
+	return out, err
+}
+
+// DumpHistories reads a page of sessions.
+func (q Queries) DumpHistories(ctx context.Context, after string, max int) ([]dump.History, error) {
+	rows, err := q.q.DumpHistories(ctx, dbsqlc.DumpHistoriesParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
+	out := make([]dump.History, len(rows))
+	for i, r := range rows {
+		h := r.MemoryHistory
+		out[i] = dump.History{ID: h.ID, Range: dump.Evidence{Conversation: r.Conversation, FromSeq: int(h.FromSeq), ToSeq: int(h.ToSeq)}, Author: h.Author, CreatedAt: h.CreatedAt.UTC()}
+	}
+	return out, classify("dump the sessions", err)
+}
+
+// DumpMemories reads a page of entries of all types with what they have said;
+// with vectors they have those of that space.
+func (q Queries) DumpMemories(ctx context.Context, after int64, max int, vectors *int16) ([]dump.Memory, error) {
+	rows, err := q.q.DumpMemories(ctx, dbsqlc.DumpMemoriesParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
+	if err != nil || len(rows) == 0 {
+		return nil, classify("dump the memories", err)
+	}
+	out, keys, place := make([]dump.Memory, len(rows)), make([]int64, len(rows)), map[int64]int{}
+	for i, r := range rows {
+		m := r.Memory
+		keys[i], place[m.ID] = m.ID, i
+		out[i] = dump.Memory{Key: m.ID, ID: m.ExternalID, Type: memory.Type(m.Type), Target: m.Target, Content: m.Content, SHA256: hex.EncodeToString(m.ContentSha256), WhenToUse: m.WhenToUse, Version: int(m.Version),
+			Status: memory.Status(m.Status), SupersededBy: text(m.SupersededBy), Origin: m.Origin, Author: m.Author, Tainted: m.Tainted, Importance: float64(m.Importance), Targets: m.Targets, First: text(m.HistoryID),
+			Evidence: dumpedEvidence(r.Conversation, m.FromSeq, m.ToSeq), EventTime: m.EventTime, CreatedAt: m.CreatedAt.UTC(), UpdatedAt: m.UpdatedAt.UTC(), Retrieved: int(m.RetrieveCount), RetrievedAt: m.LastRetrievedAt}
+		if err := json.Unmarshal(m.Metadata, &out[i].Metadata); err != nil {
+			return nil, fmt.Errorf("decode the metadata of memory %s: %w", m.ExternalID, err)
+		}
+	}
+	refs, err := q.q.LongTermRefs(ctx, dbsqlc.LongTermRefsParams{WorkspaceID: q.ws, Ids: keys})
+	if err != nil {
+		return nil, classify("dump the memories' sessions", err)
+	}
+	for _, r := range refs {
+		m := &out[place[r.MemoryID]]
+		m.Histories = append(m.Histories, r.HistoryID)
+	}
+	if err := q.dumpRevisions(ctx, out, keys, place); err != nil || vectors == nil {
+		return out, err
+	}
+	found, err := q.q.DumpVectors(ctx, dbsqlc.DumpVectorsParams{Space: *vectors, WorkspaceID: q.ws, Ids: keys})
+	for _, v := range found {
+		out[place[v.OwnerID]].Vector = v.V.Slice()
+	}
+	return out, classify("dump the vectors", err)
+}
+
+func (q Queries) dumpRevisions(ctx context.Context, out []dump.Memory, keys []int64, place map[int64]int) error {
+	rows, err := q.q.DumpRevisions(ctx, dbsqlc.DumpRevisionsParams{WorkspaceID: q.ws, Ids: keys})
+	if err != nil {
+		return classify("dump what the memories have said", err)
+	}
+	for _, r := range rows {
+		v := r.MemoryRevision
+		one := dump.Revision{Version: int(v.Version), Action: memory.Action(v.Action), Status: memory.Status(v.Status), Content: v.Content, WhenToUse: v.WhenToUse, Targets: v.Targets, Origin: v.Origin, Author: v.Author,
+			Tainted: v.Tainted, Evidence: dumpedEvidence(r.Conversation, v.FromSeq, v.ToSeq), CreatedAt: v.CreatedAt.UTC()}
+		if err := json.Unmarshal(v.Metadata, &one.Metadata); err != nil {
+			return fmt.Errorf("decode the metadata of a revision: %w", err)
+		}
+		m := &out[place[v.MemoryID]]
+		m.Revisions = append(m.Revisions, one)
+	}
+	return nil
+}
+
+func dumpedEvidence(conversation string, from, to *int32) *dump.Evidence {
+	if conversation == "" || from == nil || to == nil {
+		return nil
+	}
+	return &dump.Evidence{Conversation: conversation, FromSeq: int(*from), ToSeq: int(*to)}
+}
+
+// DumpIdentities reads a page of versions of the identity.
+func (q Queries) DumpIdentities(ctx context.Context, after, max int) ([]dump.Document, error) {
+	rows, err := q.q.DumpIdentities(ctx, dbsqlc.DumpIdentitiesParams{WorkspaceID: q.ws, After: int32(after), MaxRows: int32(max)})
+	out := make([]dump.Document, len(rows))
+	for i, r := range rows {
+		out[i] = dump.Document{Version: int(r.Version), Content: r.Content, Action: r.Action, Origin: r.Origin, Author: r.Author, History: text(r.HistoryID), CreatedAt: r.CreatedAt.UTC()}
+	}
+	return out, classify("dump the identity", err)
+}
+
+// DumpSouls reads a page of versions of the soul.
+func (q Queries) DumpSouls(ctx context.Context, after, max int) ([]dump.Document, error) {
+	rows, err := q.q.DumpSouls(ctx, dbsqlc.DumpSoulsParams{WorkspaceID: q.ws, After: int32(after), MaxRows: int32(max)})
+	out := make([]dump.Document, len(rows))
+	for i, r := range rows {
+		out[i] = dump.Document{Version: int(r.Version), Content: r.Content, Action: r.Action, Origin: r.Origin, CreatedAt: r.CreatedAt.UTC()}
+	}
+	return out, classify("dump the soul", err)
+}
+
+// LoadMessages stores messages that follow those of a conversation.
+func (q Queries) LoadMessages(ctx context.Context, conversation int64, from int, ms []transcript.Message) error {
+	if err := q.putMessagesFrom(ctx, conversation, from, ms); err != nil {
+		return err
+	}
+	n, err := q.q.ConversationAdvance(ctx, dbsqlc.ConversationAdvanceParams{NextSeq: int32(from + len(ms)), Dated: dated(ms), WorkspaceID: q.ws, ID: conversation, Was: int32(from)})
+	return oneRow("advance the conversation", n, err)
+}

@@ -1,0 +1,91 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	store "cairn/internal/adapter/postgres"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/tests"
+)
+
+// told waits for a word of a run's end.
+func told(t *testing.T, ended <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Fatal("nobody told of the end")
+	}
+}
+
+// ears counts the connections that hear of ends.
+func (b *bundle) ears() int {
+	return b.number("select count(*) from pg_stat_activity where datname = current_database() and query = 'listen cairn_ended'")
+}
+
+func TestWhoWaitsForARunIsToldOfItsEnd(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	accept := func(key string) int64 {
+		r, _ := b.accept(b.wish(key, "text"))
+		return r.Ref.Run
+	}
+	end := func(id int64, also error) error {
+		return b.WithWorkspace(t.Context(), b.a.ID, func(q store.Queries) error {
+			return errors.Join(q.EndRun(t.Context(), id, run.Completed, "", nil), also)
+		})
+	}
+	first, second := accept("first"), accept("second")
+	undone, stop := b.Ended(first)
+	defer stop()
+	one, stopOne := b.Ended(second)
+	defer stopOne()
+	two, stopTwo := b.Ended(second)
+	defer stopTwo()
+	for _, c := range []<-chan struct{}{undone, one, two} {
+		told(t, c) // since it can be heard, for it may have ended before
+	}
+
+	if err := end(first, fault.New(fault.Unavailable, "not yet", "")); fault.CodeOf(err) != fault.Unavailable {
+		t.Fatalf("the transaction came to %v", err)
+	}
+	tests.Must(t, end(second, nil))
+	told(t, one)
+	told(t, two)
+	select { // words come in the order of the commits
+	case <-undone:
+		t.Error("an end was told that was rolled back")
+	default:
+	}
+}
+
+func TestAConnectionThatHearsIsMadeAgain(t *testing.T) {
+	tests.Long(t)
+	t.Parallel()
+	b := setup(t)
+	if n := b.ears(); n != 0 {
+		t.Errorf("%d connections hear although nobody waits", n)
+	}
+	ended, stop := b.Ended(1)
+	told(t, ended)
+	b.exec("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query = 'listen cairn_ended'")
+	told(t, ended) // it may have ended meanwhile
+	stop()
+	again, stop := b.Ended(2)
+	defer stop()
+	b.exec("select pg_notify('cairn_ended', 'no number'), pg_notify('cairn_ended', '1'), pg_notify('cairn_ended', '2')")
+	told(t, again)
+	if n := b.ears(); n != 1 {
+		t.Errorf("%d connections hear, want one for all", n)
+	}
+	select {
+	case <-ended:
+		t.Error("who waits no more was told")
+	default:
+	}
+	b.Close()
+	until(t, "the connection's end", func() bool { return b.ears() == 0 })
+}

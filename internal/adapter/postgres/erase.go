@@ -1,0 +1,222 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/fault"
+	"cairn/internal/service/erase"
+)
+
+// erasures is the store as the use-case erase sees it.
+type erasures struct{ *Store }
+
+// Erasures is the store for the use-case erase.
+func (s *Store) Erasures() erase.Store { return erasures{s} }
+
+// AcceptErasure opens an erasure, or finds the one that is open.
+func (s erasures) AcceptErasure(ctx context.Context, t erase.Target) (id int64, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
+		id, err = q.EraseAccept(ctx, dbsqlc.EraseAcceptParams{Workspace: t.Workspace, Conversation: orNil(t.Conversation), Derived: t.Derived})
+		return classify("accept the erase", err)
+	})
+	if t.Conversation == 0 {
+		s.forget(t.Workspace)
+	}
+	return id, err
+}
+
+// Erasure reads how far an erasure is.
+func (s erasures) Erasure(ctx context.Context, id int64) (out erase.Erasure, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		r, err := q.EraseGet(ctx, id)
+		if isNoRows(err) {
+			return fault.Newf(fault.NotFound, "there is no erasure %d", id)
+		}
+		if err != nil {
+			return classify("read the erasure", err)
+		}
+		out, err = erasureOf(r)
+		return err
+	})
+	return out, err
+}
+
+func erasureOf(r dbsqlc.Erasure) (erase.Erasure, error) {
+	e := erase.Erasure{ID: r.ID, Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey, Derived: r.Derived, Ended: r.State == "ended", Workflows: len(r.Workflows), RequestedAt: r.RequestedAt, EndedAt: r.EndedAt}
+	if r.Conversation != nil {
+		e.Conversation = *r.Conversation
+	}
+	for _, count := range []struct {
+		from *int32
+		to   *int
+	}{{r.Objects, &e.Objects}, {r.ObjectsLeft, &e.ObjectsLeft}, {r.WorkflowsLeft, &e.WorkflowsLeft}} {
+		if count.from != nil {
+			*count.to = int(*count.from)
+		}
+	}
+	affected := map[string]int64{}
+	for _, counts := range []struct {
+		from json.RawMessage
+		to   *map[string]int64
+	}{{r.Deleted, &e.Deleted}, {r.Remaining, &e.Remaining}, {r.Affected, &affected}} {
+		if err := json.Unmarshal(counts.from, counts.to); err != nil {
+			return e, fmt.Errorf("decode erasure %d: %w", r.ID, err)
+		}
+	}
+	e.Skills, e.Memories = affected["skills"], affected["memories"]
+	return e, nil
+}
+
+// FenceErasure returns when nobody is in the workspace who came before.
+func (s erasures) FenceErasure(ctx context.Context, id int64) error {
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error { return classify("shut writers out", q.EraseEnter(ctx, id)) })
+}
+
+// ErasedTables lists the tables with rows of workspaces, those that refer to
+// others first.
+func (s erasures) ErasedTables(ctx context.Context) (out []string, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		rows, err := q.EraseTables(ctx)
+		for _, r := range rows {
+			out = append(out, r.Tbl)
+		}
+		return classify("list the tables", err)
+	})
+	return out, err
+}
+
+// EraseRows deletes up to most rows of a table and returns how many.
+func (s erasures) EraseRows(ctx context.Context, id int64, table string, most int) (n int, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		deleted, err := q.EraseRows(ctx, dbsqlc.EraseRowsParams{ID: id, Tbl: table, Most: int32(most)})
+		n = int(deleted)
+		return classify("delete rows", err)
+	})
+	return n, err
+}
+
+// EraseDerived does to what came of a conversation as was chosen.
+func (s erasures) EraseDerived(ctx context.Context, id int64) error {
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		return classify("look after what came of the conversation", q.EraseDerived(ctx, id))
+	})
+}
+
+// EraseConversation deletes the last of a conversation; of a workspace nothing.
+func (s erasures) EraseConversation(ctx context.Context, id int64) error {
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		return classify("delete the conversation", q.EraseConversation(ctx, id))
+	})
+}
+
+// ErasedPackages lists packages that go, in the order of their hashes.
+func (s erasures) ErasedPackages(ctx context.Context, id int64, after [32]byte, most int) (out []erase.Package, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
+		out, err = erasedPackages(ctx, q, id, after[:], most)
+		return err
+	})
+	return out, err
+}
+
+func erasedPackages(ctx context.Context, q *dbsqlc.Queries, id int64, after []byte, most int) (out []erase.Package, err error) {
+	rows, err := q.ErasePackages(ctx, dbsqlc.ErasePackagesParams{ID: id, After: after, Most: int32(most)})
+	for _, r := range rows {
+		out = append(out, erase.Package{SHA: [32]byte(r.Sha256), Key: r.Key})
+	}
+	return out, classify("list the packages", err)
+}
+
+// ErasePackages deletes the rows of packages whose objects remove has deleted.
+// Nobody uploads meanwhile: the transaction is alone in the workspace.
+func (s erasures) ErasePackages(ctx context.Context, id int64, most int, remove func([]erase.Package) error) (n int, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		found, err := erasedPackages(ctx, q, id, []byte{}, most)
+		if n = len(found); err != nil || n == 0 {
+			return err
+		}
+		if err := remove(found); err != nil {
+			return err
+		}
+		gone := make([][]byte, n)
+		for i, p := range found {
+			gone[i] = p.SHA[:]
+		}
+		return classify("delete the packages", q.ErasePackageRows(ctx, dbsqlc.ErasePackageRowsParams{ID: id, Gone: gone}))
+	})
+	return n, err
+}
+
+// NoteErasure keeps what was seen outside of the database.
+func (s erasures) NoteErasure(ctx context.Context, id int64, seen erase.Seen) error {
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		return classify("note what was seen", q.EraseNote(ctx, dbsqlc.EraseNoteParams{ID: id, Objects: int32Of(seen.Objects), ObjectsLeft: int32Of(seen.ObjectsLeft),
+			Stopped: texts(seen.Stopped), WorkflowsLeft: int32Of(seen.WorkflowsLeft)}))
+	})
+}
+
+func int32Of(n *int) *int32 {
+	if n == nil {
+		return nil
+	}
+	m := int32(*n)
+	return &m
+}
+
+// EndErasure counts what is left, and ends the erasure when that is nothing.
+func (s erasures) EndErasure(ctx context.Context, id int64) (ended bool, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
+		ended, err = q.EraseEnd(ctx, id)
+		return classify("count what is left", err)
+	})
+	return ended, err
+}
+
+// PlanErasure counts what an erase would delete.
+func (s erasures) PlanErasure(ctx context.Context, t erase.Target) (out erase.Plan, err error) {
+	out.Rows = map[string]int64{}
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		rows, err := q.EraseRowsOf(ctx, dbsqlc.EraseRowsOfParams{Workspace: t.Workspace, Conversation: orNil(t.Conversation)})
+		for _, r := range rows {
+			out.Rows[r.Tbl] = r.N
+		}
+		return classify("count the rows", err)
+	})
+	if err != nil || t.Conversation == 0 {
+		return out, err
+	}
+	err = s.WithWorkspace(ctx, t.Workspace, func(q Queries) error {
+		rows, err := q.q.DerivedOf(ctx, dbsqlc.DerivedOfParams{WorkspaceID: q.ws, Conversation: t.Conversation})
+		for _, r := range rows {
+			out.Derived = append(out.Derived, erase.Derivation(r))
+		}
+		return classify("list what came of the conversation", err)
+	})
+	return out, err
+}
+
+// OpenErasure is one that has not ended.
+type OpenErasure struct {
+	ID           int64
+	Workspace    int64
+	WorkspaceKey string
+	Conversation int64 // 0 for the whole workspace
+}
+
+// OpenErasures lists erasures that are to be driven to their end.
+func (s *Store) OpenErasures(ctx context.Context, max int) (out []OpenErasure, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		rows, err := q.ErasuresOpen(ctx, int32(max))
+		for _, r := range rows {
+			e := OpenErasure{ID: r.ID, Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey}
+			if r.Conversation != nil {
+				e.Conversation = *r.Conversation
+			}
+			out = append(out, e)
+		}
+		return classify("list the erasures", err)
+	})
+	return out, err
+}

@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/fault"
+)
+
+// A workspace with many documents has an HNSW graph of its own over its vectors,
+// a partial index that holds nobody else's rows. Find then uses it instead of
+// looking at all vectors. To build or drop one keeps no writer waiting.
+
+// LeastGraph is the fewest documents of a workspace that may have a graph: below
+// it Find looks at all vectors anyhow, which takes some milliseconds and misses
+// nothing.
+const LeastGraph = 20_000
+
+// Graphs are workspaces whose graph was built, and whose was dropped.
+type Graphs struct{ Built, Dropped []int64 }
+
+// TendGraphs builds the missing graphs of workspaces that have come to from
+// documents, and drops those of workspaces that have less than half of it, or
+// are gone. What a build that did not end has left is dropped and built anew. url is
+// a login that may act as the owner of the tables. When another process is at it
+// nothing is done.
+func (s *Store) TendGraphs(ctx context.Context, url string, space int16, from int) (done Graphs, err error) {
+	conn, err := ownerOf(ctx, url)
+	if err != nil {
+		return done, err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	q := dbsqlc.New(conn)
+	if alone, err := q.GraphsLock(ctx); err != nil || !alone {
+		return done, classify("lock the graphs", err)
+	}
+	defer func() { _ = q.GraphsUnlock(context.WithoutCancel(ctx)) }() // a session that ends lets go a moment later
+	big := map[int64]int32{}
+	if err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		rows, err := q.BigWorkspaces(ctx, int32(from/2))
+		for _, r := range rows {
+			big[r.WorkspaceID] = r.Docs
+		}
+		return err
+	}); err != nil {
+		return done, err
+	}
+	there, err := q.VectorGraphs(ctx, space)
+	if err != nil {
+		return done, classify("list the graphs", err)
+	}
+	has := map[int64]bool{}
+	for _, g := range there {
+		if _, keep := big[g.WorkspaceID]; keep && g.Valid {
+			has[g.WorkspaceID] = true
+			continue
+		}
+		if err := dropGraph(ctx, conn, g.WorkspaceID, space); err != nil {
+			return done, err
+		}
+		done.Dropped = append(done.Dropped, g.WorkspaceID)
+	}
+	for ws, docs := range big {
+		if docs < int32(from) || has[ws] {
+			continue
+		}
+		if err := buildGraph(ctx, conn, ws, space); err != nil {
+			return done, err
+		}
+		done.Built = append(done.Built, ws)
+	}
+	return done, nil
+}
+
+// GraphVectors builds the graph of one workspace, however big it is.
+func GraphVectors(ctx context.Context, url string, ws int64, space int16) error {
+	conn, err := ownerOf(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	return buildGraph(ctx, conn, ws, space)
+}
+
+// ownerOf connects as the owner of the tables.
+func ownerOf(ctx context.Context, url string) (*pgx.Conn, error) {
+	c, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Misconfigured, "the address of the database cannot be read", "write it as postgres://user:password@host:port/database")
+	}
+	c.RuntimeParams["role"], c.RuntimeParams["search_path"] = "cairn_owner", "cairn, public"
+	c.RuntimeParams["maintenance_work_mem"] = "1GB"           // the graph must fit, else the build takes four times as long
+	c.RuntimeParams["max_parallel_maintenance_workers"] = "0" // CVE-2026-3172: parallel builds before pgvector 0.8.2
+	conn, err := pgx.ConnectConfig(ctx, c)
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && (refused.Code == "42501" || refused.Code == "22023") {
+		return nil, fault.Wrap(err, fault.Misconfigured, "the login that builds graphs may not act as cairn_owner", "set CAIRN_GRAPH_DATABASE_URL to one that may, or CAIRN_GRAPH_FROM=0 to search big workspaces without graphs")
+	}
+	return conn, classify("connect as the owner", err)
+}
+
+func buildGraph(ctx context.Context, conn *pgx.Conn, ws int64, space int16) error {
+	statement, err := dbsqlc.New(conn).VectorIndexStatement(ctx, dbsqlc.VectorIndexStatementParams{WorkspaceID: ws, Space: space})
+	if err != nil {
+		return classify("write the statement of the graph", err)
+	}
+	_, err = conn.Exec(ctx, statement)
+	return classify("build the graph", err)
+}
+
+func dropGraph(ctx context.Context, conn *pgx.Conn, ws int64, space int16) error {
+	statement, err := dbsqlc.New(conn).VectorIndexDrop(ctx, dbsqlc.VectorIndexDropParams{WorkspaceID: ws, Space: space})
+	if err != nil {
+		return classify("write the statement that drops the graph", err)
+	}
+	_, err = conn.Exec(ctx, statement)
+	return classify("drop the graph", err)
+}

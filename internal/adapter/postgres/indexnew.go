@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	pgvector "github.com/pgvector/pgvector-go"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/service/search"
+)
+
+// IndexNew indexes active documents that were not there before, in three
+// statements however many they are, and returns their ids in order. As in
+// IndexAll the counts that writers share move first, the workspace's before the
+// terms', so that no two writers wait for each other.
+func (q Queries) IndexNew(ctx context.Context, docs []search.Doc) ([]int64, error) {
+	if len(docs) == 0 {
+		return nil, nil
+	}
+	p, err := q.newDocs(ctx, docs)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := q.q.DocsPut(ctx, p)
+	if err == nil && len(ids) != len(docs) {
+		err = fmt.Errorf("%d of %d documents indexed", len(ids), len(docs))
+	}
+	return ids, classify("index the documents", err)
+}
+
+// indexSoon is IndexNew with the documents' vectors, put aside: nobody asks for
+// the ids.
+func (q Queries) indexSoon(ctx context.Context, docs []search.Doc, space int16, vectors [][]float32) error {
+	if len(docs) == 0 {
+		return nil
+	}
+	p, err := q.newDocs(ctx, docs)
+	if err != nil {
+		return err
+	}
+	p.Space, p.Vectors = space, halves(vectors)
+	_, err = q.soon("index the documents", -1).DocsPut(ctx, p)
+	return err
+}
+
+// newDocs counts documents, and holds them as they are put.
+func (q Queries) newDocs(ctx context.Context, docs []search.Doc) (dbsqlc.DocsPutParams, error) {
+	p, moves := dbsqlc.DocsPutParams{WorkspaceID: q.ws}, termMoves{}
+	for at, d := range docs {
+		addDoc(&p, at, d)
+		moves.documents(d.Terms, 1)
+		if d.Kind == search.KindTurn {
+			moves.speakers(d.TargetTerms, 1)
+		}
+	}
+	if err := q.soon("count the documents", -1).StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: int32(len(docs))}); err != nil {
+		return p, err
+	}
+	return p, q.moveTerms(ctx, moves)
+}
+
+func addDoc(p *dbsqlc.DocsPutParams, at int, d search.Doc) {
+	when, conversation := "", int64(0) // null
+	if d.EventTime != nil {
+		when = d.EventTime.Format(time.RFC3339Nano)
+	}
+	if d.Conversation != nil {
+		conversation = *d.Conversation
+	}
+	p.Kinds, p.Owners, p.Seqs, p.Conversations = append(p.Kinds, d.Kind), append(p.Owners, d.Owner), append(p.Seqs, int32(d.Seq)), append(p.Conversations, conversation)
+	p.Sessions, p.Texts, p.EventTimes = append(p.Sessions, int32(d.Session)), append(p.Texts, storable(d.Text)), append(p.EventTimes, when)
+	p.Types, p.Targets, p.TargetTerms = append(p.Types, d.Type), append(p.Targets, storable(d.Target)), append(p.TargetTerms, arrayLiteral(d.TargetTerms))
+	p.Asks, p.Dated = append(p.Asks, d.Asks), append(p.Dated, d.Dated)
+	for i, t := range d.Terms {
+		p.At, p.Terms, p.Weights = append(p.At, int32(at)), append(p.Terms, t), append(p.Weights, d.Weights[i])
+	}
+}
+
+// PutEmbeddings stores the vectors of new documents.
+func (q Queries) PutEmbeddings(ctx context.Context, docs []int64, space int16, vectors [][]float32) error {
+	return q.soon("store the vectors", -1).EmbeddingsPut(ctx, dbsqlc.EmbeddingsPutParams{WorkspaceID: q.ws, Space: space, Docs: docs, Vectors: halves(vectors)})
+}
+
+func halves(vectors [][]float32) []pgvector.HalfVector {
+	out := make([]pgvector.HalfVector, len(vectors))
+	for i, v := range vectors {
+		out[i] = pgvector.NewHalfVector(v)
+	}
+	return out
+}
+
+// arrayLiteral writes an array inside of an array: those of SQL are rectangular.
+func arrayLiteral(terms []int32) string {
+	return "{" + strings.Trim(strings.ReplaceAll(fmt.Sprint(terms), " ", ","), "[]") + "}"
+}

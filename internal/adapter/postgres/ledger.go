@@ -1,0 +1,255 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	llm "cairn/internal/adapter/openai"
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/service/ledger"
+)
+
+var _ ledger.Store = (*Store)(nil)
+
+// BeginCall is AdmitCall in a transaction of its own.
+func (s *Store) BeginCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, err error) {
+	err = s.within(ctx, byKeys, w.Key.Workspace, func(q Queries) error {
+		t, err = q.AdmitCall(ctx, w, q.SeekCall(w.Key, w.Parallel))
+		return err
+	})
+	return t, err
+}
+
+// sought is a call with its run and what bounds it.
+type sought struct {
+	locked []runLocked
+	calls  []dbsqlc.CallGetRow
+	room   []dbsqlc.CallRoomRow // one
+}
+
+// SeekCall puts aside the reading of what AdmitCall decides by. The run's row is
+// locked from then on, so that two calls never both take the last place.
+func (q Queries) SeekCall(k run.CallKey, parallel int) ledger.Sought {
+	s := &sought{}
+	ahead(q, "lock the run", &s.locked, dbsqlc.RunLock, q.ws, k.Run)
+	ahead(q, "read the call", &s.calls, dbsqlc.CallGet, q.ws, k.Run, k.Step, int32(k.Round))
+	ahead(q, "read the limits", &s.room, dbsqlc.CallRoom, int32(parallel), k.Run, q.ws)
+	return s
+}
+
+// AdmitCall decides whether w may be sent.
+func (q Queries) AdmitCall(ctx context.Context, w ledger.Wish, s ledger.Sought) (t ledger.Ticket, err error) {
+	found, ok := s.(*sought)
+	if !ok {
+		return t, fmt.Errorf("call %s was not sought here", w.Key.Step)
+	}
+	if len(found.room) == 0 { // nothing has been read since
+		if err := q.t.flush(ctx); err != nil {
+			return t, err
+		}
+	}
+	if len(found.locked) == 0 || len(found.room) == 0 {
+		return t, fmt.Errorf("lock run %d: %w", w.Key.Run, pgx.ErrNoRows)
+	}
+	rows, room := found.calls, found.room[0]
+	known := len(rows) > 0
+	switch {
+	case known && rows[0].State == string(run.CallDone):
+		row := rows[0]
+		t.Verdict = ledger.Stored
+		t.Reply, err = storedReply(dbsqlc.CallReplyRow{Reply: row.Reply, ToolCalls: row.ToolCalls, Refusal: row.Refusal, Finish: row.Finish, ReplyModel: row.ReplyModel,
+			InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, Estimated: row.Estimated})
+		return t, err
+	case known && rows[0].State == string(run.CallStarted) && rows[0].Leased:
+		return ledger.Ticket{Verdict: ledger.Busy, Wait: time.Duration(rows[0].LeaseSeconds * float64(time.Second))}, nil
+	case w.Parallel > 0 && room.InFlight >= int64(w.Parallel):
+		return ledger.Ticket{Verdict: ledger.Full}, nil
+	}
+	limits, err := settings.Read(room.Settings)
+	if err != nil {
+		return t, err
+	}
+	if reason, err := q.overBudget(ctx, w, limits); err != nil || reason != "" {
+		return ledger.Ticket{Verdict: ledger.OverBudget, Reason: reason}, err
+	}
+	t.Verdict = ledger.Send
+	if !known {
+		t.Request = w.Request
+		return t, q.insertCall(ctx, w)
+	}
+	t.Request = llm.Prepared{Model: rows[0].Model, Body: json.RawMessage(rows[0].Request)}
+	if err := json.Unmarshal(rows[0].Label, &t.Request.Label); err != nil {
+		return t, fmt.Errorf("decode the label: %w", err)
+	}
+	_, err = q.soon("take over the call", 1).CallTakeOver(ctx, dbsqlc.CallTakeOverParams{Holder: w.Holder, Lease: w.Lease, Reserved: w.Reserve, ReservedMicros: w.Micros,
+		WorkspaceID: q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round)})
+	return t, err
+}
+
+// runLocked is the row of a run that is locked.
+type runLocked struct{ Status string }
+
+// overBudget says why what w may need does not fit into the workspace's day.
+func (q Queries) overBudget(ctx context.Context, w ledger.Wish, limits Settings) (string, error) {
+	if limits.TokensPerDay == 0 && limits.MicrosPerDay == 0 {
+		return "", nil
+	}
+	if err := q.q.BudgetLock(ctx, q.ws); err != nil {
+		return "", fmt.Errorf("lock the budget: %w", err)
+	}
+	day, err := q.q.BudgetToday(ctx, q.ws)
+	if err != nil {
+		return "", fmt.Errorf("add up the day: %w", err)
+	}
+	if limits.TokensPerDay > 0 && day.Tokens+w.Reserve > limits.TokensPerDay {
+		return fmt.Sprintf("the workspace has used or reserved %d of its %d tokens today, this call may need %d", day.Tokens, limits.TokensPerDay, w.Reserve), nil
+	}
+	if limits.MicrosPerDay > 0 && day.CostMicros+max(w.Micros, 1) > limits.MicrosPerDay {
+		return fmt.Sprintf("the workspace has spent or reserved %d of its %d micro-dollars today, this call may need %d", day.CostMicros, limits.MicrosPerDay, w.Micros), nil
+	}
+	return "", nil
+}
+
+func (q Queries) insertCall(ctx context.Context, w ledger.Wish) error {
+	label, err := encode("the label", w.Request.Label)
+	if err != nil {
+		return err
+	}
+	return q.soon("store the request", -1).CallInsert(ctx, dbsqlc.CallInsertParams{
+		WorkspaceID: q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round), Stage: w.Request.Label.Stage, Model: w.Request.Model,
+		Label: label, Request: string(w.Request.Body), RequestSha: w.SHA[:], Holder: w.Holder, Lease: w.Lease, Reserved: w.Reserve, ReservedMicros: w.Micros})
+}
+
+// ExtendCall keeps the lease of h alive; a lease that was lost stays lost.
+func (s *Store) ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lease time.Duration) error {
+	return s.WithWorkspace(ctx, k.Workspace, func(q Queries) error {
+		_, err := q.q.CallExtend(ctx, dbsqlc.CallExtendParams{Lease: lease, WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round), Holder: h})
+		return err
+	})
+}
+
+// ReplaceCall stores what is sent instead of a request that was turned down unread.
+func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.Prepared, sha [sha256.Size]byte) error {
+	return s.WithWorkspace(ctx, k.Workspace, func(q Queries) error {
+		n, err := q.q.CallReplaceRequest(ctx, dbsqlc.CallReplaceRequestParams{Request: string(p.Body), RequestSha: sha[:],
+			WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round), Holder: h})
+		return oneRow("replace the request", n, err)
+	})
+}
+
+// KeepReply stores a reply with what else the transaction does. When another was
+// stored before, the transaction fails with ledger.ErrOther.
+func (q Queries) KeepReply(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (llm.Reply, error) {
+	stored, calls, err := storableReply(r)
+	if err != nil {
+		return stored, err
+	}
+	_, err = q.soonOr("store the reply", 1, ledger.ErrOther).CallDone(ctx, q.doneParams(k, stored, calls, cost))
+	return stored, err
+}
+
+func (q Queries) doneParams(k run.CallKey, r llm.Reply, calls []byte, cost *int64) dbsqlc.CallDoneParams {
+	return dbsqlc.CallDoneParams{Reply: &r.Text, ToolCalls: calls, Refusal: r.Refusal, Finish: r.Finish, ReplyModel: r.Model,
+		InputTokens: int64(r.Usage.Input), OutputTokens: int64(r.Usage.Output), Estimated: r.Usage.Estimated, CostMicros: cost,
+		WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)}
+}
+
+// storableReply is a reply as it is stored, and its calls as their column holds
+// them.
+func storableReply(r llm.Reply) (stored llm.Reply, calls []byte, err error) {
+	stored = llm.Reply{Text: storable(r.Text), Refusal: storable(r.Refusal), Finish: storable(r.Finish), Model: storable(r.Model), Usage: r.Usage}
+	if calls, err = encode("the tool calls", append([]llm.ToolCall{}, r.Calls...)); err != nil { // never null
+		return stored, nil, err
+	}
+	stored.Calls, err = callsOf(calls)
+	return stored, calls, err
+}
+
+// EndCall stores a reply and returns the one that counts: the first that was
+// stored, whoever holds the lease.
+func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (stored llm.Reply, err error) {
+	stored, calls, err := storableReply(r)
+	if err != nil {
+		return stored, err
+	}
+	first := false
+	err = s.within(ctx, byKeysInOne, k.Workspace, func(q Queries) error {
+		n, err := q.q.CallDone(ctx, q.doneParams(k, stored, calls, cost))
+		first = n == 1
+		return err
+	})
+	if err != nil || first {
+		return stored, err
+	}
+	err = s.within(ctx, byKeys, k.Workspace, func(q Queries) error {
+		row, err := q.q.CallReply(ctx, dbsqlc.CallReplyParams{WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)})
+		if err != nil {
+			return fmt.Errorf("read the reply: %w", err)
+		}
+		stored, err = storedReply(row)
+		return err
+	})
+	return stored, err
+}
+
+// FailCall records that h's request brought no reply. Unknown is set when the
+// endpoint may have served it all the same.
+func (s *Store) FailCall(ctx context.Context, k run.CallKey, h run.Holder, class, message string, unknown bool) error {
+	n := int32(0)
+	if unknown {
+		n = 1
+	}
+	return s.WithWorkspace(ctx, k.Workspace, func(q Queries) error {
+		_, err := q.q.CallFailed(ctx, dbsqlc.CallFailedParams{ErrorClass: class, Error: storable(message), Unknown: n,
+			WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round), Holder: h})
+		return err
+	})
+}
+
+// Calls lists a run's ledger in the order in which the calls were first made.
+func (q Queries) Calls(ctx context.Context, ref run.Ref) ([]run.Call, error) {
+	rows, err := q.q.CallsOfRun(ctx, dbsqlc.CallsOfRunParams{WorkspaceID: q.ws, RunID: ref.Run})
+	if err != nil {
+		return nil, classify("list the calls", err)
+	}
+	out := make([]run.Call, len(rows))
+	for i, r := range rows {
+		out[i] = run.Call{Key: run.CallKey{Ref: ref, Step: r.Step, Round: int(r.Round)}, State: run.CallState(r.State), Stage: r.Stage, Model: r.Model,
+			Attempts: int(r.Attempts), Unknown: int(r.Unknown), Input: r.InputTokens, Output: r.OutputTokens, Estimated: r.Estimated,
+			CostMicros: r.CostMicros, ErrorClass: r.ErrorClass, Error: r.Error, StartedAt: r.CreatedAt, FinishedAt: r.FinishedAt}
+	}
+	return out, nil
+}
+
+// ExpireCalls makes calls visible as unknown whose lease ran out grace ago.
+func (s *Store) ExpireCalls(ctx context.Context, grace time.Duration) (n int64, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		n, err = q.CallsExpire(ctx, grace)
+		return err
+	})
+	return n, err
+}
+
+func storedReply(r dbsqlc.CallReplyRow) (reply llm.Reply, err error) {
+	reply = llm.Reply{Text: *r.Reply, Refusal: r.Refusal, Finish: r.Finish, Model: r.ReplyModel,
+		Usage: llm.Usage{Input: int(r.InputTokens), Output: int(r.OutputTokens), Estimated: r.Estimated}}
+	reply.Calls, err = callsOf(r.ToolCalls)
+	return reply, err
+}
+
+func callsOf(raw []byte) (calls []llm.ToolCall, err error) {
+	if err := json.Unmarshal(raw, &calls); err != nil {
+		return nil, fmt.Errorf("decode the tool calls: %w", err)
+	}
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	return calls, nil
+}

@@ -1,0 +1,245 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
+	"cairn/internal/service/library"
+	"cairn/internal/service/search"
+)
+
+// libraryStore is the store as the use-case library sees it.
+type libraryStore struct{ *Store }
+
+// Library is the store for the use-case library.
+func (s *Store) Library() library.Store { return libraryStore{s} }
+
+// WithLibrary runs fn in a transaction that has entered ws.
+func (s libraryStore) WithLibrary(ctx context.Context, ws int64, fn func(library.Tx) error) error {
+	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+}
+
+// LockSkills makes creations and updates of the workspace follow each other:
+// names, near duplicates and term counts are decided on rows that stand still.
+func (q Queries) LockSkills(ctx context.Context) error {
+	return classify("lock the skills", q.q.SkillsLock(ctx, q.ws))
+}
+
+// Versions lists the versions of a skill, the latest first.
+func (q Queries) Versions(ctx context.Context, id int64, max int) ([]library.VersionInfo, error) {
+	rows, err := q.q.VersionsList(ctx, dbsqlc.VersionsListParams{WorkspaceID: q.ws, SkillID: id, MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("list the versions", err)
+	}
+	out := make([]library.VersionInfo, len(rows))
+	for i, r := range rows {
+		out[i] = library.VersionInfo{Number: int(r.Version), Base: int(r.BaseVersion), Description: r.Description, Origin: r.Origin, Op: r.Op, Category: r.Category, ChangeSummary: r.ChangeSummary, Model: r.Model,
+			Degraded: r.Degraded, Violations: r.Violations, Risk: r.Risk, PackageKey: r.PackageKey, PackageBytes: int(r.PackageBytes), CreatedAt: r.CreatedAt}
+		if r.RunID != nil {
+			out[i].Run = *r.RunID
+		}
+		if out[i].Quality, err = decodeQuality(r.Quality); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// SetStatus moves a skill, and what search finds of it, to another state.
+func (q Queries) SetStatus(ctx context.Context, id int64, was, status skill.Status) error {
+	n, err := q.q.SkillStatusSet(ctx, dbsqlc.SkillStatusSetParams{Status: string(status), WorkspaceID: q.ws, ID: id, Was: string(was)})
+	if err := oneRow("set the status", n, err); err != nil {
+		return err
+	}
+	return q.setDocStatus(ctx, id, string(status))
+}
+
+// SetPinned freezes a skill, or lets it go.
+func (q Queries) SetPinned(ctx context.Context, id int64, pinned bool) error {
+	n, err := q.q.SkillPinSet(ctx, dbsqlc.SkillPinSetParams{Pinned: pinned, WorkspaceID: q.ws, ID: id})
+	return oneRow("pin the skill", n, err)
+}
+
+// PublishPackage makes an uploaded package live. One that was collected
+// meanwhile is VersionConflict: upload it again.
+func (q Queries) PublishPackage(ctx context.Context, sha [32]byte) error {
+	n, err := q.q.PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: sha[:]})
+	if err == nil && n != 1 {
+		return fault.New(fault.VersionConflict, "the package is not there any more", "upload it again")
+	}
+	return classify("publish the package", err)
+}
+
+// CreateSkill makes a skill with its first version and returns its id.
+func (q Queries) CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d search.Doc, vector []float32, space int16) (int64, error) {
+	id, err := q.q.SkillInsert(ctx, dbsqlc.SkillInsertParams{WorkspaceID: q.ws, Name: v.Name, Category: v.Category, Status: string(status), Origin: v.Origin,
+		Managed: agent.Origin(v.Origin).Autonomous(), Tainted: v.Tainted})
+	if err != nil {
+		return 0, classify("create the skill", err)
+	}
+	v.Op = skill.OpCreate
+	if err := q.putVersion(ctx, id, 1, v); err != nil {
+		return 0, err
+	}
+	if err := q.putSources(ctx, id, 1, v.Sources); err != nil {
+		return 0, err
+	}
+	if status == skill.Active && len(vector) > 0 {
+		d.Owner = id
+		return id, q.indexSoon(ctx, []search.Doc{d}, space, [][]float32{vector})
+	}
+	return id, q.indexSkill(ctx, id, d, vector, space)
+}
+
+// AdvanceSkill makes v the version after base, which must be the head.
+func (q Queries) AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d search.Doc, vector []float32, space int16) (int, error) {
+	number := base + 1
+	n, err := q.q.SkillAdvance(ctx, dbsqlc.SkillAdvanceParams{Version: int32(number), Category: v.Category, Tainted: v.Tainted, WorkspaceID: q.ws, ID: id, BaseVersion: int32(base)})
+	if err == nil && n != 1 {
+		return 0, fault.New(fault.VersionConflict, fmt.Sprintf("skill %d has moved on from version %d", id, base), "")
+	}
+	if err != nil {
+		return 0, classify("move the head", err)
+	}
+	v.Op = changeOp(v)
+	if err := q.putVersion(ctx, id, number, v); err != nil {
+		return 0, err
+	}
+	if err := q.putSources(ctx, id, number, v.Sources); err != nil {
+		return 0, err
+	}
+	return number, q.indexSkill(ctx, id, d, vector, space)
+}
+
+// PruneVersions drops all but the newest keep versions of a skill, and but those
+// that somebody still needs. Packages that no version has any more are left to
+// the collector. Keep 0 drops nothing.
+func (q Queries) PruneVersions(ctx context.Context, id int64, keep int) error {
+	if keep == 0 {
+		return nil
+	}
+	gone, err := q.q.VersionsPrune(ctx, dbsqlc.VersionsPruneParams{WorkspaceID: q.ws, SkillID: id, Keep: int32(keep), Counted: library.CountedOrigins()})
+	if err != nil || len(gone) == 0 {
+		return classify("prune the versions", err)
+	}
+	return classify("release the packages", q.q.PackagesRelease(ctx, dbsqlc.PackagesReleaseParams{WorkspaceID: q.ws, Sha256s: gone}))
+}
+
+// PutPending stores a change that waits for approval.
+func (q Queries) PutPending(ctx context.Context, p library.Pending) (int64, error) {
+	raw, err := encode("the pending version", p.Version)
+	if err != nil {
+		return 0, err
+	}
+	op := p.Op
+	if op == "" {
+		op = changeOp(p.Version)
+	}
+	id, err := q.q.PendingPut(ctx, dbsqlc.PendingPutParams{WorkspaceID: q.ws, SkillID: p.Skill, BaseVersion: int32(p.Base), Version: raw, Reason: storable(p.Reason), Origin: p.Origin,
+		Op: op, Gist: storable(p.Gist), AbsorbedInto: orNil(p.AbsorbedInto), RunID: orNil(p.Version.Run)})
+	return id, classify("store the pending change", err)
+}
+
+// changeOp is how a version of a skill that is there came about.
+func changeOp(v skill.Version) string {
+	if v.Op == "" || v.Op == skill.OpCreate {
+		return skill.OpUpdate
+	}
+	return v.Op
+}
+
+// Pending reads and locks a change that waits for approval, or that could not be
+// approved any more.
+func (q Queries) Pending(ctx context.Context, id int64) (library.Pending, error) {
+	r, err := q.q.PendingGet(ctx, dbsqlc.PendingGetParams{WorkspaceID: q.ws, ID: id})
+	if err == nil && r.Expired && r.State != "approved" && r.State != "rejected" {
+		return library.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("change %d has expired: nobody decided about it within 30 days", id), "have it proposed again on the version in force").With("state", "expired")
+	}
+	if isNoRows(err) || err == nil && r.State != "pending" && r.State != "failed" {
+		return library.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("no change %d waits for approval", id), "`cairn skills pending` lists those that do")
+	}
+	if err != nil {
+		return library.Pending{}, classify("read the pending change", err)
+	}
+	return pendingOf(dbsqlc.PendingListRow{ID: r.ID, SkillID: r.SkillID, BaseVersion: r.BaseVersion, Version: r.Version, Reason: r.Reason, Origin: r.Origin,
+		Op: r.Op, Gist: r.Gist, AbsorbedInto: r.AbsorbedInto, State: r.State, CreatedAt: r.CreatedAt})
+}
+
+// PendingList lists the changes that wait for approval, the oldest first, then
+// those for which nobody decided in time.
+func (q Queries) PendingList(ctx context.Context, max int) ([]library.Pending, error) {
+	expired, err := q.q.PendingExpire(ctx, q.ws)
+	if err != nil {
+		return nil, classify("expire pending changes", err)
+	}
+	for _, id := range expired {
+		if err := q.q.PendingRelease(ctx, dbsqlc.PendingReleaseParams{WorkspaceID: q.ws, ID: id}); err != nil {
+			return nil, classify("release the package", err)
+		}
+	}
+	rows, err := q.q.PendingList(ctx, dbsqlc.PendingListParams{WorkspaceID: q.ws, MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("list the pending changes", err)
+	}
+	out := make([]library.Pending, len(rows))
+	for i, r := range rows {
+		if out[i], err = pendingOf(r); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func pendingOf(r dbsqlc.PendingListRow) (library.Pending, error) {
+	p := library.Pending{ID: r.ID, Skill: r.SkillID, Name: r.Name, Base: int(r.BaseVersion), Reason: r.Reason, Origin: r.Origin, Op: r.Op, Gist: r.Gist, State: r.State, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
+	if r.AbsorbedInto != nil {
+		p.AbsorbedInto = *r.AbsorbedInto
+	}
+	if err := json.Unmarshal(r.Version, &p.Version); err != nil {
+		return p, fmt.Errorf("decode pending change %d: %w", r.ID, err)
+	}
+	return p, nil
+}
+
+// Decide ends a pending change. The package of a rejected one goes back to
+// collection, unless a version has it.
+func (q Queries) Decide(ctx context.Context, id int64, state string) error {
+	n, err := q.q.PendingDecide(ctx, dbsqlc.PendingDecideParams{State: state, WorkspaceID: q.ws, ID: id})
+	if err := oneRow("decide the pending change", n, err); err != nil {
+		return err
+	}
+	return classify("release the package", q.q.PendingRelease(ctx, dbsqlc.PendingReleaseParams{WorkspaceID: q.ws, ID: id}))
+}
+
+// Use counts a use of a skill once for each caller's id; an outcome may follow
+// later and counts once, too.
+func (q Queries) Use(ctx context.Context, u library.Use) error {
+	fresh, err := q.q.UseInsert(ctx, dbsqlc.UseInsertParams{WorkspaceID: q.ws, SkillID: u.Skill, UseID: storable(u.ID), Version: int32(u.Version), Outcome: u.Outcome})
+	if err != nil {
+		return classify("record the use", err)
+	}
+	decided := fresh == 1 && u.Outcome != ""
+	if fresh == 0 && u.Outcome != "" {
+		n, err := q.q.UseOutcome(ctx, dbsqlc.UseOutcomeParams{Outcome: u.Outcome, WorkspaceID: q.ws, SkillID: u.Skill, UseID: storable(u.ID)})
+		if err != nil {
+			return classify("record the outcome", err)
+		}
+		decided = n == 1
+	}
+	if fresh == 0 && !decided {
+		return nil
+	}
+	p := dbsqlc.SkillUsedParams{Uses: fresh, WorkspaceID: q.ws, ID: u.Skill}
+	if decided {
+		p.Trials = 1
+		if u.Outcome == "pass" {
+			p.Passes = 1
+		}
+	}
+	return classify("count the use", q.q.SkillUsed(ctx, p))
+}

@@ -1,0 +1,87 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/service/longterm"
+)
+
+// PutPendingMemory stores a write that waits for a person.
+func (q Queries) PutPendingMemory(ctx context.Context, p longterm.Pending, w longterm.Writer) (int64, error) {
+	operations, err := encode("the operations", p.Operations)
+	if err != nil {
+		return 0, err
+	}
+	base, err := encode("the versions", p.Base)
+	if err != nil {
+		return 0, err
+	}
+	run, conversation, from, to := whence(w)
+	id, err := q.q.PendingMemoryInsert(ctx, dbsqlc.PendingMemoryInsertParams{WorkspaceID: q.ws, Type: string(p.Store), Operations: operations, Base: base, Adds: int32(p.Adds),
+		Gist: storable(p.Gist), Risk: texts(p.Risk), Reason: p.Reason, Origin: w.Origin, Tainted: w.Tainted, RunID: run, OpID: w.Op, ConversationID: conversation, FromSeq: from, ToSeq: to})
+	return id, classify("store the pending write", err)
+}
+
+// PendingMemory reads and locks a write that waits.
+func (q Queries) PendingMemory(ctx context.Context, id int64) (longterm.Pending, error) {
+	r, err := q.q.PendingMemoryGet(ctx, dbsqlc.PendingMemoryGetParams{WorkspaceID: q.ws, ID: id})
+	if isNoRows(err) {
+		if expired, err := q.q.PendingMemoryExpired(ctx, dbsqlc.PendingMemoryExpiredParams{WorkspaceID: q.ws, ID: id}); err != nil || expired {
+			return longterm.Pending{}, cmp.Or(classify("read the pending write", err), error(fault.New(fault.NotFound, fmt.Sprintf("write %d has expired: nobody decided about it within 30 days", id), "let it be written again").With("state", "expired")))
+		}
+		return longterm.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("no write %d to memory waits for approval", id), "list the pending writes and use one of those ids")
+	}
+	if err != nil {
+		return longterm.Pending{}, classify("read the pending write", err)
+	}
+	return pendingMemoryOf(r)
+}
+
+// PendingMemories lists the writes that wait, the oldest first, then those for
+// which nobody decided in time.
+func (q Queries) PendingMemories(ctx context.Context, max int) ([]longterm.Pending, error) {
+	if _, err := q.q.PendingMemoryExpire(ctx, q.ws); err != nil {
+		return nil, classify("expire pending writes", err)
+	}
+	rows, err := q.q.PendingMemoryList(ctx, dbsqlc.PendingMemoryListParams{WorkspaceID: q.ws, MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("list the pending writes", err)
+	}
+	out := make([]longterm.Pending, len(rows))
+	for i, r := range rows {
+		if out[i], err = pendingMemoryOf(r); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// CountPendingMemories counts the writes that wait.
+func (q Queries) CountPendingMemories(ctx context.Context) (int, error) {
+	n, err := q.q.PendingMemoryCount(ctx, q.ws)
+	return int(n), classify("count the pending writes", err)
+}
+
+// DecideMemory ends a write that waited.
+func (q Queries) DecideMemory(ctx context.Context, id int64, state string) error {
+	n, err := q.q.PendingMemoryDecide(ctx, dbsqlc.PendingMemoryDecideParams{State: state, WorkspaceID: q.ws, ID: id})
+	return oneRow("decide the pending write", n, err)
+}
+
+func pendingMemoryOf(r dbsqlc.PendingMemory) (longterm.Pending, error) {
+	p := longterm.Pending{ID: r.ID, Store: memory.Type(r.Type), Adds: int(r.Adds), Gist: r.Gist, Risk: r.Risk, Reason: r.Reason, Origin: r.Origin, Tainted: r.Tainted, Run: number(r.RunID),
+		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), State: r.State, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
+	if err := json.Unmarshal(r.Operations, &p.Operations); err != nil {
+		return p, fmt.Errorf("decode the operations of pending write %d: %w", r.ID, err)
+	}
+	if err := json.Unmarshal(r.Base, &p.Base); err != nil {
+		return p, fmt.Errorf("decode the versions of pending write %d: %w", r.ID, err)
+	}
+	return p, nil
+}

@@ -1,0 +1,97 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/fault"
+)
+
+// Once runs effect under the operation id op, once. The operation's row goes in
+// first: an attempt beside this one blocks on it, and then, like every later
+// attempt, gets the logged result without running effect. The same id with other
+// arguments is OpReused.
+func Once[T any](ctx context.Context, q Queries, op string, args any, effect func() (T, error)) (T, error) {
+	var result T
+	sha, err := argsSHA(op, args)
+	if err != nil {
+		return result, err
+	}
+	n, err := q.q.OpBegin(ctx, dbsqlc.OpBeginParams{WorkspaceID: q.ws, OpID: op, ArgsSha: sha[:]})
+	if err != nil {
+		return result, classify("begin "+op, err)
+	}
+	if n == 0 {
+		raw, _, err := q.logged(ctx, op, sha)
+		if err != nil {
+			return result, err
+		}
+		if err := json.Unmarshal(raw, &result); err != nil {
+			return result, fmt.Errorf("decode the result of %s: %w", op, err)
+		}
+		return result, nil
+	}
+	if result, err = effect(); err != nil {
+		return result, err
+	}
+	raw, err := encode("the result of "+op, result)
+	if err != nil {
+		return result, err
+	}
+	_, err = q.soon("end "+op, 1).OpEnd(ctx, dbsqlc.OpEndParams{Result: raw, WorkspaceID: q.ws, OpID: op})
+	return result, err
+}
+
+// Logged is the result of an operation that was done before. What an attempt
+// prepares may no longer fit what it has done itself, so it asks first.
+func (q Queries) Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool, err error) {
+	sha, err := argsSHA(op, args)
+	if err != nil {
+		return nil, false, err
+	}
+	return q.logged(ctx, op, sha)
+}
+
+func (q Queries) logged(ctx context.Context, op string, sha [sha256.Size]byte) (json.RawMessage, bool, error) {
+	row, err := q.q.OpGet(ctx, dbsqlc.OpGetParams{WorkspaceID: q.ws, OpID: op})
+	if isNoRows(err) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, classify("read "+op, err)
+	}
+	if !bytes.Equal(row.ArgsSha, sha[:]) {
+		return nil, false, fault.New(fault.OpReused, fmt.Sprintf("operation %s was done before with other arguments", op), "")
+	}
+	return row.Result, true, nil
+}
+
+func argsSHA(op string, args any) ([sha256.Size]byte, error) {
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return [sha256.Size]byte{}, fmt.Errorf("encode the arguments of %s: %w", op, err)
+	}
+	return sha256.Sum256(raw), nil
+}
+
+// void is what the log holds in place of arguments for an operation that is not
+// to happen any more. No arguments have this hash.
+var void = sha256.Sum256(nil)
+
+// VoidOp returns the effect of an operation. One that has none cannot have any
+// from now on: an attempt that is still under way fails.
+func (q Queries) VoidOp(ctx context.Context, op string) (json.RawMessage, error) {
+	n, err := q.q.OpBegin(ctx, dbsqlc.OpBeginParams{WorkspaceID: q.ws, OpID: op, ArgsSha: void[:]})
+	if err != nil || n == 1 {
+		return nil, classify("void "+op, err)
+	}
+	row, err := q.q.OpGet(ctx, dbsqlc.OpGetParams{WorkspaceID: q.ws, OpID: op})
+	if err != nil || bytes.Equal(row.ArgsSha, void[:]) {
+		return nil, classify("read "+op, err)
+	}
+	return row.Result, nil
+}

@@ -1,0 +1,254 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/reflection"
+)
+
+// reflectStore is the store as the use-case reflect sees it.
+type reflectStore struct{ *Store }
+
+// Reflections is the store for the use-case reflect.
+func (s *Store) Reflections() reflection.Store { return reflectStore{s} }
+
+// WithReflections runs fn in a transaction that has entered ws.
+func (s reflectStore) WithReflections(ctx context.Context, ws int64, fn func(reflection.Tx) error) error {
+	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+}
+
+// LockReflections lets one reflection of the workspace be opened or closed at a time.
+func (q Queries) LockReflections(ctx context.Context) error {
+	return classify("lock the reflections", q.q.ReflectionLock(ctx, q.ws))
+}
+
+// Unread lists messages that a reflection may take up, conversation by conversation.
+func (q Queries) Unread(ctx context.Context, w reflection.Window) ([]reflection.Message, error) {
+	rows, err := q.q.ReflectionUnread(ctx, dbsqlc.ReflectionUnreadParams{WorkspaceID: q.ws, PastMark: w.PastMark, Since: w.Since, Until: w.Until, Again: w.Again, MaxRows: int32(w.Max)})
+	if err != nil {
+		return nil, classify("read what was said", err)
+	}
+	out := make([]reflection.Message, len(rows))
+	for i, r := range rows {
+		if out[i], err = saidOf(dbsqlc.ReflectionRangeRow(r)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Range reads the messages of a range.
+func (q Queries) Range(ctx context.Context, r reflection.Read) ([]reflection.Message, error) {
+	rows, err := q.q.ReflectionRange(ctx, dbsqlc.ReflectionRangeParams{WorkspaceID: q.ws, ConversationID: r.Conversation, FromSeq: int32(r.FromSeq), ToSeq: int32(r.ToSeq)})
+	if err != nil {
+		return nil, classify("read what was said", err)
+	}
+	out := make([]reflection.Message, len(rows))
+	for i, r := range rows {
+		if out[i], err = saidOf(r); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func saidOf(r dbsqlc.ReflectionRangeRow) (reflection.Message, error) {
+	m := reflection.Message{Conversation: r.ConversationID, Turn: int(r.Turn), Said: r.Said, Human: r.Human, Reviewed: r.Reviewed,
+		Message: transcript.Message{Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID, Time: r.Said.In(time.UTC)}}
+	if err := json.Unmarshal(r.ToolCalls, &m.ToolCalls); err != nil {
+		return m, fmt.Errorf("decode the tool calls of message %d: %w", r.Seq, err)
+	}
+	return m, nil
+}
+
+// Stale lists ranges that lie before a window and were never read.
+func (q Queries) Stale(ctx context.Context, before time.Time) ([]reflection.Read, error) {
+	rows, err := q.q.ReflectionStale(ctx, dbsqlc.ReflectionStaleParams{WorkspaceID: q.ws, Before: before})
+	if err != nil {
+		return nil, classify("look for what is too old", err)
+	}
+	out := make([]reflection.Read, len(rows))
+	for i, r := range rows {
+		out[i] = reflection.Read{Conversation: r.ConversationID, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), State: "skipped", Messages: int(r.Messages)}
+	}
+	return out, nil
+}
+
+// PutReads notes what a run takes up.
+func (q Queries) PutReads(ctx context.Context, id int64, reads []reflection.Read) error {
+	for _, r := range reads {
+		err := q.q.ReflectionReadPut(ctx, dbsqlc.ReflectionReadPutParams{WorkspaceID: q.ws, RunID: id, ConversationID: r.Conversation, FromSeq: int32(r.FromSeq), ToSeq: int32(r.ToSeq),
+			Part: int32(r.Part), State: r.State})
+		if err != nil {
+			return classify("note what is read", err)
+		}
+	}
+	return nil
+}
+
+// Reads lists what a run has taken up.
+func (q Queries) Reads(ctx context.Context, id int64) ([]reflection.Read, error) {
+	rows, err := q.q.ReflectionReads(ctx, dbsqlc.ReflectionReadsParams{WorkspaceID: q.ws, RunID: id})
+	if err != nil {
+		return nil, classify("list what is read", err)
+	}
+	out := make([]reflection.Read, len(rows))
+	for i, r := range rows {
+		out[i] = reflection.Read{Conversation: r.ConversationID, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), Part: int(r.Part), State: r.State}
+	}
+	return out, nil
+}
+
+// EndReads closes the ranges of the first parts of a run.
+func (q Queries) EndReads(ctx context.Context, id int64, parts int, state string) error {
+	_, err := q.q.ReflectionReadsEnd(ctx, dbsqlc.ReflectionReadsEndParams{State: state, WorkspaceID: q.ws, RunID: id, Parts: int32(parts)})
+	return classify("end what is read", err)
+}
+
+// SkipRead passes over a range, from its beginning to where r ends.
+func (q Queries) SkipRead(ctx context.Context, id int64, r reflection.Read) error {
+	n, err := q.q.ReflectionReadsSkip(ctx, dbsqlc.ReflectionReadsSkipParams{ToSeq: int32(r.ToSeq), WorkspaceID: q.ws, RunID: id, ConversationID: r.Conversation, FromSeq: int32(r.FromSeq)})
+	return oneRow("pass over what could not be read", n, classify("pass over what could not be read", err))
+}
+
+// FreeReads gives back what a run has not got to.
+func (q Queries) FreeReads(ctx context.Context, id int64) error {
+	_, err := q.q.ReflectionReadsFree(ctx, dbsqlc.ReflectionReadsFreeParams{WorkspaceID: q.ws, RunID: id})
+	return classify("give back what was not read", err)
+}
+
+// ContiguousMark is the last message of a conversation before the first unread one.
+func (q Queries) ContiguousMark(ctx context.Context, conversation int64) (int, error) {
+	seq, err := q.q.ReflectionMark(ctx, dbsqlc.ReflectionMarkParams{WorkspaceID: q.ws, ConversationID: conversation})
+	return int(seq), classify("find how far was read", err)
+}
+
+// LastTurn is the last turn of a conversation up to a message.
+func (q Queries) LastTurn(ctx context.Context, conversation int64, seq int) (int, error) {
+	turn, err := q.q.ReflectionTurns(ctx, dbsqlc.ReflectionTurnsParams{WorkspaceID: q.ws, ConversationID: conversation, Seq: int32(seq)})
+	return int(turn), classify("find the last turn", err)
+}
+
+// ReflectionOf finds a generation of a date.
+func (q Queries) ReflectionOf(ctx context.Context, date string, generation int) (run.Run, bool, error) {
+	r, err := q.q.ReflectionOf(ctx, dbsqlc.ReflectionOfParams{WorkspaceID: q.ws, Date: date, Generation: int32(generation)})
+	if isNoRows(err) {
+		return run.Run{}, false, nil
+	}
+	if err != nil {
+		return run.Run{}, false, classify("find the reflection", err)
+	}
+	return runOf(r), true, nil
+}
+
+// Reflections lists runs of a date, of all dates when it is empty, the latest first.
+func (q Queries) Reflections(ctx context.Context, date string, max int) ([]run.Run, error) {
+	rows, err := q.q.ReflectionsRecent(ctx, dbsqlc.ReflectionsRecentParams{WorkspaceID: q.ws, Date: date, MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("list the reflections", err)
+	}
+	out := make([]run.Run, len(rows))
+	for i, r := range rows {
+		out[i] = runOf(r)
+	}
+	return out, nil
+}
+
+// PutDay says what a local date has come to.
+func (q Queries) PutDay(ctx context.Context, id int64, status string, r reflection.Report) error {
+	date, err := dayOf(r.Date)
+	if err != nil {
+		return err
+	}
+	p := dbsqlc.ReflectionDayPutParams{WorkspaceID: q.ws, LocalDate: date, Zone: r.Zone, Status: status, ToAt: r.To, RunID: keyOrNull(id), Conversations: int32(r.Conversations),
+		Messages: int32(r.Messages), Notes: int32(r.Notes), Memories: int32(r.Memories), Skills: int32(r.Skills), Failures: int32(r.Failures), Unheard: r.Unheard}
+	if !r.From.IsZero() {
+		p.FromAt = &r.From
+	}
+	if r.Alert {
+		reason := fmt.Sprintf("%d failures in a row; %d messages were passed over", r.Failures, r.Skipped)
+		p.Reason = &reason
+	}
+	return classify("write down what the date came to", q.q.ReflectionDayPut(ctx, p))
+}
+
+// Unheard tells whether the day at an instant, if it was empty, is the seventh in
+// a row although people talked.
+func (q Queries) Unheard(ctx context.Context, at time.Time) (bool, error) {
+	unheard, err := q.q.ReflectionUnheard(ctx, dbsqlc.ReflectionUnheardParams{WorkspaceID: q.ws, At: at})
+	return unheard, classify("look at the days before", err)
+}
+
+// Days lists dates, the latest first.
+func (q Queries) Days(ctx context.Context, from, to string, max int) ([]reflection.Day, error) {
+	first, err := dayOf(from)
+	if err != nil {
+		return nil, err
+	}
+	last, err := dayOf(to)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := q.q.ReflectionDays(ctx, dbsqlc.ReflectionDaysParams{WorkspaceID: q.ws, FromDate: first, ToDate: last, MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("list the dates", err)
+	}
+	out := make([]reflection.Day, len(rows))
+	for i, r := range rows {
+		out[i] = reflection.Day{Date: r.LocalDate.Time.Format(time.DateOnly), Zone: r.Zone, Status: r.Status, To: r.ToAt, Run: number(r.RunID), Conversations: int(r.Conversations),
+			Messages: int(r.Messages), Notes: int(r.Notes), Memories: int(r.Memories), Skills: int(r.Skills), Failures: int(r.Failures), Reason: text(r.Reason), UpdatedAt: r.UpdatedAt}
+		if r.Unheard {
+			out[i].Reason = reflection.UnheardReason
+		}
+	}
+	return out, nil
+}
+
+func dayOf(date string) (pgtype.Date, error) {
+	day, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return pgtype.Date{}, fmt.Errorf("read the date %q: %w", date, err)
+	}
+	return pgtype.Date{Time: day, Valid: true}, nil
+}
+
+// Recalled counts notes that a search has brought back.
+func (q Queries) Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error {
+	return classify("count what was recalled", q.q.NoteRecalled(ctx, dbsqlc.NoteRecalledParams{WorkspaceID: q.ws, Keys: keys, QuerySha: query[:], Relevances: relevances}))
+}
+
+// RecalledNotes lists notes that were brought back at least so often.
+func (q Queries) RecalledNotes(ctx context.Context, recalls, queries, days, max int) ([]reflection.Recall, error) {
+	rows, err := q.q.NotesRecalled(ctx, dbsqlc.NotesRecalledParams{WorkspaceID: q.ws, Recalls: int32(recalls), Queries: int32(queries), Days: int32(days), MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("list what was recalled", err)
+	}
+	out := make([]reflection.Recall, len(rows))
+	for i, r := range rows {
+		out[i] = reflection.Recall{Note: entryOf(r.Memory), Relevance: r.Relevance, Recalls: int(r.Recalls), Queries: int(r.Queries), Days: int(r.Days),
+			Age: time.Duration(r.Seconds * float64(time.Second))}
+	}
+	return out, nil
+}
+
+// NotesOf lists the notes of a local date, in the order in which they were made.
+func (q Queries) NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error) {
+	rows, err := q.q.ReflectionNotes(ctx, dbsqlc.ReflectionNotesParams{WorkspaceID: q.ws, Date: date, MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("list the notes", err)
+	}
+	out := make([]memory.Entry, len(rows))
+	for i, r := range rows {
+		out[i] = entryOf(r)
+	}
+	return out, nil
+}

@@ -1,0 +1,211 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/distill"
+)
+
+// driveAfter is how long the relay leaves a fresh run to the caller who
+// accepted it and is about to start its workflow.
+const driveAfter = 3 * time.Second
+
+// Accept makes a conversation and its run durable in one transaction, with the
+// duty to drive the run to its end. A request that was accepted before returns
+// its run; the same key for another request is OpReused. Made is set when the
+// run is new.
+func (s *Store) Accept(ctx context.Context, a distill.Accepted) (r run.Run, made bool, err error) {
+	a.Key = storable(a.Key)
+	err = s.within(ctx, byKeys, a.Workspace, func(q Queries) error {
+		old, exists, err := q.accepted(ctx, a)
+		if err != nil {
+			return err
+		}
+		if exists && !a.Fresh {
+			r = old
+			return nil
+		}
+		generation, conversation := old.Generation+1, old.Conversation
+		if !exists {
+			if conversation, err = q.PutConversation(ctx, a.Conversation, a.Channel); err != nil {
+				return err
+			}
+		}
+		id, err := q.q.RunInsert(ctx, dbsqlc.RunInsertParams{WorkspaceID: q.ws, Kind: string(run.Distill), BusinessKey: a.Key, Generation: int32(generation),
+			ArgsSha: a.ArgsSHA[:], ConversationID: &conversation, Spec: a.Spec, WorkflowID: a.WorkflowID(generation, 1)})
+		if isNoRows(err) { // somebody else was first, between our look and our insert
+			r, _, err = q.accepted(ctx, a)
+			return err
+		}
+		if err != nil {
+			return fmt.Errorf("record the run: %w", err)
+		}
+		made = true
+		if err := q.Owe(ctx, DriveRun, fmt.Sprint(id), driveAfter); err != nil {
+			return err
+		}
+		r, err = q.Run(ctx, id)
+		return err
+	})
+	return r, made, err
+}
+
+// accepted looks for the latest run of a's key, which must be of the same request.
+func (q Queries) accepted(ctx context.Context, a distill.Accepted) (r run.Run, exists bool, err error) {
+	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(run.Distill), BusinessKey: a.Key})
+	if isNoRows(err) {
+		return run.Run{}, false, nil
+	}
+	if err != nil {
+		return run.Run{}, false, fmt.Errorf("look for the request: %w", err)
+	}
+	if !bytes.Equal(row.ArgsSha, a.ArgsSHA[:]) {
+		return run.Run{}, false, fault.New(fault.OpReused, fmt.Sprintf("request %q was made before for other messages or options", a.Key), "use another request id")
+	}
+	return runOf(row), true, nil
+}
+
+// Run reads one run.
+func (q Queries) Run(ctx context.Context, id int64) (run.Run, error) {
+	row, err := q.q.RunGet(ctx, dbsqlc.RunGetParams{WorkspaceID: q.ws, ID: id})
+	if err != nil {
+		return run.Run{}, noRun(id, err)
+	}
+	return runOf(row), nil
+}
+
+// RunState reads one run without its configuration.
+func (q Queries) RunState(ctx context.Context, id int64) (run.Run, error) {
+	r, err := q.q.RunState(ctx, dbsqlc.RunStateParams{WorkspaceID: q.ws, ID: id})
+	if err != nil {
+		return run.Run{}, noRun(id, err)
+	}
+	return stateOf(r), nil
+}
+
+// RunTask is RunState with one of the run's tasks, in one round trip.
+func (q Queries) RunTask(ctx context.Context, id int64, key string) (run.Run, distill.Task, error) {
+	var tasks []dbsqlc.DistillTask
+	ahead(q, "read the task", &tasks, dbsqlc.TaskGet, q.ws, id, key)
+	r, err := q.RunState(ctx, id)
+	if err != nil {
+		return r, distill.Task{}, err
+	}
+	if len(tasks) == 0 {
+		return r, distill.Task{}, classify("read the task", pgx.ErrNoRows)
+	}
+	t, err := taskOf(tasks[0])
+	return r, t, err
+}
+
+func stateOf(r dbsqlc.RunStateRow) run.Run {
+	return runOf(dbsqlc.Run{WorkspaceID: r.WorkspaceID, ID: r.ID, Kind: r.Kind, BusinessKey: r.BusinessKey, Generation: r.Generation, Attempt: r.Attempt,
+		ArgsSha: r.ArgsSha, ConversationID: r.ConversationID, Status: r.Status, Outcome: r.Outcome, Reason: r.Reason, Result: r.Result,
+		WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt})
+}
+
+// RunSpec reads the configuration that a run was pinned to.
+func (q Queries) RunSpec(ctx context.Context, id int64) (json.RawMessage, error) {
+	raw, err := q.q.RunSpec(ctx, dbsqlc.RunSpecParams{WorkspaceID: q.ws, ID: id})
+	return raw, noRun(id, err)
+}
+
+// noRun is the error of a run that could not be read, nil for nil.
+func noRun(id int64, err error) error {
+	if isNoRows(err) {
+		return fault.New(fault.NotFound, fmt.Sprintf("there is no run %d", id), "`cairn runs list` shows them")
+	}
+	return classify("read the run", err)
+}
+
+// Runs lists the latest runs, newest first.
+func (q Queries) Runs(ctx context.Context, max int) ([]run.Summary, error) {
+	rows, err := q.q.RunsRecent(ctx, dbsqlc.RunsRecentParams{WorkspaceID: q.ws, MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("list the runs", err)
+	}
+	out := make([]run.Summary, len(rows))
+	for i, r := range rows {
+		out[i] = run.Summary{Title: r.Title, Run: run.Run{Ref: run.Ref{Workspace: q.ws, Run: r.ID}, Kind: run.Kind(r.Kind), Key: r.BusinessKey, Generation: int(r.Generation),
+			Attempt: int(r.Attempt), Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Reason: r.Reason, WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}}
+	}
+	return out, nil
+}
+
+// StartRun marks a run as picked up. It returns false when the run has ended.
+func (q Queries) StartRun(ctx context.Context, id int64) (bool, error) {
+	n, err := q.q.RunStart(ctx, dbsqlc.RunStartParams{WorkspaceID: q.ws, ID: id})
+	return n == 1, classify("start the run", err)
+}
+
+// EndRun ends a run, the tasks of it that are still open, and the duty to drive
+// it. A run that has ended stays as it is.
+func (q Queries) EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error {
+	raw, err := encode("the result", result)
+	if err != nil {
+		return err
+	}
+	return q.soon("end the run", -1).RunEnd(ctx, dbsqlc.RunEndParams{Outcome: string(outcome), Reason: storable(reason), Result: raw,
+		Why: storable(fmt.Sprintf("%s: %s", outcome, reason)), WorkspaceID: q.ws, ID: id, Duty: fmt.Sprint(id)})
+}
+
+// Reopen lets an ended run go on from its stored replies: its failed tasks are
+// open again. WorkflowID is the id of the attempt that follows.
+func (q Queries) Reopen(ctx context.Context, r run.Run, workflowID string) error {
+	n, err := q.q.RunReopen(ctx, dbsqlc.RunReopenParams{WorkflowID: workflowID, WorkspaceID: q.ws, ID: r.Ref.Run, Attempt: int32(r.Attempt)})
+	if err == nil && n == 0 {
+		return fault.New(fault.VersionConflict, fmt.Sprintf("run %d is not ended, or was retried by somebody else just now", r.Ref.Run), "`cairn runs show` tells how it stands")
+	}
+	if err != nil {
+		return classify("reopen the run", err)
+	}
+	if _, err := q.q.TasksReopen(ctx, dbsqlc.TasksReopenParams{WorkspaceID: q.ws, RunID: r.Ref.Run}); err != nil {
+		return classify("reopen the tasks", err)
+	}
+	return q.Owe(ctx, DriveRun, fmt.Sprint(r.Ref.Run), driveAfter)
+}
+
+// Progress tells how far a run is, in one small statement.
+func (q Queries) Progress(ctx context.Context, id int64) (distill.Progress, error) {
+	r, err := q.q.RunProgress(ctx, dbsqlc.RunProgressParams{WorkspaceID: q.ws, ID: id})
+	if err != nil {
+		return distill.Progress{}, noRun(id, err)
+	}
+	out := distill.Progress{Run: id, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Attempt: int(r.Attempt), Tasks: make([]distill.TaskProgress, len(r.Keys)), Calls: int(r.Calls), Tokens: r.Tokens}
+	for i := range r.Keys {
+		out.Tasks[i] = distill.TaskProgress{Key: r.Keys[i], Name: r.Names[i], Stage: distill.Stage(r.Stages[i]), Outcome: distill.Outcome(r.Outcomes[i])}
+	}
+	return out, nil
+}
+
+// Usage adds up a run's model calls.
+func (q Queries) Usage(ctx context.Context, id int64) (run.Usage, error) {
+	u, err := q.q.RunUsage(ctx, dbsqlc.RunUsageParams{WorkspaceID: q.ws, RunID: id})
+	if err != nil {
+		return run.Usage{}, classify("add up the calls", err)
+	}
+	out := run.Usage{Keys: int(u.Keys), Attempts: int(u.Attempts), Unknown: int(u.Unknown), Input: u.InputTokens, Output: u.OutputTokens, Estimated: u.Estimated}
+	if u.Priced {
+		out.CostMicros = &u.CostMicros
+	}
+	return out, nil
+}
+
+func runOf(r dbsqlc.Run) run.Run {
+	out := run.Run{Ref: run.Ref{Workspace: r.WorkspaceID, Run: r.ID}, Kind: run.Kind(r.Kind), Key: r.BusinessKey, Generation: int(r.Generation),
+		Attempt: int(r.Attempt), ArgsSHA: [32]byte(r.ArgsSha), Spec: r.Spec, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome),
+		Reason: r.Reason, Result: r.Result, WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt}
+	if r.ConversationID != nil {
+		out.Conversation = *r.ConversationID
+	}
+	return out
+}

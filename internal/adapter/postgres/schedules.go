@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/recurrence"
+	"cairn/internal/service/schedule"
+)
+
+// scheduleStore is the store as the use-case schedule sees it.
+type scheduleStore struct{ *Store }
+
+// Schedules is the store for the use-case schedule.
+func (s *Store) Schedules() schedule.Store { return scheduleStore{s} }
+
+// WithSchedules runs fn in a transaction that has entered ws.
+func (s scheduleStore) WithSchedules(ctx context.Context, ws int64, fn func(schedule.Tx) error) error {
+	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+}
+
+// ScheduledTasks lists the workspace's scheduled tasks, or finds the one of a name.
+func (q Queries) ScheduledTasks(ctx context.Context, name string) ([]schedule.Task, error) {
+	return q.tasks(ctx, name, 0)
+}
+
+// ScheduledTask finds a scheduled task; false when it was removed.
+func (q Queries) ScheduledTask(ctx context.Context, id int64) (schedule.Task, bool, error) {
+	found, err := q.tasks(ctx, "", id)
+	if err != nil || len(found) == 0 {
+		return schedule.Task{}, false, err
+	}
+	return found[0], true, nil
+}
+
+func (q Queries) tasks(ctx context.Context, name string, id int64) ([]schedule.Task, error) {
+	rows, err := q.q.SchedulesList(ctx, dbsqlc.SchedulesListParams{WorkspaceID: q.ws, Name: storable(name), ID: id})
+	out := make([]schedule.Task, len(rows))
+	for i, r := range rows {
+		out[i] = schedule.Task{ID: r.ID, Name: r.Name, Kind: schedule.Kind(r.Kind), Cron: r.Cron, Zone: r.Zone, Zoned: r.Zoned, Prompt: r.Prompt, Channel: r.Channel,
+			MaxTurns: int(r.MaxTurns), CatchUp: time.Duration(r.CatchUpSeconds * float64(time.Second)), Overlap: r.Overlap, PausedAt: r.PausedAt,
+			DueAt: r.DueAt, DueDate: r.DueDate, StartsAt: r.StartAt, Off: !r.Wanted, WorkspaceKey: r.WorkspaceKey,
+			Quiet: schedule.QuietHours{From: r.QuietFrom, To: r.QuietTo, Zone: r.HomeZone}, Created: r.CreatedAt, Now: r.At}
+		if r.SlotAt != nil {
+			out[i].Last = &schedule.Fired{At: *r.SlotAt, Date: r.SlotDate, Key: r.SlotKey, Outcome: r.SlotOutcome, Reason: r.SlotReason}
+		}
+	}
+	return out, classify("list the scheduled tasks", err)
+}
+
+// PutTask records a task; false when its name is taken.
+func (q Queries) PutTask(ctx context.Context, d schedule.Draft, next schedule.Firing) (bool, error) {
+	_, err := q.q.SchedulePut(ctx, dbsqlc.SchedulePutParams{WorkspaceID: q.ws, Name: d.Name, Cron: &d.Cron, TimeZone: orNil(d.Zone), Prompt: storable(d.Prompt), Channel: d.Channel,
+		MaxTurns: int32(d.MaxTurns), CatchUp: d.CatchUp, Overlap: d.Overlap, DueAt: &next.At, DueDate: next.Date, DueKey: &next.Key})
+	if isNoRows(err) {
+		return false, nil
+	}
+	return err == nil, classify("record the scheduled task", err)
+}
+
+// PauseTask keeps a task from coming due.
+func (q Queries) PauseTask(ctx context.Context, id int64) error {
+	n, err := q.q.SchedulePause(ctx, dbsqlc.SchedulePauseParams{WorkspaceID: q.ws, ID: id})
+	return oneRow("pause the scheduled task", n, err)
+}
+
+// ResumeTask lets a task come due again.
+func (q Queries) ResumeTask(ctx context.Context, id int64, next schedule.Firing) error {
+	n, err := q.q.ScheduleResume(ctx, dbsqlc.ScheduleResumeParams{WorkspaceID: q.ws, ID: id, DueAt: &next.At, DueDate: next.Date, DueKey: &next.Key})
+	return oneRow("resume the scheduled task", n, err)
+}
+
+// RemoveTask deletes a task that is not built in.
+func (q Queries) RemoveTask(ctx context.Context, id int64) error {
+	n, err := q.q.ScheduleRemove(ctx, dbsqlc.ScheduleRemoveParams{WorkspaceID: q.ws, ID: id})
+	return oneRow("remove the scheduled task", n, err)
+}
+
+// Clock is the database's time and the workspace's zone.
+func (q Queries) Clock(ctx context.Context) (time.Time, string, error) {
+	now, err := q.q.DatabaseTime(ctx)
+	if err != nil {
+		return now, "", classify("read the clock", err)
+	}
+	row, err := q.q.WorkspaceSettings(ctx, q.ws)
+	return now, row.TimeZone, classify("read the time zone", err)
+}
+
+// ReflectedTo is how far the workspace's days have been reflected on.
+func (q Queries) ReflectedTo(ctx context.Context) (time.Time, error) {
+	at, err := q.q.ReflectedTo(ctx, q.ws)
+	if isNoRows(err) {
+		return time.Time{}, nil
+	}
+	return at, classify("read the watermark", err)
+}
+
+// OpenTurn tells whether a conversation has a turn without an answer, other than
+// one message's.
+func (q Queries) OpenTurn(ctx context.Context, conversation, message string) (bool, error) {
+	open, err := q.q.ScheduleOpenTurn(ctx, dbsqlc.ScheduleOpenTurnParams{WorkspaceID: q.ws, Conversation: storable(conversation), MessageID: storable(message)})
+	return open, classify("look for an open turn", err)
+}
+
+// replan moves the tasks that follow the workspace's clock to their next firing
+// by the new one: all of them when the zone has changed, else the reflection.
+func (q Queries) replan(ctx context.Context, all bool) error {
+	tasks, err := q.ScheduledTasks(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		if t.Zoned || !all && t.Kind != schedule.Reflection {
+			continue
+		}
+		c, err := recurrence.Parse(t.Cron, t.Zone)
+		if err != nil {
+			return err
+		}
+		next := schedule.NextAfter(c, t.Now)
+		n, err := q.q.SchedulePlan(ctx, dbsqlc.SchedulePlanParams{WorkspaceID: q.ws, ID: t.ID, DueAt: &next.At, DueDate: next.Date, DueKey: &next.Key})
+		if err := oneRow("plan a scheduled task", n, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}

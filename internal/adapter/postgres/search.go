@@ -1,0 +1,247 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	pgvector "github.com/pgvector/pgvector-go"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/skill"
+	"cairn/internal/service/search"
+)
+
+// Index puts d in place of what was indexed for the same owner, and returns the
+// document's id.
+func (q Queries) Index(ctx context.Context, d search.Doc) (int64, error) {
+	ids, err := q.IndexAll(ctx, []search.Doc{d})
+	if err != nil {
+		return 0, err
+	}
+	return ids[0], nil
+}
+
+// IndexAll is Index for documents that change together, once in a transaction:
+// the counts that writers share are moved in one statement each, the workspace's
+// before the terms', so that no two writers wait for each other. The documents
+// have different owners. One that is Gone is taken out; its id is 0.
+func (q Queries) IndexAll(ctx context.Context, docs []search.Doc) ([]int64, error) {
+	ids, moves, count := make([]int64, len(docs)), termMoves{}, int32(0)
+	for i, d := range docs {
+		var by int32
+		var err error
+		if ids[i], by, err = q.putDoc(ctx, d, moves); err != nil {
+			return nil, err
+		}
+		count += by
+	}
+	if count != 0 {
+		if err := q.soon("count the documents", -1).StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: count}); err != nil {
+			return nil, err
+		}
+	}
+	if err := q.moveTerms(ctx, moves); err != nil {
+		return nil, err
+	}
+	for i, d := range docs {
+		if d.Gone {
+			continue
+		}
+		if err := q.soon("write the postings", -1).PostingsPut(ctx, dbsqlc.PostingsPutParams{WorkspaceID: q.ws, Terms: terms(d.Terms), Doc: ids[i], Weights: d.Weights}); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// putDoc writes or drops the row of a document and adds to moves what that does
+// to the terms' document frequencies; by is what it does to the count of documents.
+func (q Queries) putDoc(ctx context.Context, d search.Doc, moves termMoves) (id int64, by int32, err error) {
+	if !d.Gone {
+		fresh, err := q.q.DocOpen(ctx, dbsqlc.DocOpenParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner, Seq: int32(d.Seq), Status: d.Status})
+		if err != nil {
+			return 0, 0, classify("open the indexed document", err)
+		}
+		by = int32(fresh)
+	}
+	old, err := q.q.DocGet(ctx, dbsqlc.DocGetParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner, Seq: int32(d.Seq)})
+	if d.Gone && isNoRows(err) {
+		return 0, 0, nil
+	}
+	if err != nil {
+		return 0, 0, classify("read the indexed document", err)
+	}
+	gone := difference(old.Terms, d.Terms)
+	moves.documents(gone, -1)
+	moves.documents(difference(d.Terms, old.Terms), 1)
+	if d.Kind == search.KindTurn {
+		moves.speakers(old.TargetTerms, -1)
+		moves.speakers(d.TargetTerms, 1)
+	}
+	if len(gone) > 0 {
+		if err := q.soon("drop the postings", -1).PostingsDrop(ctx, dbsqlc.PostingsDropParams{WorkspaceID: q.ws, Doc: old.Doc, Terms: gone}); err != nil {
+			return 0, 0, err
+		}
+	}
+	if d.Gone {
+		if err := q.q.DocDrop(ctx, dbsqlc.DocDropParams{WorkspaceID: q.ws, Doc: old.Doc}); err != nil {
+			return 0, 0, classify("drop the indexed document", err)
+		}
+		return 0, -1, q.Settle(ctx, EmbedDoc, fmt.Sprint(old.Doc)) // there is nothing left to embed
+	}
+	err = q.soon("index the document", -1).DocPut(ctx, dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Terms: terms(d.Terms), Type: d.Type, Target: storable(d.Target), TargetTerms: terms(d.TargetTerms),
+		Asks: d.Asks, Dated: d.Dated, ConversationID: d.Conversation, EventTime: d.EventTime, WorkspaceID: q.ws, Doc: old.Doc})
+	return old.Doc, by, err
+}
+
+// termMoves are by how many documents, and turns of a speaker of that name,
+// each term becomes more frequent.
+type termMoves map[int32]struct{ documents, speakers int32 }
+
+func (m termMoves) documents(terms []int32, by int32) {
+	for _, t := range terms {
+		n := m[t]
+		n.documents += by
+		m[t] = n
+	}
+}
+
+func (m termMoves) speakers(terms []int32, by int32) {
+	for _, t := range terms {
+		n := m[t]
+		n.speakers += by
+		m[t] = n
+	}
+}
+
+// moveTerms keeps document frequencies right.
+func (q Queries) moveTerms(ctx context.Context, moves termMoves) error {
+	p := dbsqlc.TermsMoveParams{WorkspaceID: q.ws}
+	for term, by := range moves {
+		if by.documents != 0 || by.speakers != 0 {
+			p.Terms, p.Moves, p.Names = append(p.Terms, term), append(p.Moves, by.documents), append(p.Names, by.speakers)
+		}
+	}
+	if len(p.Terms) == 0 {
+		return nil
+	}
+	return q.soon("count the terms", -1).TermsMove(ctx, p)
+}
+
+// indexWithVectors makes documents what search finds. A text without its vector,
+// nil in vectors, leaves the duty to embed it.
+func (q Queries) indexWithVectors(ctx context.Context, docs []search.Doc, vectors [][]float32, space int16) error {
+	ids, err := q.IndexAll(ctx, docs)
+	if err != nil {
+		return err
+	}
+	for i, doc := range ids {
+		switch {
+		case docs[i].Gone:
+		case len(vectors[i]) > 0:
+			err = q.PutEmbedding(ctx, doc, space, vectors[i])
+		default:
+			if err = q.DropEmbedding(ctx, doc, space); err == nil {
+				err = q.Owe(ctx, EmbedDoc, fmt.Sprint(doc), 0)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PutEmbedding stores a document's vector.
+func (q Queries) PutEmbedding(ctx context.Context, doc int64, space int16, v []float32) error {
+	return q.soon("store the vector", -1).EmbeddingPut(ctx, dbsqlc.EmbeddingPutParams{WorkspaceID: q.ws, Doc: doc, Space: space, V: pgvector.NewHalfVector(v)})
+}
+
+// DropEmbedding removes a vector whose text has changed.
+func (q Queries) DropEmbedding(ctx context.Context, doc int64, space int16) error {
+	return q.soon("drop the vector", -1).EmbeddingDrop(ctx, dbsqlc.EmbeddingDropParams{WorkspaceID: q.ws, Doc: doc, Space: space})
+}
+
+// DocText is what is embedded for a document.
+func (q Queries) DocText(ctx context.Context, doc int64) (string, error) {
+	text, err := q.q.DocText(ctx, dbsqlc.DocTextParams{WorkspaceID: q.ws, Doc: doc})
+	return text, classify("read the document's text", err)
+}
+
+// noSpace is the id of no embedding space: a query without a vector finds no vectors.
+const noSpace = -1
+
+// Search ranks the workspace's documents.
+func (q Queries) Search(ctx context.Context, in search.Query) ([]search.Hit, error) {
+	vector, space := vectorOf(in)
+	if q.t.byKeys { // what is in the function may be planned with scans
+		if err := q.soon("allow scans", -1).Scans(ctx, "on"); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := q.q.SearchRanked(ctx, dbsqlc.SearchRankedParams{WorkspaceID: q.ws, MaxRows: int32(in.Limit), Terms: terms(in.Terms), Kind: in.Kind, States: in.States, Space: space, Query: vector})
+	if err != nil {
+		return nil, classify("search", err)
+	}
+	if q.t.byKeys {
+		if err := q.soon("forbid scans", -1).Scans(ctx, "off"); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]search.Hit, len(rows))
+	for i, r := range rows {
+		out[i] = search.Hit{Doc: r.Doc, Owner: r.OwnerID, Score: r.Score, Lexical: r.Lexical, Hits: int(r.Hits), Terms: int(r.Terms), Cosine: r.Cosine}
+	}
+	return out, nil
+}
+
+// vectorOf is a query's vector and space, those of no space when it has none.
+func vectorOf(in search.Query) (pgvector.HalfVector, int16) {
+	if len(in.Vector) == 0 {
+		return pgvector.NewHalfVector([]float32{1}), noSpace
+	}
+	return pgvector.NewHalfVector(in.Vector), in.Space
+}
+
+// difference is the members of a that b lacks; both are ascending.
+func difference(a, b []int32) []int32 {
+	var out []int32
+	for _, t := range a {
+		if _, found := slices.BinarySearch(b, t); !found {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// terms turns nil into an empty array, which SQL can hold.
+func terms(t []int32) []int32 {
+	if t == nil {
+		return []int32{}
+	}
+	return t
+}
+
+// searchIndex is the store as the use-case search sees it.
+type searchIndex struct{ *Store }
+
+// SearchIndex is the store for the use-case search.
+func (s *Store) SearchIndex() search.Index { return searchIndex{s} }
+
+// FindSkills ranks and reads in one statement.
+func (s searchIndex) FindSkills(ctx context.Context, ws int64, in search.Query, name string) (out []search.SkillHit, err error) {
+	vector, space := vectorOf(in)
+	err = s.Reading(ctx, ws, func(q Queries) error {
+		rows, err := q.q.SearchSkills(ctx, dbsqlc.SearchSkillsParams{Name: name, WorkspaceID: q.ws, States: in.States, Terms: terms(in.Terms), Query: vector, Space: space, MaxRows: int32(in.Limit)})
+		for _, r := range rows {
+			out = append(out, search.SkillHit{Named: r.Named,
+				Hit: search.Hit{Doc: r.Doc, Owner: r.ID, Score: r.Score, Lexical: r.Lexical, Hits: int(r.Hits), Terms: int(r.Terms), Cosine: r.Cosine},
+				Head: skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin,
+					Description: r.Description,
+					Lang:        r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}})
+		}
+		return classify("search the skills", err)
+	})
+	return out, err
+}

@@ -1,0 +1,279 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/library"
+	"cairn/internal/service/search"
+)
+
+// Skills lists a page of skills in the order of their categories and names.
+func (q Queries) Skills(ctx context.Context, l library.Listing) ([]skill.Head, error) {
+	rows, err := q.q.SkillsPage(ctx, dbsqlc.SkillsPageParams{WorkspaceID: q.ws, States: statusNames(l.Statuses), Category: storable(l.Category), Holds: storable(l.Holds),
+		AfterCategory: l.After.Category, AfterName: l.After.Name, MaxRows: int32(l.Max)})
+	if err != nil {
+		return nil, classify("list the skills", err)
+	}
+	out := make([]skill.Head, len(rows))
+	for i, r := range rows {
+		out[i] = skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin, Description: r.Description,
+			Lang: r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	}
+	return out, nil
+}
+
+func statusNames(statuses []skill.Status) []string {
+	out := make([]string, len(statuses))
+	for i, s := range statuses {
+		out[i] = string(s)
+	}
+	return out
+}
+
+// SkillNamed finds a skill by its canonical name.
+func (q Queries) SkillNamed(ctx context.Context, name string) (skill.Head, error) {
+	r, err := q.q.SkillByName(ctx, dbsqlc.SkillByNameParams{WorkspaceID: q.ws, Name: name})
+	if isNoRows(err) {
+		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no skill %q", name), "`cairn skills list` shows them")
+	}
+	return headOf(r), classify("find the skill", err)
+}
+
+// SkillHead finds a skill by its id.
+func (q Queries) SkillHead(ctx context.Context, id int64) (skill.Head, error) {
+	r, err := q.q.SkillGet(ctx, dbsqlc.SkillGetParams{WorkspaceID: q.ws, ID: id})
+	if isNoRows(err) {
+		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no skill %d", id), "`cairn skills list` shows them")
+	}
+	h := skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin, Description: r.Description,
+		Lang: r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	return h, classify("find the skill", err)
+}
+
+// Version reads one version of a skill with its files and sources.
+func (q Queries) Version(ctx context.Context, id int64, number int) (skill.Version, error) {
+	r, err := q.q.VersionGet(ctx, dbsqlc.VersionGetParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)})
+	if isNoRows(err) {
+		return skill.Version{}, fault.New(fault.NotFound, fmt.Sprintf("skill %d has no version %d", id, number), "`cairn skills history` lists the versions that are kept")
+	}
+	if err != nil {
+		return skill.Version{}, classify("read the version", err)
+	}
+	v := skill.Version{SkillID: id, Name: r.Name, Number: number, Base: int(r.BaseVersion), DisplayName: r.DisplayName, Description: r.Description, Body: r.Body, Lang: r.Lang,
+		ContentSHA: [32]byte(r.ContentSha256), PackageSHA: [32]byte(r.PackageSha256), PackageKey: r.PackageKey, Origin: r.Origin, Op: r.Op, ChangeSummary: r.ChangeSummary, Category: r.Category,
+		Model: r.Model, PromptSHA: r.PromptSha256, Degraded: r.Degraded, Violations: r.Violations, Risk: r.Risk, Redactions: int(r.Redactions), Restores: int(r.Restores), CreatedAt: r.CreatedAt}
+	if v.Quality, err = decodeQuality(r.Quality); err != nil {
+		return v, err
+	}
+	if err := json.Unmarshal(r.Extra, &v.Extra); err != nil {
+		return v, fmt.Errorf("decode the extra files: %w", err)
+	}
+	if r.RunID != nil {
+		v.Run, v.TaskKey = *r.RunID, deref(r.TaskKey)
+	}
+	files, err := q.q.FilesGet(ctx, dbsqlc.FilesGetParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)})
+	if err != nil {
+		return v, classify("read the files", err)
+	}
+	for _, f := range files {
+		v.Files = append(v.Files, skill.File{Path: f.Path, Content: f.Content})
+	}
+	sources, err := q.q.SourcesGet(ctx, dbsqlc.SourcesGetParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)})
+	for _, s := range sources {
+		v.Sources = append(v.Sources, skill.Source{Conversation: s.ConversationID, From: int(s.FromSeq), To: int(s.ToSeq)})
+	}
+	return v, classify("read the sources", err)
+}
+
+// errConflict rolls a commit back whose base is no longer the head.
+var errConflict = errors.New("the head has moved")
+
+// CommitVersion commits a task's package, once: the version, its files and
+// sources, the head, what search finds, and the end of the task, with the last
+// one that of the run, in one transaction. Conflict is set, and nothing written, when the head is not the
+// package's base any more, when its name was taken meanwhile, when its zip was
+// collected, or when the task has ended or was erased: then it is to be packaged again.
+func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (out distill.Committed, err error) {
+	err = s.within(ctx, byKeys, t.Ref.Workspace, func(q Queries) error {
+		if c.Upload != nil {
+			held, err := q.HoldTask(ctx, t)
+			if err == nil && !held {
+				err = errConflict
+			}
+			if err == nil {
+				err = c.Upload(ctx)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		// Creations and updates of one workspace follow each other: names, near
+		// duplicates and term counts are decided on rows that stand still.
+		if err := q.soon("lock the skills", -1).SkillsLock(ctx, q.ws); err != nil {
+			return err
+		}
+		var seen beforeCommit
+		ahead(q, "look for the name", &seen.named, dbsqlc.SkillByName, q.ws, t.Package.Version.Name)
+		ahead(q, "read the tasks' outcomes", &seen.tasks, dbsqlc.TaskOutcomes, q.ws, t.Ref.Run)
+		out, err = Once(ctx, q, t.Ref.Op(t.Key+"/commit", 0), c.Args(t), func() (distill.Committed, error) { return q.commitVersion(ctx, t, c, seen) })
+		return err
+	})
+	if errors.Is(err, errConflict) {
+		return distill.Committed{Conflict: true}, nil
+	}
+	return out, err
+}
+
+// beforeCommit is what is read when the skills have been locked.
+type beforeCommit struct {
+	named []dbsqlc.Skill // the skill that has the version's name, if one has
+	tasks []dbsqlc.TaskOutcomesRow
+}
+
+func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Commit, seen beforeCommit) (distill.Committed, error) {
+	p := t.Package
+	_, err := q.soonOr("commit", 1, errConflict).PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: p.Version.PackageSHA[:]})
+	if err != nil {
+		return distill.Committed{}, err
+	}
+	out := distill.Committed{Skill: p.Skill, Version: p.Base + 1, Outcome: distill.Updated}
+	switch {
+	case p.Same:
+		out.Version, out.Outcome = p.Base, distill.Unchanged
+		err = q.putSources(ctx, out.Skill, out.Version, p.Version.Sources)
+	case p.Skill == 0:
+		out.Outcome = distill.Created
+		if len(seen.named) > 0 { // it was not there when the version was packaged
+			return out, errConflict
+		}
+		out.Skill, err = q.createFound(ctx, p, c)
+	case p.Staged:
+		out.Version, out.Outcome = p.Base, distill.Staged
+		var id int64
+		id, err = q.PutPending(ctx, library.Pending{Skill: p.Skill, Base: p.Base, Version: p.Version, Reason: p.WaitsFor(), Origin: p.Version.Origin})
+		p.Version.ChangeSummary = fmt.Sprintf("waits for approval as change %d", id)
+	default:
+		err = q.advanceHead(ctx, p, c)
+	}
+	if err != nil {
+		return out, err
+	}
+	t.Outcome, t.Skill, t.Version, t.Reason = out.Outcome, out.Skill, out.Version, p.Version.ChangeSummary
+	if err := q.EndTask(ctx, t); err != nil {
+		return out, err
+	}
+	if out.Version > c.Keep { // what the task was shown is not needed any more
+		if err := q.PruneVersions(ctx, out.Skill, c.Keep); err != nil {
+			return out, err
+		}
+	}
+	return out, q.endWithTask(ctx, t, seen.tasks)
+}
+
+// endWithTask ends a run whose other tasks had ended before t: who waits for it
+// need not wait for its workflow, too, which finds it ended then.
+func (q Queries) endWithTask(ctx context.Context, t distill.Task, all []dbsqlc.TaskOutcomesRow) error {
+	outcomes := make([]distill.Outcome, len(all))
+	for i, r := range all {
+		outcomes[i] = distill.Outcome(r.Outcome)
+		if r.TaskKey == t.Key {
+			outcomes[i] = t.Outcome
+		}
+		if outcomes[i] == "" {
+			return nil
+		}
+	}
+	result := distill.AddUp(outcomes)
+	return q.EndRun(ctx, t.Ref.Run, result.Outcome, "", result)
+}
+
+// advanceHead moves the head that a package was made on; one that has moved is
+// a conflict.
+func (q Queries) advanceHead(ctx context.Context, p *distill.Package, c distill.Commit) error {
+	head, err := q.SkillHead(ctx, p.Skill)
+	if fault.CodeOf(err) == fault.NotFound { // deleted meanwhile
+		return errConflict
+	}
+	if err != nil {
+		return err
+	}
+	if head.Version != p.Base {
+		return errConflict
+	}
+	status := p.StatusAfter(head.Status)
+	if status != head.Status {
+		if err := q.SetStatus(ctx, head.ID, head.Status, status); err != nil {
+			return err
+		}
+	}
+	c.Doc.Status = string(status)
+	_, err = q.AdvanceSkill(ctx, p.Skill, p.Base, p.Version, c.Doc, c.Near.Vector, c.Near.Space)
+	return err
+}
+
+// createFound makes a skill, unless one is too similar that was not there when it
+// was packaged.
+func (q Queries) createFound(ctx context.Context, p *distill.Package, c distill.Commit) (int64, error) {
+	near, err := q.Search(ctx, c.Near)
+	if err != nil {
+		return 0, err
+	}
+	if c.TooNear(near) {
+		return 0, errConflict
+	}
+	return q.CreateSkill(ctx, p.Version, p.Status(), c.Doc, c.Near.Vector, c.Near.Space)
+}
+
+// putVersion writes v as a version of a skill, made on the one before it.
+func (q Queries) putVersion(ctx context.Context, id int64, number int, v skill.Version) error {
+	body := skill.BodyHash(v.Body)
+	p := dbsqlc.VersionInsertParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number), BaseVersion: int32(number - 1),
+		DisplayName: v.DisplayName, Description: v.Description, Body: v.Body, Lang: v.Lang, ContentSha256: v.ContentSHA[:],
+		PackageSha256: v.PackageSHA[:], Origin: v.Origin, ChangeSummary: storable(v.ChangeSummary), Model: v.Model, PromptSha256: v.PromptSHA,
+		Degraded: texts(v.Degraded), Violations: texts(v.Violations), Risk: texts(v.Risk), Redactions: int32(v.Redactions), Restores: int32(v.Restores),
+		RunID: orNil(v.Run), TaskKey: orNil(v.TaskKey), Category: v.Category, Op: v.Op, BodySha256: body[:]}
+	var err error
+	if p.Quality, err = encodeQuality(v.Quality); err != nil {
+		return err
+	}
+	if p.Extra, err = encode("the extra files", append([]skill.Extra{}, v.Extra...)); err != nil {
+		return err
+	}
+	if err := q.soon("write the version", -1).VersionInsert(ctx, p); err != nil {
+		return err
+	}
+	files := dbsqlc.FilesPutParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)}
+	for _, f := range v.Files {
+		files.Paths, files.Contents = append(files.Paths, f.Path), append(files.Contents, f.Content)
+	}
+	return q.soon("write the files", -1).FilesPut(ctx, files)
+}
+
+func (q Queries) putSources(ctx context.Context, id int64, number int, sources []skill.Source) error {
+	for _, s := range sources {
+		err := q.soon("write the sources", -1).SourcesPut(ctx, dbsqlc.SourcesPutParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number), ConversationID: s.Conversation,
+			FromSeqs: []int32{int32(s.From)}, ToSeqs: []int32{int32(s.To)}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// indexSkill makes the new version what search finds.
+func (q Queries) indexSkill(ctx context.Context, id int64, d search.Doc, vector []float32, space int16) error {
+	d.Owner = id
+	return q.indexWithVectors(ctx, []search.Doc{d}, [][]float32{vector}, space)
+}
+
+func headOf(r dbsqlc.Skill) skill.Head {
+	return skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin,
+		Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+}

@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/service/longterm"
+)
+
+// Soul is the version in force, version 0 when there is none yet.
+func (q Queries) Soul(ctx context.Context) (memory.Soul, error) {
+	r, err := q.q.SoulGet(ctx, q.ws)
+	if isNoRows(err) {
+		return memory.Soul{}, nil
+	}
+	return soulOf(r), classify("read the soul", err)
+}
+
+// SoulAt is one version.
+func (q Queries) SoulAt(ctx context.Context, version int) (memory.Soul, error) {
+	r, err := q.q.SoulAt(ctx, dbsqlc.SoulAtParams{WorkspaceID: q.ws, Version: int32(version)})
+	if isNoRows(err) {
+		return memory.Soul{}, fault.New(fault.NotFound, fmt.Sprintf("the soul has no version %d", version), "look at its history and use one of those versions")
+	}
+	return soulOf(r), classify("read the soul", err)
+}
+
+// SoulHistory lists the versions, the latest first.
+func (q Queries) SoulHistory(ctx context.Context, max int) ([]memory.Soul, error) {
+	rows, err := q.q.SoulHistory(ctx, dbsqlc.SoulHistoryParams{WorkspaceID: q.ws, MaxRows: int32(max)})
+	if err != nil {
+		return nil, classify("list the souls", err)
+	}
+	out := make([]memory.Soul, len(rows))
+	for i, r := range rows {
+		out[i] = soulOf(r)
+	}
+	return out, nil
+}
+
+// AdvanceSoul makes content the version after base, which must be the head.
+func (q Queries) AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction, w longterm.Writer) (int, error) {
+	version := base + 1
+	n, err := q.q.SoulAdvance(ctx, dbsqlc.SoulAdvanceParams{Version: int32(version), WorkspaceID: q.ws, BaseVersion: int32(base)})
+	if err == nil && n != 1 {
+		return 0, fault.New(fault.VersionConflict, fmt.Sprintf("the soul has moved on from version %d", base), "")
+	}
+	if err != nil {
+		return 0, classify("move the soul's head", err)
+	}
+	run, conversation, from, to := whence(w)
+	err = q.q.SoulInsert(ctx, dbsqlc.SoulInsertParams{WorkspaceID: q.ws, Version: int32(version), Content: content, Action: string(action), Origin: w.Origin, RunID: run, OpID: w.Op,
+		ConversationID: conversation, FromSeq: from, ToSeq: to})
+	return version, classify("keep the soul", err)
+}
+
+func soulOf(r dbsqlc.SoulVersion) memory.Soul {
+	return memory.Soul{Version: int(r.Version), Content: r.Content, Action: memory.SoulAction(r.Action), Origin: r.Origin, Run: number(r.RunID),
+		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), CreatedAt: r.CreatedAt}
+}

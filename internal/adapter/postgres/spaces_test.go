@@ -1,0 +1,122 @@
+package store_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	store "cairn/internal/adapter/postgres"
+	"cairn/internal/domain/fault"
+	"cairn/internal/service/search"
+	"cairn/internal/tests"
+)
+
+func TestTwoEmbeddingSpacesLiveSideBySide(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	small, err := b.Space(t.Context(), "small", 2)
+	tests.Must(t, err)
+	large, err := b.Space(t.Context(), "large", 3)
+	tests.Must(t, err)
+	var first, second int64
+	b.in(b.a, func(ctx context.Context, q store.Queries) error {
+		first = b.index(ctx, q, 1, "first")
+		second = b.index(ctx, q, 2, "second")
+		for doc, vs := range map[int64][2][]float32{first: {{1, 0}, {0, 0, 1}}, second: {{0, 1}, {1, 0, 0}}} {
+			tests.Must(t, q.PutEmbedding(ctx, doc, small, vs[0]))
+			tests.Must(t, q.PutEmbedding(ctx, doc, large, vs[1]))
+		}
+		return nil
+	})
+	for _, ask := range []struct {
+		space  int16
+		vector []float32
+		want   int64
+	}{{small, []float32{1, 0}, first}, {large, []float32{1, 0, 0}, second}} {
+		b.in(b.a, func(ctx context.Context, q store.Queries) error {
+			hits, err := q.Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: ask.vector, Space: ask.space, Limit: 5})
+			if err == nil && (len(hits) != 2 || hits[0].Doc != ask.want || hits[0].Cosine < 0.99) {
+				t.Errorf("space %d: %+v, want document %d first", ask.space, hits, ask.want)
+			}
+			return err
+		})
+	}
+}
+
+func TestAVectorOfAnotherDimensionIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	space, err := b.Space(t.Context(), "m", 3)
+	tests.Must(t, err)
+	for _, v := range [][]float32{{1, 0}, {1, 0, 0, 0}} {
+		err := b.WithWorkspace(t.Context(), b.a.ID, func(q store.Queries) error {
+			return q.PutEmbedding(t.Context(), b.index(t.Context(), q, 1, "text"), space, v)
+		})
+		if sqlState(err) != "23514" {
+			t.Errorf("%d numbers: %v, want the partition's check to refuse them", len(v), err)
+		}
+	}
+	if n := b.number("select count(*) from embeddings"); n != 0 {
+		t.Errorf("%d vectors stored", n)
+	}
+}
+
+func TestASpaceIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ids := make([]int16, 12)
+	var wait sync.WaitGroup
+	for i := range ids {
+		wait.Go(func() {
+			var err error
+			if ids[i], err = b.Space(t.Context(), "m", 3+i%3); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	for i, id := range ids {
+		if id != ids[i%3] {
+			t.Errorf("call %d got space %d, another for the same model and dimension %d", i, id, ids[i%3])
+		}
+	}
+	if n := b.number("select count(*) from pg_inherits where inhparent = 'cairn.embeddings'::regclass"); n != 3 {
+		t.Errorf("%d partitions, want 3", n)
+	}
+}
+
+// spec/postgres.md: row-level security on the parent does not protect a
+// partition that is queried directly.
+func TestAPartitionCannotBeReadDirectly(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.seed(b.a)
+	app := b.as("cairn_app")
+	app.do("begin")
+	app.do("select cairn.enter($1)", b.a.ID)
+	if n := app.number("select count(*) from embeddings"); n != 1 {
+		t.Errorf("%d vectors through the parent, want 1", n)
+	}
+	app.refuses("42501", "select v from embeddings_space_1")
+	app.do("rollback")
+	b.exec("grant select on embeddings_space_1 to cairn_app") // should somebody grant it, its own policy still holds
+	if n := app.number("select count(*) from embeddings_space_1"); n != 0 {
+		t.Errorf("outside a workspace a granted partition shows %d vectors", n)
+	}
+}
+
+func TestAnUnusableDimensionIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	if _, err := b.Space(t.Context(), "huge", 4001); sqlState(err) != "23514" || fault.CodeOf(err) == "" {
+		t.Errorf("4001 dimensions: %v", err)
+	}
+}
+
+// index makes a document of owner's.
+func (b *bundle) index(ctx context.Context, q store.Queries, owner int64, text string) int64 {
+	b.t.Helper()
+	doc, err := q.Index(ctx, search.NewDoc(search.KindSkill, owner, "active", text))
+	tests.Must(b.t, err)
+	return doc
+}

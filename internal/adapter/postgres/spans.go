@@ -1,0 +1,41 @@
+package store
+
+import (
+	"context"
+
+	pgvector "github.com/pgvector/pgvector-go"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/memory"
+	"cairn/internal/service/learning"
+)
+
+// Closest is the active entry of a scope whose vector is nearest to one. An entry
+// that waits for its vector is not seen.
+func (q Queries) Closest(ctx context.Context, s memory.Scope, vector []float32, space int16) (memory.Entry, float64, bool, error) {
+	r, err := q.q.ScopeNearest(ctx, dbsqlc.ScopeNearestParams{Query: pgvector.NewHalfVector(vector), Space: space, WorkspaceID: q.ws, Type: string(s.Type), Target: s.Target})
+	if isNoRows(err) {
+		return memory.Entry{}, 0, false, nil
+	}
+	if err != nil {
+		return memory.Entry{}, 0, false, classify("find what is nearest", err)
+	}
+	found, err := q.LongTerm(ctx, []string{r.ExternalID})
+	if err != nil || len(found) == 0 {
+		return memory.Entry{}, 0, false, err
+	}
+	return found[0], r.Cosine, true, nil
+}
+
+// Neighbours are the memories that come closest to a span.
+func (q Queries) Neighbours(ctx context.Context, vector []float32, space int16, most int) ([]learning.Neighbour, error) {
+	rows, err := q.q.SpanNeighbours(ctx, dbsqlc.SpanNeighboursParams{Query: pgvector.NewHalfVector(vector), Space: space, WorkspaceID: q.ws, MaxRows: int32(most)})
+	if err != nil {
+		return nil, classify("find the memories that are nearest", err)
+	}
+	out := make([]learning.Neighbour, len(rows))
+	for i, r := range rows {
+		out[i] = learning.Neighbour{ID: r.ExternalID, Content: r.Content, Vector: r.V.Slice()}
+	}
+	return out, nil
+}

@@ -1,0 +1,191 @@
+package store_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/fault"
+	"cairn/internal/tests"
+)
+
+// roleName is a name that no other test on the server has.
+func roleName() string { return "cairn_test_" + strings.ToLower(rand.Text()[:12]) }
+
+func TestStartUpRefusesRolesThatPoliciesDoNotBind(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	super, bypass, member, owner := roleName(), roleName(), roleName(), roleName()
+	b.role(super, "superuser")
+	b.role(bypass, "bypassrls")
+	b.role(member, "in role cairn_owner") // could switch the policies off
+	b.role(owner, "")
+	for _, r := range []string{bypass, owner} {
+		b.exec("grant usage, create on schema cairn to " + r)
+	}
+	b.exec("create table mine (x int); alter table mine owner to " + owner)
+	for _, role := range []string{super, bypass, member, owner, "cairn_owner", "cairn_migrator"} {
+		err := store.CheckRoleOf(t.Context(), b.url, role)
+		if fault.CodeOf(err) != fault.Misconfigured {
+			t.Errorf("a session as %s: %v, want %s", role, err, fault.Misconfigured)
+		}
+	}
+	for _, role := range []string{"cairn_app", "cairn_system"} {
+		if err := store.CheckRoleOf(t.Context(), b.url, role); err != nil {
+			t.Errorf("a session as %s is refused: %v", role, err)
+		}
+	}
+}
+
+func TestALoginNeedsOnlyTheTwoRoles(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	s, err := store.Open(t.Context(), b.login(roleName(), "cairn_app", "cairn_system"), store.Options{})
+	if err != nil {
+		t.Fatalf("a member of both roles: %v", err)
+	}
+	s.Close()
+	for name, address := range map[string]string{
+		"a member of none":     b.login(roleName()),
+		"a member of the app":  b.login(roleName(), "cairn_app"),
+		"a login of no server": strings.Replace(b.login(roleName()), "cairn_test_", "cairn_nobody_", 1),
+	} {
+		s, err := store.Open(t.Context(), address, store.Options{})
+		if fault.CodeOf(err) != fault.Misconfigured {
+			t.Errorf("%s: %v, want %s", name, err, fault.Misconfigured)
+		}
+		if err == nil {
+			s.Close()
+		}
+	}
+}
+
+// A role of the right name is not enough: somebody may have given it more.
+func TestBothPoolsAreChecked(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec("alter table outbox owner to cairn_system")
+	s, err := store.Open(t.Context(), b.url, store.Options{})
+	if fault.CodeOf(err) != fault.Misconfigured {
+		t.Errorf("a system role that owns a table: %v, want %s", err, fault.Misconfigured)
+	}
+	if err == nil {
+		s.Close()
+	}
+}
+
+// spec/postgres.md: a generic plan that was cached for one workspace made the
+// next one a hundred times slower and its answers incomplete.
+func TestNoPlanIsSharedBetweenWorkspaces(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, pool := range []*pgxpool.Pool{b.AppPool(), b.SystemPool()} {
+		tests.Must(t, pool.AcquireFunc(t.Context(), func(conn *pgxpool.Conn) error {
+			for _, statement := range []string{"select 1", "reset all", "set plan_cache_mode = default", "discard all"} {
+				if _, err := conn.Exec(t.Context(), statement, pgx.QueryExecModeSimpleProtocol); err != nil {
+					return err
+				}
+				var mode, role string
+				err := conn.QueryRow(t.Context(), "select current_setting('plan_cache_mode'), current_user", pgx.QueryExecModeSimpleProtocol).Scan(&mode, &role)
+				if err != nil {
+					return err
+				}
+				if mode != "force_custom_plan" || !strings.HasPrefix(role, "cairn_") {
+					t.Errorf("after %q: plan_cache_mode %s as %s", statement, mode, role)
+				}
+			}
+			return nil
+		}))
+	}
+}
+
+// A step's statements find their rows by keys. They are planned once for a
+// connection, while everything is small here, and still take their indexes.
+func TestStatementsByKeysArePlannedOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tests.Must(t, b.AppPool().AcquireFunc(t.Context(), func(conn *pgxpool.Conn) error {
+		setting := func(name string) (out string) {
+			tests.Must(t, conn.QueryRow(t.Context(), "select current_setting($1)", pgx.QueryExecModeExec, name).Scan(&out))
+			return out
+		}
+		tx, err := conn.Begin(t.Context())
+		tests.Must(t, err)
+		if _, err := tx.Exec(t.Context(), dbsqlc.WorkspaceEnterByKeys, b.a.ID); err != nil {
+			return err
+		}
+		if mode := setting("plan_cache_mode"); mode != "force_generic_plan" {
+			t.Errorf("within the transaction plan_cache_mode is %s", mode)
+		}
+		for name, statement := range map[string]string{"run": dbsqlc.RunGet, "turn": dbsqlc.TurnByRun, "steps": dbsqlc.StepsOf, "messages": dbsqlc.TurnMessages,
+			"session": dbsqlc.RunSessionGet, "live session": dbsqlc.SessionOffered, "call": dbsqlc.CallGet, "room": dbsqlc.CallRoom} {
+			described, err := conn.Conn().Prepare(t.Context(), name, statement)
+			tests.Must(t, err)
+			nothing := strings.TrimSuffix(strings.Repeat("null,", len(described.ParamOIDs)), ",")
+			rows, _ := tx.Query(t.Context(), fmt.Sprintf("explain execute %q (%s)", name, nothing), pgx.QueryExecModeSimpleProtocol)
+			lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			tests.Must(t, err)
+			if plan := strings.Join(lines, "\n"); strings.Contains(plan, "Seq Scan") || !strings.Contains(plan, "Index") || !strings.Contains(plan, "$1") {
+				t.Errorf("%s is planned as\n%s", name, plan)
+			}
+		}
+		tests.Must(t, tx.Commit(t.Context()))
+		if mode, scans := setting("plan_cache_mode"), setting("enable_seqscan"); mode != "force_custom_plan" || scans != "on" {
+			t.Errorf("after the transaction plan_cache_mode is %s and enable_seqscan %s", mode, scans)
+		}
+		return nil
+	}))
+}
+
+func TestADatabaseThatWasNotMigratedSaysSo(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	misses := func(what string, err error) {
+		t.Helper()
+		if f := fault.From(err); err == nil || f.Code != fault.Misconfigured || !strings.Contains(f.Hint, "cairn migrate") {
+			t.Errorf("%s: %v, want %s with the hint to migrate", what, err, fault.Misconfigured)
+		}
+	}
+	_, err := store.Open(t.Context(), b.empty(), store.Options{})
+	misses("an empty database", err)
+
+	b.exec("alter table runs rename column reason to excuse")
+	misses("a column of another version", b.WithWorkspace(t.Context(), b.a.ID, func(q store.Queries) error {
+		_, err := q.Run(t.Context(), 1)
+		return err
+	}))
+	b.exec("drop table tool_op_log")
+	misses("a missing table", b.WithWorkspace(t.Context(), b.a.ID, func(q store.Queries) error {
+		_, err := store.Once(t.Context(), q, "op", nil, func() (int, error) { return 1, nil })
+		return err
+	}))
+	b.exec("drop function cairn.session_roles")
+	_, err = store.Open(t.Context(), b.url, store.Options{})
+	misses("a missing function", err)
+}
+
+// empty makes a database with nothing in it and returns its address.
+func (b *bundle) empty() string {
+	b.t.Helper()
+	name := roleName()
+	b.exec("create database " + name)
+	b.t.Cleanup(func() {
+		conn, err := pgx.Connect(context.Background(), b.url)
+		tests.Must(b.t, err)
+		defer conn.Close(context.Background())
+		_, err = conn.Exec(context.Background(), "drop database "+name+" with (force)")
+		tests.Must(b.t, err)
+	})
+	u, err := url.Parse(b.url)
+	tests.Must(b.t, err)
+	u.Path = "/" + name
+	return u.String()
+}

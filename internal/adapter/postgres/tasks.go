@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/service/distill"
+)
+
+// PutTasks stores a run's tasks; those that are there stay as they are.
+func (q Queries) PutTasks(ctx context.Context, ts []distill.Task) error {
+	for _, t := range ts {
+		err := q.soon("store a task", -1).TaskInsert(ctx, dbsqlc.TaskInsertParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Position: int32(t.Position), Name: storable(t.Name), Seqs: int32s(t.Seqs), Lang: t.Lang})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Tasks lists a run's tasks in their order.
+func (q Queries) Tasks(ctx context.Context, id int64) ([]distill.Task, error) {
+	rows, err := q.q.TasksOfRun(ctx, dbsqlc.TasksOfRunParams{WorkspaceID: q.ws, RunID: id})
+	if err != nil {
+		return nil, classify("list the tasks", err)
+	}
+	out := make([]distill.Task, len(rows))
+	for i, r := range rows {
+		if out[i], err = taskOf(r); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Task reads one task.
+func (q Queries) Task(ctx context.Context, id int64, key string) (distill.Task, error) {
+	row, err := q.q.TaskGet(ctx, dbsqlc.TaskGetParams{WorkspaceID: q.ws, RunID: id, TaskKey: key})
+	if err != nil {
+		return distill.Task{}, classify("read the task", err)
+	}
+	return taskOf(row)
+}
+
+// SaveRecall stores what a task's model is shown of what is known already.
+func (q Queries) SaveRecall(ctx context.Context, t distill.Task) error {
+	raw, err := encode("the candidates", t.Candidates)
+	if err != nil {
+		return err
+	}
+	return q.soon("store the candidates", -1).TaskRecalled(ctx, dbsqlc.TaskRecalledParams{Query: storable(t.Query), Candidates: raw, WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
+}
+
+// SaveDraft stores what was extracted, with the version that it was written on.
+func (q Queries) SaveDraft(ctx context.Context, t distill.Task, notes []string) error {
+	raw, err := encode("the draft", t.Draft)
+	if err != nil {
+		return err
+	}
+	return q.soon("store the draft", -1).TaskExtracted(ctx, dbsqlc.TaskExtractedParams{Draft: raw, BasedOnSkill: t.Based.Skill, BasedOnVersion: int32(t.Based.Version), Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
+}
+
+// SaveBase stores a draft with the version that it was written on.
+func (q Queries) SaveBase(ctx context.Context, t distill.Task) error {
+	raw, err := json.Marshal(t.Draft)
+	if err != nil {
+		return fmt.Errorf("encode the draft: %w", err)
+	}
+	return q.soon("store the draft's base", -1).TaskBased(ctx, dbsqlc.TaskBasedParams{BasedOnSkill: t.Based.Skill, BasedOnVersion: int32(t.Based.Version), Draft: raw,
+		WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
+}
+
+// SaveQuality stores what the judge said of a task's draft, or why it did not.
+func (q Queries) SaveQuality(ctx context.Context, t distill.Task, notes []string) error {
+	raw, err := encodeQuality(t.Quality)
+	if err != nil {
+		return err
+	}
+	return q.soon("store the draft's quality", -1).TaskJudged(ctx, dbsqlc.TaskJudgedParams{Quality: raw, Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
+}
+
+// SaveWritten stores files as they were written. A file that was written stays.
+func (q Queries) SaveWritten(ctx context.Context, t distill.Task, kind string, files []distill.WrittenFile) error {
+	p := dbsqlc.TaskFilesPutParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Kind: kind}
+	for _, f := range files {
+		p.Names, p.Contents, p.Reasons = append(p.Names, storable(f.Name)), append(p.Contents, storable(f.Content)), append(p.Reasons, storable(f.Reason))
+	}
+	return q.soon("store the written files", -1).TaskFilesPut(ctx, p)
+}
+
+// Written lists the files that were written for a task.
+func (q Queries) Written(ctx context.Context, t distill.Task) ([]distill.WrittenFile, error) {
+	rows, err := q.q.TaskFilesGet(ctx, dbsqlc.TaskFilesGetParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
+	if err != nil {
+		return nil, classify("read the written files", err)
+	}
+	out := make([]distill.WrittenFile, len(rows))
+	for i, r := range rows {
+		out[i] = distill.WrittenFile{Kind: r.Kind, Name: r.Name, Content: r.Content, Reason: r.Reason}
+	}
+	return out, nil
+}
+
+// HoldTask keeps a task as it is until the transaction ends; false when it has ended,
+// or was erased. Nothing of it is erased in between.
+func (q Queries) HoldTask(ctx context.Context, t distill.Task) (bool, error) {
+	_, err := q.q.TaskHold(ctx, dbsqlc.TaskHoldParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
+	if isNoRows(err) {
+		return false, nil
+	}
+	return err == nil, classify("hold the task", err)
+}
+
+// SavePackage stores the version that is ready to be committed.
+func (q Queries) SavePackage(ctx context.Context, t distill.Task) error {
+	raw, err := encode("the package", t.Package)
+	if err != nil {
+		return err
+	}
+	return q.soon("store the package", -1).TaskPackaged(ctx, dbsqlc.TaskPackagedParams{Package: raw, WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
+}
+
+// EndTask ends a task; one that has ended stays as it is.
+func (q Queries) EndTask(ctx context.Context, t distill.Task) error {
+	p := dbsqlc.TaskEndParams{Outcome: string(t.Outcome), Reason: storable(t.Reason), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}
+	if t.Skill != 0 {
+		version := int32(t.Version)
+		p.SkillID, p.Version = &t.Skill, &version
+	}
+	_, err := q.soon("end the task", -1).TaskEnd(ctx, p)
+	return err
+}
+
+func taskOf(r dbsqlc.DistillTask) (distill.Task, error) {
+	t := distill.Task{Ref: run.Ref{Workspace: r.WorkspaceID, Run: r.RunID}, Key: r.TaskKey, Position: int(r.Position), Name: r.Name, Seqs: ints(r.Seqs), Lang: r.Lang,
+		Stage: distill.Stage(r.Stage), Outcome: distill.Outcome(r.Outcome), Reason: r.Reason, Query: r.Query, Notes: r.Notes,
+		Based: distill.Base{Skill: r.BasedOnSkill, Version: int(r.BasedOnVersion)}}
+	if r.SkillID != nil {
+		t.Skill, t.Version = *r.SkillID, int(*r.Version)
+	}
+	if err := json.Unmarshal(r.Candidates, &t.Candidates); err != nil {
+		return t, fmt.Errorf("decode the candidates of task %s: %w", r.TaskKey, err)
+	}
+	if len(r.Draft) > 0 {
+		t.Draft = new(skill.Draft)
+		if err := json.Unmarshal(r.Draft, t.Draft); err != nil {
+			return t, fmt.Errorf("decode the draft of task %s: %w", r.TaskKey, err)
+		}
+	}
+	var err error
+	if t.Quality, err = decodeQuality(r.Quality); err != nil {
+		return t, err
+	}
+	if len(r.Package) > 0 {
+		t.Package = new(distill.Package)
+		if err := json.Unmarshal(r.Package, t.Package); err != nil {
+			return t, fmt.Errorf("decode the package of task %s: %w", r.TaskKey, err)
+		}
+	}
+	return t, nil
+}
+
+func int32s(in []int) []int32 {
+	out := make([]int32, len(in))
+	for i, v := range in {
+		out[i] = int32(v)
+	}
+	return out
+}
+
+func ints(in []int32) []int {
+	out := make([]int, len(in))
+	for i, v := range in {
+		out[i] = int(v)
+	}
+	return out
+}
+
+// Memo looks for why the same material failed for good not longer than fresh ago.
+func (q Queries) Memo(ctx context.Context, key [32]byte, fresh time.Duration) (distill.Memo, bool, error) {
+	row, err := q.q.MemoGet(ctx, dbsqlc.MemoGetParams{WorkspaceID: q.ws, Key: key[:], Fresh: fresh})
+	if isNoRows(err) {
+		return distill.Memo{}, false, nil
+	}
+	return distill.Memo{Code: fault.Code(row.Code), Reason: row.Reason}, err == nil, classify("read the memo", err)
+}
+
+// PutMemo remembers why material failed for good.
+func (q Queries) PutMemo(ctx context.Context, key [32]byte, m distill.Memo) error {
+	return classify("store the memo", q.q.MemoPut(ctx, dbsqlc.MemoPutParams{WorkspaceID: q.ws, Key: key[:], Code: string(m.Code), Reason: storable(m.Reason)}))
+}

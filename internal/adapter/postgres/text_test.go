@@ -1,0 +1,91 @@
+package store_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	store "cairn/internal/adapter/postgres"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/distill"
+	"cairn/internal/tests"
+)
+
+// dirty is what JSON can carry and a text column cannot hold; clean is how it
+// comes back. The backslash before u0000 in the middle is itself escaped: six
+// characters of somebody's source code, which stay.
+const (
+	dirty = "a\x00b \\u0000 \\\x00 \xff"
+	clean = "a\uFFFDb \\u0000 \\\uFFFD \uFFFD"
+)
+
+func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := func(a *distill.Accepted) { a.WorkflowID = func(int, int) string { return "w" } }
+	r, _ := b.accept(b.wish("key\x00", dirty, id, func(a *distill.Accepted) {
+		a.Conversation.ID, a.Conversation.Title = dirty, dirty
+		a.Conversation.Messages = append(a.Conversation.Messages, transcript.Message{ID: dirty, Role: transcript.Tool, Name: dirty, ToolCallID: dirty, Content: dirty,
+			ToolCalls: []transcript.ToolCall{{ID: dirty, Name: dirty, Arguments: dirty}}})
+	}))
+	b.accept(b.wish("key\x00", dirty, id)) // is found again
+	if got := b.stored(); got != "1 1 2 1" {
+		t.Errorf("runs, conversations, messages, duties: %s", got)
+	}
+	var got []string
+	b.in(b.a, func(ctx context.Context, q store.Queries) error {
+		c, err := q.Conversation(ctx, r.Conversation, 0, 9)
+		tests.Must(t, err)
+		m := c.Messages[1]
+		got = append(got, c.ID, c.Title, c.Messages[0].Content, m.ID, m.Name, m.ToolCallID, m.Content, m.ToolCalls[0].ID, m.ToolCalls[0].Name, m.ToolCalls[0].Arguments)
+		return nil
+	})
+
+	task := distill.Task{Ref: r.Ref, Key: "t", Name: dirty, Lang: "en"}
+	b.in(b.a, func(ctx context.Context, q store.Queries) error {
+		tests.Must(t, q.PutTasks(ctx, []distill.Task{task}))
+		task.Query = dirty
+		tests.Must(t, q.SaveRecall(ctx, task))
+		task.Draft = &skill.Draft{Name: dirty, Procedure: dirty, Examples: []string{dirty}}
+		tests.Must(t, q.SaveDraft(ctx, task, []string{dirty}))
+		tests.Must(t, q.SaveWritten(ctx, task, distill.Scripts, []distill.WrittenFile{{Name: dirty, Content: dirty, Reason: dirty}}))
+		task.Package = &distill.Package{Version: skill.Version{Body: dirty}}
+		tests.Must(t, q.SavePackage(ctx, task))
+		task.Outcome, task.Reason = distill.Failed, dirty
+		tests.Must(t, q.EndTask(ctx, task))
+		tests.Must(t, q.EndRun(ctx, r.Ref.Run, run.Failed, dirty, distill.Result{Code: dirty}))
+		return nil
+	})
+	b.in(b.a, func(ctx context.Context, q store.Queries) error {
+		back, err := q.Task(ctx, r.Ref.Run, "t")
+		tests.Must(t, err)
+		files, err := q.Written(ctx, back)
+		tests.Must(t, err)
+		ended, err := q.Run(ctx, r.Ref.Run)
+		tests.Must(t, err)
+		got = append(got, back.Name, back.Query, back.Draft.Name, back.Draft.Procedure, back.Draft.Examples[0], back.Notes[0], back.Package.Version.Body, back.Reason,
+			files[0].Name, files[0].Content, files[0].Reason, ended.Reason)
+		return nil
+	})
+	for i, text := range got {
+		if text != clean {
+			t.Errorf("text %d came back as %q, want %q", i, text, clean)
+		}
+	}
+}
+
+func TestADutyKeepsWhyItFailed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.in(b.a, func(ctx context.Context, q store.Queries) error { return q.Owe(ctx, store.EmbedDoc, "1", 0) })
+	duties, err := b.ClaimDuties(t.Context(), 9)
+	if err != nil || len(duties) != 1 {
+		t.Fatalf("claimed %v, %v", duties, err)
+	}
+	tests.Must(t, b.NoteDuty(t.Context(), duties[0], "the endpoint said "+dirty))
+	if got := b.texts("select last_error from outbox")[0]; !strings.HasSuffix(got, clean) {
+		t.Errorf("noted %q", got)
+	}
+}

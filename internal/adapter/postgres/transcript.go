@@ -1,0 +1,136 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript"
+)
+
+// PutConversation stores a conversation that is handed in as a whole, and
+// returns its id. One that is stored already, under the same id, must have the
+// same messages.
+func (q Queries) PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64, error) {
+	row, err := q.q.ConversationPut(ctx, dbsqlc.ConversationPutParams{WorkspaceID: q.ws, ExternalID: storable(c.ID), Channel: channel, Title: storable(c.Title), Reward: c.Reward})
+	if err != nil {
+		return 0, classify("store the conversation", err)
+	}
+	if row.NextSeq != 0 {
+		return row.ID, q.sameMessages(ctx, row.ID, int(row.NextSeq), c)
+	}
+	if err := q.putMessages(ctx, row.ID, c.Messages); err != nil {
+		return 0, err
+	}
+	_, err = q.soon("advance the conversation", 1).ConversationAdvance(ctx, dbsqlc.ConversationAdvanceParams{NextSeq: int32(len(c.Messages)), Dated: dated(c.Messages), WorkspaceID: q.ws, ID: row.ID, Was: 0})
+	return row.ID, err
+}
+
+// dated tells whether some message says when it was said.
+func dated(ms []transcript.Message) bool {
+	return slices.ContainsFunc(ms, func(m transcript.Message) bool { return !m.Time.IsZero() })
+}
+
+// sameMessages refuses to take what is stored for something else.
+func (q Queries) sameMessages(ctx context.Context, id int64, stored int, c transcript.Conversation) error {
+	other := func(why string) error {
+		return fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q is stored already, %s", c.ID, why), "give it another id")
+	}
+	if stored != len(c.Messages) {
+		return other(fmt.Sprintf("with %d messages; this one has %d", stored, len(c.Messages)))
+	}
+	old, err := q.Conversation(ctx, id, 0, stored)
+	if err != nil {
+		return err
+	}
+	for i, m := range c.Messages {
+		if old.Messages[i].Role != m.Role || old.Messages[i].Content != storable(m.Content) {
+			return other(fmt.Sprintf("with another message %d", i))
+		}
+	}
+	return nil
+}
+
+func (q Queries) putMessages(ctx context.Context, conversation int64, ms []transcript.Message) error {
+	return q.putMessagesFrom(ctx, conversation, 0, ms)
+}
+
+// putMessagesFrom stores messages whose first has the number from.
+func (q Queries) putMessagesFrom(ctx context.Context, conversation int64, from int, ms []transcript.Message) error {
+	p := dbsqlc.MessagesPutParams{WorkspaceID: q.ws, ConversationID: conversation}
+	for i, m := range ms {
+		calls := []byte("[]")
+		if len(m.ToolCalls) > 0 {
+			var err error
+			if calls, err = encode(fmt.Sprintf("the tool calls of message %d", i), m.ToolCalls); err != nil {
+				return err
+			}
+		}
+		id := m.ID
+		if id == "" {
+			id = fmt.Sprint(from + i)
+		}
+		p.Seqs = append(p.Seqs, int32(from+i))
+		p.ExternalIds = append(p.ExternalIds, storable(id))
+		p.Roles = append(p.Roles, string(m.Role))
+		p.Contents = append(p.Contents, storable(m.Content))
+		p.Names = append(p.Names, storable(m.Name))
+		p.ToolCalls = append(p.ToolCalls, string(calls))
+		p.ToolCallIds = append(p.ToolCallIds, storable(m.ToolCallID))
+		at := "" // null
+		if !m.Time.IsZero() {
+			at = m.Time.Format(time.RFC3339Nano)
+		}
+		p.EventTimes = append(p.EventTimes, at)
+	}
+	if _, err := q.soon("store the messages", int64(len(ms))).MessagesPut(ctx, p); err != nil {
+		return err
+	}
+	last, err := q.lastSitting(ctx, conversation, from)
+	if err != nil {
+		return err
+	}
+	said := slices.Clone(ms)
+	for i := range said {
+		said[i].Seq = from + i
+	}
+	return q.indexTurns(ctx, conversation, said, last, false)
+}
+
+// Conversation reads a conversation with the messages from..to, both included.
+func (q Queries) Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error) {
+	var heads []dbsqlc.Conversation
+	ahead(q, "read the conversation", &heads, dbsqlc.ConversationGet, q.ws, id)
+	rows, err := q.q.MessagesRange(ctx, dbsqlc.MessagesRangeParams{WorkspaceID: q.ws, ConversationID: id, FromSeq: int32(from), ToSeq: int32(to)})
+	if err != nil {
+		return transcript.Conversation{}, classify("read the messages", err)
+	}
+	if len(heads) == 0 {
+		return transcript.Conversation{}, classify("read the conversation", pgx.ErrNoRows)
+	}
+	head := heads[0]
+	out := transcript.Conversation{ID: head.ExternalID, Title: head.Title, Reward: head.Reward, Messages: make([]transcript.Message, len(rows))}
+	for i, r := range rows {
+		m := transcript.Message{ID: r.ExternalID, Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID}
+		if r.EventTime != nil {
+			m.Time = r.EventTime.In(time.UTC)
+		}
+		if err := json.Unmarshal(r.ToolCalls, &m.ToolCalls); err != nil {
+			return out, fmt.Errorf("decode the tool calls of message %d: %w", r.Seq, err)
+		}
+		out.Messages[i] = m
+	}
+	return out, nil
+}
+
+// Channel is the channel of a conversation.
+func (q Queries) Channel(ctx context.Context, id int64) (string, error) {
+	channel, err := q.q.ConversationChannel(ctx, dbsqlc.ConversationChannelParams{WorkspaceID: q.ws, ID: id})
+	return channel, classify("read the conversation", err)
+}

@@ -1,0 +1,105 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/service/learning"
+)
+
+// PutUpdate keeps an update in the shadow, or finds the one that its run has made.
+func (q Queries) PutUpdate(ctx context.Context, bank int64, u learning.PolicyUpdate) (learning.PolicyUpdate, error) {
+	shadow, err := encode("the comparison", u.Shadow)
+	if err != nil {
+		return u, err
+	}
+	r, err := q.q.UpdatePut(ctx, dbsqlc.UpdatePutParams{WorkspaceID: q.ws, BankID: bank, RunID: u.Run, Base: int32(u.Base), PolicySha: u.Policy, OptimiserSha: u.Optimiser, Decisions: int32(u.Decisions), Shadow: shadow})
+	if err != nil {
+		return u, classify("keep the update", err)
+	}
+	return updateOf(r)
+}
+
+// MoveUpdate brings an update to another state; false when it is not in before.
+func (q Queries) MoveUpdate(ctx context.Context, bank int64, before string, u learning.PolicyUpdate) (bool, error) {
+	shadow, err := encode("the comparison", u.Shadow)
+	if err != nil {
+		return false, err
+	}
+	var canary json.RawMessage
+	if u.Canary != nil {
+		if canary, err = encode("the comparison", u.Canary); err != nil {
+			return false, err
+		}
+	}
+	n, err := q.q.UpdateMove(ctx, dbsqlc.UpdateMoveParams{State: u.State, Shadow: shadow, Canary: canary, Note: storable(u.Note), WorkspaceID: q.ws, BankID: bank, Number: int32(u.Number), Before: before})
+	return n == 1, classify("move the update on", err)
+}
+
+// OpenUpdate is the update of a bank that is neither promoted nor dropped.
+func (q Queries) OpenUpdate(ctx context.Context, bank int64) (learning.PolicyUpdate, bool, error) {
+	r, err := q.q.UpdateOpen(ctx, dbsqlc.UpdateOpenParams{WorkspaceID: q.ws, BankID: bank})
+	if isNoRows(err) {
+		return learning.PolicyUpdate{}, false, nil
+	}
+	if err != nil {
+		return learning.PolicyUpdate{}, false, classify("look for an update", err)
+	}
+	u, err := updateOf(r)
+	return u, err == nil, err
+}
+
+// Updates lists the updates of a bank, the latest first.
+func (q Queries) Updates(ctx context.Context, bank int64, most int) ([]learning.PolicyUpdate, error) {
+	rows, err := q.q.UpdatesOf(ctx, dbsqlc.UpdatesOfParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
+	if err != nil {
+		return nil, classify("list the updates", err)
+	}
+	out := make([]learning.PolicyUpdate, len(rows))
+	for i, r := range rows {
+		if out[i], err = updateOf(r); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func updateOf(r dbsqlc.PolicyUpdate) (u learning.PolicyUpdate, err error) {
+	u = learning.PolicyUpdate{Number: int(r.Number), Run: r.RunID, Base: int(r.Base), State: r.State, Policy: r.PolicySha, Optimiser: r.OptimiserSha, Decisions: int(r.Decisions), Note: r.Note,
+		CreatedAt: r.CreatedAt, CanaryAt: r.CanaryAt, EndedAt: r.EndedAt}
+	if err = json.Unmarshal(r.Shadow, &u.Shadow); err == nil && r.Canary != nil {
+		u.Canary = new(learning.Canary)
+		err = json.Unmarshal(r.Canary, u.Canary)
+	}
+	if err != nil {
+		err = fmt.Errorf("decode update %d: %w", r.Number, err)
+	}
+	return u, err
+}
+
+// CanaryScores are what was said of answers on both sides of a canary.
+func (q Queries) CanaryScores(ctx context.Context, bank int64, u learning.PolicyUpdate) (candidate, incumbent []float64, err error) {
+	if u.CanaryAt == nil {
+		return nil, nil, nil
+	}
+	rows, err := q.q.CanaryOutcomes(ctx, dbsqlc.CanaryOutcomesParams{WorkspaceID: q.ws, BankID: bank, Base: int32(u.Base), Since: *u.CanaryAt, Number: int32(u.Number)})
+	for _, r := range rows {
+		if r.Candidate {
+			candidate = append(candidate, r.Score)
+		} else {
+			incumbent = append(incumbent, r.Score)
+		}
+	}
+	return candidate, incumbent, classify("read what was said since", err)
+}
+
+// CanaryLate tells whether a canary began more than 30 days ago.
+func (q Queries) CanaryLate(ctx context.Context, u learning.PolicyUpdate) (bool, error) {
+	if u.CanaryAt == nil {
+		return false, nil
+	}
+	late, err := q.q.CanaryLate(ctx, *u.CanaryAt)
+	return late, classify("look how old the canary is", err)
+}

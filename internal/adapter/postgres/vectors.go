@@ -1,0 +1,30 @@
+package store
+
+import (
+	"context"
+
+	pgvector "github.com/pgvector/pgvector-go"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+)
+
+// Nearest is the exact search by vector and nothing else: what Find is measured
+// against.
+func (q Queries) Nearest(ctx context.Context, space int16, v []float32, limit int) ([]int64, error) {
+	rows, err := q.q.NearestBare(ctx, dbsqlc.NearestBareParams{WorkspaceID: q.ws, Space: space, Query: pgvector.NewHalfVector(v), MaxRows: int32(limit)})
+	docs := make([]int64, len(rows))
+	for i, r := range rows {
+		docs[i] = r.Doc
+	}
+	return docs, classify("find the nearest", err)
+}
+
+// NearestInGraph is the search by the workspace's graph, which it must have.
+func (q Queries) NearestInGraph(ctx context.Context, space int16, v []float32, limit int) ([]int64, error) {
+	rows, err := q.q.NearestInGraph(ctx, dbsqlc.NearestInGraphParams{WorkspaceID: q.ws, Space: space, Query: pgvector.NewHalfVector(v), MaxRows: int32(limit)})
+	docs := make([]int64, len(rows))
+	for i, r := range rows {
+		docs[i] = r.Doc
+	}
+	return docs, classify("find the nearest in the graph", err)
+}

@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/pressly/goose/v3"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/fault"
+	"cairn/schemas"
+)
+
+// Schema is which version the database's schema has, beside this program's.
+type Schema struct {
+	Version int64 `json:"version" doc:"Of the database"`
+	Program int64 `json:"program" doc:"Of the schema that this program was built for"`
+	Oldest  int64 `json:"oldest_program" doc:"A program built for an earlier schema does not work on the database"`
+}
+
+// Schema reads the schema's version, as the role that serves requests.
+func (s *Store) Schema(ctx context.Context) (Schema, error) {
+	out := Schema{Program: programSchema()}
+	row, err := dbsqlc.New(s.app).SchemaVersion(ctx)
+	if err != nil {
+		return out, classify("read the schema's version", err)
+	}
+	out.Version, out.Oldest = row.Version, row.Oldest
+	return out, nil
+}
+
+// Check is Misconfigured when this program does not work on the schema: the
+// schema is behind, or so far ahead that something the program needs is gone.
+func (v Schema) Check() error {
+	switch {
+	case v.Version < v.Program:
+		return fault.New(fault.Misconfigured, fmt.Sprintf("the database's schema has version %d, this program needs %d", v.Version, v.Program), "run `cairn migrate` of this program")
+	case v.Program < v.Oldest:
+		return fault.New(fault.Misconfigured, fmt.Sprintf("the database's schema has version %d and no longer serves programs built for less than %d; this one was built for %d", v.Version, v.Oldest, v.Program),
+			"deploy the program that migrated the database, or a later one")
+	}
+	return nil
+}
+
+// programSchema is the number of the last migration: the schema that this
+// program is built for.
+var programSchema = sync.OnceValue(func() int64 {
+	names, err := fs.Glob(schemas.Migrations, "migrations/*.sql")
+	if err != nil || len(names) == 0 {
+		panic(fmt.Sprintf("no migrations are embedded: %v", err))
+	}
+	last, err := goose.NumericComponent(path.Base(slices.Max(names)))
+	if err != nil {
+		panic(fmt.Sprintf("%s has no number: %v", slices.Max(names), err))
+	}
+	return last
+})

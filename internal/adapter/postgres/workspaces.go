@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/settings"
+)
+
+// Workspace is the isolation boundary. Key stands for it in workflow ids and
+// search attributes, where its name must not be seen.
+type Workspace struct {
+	ID   int64
+	Name string
+	Key  string
+}
+
+// Settings are what a workspace chose for itself.
+type Settings = settings.Settings
+
+// Workspace finds a workspace by the caller's name for it, and makes it when
+// make is set.
+func (s *Store) Workspace(ctx context.Context, name string, make bool) (Workspace, error) {
+	if n := len([]rune(name)); n == 0 || n > 200 {
+		return Workspace{}, fault.New(fault.InvalidArgument, fmt.Sprintf("a workspace name has 1 to 200 characters, this one has %d", n), "")
+	}
+	if w, ok := s.workspaces.Load(name); ok {
+		return w.(Workspace), nil
+	}
+	row, err := dbsqlc.New(s.app).WorkspaceOpen(ctx, dbsqlc.WorkspaceOpenParams{ExternalID: name, Make: make})
+	if isNoRows(err) {
+		return Workspace{}, fault.New(fault.NotFound, fmt.Sprintf("there is no workspace %q", name), "it is made by the first conversation that is sent to it")
+	}
+	if err != nil {
+		return Workspace{}, classify("find the workspace", err)
+	}
+	w := Workspace{ID: row.ID, Name: name, Key: row.Key}
+	s.workspaces.Store(name, w)
+	return w, nil
+}
+
+// WorkspaceByKey finds a workspace by the key that stands for it in workflows.
+func (s *Store) WorkspaceByKey(ctx context.Context, key string) (w Workspace, err error) {
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		row, err := q.WorkspaceByKey(ctx, key)
+		if isNoRows(err) {
+			return fault.New(fault.NotFound, "there is no such workspace", "")
+		}
+		w = Workspace{ID: row.ID, Name: row.ExternalID, Key: key}
+		return classify("find the workspace", err)
+	})
+	return w, err
+}
+
+// forget drops what is remembered of a workspace that is erased: after that its
+// name means a fresh one.
+func (s *Store) forget(id int64) {
+	s.workspaces.Range(func(name, w any) bool {
+		if w.(Workspace).ID == id {
+			s.workspaces.CompareAndDelete(name, w)
+		}
+		return true
+	})
+}
+
+// Self is the workspace that was entered.
+func (q Queries) Self(ctx context.Context) (Workspace, error) {
+	row, err := q.q.WorkspaceKey(ctx, q.ws)
+	return Workspace{ID: q.ws, Name: row.ExternalID, Key: row.Key}, classify("read the workspace", err)
+}
+
+// Settings reads what the workspace chose, with the defaults of what it did not.
+func (q Queries) Settings(ctx context.Context) (Settings, error) {
+	row, err := q.q.WorkspaceSettings(ctx, q.ws)
+	if err != nil {
+		return Settings{}, classify("read the settings", err)
+	}
+	out, err := settings.Read(row.Settings)
+	out.TimeZone, out.ReflectionCron = row.TimeZone, row.ReflectionCron
+	return out, err
+}
+
+// SetSettings replaces what the workspace chose. An empty time zone or cron
+// leaves the one it has; tasks that follow another clock now are planned by it.
+func (q Queries) SetSettings(ctx context.Context, v Settings) error {
+	if err := v.Validate(); err != nil {
+		return err
+	}
+	raw, err := settings.Write(v)
+	if err != nil {
+		return err
+	}
+	before, err := q.q.WorkspaceSettingsLock(ctx, q.ws)
+	if err != nil {
+		return classify("read the settings", err)
+	}
+	n, err := q.q.WorkspaceSettingsSet(ctx, dbsqlc.WorkspaceSettingsSetParams{WorkspaceID: q.ws, Settings: raw, TimeZone: v.TimeZone, ReflectionCron: v.ReflectionCron})
+	if err := oneRow("write the settings", n, classify("write the settings", err)); err != nil {
+		return err
+	}
+	if err := q.q.SchedulesRestart(ctx, q.ws); err != nil {
+		return classify("look at the scheduled tasks anew", err)
+	}
+	moved := v.TimeZone != "" && v.TimeZone != before.TimeZone
+	if !moved && (v.ReflectionCron == "" || v.ReflectionCron == before.ReflectionCron) {
+		return nil
+	}
+	return q.replan(ctx, moved)
+}
+
+// Space finds or makes the embedding space of a model.
+func (s *Store) Space(ctx context.Context, model string, dims int) (int16, error) {
+	id, err := dbsqlc.New(s.app).SpaceOpen(ctx, dbsqlc.SpaceOpenParams{Model: model, Dims: int32(dims)})
+	return id, classify("open the embedding space", err)
+}
