@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/adapter/devstack"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/sandbox"
 	"cairn/internal/config"
 	"cairn/internal/domain/contract"
@@ -33,7 +33,7 @@ func (c *cli) runMigrate(ctx context.Context) error {
 		return err
 	}
 	defer s.close()
-	applied, err := store.Migrate(ctx, cfg.DatabaseURL)
+	applied, err := postgres.Migrate(ctx, cfg.DatabaseURL)
 	if err != nil {
 		return err
 	}

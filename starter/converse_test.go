@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"cairn/internal/adapter/devstack/devtest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/settings"
@@ -68,7 +68,7 @@ func (w *world) remembered(t *testing.T, by agent.Origin) longterm.Written {
 func (w *world) waiting(t *testing.T) int64 {
 	t.Helper()
 	gate := func(value string) {
-		tests.Must(t, w.Store.WithWorkspace(t.Context(), w.Workspace.ID, func(q store.Queries) error {
+		tests.Must(t, w.Store.WithWorkspace(t.Context(), w.Workspace.ID, func(q postgres.Queries) error {
 			_, err := q.PatchSettings(t.Context(), json.RawMessage(`{"write_approval":{"memory":`+value+`}}`))
 			return err
 		}))

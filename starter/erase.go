@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/erase"
 )
@@ -62,7 +62,7 @@ func (c *cli) runErase(ctx context.Context, f eraseFlags) error {
 	target, name := erase.Target{Workspace: s.workspace.ID, Derived: f.derived}, s.workspace.Name
 	if f.conversation != "" {
 		name = f.conversation
-		err := s.Store.WithWorkspace(ctx, s.workspace.ID, func(q store.Queries) error {
+		err := s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) error {
 			v, err := q.ConversationView(ctx, f.conversation)
 			target.Conversation = v.ID
 			return err

@@ -9,17 +9,17 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/tests"
 )
 
 // recalling looks up what is remembered of the roof, when it is offered how, and
 // answers with all that it was shown.
-func recalling(t *testing.T, mode string) *llmtest.Server {
-	m := llmtest.New(t)
-	m.On(llmtest.Rule{Results: new(0), Offers: []string{"memory_search", "vector_retrieve_memory"}, Calls: []llm.ToolCall{
+func recalling(t *testing.T, mode string) *openaitest.Server {
+	m := openaitest.New(t)
+	m.On(openaitest.Rule{Results: new(0), Offers: []string{"memory_search", "vector_retrieve_memory"}, Calls: []llm.ToolCall{
 		{ID: "v", Name: "vector_retrieve_memory", Arguments: `{"query_items":[{"memory_type":"personal","memory_target":"Ada","query":"roof"}]}`}}})
-	m.On(llmtest.Rule{ReplyFunc: func(c llmtest.Call) string {
+	m.On(openaitest.Rule{ReplyFunc: func(c openaitest.Call) string {
 		shown := ""
 		for _, m := range c.Messages {
 			if m.Role != llm.RoleUser {
@@ -46,15 +46,15 @@ func TestTheExampleOfTheHookWorksInEachMode(t *testing.T) {
 		"tools":  {false, true, nil},
 		"both":   {true, true, []string{"user", "assistant", "tool (looked up in memory)", "assistant"}},
 	}
-	models := map[string]*llmtest.Server{}
+	models := map[string]*openaitest.Server{}
 	lines := ""
 	for mode := range modes {
 		models[mode] = recalling(t, mode)
 		lines += "OPENAI_BASE_URL=" + models[mode].URL + " ./hook -session " + mode + " -mode " + mode + " <<< 'What does Ada keep on the roof?'\n"
 	}
-	saver := llmtest.New(t)
-	saver.On(llmtest.Rule{Results: new(0), Calls: []llm.ToolCall{{ID: "s", Name: "memory_save", Arguments: `{"content":"The third hive is empty."}`}, {ID: "x", Name: "fly_away", Arguments: `{}`}}})
-	saver.On(llmtest.Rule{Results: new(2), Reply: "Saved."})
+	saver := openaitest.New(t)
+	saver.On(openaitest.Rule{Results: new(0), Calls: []llm.ToolCall{{ID: "s", Name: "memory_save", Arguments: `{"content":"The third hive is empty."}`}, {ID: "x", Name: "fly_away", Arguments: `{}`}}})
+	saver.On(openaitest.Rule{Results: new(2), Reply: "Saved."})
 	printed := w.typed(t, `
 export CAIRN_KEY=$(bin/cairn keys create --name hook --scopes write) OPENAI_API_KEY=none CAIRN_MODEL=scripted
 bin/cairn memories add Ada keeps bees on the roof. --type personal --target Ada > /dev/null

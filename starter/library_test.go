@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/library"
@@ -130,7 +130,7 @@ func TestAPersonWritesSkillsAtTheCommandLine(t *testing.T) {
 // restored makes a skill active, or archived, before an example changes it.
 func (w *world) restored(t *testing.T, name string, archived bool) {
 	t.Helper()
-	w.Within(func(ctx context.Context, q store.Queries) error {
+	w.Within(func(ctx context.Context, q postgres.Queries) error {
 		head, err := q.SkillNamed(ctx, name)
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/devstack/devtest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
@@ -93,7 +93,7 @@ func TestWhatTheReadmeSaysOfHTTPWorks(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, printed)
 		}
 	}
-	w.Within(func(ctx context.Context, q store.Queries) error {
+	w.Within(func(ctx context.Context, q postgres.Queries) error {
 		runs, err := q.Runs(ctx, 10)
 		if err != nil {
 			return err
@@ -130,7 +130,7 @@ func TestWhatTheReadmeSaysOfAConversationWorks(t *testing.T) {
 		}
 	}
 	w.reviewed(t, "kitchen", 11)
-	w.Within(func(ctx context.Context, q store.Queries) error {
+	w.Within(func(ctx context.Context, q postgres.Queries) error {
 		all, err := q.Memories(ctx, memory.PromptTypes, false, 100)
 		if len(all) != 1 || all[0].Origin != string(agent.OriginNudge) {
 			t.Errorf("remembered %+v", all)
@@ -171,7 +171,7 @@ func TestTheHookOfTheReadmeWorks(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, printed)
 		}
 	}
-	w.Within(func(ctx context.Context, q store.Queries) error {
+	w.Within(func(ctx context.Context, q postgres.Queries) error {
 		c, err := q.Counts(ctx)
 		if c.Messages != 4 { // of the first session: the other one's agent has the tools alone
 			t.Errorf("%d messages were recorded", c.Messages)

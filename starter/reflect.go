@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/adapter/devstack"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/settings"
 )
@@ -108,7 +108,7 @@ func (c *cli) workspaceZone(ctx context.Context) (zone string, err error) {
 		return "", err
 	}
 	defer s.close()
-	err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q store.Queries) error {
+	err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) error {
 		chosen, err := q.Settings(ctx)
 		zone = chosen.TimeZone
 		return err

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
 	"cairn/internal/service/reflection"
@@ -132,7 +132,7 @@ func (c *cli) reflectStatus(ctx context.Context, date string, max int) error {
 
 // tellOff says why no more dates come.
 func (c *cli) tellOff(ctx context.Context, s *session) error {
-	return s.Store.WithWorkspace(ctx, s.workspace.ID, func(q store.Queries) error {
+	return s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) error {
 		chosen, err := q.Settings(ctx)
 		if err == nil && !chosen.Reflection {
 			fmt.Fprintln(c.errs, "reflection is turned off in the workspace's settings; cairn settings set reflection=true turns it on")

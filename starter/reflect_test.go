@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/tests"
 )
 
@@ -83,7 +83,7 @@ func TestAPreviewWithoutADatabaseSaysItsZone(t *testing.T) {
 func TestAPreviewTakesTheWorkspacesZone(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
-	tests.Must(t, w.Store.WithWorkspace(t.Context(), w.Workspace.ID, func(q store.Queries) error {
+	tests.Must(t, w.Store.WithWorkspace(t.Context(), w.Workspace.ID, func(q postgres.Queries) error {
 		s, err := q.Settings(t.Context())
 		if err != nil {
 			return err

@@ -16,7 +16,7 @@ import (
 	temporallog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
-	payload "cairn/internal/adapter/payloadcodec"
+	"cairn/internal/adapter/payloadcodec"
 	"cairn/internal/domain/fault"
 	"cairn/workflows"
 )
@@ -98,7 +98,7 @@ func (s *session) history(ctx context.Context, id, runID string) (*history.Histo
 // look as if the code had changed.
 func (s *session) readable(h *history.History) error {
 	input := h.Events[0].GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads()
-	if !slices.ContainsFunc(input, payload.Encrypted) {
+	if !slices.ContainsFunc(input, payloadcodec.Encrypted) {
 		return nil
 	}
 	err := errors.New("no key is set")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
@@ -49,7 +49,7 @@ func (c *cli) listRuns(ctx context.Context, max int) error {
 	}
 	defer s.close()
 	var runs []run.Summary
-	err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q store.Queries) (err error) {
+	err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) (err error) {
 		runs, err = q.Runs(ctx, max)
 		return err
 	})

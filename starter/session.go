@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/devstack"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
@@ -21,7 +21,7 @@ import (
 // this command's own, with a worker in this process.
 type session struct {
 	*host.Host
-	workspace store.Workspace
+	workspace postgres.Workspace
 	stack     *devstack.Stack // nil when the servers are not ours
 	attached  bool            // to the stack of a `cairn dev` on the same folder
 	stopWork  func()
@@ -71,7 +71,7 @@ func (c *cli) open(ctx context.Context, n needs) (*session, error) {
 		return nil, err
 	}
 	if ours {
-		if _, err := store.Migrate(ctx, cfg.DatabaseURL); err != nil {
+		if _, err := postgres.Migrate(ctx, cfg.DatabaseURL); err != nil {
 			return fail(err)
 		}
 	}
@@ -139,7 +139,7 @@ func (s *session) settle() {
 	defer cancel()
 	for _, ref := range s.awaited {
 		var r run.Run
-		err := s.Store.WithWorkspace(ctx, ref.Workspace, func(q store.Queries) (err error) {
+		err := s.Store.WithWorkspace(ctx, ref.Workspace, func(q postgres.Queries) (err error) {
 			r, err = q.Run(ctx, ref.Run)
 			return err
 		})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/library"
@@ -86,7 +86,7 @@ func short(s string) string {
 
 // version finds a skill by name or number and reads a version, 0 for the head's.
 func (s *session) version(ctx context.Context, name string, number int) (head skill.Head, v skill.Version, err error) {
-	err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q store.Queries) error {
+	err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) error {
 		id, notNumber := strconv.ParseInt(name, 10, 64)
 		if notNumber == nil {
 			head, err = q.SkillHead(ctx, id)

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway"
@@ -26,7 +26,7 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *config.Config) { c.RateLimit = 0 })
 	b.distilled()
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Hello."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello."})
 	b.post("/v1/turns", message("1", 1, "Hello.")).into(http.StatusOK, nil)
 	b.post("/v1/memories", map[string]any{"content": "Lives in Osaka."}).into(http.StatusCreated, nil)
 	b.waiting("Works at night.")
@@ -137,7 +137,7 @@ func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 func TestOnlyTheHashOfAKeyIsStored(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		keys, err := q.Keys(ctx)
 		raw, _ := json.Marshal(keys)
 		if strings.Contains(string(raw), b.key[:20]) {

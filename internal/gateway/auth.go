@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 )
 
@@ -21,7 +21,7 @@ const bearer = "key"
 type holderKey struct{}
 
 // asking is who asks: the workspace comes from here and from nowhere else.
-func asking(ctx context.Context) store.Holder { return ctx.Value(holderKey{}).(store.Holder) }
+func asking(ctx context.Context) postgres.Holder { return ctx.Value(holderKey{}).(postgres.Holder) }
 
 // workspace is the number of the asking workspace.
 func workspace(ctx context.Context) int64 { return asking(ctx).Workspace.ID }
@@ -40,7 +40,7 @@ func (g *Gateway) admit(scope Scope) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-func (g *Gateway) authorize(r *http.Request, scope Scope) (store.Holder, *Problem) {
+func (g *Gateway) authorize(r *http.Request, scope Scope) (postgres.Holder, *Problem) {
 	h, refused := g.authenticate(r)
 	if refused != nil {
 		return h, refused
@@ -55,18 +55,18 @@ func (g *Gateway) authorize(r *http.Request, scope Scope) (store.Holder, *Proble
 	return h, nil
 }
 
-func outOfScope(scope Scope, h store.Holder) *Problem {
+func outOfScope(scope Scope, h postgres.Holder) *Problem {
 	return problem(fault.OutOfScope, fmt.Sprintf("this needs the scope %s; the key has %s", scope, strings.Join(h.Scopes, ", ")), "")
 }
 
 // authenticate finds out who asks. It does not tell an unknown key from a
 // revoked one.
-func (g *Gateway) authenticate(r *http.Request) (store.Holder, *Problem) {
+func (g *Gateway) authenticate(r *http.Request) (postgres.Holder, *Problem) {
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	key = strings.TrimSpace(key)
 	const challenge = "WWW-Authenticate"
 	if key == "" || !strings.EqualFold(scheme, "Bearer") {
-		return store.Holder{}, problem(fault.Unauthenticated, "the request has no key", "").with(challenge, `Bearer realm="cairn"`)
+		return postgres.Holder{}, problem(fault.Unauthenticated, "the request has no key", "").with(challenge, `Bearer realm="cairn"`)
 	}
 	h, err := g.Keys.Holder(r.Context(), key)
 	if fault.CodeOf(err) == fault.NotFound {

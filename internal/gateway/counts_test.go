@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway"
@@ -22,10 +22,10 @@ import (
 // seen is what needs a look, or a database that does not answer.
 type seen struct{ err error }
 
-func (s seen) Attention(context.Context) (store.Attention, error) {
-	return store.Attention{Runs: map[run.Kind]store.Waiting{run.Distill: {Count: 4, Oldest: time.Hour}},
-		Duties: map[string]store.Waiting{store.DriveRun: {Count: 3, Oldest: time.Minute}, store.EmbedDoc: {}}, UnknownCalls: 5,
-		Due: map[schedule.Kind]store.Waiting{schedule.Reflection: {Count: 7, Oldest: 90 * time.Second}, schedule.Turn: {}}, FailedDays: 2}, s.err
+func (s seen) Attention(context.Context) (postgres.Attention, error) {
+	return postgres.Attention{Runs: map[run.Kind]postgres.Waiting{run.Distill: {Count: 4, Oldest: time.Hour}},
+		Duties: map[string]postgres.Waiting{postgres.DriveRun: {Count: 3, Oldest: time.Minute}, postgres.EmbedDoc: {}}, UnknownCalls: 5,
+		Due: map[schedule.Kind]postgres.Waiting{schedule.Reflection: {Count: 7, Oldest: 90 * time.Second}, schedule.Turn: {}}, FailedDays: 2}, s.err
 }
 
 func scrape(t *testing.T, m gateway.Meter, requests ...string) string {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
@@ -160,7 +160,7 @@ func TestABrokenDumpLeavesNothing(t *testing.T) {
 			t.Errorf("%s: %q does not say %q", name, p.Message, c.line)
 		}
 	}
-	tests.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q store.Queries) error {
+	tests.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
 		c, err := q.Counts(t.Context())
 		if c.Memories+c.Targets+c.Histories+c.Conversations+c.Messages+c.Revisions+c.Identities != 0 {
 			t.Errorf("there is %+v", c)

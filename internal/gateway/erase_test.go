@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway"
@@ -54,7 +54,7 @@ func TestAConversationIsErasedOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(c *config.Config) { c.RateLimit = 0 })
 	b.distilled()
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Hello."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello."})
 	b.Say("a/b c", 1, "Hello, I am Ada.")
 	const path = "/v1/conversations/a%2Fb%20c"
 	b.do(request{method: http.MethodDelete, path: "/v1/conversations/unknown"}).refused(fault.NotFound)

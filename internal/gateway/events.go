@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
 	"cairn/internal/service/conversation"
@@ -75,7 +75,7 @@ func (g *Gateway) distillProgress(ref run.Ref) func(context.Context) (any, bool,
 
 func (g *Gateway) agentProgress(ref run.Ref) func(context.Context) (any, bool, error) {
 	return func(ctx context.Context) (p any, ended bool, err error) {
-		err = g.Store.WithWorkspace(ctx, ref.Workspace, func(q store.Queries) error {
+		err = g.Store.WithWorkspace(ctx, ref.Workspace, func(q postgres.Queries) error {
 			a, err := q.AgentProgress(ctx, ref.Run)
 			p, ended = a, a.Status == run.Ended
 			return err

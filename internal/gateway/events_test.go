@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway"
@@ -71,7 +71,7 @@ func TestARunIsWatchedUntilItsEnd(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	b.Start()
-	b.Model.On(llmtest.Rule{Stage: "extract", Barrier: "hold", Reply: hosttest.R1Extract})
+	b.Model.On(openaitest.Rule{Stage: "extract", Barrier: "hold", Reply: hosttest.R1Extract})
 	b.ScriptR1()
 	var a gateway.Accepted
 	b.post("/v1/distill", sampleConversation()).into(http.StatusAccepted, &a)

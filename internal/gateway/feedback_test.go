@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway"
 	"cairn/internal/tests"
@@ -22,7 +22,7 @@ func (b *bundle) cases() int {
 func TestFeedbackOnATurnOpensItsCaseAndClosesIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "In Oslo."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "In Oslo."})
 	b.post("/v1/turns", message("c", 1, "Where does Vera live?")).into(http.StatusOK, nil)
 	rate := func(body map[string]any, once string) (out gateway.FeedbackNoted) {
 		t.Helper()

@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"go.temporal.io/sdk/client"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 )
 
@@ -25,9 +25,9 @@ type Health struct {
 
 // Readiness is whether requests can be served, and if not, what is missing.
 type Readiness struct {
-	Ready  bool          `json:"ready"`
-	Checks []Check       `json:"checks"`
-	Schema *store.Schema `json:"schema,omitempty" doc:"Which version the database's schema has; absent when nobody could tell"`
+	Ready  bool             `json:"ready"`
+	Checks []Check          `json:"checks"`
+	Schema *postgres.Schema `json:"schema,omitempty" doc:"Which version the database's schema has; absent when nobody could tell"`
 }
 
 // Check is one thing that the gateway needs.
@@ -89,7 +89,7 @@ func (g *Gateway) ready(ctx context.Context, _ *struct{}) (*struct {
 // askDatabase looks for a key that nobody has. That asks what serving asks: the
 // login, its role, and the schema's own function.
 func (g *Gateway) askDatabase(ctx context.Context) error {
-	var nobody store.KeyHash
+	var nobody postgres.KeyHash
 	_, _ = rand.Read(nobody[:]) // never fails
 	_, err := g.Store.Holder(ctx, nobody)
 	var known *fault.Error
@@ -100,7 +100,7 @@ func (g *Gateway) askDatabase(ctx context.Context) error {
 }
 
 // askSchema compares the database's schema with what this program was built for.
-func (g *Gateway) askSchema(ctx context.Context) (*store.Schema, error) {
+func (g *Gateway) askSchema(ctx context.Context) (*postgres.Schema, error) {
 	v, err := g.Store.Schema(ctx)
 	if err != nil {
 		return nil, err

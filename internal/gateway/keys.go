@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 )
 
@@ -43,24 +43,24 @@ const (
 // Keys makes API keys and finds out who they speak for. Keys are compared by
 // their hashes, in an index: how long that takes tells nothing about a key.
 type Keys struct {
-	Store *store.Store
+	Store *postgres.Store
 
 	mu    sync.Mutex
-	known map[store.KeyHash]known
+	known map[postgres.KeyHash]known
 }
 
 type known struct {
-	store.Holder
+	postgres.Holder
 	until time.Time
 }
 
 // Create makes a key and returns it; nobody can show it again.
-func (k *Keys) Create(ctx context.Context, ws int64, name string, scopes []Scope) (key string, made store.Key, err error) {
+func (k *Keys) Create(ctx context.Context, ws int64, name string, scopes []Scope) (key string, made postgres.Key, err error) {
 	name = strings.TrimSpace(name)
 	if n := len([]rune(name)); n == 0 || n > 100 {
 		return "", made, fault.New(fault.InvalidArgument, fmt.Sprintf("a key's name has 1 to 100 characters, this one has %d", n), "name it after who will use it")
 	}
-	made = store.Key{Name: name}
+	made = postgres.Key{Name: name}
 	for _, s := range scopes {
 		if s != Read && s != Write && s != Admin {
 			return "", made, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no scope %q", s), "use read, write or admin")
@@ -76,7 +76,7 @@ func (k *Keys) Create(ctx context.Context, ws int64, name string, scopes []Scope
 	_, _ = rand.Read(random) // never fails: crypto/rand ends the program instead
 	key = keyPrefix + base64.RawURLEncoding.EncodeToString(random)
 	made.Hint = key[:hintChars]
-	err = k.Store.WithWorkspace(ctx, ws, func(q store.Queries) error {
+	err = k.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
 		made, err = q.PutKey(ctx, made, sha256.Sum256([]byte(key)))
 		return err
 	})
@@ -84,8 +84,8 @@ func (k *Keys) Create(ctx context.Context, ws int64, name string, scopes []Scope
 }
 
 // List lists a workspace's keys.
-func (k *Keys) List(ctx context.Context, ws int64) (out []store.Key, err error) {
-	err = k.Store.WithWorkspace(ctx, ws, func(q store.Queries) error {
+func (k *Keys) List(ctx context.Context, ws int64) (out []postgres.Key, err error) {
+	err = k.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
 		out, err = q.Keys(ctx)
 		return err
 	})
@@ -94,13 +94,13 @@ func (k *Keys) List(ctx context.Context, ws int64) (out []store.Key, err error) 
 
 // Revoke ends a key. Gateways notice within keyMemory.
 func (k *Keys) Revoke(ctx context.Context, ws, id int64) error {
-	return k.Store.WithWorkspace(ctx, ws, func(q store.Queries) error { return q.RevokeKey(ctx, id) })
+	return k.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error { return q.RevokeKey(ctx, id) })
 }
 
 // Holder finds who a key speaks for; NotFound for a key that is no good.
-func (k *Keys) Holder(ctx context.Context, key string) (store.Holder, error) {
+func (k *Keys) Holder(ctx context.Context, key string) (postgres.Holder, error) {
 	if !strings.HasPrefix(key, keyPrefix) || len(key) != len(keyPrefix)+base64.RawURLEncoding.EncodedLen(keyBytes) {
-		return store.Holder{}, fault.New(fault.NotFound, "this is no key", "")
+		return postgres.Holder{}, fault.New(fault.NotFound, "this is no key", "")
 	}
 	hash := sha256.Sum256([]byte(key))
 	if h, ok := k.remembered(hash); ok {
@@ -114,18 +114,18 @@ func (k *Keys) Holder(ctx context.Context, key string) (store.Holder, error) {
 	return h, err
 }
 
-func (k *Keys) remembered(hash store.KeyHash) (store.Holder, bool) {
+func (k *Keys) remembered(hash postgres.KeyHash) (postgres.Holder, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	h, ok := k.known[hash]
 	return h.Holder, ok && time.Now().Before(h.until)
 }
 
-func (k *Keys) remember(hash store.KeyHash, h known) {
+func (k *Keys) remember(hash postgres.KeyHash, h known) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.known == nil || len(k.known) >= keysKept {
-		k.known = map[store.KeyHash]known{}
+		k.known = map[postgres.KeyHash]known{}
 	}
 	k.known[hash] = h
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -216,7 +216,7 @@ func (g *Gateway) describeTarget(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) showWorkspace(ctx context.Context, _ *struct{}) (out *bodyOf[WorkspaceView], err error) {
-	err = g.Store.WithWorkspace(ctx, workspace(ctx), func(q store.Queries) error {
+	err = g.Store.WithWorkspace(ctx, workspace(ctx), func(q postgres.Queries) error {
 		c, err := q.Counts(ctx)
 		out = &bodyOf[WorkspaceView]{WorkspaceView(c)}
 		return err

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"strings"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -25,7 +25,7 @@ import (
 type mem0Call struct {
 	*Gateway
 	r    *http.Request
-	from store.Holder
+	from postgres.Holder
 	body []byte
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 )
@@ -51,7 +51,7 @@ type mem0Key struct {
 	Used    *string   `json:"last_used_at"` // is not kept
 }
 
-func mem0KeyOf(k store.Key) mem0Key {
+func mem0KeyOf(k postgres.Key) mem0Key {
 	return mem0Key{ID: strconv.FormatInt(k.ID, 10), Label: k.Name, Prefix: k.Hint, Scopes: k.Scopes, Created: k.CreatedAt}
 }
 
@@ -135,7 +135,7 @@ func (c *mem0Call) requests() (any, error) {
 const runsSeen = 1000
 
 func (c *mem0Call) latestRuns() (out []run.Summary, err error) {
-	err = c.Store.WithWorkspace(c.r.Context(), c.from.Workspace.ID, func(q store.Queries) error {
+	err = c.Store.WithWorkspace(c.r.Context(), c.from.Workspace.ID, func(q postgres.Queries) error {
 		out, err = q.Runs(c.r.Context(), runsSeen)
 		return err
 	})

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/gateway"
 	"cairn/internal/tests"
@@ -170,7 +170,7 @@ func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 	b := idle(t, func(c *config.Config) { c.Mem0Compat, c.RateLimit = "root", 0 })
 	b.Start()
 	none := 0
-	b.Model.On(llmtest.Rule{Stage: "summarize", Results: &none, Calls: calls("hands_off", object{"memory_tasks": []object{{"memory_type": "personal", "memory_target": "alice"}, {"memory_type": "personal", "memory_target": "bob"}}})})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Results: &none, Calls: calls("hands_off", object{"memory_tasks": []object{{"memory_type": "personal", "memory_target": "alice"}, {"memory_type": "personal", "memory_target": "bob"}}})})
 	b.scriptAlice()
 	m := mem0{b, "", map[string]string{"Authorization": "Token " + b.key}}
 	m.kept("bob", "Bob sails.", nil)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway"
@@ -20,13 +20,13 @@ func TestADayIsLookedBackOnOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	said := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
-	tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) error {
+	tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
 		_, err := q.PutConversation(context.Background(), transcript.Conversation{ID: "c", Messages: []transcript.Message{{Role: transcript.User, Content: "We picked the blue tiles.", Time: said}}}, "import")
 		return err
 	}))
-	b.Model.On(llmtest.Rule{Stage: "reflection", Last: llm.RoleUser, Calls: []llm.ToolCall{{ID: "1", Name: "note_append", Arguments: `{"observation":"Blue tiles were picked.","messages":[1]}`}}})
-	b.Model.On(llmtest.Rule{Stage: "reflection", Reply: "Nothing to save."})
-	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+	b.Model.On(openaitest.Rule{Stage: "reflection", Last: llm.RoleUser, Calls: []llm.ToolCall{{ID: "1", Name: "note_append", Arguments: `{"observation":"Blue tiles were picked.","messages":[1]}`}}})
+	b.Model.On(openaitest.Rule{Stage: "reflection", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 
 	b.do(request{method: http.MethodPost, path: "/v1/reflections", key: b.makeKey(b.Workspace, gateway.Read), body: `{}`}).refused(fault.OutOfScope)
 	b.do(request{method: http.MethodPost, path: "/v1/reflections", body: `{"date":"yesterday"}`}).refused(fault.InvalidArgument)

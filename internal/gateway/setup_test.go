@@ -12,7 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
@@ -49,7 +49,7 @@ func idle(t *testing.T, change ...func(*config.Config)) *bundle {
 	return b
 }
 
-func (b *bundle) makeKey(ws store.Workspace, scopes ...gateway.Scope) string {
+func (b *bundle) makeKey(ws postgres.Workspace, scopes ...gateway.Scope) string {
 	b.T.Helper()
 	key, _, err := b.gateway.Keys.Create(b.T.Context(), ws.ID, "test", scopes)
 	tests.Must(b.T, err)

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
@@ -239,7 +239,7 @@ func TestADraftShowsItsScoreAndIsApproved(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := setup(t, func(c *config.Config) { c.Quality = true })
-	b.Model.On(llmtest.Rule{Stage: "judge", Reply: `{"reason":"Nothing is checked.","score":4}`})
+	b.Model.On(openaitest.Rule{Stage: "judge", Reply: `{"reason":"Nothing is checked.","score":4}`})
 	head := b.distilled()
 	var list gateway.SkillList
 	for path, want := range map[string]int{"/v1/skills": 1, "/v1/skills?status=draft": 1, "/v1/skills?status=active": 0} {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway"
@@ -80,8 +80,8 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	b.Start()
-	b.Model.On(llmtest.Rule{Stage: "summarize", Times: 1, Barrier: "summary", Calls: calls("add_meta_memory", object{"meta_memories": []object{{"memory_type": "personal", "memory_target": "alice"}}})})
-	b.Model.On(llmtest.Rule{Stage: "retrieve", Times: 1, Barrier: "question", Reply: "From Osaka."})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Times: 1, Barrier: "summary", Calls: calls("add_meta_memory", object{"meta_memories": []object{{"memory_type": "personal", "memory_target": "alice"}}})})
+	b.Model.On(openaitest.Rule{Stage: "retrieve", Times: 1, Barrier: "question", Reply: "From Osaka."})
 	b.scriptAlice()
 	release := func(barrier string) func(sent) {
 		return func(e sent) {
@@ -134,7 +134,7 @@ func TestARunGoesOnWithoutItsStream(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	b.Start()
-	b.Model.On(llmtest.Rule{Stage: "summarize", Times: 1, Barrier: "hold", Calls: calls("add_meta_memory", object{"meta_memories": []object{{"memory_type": "personal", "memory_target": "alice"}}})})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Times: 1, Barrier: "hold", Calls: calls("add_meta_memory", object{"meta_memories": []object{{"memory_type": "personal", "memory_target": "alice"}}})})
 	b.scriptAlice()
 	ctx, leave := context.WithCancel(t.Context())
 	_, err := b.streams(ctx, "/v1/summary_memory", object{"messages": flying, "request_id": "s1"}, func(sent) { leave() })

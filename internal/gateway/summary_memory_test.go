@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -38,13 +38,13 @@ func calls(tool string, arguments any) []llm.ToolCall {
 func (b *bundle) scriptAlice() {
 	alice := []object{{"memory_type": "personal", "memory_target": "alice"}}
 	none, one := 0, 1
-	b.Model.On(llmtest.Rule{Stage: "summarize", Results: &none, Calls: calls("add_meta_memory", object{"meta_memories": alice})})
-	b.Model.On(llmtest.Rule{Stage: "summarize", Results: &one, Calls: calls("hands_off", object{"memory_tasks": alice})})
-	b.Model.On(llmtest.Rule{Stage: "summarize", Reply: "Alice is up to date."})
-	b.Model.On(llmtest.Rule{Stage: "specialist", Results: &none, Calls: calls("add_memory", object{"memories": []object{{"memory_content": "Alice flies from Osaka only."}}})})
-	b.Model.On(llmtest.Rule{Stage: "specialist", Reply: "One added."})
-	b.Model.On(llmtest.Rule{Stage: "retrieve", Results: &none, Calls: calls("vector_retrieve_memory", object{"query_items": []object{{"memory_type": "personal", "memory_target": "alice", "query": "where Alice flies from"}}})})
-	b.Model.On(llmtest.Rule{Stage: "retrieve", Reply: "From Osaka."})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Results: &none, Calls: calls("add_meta_memory", object{"meta_memories": alice})})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Results: &one, Calls: calls("hands_off", object{"memory_tasks": alice})})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Reply: "Alice is up to date."})
+	b.Model.On(openaitest.Rule{Stage: "specialist", Results: &none, Calls: calls("add_memory", object{"memories": []object{{"memory_content": "Alice flies from Osaka only."}}})})
+	b.Model.On(openaitest.Rule{Stage: "specialist", Reply: "One added."})
+	b.Model.On(openaitest.Rule{Stage: "retrieve", Results: &none, Calls: calls("vector_retrieve_memory", object{"query_items": []object{{"memory_type": "personal", "memory_target": "alice", "query": "where Alice flies from"}}})})
+	b.Model.On(openaitest.Rule{Stage: "retrieve", Reply: "From Osaka."})
 }
 
 var flying = []object{{"role": "user", "content": "I am Alice. I only fly from Osaka.", "timestamp": "2026-03-01T10:00:00Z"}, {"role": "assistant", "content": "Noted."}}
@@ -181,8 +181,8 @@ func TestAQuestionStandsOnAttempts(t *testing.T) {
 	b := idle(t)
 	b.Start()
 	b.remembers("personal", "alice", "Alice flies from Osaka only.")
-	b.Model.On(llmtest.Rule{Stage: "retrieve", Reply: "From Osaka."})
-	b.Model.On(llmtest.Rule{Stage: "rerank", Reply: `{"ranking":[{"memory":"m1","score":0.9}]}`})
+	b.Model.On(openaitest.Rule{Stage: "retrieve", Reply: "From Osaka."})
+	b.Model.On(openaitest.Rule{Stage: "rerank", Reply: `{"ranking":[{"memory":"m1","score":0.9}]}`})
 	tried := []object{{"task_id": "book", "score": 0.25, "messages": []object{{"role": "user", "content": "Where does Alice fly from?"}, {"role": "assistant", "content": "From Tokyo."}}}}
 	body := object{"trajectories": tried, "messages": []object{{"role": "assistant", "content": "Let me look again."}}, "metadata": object{"ticket": 7}, "request_id": "q"}
 	with := func(change object) object {
@@ -283,13 +283,13 @@ func TestARequestIsUndone(t *testing.T) {
 	b.Start()
 	old := b.remembers("personal", "alice", "Alice flies from Tokyo.")
 	alice, deploy := object{"memory_type": "personal", "memory_target": "alice"}, object{"memory_type": "procedural", "memory_target": "deploy"}
-	b.Model.On(llmtest.Rule{Stage: "summarize", Results: new(0), Calls: append(calls("add_meta_memory", object{"meta_memories": []object{deploy}}), llm.ToolCall{ID: "d", Name: "add_summary_memory", Arguments: `{"summary_memory":"About Alice."}`})})
-	b.Model.On(llmtest.Rule{Stage: "summarize", Results: new(2), Calls: calls("hands_off", object{"memory_tasks": []object{alice, deploy}})})
-	b.Model.On(llmtest.Rule{Stage: "summarize", Reply: "Done."})
-	b.Model.On(llmtest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(0), Calls: calls("vector_retrieve_memory", object{"query_items": []object{{"query": "where Alice flies from"}}})})
-	b.Model.On(llmtest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(1), Calls: calls("update_memory", object{"memories": []object{{"memory_id": old, "memory_content": "Alice flies from Osaka only."}}})})
-	b.Model.On(llmtest.Rule{Stage: "specialist", System: "done in deploy", Results: new(0), Calls: calls("add_memory", object{"memories": []object{{"memory_content": "Run a smoke test."}}})})
-	b.Model.On(llmtest.Rule{Stage: "specialist", Reply: "Done."})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Results: new(0), Calls: append(calls("add_meta_memory", object{"meta_memories": []object{deploy}}), llm.ToolCall{ID: "d", Name: "add_summary_memory", Arguments: `{"summary_memory":"About Alice."}`})})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Results: new(2), Calls: calls("hands_off", object{"memory_tasks": []object{alice, deploy}})})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Reply: "Done."})
+	b.Model.On(openaitest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(0), Calls: calls("vector_retrieve_memory", object{"query_items": []object{{"query": "where Alice flies from"}}})})
+	b.Model.On(openaitest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(1), Calls: calls("update_memory", object{"memories": []object{{"memory_id": old, "memory_content": "Alice flies from Osaka only."}}})})
+	b.Model.On(openaitest.Rule{Stage: "specialist", System: "done in deploy", Results: new(0), Calls: calls("add_memory", object{"memories": []object{{"memory_content": "Run a smoke test."}}})})
+	b.Model.On(openaitest.Rule{Stage: "specialist", Reply: "Done."})
 	var before, list gateway.MemoryList
 	b.get("/v1/memories?memory_types=personal,procedural,summary").into(http.StatusOK, &before)
 	var made gateway.MemoryRequest
@@ -324,7 +324,7 @@ func TestARequestIsUndone(t *testing.T) {
 	}
 	b.post("/v1/requests/none/undo", nil).refused(fault.NotFound)
 	b.do(request{method: http.MethodPost, path: "/v1/requests/s%201/undo", key: b.makeKey(b.Workspace, gateway.Read)}).refused(fault.OutOfScope)
-	b.Model.On(llmtest.Rule{Stage: "retrieve", Reply: "From Tokyo."})
+	b.Model.On(openaitest.Rule{Stage: "retrieve", Reply: "From Tokyo."})
 	b.post("/v1/retrieve_memory", object{"query": "where?", "mode": "agentic", "request_id": "q"}).into(http.StatusOK, nil)
 	b.post("/v1/requests/q/undo", nil).refused(fault.InvalidArgument)
 }

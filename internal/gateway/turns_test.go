@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -27,7 +27,7 @@ func message(conversation string, n int, text string) map[string]any {
 func talking(t *testing.T) *bundle {
 	b := idle(t)
 	b.Start()
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Hello, Ada."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello, Ada."})
 	return b
 }
 
@@ -71,7 +71,7 @@ func TestATurnThatNobodyWaitsForIsAnswered(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := idle(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Hello, Ada."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello, Ada."})
 	in := message("c", 1, "Hello, I am Ada.")
 	in["wait"] = 0
 	var a gateway.TurnAnswer
@@ -101,7 +101,7 @@ func TestAWaitForAnAnswerEndsWhenTheGatewayStops(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	b.Start()
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Hello, Ada.", Barrier: "thinking"})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello, Ada.", Barrier: "thinking"})
 	ctx, stop := context.WithCancel(t.Context())
 	served := b.serve(ctx)
 	answered := make(chan response, 1)
@@ -200,7 +200,7 @@ func TestATurnThatCannotBeMeantIsRefused(t *testing.T) {
 	b.post("/v1/turns", message("c", 1, strings.Repeat("x", 40_000))).refused(fault.TooLarge)
 	b.post("/v1/turns", message("c", 1, strings.Repeat("x", 600_000))).refused(fault.TooLarge)
 	b.do(request{method: http.MethodPost, path: "/v1/turns", key: b.makeKey(b.Workspace, gateway.Read), body: message("c", 1, "Hello.")}).refused(fault.OutOfScope)
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		all, err := q.Conversations(ctx, 0, 10)
 		if len(all) != 0 {
 			t.Errorf("something was written: %+v", all)
@@ -214,8 +214,8 @@ func TestATurnIsCancelledAndAConversationEnds(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	b.Start()
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Too late.", Barrier: "thinking"})
-	b.Model.On(llmtest.Rule{Stage: "summarize", Reply: "<NO_MEMORY_NEEDED>"}) // when the conversation has ended
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Too late.", Barrier: "thinking"})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Reply: "<NO_MEMORY_NEEDED>"}) // when the conversation has ended
 	in := message("c", 1, "Think long.")
 	in["wait"] = 0
 	b.post("/v1/turns", in).into(http.StatusAccepted, nil)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway"
 	"cairn/internal/tests"
@@ -100,7 +100,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 		other.post("/v1/working/grep", object{"session": "s1", "pattern": "port"}).refused(fault.NotFound)
 	})
 	t.Run("auto compresses what compaction cannot", func(t *testing.T) {
-		b.Model.On(llmtest.Rule{Stage: "offload", Match: "of talked", Reply: record("talked")})
+		b.Model.On(openaitest.Rule{Stage: "offload", Match: "of talked", Reply: record("talked")})
 		ms := thread("talked", 20, 400)
 		body := object{"messages": ms, "max_total_tokens": 500, "session": "s2", "group_tokens": 1500}
 		var got, again gateway.OffloadAnswer
@@ -133,7 +133,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 		long, _ := json.Marshal(object{"goal": "services of spoilt", "key_facts": []string{strings.Repeat("service of spoilt ", 3000)}, "recent_actions": []string{}, "pending": []string{}})
 		bads := []string{"", "hello", `{"summary":"services of spoilt"}`, string(long), "Error: 500 Internal Server Error", `{"goal":"Error: the model is overloaded","key_facts":["x"],"recent_actions":[],"pending":[]}`}
 		asked := map[int]int{}
-		b.Model.On(llmtest.Rule{Stage: "offload", ReplyFunc: func(c llmtest.Call) string {
+		b.Model.On(openaitest.Rule{Stage: "offload", ReplyFunc: func(c openaitest.Call) string {
 			for i, bad := range bads {
 				if strings.Contains(c.Messages[1].Content, fmt.Sprintf("of spoilt-%d ", i)) {
 					asked[i]++
@@ -228,7 +228,7 @@ func TestAnOffloadGoesOnWithoutItsCaller(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := idle(t)
-	b.Model.On(llmtest.Rule{Stage: "offload", Reply: record("late")})
+	b.Model.On(openaitest.Rule{Stage: "offload", Reply: record("late")})
 	body := object{"messages": thread("late", 8, 400), "mode": "compress", "max_total_tokens": 100, "wait": 1}
 	var got gateway.OffloadAnswer
 	b.post("/v1/working/offload", body).into(http.StatusOK, &got)

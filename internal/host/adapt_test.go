@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
@@ -27,7 +27,7 @@ import (
 // learning sets what the workspace's policy may do.
 func setLearning(b *hosttest.Bundle, settings string) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		_, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills","learning":`+settings+`}}`))
 		return err
 	})
@@ -46,7 +46,7 @@ func live(b *hosttest.Bundle, trace string, spans int) (made []learning.Decision
 	if got := builtBy(b, r.Ref); got.Spans != spans || got.Failed > 0 {
 		b.T.Fatalf("%+v", got)
 	}
-	b.Within(func(ctx context.Context, q store.Queries) (err error) {
+	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
 		made, err = q.Decisions(ctx, r.Ref.Run)
 		return err
 	})
@@ -63,7 +63,7 @@ func chose(d learning.Decision, skill string) bool {
 // outcomes says of each decision whether it was right.
 func outcomes(b *hosttest.Bundle, made []learning.Decision) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		for _, d := range made {
 			o := learning.Outcome{Op: "says/" + d.ID, Run: d.Run, Source: learning.FromPraise}
 			if chose(d, right(d)) {
@@ -88,7 +88,7 @@ func adapts(b *hosttest.Bundle) []run.Run {
 func adaptedTo(b *hosttest.Bundle, ref run.Ref) (out learning.Adapted) {
 	b.T.Helper()
 	eventually(b.T, "the update ends", func() (over bool) {
-		b.Within(func(ctx context.Context, q store.Queries) error {
+		b.Within(func(ctx context.Context, q postgres.Queries) error {
 			r, err := q.Run(ctx, ref.Run)
 			if err == nil && r.Status == run.Ended {
 				over, err = true, json.Unmarshal(r.Result, &out)
@@ -140,7 +140,7 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
 	var first []learning.Decision
 	var last run.Run
@@ -282,7 +282,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":24}`)
 	made := live(b, "t", 30)
 	sampled := 0
@@ -316,7 +316,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 	tests.Must(t, err)
 	own, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
 	tests.Must(t, err)
-	tests.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q store.Queries) error {
+	tests.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
 		for _, bank := range []int64{head.ID, own.ID} {
 			if ids, err := q.Learnable(t.Context(), bank, 0, 100); err != nil || len(ids) != 0 {
 				t.Errorf("another workspace may learn from %d decisions, %v", len(ids), err)
@@ -346,7 +346,7 @@ func takes(b *hosttest.Bundle) (n int) {
 	b.T.Helper()
 	head, err := b.Evolve.Bank(b.T.Context(), b.Workspace.ID, learning.DefaultBank)
 	tests.Must(b.T, err)
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		ids, err := q.Learnable(ctx, head.ID, head.Head-2, 1000)
 		n = len(ids)
 		return err
@@ -360,7 +360,7 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	_, err := b.Evolve.Import(t.Context(), b.Workspace.ID, learning.DefaultBank, skillFile("capture_dates", "Adds dates."))
 	tests.Must(t, err)
 	b.Start()
@@ -442,7 +442,7 @@ func arms(b *hosttest.Bundle, of learning.Adapted) (candidate, incumbent []learn
 // rated says the same of what came of all decisions of a side.
 func rated(b *hosttest.Bundle, made []learning.Decision, score float64) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		for _, d := range made {
 			if err := q.PutOutcomes(ctx, []string{d.ID}, learning.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: learning.FromFeedback, Score: score}); err != nil {
 				return err
@@ -471,7 +471,7 @@ func judgedLive(b *hosttest.Bundle, of learning.Adapted, candidate, incumbent fl
 func onCanary(t *testing.T) (*hosttest.Bundle, learning.Adapted) {
 	t.Helper()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
 	outcomes(b, live(b, "t", 16))
 	got, _ := adaptOnce(b)
@@ -565,7 +565,7 @@ func TestExplorationKeepsToItsBudget(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":7}`)
 	sampled := func() int { return count(b, "select count(*) from cairn.decisions where sampled") }
 	var runs []run.Ref

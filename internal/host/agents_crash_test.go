@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
@@ -24,7 +24,7 @@ func TestAgentsSurviveACrashAfterAReply(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	// Both specialists wait for their second response: their first is stored.
-	b.Model.On(llmtest.Rule{Stage: "specialist", Results: new(1), Times: 2, Barrier: "second", Drop: true})
+	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(1), Times: 2, Barrier: "second", Drop: true})
 	scriptDeploying(b)
 	worker := b.StartProcess()
 	r := summarize(b, chat(deploying()...))
@@ -39,7 +39,7 @@ func TestAgentsSurviveACrashAfterACommit(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	b.Model.On(llmtest.Rule{Stage: "specialist", Results: new(1), Times: 2, Barrier: "adding", CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(1), Times: 2, Barrier: "adding", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		if strings.Contains(c.Messages[0].Content, "remembered about alice") {
 			return does(adds("Alice flies from Osaka only."))(c).calls
 		}
@@ -47,7 +47,7 @@ func TestAgentsSurviveACrashAfterACommit(t *testing.T) {
 	}})
 	// How far a worker comes after its commit is for the machine to say: whatever
 	// it asks then, it is not answered.
-	b.Model.On(llmtest.Rule{Stage: "specialist", Results: new(2), Times: 2, Barrier: "added", Drop: true})
+	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(2), Times: 2, Barrier: "added", Drop: true})
 	scriptDeploying(b)
 	temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
 	worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
@@ -79,7 +79,7 @@ func TestAgentsSurviveACrashDuringAHandOff(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	b.Model.On(llmtest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(0), Times: 1, Barrier: "alice", Drop: true})
+	b.Model.On(openaitest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(0), Times: 1, Barrier: "alice", Drop: true})
 	scriptDeploying(b)
 	worker := b.StartProcess()
 	r := summarize(b, chat(deploying()...))
@@ -144,14 +144,14 @@ func TestWhatAModelGetsWrongIsToldAndReachesNothing(t *testing.T) {
 		saying("hands_off", object{"memory_tasks": tasks([]string{"personal/alice"})}),
 		saying("delete_memory", object{"memory_ids": []string{"HISTORY"}}),
 	}
-	b.Model.On(llmtest.Rule{Stage: "specialist", Results: new(0), CallsFunc: func(llmtest.Call) []llm.ToolCall {
-		calls := does(wrong...)(llmtest.Call{}).calls
+	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(0), CallsFunc: func(openaitest.Call) []llm.ToolCall {
+		calls := does(wrong...)(openaitest.Call{}).calls
 		calls[5].ID = "" // an endpoint that gives none
 		calls[7] = saying("delete_memory", object{"memory_ids": column[string](b, "select id from cairn.memory_histories")})
 		calls[7].ID = "h"
 		return calls
 	}})
-	b.Model.On(llmtest.Rule{Stage: "specialist", Last: llm.RoleTool, Reply: "That is all."})
+	b.Model.On(openaitest.Rule{Stage: "specialist", Last: llm.RoleTool, Reply: "That is all."})
 	got := summarized(b, summarize(b, chat(deploying()...)).Ref)
 	if got.Status != memoryagent.OK || len(got.Tasks) != 1 || len(got.Tasks[0].Added) != 1 {
 		t.Fatalf("%+v", got)

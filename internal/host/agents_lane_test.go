@@ -7,7 +7,7 @@ import (
 	"time"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/memory"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/memoryagent"
@@ -20,8 +20,8 @@ func TestOneTargetHasOneWriterAtATime(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	// Both sessions of alice learn the same; whoever is second sees it and leaves it.
-	b.Model.On(llmtest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(0), Barrier: "alice", Calls: does(looksFor("Osaka"))(llmtest.Call{}).calls})
-	perform(b, "specialist", "remembered about alice", does(looksFor("Osaka")), func(c llmtest.Call) played {
+	b.Model.On(openaitest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(0), Barrier: "alice", Calls: does(looksFor("Osaka"))(openaitest.Call{}).calls})
+	perform(b, "specialist", "remembered about alice", does(looksFor("Osaka")), func(c openaitest.Call) played {
 		if strings.Contains(c.Last, "flies from Osaka") {
 			return played{text: "It is there."}
 		}
@@ -63,11 +63,11 @@ func runsAbout(b *hosttest.Bundle, who string) (runs []string) {
 
 // summarizes plays a meta-summarizer for the sessions in which somebody is named.
 func summarizes(b *hosttest.Bundle, who string) {
-	b.Model.On(llmtest.Rule{Stage: "summarize", Results: new(0), Match: who, Calls: does(addMeta("personal/"+who), addSummary("About "+who+"."), handsOff("personal/"+who))(llmtest.Call{}).calls})
-	b.Model.On(llmtest.Rule{Stage: "summarize", Last: llm.RoleTool, Reply: "Done."})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Results: new(0), Match: who, Calls: does(addMeta("personal/"+who), addSummary("About "+who+"."), handsOff("personal/"+who))(openaitest.Call{}).calls})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Last: llm.RoleTool, Reply: "Done."})
 }
 
-func specialists(b *hosttest.Bundle, system string) (out []llmtest.Call) {
+func specialists(b *hosttest.Bundle, system string) (out []openaitest.Call) {
 	for _, c := range asked(b, "specialist") {
 		if strings.Contains(c.Messages[0].Content, system) {
 			out = append(out, c)
@@ -106,7 +106,7 @@ func TestAReflectionIsNotFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"memory":{"thinking":"tool"}}' where id = $1`, b.Workspace.ID)
-	thinks := func(text string) func(llmtest.Call) played {
+	thinks := func(text string) func(openaitest.Call) played {
 		return does(saying("think_tool", object{"reflection": text}))
 	}
 	perform(b, "summarize", "", thinks("first"), thinks("second"), thinks("third"), says(memoryagent.NoMemoryNeeded))
@@ -135,8 +135,8 @@ func TestWhoDoesNotStopIsAskedForAReport(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "summarize", Choice: llm.ChooseNone, Reply: "That is how far I came."})
-	perform(b, "summarize", "", func(c llmtest.Call) played {
+	b.Model.On(openaitest.Rule{Stage: "summarize", Choice: llm.ChooseNone, Reply: "That is how far I came."})
+	perform(b, "summarize", "", func(c openaitest.Call) played {
 		return does(addMeta("personal/person " + string(rune('a'+c.Results()))))(c)
 	})
 	got := summarized(b, summarize(b, chat(deploying()...)).Ref)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
@@ -39,26 +39,26 @@ var (
 )
 
 // facts are those that a request shows, in their order.
-func facts(c llmtest.Call) []string { return factForm.FindAllString(c.Messages[1].Content, -1) }
+func facts(c openaitest.Call) []string { return factForm.FindAllString(c.Messages[1].Content, -1) }
 
 // scriptSaga plays agents that hand every part to alice's specialist, who
 // remembers each fact that it is shown.
 func scriptSaga(b *hosttest.Bundle) {
-	part := func(c llmtest.Call) string {
+	part := func(c openaitest.Call) string {
 		if m := partForm.FindStringSubmatch(c.Messages[1].Content); m != nil {
 			return m[1]
 		}
 		return ""
 	}
-	perform(b, "summarize", "", func(c llmtest.Call) played {
+	perform(b, "summarize", "", func(c openaitest.Call) played {
 		if part(c) == "" {
 			return does(addSummary("Alice told of " + strings.Join(facts(c), ", ") + "."))(c)
 		}
 		return does(handsOff("personal/alice"))(c)
-	}, func(c llmtest.Call) played {
+	}, func(c openaitest.Call) played {
 		return played{text: "Alice told of " + strings.Join(facts(c), ", ") + "."}
 	})
-	perform(b, "specialist", "", func(c llmtest.Call) played {
+	perform(b, "specialist", "", func(c openaitest.Call) played {
 		var all []object
 		for _, f := range facts(c) {
 			all = append(all, object{"memory_content": "Alice has seen " + f + "."})
@@ -146,7 +146,7 @@ func TestALongSessionSurvivesACrash(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t, narrow)
-	b.Model.On(llmtest.Rule{Stage: "specialist", Match: `"ok":true`, Nth: 2, Times: 1, Barrier: "second", Drop: true}) // the second part's memories are written
+	b.Model.On(openaitest.Rule{Stage: "specialist", Match: `"ok":true`, Nth: 2, Times: 1, Barrier: "second", Drop: true}) // the second part's memories are written
 	scriptSaga(b)
 	worker := b.StartProcess("CAIRN_MODEL_WINDOW=8000")
 	r := summarize(b, saga(), ofAlice)

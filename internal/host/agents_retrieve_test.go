@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
@@ -37,7 +37,7 @@ func TestRetrievalDisclosesStepByStep(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	requests := asked(b, "retrieve")
-	shown := func(c llmtest.Call) (all string) {
+	shown := func(c openaitest.Call) (all string) {
 		for _, m := range c.Messages {
 			all += m.Content + "\n"
 		}
@@ -114,8 +114,8 @@ func TestAnIdleConversationIsReadOnce(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
+	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	perform(b, "summarize", "", does(addSummary("Somebody talked.")), says("Done."))
 	say := func(n int, text string) { b.Say("c", n, text) }
 	say(1, "I keep bees.")
@@ -156,7 +156,7 @@ func TestSilenceHasAConversationRead(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	perform(b, "summarize", "", does(addSummary("Somebody talked.")), says("Done."))
 	request := b.Message("c", "m1", "I keep bees.")
 	accepted, err := b.Host.Converse.Accept(t.Context(), request)

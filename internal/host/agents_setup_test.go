@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -64,8 +64,8 @@ type played struct {
 
 // perform plays the agents of a stage whose system message holds a text: the nth
 // response of a run is the nth of these, the last one again and again.
-func perform(b *hosttest.Bundle, stage, system string, responses ...func(llmtest.Call) played) {
-	of := func(c llmtest.Call) played {
+func perform(b *hosttest.Bundle, stage, system string, responses ...func(openaitest.Call) played) {
+	of := func(c openaitest.Call) played {
 		n := 0
 		for _, m := range c.Messages {
 			if m.Role == llm.RoleAssistant {
@@ -74,20 +74,20 @@ func perform(b *hosttest.Bundle, stage, system string, responses ...func(llmtest
 		}
 		return responses[min(n, len(responses)-1)](c)
 	}
-	b.Model.On(llmtest.Rule{Stage: stage, System: system, CallsFunc: func(c llmtest.Call) []llm.ToolCall { return of(c).calls }, ReplyFunc: func(c llmtest.Call) string { return of(c).text }})
+	b.Model.On(openaitest.Rule{Stage: stage, System: system, CallsFunc: func(c openaitest.Call) []llm.ToolCall { return of(c).calls }, ReplyFunc: func(c openaitest.Call) string { return of(c).text }})
 }
 
 // does calls tools.
-func does(calls ...llm.ToolCall) func(llmtest.Call) played {
+func does(calls ...llm.ToolCall) func(openaitest.Call) played {
 	for i := range calls {
 		calls[i].ID = string(rune('a' + i))
 	}
-	return func(llmtest.Call) played { return played{calls: calls} }
+	return func(openaitest.Call) played { return played{calls: calls} }
 }
 
 // says answers.
-func says(text string) func(llmtest.Call) played {
-	return func(llmtest.Call) played { return played{text: text} }
+func says(text string) func(openaitest.Call) played {
+	return func(openaitest.Call) played { return played{text: text} }
 }
 
 type object = map[string]any
@@ -137,7 +137,7 @@ func retrieve(b *hosttest.Bundle, query, mode string) memoryagent.Answer {
 }
 
 // results are the tool messages of a request, decoded.
-func results(t *testing.T, c llmtest.Call) (out []object) {
+func results(t *testing.T, c openaitest.Call) (out []object) {
 	t.Helper()
 	for _, m := range c.Messages {
 		if m.Role == llm.RoleTool {

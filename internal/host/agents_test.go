@@ -7,7 +7,7 @@ import (
 	"time"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -37,8 +37,8 @@ func scriptDeploying(b *hosttest.Bundle) {
 func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "summarize", Times: 1, Barrier: "first", CallsFunc: func(llmtest.Call) []llm.ToolCall {
-		return does(handsOff("personal/alice"), addSummary("Alice told where she flies from and how deploys go."), addMeta("personal/alice", "procedural/deploy"))(llmtest.Call{}).calls
+	b.Model.On(openaitest.Rule{Stage: "summarize", Times: 1, Barrier: "first", CallsFunc: func(openaitest.Call) []llm.ToolCall {
+		return does(handsOff("personal/alice"), addSummary("Alice told where she flies from and how deploys go."), addMeta("personal/alice", "procedural/deploy"))(openaitest.Call{}).calls
 	}})
 	scriptDeploying(b)
 	r := summarize(b, chat(deploying()...))
@@ -99,7 +99,7 @@ func TestWhatFailsIsToldAndFailsNothingElse(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	perform(b, "summarize", "", does(addMeta("personal/alice", "personal/bob")), does(handsOff("personal/alice", "personal/bob", "personal/nobody", "tool/any")), says("Partly."))
-	b.Model.On(llmtest.Rule{Stage: "specialist", System: "remembered about bob", Status: 400})
+	b.Model.On(openaitest.Rule{Stage: "specialist", System: "remembered about bob", Status: 400})
 	perform(b, "specialist", "remembered about alice", does(adds("Alice flies from Osaka only.")), says("One added."))
 	perform(b, "specialist", "guidelines for tools", says(memoryagent.NoMemoryNeeded))
 	got := summarized(b, summarize(b, chat(deploying()...)).Ref)
@@ -150,7 +150,7 @@ func TestAWorkspaceChoosesTheVersionOfAnAgent(t *testing.T) {
 	}
 	exec(b, `update cairn.workspaces set settings = '{"memory":{"agents":{"personal":"v2"}}}' where id = $1`, b.Workspace.ID)
 	scriptDeploying(b)
-	b.Model.On(llmtest.Rule{Stage: "specialist", Choice: llm.ChooseNone, Reply: "Out of steps."})
+	b.Model.On(openaitest.Rule{Stage: "specialist", Choice: llm.ChooseNone, Reply: "Out of steps."})
 	got := summarized(b, summarize(b, chat(deploying()...)).Ref)
 	if len(got.Tasks) != 2 {
 		t.Fatalf("%+v", got)
@@ -168,7 +168,7 @@ func TestACancelledRequestTellsWhatWasDone(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	perform(b, "summarize", "", does(addMeta("personal/alice"), handsOff("personal/alice")), says("Done."))
-	b.Model.On(llmtest.Rule{Stage: "specialist", Results: new(1), Times: 1, Barrier: "second", Drop: true})
+	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(1), Times: 1, Barrier: "second", Drop: true})
 	perform(b, "specialist", "", does(adds("Alice flies from Osaka only.")), does(adds("Alice keeps bees.")), says("Added."))
 	r := summarize(b, chat(deploying()...))
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1)) // the first memory is written

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -20,7 +20,7 @@ import (
 func BenchmarkSpans(b *testing.B) {
 	const messages, delay = 32, 5 * time.Millisecond
 	bundle := hosttest.Open(b)
-	bundle.Model.On(llmtest.Rule{Stage: "remember", Delay: delay, ReplyFunc: func(c llmtest.Call) string {
+	bundle.Model.On(openaitest.Rule{Stage: "remember", Delay: delay, ReplyFunc: func(c openaitest.Call) string {
 		m, err := prompt.ReadMaterial(c.Messages[1].Content)
 		if err != nil {
 			return err.Error()

@@ -5,7 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
@@ -50,9 +50,9 @@ func TestABuildSurvivesACrashAtEveryPoint(t *testing.T) {
 			if choosing {
 				release = hold(b, c.lock)
 			} else {
-				b.Model.On(llmtest.Rule{Stage: "remember", Task: "span/1", Times: 1, Barrier: "second", ReplyFunc: keeper})
+				b.Model.On(openaitest.Rule{Stage: "remember", Task: "span/1", Times: 1, Barrier: "second", ReplyFunc: keeper})
 			}
-			b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: keeper})
+			b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 			worker := b.StartProcess()
 			r := build(b, building())
 			if !choosing {

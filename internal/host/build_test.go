@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill/executor"
@@ -53,7 +53,7 @@ func build(b *hosttest.Bundle, messages []transcript.Message, change ...func(*le
 func builtBy(b *hosttest.Bundle, ref run.Ref) (out learning.Built) {
 	b.T.Helper()
 	eventually(b.T, "the session is remembered", func() (over bool) {
-		b.Within(func(ctx context.Context, q store.Queries) error {
+		b.Within(func(ctx context.Context, q postgres.Queries) error {
 			r, err := q.Run(ctx, ref.Run)
 			if err == nil && r.Status == run.Ended {
 				over, err = true, json.Unmarshal(r.Result, &out)
@@ -67,7 +67,7 @@ func builtBy(b *hosttest.Bundle, ref run.Ref) (out learning.Built) {
 
 // keeper is a model that inserts the first sentence of a span, and changes what is
 // stored about the same first words.
-func keeper(c llmtest.Call) string {
+func keeper(c openaitest.Call) string {
 	m, err := prompt.ReadMaterial(c.Messages[1].Content)
 	if err != nil {
 		return err.Error()
@@ -86,7 +86,7 @@ func keeper(c llmtest.Call) string {
 func TestASessionIsRememberedSpanBySpan(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: keeper})
+	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	r := build(b, building())
 	got := builtBy(b, r.Ref)
 	if got.Outcome != run.Completed || got.Spans != 3 || len(got.Added) != 2 || len(got.Updated) != 1 || got.Actions[executor.OutOfRange] != 3 {
@@ -104,7 +104,7 @@ join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id 
 		t.Errorf("led by %q, want %q", led, expect)
 	}
 	var decided []learning.Decision
-	b.Within(func(ctx context.Context, q store.Queries) (err error) {
+	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
 		decided, err = q.Decisions(ctx, r.Ref.Run)
 		return err
 	})
@@ -128,8 +128,8 @@ func TestABuildSurvivesACrash(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	b.Model.On(llmtest.Rule{Stage: "remember", Task: "span/1", Times: 1, Barrier: "second", Drop: true})
-	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: keeper})
+	b.Model.On(openaitest.Rule{Stage: "remember", Task: "span/1", Times: 1, Barrier: "second", Drop: true})
+	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	worker := b.StartProcess()
 	r := build(b, building())
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1))
@@ -152,9 +152,9 @@ func TestASpanThatFailsLeavesTheOthersAlone(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "remember", Task: "span/0", Reply: `{"actions": [{"type": "insert", "cont`})
-	b.Model.On(llmtest.Rule{Stage: "remember", Task: "span/1", Refusal: "no"})
-	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: keeper})
+	b.Model.On(openaitest.Rule{Stage: "remember", Task: "span/0", Reply: `{"actions": [{"type": "insert", "cont`})
+	b.Model.On(openaitest.Rule{Stage: "remember", Task: "span/1", Refusal: "no"})
+	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	r := build(b, building())
 	if got := builtBy(b, r.Ref); got.Outcome != run.CompletedPartial || got.Failed != 2 || len(got.Added) != 1 {
 		t.Errorf("%+v", got)
@@ -167,12 +167,12 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.Model, c.BaseURL, c.APIKey = "", "", "" }) // the offline rules
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		_, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills"}}`))
 		return err
 	})
 	var id int64
-	b.Within(func(ctx context.Context, q store.Queries) (err error) {
+	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
 		id, err = q.PutConversation(ctx, transcript.Conversation{ID: "c", Messages: []transcript.Message{
 			{Seq: 0, Role: transcript.User, Name: "Vera", Content: "Hello! I planted nine lemon trees in the greenhouse last spring."}, {Seq: 1, Role: transcript.Assistant, Content: "How nice! Shall I remind you to water them?"}}}, "chat")
 		return err
@@ -189,7 +189,7 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 		t.Errorf("remembered %q", rows)
 	}
 	// A correction in talk becomes a case, once, with what would have been right.
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		return q.PutMessages(ctx, conversation.Conversation{ID: id, NextSeq: 2}, 1, []transcript.Message{{ID: "2", Role: transcript.User, Content: "How many lemon trees are there?"}, {ID: "3", Role: transcript.Assistant, Content: "There are two."},
 			{ID: "4", Role: transcript.User, Content: "No, it's nine!"}})
 	})
@@ -215,7 +215,7 @@ func TestAReflectionHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	withSkills(b)
-	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: keeper})
+	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	scriptReflection(b)
 	imported(b, "march", talk(t, "2026-03-03 09:00", "The greenhouse has nine lemon trees.", "Good to know.")...)
 	for range 2 {
@@ -234,9 +234,9 @@ func TestAReviewHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	exec(b, `update cairn.workspaces set settings = '{"memory":{"builder":"skills"},"nudge":{"every":2}}' where id = $1`, b.Workspace.ID)
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
-	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
-	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: keeper})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	b.Start()
 	b.Say("c", 1, "The greenhouse has nine lemon trees.")
 	builds := func() int { return count(b, "select count(*) from cairn.runs where kind = 'build'") }

@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/temporal"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -36,13 +36,13 @@ const (
 // ShowConversation reads a conversation with its reviews and, while it runs,
 // what its workflow knows. The workflow is asked first: of what it knows to have
 // ended, the rows tell.
-func (h *Host) ShowConversation(ctx context.Context, ws store.Workspace, name string) (out ConversationDetail, err error) {
+func (h *Host) ShowConversation(ctx context.Context, ws postgres.Workspace, name string) (out ConversationDetail, err error) {
 	id, err := h.conversationID(ctx, ws, name)
 	if err != nil {
 		return out, err
 	}
 	out.Live = h.live(ctx, ws, id)
-	err = h.Store.WithWorkspace(ctx, ws.ID, func(q store.Queries) error {
+	err = h.Store.WithWorkspace(ctx, ws.ID, func(q postgres.Queries) error {
 		if out.View, err = q.ConversationView(ctx, name); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (h *Host) ShowConversation(ctx context.Context, ws store.Workspace, name st
 
 // live is what the workflow of a conversation knows, nil when it does not run or
 // does not answer: what is stored is the truth.
-func (h *Host) live(ctx context.Context, ws store.Workspace, id int64) *contract.ConversationView {
+func (h *Host) live(ctx context.Context, ws postgres.Workspace, id int64) *contract.ConversationView {
 	ctx, cancel := context.WithTimeout(ctx, livePatience)
 	defer cancel()
 	if running, err := h.converses(ctx, ws, id); err != nil || !running {
@@ -70,7 +70,7 @@ func (h *Host) live(ctx context.Context, ws store.Workspace, id int64) *contract
 // CancelTurn asks a conversation to answer with what is there: the turn of a
 // message, whether it is being answered or still waits, or without one whichever
 // is being answered. It is false when none can be.
-func (h *Host) CancelTurn(ctx context.Context, ws store.Workspace, name, message string) (asked bool, err error) {
+func (h *Host) CancelTurn(ctx context.Context, ws postgres.Workspace, name, message string) (asked bool, err error) {
 	id, err := h.conversationID(ctx, ws, name)
 	if err != nil {
 		return false, err
@@ -93,10 +93,10 @@ func (h *Host) CancelTurn(ctx context.Context, ws store.Workspace, name, message
 
 // cancelMessage cancels the turn of one message unless it has ended, or was only
 // observed.
-func (h *Host) cancelMessage(ctx context.Context, ws store.Workspace, conversation int64, message string) (bool, error) {
+func (h *Host) cancelMessage(ctx context.Context, ws postgres.Workspace, conversation int64, message string) (bool, error) {
 	var turn run.Run
 	open := false
-	err := h.Store.WithWorkspace(ctx, ws.ID, func(q store.Queries) error {
+	err := h.Store.WithWorkspace(ctx, ws.ID, func(q postgres.Queries) error {
 		t, found, err := q.TurnOf(ctx, conversation, message)
 		if err != nil || !found || t.Ended || t.Mode == contract.Observe {
 			return err
@@ -114,7 +114,7 @@ func (h *Host) cancelMessage(ctx context.Context, ws store.Workspace, conversati
 
 // EndConversation ends a conversation: what was not reviewed is, when it is
 // worth it. The next message begins it again.
-func (h *Host) EndConversation(ctx context.Context, ws store.Workspace, name string) (ConversationDetail, error) {
+func (h *Host) EndConversation(ctx context.Context, ws postgres.Workspace, name string) (ConversationDetail, error) {
 	id, err := h.conversationID(ctx, ws, name)
 	if err != nil {
 		return ConversationDetail{}, err
@@ -135,7 +135,7 @@ func (h *Host) EndConversation(ctx context.Context, ws store.Workspace, name str
 
 // endRunning tells a conversation that runs to end; it is false for one that
 // does not run. One that is ending, or continues as new, is asked again.
-func (h *Host) endRunning(ctx context.Context, ws store.Workspace, id int64) (bool, error) {
+func (h *Host) endRunning(ctx context.Context, ws postgres.Workspace, id int64) (bool, error) {
 	for patience := endPatience; ; patience -= endAgain {
 		running, err := h.converses(ctx, ws, id)
 		if err != nil || !running {
@@ -161,8 +161,8 @@ func (h *Host) endRunning(ctx context.Context, ws store.Workspace, id int64) (bo
 	}
 }
 
-func (h *Host) conversationID(ctx context.Context, ws store.Workspace, name string) (id int64, err error) {
-	err = h.Store.WithWorkspace(ctx, ws.ID, func(q store.Queries) error {
+func (h *Host) conversationID(ctx context.Context, ws postgres.Workspace, name string) (id int64, err error) {
+	err = h.Store.WithWorkspace(ctx, ws.ID, func(q postgres.Queries) error {
 		v, err := q.ConversationView(ctx, name)
 		id = v.ID
 		return err
@@ -171,7 +171,7 @@ func (h *Host) conversationID(ctx context.Context, ws store.Workspace, name stri
 }
 
 // converses tells whether a conversation's workflow runs.
-func (h *Host) converses(ctx context.Context, ws store.Workspace, id int64) (bool, error) {
+func (h *Host) converses(ctx context.Context, ws postgres.Workspace, id int64) (bool, error) {
 	if h.Temporal == nil {
 		return false, nil
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
@@ -115,7 +115,7 @@ func (k known) About(ctx context.Context, ws int64) (identity, meta string, err 
 // that is not known holds everything back.
 func (h *Host) skillSettings(ctx context.Context, ws int64) (out library.Settings, err error) {
 	var s settings.Settings
-	err = h.Store.WithWorkspace(ctx, ws, func(q store.Queries) error {
+	err = h.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
 		s, err = q.Settings(ctx)
 		return err
 	})

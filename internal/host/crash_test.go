@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/distill"
@@ -21,7 +21,7 @@ func TestCrashAfterTheReplyWasStored(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	// The scripts wait, so the replies of extract and of the document beside them are stored when the worker dies.
-	b.Model.On(llmtest.Rule{Stage: "scripts", Nth: 1, Barrier: "details", Drop: true})
+	b.Model.On(openaitest.Rule{Stage: "scripts", Nth: 1, Barrier: "details", Drop: true})
 	b.ScriptR1()
 	worker := b.StartProcess()
 	ref := start(b)
@@ -76,7 +76,7 @@ func TestPostgresAwayInTheMiddleOfARun(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	b.Model.On(llmtest.Rule{Stage: "extract", Barrier: "extract", Reply: hosttest.R1Extract})
+	b.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", Reply: hosttest.R1Extract})
 	b.ScriptR1()
 	postgres, url := tests.DatabaseProxy(t, b.Config.DatabaseURL)
 	b.StartProcess("DATABASE_URL=" + url)

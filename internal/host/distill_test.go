@@ -11,7 +11,7 @@ import (
 	"slices"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/host/hosttest"
@@ -62,7 +62,7 @@ func TestDistillCreatesASkillPackage(t *testing.T) {
 	if !bytes.Equal(beside, members["service_deployment_rollback/SKILL.md"]) {
 		t.Error("the SKILL.md beside the zip is not the one inside")
 	}
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		v, err := q.Version(ctx, task.SkillID, 1)
 		if err != nil {
 			return err

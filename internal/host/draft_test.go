@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/distill"
@@ -67,7 +67,7 @@ func TestADraftThatIsCutOffIsPaidOnce(t *testing.T) {
 func TestADraftIsAskedForAgainWithTheQueryThatWasPaid(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
-	p.Model.On(llmtest.Rule{Stage: "extract", Status: 503, Times: 1})
+	p.Model.On(openaitest.Rule{Stage: "extract", Status: 503, Times: 1})
 	p.ScriptR1()
 	if r := p.Distill(hosttest.C1()); r.Outcome != run.Completed || p.Model.Count("rewrite") != 1 || p.Model.Count("extract") != 2 {
 		t.Errorf("ended as %q after %d requests for the query and %d for the draft", r.Outcome, p.Model.Count("rewrite"), p.Model.Count("extract"))

@@ -7,7 +7,7 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/erase"
@@ -174,7 +174,7 @@ func TestADistilledSkillIsErasedWithItsConversation(t *testing.T) {
 
 func conversationNumber(b *hosttest.Bundle, name string) (id int64) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		v, err := q.ConversationView(ctx, name)
 		id = v.ID
 		return err

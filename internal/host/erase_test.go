@@ -12,10 +12,10 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/temporalproto"
 
-	blob "cairn/internal/adapter/objectstore"
+	"cairn/internal/adapter/objectstore"
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/host/hosttest"
@@ -29,11 +29,11 @@ import (
 func full(b *hosttest.Bundle) {
 	b.T.Helper()
 	b.ScriptR1()
-	b.Model.On(llmtest.Rule{Stage: "turn", Match: "linger", Barrier: "hang", Reply: "never"})
-	b.Model.On(llmtest.Rule{Stage: "turn", Results: new(0), Calls: []llm.ToolCall{
+	b.Model.On(openaitest.Rule{Stage: "turn", Match: "linger", Barrier: "hang", Reply: "never"})
+	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(0), Calls: []llm.ToolCall{
 		{ID: "a", Name: "memory_save", Arguments: `{"content":"Ada keeps bees.","store":"profile"}`},
 		{ID: "b", Name: "skill_save", Arguments: `{"name":"bee-keeping","description":"Keeps bees","content":"## When to Use\nFor bees.\n\n## Procedure\n1. Wear a veil\n"}`}}})
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted, Ada."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted, Ada."})
 	b.Distill(hosttest.C1())
 	_, err := b.Library.Import(b.T.Context(), b.Workspace.ID, zipOf(b.T.(*testing.T), "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil water\n", "tea/assets/cup.png", "png"), "import", true)
 	tests.Must(b.T, err)
@@ -56,7 +56,7 @@ func hang(b *hosttest.Bundle) {
 }
 
 // rows counts the rows of a workspace in every table of the catalogue.
-func rows(b *hosttest.Bundle, ws store.Workspace) map[string]int64 {
+func rows(b *hosttest.Bundle, ws postgres.Workspace) map[string]int64 {
 	b.T.Helper()
 	found, _ := b.Admin().Query(b.T.Context(), `select c.relname::text from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'workspace_id'
 where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`)
@@ -239,7 +239,7 @@ func TestTheRelayDrivesAnErase(t *testing.T) {
 
 // slowBlobs holds every upload until it is let go.
 type slowBlobs struct {
-	blob.Store
+	objectstore.Store
 	came, leave chan bool
 }
 

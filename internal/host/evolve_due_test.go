@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
@@ -21,7 +21,7 @@ func evolutions(b *hosttest.Bundle) int {
 
 func withSkills(b *hosttest.Bundle) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		_, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills"}}`))
 		return err
 	})
@@ -51,7 +51,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	night("1", schedule.Started, 1)
 	night("1, again", schedule.Started, 1) // the round has not begun: it is the same one
 	var id int64
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		runs, err := q.Runs(ctx, 10)
 		for _, r := range runs {
 			if r.Kind == run.Evolve {
@@ -65,7 +65,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	tests.Must(t, err)
 	fail("2")
 	night("while it runs", schedule.Empty, 1)
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		return q.EndRun(ctx, id, run.Completed, "", map[string]any{})
 	})
 	night("2", schedule.Started, 2)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/host"
@@ -27,7 +27,7 @@ func evolveOnce(b *hosttest.Bundle, change ...func(*learning.EvolveSpec)) (out l
 	r, err := b.Evolve.Evolve(b.T.Context(), learning.EvolveRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, EvolveSpec: spec})
 	tests.Must(b.T, err)
 	eventually(b.T, "the round ends", func() (over bool) {
-		b.Within(func(ctx context.Context, q store.Queries) error {
+		b.Within(func(ctx context.Context, q postgres.Queries) error {
 			now, err := q.Run(ctx, r.Ref.Run)
 			if err == nil && now.Status == run.Ended {
 				over, err = true, json.Unmarshal(now.Result, &out)
@@ -53,10 +53,10 @@ func failing(b *hosttest.Bundle) {
 // what the chosen skills ask for: everything with a tree when that one is there,
 // nothing without it, or the other way round.
 func designs(b *hosttest.Bundle, helps bool) {
-	b.Model.On(llmtest.Rule{Stage: "diagnose", Reply: `{"failure_patterns": [], "recommendations": [], "summary": "trees are lost"}`})
-	b.Model.On(llmtest.Rule{Stage: "propose", Reply: `{"summary": "capture trees", "changes": [{"action": "add_new", "name": null, "changes": null, "reasoning": "lost", "skill": {"name": "capture_trees", "title": "Capture trees",
+	b.Model.On(openaitest.Rule{Stage: "diagnose", Reply: `{"failure_patterns": [], "recommendations": [], "summary": "trees are lost"}`})
+	b.Model.On(openaitest.Rule{Stage: "propose", Reply: `{"summary": "capture trees", "changes": [{"action": "add_new", "name": null, "changes": null, "reasoning": "lost", "skill": {"name": "capture_trees", "title": "Capture trees",
 "description": "Adds what the span tells of trees and jam.", "purpose": "Keep them.", "when_to_use": ["The span tells of trees"], "how_to_apply": ["One fact in one item"], "constraints": ["Ignore greetings"], "action": "insert"}}]}`})
-	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: func(c llmtest.Call) string {
+	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: func(c openaitest.Call) string {
 		m, err := prompt.ReadMaterial(c.Messages[1].Content)
 		if err != nil {
 			return err.Error()
@@ -110,7 +110,7 @@ func TestARoundSurvivesACrash(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	b.Model.On(llmtest.Rule{Stage: "remember", Times: 1, Barrier: "trial", Drop: true})
+	b.Model.On(openaitest.Rule{Stage: "remember", Times: 1, Barrier: "trial", Drop: true})
 	designs(b, true)
 	failing(b)
 	exec(b, "update cairn.cases set question = '维拉在棚子后面种了哪一种树？' where failures > 0")

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/learning"
@@ -54,7 +54,7 @@ func TestNewSkillsAreExploredInLiveChoices(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
 	for _, d := range live(b, "seeded", 2) {
 		if d.Choice.Greedy || !unbiased(d) {
@@ -122,7 +122,7 @@ func TestGreedyChoicesHaveNoBias(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	brought(b, "capture_dates", "Adds dates.")
 	for name, settings := range map[string]string{"no budget": `{"explore_per_day":0}`, "frozen": `{"explore_per_day":1000,"frozen":true}`} {
 		setLearning(b, settings)
@@ -154,7 +154,7 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
 	brought(b, "capture_dates", "Adds dates.")
 	made := live(b, "t", 24)
@@ -203,7 +203,7 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 func TestABiasedChoiceIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	b.Model.On(llmtest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
 	brought(b, "capture_dates", "Adds dates.")
 	r := build(b, building(), func(r *learning.BuildRequest) { r.Keeping.K = 1 })
@@ -216,7 +216,7 @@ func TestABiasedChoiceIsMadeOnce(t *testing.T) {
 			tests.Must(t, err)
 		}
 		var now []string
-		b.Within(func(ctx context.Context, q store.Queries) error {
+		b.Within(func(ctx context.Context, q postgres.Queries) error {
 			made, err := q.Decisions(ctx, r.Ref.Run)
 			for _, d := range made {
 				now = append(now, fmt.Sprintf("%+v", d.Choice))

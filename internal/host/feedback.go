@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
@@ -91,8 +91,8 @@ const (
 // learnEarly starts a round, or an update of the policy, when much is new. What
 // somebody said is noted whether or not this succeeds: the night finds it.
 func (h *Host) learnEarly(ctx context.Context, ws int64) {
-	var of store.Workspace
-	err := h.Store.WithWorkspace(ctx, ws, func(q store.Queries) (err error) {
+	var of postgres.Workspace
+	err := h.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) (err error) {
 		of, err = q.Self(ctx)
 		return err
 	})
@@ -121,7 +121,7 @@ func (h *Host) turnOf(ctx context.Context, ws int64, f Feedback, into *learning.
 		return fault.New(fault.Unavailable, fmt.Sprintf("message %q is being answered still", f.MessageID), "wait for the answer, then rate it")
 	}
 	var c transcript.Conversation
-	err = h.Store.WithWorkspace(ctx, ws, func(q store.Queries) error {
+	err = h.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
 		v, err := q.ConversationView(ctx, f.Conversation)
 		if err == nil {
 			into.Conversation = v.ID
@@ -145,7 +145,7 @@ func (h *Host) turnOf(ctx context.Context, ws int64, f Feedback, into *learning.
 // memories are built with the skills that could do better.
 func (h *Host) missed(ctx context.Context, q memoryagent.Question, a memoryagent.Answer) error {
 	builder := ""
-	err := h.Store.WithWorkspace(ctx, q.Workspace, func(tx store.Queries) error {
+	err := h.Store.WithWorkspace(ctx, q.Workspace, func(tx postgres.Queries) error {
 		chosen, err := tx.Settings(ctx)
 		builder = chosen.Memory.Builder
 		return err

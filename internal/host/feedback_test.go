@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
@@ -69,7 +69,7 @@ func TestARetrievalThatFindsNothingBecomesACase(t *testing.T) {
 	if got := cases(b); len(got) != 0 {
 		t.Errorf("agents build this workspace's memories: %+v", got)
 	}
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		_, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills"}}`))
 		return err
 	})

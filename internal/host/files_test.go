@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/library"
 	"cairn/internal/tests"
@@ -33,7 +33,7 @@ func tree(t *testing.T, root string) map[string]bool {
 	return out
 }
 
-func mustWorkspace(t *testing.T, b *hosttest.Bundle, name string) store.Workspace {
+func mustWorkspace(t *testing.T, b *hosttest.Bundle, name string) postgres.Workspace {
 	t.Helper()
 	w, err := b.Store.Workspace(t.Context(), name, true)
 	tests.Must(t, err)

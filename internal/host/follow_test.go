@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/learning"
@@ -71,7 +71,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 		t.Errorf("the shared workspace has changed: %q, then %q", before, after)
 	}
 	// Following opens nothing: neither the bank there nor what it learns from is seen from here.
-	tests.Must(t, b.Store.WithWorkspace(ctx, b.Workspace.ID, func(q store.Queries) error {
+	tests.Must(t, b.Store.WithWorkspace(ctx, b.Workspace.ID, func(q postgres.Queries) error {
 		known, err := q.KnownCases(ctx, second.ID)
 		if err == nil && len(known) != 0 {
 			t.Errorf("%d questions of another workspace are seen", len(known))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
@@ -47,7 +47,7 @@ func TestDistillEndsInEachWay(t *testing.T) {
 	})
 	t.Run("nothing", func(t *testing.T) {
 		b := cairn.Anew(t)
-		b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+		b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 		r := b.Distill(hosttest.C1())
 		if r.Outcome != run.NothingToExtract {
 			t.Errorf("ended as %q", r.Outcome)
@@ -56,9 +56,9 @@ func TestDistillEndsInEachWay(t *testing.T) {
 	})
 	t.Run("failed", func(t *testing.T) {
 		b := cairn.Anew(t)
-		b.Model.On(llmtest.Rule{Stage: "chunk", Reply: hosttest.R1Chunk})
-		b.Model.On(llmtest.Rule{Stage: "rewrite", Reply: hosttest.R1Rewrite})
-		b.Model.On(llmtest.Rule{Stage: "extract", Reply: "I would rather not say it in JSON."})
+		b.Model.On(openaitest.Rule{Stage: "chunk", Reply: hosttest.R1Chunk})
+		b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: hosttest.R1Rewrite})
+		b.Model.On(openaitest.Rule{Stage: "extract", Reply: "I would rather not say it in JSON."})
 		r := b.Distill(hosttest.C1())
 		if r.Outcome != run.Failed || r.Tasks[0].Outcome != distill.Failed || b.Model.Count("extract") != 3 {
 			t.Errorf("ended as %q, task %q, after %d extract requests", r.Outcome, r.Tasks[0].Outcome, b.Model.Count("extract"))
@@ -71,9 +71,9 @@ func TestDistillEndsInEachWay(t *testing.T) {
 func TestDistillSpeaksTheLanguageOfTheConversation(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "chunk", Match: "支付服务", Reply: `{"tasks":[{"task_name":"服务回滚","message_indices":[[0,6]],"reasoning":""}]}`})
-	b.Model.On(llmtest.Rule{Stage: "rewrite", Reply: `{"query":"把服务回滚到上一个健康版本"}`})
-	b.Model.On(llmtest.Rule{Stage: "extract", Reply: `{"action":"create","name":"服务回滚","description":"把服务恢复到上一个健康版本","trigger":["回滚"],"procedure":"1. 确认故障\n2. 回滚"}`})
+	b.Model.On(openaitest.Rule{Stage: "chunk", Match: "支付服务", Reply: `{"tasks":[{"task_name":"服务回滚","message_indices":[[0,6]],"reasoning":""}]}`})
+	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: `{"query":"把服务回滚到上一个健康版本"}`})
+	b.Model.On(openaitest.Rule{Stage: "extract", Reply: `{"action":"create","name":"服务回滚","description":"把服务恢复到上一个健康版本","trigger":["回滚"],"procedure":"1. 确认故障\n2. 回滚"}`})
 	r := b.Distill(hosttest.Conversation("zh", "user: 支付服务挂了，请帮我恢复。", "assistant: 我先检查健康状态。", "tool: 502", "assistant: 正在回滚到上一个版本。", "tool: ok", "user: 以后请总是先检查。", "assistant: 明白了。"))
 	if len(r.Tasks) != 1 || r.Tasks[0].Lang != "zh" || r.Tasks[0].Skill != "服务回滚" {
 		t.Fatalf("ended as %q (%s) with %+v", r.Outcome, r.Reason, r.Tasks)

@@ -17,13 +17,13 @@ import (
 	temporallog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 
-	embed "cairn/internal/adapter/embedding"
-	drive "cairn/internal/adapter/launcher"
-	blob "cairn/internal/adapter/objectstore"
-	offline "cairn/internal/adapter/offlinemodel"
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/launcher"
+	"cairn/internal/adapter/objectstore"
+	"cairn/internal/adapter/offlinemodel"
 	llm "cairn/internal/adapter/openai"
-	payload "cairn/internal/adapter/payloadcodec"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/payloadcodec"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
@@ -50,12 +50,12 @@ import (
 type Host struct {
 	Config      config.Config
 	Log         *slog.Logger
-	Store       *store.Store
+	Store       *postgres.Store
 	Temporal    client.Client           // nil without Temporal
 	Payloads    converter.DataConverter // of what workflows carry
 	Failures    converter.FailureConverter
 	Codec       converter.PayloadCodec // that Payloads encrypt with; nil without keys
-	Blobs       blob.Store
+	Blobs       objectstore.Store
 	Distill     *distill.Service
 	Library     *library.Library
 	Finder      search.Finder
@@ -72,11 +72,11 @@ type Host struct {
 	Offload     *offload.Service
 	Dumps       *dump.Service
 	Relay       *relay.Relay
-	Driver      drive.Driver
+	Driver      launcher.Driver
 	Schedules   *schedule.Service
 	Sweeper     *schedule.Sweeper
 	Curator     *curate.Service
-	Embedder    embed.Embedder
+	Embedder    embedding.Embedder
 	Space       int16
 }
 
@@ -87,7 +87,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger) (*Host, error)
 	}
 	h := &Host{Config: c, Log: log}
 	var err error
-	if h.Store, err = store.Open(ctx, c.DatabaseURL, store.Options{MaxConns: int32(c.DatabaseConns)}); err != nil {
+	if h.Store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: int32(c.DatabaseConns)}); err != nil {
 		return nil, err
 	}
 	if err := h.build(ctx); err != nil {
@@ -107,7 +107,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 		return err
 	}
 	share := semanticShare
-	if h.Embedder.Model() == embed.HashingModel {
+	if h.Embedder.Model() == embedding.HashingModel {
 		share = hashingShare
 		h.Store.EmbedTurns(h.Space, h.Embedder)
 	} else {
@@ -193,7 +193,7 @@ func (h *Host) dial(ctx context.Context) error {
 	// Requests carry ids and counts: packing each costs more time than it saves.
 	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	options.Logger = temporallog.NewStructuredLogger(h.Log)
-	codec, err := payload.New(h.Config.PayloadKeys)
+	codec, err := payloadcodec.New(h.Config.PayloadKeys)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (h *Host) dial(ctx context.Context) error {
 	if h.Temporal, err = client.DialContext(ctx, options); err != nil {
 		return h.refused(err, "Temporal does not answer at "+h.Config.TemporalAddress)
 	}
-	h.Driver = drive.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config), Heartbeat: h.Config.Heartbeat}
+	h.Driver = launcher.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config), Heartbeat: h.Config.Heartbeat}
 	h.Progressive.Starter, h.Evolve.Starter, h.Offload.Starter = h.Driver, h.Driver, h.Driver
 	return nil
 }
@@ -223,12 +223,12 @@ func (h *Host) Close() {
 }
 
 // blobs is where packages are kept.
-func blobs(c config.Config) (blob.Store, error) {
+func blobs(c config.Config) (objectstore.Store, error) {
 	if strings.EqualFold(c.Backend, "oss") {
-		return blob.OSS(blob.OSSConfig{Endpoint: c.OSSEndpoint, Region: c.OSSRegion, Bucket: c.OSSBucket, AccessKeyID: c.OSSKeyID, AccessKeySecret: c.OSSKeySecret,
+		return objectstore.OSS(objectstore.OSSConfig{Endpoint: c.OSSEndpoint, Region: c.OSSRegion, Bucket: c.OSSBucket, AccessKeyID: c.OSSKeyID, AccessKeySecret: c.OSSKeySecret,
 			SessionToken: c.OSSSessionToken, Dir: c.OSSDir, Signature: c.OSSSignature})
 	}
-	return blob.Local(skillsDir(c))
+	return objectstore.Local(skillsDir(c))
 }
 
 func skillsDir(c config.Config) string {
@@ -238,25 +238,25 @@ func skillsDir(c config.Config) string {
 	return filepath.Join(c.Home, "packages")
 }
 
-func embedder(c config.Config) embed.Embedder {
+func embedder(c config.Config) embedding.Embedder {
 	if c.EmbeddingModel == "" {
-		return embed.Hashing(c.EmbeddingDimensions)
+		return embedding.Hashing(c.EmbeddingDimensions)
 	}
-	e := embed.Config{BaseURL: c.EmbeddingBaseURL, APIKey: c.EmbeddingAPIKey, Model: c.EmbeddingModel, Dims: c.EmbeddingDimensions, Timeout: c.Timeout}
+	e := embedding.Config{BaseURL: c.EmbeddingBaseURL, APIKey: c.EmbeddingAPIKey, Model: c.EmbeddingModel, Dims: c.EmbeddingDimensions, Timeout: c.Timeout}
 	if e.BaseURL == "" {
 		e.BaseURL = c.BaseURL
 	}
 	if e.APIKey == "" {
 		e.APIKey = c.APIKey
 	}
-	return embed.OpenAI(e)
+	return embedding.OpenAI(e)
 }
 
 // model is the configured endpoint, or the offline rules in this process.
 func model(c config.Config) (llm.Model, error) {
 	m := llm.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Structured: c.Structured, Timeout: c.Timeout}
 	if c.Offline() {
-		m = llm.Config{BaseURL: offlineURL, HTTPClient: offline.Client(), Offline: true, Timeout: c.Timeout}
+		m = llm.Config{BaseURL: offlineURL, HTTPClient: offlinemodel.Client(), Offline: true, Timeout: c.Timeout}
 	}
 	if err := m.Validate(); err != nil {
 		return nil, err

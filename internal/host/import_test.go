@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/host/hosttest"
@@ -79,7 +79,7 @@ func TestARejectedChangeLeavesNothing(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.packages where state = 'live'"); n != 1 {
 		t.Errorf("%d packages are live, want the one in force: the other is for collection", n)
 	}
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		head, err := q.SkillHead(ctx, first.Head.ID)
 		if head.Version != 1 {
 			t.Errorf("head %+v", head)
@@ -122,7 +122,7 @@ func TestUsesCountOnce(t *testing.T) {
 	if n := count(b, "select uses * 100 + trials * 10 + passes from cairn.skills"); n != 3*100+2*10+1 {
 		t.Errorf("uses, trials, passes read as digits: %d, want 321", n)
 	}
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		h, err := q.SkillHead(ctx, got.Head.ID)
 		if h.Eta != 0.5 { // (0.5 + 1 + 0) / 3
 			t.Errorf("reliability %v, want 0.5", h.Eta)

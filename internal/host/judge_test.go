@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -34,14 +34,14 @@ func scriptJudge(b *hosttest.Bundle, rules ...llmtest.Rule) {
 		r.Stage = "judge"
 		b.Model.On(r)
 	}
-	b.Model.On(llmtest.Rule{Stage: "extract", Match: "payment service", Reply: updateExtract})
+	b.Model.On(openaitest.Rule{Stage: "extract", Match: "payment service", Reply: updateExtract})
 	b.ScriptR1()
 }
 
 // standing is a skill with its version in force.
 func standing(b *hosttest.Bundle, id int64) (head skill.Head, v skill.Version) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q store.Queries) (err error) {
+	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
 		if head, err = q.SkillHead(ctx, id); err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func found(b *hosttest.Bundle) bool {
 
 func TestAPoorDraftIsKeptButNotFoundUntilItIsBetter(t *testing.T) {
 	t.Parallel()
-	b := judged(t, llmtest.Rule{Match: "payment service", Reply: `{"reason":"Complete now.","score":8}`}, llmtest.Rule{Reply: `{"reason":"Nothing is checked  after\nthe rollback.","score":5.5}`})
+	b := judged(t, openaitest.Rule{Match: "payment service", Reply: `{"reason":"Complete now.","score":8}`}, openaitest.Rule{Reply: `{"reason":"Nothing is checked  after\nthe rollback.","score":5.5}`})
 	r := b.Distill(hosttest.C1())
 	first := r.Tasks[0]
 	b.RecordEnded(first.WorkflowID, "DistillSkill/judged")
@@ -101,7 +101,7 @@ func TestAPoorDraftIsKeptButNotFoundUntilItIsBetter(t *testing.T) {
 func TestAPoorDraftCanBeApprovedOrRejected(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := judged(t, llmtest.Rule{Reply: `{"reason":"Common knowledge.","score":2}`})
+	b := judged(t, openaitest.Rule{Reply: `{"reason":"Common knowledge.","score":2}`})
 	id := b.Distill(hosttest.C1()).Tasks[0].SkillID
 	if head, err := b.Library.Approve(t.Context(), b.Workspace.ID, id); err != nil || head.Status != skill.Active || !found(b) {
 		t.Errorf("approved: %+v, %v", head, err)
@@ -111,7 +111,7 @@ func TestAPoorDraftCanBeApprovedOrRejected(t *testing.T) {
 		t.Errorf("second task: %+v", second)
 	}
 
-	b = judged(t, llmtest.Rule{Reply: `{"reason":"Common knowledge.","score":2}`})
+	b = judged(t, openaitest.Rule{Reply: `{"reason":"Common knowledge.","score":2}`})
 	id = b.Distill(hosttest.C1()).Tasks[0].SkillID
 	if head, err := b.Library.Reject(t.Context(), b.Workspace.ID, id); err != nil || head.Status != skill.Archived {
 		t.Errorf("rejected: %+v, %v", head, err)
@@ -121,7 +121,7 @@ func TestAPoorDraftCanBeApprovedOrRejected(t *testing.T) {
 func TestAGoodEnoughDraftIsActive(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := judged(t, llmtest.Rule{Reply: `{"reason":"Just about.","score":6}`})
+	b := judged(t, openaitest.Rule{Reply: `{"reason":"Just about.","score":6}`})
 	task := b.Distill(hosttest.C1()).Tasks[0]
 	if head, v := standing(b, task.SkillID); head.Status != skill.Active || v.Quality.Score != 6 || !found(b) {
 		t.Errorf("the skill is %s with %+v", head.Status, v.Quality)
@@ -137,14 +137,14 @@ func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
 	t.Parallel()
 	cairn := hosttest.Open(t, quality)
 	for name, c := range map[string]struct {
-		rule llmtest.Rule
+		rule openaitest.Rule
 		note bool
 	}{
-		"no JSON":              {llmtest.Rule{Reply: "It is rather good."}, true},
-		"a score out of range": {llmtest.Rule{Reply: `{"reason":"Splendid.","score":11}`}, true},
-		"a refusal":            {llmtest.Rule{Refusal: "I cannot judge this."}, true},
-		"a refused request":    {llmtest.Rule{Status: http.StatusBadRequest, Reply: "no"}, true},
-		"an endpoint away":     {llmtest.Rule{Status: http.StatusServiceUnavailable, Reply: "later"}, false},
+		"no JSON":              {openaitest.Rule{Reply: "It is rather good."}, true},
+		"a score out of range": {openaitest.Rule{Reply: `{"reason":"Splendid.","score":11}`}, true},
+		"a refusal":            {openaitest.Rule{Refusal: "I cannot judge this."}, true},
+		"a refused request":    {openaitest.Rule{Status: http.StatusBadRequest, Reply: "no"}, true},
+		"an endpoint away":     {openaitest.Rule{Status: http.StatusServiceUnavailable, Reply: "later"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := cairn.Anew(t)
@@ -173,7 +173,7 @@ func TestTheJudgeIsAskedOnceAcrossACrash(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t, func(c *config.Config) { c.Quality = true })
-	b.Model.On(llmtest.Rule{Stage: "judge", Reply: `{"reason":"Good.","score":9}`})
+	b.Model.On(openaitest.Rule{Stage: "judge", Reply: `{"reason":"Good.","score":9}`})
 	b.ScriptR1()
 	unlock := lockSkills(b)
 	worker := b.StartProcess()
@@ -196,7 +196,7 @@ func TestEveryNewSkillAndChangeCanWaitForApproval(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.RequireApproval = true })
-	b.Model.On(llmtest.Rule{Stage: "extract", Match: "payment service", Reply: updateExtract})
+	b.Model.On(openaitest.Rule{Stage: "extract", Match: "payment service", Reply: updateExtract})
 	b.ScriptR1()
 	first := b.Distill(hosttest.C1()).Tasks[0]
 	if first.Outcome != distill.Created || first.Status != skill.Candidate || found(b) {
@@ -224,7 +224,7 @@ func TestEveryNewSkillAndChangeCanWaitForApproval(t *testing.T) {
 func TestABetterDraftStillWaitsWhereApprovalIsAskedFor(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := judged(t, llmtest.Rule{Match: "payment service", Reply: `{"reason":"Good.","score":9}`}, llmtest.Rule{Reply: `{"reason":"Thin.","score":1}`})
+	b := judged(t, openaitest.Rule{Match: "payment service", Reply: `{"reason":"Good.","score":9}`}, openaitest.Rule{Reply: `{"reason":"Thin.","score":1}`})
 	approval := func(r *distill.Request) { r.Spec.Approval = true }
 	if first := b.Distill(hosttest.C1(), approval).Tasks[0]; first.Status != skill.DraftStatus {
 		t.Fatalf("first task: %+v", first)

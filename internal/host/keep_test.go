@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -33,7 +33,7 @@ func TestOldVersionsGoAndTheirPackagesAfterThem(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.KeepVersions = 1 })
-	b.Model.On(llmtest.Rule{Stage: "extract", Match: "payment service", Reply: updateExtract})
+	b.Model.On(openaitest.Rule{Stage: "extract", Match: "payment service", Reply: updateExtract})
 	b.ScriptR1()
 	r := b.Distill(hosttest.C1())
 	first := r.Tasks[0]
@@ -104,7 +104,7 @@ func TestExtraFilesGoOnIntoTheNextVersion(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	for _, id := range []string{"second", "third"} {
-		b.Model.On(llmtest.Rule{Stage: "extract", Match: `release \(` + id, Reply: strings.Replace(updateExtract, "before rolling back", "before the "+id+" rollback", 1)})
+		b.Model.On(openaitest.Rule{Stage: "extract", Match: `release \(` + id, Reply: strings.Replace(updateExtract, "before rolling back", "before the "+id+" rollback", 1)})
 	}
 	b.ScriptR1()
 	picture := "\x89PNG\r\n\x1a\n\x00\xff not text"

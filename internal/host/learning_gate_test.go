@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
@@ -48,7 +48,7 @@ func trainedUntilTheGate(t *testing.T, b *hosttest.Bundle, service *learning.Ser
 func TestATrainingThatIsNoBetterStaysOutOfForce(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: everything})
+	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: everything})
 	service, _ := shaken(b)
 	ref, err := trainedUntilTheGate(t, b, service)
 	tests.Must(t, err)
@@ -83,7 +83,7 @@ func TestATrainingFromBeforeTheGateIsPromoted(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: everything})
+	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: everything})
 	service, _ := shaken(b)
 	ref, err := trainedUntilTheGate(t, b, service)
 	tests.Must(t, err)
@@ -102,7 +102,7 @@ func TestATrainingFromBeforeTheGateIsPromoted(t *testing.T) {
 func lostSpans(b *hosttest.Bundle) {
 	for side := range 2 {
 		for span := range 3 {
-			b.Model.On(llmtest.Rule{Stage: "remember", Task: fmt.Sprintf("trial/0000/%d/span/%d", side, span), Refusal: "not available"})
+			b.Model.On(openaitest.Rule{Stage: "remember", Task: fmt.Sprintf("trial/0000/%d/span/%d", side, span), Refusal: "not available"})
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestNothingIsPromotedOnMaskedOutcomes(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	lostSpans(b)
-	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: everything})
+	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: everything})
 	service, _ := shaken(b)
 	ref, err := trainedUntilTheGate(t, b, service)
 	tests.Must(t, err)
@@ -148,8 +148,8 @@ func TestAnOutageInATrainingIsTold(t *testing.T) {
 		scores bool
 	}{{"zebra crossing", 0, true}, {"I planted a", 4, true}, {"Hello! How|I planted a|Thanks, that", 8, false}} {
 		b := hosttest.OpenIdle(t)
-		b.Model.On(llmtest.Rule{Stage: "remember", Match: c.lost, Refusal: "not available"})
-		b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: everything})
+		b.Model.On(openaitest.Rule{Stage: "remember", Match: c.lost, Refusal: "not available"})
+		b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: everything})
 		service, _ := shaken(b)
 		var told bytes.Buffer
 		service.Log = slog.New(slog.NewTextHandler(&told, nil))
@@ -207,7 +207,7 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 	learnt, err := b.Evolve.Learn(t.Context(), ref, 0, 0)
 	tests.Must(t, err)
 	var blob []byte
-	b.Within(func(ctx context.Context, q store.Queries) (err error) {
+	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
 		blob, err = q.Blob(ctx, "policy", learnt.Policy)
 		return err
 	})

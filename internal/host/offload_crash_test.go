@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/conversation"
 	"cairn/internal/tests"
@@ -22,12 +22,12 @@ func TestACompactionSurvivesCrashes(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t, smallWindow)
-	b.Model.On(llmtest.Rule{Stage: "flush", Results: new(1), Times: 1, Barrier: "flush", Drop: true})
-	b.Model.On(llmtest.Rule{Stage: "offload", Times: 1, Barrier: "record", Drop: true})
-	b.Model.On(llmtest.Rule{Stage: "flush", Results: new(0), Calls: []llm.ToolCall{saying("note_append", map[string]string{"observation": "Crates went to warehouses W-7000 and up."})}})
-	b.Model.On(llmtest.Rule{Stage: "flush", Reply: "Nothing to save."})
-	b.Model.On(llmtest.Rule{Stage: "offload", ReplyFunc: snapshotOf})
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
+	b.Model.On(openaitest.Rule{Stage: "flush", Results: new(1), Times: 1, Barrier: "flush", Drop: true})
+	b.Model.On(openaitest.Rule{Stage: "offload", Times: 1, Barrier: "record", Drop: true})
+	b.Model.On(openaitest.Rule{Stage: "flush", Results: new(0), Calls: []llm.ToolCall{saying("note_append", map[string]string{"observation": "Crates went to warehouses W-7000 and up."})}})
+	b.Model.On(openaitest.Rule{Stage: "flush", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "offload", ReplyFunc: snapshotOf})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	worker := b.StartProcess()
 	for n := range 4 { // the last of them just fits
 		b.Say("c", n, crates(n))
@@ -105,9 +105,9 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			b := hosttest.OpenIdle(t, smallWindow)
-			b.Model.On(llmtest.Rule{Stage: "offload", Times: 1, Barrier: "record", ReplyFunc: snapshotOf})
-			b.Model.On(llmtest.Rule{Stage: "flush", Reply: "Nothing to save."})
-			b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
+			b.Model.On(openaitest.Rule{Stage: "offload", Times: 1, Barrier: "record", ReplyFunc: snapshotOf})
+			b.Model.On(openaitest.Rule{Stage: "flush", Reply: "Nothing to save."})
+			b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 			temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
 			worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
 			for n := range 4 { // the last of them just fits
@@ -175,13 +175,13 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, smallWindow)
-	b.Model.On(llmtest.Rule{Stage: "turn", Match: "too long for you", Times: 2, Status: 400, Reply: `{"error":{"message":"This model's maximum context length is 500 tokens.","code":"context_length_exceeded"}}`})
-	b.Model.On(llmtest.Rule{Stage: "turn", Match: "Where is crate 2", Results: new(0), Offers: []string{"grep_content"}, Calls: []llm.ToolCall{saying("grep_content", map[string]any{"pattern": "crate number 2 "})}})
-	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleTool, ReplyFunc: func(c llmtest.Call) string { return "Found: " + c.Messages[len(c.Messages)-1].Content }})
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
-	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
-	b.Model.On(llmtest.Rule{Stage: "flush", Reply: "Nothing to save."})
-	b.Model.On(llmtest.Rule{Stage: "offload", ReplyFunc: func(c llmtest.Call) string {
+	b.Model.On(openaitest.Rule{Stage: "turn", Match: "too long for you", Times: 2, Status: 400, Reply: `{"error":{"message":"This model's maximum context length is 500 tokens.","code":"context_length_exceeded"}}`})
+	b.Model.On(openaitest.Rule{Stage: "turn", Match: "Where is crate 2", Results: new(0), Offers: []string{"grep_content"}, Calls: []llm.ToolCall{saying("grep_content", map[string]any{"pattern": "crate number 2 "})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, ReplyFunc: func(c openaitest.Call) string { return "Found: " + c.Messages[len(c.Messages)-1].Content }})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "flush", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "offload", ReplyFunc: func(c openaitest.Call) string {
 		if strings.Contains(c.Messages[1].Content, "spoilt") || len(c.Messages) > 2 {
 			return "hello"
 		}

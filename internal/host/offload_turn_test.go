@@ -10,8 +10,8 @@ import (
 	"time"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
@@ -31,7 +31,7 @@ func chatter(n int) string {
 func crates(n int) string { return chatter(2*n) + chatter(2*n+1) }
 
 // snapshotOf is a record that a model makes of the messages that it is shown.
-func snapshotOf(c llmtest.Call) string {
+func snapshotOf(c openaitest.Call) string {
 	raw, _ := json.Marshal(map[string]any{"goal": "Keep track of the crates in the warehouse", "key_facts": []string{fmt.Sprintf("crates were carried, %d characters were said", len(c.Messages[len(c.Messages)-1].Content))},
 		"recent_actions": []string{"each crate was acknowledged"}, "pending": []string{}})
 	return string(raw)
@@ -42,13 +42,13 @@ func snapshotOf(c llmtest.Call) string {
 func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t, smallWindow)
-	b.Model.On(llmtest.Rule{Stage: "turn", Match: "Where is crate 2", Results: new(0), Offers: []string{"grep_content", "read_content"}, Calls: []llm.ToolCall{saying("grep_content", map[string]any{"pattern": "crate NUMBER 2 ", "before": 0, "after": 0})}})
-	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleTool, ReplyFunc: func(c llmtest.Call) string { return "Found: " + c.Messages[len(c.Messages)-1].Content }})
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
-	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
-	b.Model.On(llmtest.Rule{Stage: "flush", Results: new(0), Calls: []llm.ToolCall{saying("note_append", map[string]string{"observation": "Crates went to warehouses W-7000 and up."})}})
-	b.Model.On(llmtest.Rule{Stage: "flush", Reply: "Nothing to save."})
-	b.Model.On(llmtest.Rule{Stage: "offload", ReplyFunc: snapshotOf})
+	b.Model.On(openaitest.Rule{Stage: "turn", Match: "Where is crate 2", Results: new(0), Offers: []string{"grep_content", "read_content"}, Calls: []llm.ToolCall{saying("grep_content", map[string]any{"pattern": "crate NUMBER 2 ", "before": 0, "after": 0})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, ReplyFunc: func(c openaitest.Call) string { return "Found: " + c.Messages[len(c.Messages)-1].Content }})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "flush", Results: new(0), Calls: []llm.ToolCall{saying("note_append", map[string]string{"observation": "Crates went to warehouses W-7000 and up."})}})
+	b.Model.On(openaitest.Rule{Stage: "flush", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "offload", ReplyFunc: snapshotOf})
 	const turns = 9
 	for n := range turns {
 		if got := b.Say("c", n, chatter(n)); got.Status != conversation.StatusEnded || got.Reply != "Noted." {
@@ -77,7 +77,7 @@ func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	}
 	// What the requests of turns hold: everything that was said, or its record; and
 	// from one compaction to the next each begins as the one before.
-	var before llmtest.Call
+	var before openaitest.Call
 	offloaded := 0
 	for i, c := range asked(b, "turn") {
 		text := ""
@@ -108,7 +108,7 @@ func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	if offloaded < 2 {
 		t.Errorf("%d requests have a record", offloaded)
 	}
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		ms, err := q.Messages(ctx, view(b, "c").ID, 0, 100)
 		if err != nil || len(ms) != 2*turns+4 || ms[0].Content != chatter(0) {
 			t.Errorf("the transcript has %d messages, %v", len(ms), err)
@@ -137,7 +137,7 @@ func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	}
 }
 
-func toolNames(c llmtest.Call) (out []string) {
+func toolNames(c openaitest.Call) (out []string) {
 	for _, tool := range c.Tools {
 		out = append(out, tool.Name)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -18,7 +18,7 @@ import (
 func TestACancelledRunEndsAndCanBeRetried(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
-	p.Model.On(llmtest.Rule{Stage: "extract", Barrier: "extract", Times: 1, Reply: hosttest.R1Extract})
+	p.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", Times: 1, Reply: hosttest.R1Extract})
 	p.ScriptR1()
 	r := p.begin(hosttest.C1())
 	p.atBarrier("extract", 1)
@@ -49,8 +49,8 @@ func TestACancelledRunLeavesNoTaskOpen(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t, func(c *config.Config) { c.Concurrency = 1 })
 	p.scriptTwoTasks()
-	p.Model.On(llmtest.Rule{Stage: "extract", Barrier: "extract", Times: 1, Reply: skipped})
-	p.Model.On(llmtest.Rule{Stage: "extract", Reply: skipped})
+	p.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", Times: 1, Reply: skipped})
+	p.Model.On(openaitest.Rule{Stage: "extract", Reply: skipped})
 	r := p.begin(hosttest.C1())
 	p.atBarrier("extract", 1) // the second task waits for its place
 	tests.Must(t, p.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
@@ -60,9 +60,9 @@ func TestACancelledRunLeavesNoTaskOpen(t *testing.T) {
 
 // scriptTwoTasks divides C1 after its eighth message.
 func (p *protocol) scriptTwoTasks() {
-	p.Model.On(llmtest.Rule{Stage: "chunk", Reply: `[{"task_id":1,"task_name":"Restore the service","message_indices":[[0,7]],"reasoning":"x"},
+	p.Model.On(openaitest.Rule{Stage: "chunk", Reply: `[{"task_id":1,"task_name":"Restore the service","message_indices":[[0,7]],"reasoning":"x"},
 {"task_id":2,"task_name":"Report to the user","message_indices":[[8,13]],"reasoning":"y"}]`})
-	p.Model.On(llmtest.Rule{Stage: "rewrite", Reply: "Restore a service"})
+	p.Model.On(openaitest.Rule{Stage: "rewrite", Reply: "Restore a service"})
 }
 
 const skipped = `{"action":"skip","reason":"nothing new"}`
@@ -75,7 +75,7 @@ func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := openProtocol(t)
-			p.Model.On(llmtest.Rule{Stage: stage, Barrier: "held", Times: 1, Reply: map[string]string{"chunk": hosttest.R1Chunk, "extract": hosttest.R1Extract}[stage]})
+			p.Model.On(openaitest.Rule{Stage: stage, Barrier: "held", Times: 1, Reply: map[string]string{"chunk": hosttest.R1Chunk, "extract": hosttest.R1Extract}[stage]})
 			p.ScriptR1()
 			r := p.begin(hosttest.C1())
 			p.atBarrier("held", 1)
@@ -97,7 +97,7 @@ func TestARunWhoseTaskWasTerminatedEndsAndCanBeRetried(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
-	p.Model.On(llmtest.Rule{Stage: "extract", Barrier: "extract", Times: 1, Reply: hosttest.R1Extract})
+	p.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", Times: 1, Reply: hosttest.R1Extract})
 	p.ScriptR1()
 	r := p.begin(hosttest.C1())
 	p.atBarrier("extract", 1)
@@ -141,7 +141,7 @@ func TestStartingARunTwiceIsOneExecution(t *testing.T) {
 func TestARunThatHasNotEndedCannotBeRetried(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
-	p.Model.On(llmtest.Rule{Stage: "chunk", Barrier: "chunk", Times: 1, Reply: hosttest.R1Chunk})
+	p.Model.On(openaitest.Rule{Stage: "chunk", Barrier: "chunk", Times: 1, Reply: hosttest.R1Chunk})
 	p.ScriptR1()
 	r := p.begin(hosttest.C1())
 	p.atBarrier("chunk", 1)

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/distill"
@@ -15,12 +15,12 @@ import (
 
 // Case E10.
 
-func held(r *llmtest.Rule) { r.Barrier = "extract" }
+func held(r *openaitest.Rule) { r.Barrier = "extract" }
 
 // lessons are what the head of the only skill has learnt.
 func (p *protocol) lessons() (out []string) {
 	p.t.Helper()
-	p.Within(func(ctx context.Context, q store.Queries) error {
+	p.Within(func(ctx context.Context, q postgres.Queries) error {
 		head, err := q.SkillNamed(ctx, "service-deployment-rollback")
 		if err != nil {
 			return err
@@ -46,7 +46,7 @@ func (p *protocol) linear(versions int) {
 		p.t.Errorf("the head is version %d, want %d", n, versions)
 	}
 	for v := 2; v <= versions; v++ { // nothing that a version knew is missing in the next
-		p.Within(func(ctx context.Context, q store.Queries) error {
+		p.Within(func(ctx context.Context, q postgres.Queries) error {
 			head, err := q.SkillNamed(ctx, "service-deployment-rollback")
 			if err != nil {
 				return err
@@ -70,7 +70,7 @@ func TestTwoCreationsOfOneNameAtOnceAreOneSkill(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
 	words := []string{"alpha", "beta"}
-	p.scriptText(func(c llmtest.Call) string { return lesson(wordOf(c, words...)) }, held)
+	p.scriptText(func(c openaitest.Call) string { return lesson(wordOf(c, words...)) }, held)
 	var refs []run.Ref
 	for _, w := range words {
 		refs = append(refs, p.begin(named(w, w)).Ref)
@@ -101,8 +101,8 @@ func TestConcurrentUpdatesOfOneSkillAreLinear(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
 	words := []string{"first", "alpha", "beta", "gamma", "delta"}
-	p.scriptText(func(c llmtest.Call) string { return lesson(wordOf(c, words...)) }, func(r *llmtest.Rule) { r.Match = "first: Checkout" })
-	p.Model.On(llmtest.Rule{Stage: "extract", Barrier: "extract", ReplyFunc: func(c llmtest.Call) string { return lesson(wordOf(c, words...)) }})
+	p.scriptText(func(c openaitest.Call) string { return lesson(wordOf(c, words...)) }, func(r *openaitest.Rule) { r.Match = "first: Checkout" })
+	p.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", ReplyFunc: func(c openaitest.Call) string { return lesson(wordOf(c, words...)) }})
 	p.ended(p.Distill(named("first", "first")), run.Completed, distill.Created)
 	var refs []run.Ref
 	for _, w := range words[1:] {

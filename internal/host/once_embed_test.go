@@ -3,7 +3,7 @@ package host_test
 import (
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
@@ -16,7 +16,7 @@ func TestASkillGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	p := openProtocol(t, func(c *config.Config) { c.EmbeddingModel, c.EmbeddingDimensions = "scripted-embedding", 64 })
-	p.Model.On(llmtest.Rule{Stage: "embed", Status: 503})
+	p.Model.On(openaitest.Rule{Stage: "embed", Status: 503})
 	p.ScriptR1()
 	p.ended(p.Distill(hosttest.C1()), run.Completed, distill.Created)
 	if n := p.number("select count(*) from embeddings"); n != 0 {
@@ -25,7 +25,7 @@ func TestASkillGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 	p.until("the relay to meet the embedder", func() bool {
 		return p.number("select count(*) from outbox where kind = 'embed' and key in (select doc::text from search_docs where kind = 'skill') and last_error <> ''") == 1
 	})
-	tests.Must(t, p.Model.Script(llmtest.Script{}))
+	tests.Must(t, p.Model.Script(openaitest.Script{}))
 	p.exec("update outbox set due_at = now()")
 	p.until("the vectors of the skill and of what was said", func() bool {
 		return p.number("select count(*) from search_docs d where not exists (select from embeddings e where e.doc = d.doc)") == 0

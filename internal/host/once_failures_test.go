@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
@@ -23,7 +23,7 @@ func TestARetryMakesOnlyTheMissingCalls(t *testing.T) {
 		t.Run(stage, func(t *testing.T) {
 			t.Parallel()
 			p := openProtocol(t)
-			p.Model.On(llmtest.Rule{Stage: stage, Times: 1, Status: 401, Reply: "no such key"})
+			p.Model.On(openaitest.Rule{Stage: stage, Times: 1, Status: 401, Reply: "no such key"})
 			p.ScriptR1()
 			r := p.Distill(hosttest.C1())
 			if r.Outcome != run.Failed || !strings.Contains(r.Code+r.Reason+reasons(r), "no such key") {
@@ -56,7 +56,7 @@ func TestAFreshRetryIsANewGenerationWithCallsOfItsOwn(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
 	p.ScriptR1()
-	p.Model.On(llmtest.Rule{Stage: "merge", Reply: hosttest.R1Extract})
+	p.Model.On(openaitest.Rule{Stage: "merge", Reply: hosttest.R1Extract})
 	first := p.Distill(hosttest.C1())
 	p.ended(first, run.Completed, distill.Created)
 	second := p.retry(run.Ref{Workspace: p.Workspace.ID, Run: first.Run}, true)
@@ -78,19 +78,19 @@ func TestATaskThatFailsLeavesTheOthersStanding(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
-		rule     llmtest.Rule
+		rule     openaitest.Rule
 		code     fault.Code
 		requests string
 	}{
-		"refusal":       {llmtest.Rule{Refusal: "I will not help with that."}, fault.ModelRefused, "chunk 1, rewrite 2, extract 2, scripts 1, doc 1"},
-		"three no JSON": {llmtest.Rule{Reply: "Sure! Here is the skill you wanted."}, fault.ModelInvalid, "chunk 1, rewrite 2, extract 4, scripts 1, doc 1"},
-		"bad request":   {llmtest.Rule{Status: 400, Reply: "unknown parameter"}, fault.ModelRejected, "chunk 1, rewrite 2, extract 2, scripts 1, doc 1"},
+		"refusal":       {openaitest.Rule{Refusal: "I will not help with that."}, fault.ModelRefused, "chunk 1, rewrite 2, extract 2, scripts 1, doc 1"},
+		"three no JSON": {openaitest.Rule{Reply: "Sure! Here is the skill you wanted."}, fault.ModelInvalid, "chunk 1, rewrite 2, extract 4, scripts 1, doc 1"},
+		"bad request":   {openaitest.Rule{Status: 400, Reply: "unknown parameter"}, fault.ModelRejected, "chunk 1, rewrite 2, extract 2, scripts 1, doc 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := openProtocol(t)
 			p.scriptTwoTasks()
-			p.Model.On(llmtest.Rule{Stage: "extract", Match: "returns 502 since", Reply: hosttest.R1Extract})
+			p.Model.On(openaitest.Rule{Stage: "extract", Match: "returns 502 since", Reply: hosttest.R1Extract})
 			rule := c.rule
 			rule.Stage = "extract"
 			p.Model.On(rule)
@@ -110,7 +110,7 @@ func TestATaskThatFailsLeavesTheOthersStanding(t *testing.T) {
 func TestABadAnswerIsRepaired(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
-	p.Model.On(llmtest.Rule{Stage: "extract", Times: 2, Reply: "no JSON at all"})
+	p.Model.On(openaitest.Rule{Stage: "extract", Times: 2, Reply: "no JSON at all"})
 	p.ScriptR1()
 	p.ended(p.Distill(hosttest.C1()), run.Completed, distill.Created)
 	p.asked("chunk 1, rewrite 1, extract 3, scripts 1, doc 1")
@@ -137,15 +137,15 @@ func TestAnEndpointInTroubleIsAskedAgain(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
-		rule    llmtest.Rule
+		rule    openaitest.Rule
 		unknown int
 		wait    time.Duration
 	}{
-		"429 with Retry-After":   {llmtest.Rule{Status: 429, RetryAfter: "2"}, 0, 2 * time.Second},
-		"503":                    {llmtest.Rule{Status: 503}, 0, 0},
-		"no answer":              {llmtest.Rule{Drop: true}, 1, 0},
-		"half an answer":         {llmtest.Rule{DropAfter: true, Reply: hosttest.R1Extract}, 1, 0},
-		"an answer that is none": {llmtest.Rule{Malformed: true}, 0, 0},
+		"429 with Retry-After":   {openaitest.Rule{Status: 429, RetryAfter: "2"}, 0, 2 * time.Second},
+		"503":                    {openaitest.Rule{Status: 503}, 0, 0},
+		"no answer":              {openaitest.Rule{Drop: true}, 1, 0},
+		"half an answer":         {openaitest.Rule{DropAfter: true, Reply: hosttest.R1Extract}, 1, 0},
+		"an answer that is none": {openaitest.Rule{Malformed: true}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -181,7 +181,7 @@ func TestATextTooLongForTheModelIsSentShort(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
-	p.Model.On(llmtest.Rule{Stage: "extract", Times: 1, Status: 400, Reply: "This model's maximum context length is 8192 tokens."})
+	p.Model.On(openaitest.Rule{Stage: "extract", Times: 1, Status: 400, Reply: "This model's maximum context length is 8192 tokens."})
 	p.ScriptR1()
 	c := hosttest.C1()
 	c.Messages[4].Content = strings.Repeat("r41 ok / r42 failing. ", 60)
@@ -200,7 +200,7 @@ func TestAPromptThatDriftsIsNotSent(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
-	p.Model.On(llmtest.Rule{Stage: "extract", Times: 1, Barrier: "extract", Status: 503})
+	p.Model.On(openaitest.Rule{Stage: "extract", Times: 1, Barrier: "extract", Status: 503})
 	p.ScriptR1()
 	r := p.begin(hosttest.C1())
 	p.atBarrier("extract", 1)
@@ -219,11 +219,11 @@ func TestANULCharacterDoesNotStopARun(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
 	nul := func(s string) string { return strings.Replace(s, "incident", `inci\u0000dent`, 1) }
-	p.Model.On(llmtest.Rule{Stage: "chunk", Reply: strings.Replace(nul(hosttest.R1Chunk), "Service Operations", `Service\u0000Operations`, 1)})
-	p.Model.On(llmtest.Rule{Stage: "rewrite", Reply: `{"query":"roll back\u0000now"}`})
-	p.Model.On(llmtest.Rule{Stage: "extract", Reply: nul(hosttest.R1Extract)})
-	p.Model.On(llmtest.Rule{Stage: "scripts", Reply: `{"check_health.py":"print(1)\u0000\n"}`})
-	p.Model.On(llmtest.Rule{Stage: "doc", Reply: `{"markdown":"# Check\u0000list\n"}`})
+	p.Model.On(openaitest.Rule{Stage: "chunk", Reply: strings.Replace(nul(hosttest.R1Chunk), "Service Operations", `Service\u0000Operations`, 1)})
+	p.Model.On(openaitest.Rule{Stage: "rewrite", Reply: `{"query":"roll back\u0000now"}`})
+	p.Model.On(openaitest.Rule{Stage: "extract", Reply: nul(hosttest.R1Extract)})
+	p.Model.On(openaitest.Rule{Stage: "scripts", Reply: `{"check_health.py":"print(1)\u0000\n"}`})
+	p.Model.On(openaitest.Rule{Stage: "doc", Reply: `{"markdown":"# Check\u0000list\n"}`})
 	c := hosttest.C1()
 	c.Messages[0].Content += "\x00"
 	r := p.Distill(c)

@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/distill"
@@ -40,7 +40,7 @@ func TestResettingARunWhoseTaskIsUnderWayRepeatsNothing(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
-	p.Model.On(llmtest.Rule{Stage: "extract", Barrier: "extract", Reply: hosttest.R1Extract})
+	p.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", Reply: hosttest.R1Extract})
 	p.ScriptR1()
 	r := p.begin(hosttest.C1())
 	p.atBarrier("extract", 1)
@@ -59,7 +59,7 @@ func TestResettingARunWhoseTaskIsUnderWayRepeatsNothing(t *testing.T) {
 func TestResettingATaskUnderWayPaysNoReplyTwice(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
-	p.Model.On(llmtest.Rule{Stage: "doc", Barrier: "doc", Reply: hosttest.R1Doc})
+	p.Model.On(openaitest.Rule{Stage: "doc", Barrier: "doc", Reply: hosttest.R1Doc})
 	p.ScriptR1()
 	r := p.begin(hosttest.C1())
 	p.atBarrier("doc", 1)

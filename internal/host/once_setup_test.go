@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -191,15 +191,15 @@ func named(id, word string) transcript.Conversation {
 
 // scriptText makes the model write no files: a chunk, a rewrite, and drafts by
 // the word in the conversation.
-func (p *protocol) scriptText(extract func(llmtest.Call) string, change ...func(*llmtest.Rule)) {
-	rule := llmtest.Rule{Stage: "extract", ReplyFunc: extract}
+func (p *protocol) scriptText(extract func(openaitest.Call) string, change ...func(*openaitest.Rule)) {
+	rule := openaitest.Rule{Stage: "extract", ReplyFunc: extract}
 	for _, f := range change {
 		f(&rule)
 	}
-	p.Model.On(llmtest.Rule{Stage: "chunk", Reply: hosttest.R1Chunk})
-	p.Model.On(llmtest.Rule{Stage: "rewrite", Reply: hosttest.R1Rewrite})
+	p.Model.On(openaitest.Rule{Stage: "chunk", Reply: hosttest.R1Chunk})
+	p.Model.On(openaitest.Rule{Stage: "rewrite", Reply: hosttest.R1Rewrite})
 	p.Model.On(rule)
-	p.Model.On(llmtest.Rule{Stage: "merge", ReplyFunc: extract})
+	p.Model.On(openaitest.Rule{Stage: "merge", ReplyFunc: extract})
 }
 
 // lesson is a draft of one skill whose only difference is a lesson.
@@ -209,7 +209,7 @@ func lesson(word string) string {
 }
 
 // wordOf finds which of the words a request is about.
-func wordOf(c llmtest.Call, words ...string) string {
+func wordOf(c openaitest.Call, words ...string) string {
 	for _, w := range words {
 		if strings.Contains(string(c.Body), w+": Checkout") {
 			return w

@@ -10,7 +10,7 @@ import (
 	temporallog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
@@ -25,7 +25,7 @@ func TestWhatWorkflowsCarryIsEncryptedWhereThereIsAKey(t *testing.T) {
 	b := hosttest.Open(t, func(c *config.Config) {
 		c.PayloadKeys = base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32)))
 	})
-	b.Model.On(llmtest.Rule{Stage: "turn", Status: 401, Reply: "bad key"}) // what failed is told in the history, too
+	b.Model.On(openaitest.Rule{Stage: "turn", Status: 401, Reply: "bad key"}) // what failed is told in the history, too
 	if got := b.Say("c", 1, "hello"); got.Reason != "provider_error" {
 		t.Errorf("answered %+v", got)
 	}

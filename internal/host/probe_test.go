@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -39,9 +39,9 @@ func probed(b *hosttest.Bundle, runs int) (out []learning.Probed) {
 // quizzes has the model keep the first two facts of building, pass over the third,
 // and make a question of the second, one of the third, and one that is not grounded.
 func quizzes(b *hosttest.Bundle) {
-	b.Model.On(llmtest.Rule{Stage: "remember", Match: "cellar key", Reply: `{"actions": []}`})
-	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: keeper})
-	b.Model.On(llmtest.Rule{Stage: "probe", Reply: `{"probes": [
+	b.Model.On(openaitest.Rule{Stage: "remember", Match: "cellar key", Reply: `{"actions": []}`})
+	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
+	b.Model.On(openaitest.Rule{Stage: "probe", Reply: `{"probes": [
 {"question": "How many lemon trees has the greenhouse?", "answer": "two", "evidence": [1]},
 {"question": "Where does the cellar key hang?", "answer": "by the door", "evidence": [2]},
 {"question": "Where does Vera live?", "answer": "in Bergen", "evidence": [2]}]}`})
@@ -102,7 +102,7 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 		t.Errorf("%d calls in the ledger", n)
 	}
 	var conversation int64
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		of, err := q.Run(ctx, r.Ref.Run)
 		conversation = of.Conversation
 		return err
@@ -160,7 +160,7 @@ func TestProbesKeepToTheirBudget(t *testing.T) {
 		builtBy(b, remembers())
 		setLearning(b, `{"frozen":false,"explore_per_day":20,"probes_per_day":0}`)
 	}
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		_, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"agents","learning":{"probes_per_day":5}}}`))
 		return err
 	})
@@ -254,8 +254,8 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 	}
 
 	other := hosttest.Open(t) // a model that gives nothing of use
-	other.Model.On(llmtest.Rule{Stage: "probe", Refusal: "no"})
-	other.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: keeper})
+	other.Model.On(openaitest.Rule{Stage: "probe", Refusal: "no"})
+	other.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	setLearning(other, `{"probes_per_day":5}`)
 	if built := builtBy(other, build(other, building()).Ref); built.Outcome != run.Completed {
 		t.Errorf("a build whose probing failed: %+v", built)
@@ -341,7 +341,7 @@ func TestAProbingSurvivesAKilledWorker(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	b.Model.On(llmtest.Rule{Stage: "probe", Times: 1, Barrier: "asked", Drop: true})
+	b.Model.On(openaitest.Rule{Stage: "probe", Times: 1, Barrier: "asked", Drop: true})
 	quizzes(b)
 	setLearning(b, `{"probes_per_day":5}`)
 	worker := b.StartProcess()
@@ -368,7 +368,7 @@ func TestProbesStayInTheirWorkspace(t *testing.T) {
 	tests.Must(t, err)
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	tests.Must(t, err)
-	tests.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q store.Queries) error {
+	tests.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
 		if seen, err := q.ProbesOf(t.Context(), ref.Run); err != nil || len(seen) != 0 {
 			t.Errorf("another workspace sees %d probes, %v", len(seen), err)
 		}

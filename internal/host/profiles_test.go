@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/settings"
 	"cairn/internal/eval/profiles"
@@ -20,7 +20,7 @@ func TestTypedToolsRememberAndAnswer(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	mira := map[string]string{"memory_type": "personal", "memory_target": "mira"}
-	for _, r := range []llmtest.Rule{
+	for _, r := range []openaitest.Rule{
 		{Stage: "summarize", Results: new(0), Calls: []llm.ToolCall{saying("add_meta_memory", mira), saying("summary_context", map[string]string{"summary": "Mira moved to Bergen."})}},
 		{Stage: "summarize", Results: new(2), Calls: []llm.ToolCall{saying("hand_off_agent", mira)}},
 		{Stage: "summarize", Reply: "Done."},

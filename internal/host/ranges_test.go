@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/distill"
@@ -16,7 +16,7 @@ import (
 func TestDistillClampsAndMergesTheRangesOfTasks(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `[
+	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `[
 		{"task_id":1,"task_name":"A","message_indices":[[0,2],[6,7]]},
 		{"task_id":2,"task_name":"B","message_indices":[[3,5],[4,5]]},
 		{"task_id":3,"task_name":"C","message_indices":[[-2,99]]},
@@ -24,8 +24,8 @@ func TestDistillClampsAndMergesTheRangesOfTasks(t *testing.T) {
 		{"task_id":5,"task_name":"E","message_indices":[7]},
 		{"task_id":6,"task_name":"Code Review","message_indices":[[0,1]]},
 		{"task_id":7,"task_name":"code review","message_indices":[[4,5]]}]`})
-	b.Model.On(llmtest.Rule{Stage: "rewrite", Reply: "learn"})
-	b.Model.On(llmtest.Rule{Stage: "extract", Reply: "null"})
+	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: "learn"})
+	b.Model.On(openaitest.Rule{Stage: "extract", Reply: "null"})
 	r := b.Distill(hosttest.Conversation("eight", "user: one", "assistant: two", "user: three", "assistant: four", "user: five", "assistant: six", "user: seven", "assistant: eight"))
 
 	if r.Outcome != run.NothingToExtract {
@@ -35,7 +35,7 @@ func TestDistillClampsAndMergesTheRangesOfTasks(t *testing.T) {
 		t.Errorf("%d chunk requests, want 1: nothing here needs a repair", n)
 	}
 	got := map[string][]int{}
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		tasks, err := q.Tasks(ctx, r.Run)
 		for _, task := range tasks {
 			got[task.Name] = task.Seqs
@@ -56,12 +56,12 @@ func TestDistillKeepsHostileNamesInsideThePackage(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	b.Workspace = mustWorkspace(t, b, "../../root")
-	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: hosttest.R1Chunk})
-	b.Model.On(llmtest.Rule{Stage: "rewrite", Reply: hosttest.R1Rewrite})
-	b.Model.On(llmtest.Rule{Stage: "extract", Reply: `{"name":"../../etc/Cron Job","description":"Schedule a job","trigger":["cron"],"procedure":"1. Write the line\n2. Install it",
+	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: hosttest.R1Chunk})
+	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: hosttest.R1Rewrite})
+	b.Model.On(openaitest.Rule{Stage: "extract", Reply: `{"name":"../../etc/Cron Job","description":"Schedule a job","trigger":["cron"],"procedure":"1. Write the line\n2. Install it",
 		"scripts":[{"file":"good.py","purpose":"ok"},{"file":"GOOD.py","purpose":"twice"},{"file":"../../pwn.py","purpose":"x"},{"file":"/abs.py","purpose":"x"},{"file":"a\\b.py","purpose":"x"},{"file":".hidden.py","purpose":"x"}],
 		"others":{"..\\evil.md":"x"}}`})
-	b.Model.On(llmtest.Rule{Stage: "scripts", Reply: `{"../../pwn.py":"x","/abs.py":"x","a\\b.py":"x",".hidden.py":"x","good.py":"print(1)\n","GOOD.py":"y"}`})
+	b.Model.On(openaitest.Rule{Stage: "scripts", Reply: `{"../../pwn.py":"x","/abs.py":"x","a\\b.py":"x",".hidden.py":"x","good.py":"print(1)\n","GOOD.py":"y"}`})
 	r := b.Distill(hosttest.C1())
 
 	if len(r.Tasks) != 1 || r.Tasks[0].Outcome != distill.Created {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
@@ -25,8 +25,8 @@ func refining(t *testing.T) *hosttest.Bundle {
 	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "fill", Subject: agent.Subject{Type: "procedural", Target: "deploy"}}
 	_, err := b.LongTerm.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: "Run a smoke test before traffic moves to the host."}, {Content: "Tell the host's owner before traffic moves."}})
 	tests.Must(t, err)
-	b.Model.On(llmtest.Rule{Stage: "rerank", Barrier: "rerank", Reply: `{"ranking":[{"memory":"m2","score":0.9},{"memory":"m1","score":0.4}]}`})
-	b.Model.On(llmtest.Rule{Stage: "condense", Barrier: "condense", Reply: `{"context":"Tell the owner, and run a smoke test before traffic moves.","used":["m1","m2"]}`})
+	b.Model.On(openaitest.Rule{Stage: "rerank", Barrier: "rerank", Reply: `{"ranking":[{"memory":"m2","score":0.9},{"memory":"m1","score":0.4}]}`})
+	b.Model.On(openaitest.Rule{Stage: "condense", Barrier: "condense", Reply: `{"context":"Tell the owner, and run a smoke test before traffic moves.","used":["m1","m2"]}`})
 	return b
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -93,8 +93,8 @@ func TestAFastSearchIsRefined(t *testing.T) {
 		t.Fatalf("%d requests to a model by searches alone", n-requests)
 	}
 	t.Run("a model orders and rewrites", func(t *testing.T) {
-		b.Model.On(llmtest.Rule{Stage: "rerank", Times: 1, Reply: `{"ranking":[{"memory":"m2","score":0.9},{"memory":"m1","score":0.4}]}`})
-		b.Model.On(llmtest.Rule{Stage: "condense", Times: 1, Reply: `{"context":"A smoke test runs before traffic moves.","used":["m2"]}`})
+		b.Model.On(openaitest.Rule{Stage: "rerank", Times: 1, Reply: `{"ranking":[{"memory":"m2","score":0.9},{"memory":"m1","score":0.4}]}`})
+		b.Model.On(openaitest.Rule{Stage: "condense", Times: 1, Reply: `{"context":"A smoke test runs before traffic moves.","used":["m2"]}`})
 		half := 0.5
 		full := []func(*memoryagent.Question){model(memoryagent.Refine{Rerank: true, Rewrite: true, Filter: true, MinScore: &half}), patient, func(q *memoryagent.Question) { q.ID = "refined" }}
 		a := ask(full...)
@@ -117,17 +117,17 @@ func TestAFastSearchIsRefined(t *testing.T) {
 		b.Record(column[string](b, "select workflow_id from cairn.runs where business_key = 'refined'")[0], "Refine/ok")
 	})
 	for name, c := range map[string]struct {
-		rule llmtest.Rule
+		rule openaitest.Rule
 		do   memoryagent.Refine
 		note string
 	}{
-		"unknown memories": {llmtest.Rule{Stage: "rerank", Reply: `{"ranking":[{"memory":"m99","score":0.9}]}`}, memoryagent.Refine{Rerank: true}, "nobody showed"},
-		"an empty order":   {llmtest.Rule{Stage: "rerank", Reply: `{"ranking":[]}`}, memoryagent.Refine{Rerank: true}, "empty"},
-		"another schema":   {llmtest.Rule{Stage: "rerank", Reply: `["m1"]`}, memoryagent.Refine{Rerank: true}, "not what was asked for"},
-		"a wrong score":    {llmtest.Rule{Stage: "rerank", Reply: `{"ranking":[{"memory":"m1","score":7}]}`}, memoryagent.Refine{Rerank: true}, "scores"},
-		"a refusal":        {llmtest.Rule{Stage: "rerank", Status: 400, Reply: "no"}, memoryagent.Refine{Rerank: true, Rewrite: true}, "the model failed"},
-		"an error text":    {llmtest.Rule{Stage: "condense", Reply: `{"context":"Error 503: upstream connect failure, please retry later","used":["m1"]}`}, memoryagent.Refine{Rewrite: true}, "nothing of the memories"},
-		"a greeting":       {llmtest.Rule{Stage: "condense", Reply: `hello`}, memoryagent.Refine{Rewrite: true}, "not what was asked for"},
+		"unknown memories": {openaitest.Rule{Stage: "rerank", Reply: `{"ranking":[{"memory":"m99","score":0.9}]}`}, memoryagent.Refine{Rerank: true}, "nobody showed"},
+		"an empty order":   {openaitest.Rule{Stage: "rerank", Reply: `{"ranking":[]}`}, memoryagent.Refine{Rerank: true}, "empty"},
+		"another schema":   {openaitest.Rule{Stage: "rerank", Reply: `["m1"]`}, memoryagent.Refine{Rerank: true}, "not what was asked for"},
+		"a wrong score":    {openaitest.Rule{Stage: "rerank", Reply: `{"ranking":[{"memory":"m1","score":7}]}`}, memoryagent.Refine{Rerank: true}, "scores"},
+		"a refusal":        {openaitest.Rule{Stage: "rerank", Status: 400, Reply: "no"}, memoryagent.Refine{Rerank: true, Rewrite: true}, "the model failed"},
+		"an error text":    {openaitest.Rule{Stage: "condense", Reply: `{"context":"Error 503: upstream connect failure, please retry later","used":["m1"]}`}, memoryagent.Refine{Rewrite: true}, "nothing of the memories"},
+		"a greeting":       {openaitest.Rule{Stage: "condense", Reply: `hello`}, memoryagent.Refine{Rewrite: true}, "not what was asked for"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.rule.Times = 1
@@ -143,7 +143,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 		})
 	}
 	t.Run("the deadline passes and the run goes on", func(t *testing.T) {
-		b.Model.On(llmtest.Rule{Stage: "rerank", Times: 1, Barrier: "slow", Reply: `{"ranking":[{"memory":"m1","score":0.8}]}`})
+		b.Model.On(openaitest.Rule{Stage: "rerank", Times: 1, Barrier: "slow", Reply: `{"ranking":[{"memory":"m1","score":0.8}]}`})
 		late := []func(*memoryagent.Question){model(memoryagent.Refine{Rerank: true, Deadline: 150 * time.Millisecond}), func(q *memoryagent.Question) { q.ID = "late" }}
 		begun := time.Now()
 		a := ask(late...)

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	drive "cairn/internal/adapter/launcher"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/launcher"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
@@ -82,10 +82,10 @@ func (h *Host) distillDay(ctx context.Context, ref run.Ref, workspaceKey string)
 		if id == 0 {
 			continue
 		}
-		err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q store.Queries) error {
+		err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q postgres.Queries) error {
 			made, err := q.Run(ctx, id)
 			if err == nil && made.Status != run.Ended {
-				out.Distills = append(out.Distills, contract.DistillToStart{WorkflowID: made.WorkflowID, Conversation: made.Conversation, Input: drive.DistillInput(workspaceKey, made)})
+				out.Distills = append(out.Distills, contract.DistillToStart{WorkflowID: made.WorkflowID, Conversation: made.Conversation, Input: launcher.DistillInput(workspaceKey, made)})
 			}
 			return err
 		})
@@ -106,7 +106,7 @@ type ReflectRequest struct {
 // started. Of today it reads what is unread so far, of a date that is over what
 // was said on it. A date that is done stays as it is unless a redo is asked for;
 // one that failed is done again.
-func (h *Host) ReflectNow(ctx context.Context, ws store.Workspace, r ReflectRequest) (out reflection.Opened, err error) {
+func (h *Host) ReflectNow(ctx context.Context, ws postgres.Workspace, r ReflectRequest) (out reflection.Opened, err error) {
 	in, err := h.reflectionWindow(ctx, ws, r.Date)
 	if err != nil {
 		return out, err
@@ -124,9 +124,9 @@ func (h *Host) ReflectNow(ctx context.Context, ws store.Workspace, r ReflectRequ
 }
 
 // reflectionWindow is what belongs to a local date.
-func (h *Host) reflectionWindow(ctx context.Context, ws store.Workspace, date string) (in contract.ReflectionInput, err error) {
+func (h *Host) reflectionWindow(ctx context.Context, ws postgres.Workspace, date string) (in contract.ReflectionInput, err error) {
 	var zoneName string
-	err = h.Store.WithWorkspace(ctx, ws.ID, func(q store.Queries) error {
+	err = h.Store.WithWorkspace(ctx, ws.ID, func(q postgres.Queries) error {
 		chosen, err := q.Settings(ctx)
 		if zoneName = chosen.TimeZone; err == nil && !chosen.Reflection {
 			err = fault.New(fault.TurnedOff, "the workspace has turned reflection off in its settings", "turn it on first: cairn settings set reflection=true")
@@ -171,7 +171,7 @@ const maxBackfill = 366
 // ReflectBackfill has each local date from one to another, both included, looked
 // back on for what was said on it and never read. Each is called after a date was
 // recorded, and may wait for it.
-func (h *Host) ReflectBackfill(ctx context.Context, ws store.Workspace, from, to string, redo bool, each func(reflection.Opened) error) error {
+func (h *Host) ReflectBackfill(ctx context.Context, ws postgres.Workspace, from, to string, redo bool, each func(reflection.Opened) error) error {
 	var days [2]recurrence.Date
 	for i, text := range []string{from, to} {
 		d, err := time.Parse(time.DateOnly, text)

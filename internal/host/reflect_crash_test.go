@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -36,10 +36,10 @@ func TestAWorkerThatDiesAfterANoteDoublesNothing(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	imported(b, "c", talk(t, "2026-03-01 10:00", "We have picked the blue tiles.", "Noted.")...)
-	b.Model.On(llmtest.Rule{Stage: "reflection", Last: llm.RoleUser, Calls: []llm.ToolCall{noting("Blue tiles were picked.", 1), remembering("The user likes blue.", 1)}})
-	b.Model.On(llmtest.Rule{Stage: "reflection", Last: llm.RoleTool, Times: 1, Barrier: "held", Drop: true})
-	b.Model.On(llmtest.Rule{Stage: "reflection", Reply: "Nothing to save."})
-	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+	b.Model.On(openaitest.Rule{Stage: "reflection", Last: llm.RoleUser, Calls: []llm.ToolCall{noting("Blue tiles were picked.", 1), remembering("The user likes blue.", 1)}})
+	b.Model.On(openaitest.Rule{Stage: "reflection", Last: llm.RoleTool, Times: 1, Barrier: "held", Drop: true})
+	b.Model.On(openaitest.Rule{Stage: "reflection", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 	worker := b.StartProcess()
 	opened, err := b.ReflectNow(t.Context(), b.Workspace, host.ReflectRequest{Date: "2026-03-01"})
 	tests.Must(t, err)
@@ -69,7 +69,7 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 	for day, text := range []string{"The first day was rainy.", "The second day was windy.", "The third day was calm.", "The fourth day was sunny."} {
 		imported(b, fmt.Sprint(day), talk(t, fmt.Sprintf("2026-03-0%d 10:00", day+1), text, "Noted.")...)
 	}
-	b.Model.On(llmtest.Rule{Stage: "reflection", Times: 3, Status: 401, Reply: "no such key"})
+	b.Model.On(openaitest.Rule{Stage: "reflection", Times: 3, Status: 401, Reply: "no such key"})
 	scriptReflection(b, noting("It was windy, then calm, then sunny.", 1, 3))
 	for n, date := range []string{"2026-03-01", "2026-03-02", "2026-03-03"} {
 		if out := sweeps(b, date); out.Status != reflection.Failed {
@@ -105,7 +105,7 @@ func TestACancelledReflectionGivesBackWhatItTook(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	imported(b, "c", talk(t, "2026-03-01 10:00", "We have picked the blue tiles.", "Noted.")...)
-	b.Model.On(llmtest.Rule{Stage: "reflection", Times: 1, Barrier: "held", Drop: true})
+	b.Model.On(openaitest.Rule{Stage: "reflection", Times: 1, Barrier: "held", Drop: true})
 	scriptReflection(b, noting("Blue tiles were picked.", 1))
 	opened, err := b.ReflectNow(t.Context(), b.Workspace, host.ReflectRequest{Date: "2026-03-01"})
 	tests.Must(t, err)
@@ -136,9 +136,9 @@ func TestALongDayIsShownInParts(t *testing.T) {
 		messages = append(messages, talk(t, "2026-03-01 10:00", said, "Noted.")...)
 	}
 	imported(b, "c", messages...)
-	b.Model.On(llmtest.Rule{Stage: "reflection", Match: `Report number 0 says`, Calls: []llm.ToolCall{noting("All was well in the beginning.", 1)}})
-	b.Model.On(llmtest.Rule{Stage: "reflection", Reply: "Nothing more to save."})
-	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+	b.Model.On(openaitest.Rule{Stage: "reflection", Match: `Report number 0 says`, Calls: []llm.ToolCall{noting("All was well in the beginning.", 1)}})
+	b.Model.On(openaitest.Rule{Stage: "reflection", Reply: "Nothing more to save."})
+	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 	got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"})
 	r := got.Runs[0]
 	if got.Status != reflection.Saved || r.Parts < 2 || r.PartsRead != r.Parts || r.Steps != r.Parts+1 {
@@ -170,7 +170,7 @@ func TestTheSweepReadsWhatCameAfterwards(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	scriptReflection(b)
 	b.Say("c", 1, "We fly on Friday.")
 	if got := reflectOn(b, host.ReflectRequest{}); got.Status != reflection.Nothing {

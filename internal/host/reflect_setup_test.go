@@ -7,8 +7,8 @@ import (
 	"time"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host"
@@ -21,7 +21,7 @@ import (
 // its messages were said.
 func imported(b *hosttest.Bundle, name string, messages ...transcript.Message) (id int64) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q store.Queries) (err error) {
+	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
 		id, err = q.PutConversation(ctx, transcript.Conversation{ID: name, Messages: messages}, "import")
 		return err
 	})
@@ -76,8 +76,8 @@ func remembering(content string, messages ...int) llm.ToolCall {
 // distilled.
 func scriptReflection(b *hosttest.Bundle, calls ...llm.ToolCall) {
 	if len(calls) > 0 {
-		b.Model.On(llmtest.Rule{Stage: "reflection", Last: llm.RoleUser, Calls: calls})
+		b.Model.On(openaitest.Rule{Stage: "reflection", Last: llm.RoleUser, Calls: calls})
 	}
-	b.Model.On(llmtest.Rule{Stage: "reflection", Reply: "Nothing to save."})
-	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+	b.Model.On(openaitest.Rule{Stage: "reflection", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/host"
@@ -88,7 +88,7 @@ func TestOnlyWhatPeopleSaidIsLookedAt(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	scriptReflection(b)
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	b.Say("c", 1, "<memory-context>The user likes ships.</memory-context> My key is sk-"+strings.Repeat("aB3dE6gH", 3))
 	b.Say("c", 2, "the daily report", from("scheduled"))
 	got := reflectOn(b, host.ReflectRequest{})
@@ -117,11 +117,11 @@ func TestAReflectionStopsAfterFifteenCalls(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	imported(b, "c", talk(t, "2026-03-01 10:00", "We have picked the blue tiles.", "Noted.")...)
-	b.Model.On(llmtest.Rule{Stage: "reflection", CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+	b.Model.On(openaitest.Rule{Stage: "reflection", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		n := strings.Repeat("very ", c.Results())
 		return []llm.ToolCall{noting("The tiles are "+n+"blue.", 1), remembering("Blue is "+n+"good.", 1)}
 	}})
-	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 	got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"})
 	r := got.Runs[0]
 	if got.Status != reflection.Partial || r.Steps != 15 || b.Model.Count("reflection") != 15 || r.Report.Memories != 3 || r.Report.Notes < 10 || r.Refused == 0 {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
@@ -39,7 +39,7 @@ type AgentReport struct {
 
 // KindOf tells what sort of work a run is.
 func (h *Host) KindOf(ctx context.Context, ref run.Ref) (kind run.Kind, err error) {
-	err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q store.Queries) error {
+	err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q postgres.Queries) error {
 		r, err := q.RunState(ctx, ref.Run)
 		kind = r.Kind
 		return err
@@ -65,7 +65,7 @@ func (h *Host) RunReport(ctx context.Context, ref run.Ref) (out RunReport, err e
 		out.Report, err = h.Distill.Report(ctx, ref)
 		return out, err
 	}
-	err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q store.Queries) error {
+	err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q postgres.Queries) error {
 		if out.Agent, out.Report, err = agentReport(ctx, q, ref); err != nil {
 			return err
 		}
@@ -89,14 +89,14 @@ func (h *Host) RunReport(ctx context.Context, ref run.Ref) (out RunReport, err e
 
 // AgentReport tells how a turn or a review stands.
 func (h *Host) AgentReport(ctx context.Context, ref run.Ref) (out *AgentReport, err error) {
-	err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q store.Queries) error {
+	err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q postgres.Queries) error {
 		out, _, err = agentReport(ctx, q, ref)
 		return err
 	})
 	return out, err
 }
 
-func agentReport(ctx context.Context, q store.Queries, ref run.Ref) (*AgentReport, distill.Report, error) {
+func agentReport(ctx context.Context, q postgres.Queries, ref run.Ref) (*AgentReport, distill.Report, error) {
 	r, err := q.Run(ctx, ref.Run)
 	if err != nil {
 		return nil, distill.Report{}, err

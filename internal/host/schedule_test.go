@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/settings"
@@ -21,7 +21,7 @@ func TestTheReflectionFollowsTheWorkspacesClock(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
 	set := func(patch string) (out settings.Settings, err error) {
-		err = b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) (err error) {
+		err = b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) (err error) {
 			out, err = q.PatchSettings(t.Context(), json.RawMessage(patch))
 			return err
 		})

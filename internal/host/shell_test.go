@@ -7,7 +7,7 @@ import (
 	"time"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/skill"
@@ -16,7 +16,7 @@ import (
 )
 
 // toolsOf are the names of the tools that a request offers.
-func toolsOf(t *testing.T, c llmtest.Call) string {
+func toolsOf(t *testing.T, c openaitest.Call) string {
 	t.Helper()
 	var sent struct {
 		Tools []struct{ Function struct{ Name string } }
@@ -37,8 +37,8 @@ func execute(t *testing.T, b *hosttest.Bundle, conversation string, commands ...
 	for _, c := range commands {
 		calls = append(calls, saying("execute_shell", map[string]string{"skill_name": "brew-tea", "command": c}))
 	}
-	b.Model.On(llmtest.Rule{Stage: "turn", Times: 1, Calls: calls})
-	b.Model.On(llmtest.Rule{Stage: "turn", Times: 1, Reply: "Done."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Times: 1, Calls: calls})
+	b.Model.On(openaitest.Rule{Stage: "turn", Times: 1, Reply: "Done."})
 	if got := b.Say(conversation, 1, "Go on."); got.Reply != "Done." {
 		t.Fatalf("answered %+v", got)
 	}
@@ -65,7 +65,7 @@ func TestCommandsOfSkillsRunInSandboxedWorkersOnly(t *testing.T) {
 	_, err = b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", true)
 	tests.Must(t, err)
 
-	b.Model.On(llmtest.Rule{Stage: "turn", Times: 1, Reply: "Hello."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Times: 1, Reply: "Hello."})
 	b.Say("before", 1, "Hello")
 	if names := toolsOf(t, asked(b, "turn")[0]); strings.Contains(names, "execute_shell") || strings.Contains(names, "load_skills") {
 		t.Fatalf("a workspace that chose nothing is offered %s", names)

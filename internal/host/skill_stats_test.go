@@ -6,8 +6,8 @@ import (
 	"math"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
@@ -39,7 +39,7 @@ func knows(t *testing.T) *hosttest.Bundle {
 	t.Helper()
 	b := hosttest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"agent":"remy","memory":{"builder":"skills"}}' where id = $1`, b.Workspace.ID)
-	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: keeper})
+	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	builtBy(b, build(b, building()).Ref)
 	perform(b, "turn", "", does(saying("vector_retrieve_memory", object{"query_items": []object{{"memory_type": "personal", "memory_target": "the house", "query": "how many lemon trees the greenhouse has"}}})), says("There are two."))
 	return b
@@ -103,8 +103,8 @@ func TestACorrectionInTalkCountsAndMayStartARound(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := knows(t)
-	b.Model.On(llmtest.Rule{Stage: "diagnose", Reply: `{"failure_patterns": [], "recommendations": [], "summary": "numbers are lost"}`})
-	b.Model.On(llmtest.Rule{Stage: "propose", Reply: `{"summary": "nothing", "changes": []}`})
+	b.Model.On(openaitest.Rule{Stage: "diagnose", Reply: `{"failure_patterns": [], "recommendations": [], "summary": "numbers are lost"}`})
+	b.Model.On(openaitest.Rule{Stage: "propose", Reply: `{"summary": "nothing", "changes": []}`})
 	for n := range 19 {
 		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, fmt.Sprint("early", n), host.Feedback{Rating: host.Bad, Question: fmt.Sprintf("Which tree did Vera plant in %d?", 2000+n)})
 		tests.Must(t, err)
@@ -144,7 +144,7 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 	b.Say("c", 1, "How many lemon trees are there?")
 	var decision string
 	var shown int64
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		decision, shown = column[string](b, "select id from cairn.decisions order by id limit 1")[0], column[int64](b, "select max(run_id) from cairn.turns")[0]
 		met, err := q.Met(ctx, shown)
 		if len(met) == 0 {
@@ -158,7 +158,7 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 	tests.Must(t, err)
 	vectors, err := b.Embedder.Embed(t.Context(), []string{"lemon trees in the greenhouse"})
 	tests.Must(t, err)
-	tests.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q store.Queries) error {
+	tests.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
 		near, err := q.Neighbours(t.Context(), vectors[0], b.Space, 100)
 		tests.Must(t, err)
 		_, found, err := q.DecisionAt(t.Context(), decision)

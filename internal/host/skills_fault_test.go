@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/policy"
@@ -116,7 +116,7 @@ func shaken(b *hosttest.Bundle) (*learning.Service, *shaky) {
 func TestABuildIsDoneOnceWhateverDies(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: keeper})
+	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	service, dies := shaken(b)
 	var r run.Run
 	dies.survive(t, "accept", func() (err error) {
@@ -230,7 +230,7 @@ func firstEpisode(b *hosttest.Bundle, change ...func(*learning.TrainSpec)) (out 
 	_, _, err = service.OpenTraining(b.T.Context(), r.Ref)
 	tests.Must(b.T, err)
 	tests.Must(b.T, service.Episode(b.T.Context(), r.Ref, 0, 0, 0, func() {}))
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		found, err := q.Trained(ctx, r.Ref.Run, "episode/0000/00000/000", &out)
 		if err == nil && !found {
 			err = errors.New("the episode was not kept")
@@ -248,8 +248,8 @@ func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
 	b := hosttest.OpenIdle(t)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
 	tests.Must(t, err)
-	b.Model.On(llmtest.Rule{Stage: "remember", Match: "I planted a", Refusal: "not available"})
-	b.Model.On(llmtest.Rule{Stage: "remember", ReplyFunc: everything})
+	b.Model.On(openaitest.Rule{Stage: "remember", Match: "I planted a", Refusal: "not available"})
+	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: everything})
 	got, ref := firstEpisode(b)
 	if len(got.Episode.Lost) != 1 || got.Failed != 1 || got.Reward != 1 || !got.Known {
 		t.Fatalf("lost %v, reward %v, known %v", got.Episode.Lost, got.Reward, got.Known)
@@ -283,7 +283,7 @@ func TestAnIterationWithoutAScoreTeachesNothing(t *testing.T) {
 	b := hosttest.OpenIdle(t)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
 	tests.Must(t, err)
-	b.Model.On(llmtest.Rule{Stage: "remember", Refusal: "not available"})
+	b.Model.On(openaitest.Rule{Stage: "remember", Refusal: "not available"})
 	before, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
 	tests.Must(t, err)
 	got, ref := firstEpisode(b)
@@ -311,7 +311,7 @@ func TestAnIterationWithoutAScoreTeachesNothing(t *testing.T) {
 }
 
 // everything is a model that inserts all that was said.
-func everything(c llmtest.Call) string {
+func everything(c openaitest.Call) string {
 	m, err := prompt.ReadMaterial(c.Messages[1].Content)
 	if err != nil {
 		return err.Error()
@@ -361,7 +361,7 @@ func TestARecipeTrainsAPolicyOfItsKind(t *testing.T) {
 	learnt, err := b.Evolve.Learn(t.Context(), ref, 0, 0)
 	tests.Must(t, err)
 	var blob []byte
-	b.Within(func(ctx context.Context, q store.Queries) (err error) {
+	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
 		blob, err = q.Blob(ctx, "policy", learnt.Policy)
 		return err
 	})

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
@@ -55,9 +55,9 @@ func TestExtraFilesGoOnThroughAPatch(t *testing.T) {
 func TestAWorkspaceDecidesAboutItsSkills(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	choose := func(change func(*store.Settings)) {
+	choose := func(change func(*postgres.Settings)) {
 		t.Helper()
-		tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) error {
+		tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
 			s, err := q.Settings(t.Context())
 			if err != nil {
 				return err
@@ -69,11 +69,11 @@ func TestAWorkspaceDecidesAboutItsSkills(t *testing.T) {
 	if got := use(b, "skill_save", teaching("bake-bread")); got.Action != "created" {
 		t.Errorf("with the defaults: %+v", got)
 	}
-	choose(func(s *store.Settings) { s.WriteApproval.Skills = "all" })
+	choose(func(s *postgres.Settings) { s.WriteApproval.Skills = "all" })
 	if got := use(b, "skill_save", teaching("fold-paper")); got.Action != "staged" {
 		t.Errorf("when all waits: %+v", got)
 	}
-	choose(func(s *store.Settings) { s.WriteApproval.Skills, s.Limits.ActiveSkills = "off", 2 })
+	choose(func(s *postgres.Settings) { s.WriteApproval.Skills, s.Limits.ActiveSkills = "off", 2 })
 	if got := use(b, "skill_save", teaching("tune-piano")); got.Error.Code != "quota_exceeded" {
 		t.Errorf("a third of two: %+v", got)
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
@@ -36,7 +36,7 @@ func TestGateSaysWhyNothingIsDistilled(t *testing.T) {
 	if r.Outcome != run.Gated || !strings.Contains(r.Reason, "4 < 5 tool messages") || len(b.Model.Requests()) != 0 {
 		t.Errorf("ended as %q (%s) after %d requests", r.Outcome, r.Reason, len(b.Model.Requests()))
 	}
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		heads, err := q.Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: 10})
 		if len(heads) != 0 {
 			t.Errorf("skills %+v", heads)
@@ -67,9 +67,9 @@ func TestBrokenJSONIsRepaired(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	good := `{"name":"Fenced Example","description":"Shows a fence","procedure":"1. one\n2. two","examples":["Before\n` + "```json" + `\n{\"a\": 1}\n` + "```" + `\nafter"]}`
-	b.Model.On(llmtest.Rule{Stage: "extract", Nth: 1, Reply: "Here is what I found: a skill about fences."})
-	b.Model.On(llmtest.Rule{Stage: "extract", Nth: 2, Reply: "```json\n{\"name\":\"Fenced Example\",}\n```"})
-	b.Model.On(llmtest.Rule{Stage: "extract", Nth: 3, Reply: good})
+	b.Model.On(openaitest.Rule{Stage: "extract", Nth: 1, Reply: "Here is what I found: a skill about fences."})
+	b.Model.On(openaitest.Rule{Stage: "extract", Nth: 2, Reply: "```json\n{\"name\":\"Fenced Example\",}\n```"})
+	b.Model.On(openaitest.Rule{Stage: "extract", Nth: 3, Reply: good})
 	b.ScriptR1()
 	r := b.Distill(hosttest.C1())
 	if r.Outcome != run.Completed || b.Model.Count("extract") != 3 {
@@ -80,7 +80,7 @@ func TestBrokenJSONIsRepaired(t *testing.T) {
 			t.Errorf("a repair does not say what was wrong: %s", call.Last)
 		}
 	}
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		v, err := q.Version(ctx, r.Tasks[0].SkillID, 1)
 		if err == nil && !slices.Contains(v.Document().Examples, "Before\n```json\n{\"a\": 1}\n```\nafter") {
 			t.Errorf("examples %q", v.Document().Examples)
@@ -93,7 +93,7 @@ func TestThinkingAloudIsNoBrokenJSON(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "extract", Reply: "<think>Is {this} a skill?</think>\n" + `{"name":"Thought Over","description":"d","procedure":"1. one\n2. two"}`})
+	b.Model.On(openaitest.Rule{Stage: "extract", Reply: "<think>Is {this} a skill?</think>\n" + `{"name":"Thought Over","description":"d","procedure":"1. one\n2. two"}`})
 	b.ScriptR1()
 	if r := b.Distill(hosttest.C1()); r.Outcome != run.Completed || b.Model.Count("extract") != 1 {
 		t.Errorf("ended as %q after %d extract requests", r.Outcome, b.Model.Count("extract"))
@@ -104,7 +104,7 @@ func TestWhatFailedForGoodIsNotAskedAgainAtOnce(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "extract", Reply: "no JSON at all"})
+	b.Model.On(openaitest.Rule{Stage: "extract", Reply: "no JSON at all"})
 	b.ScriptR1()
 	r := b.Distill(hosttest.C1())
 	if r.Outcome != run.Failed || !strings.Contains(r.Tasks[0].Reason, "repairs") {
@@ -122,15 +122,15 @@ func TestFilesStayWithTheirSkill(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `[{"task_name":"One","message_indices":[[0,6]]},{"task_name":"Two","message_indices":[[7,13]]}]`})
-	b.Model.On(llmtest.Rule{Stage: "rewrite", Reply: "learn"})
+	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `[{"task_name":"One","message_indices":[[0,6]]},{"task_name":"Two","message_indices":[[7,13]]}]`})
+	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: "learn"})
 	extract := func(name, scripts string) string {
 		return fmt.Sprintf(`{"name":%q,"description":"About %s","procedure":"1. one of %s\n2. two","scripts":%s}`, name, name, name, scripts)
 	}
-	b.Model.On(llmtest.Rule{Stage: "extract", Match: `"task": ?"One"`, Reply: extract("First Thing", `[{"file":"a.py","purpose":"a"},{"file":"b.py","purpose":"b"}]`)})
-	b.Model.On(llmtest.Rule{Stage: "extract", Match: `"task": ?"Two"`, Reply: extract("Second Matter", `[{"file":"c.py","purpose":"c"}]`)})
-	b.Model.On(llmtest.Rule{Stage: "scripts", Match: `a\.py`, Delay: 300 * time.Millisecond, Reply: `{"b.py":"print('b')\n","a.py":"print('a')\n"}`})
-	b.Model.On(llmtest.Rule{Stage: "scripts", Match: `c\.py`, Reply: `{"c.py":"print('c')\n"}`})
+	b.Model.On(openaitest.Rule{Stage: "extract", Match: `"task": ?"One"`, Reply: extract("First Thing", `[{"file":"a.py","purpose":"a"},{"file":"b.py","purpose":"b"}]`)})
+	b.Model.On(openaitest.Rule{Stage: "extract", Match: `"task": ?"Two"`, Reply: extract("Second Matter", `[{"file":"c.py","purpose":"c"}]`)})
+	b.Model.On(openaitest.Rule{Stage: "scripts", Match: `a\.py`, Delay: 300 * time.Millisecond, Reply: `{"b.py":"print('b')\n","a.py":"print('a')\n"}`})
+	b.Model.On(openaitest.Rule{Stage: "scripts", Match: `c\.py`, Reply: `{"c.py":"print('c')\n"}`})
 	r := b.Distill(hosttest.C1())
 	if len(r.Tasks) != 2 {
 		t.Fatalf("tasks %+v", r.Tasks)
@@ -154,12 +154,12 @@ func TestFilesStayWithTheirSkill(t *testing.T) {
 func TestAFileThatCannotBeWrittenDegradesTheSkill(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: hosttest.R1Chunk})
-	b.Model.On(llmtest.Rule{Stage: "rewrite", Reply: "learn"})
-	b.Model.On(llmtest.Rule{Stage: "extract", Reply: `{"name":"Partly Written","description":"d","procedure":"1. one\n2. two","scripts":"Write a parser","others":{"notes.md":"notes","good.md":"good"}}`})
-	b.Model.On(llmtest.Rule{Stage: "scripts", Reply: `{"parser.py":"print(1)\n"}`})
-	b.Model.On(llmtest.Rule{Stage: "doc", File: "notes.md", Status: 400, Reply: "no"})
-	b.Model.On(llmtest.Rule{Stage: "doc", File: "good.md", Reply: "# Good\n"})
+	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: hosttest.R1Chunk})
+	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: "learn"})
+	b.Model.On(openaitest.Rule{Stage: "extract", Reply: `{"name":"Partly Written","description":"d","procedure":"1. one\n2. two","scripts":"Write a parser","others":{"notes.md":"notes","good.md":"good"}}`})
+	b.Model.On(openaitest.Rule{Stage: "scripts", Reply: `{"parser.py":"print(1)\n"}`})
+	b.Model.On(openaitest.Rule{Stage: "doc", File: "notes.md", Status: 400, Reply: "no"})
+	b.Model.On(openaitest.Rule{Stage: "doc", File: "good.md", Reply: "# Good\n"})
 	r := b.Distill(hosttest.C1())
 	if r.Outcome != run.Completed || len(r.Tasks[0].Degraded) == 0 {
 		t.Fatalf("ended as %q with %+v", r.Outcome, r.Tasks)
@@ -191,7 +191,7 @@ func TestHistoryFillsGapsAndIsNotTheSource(t *testing.T) {
 			t.Error("the history was divided into tasks")
 		}
 	}
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		v, err := q.Version(ctx, r.Tasks[0].SkillID, 1)
 		for _, s := range v.Sources {
 			if s.From < 6 {
@@ -209,7 +209,7 @@ func TestAFailedConversationTeachesLessonsOnly(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	failed := `{"name":"Service Deployment Rollback","description":"wrong","update":true,"old_memory_id":"S1","trigger":["wrong"],"procedure":"1. do the wrong thing","experience":["Never skip the probe"]}`
-	b.Model.On(llmtest.Rule{Stage: "extract", Match: "payment service", Reply: failed})
+	b.Model.On(openaitest.Rule{Stage: "extract", Match: "payment service", Reply: failed})
 	b.ScriptR1()
 	reward := 0.0
 	alone := c2("alone")
@@ -224,7 +224,7 @@ func TestAFailedConversationTeachesLessonsOnly(t *testing.T) {
 	if r.Outcome != distill.Updated || r.SkillID != first.SkillID {
 		t.Fatalf("task %+v", r)
 	}
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		v, err := q.Version(ctx, r.SkillID, r.Version)
 		d := v.Document()
 		if !slices.Contains(d.Experience, "Never skip the probe") || strings.Contains(d.Procedure, "wrong") || slices.Contains(d.Trigger, "wrong") || d.Description == "wrong" {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
@@ -16,8 +16,8 @@ func TestASweptDayIsReflectedOnAndTheNextOneIsEmpty(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	scriptReflection(b, noting("Ada moved to Osaka.", 1))
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
-	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	b.Say("c", 1, "I moved to Osaka today.")
 	day := func(date string) contract.SweepCounts {
 		t.Helper()

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/recurrence"
@@ -25,7 +25,7 @@ import (
 // choose changes the settings of the bundle's workspace.
 func choose(b *hosttest.Bundle, patch string) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		_, err := q.PatchSettings(ctx, json.RawMessage(patch))
 		return err
 	})
@@ -96,7 +96,7 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 		}
 		var ws int64
 		tests.Must(t, b.admin.QueryRow(t.Context(), "select id from workspaces where key = 'wquiet'").Scan(&ws))
-		tests.Must(t, b.Store.WithWorkspace(t.Context(), ws, func(q store.Queries) error {
+		tests.Must(t, b.Store.WithWorkspace(t.Context(), ws, func(q postgres.Queries) error {
 			_, err := q.PatchSettings(t.Context(), json.RawMessage(`{"quiet_hours":null}`))
 			return err
 		}))
@@ -164,7 +164,7 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 	imported(b, "c", mixed...)
 	imported(b, "old", talk(t, day(30)+" 10:00", "Long ago we had green ones.", "Noted.")...)
 	scriptReflection(b, noting("Blue tiles were picked.", 1))
-	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	sweepOn := func(date string) contract.SweepCounts {
 		t.Helper()
 		exec(b, `delete from cairn.scheduled_tasks where kind <> 'reflection'`)

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/recurrence"
@@ -34,9 +34,9 @@ func swept(b *hosttest.Bundle, id string, in contract.SweepInput) (out contract.
 func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all."})
-	b.Model.On(llmtest.Rule{Stage: "turn", CallsFunc: looking})
-	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all."})
+	b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: looking})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	task, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."})
 	tests.Must(t, err)
 	exec(b, "update cairn.scheduled_tasks set due_at = now() - interval '1 minute', due_date = '2026-11-19', due_key = '2026-11-19' where name = 'report'")

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -55,7 +55,7 @@ func train(b *hosttest.Bundle, change ...func(*learning.TrainRequest)) run.Run {
 func trainedTo(b *hosttest.Bundle, ref run.Ref) (out learning.TrainedTo) {
 	b.T.Helper()
 	eventually(b.T, "the training ends", func() (over bool) {
-		b.Within(func(ctx context.Context, q store.Queries) error {
+		b.Within(func(ctx context.Context, q postgres.Queries) error {
 			r, err := q.Run(ctx, ref.Run)
 			if err == nil && r.Status == run.Ended {
 				over, err = true, json.Unmarshal(r.Result, &out)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
@@ -34,8 +34,8 @@ func TestAModelThatNeverStopsIsStopped(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %d", c.channel, c.override), func(t *testing.T) {
 			b := cairn.Anew(t)
-			b.Model.On(llmtest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.", CallsFunc: looking}) // even now
-			b.Model.On(llmtest.Rule{Stage: "turn", CallsFunc: looking})
+			b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.", CallsFunc: looking}) // even now
+			b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: looking})
 			got := b.Say("c", 1, "Find it.", on(c.channel), wall(time.Minute), func(r *conversation.Request) { r.MaxTurns = c.override })
 
 			if got.Reason != "budget" || got.Reply != "That is all that I know." {
@@ -68,8 +68,8 @@ func TestAModelThatNeverStopsIsStopped(t *testing.T) {
 func TestABudgetIsSeenWhileItsTurnRuns(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Results: new(int), CallsFunc: looking})
-	b.Model.On(llmtest.Rule{Stage: "turn", Barrier: "held", Reply: "All right."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), CallsFunc: looking})
+	b.Model.On(openaitest.Rule{Stage: "turn", Barrier: "held", Reply: "All right."})
 	send(b, b.Message("c", "m1", "What do I drink?"))
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	answer, err := b.Temporal.QueryWorkflow(t.Context(), turnID(b, "c", "m1"), "", contract.QueryState)
@@ -104,19 +104,19 @@ func TestAFinalCallThatFailsIsAnsweredInOurWords(t *testing.T) {
 	cairn := hosttest.Open(t)
 	for name, c := range map[string]struct {
 		said, want string
-		failure    llmtest.Rule
+		failure    openaitest.Rule
 	}{
-		"failure":                  {"", "Reply CONTINUE", llmtest.Rule{Status: http.StatusBadRequest, Reply: "no"}},
-		"nothing said":             {"", "Reply CONTINUE", llmtest.Rule{Reply: ""}},
-		"what it had said before":  {"It is in the attic, I think.", "in the attic", llmtest.Rule{Status: http.StatusBadRequest, Reply: "no"}},
-		"said before, and nothing": {"It is in the attic, I think.", "in the attic", llmtest.Rule{Reply: ""}},
+		"failure":                  {"", "Reply CONTINUE", openaitest.Rule{Status: http.StatusBadRequest, Reply: "no"}},
+		"nothing said":             {"", "Reply CONTINUE", openaitest.Rule{Reply: ""}},
+		"what it had said before":  {"It is in the attic, I think.", "in the attic", openaitest.Rule{Status: http.StatusBadRequest, Reply: "no"}},
+		"said before, and nothing": {"It is in the attic, I think.", "in the attic", openaitest.Rule{Reply: ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := cairn.Anew(t)
 			c.failure.Stage, c.failure.Choice = "turn", llm.ChooseNone
 			b.Model.On(c.failure)
-			b.Model.On(llmtest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "The keys are in the attic."})}, Reply: c.said})
-			b.Model.On(llmtest.Rule{Stage: "turn", CallsFunc: looking})
+			b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "The keys are in the attic."})}, Reply: c.said})
+			b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: looking})
 			got := b.Say("c", 1, "Where are the keys?", on("sms"), func(r *conversation.Request) { r.MaxTurns = 2 })
 			if got.Reason != "budget" || !strings.Contains(got.Reply, c.want) {
 				t.Errorf("answered %+v", got)
@@ -132,7 +132,7 @@ func TestAModelThatIsAwayIsToldOf(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Status: http.StatusUnauthorized, Reply: "bad key"})
+	b.Model.On(openaitest.Rule{Stage: "turn", Status: http.StatusUnauthorized, Reply: "bad key"})
 	got := b.Say("c", 1, "Hello?")
 	if got.Reason != "provider_error" || !strings.Contains(got.Reply, "does not respond") {
 		t.Errorf("answered %+v", got)
@@ -144,8 +144,8 @@ func TestAtMostTwoUnitsComeBack(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "Enough."})
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: ""})
+	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "Enough."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: ""})
 	got := b.Say("c", 1, "Hello?", func(r *conversation.Request) { r.MaxTurns = 3 })
 	if n := b.Model.Count("turn"); n != 3+2+1 || got.Reply != "Enough." {
 		t.Errorf("%d requests, answered %+v", n, got)
@@ -156,8 +156,8 @@ func TestATurnWhoseTimeIsUpIsAnswered(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "keys"})}})
-	b.Model.On(llmtest.Rule{Stage: "turn", Barrier: "never", Reply: "too late"})
+	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "keys"})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Barrier: "never", Reply: "too late"})
 	got := b.Say("c", 1, "Where are the keys?", on("voice"), wall(time.Second))
 	if got.Reason != "wall_clock" || !strings.Contains(got.Reply, "in time") {
 		t.Errorf("answered %+v", got)
@@ -172,9 +172,9 @@ func TestACancelledTurnIsAnswered(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Results: new(int), Match: "first", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
-	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleTool, Barrier: "held", Reply: "too late"})
-	b.Model.On(llmtest.Rule{Stage: "turn", Match: "third", Reply: "Yes."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Match: "first", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Barrier: "held", Reply: "too late"})
+	b.Model.On(openaitest.Rule{Stage: "turn", Match: "third", Reply: "Yes."})
 	send(b, b.Message("c", "m1", "the first"))
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	send(b, b.Message("c", "m2", "the second"))
@@ -203,7 +203,7 @@ func TestASpentDayIsToldOf(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Hello.", Usage: &llm.Usage{Input: 900, Output: 200}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello.", Usage: &llm.Usage{Input: 900, Output: 200}})
 	exec(b, `update cairn.workspaces set settings = '{"tokens_per_day": 20000}' where id = $1`, b.Workspace.ID)
 	b.Say("c", 1, "Hello")
 	exec(b, "update cairn.llm_calls set input_tokens = 20000")
@@ -216,8 +216,8 @@ func TestASpentDayIsToldOf(t *testing.T) {
 func TestTheSameCallAgainAndAgainIsBroken(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "I found nothing."})
-	b.Model.On(llmtest.Rule{Stage: "turn", Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "keys"})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "I found nothing."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "keys"})}})
 	got := b.Say("c", 1, "Where are the keys?")
 	// Two run, the third is withheld, the fourth ends it.
 	if got.Reason != "guardrail" || got.Reply != "I found nothing." || b.Model.Count("turn") != 5 {
@@ -237,10 +237,10 @@ func TestEveryCallIsAnswered(t *testing.T) {
 	unlock := lockMemories(b)
 	defer unlock()
 	long := strings.Repeat("x", 3000)
-	b.Model.On(llmtest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{
+	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{
 		{Name: "launch_rocket" + long, Arguments: "{}"}, {Name: "memory_search", Arguments: `{"query": `}, {Name: "memory_search", Arguments: `[1]`}, {Name: "memory_search"},
 		{Name: "memory_save", Arguments: `{"content":"It takes too long."}`}, {Name: "memory_search", Arguments: `{"query":"tea"}`}}})
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Done."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Done."})
 	if got := b.Say("c", 1, "Go."); got.Reply != "Done." {
 		t.Fatalf("answered %+v", got)
 	}
@@ -269,10 +269,10 @@ func TestAScheduledTurnIsToldOfItsCheckpoint(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.", CallsFunc: looking})
-	b.Model.On(llmtest.Rule{Stage: "turn", CallsFunc: looking})
+	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.", CallsFunc: looking})
+	b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: looking})
 	choose := func(patch string) {
-		tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) error {
+		tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
 			_, err := q.PatchSettings(t.Context(), json.RawMessage(patch))
 			return err
 		}))

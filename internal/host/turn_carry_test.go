@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -33,8 +33,8 @@ func stepped(b *hosttest.Bundle, at *conversation.Service, ref run.Ref, n int) c
 // steps the test makes.
 func looks(t *testing.T) *hosttest.Bundle {
 	b := hosttest.OpenIdle(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Results: new(int), CallsFunc: looking})
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), CallsFunc: looking})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	return b
 }
 
@@ -125,7 +125,7 @@ func TestAQuestionIsFoundWithItsAnswer(t *testing.T) {
 				t.Errorf("%d messages are found before the answer", n)
 			}
 			if before {
-				b.Within(func(ctx context.Context, q store.Queries) error {
+				b.Within(func(ctx context.Context, q postgres.Queries) error {
 					return q.IndexSaid(ctx, conversation.Conversation{ID: id}, []transcript.Message{{Role: transcript.User, Content: "What do I drink?"}})
 				})
 			}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/prompt"
@@ -17,7 +17,7 @@ import (
 )
 
 // told is the message that a request answers, with the context before it.
-func told(c llmtest.Call) string {
+func told(c openaitest.Call) string {
 	for i := len(c.Messages) - 1; i >= 0; i-- {
 		if c.Messages[i].Role == llm.RoleUser && prompt.WithoutContext(c.Messages[i].Content) != c.Messages[i].Content {
 			return c.Messages[i].Content
@@ -39,9 +39,9 @@ func TestTheTimeIsToldWithTheMessageAndPinned(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, "update cairn.workspaces set time_zone = 'Asia/Tokyo' where id = $1", b.Workspace.ID)
-	b.Model.On(llmtest.Rule{Stage: "turn", Results: new(0), Times: 1, Status: 500, Reply: "try again"})
-	b.Model.On(llmtest.Rule{Stage: "turn", Results: new(0), CallsFunc: looking})
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "It is late."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(0), Times: 1, Status: 500, Reply: "try again"})
+	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(0), CallsFunc: looking})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "It is late."})
 	before := time.Now()
 	b.Say("c", 1, "What time is it?")
 	context := pinned(b, "m1")
@@ -78,9 +78,9 @@ func TestNewsIsToldWithTheMessage(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"write_approval": {"skills": "all"}}' where id = $1`, b.Workspace.ID)
-	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^improve", Calls: []llm.ToolCall{
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^improve", Calls: []llm.ToolCall{
 		saying("skill_patch", map[string]string{"name": "deploy-web", "old_string": "Run the tests.", "new_string": "Run all the tests."})}})
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	save := func(name string) {
 		_, err := b.Library.Save(t.Context(), by(b, agent.OriginUser), library.SaveArgs{Name: name, Description: "About " + strings.Repeat(name+" ", 3), Content: strings.ReplaceAll(procedure, "site", name), AllowSimilar: true})
 		tests.Must(t, err)
@@ -123,7 +123,7 @@ func TestFreshTargetsAreToldWithTheMessage(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"agent": "remy"}' where id = $1`, b.Workspace.ID)
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	b.Say("c", 1, "Hello")
 	if got := pinned(b, "m1"); strings.Contains(got, "memories about") {
 		t.Errorf("what the prompt holds is told as news: %s", got)
@@ -146,9 +146,9 @@ func TestWhatWasSaidIsLookedUpWordForWord(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	for match, sources := range map[string][]string{"^where": {"chunks"}, "^who": {"memory", "notes"}} {
-		b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: match, Calls: []llm.ToolCall{saying("memory_search", map[string]any{"query": "parcel in the locker", "sources": sources})}})
+		b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: match, Calls: []llm.ToolCall{saying("memory_search", map[string]any{"query": "parcel in the locker", "sources": sources})}})
 	}
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	last := func() string { all := asked(b, "turn"); return all[len(all)-1].Last }
 	b.Say("c", 1, "The parcel is in locker 47.")
 	b.Say("d", 1, "where is it?")

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
@@ -28,8 +28,8 @@ func TestConversationsEndInEachWay(t *testing.T) {
 		t.Parallel()
 		b := hosttest.Open(t) // of its own, for what is distilled afterwards
 		exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1}}' where id = $1`, b.Workspace.ID)
-		b.Model.On(llmtest.Rule{Stage: "nudge", Nth: 1, Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
-		b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+		b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
+		b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 		scriptSaves(b)
 		b.Say("c", 1, "remember Grace likes coffee.")
 		reviews(b, "c", 0)
@@ -47,7 +47,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 	t.Run("silence", func(t *testing.T) {
 		t.Parallel()
 		b := hosttest.Open(t, func(c *config.Config) { c.ConversationClose = time.Second })
-		b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+		b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 		scriptSaves(b)
 		for i := range 3 {
 			b.Say("c", i, "hello")
@@ -71,8 +71,8 @@ func TestConversationsEndInEachWay(t *testing.T) {
 	t.Run("continued", func(t *testing.T) {
 		t.Parallel()
 		b := hosttest.Open(t, func(c *config.Config) { c.ConversationTurns = 3 })
-		b.Model.On(llmtest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "Enough."})
-		b.Model.On(llmtest.Rule{Stage: "turn", CallsFunc: looking})
+		b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "Enough."})
+		b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: looking})
 		for i := range 3 {
 			if got := b.Say("c", i, "hello", on("voice"), wall(time.Minute)); got.Reason != "budget" {
 				t.Errorf("answered %+v", got)
@@ -92,7 +92,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 	})
 	t.Run("interrupted", func(t *testing.T) {
 		b := cairn.Anew(t)
-		b.Model.On(llmtest.Rule{Stage: "turn", Barrier: "held", Reply: "too late"})
+		b.Model.On(openaitest.Rule{Stage: "turn", Barrier: "held", Reply: "too late"})
 		send(b, b.Message("c", "m1", "hello"))
 		tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 		cancel(b, "c", "m1")
@@ -101,7 +101,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 	})
 	t.Run("late", func(t *testing.T) {
 		b := cairn.Anew(t)
-		b.Model.On(llmtest.Rule{Stage: "turn", Barrier: "held", Reply: "too late"})
+		b.Model.On(openaitest.Rule{Stage: "turn", Barrier: "held", Reply: "too late"})
 		if got := b.Say("c", 1, "hello", wall(time.Second)); got.Reason != "wall_clock" {
 			t.Errorf("answered %+v", got)
 		}
@@ -109,7 +109,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 	})
 	t.Run("refused", func(t *testing.T) {
 		b := cairn.Anew(t)
-		b.Model.On(llmtest.Rule{Stage: "turn", Status: 401, Reply: "bad key"})
+		b.Model.On(openaitest.Rule{Stage: "turn", Status: 401, Reply: "bad key"})
 		if got := b.Say("c", 1, "hello"); got.Reason != "provider_error" {
 			t.Errorf("answered %+v", got)
 		}

@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/transcript"
@@ -30,12 +30,12 @@ func from(origin string) func(*conversation.Request) {
 
 // scriptSaves makes the model save what a message asks it to remember.
 func scriptSaves(b *hosttest.Bundle) {
-	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^remember ", CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^remember ", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		return []llm.ToolCall{saying("memory_save", map[string]string{"content": strings.TrimPrefix(c.Last, "remember ")})}
 	}})
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
-	b.Model.On(llmtest.Rule{Stage: "summarize", Reply: "<NO_MEMORY_NEEDED>"}) // when the conversation has ended
-	b.Model.On(llmtest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Reply: "<NO_MEMORY_NEEDED>"}) // when the conversation has ended
+	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 }
 
 // quiet waits until the conversation knows of no review in flight.
@@ -62,9 +62,9 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	t.Parallel()
 	b := hosttest.OpenIdle(t, func(c *config.Config) { c.ConversationTurns = 9 })
 	worker := b.StartProcess()
-	b.Model.On(llmtest.Rule{Stage: "turn", Match: "^hold on", Barrier: "held", Reply: "too late"})
-	b.Model.On(llmtest.Rule{Stage: "nudge", Nth: 1, Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada works at night."})}})
-	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Match: "^hold on", Barrier: "held", Reply: "too late"})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada works at night."})}})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	scriptSaves(b)
 	secret := "remember the key sk-" + strings.Repeat("aB3dE6gH", 3)
 	n := 0
@@ -191,8 +191,8 @@ func TestWhatAnotherAgentAnsweredIsCountedAndReviewed(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "I am Cairn."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "I am Cairn."})
 	for i := range 11 {
 		answer := "hi"
 		if i == 4 {
@@ -219,8 +219,8 @@ func TestWhileAReviewRunsNoOtherStarts(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":2}}' where id = $1`, b.Workspace.ID)
-	b.Model.On(llmtest.Rule{Stage: "nudge", Nth: 1, Barrier: "held", Reply: "Nothing to save."})
-	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Barrier: "held", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	scriptSaves(b)
 	for i := range 5 {
 		b.Say("c", i, "hello")
@@ -252,7 +252,7 @@ func TestReviewsOfADayAreCapped(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1,"daily_cap":2}}' where id = $1`, b.Workspace.ID)
-	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	scriptSaves(b)
 	for i := range 6 {
 		b.Say("c", i, "hello")
@@ -276,8 +276,8 @@ func TestWhatAReviewProposesIsTold(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1},"write_approval":{"memory":"autonomous"}}' where id = $1`, b.Workspace.ID)
-	b.Model.On(llmtest.Rule{Stage: "nudge", Nth: 1, Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada works at night."})}})
-	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada works at night."})}})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	scriptSaves(b)
 	b.Say("c", 1, "hello")
 	if got := reviews(b, "c", 1)[0]; got.Status != conversation.NudgeNothing || got.Staged != 1 || len(got.Writes) != 0 {
@@ -294,7 +294,7 @@ func TestAReviewStopsAfterFiveCalls(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1}}' where id = $1`, b.Workspace.ID)
-	b.Model.On(llmtest.Rule{Stage: "nudge", CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+	b.Model.On(openaitest.Rule{Stage: "nudge", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		return []llm.ToolCall{saying("memory_save", map[string]string{"content": fmt.Sprintf("Fact number %d of the day is %d.", c.Results(), 100*c.Results())})}
 	}})
 	scriptSaves(b)
@@ -316,7 +316,7 @@ func TestAConversationThatEndsIsReviewed(t *testing.T) {
 		t.Run(fmt.Sprint(turns), func(t *testing.T) {
 			t.Parallel()
 			b := hosttest.Open(t)
-			b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+			b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 			scriptSaves(b)
 			for i := range turns {
 				b.Say("c", i, "hello")

@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/host"
@@ -58,7 +58,7 @@ func oneOfEach(b *hosttest.Bundle, calls, memories int) {
 }
 
 // scriptOneSave makes the model save a memory and then answer.
-func scriptOneSave(b *hosttest.Bundle, first, second llmtest.Rule) {
+func scriptOneSave(b *hosttest.Bundle, first, second openaitest.Rule) {
 	first.Stage, first.Results, first.Calls = "turn", new(int), []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}
 	second.Stage, second.Reply = "turn", "Noted."
 	b.Model.On(first)
@@ -74,7 +74,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 	t.Run("while the first reply is on its way", func(t *testing.T) {
 		t.Parallel()
 		b := hosttest.OpenIdle(t)
-		scriptOneSave(b, llmtest.Rule{Barrier: "held"}, llmtest.Rule{})
+		scriptOneSave(b, openaitest.Rule{Barrier: "held"}, openaitest.Rule{})
 		worker := b.StartProcess()
 		send(b, b.Message("c", "m1", "I like tea."))
 		tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
@@ -89,7 +89,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 	t.Run("while a tool writes", func(t *testing.T) {
 		t.Parallel()
 		b := hosttest.OpenIdle(t)
-		scriptOneSave(b, llmtest.Rule{}, llmtest.Rule{})
+		scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{})
 		unlock := lockMemories(b)
 		worker := b.StartProcess()
 		send(b, b.Message("c", "m1", "I like tea."))
@@ -105,8 +105,8 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 	t.Run("after a tool has written", func(t *testing.T) {
 		t.Parallel()
 		b := hosttest.OpenIdle(t)
-		scriptOneSave(b, llmtest.Rule{}, llmtest.Rule{Times: 1, Barrier: "held"})
-		b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
+		scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{Times: 1, Barrier: "held"})
+		b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 		worker := b.StartProcess()
 		send(b, b.Message("c", "m1", "I like tea."))
 		tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
@@ -126,10 +126,10 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 	t.Run("after a skill was saved", func(t *testing.T) { // check 5: committed, and nobody has heard of it
 		t.Parallel()
 		b := hosttest.OpenIdle(t)
-		b.Model.On(llmtest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{saying("skill_save", map[string]string{"name": "bake-bread", "description": "Bakes bread",
+		b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{saying("skill_save", map[string]string{"name": "bake-bread", "description": "Bakes bread",
 			"content": "## When to Use\nWhen bread is wanted.\n\n## Procedure\n1. Knead the dough\n"})}})
-		b.Model.On(llmtest.Rule{Stage: "turn", Times: 1, Barrier: "held", Reply: "lost"})
-		b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
+		b.Model.On(openaitest.Rule{Stage: "turn", Times: 1, Barrier: "held", Reply: "lost"})
+		b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 		worker := b.StartProcess()
 		send(b, b.Message("c", "m1", "Keep how one bakes."))
 		tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
@@ -151,7 +151,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 	t.Run("after the turn has ended", func(t *testing.T) {
 		t.Parallel()
 		b := hosttest.OpenIdle(t)
-		scriptOneSave(b, llmtest.Rule{}, llmtest.Rule{Barrier: "held"})
+		scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{Barrier: "held"})
 		temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
 		worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
 		send(b, b.Message("c", "m1", "I like tea."))
@@ -177,7 +177,7 @@ func TestAClosedTurnTellsWhatTookEffect(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	scriptOneSave(b, llmtest.Rule{}, llmtest.Rule{Barrier: "never"})
+	scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{Barrier: "never"})
 	b.Start()
 	send(b, b.Message("c", "m1", "I like tea."))
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "never", 1))
@@ -194,7 +194,7 @@ func TestAClosedTurnTellsWhatTookEffect(t *testing.T) {
 func TestAMessageSentByManyAtOnceIsOneTurn(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
-	scriptOneSave(b, llmtest.Rule{}, llmtest.Rule{})
+	scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{})
 	const senders = 20
 	got := make([]conversation.Answered, senders)
 	var sending sync.WaitGroup
@@ -214,8 +214,8 @@ func TestManyFirstMessagesAtOnceAreAllAnswered(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", ReplyFunc: func(c llmtest.Call) string { return "You said " + c.Last }})
-	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "turn", ReplyFunc: func(c openaitest.Call) string { return "You said " + c.Last }})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	const senders = 12
 	var sending sync.WaitGroup
 	for i := range senders {
@@ -236,8 +236,8 @@ func TestManyFirstMessagesAtOnceAreAllAnswered(t *testing.T) {
 func TestATerminatedTurnIsAnswered(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
-	scriptOneSave(b, llmtest.Rule{}, llmtest.Rule{Times: 1, Barrier: "held"})
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
+	scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{Times: 1, Barrier: "held"})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	send(b, b.Message("c", "m1", "I like tea."))
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	tests.Must(t, b.Temporal.TerminateWorkflow(t.Context(), turnID(b, "c", "m1"), "", "test"))
@@ -257,7 +257,7 @@ func TestATerminatedConversationGoesOn(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	scriptOneSave(b, llmtest.Rule{}, llmtest.Rule{Barrier: "held"})
+	scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{Barrier: "held"})
 	send(b, b.Message("c", "m1", "I like tea."))
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	id := contract.ConversationID(b.Workspace.Key, view(b, "c").ID)
@@ -283,11 +283,11 @@ func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
 	b := hosttest.OpenIdle(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1}}' where id = $1`, b.Workspace.ID)
 	worker := b.StartProcess()
-	b.Model.On(llmtest.Rule{Stage: "nudge", Nth: 1, Barrier: "review", Reply: "Nothing to save."})
-	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
-	b.Model.On(llmtest.Rule{Stage: "turn", Match: "tea", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
-	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleTool, Times: 1, Barrier: "turn", Reply: "lost"})
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Barrier: "review", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Match: "tea", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Times: 1, Barrier: "turn", Reply: "lost"})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	b.Say("c", 0, "hello")
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "review", 1))
 	send(b, b.Message("c", "m1", "I like this."))
@@ -331,7 +331,7 @@ func TestAConversationContinuesAsNewUnderLoad(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.ConversationTurns = 4 })
 	scriptSaves(b)
-	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	const senders, each = 4, 8
 	var sending sync.WaitGroup
 	for s := range senders {

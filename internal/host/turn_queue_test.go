@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
@@ -16,7 +16,7 @@ func TestATurnRunsOnTheQueueOfItsSteps(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Noted."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	b.Say("c", 1, "I like tea.")
 	turn, steps := "", 0
 	events := b.Temporal.GetWorkflowHistory(t.Context(), turnID(b, "c", "m1"), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

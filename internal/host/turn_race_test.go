@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/conversation"
@@ -26,9 +26,9 @@ func TestAReviewThatEndsDuringATurnIsHeardOf(t *testing.T) {
 			t.Parallel()
 			b := hosttest.Open(t)
 			everyTurn(b)
-			b.Model.On(llmtest.Rule{Stage: "nudge", Nth: 1, Barrier: "review", Status: status, Reply: "Nothing to save."})
-			b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
-			b.Model.On(llmtest.Rule{Stage: "turn", Match: "^second", Barrier: "turn", Reply: "All right."})
+			b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Barrier: "review", Status: status, Reply: "Nothing to save."})
+			b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+			b.Model.On(openaitest.Rule{Stage: "turn", Match: "^second", Barrier: "turn", Reply: "All right."})
 			scriptSaves(b)
 			b.Say("c", 1, "first")
 			tests.Must(t, b.Model.AwaitBarrier(t.Context(), "review", 1))
@@ -63,9 +63,9 @@ func TestATerminatedReviewIsFinished(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	everyTurn(b)
-	b.Model.On(llmtest.Rule{Stage: "nudge", Results: new(int), Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
-	b.Model.On(llmtest.Rule{Stage: "nudge", Times: 1, Barrier: "review", Reply: "Saved."})
-	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Saved."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Results: new(int), Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Times: 1, Barrier: "review", Reply: "Saved."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Saved."})
 	scriptSaves(b)
 	b.Say("c", 1, "hello")
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "review", 1))
@@ -91,8 +91,8 @@ func TestAToolThatDoesNotWorkIsTold(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	exec(b, "revoke insert on cairn.memories from cairn_app")
-	b.Model.On(llmtest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "I could not keep it."})
-	b.Model.On(llmtest.Rule{Stage: "turn", CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "I could not keep it."})
+	b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		return []llm.ToolCall{saying("memory_save", map[string]string{"content": strings.Repeat("Ada likes tea. ", 1+c.Results())})}
 	}})
 	got := b.Say("c", 1, "I like tea.", func(r *conversation.Request) { r.MaxTurns = 2 })

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/conversation"
@@ -19,8 +19,8 @@ func TestAReviewIsAskedAtTemperatureZeroAndFiveTimesAtMost(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	everyTurn(b)
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
-	b.Model.On(llmtest.Rule{Stage: "nudge", CallsFunc: looking})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", CallsFunc: looking})
 	b.Say("c", 1, "Hello")
 	if got := reviews(b, "c", 1); got[0].Status != conversation.NudgeBudget || got[0].Steps != 5 {
 		t.Errorf("reviews %+v", got)
@@ -45,8 +45,8 @@ func TestAReviewStaysUnderItsInputTokens(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.TurnHistoryTokens = 0 }) // the window has room for all of it
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
-	b.Model.On(llmtest.Rule{Stage: "nudge", CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		return []llm.ToolCall{saying("memory_save", map[string]string{"content": fmt.Sprintf("Fact number %d.", len(c.Messages))})}
 	}, Usage: &llm.Usage{Input: 45_000, Output: 10}})
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":6}}' where id = $1`, b.Workspace.ID)

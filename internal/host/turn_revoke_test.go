@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/conversation"
@@ -77,7 +77,7 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := cairn.Anew(t)
-			b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
+			b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 			person := agent.OriginUser
 			for _, m := range []longterm.SaveArgs{{Content: "The staging host is quartz.", Store: "core"}, {Content: "Lives in Osaka.", Store: "profile"}} {
 				_, err := b.Memory.Save(t.Context(), by(b, person), m)
@@ -87,7 +87,7 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 			tests.Must(t, err)
 			_, err = b.Library.Save(t.Context(), by(b, person), library.SaveArgs{Name: "deploy-web", Description: "Publish the site", Content: procedure})
 			tests.Must(t, err)
-			last := func() llmtest.Call { all := asked(b, "turn"); return all[len(all)-1] }
+			last := func() openaitest.Call { all := asked(b, "turn"); return all[len(all)-1] }
 			b.Say("c", 1, "Hello")
 			before := prefix(t, last())
 			if !strings.Contains(last().Messages[0].Content, c.marker) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/host/hosttest"
@@ -21,8 +21,8 @@ func TestAConversationLooksUpLongTermMemories(t *testing.T) {
 	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/1", Subject: agent.Subject{Type: string(memory.Personal), Target: "alice"}}
 	_, err := b.LongTerm.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: "Alice keeps the boathouse key under the third stone"}})
 	tests.Must(t, err)
-	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "boathouse", Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "boathouse key"})}})
-	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleTool, Match: "third stone", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "The key is under a stone."})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "boathouse", Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "boathouse key"})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Match: "third stone", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "The key is under a stone."})}})
 	scriptSaves(b)
 	b.Say("c", 1, "Where is the key of the boathouse?")
 	var seen string

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/metrics"
@@ -21,7 +21,7 @@ import (
 
 // prefix is the beginning of a request that providers keep: instructions and
 // tools, as they were sent.
-func prefix(t *testing.T, c llmtest.Call) [32]byte {
+func prefix(t *testing.T, c openaitest.Call) [32]byte {
 	t.Helper()
 	var sent struct {
 		Messages []json.RawMessage
@@ -50,11 +50,11 @@ func TestAPromptIsFrozenForItsSession(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	bread := map[string]string{"name": "bake-bread", "description": "Bakes bread in a cast-iron pot", "content": "## When to Use\nWhen bread is wanted.\n\n## Procedure\n1. Knead the dough\n"}
-	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^keep how", Calls: []llm.ToolCall{saying("skill_save", bread)}})
-	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "bread", Calls: []llm.ToolCall{saying("skill_view", map[string]string{"name": "bake-bread"})}})
-	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "drink", Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "Ada likes tea"})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^keep how", Calls: []llm.ToolCall{saying("skill_save", bread)}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "bread", Calls: []llm.ToolCall{saying("skill_view", map[string]string{"name": "bake-bread"})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "drink", Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "Ada likes tea"})}})
 	scriptSaves(b)
-	last := func() llmtest.Call { all := asked(b, "turn"); return all[len(all)-1] }
+	last := func() openaitest.Call { all := asked(b, "turn"); return all[len(all)-1] }
 	system := func() string { return last().Messages[0].Content }
 	same := func(frozen [32]byte, when string) {
 		t.Helper()
@@ -141,7 +141,7 @@ func TestChangesOfAPromptsBeginningAreCounted(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	// Other tests of this process have a first conversation, too.
 	exec(b, fmt.Sprintf("alter table cairn.conversations alter column id restart with %d", time.Now().UnixNano()))
 	b.Say("c", 1, "hello")
@@ -169,8 +169,8 @@ func TestATurnKeepsItsSessionToItsEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := hosttest.Open(t)
-			b.Model.On(llmtest.Rule{Stage: "turn", Results: new(int), Barrier: "held", CallsFunc: looking})
-			b.Model.On(llmtest.Rule{Stage: "turn", Reply: "All right."})
+			b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Barrier: "held", CallsFunc: looking})
+			b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 			send(b, b.Message("c", "m1", "What do I drink?"))
 			tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 			exec(b, "insert into cairn.soul_versions (workspace_id, version, content, action, origin, op_id) values ($1, 1, 'Speak like a pirate.', 'replace', 'user', 'test')", b.Workspace.ID)

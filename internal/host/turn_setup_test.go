@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/conversation"
 	"cairn/internal/tests"
@@ -33,12 +33,12 @@ func saying(tool string, arguments any) llm.ToolCall {
 }
 
 // looking is a harmless call whose arguments are never the same twice.
-func looking(c llmtest.Call) []llm.ToolCall {
+func looking(c openaitest.Call) []llm.ToolCall {
 	return []llm.ToolCall{saying("memory_search", map[string]string{"query": fmt.Sprintf("round %d", len(c.Messages))})}
 }
 
 // asked are the requests of a stage.
-func asked(b *hosttest.Bundle, stage string) (out []llmtest.Call) {
+func asked(b *hosttest.Bundle, stage string) (out []openaitest.Call) {
 	for _, c := range b.Model.Requests() {
 		if c.Stage == stage {
 			out = append(out, c)
@@ -116,7 +116,7 @@ func answered(b *hosttest.Bundle, conversationID, message string) (out conversat
 // view is a conversation's row.
 func view(b *hosttest.Bundle, conversationID string) (v conversation.View) {
 	b.T.Helper()
-	tests.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q store.Queries) (err error) {
+	tests.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q postgres.Queries) (err error) {
 		v, err = q.ConversationView(b.T.Context(), conversationID)
 		return err
 	}))
@@ -128,7 +128,7 @@ func reviews(b *hosttest.Bundle, conversationID string, n int) (out []conversati
 	b.T.Helper()
 	id := view(b, conversationID).ID
 	eventually(b.T, fmt.Sprintf("%d reviews have ended", n), func() bool {
-		tests.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q store.Queries) (err error) {
+		tests.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q postgres.Queries) (err error) {
 			out, err = q.Reviews(b.T.Context(), id, 100)
 			return err
 		}))

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
@@ -19,8 +19,8 @@ import (
 func TestATurnThatWaitsIsCancelledAndAnswered(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Match: "first", Barrier: "held", Reply: "Here I am."})
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Not wanted."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Match: "first", Barrier: "held", Reply: "Here I am."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Not wanted."})
 	cancel := func(message string, want bool) {
 		t.Helper()
 		if got, err := b.Host.CancelTurn(t.Context(), b.Workspace, "c", message); err != nil || got != want {
@@ -66,7 +66,7 @@ func TestACancellationSurvivesAContinueAsNew(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t, func(c *config.Config) { c.ConversationTurns = 1 })
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Yes."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Yes."})
 	b.Say("c", 1, "the first")
 	next := b.Message("c", "m2", "the second")
 	_, err := b.Host.Converse.Accept(t.Context(), next)
@@ -86,7 +86,7 @@ func TestACancellationThatComesWithTheMessageComesFirst(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.OpenIdle(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Yes."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Yes."})
 	first := b.Message("c", "m1", "the first")
 	_, err := b.Host.Converse.Accept(t.Context(), first)
 	tests.Must(t, err)
@@ -106,13 +106,13 @@ func TestAChangeOfSettingsReachesRunningConversations(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Yes."})
-	b.Model.On(llmtest.Rule{Stage: "nudge", Reply: "Nothing to save."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Yes."})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	names := []string{"c", "d"}
 	for _, name := range names {
 		b.Say(name, 1, "Hello")
 	}
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		_, err := q.PatchSettings(ctx, json.RawMessage(`{"nudge":{"every":3,"on_end":false}}`))
 		return err
 	})
@@ -123,7 +123,7 @@ func TestAChangeOfSettingsReachesRunningConversations(t *testing.T) {
 		})
 	})
 	eventually(t, "the duty is done", func() bool { return count(b, "select count(*) from cairn.outbox where kind = 'settings'") == 0 })
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		_, err := q.PatchSettings(ctx, json.RawMessage(`{"limits":{"core_runes":3000}}`))
 		return err
 	})

@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/host/hosttest"
@@ -60,8 +60,8 @@ func TestASlowToolIsAnActivityOfItsOwn(t *testing.T) {
 			calls = append(calls, saying("fetch_page", map[string]string{"what": []string{"first", "stuck", "last"}[i]}))
 		}
 		calls = append(calls, fast)
-		b.Model.On(llmtest.Rule{Stage: "turn", Results: new(0), Calls: calls})
-		b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Fetched."})
+		b.Model.On(openaitest.Rule{Stage: "turn", Results: new(0), Calls: calls})
+		b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Fetched."})
 		if got := b.Say("c", 1, "Fetch them."); got.Reply != "Fetched." {
 			t.Fatalf("answered %+v", got)
 		}

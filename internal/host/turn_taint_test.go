@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/host/hosttest"
@@ -48,10 +48,10 @@ func TestATurnThatReadsATaintedSkillIsTainted(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^make", Calls: []llm.ToolCall{saying("skill_save", map[string]string{"name": "bake-bread", "description": "Bakes bread",
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^make", Calls: []llm.ToolCall{saying("skill_save", map[string]string{"name": "bake-bread", "description": "Bakes bread",
 		"content": "## When to Use\nWhen bread is wanted.\n\n## Procedure\n1. Knead the dough\n"})}})
-	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^look", Calls: []llm.ToolCall{saying("skill_view", map[string]string{"name": "bake-bread"})}})
-	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleTool, Match: "Knead the dough", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada bakes bread."})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^look", Calls: []llm.ToolCall{saying("skill_view", map[string]string{"name": "bake-bread"})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Match: "Knead the dough", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada bakes bread."})}})
 	scriptSaves(b)
 	b.Say("c", 1, "make a skill")
 	exec(b, "update cairn.skills set tainted = true")
@@ -65,7 +65,7 @@ func TestATurnThatReadsATaintedSkillIsTainted(t *testing.T) {
 	}
 	var turns []conversation.Turn
 	id := view(b, "c").ID
-	tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) (err error) {
+	tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) (err error) {
 		turns, err = q.Turns(t.Context(), id, 1, 3)
 		return err
 	}))

@@ -3,14 +3,14 @@ package host_test
 import (
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/host/hosttest"
 )
 
 func TestAMessageIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Hello, Ada."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello, Ada."})
 	first := b.Say("c", 1, "Hello, I am Ada.")
 	if first.Reply != "Hello, Ada." || first.Reason != "final" || first.Turn != 1 {
 		t.Fatalf("answered %+v", first)

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -37,8 +37,8 @@ func keepSome(t *testing.T, days int) *undoing {
 	t.Helper()
 	b := hosttest.Open(t)
 	b.ScriptR1()
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Hello."})
-	tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) error {
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello."})
+	tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
 		_, err := q.PatchSettings(t.Context(), json.RawMessage(fmt.Sprintf(`{"limits":{"undo_days":%d}}`, days)))
 		return err
 	}))

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -35,11 +35,11 @@ func c2(id string) transcript.Conversation {
 func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
-	b.Model.On(llmtest.Rule{Stage: "extract", Match: "payment service", Reply: updateExtract})
+	b.Model.On(openaitest.Rule{Stage: "extract", Match: "payment service", Reply: updateExtract})
 	b.ScriptR1()
 	first := b.Distill(hosttest.C1()).Tasks[0]
 	var created skill.Head
-	b.Within(func(ctx context.Context, q store.Queries) (err error) {
+	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
 		created, err = q.SkillHead(ctx, first.SkillID)
 		return err
 	})
@@ -58,7 +58,7 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 	if old := unzip(t, readFile(t, first.Package)); hash(old["service_deployment_rollback/SKILL.md"]) != "c09c8b76cf5c33b0a38dfc131626279bf2fac250cd28cd5b2241ea85b0866063" {
 		t.Error("the package of version 1 is not what it was")
 	}
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		head, err := q.SkillHead(ctx, first.SkillID)
 		if !head.CreatedAt.Equal(created.CreatedAt) || head.Version != 2 {
 			t.Errorf("head %+v, created %v", head, created.CreatedAt)
@@ -81,7 +81,7 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 	}
 	head, err := b.Library.Rollback(t.Context(), b.Workspace.ID, first.SkillID, 1, 2)
 	tests.Must(t, err)
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		one, err := q.Version(ctx, first.SkillID, 1)
 		tests.Must(t, err)
 		three, err := q.Version(ctx, first.SkillID, 3)
@@ -101,7 +101,7 @@ func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
 	t.Parallel()
 	b := hosttest.Open(t)
 	other := mustWorkspace(t, b, "other")
-	b.Model.On(llmtest.Rule{Stage: "extract", Match: "payment service", ReplyFunc: func(c llmtest.Call) string {
+	b.Model.On(openaitest.Rule{Stage: "extract", Match: "payment service", ReplyFunc: func(c openaitest.Call) string {
 		_, id, _ := strings.Cut(c.Last, "healthy release (")
 		id, _, _ = strings.Cut(id, ").")
 		return fmt.Sprintf(`{"name":"Skill for %s","description":"Forged %s","procedure":"1. one\n2. two","update":true,"old_memory_id":%q}`, skill.Canonical(id), skill.Canonical(id), id)
@@ -123,7 +123,7 @@ func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
 		}
 	}
 	b.Workspace = other
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		heads, err := q.Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: 10})
 		if len(heads) != 1 || heads[0].Version != 1 {
 			t.Errorf("the other workspace has %+v", heads)
@@ -148,9 +148,9 @@ func TestConcurrentUpdatesFollowEachOther(t *testing.T) {
 	reply := func(lesson string) string {
 		return fmt.Sprintf(`{"name":"Service Deployment Rollback","update":true,"old_memory_id":"S1","experience":[%q]}`, lesson)
 	}
-	b.Model.On(llmtest.Rule{Stage: "extract", Match: "alpha", Barrier: "both", Reply: reply("Lesson alpha")})
-	b.Model.On(llmtest.Rule{Stage: "extract", Match: "beta", Barrier: "both", Reply: reply("Lesson beta")})
-	b.Model.On(llmtest.Rule{Stage: "merge", ReplyFunc: func(c llmtest.Call) string {
+	b.Model.On(openaitest.Rule{Stage: "extract", Match: "alpha", Barrier: "both", Reply: reply("Lesson alpha")})
+	b.Model.On(openaitest.Rule{Stage: "extract", Match: "beta", Barrier: "both", Reply: reply("Lesson beta")})
+	b.Model.On(openaitest.Rule{Stage: "merge", ReplyFunc: func(c openaitest.Call) string {
 		if strings.Contains(c.Last, "Lesson alpha") && strings.Contains(c.Last, "Lesson beta") {
 			return `{"action":"update","target":"S1","experience":["Lesson alpha","Lesson beta"]}`
 		}
@@ -182,7 +182,7 @@ func TestConcurrentUpdatesFollowEachOther(t *testing.T) {
 			t.Errorf("version %d on base %d, want %d on %d", v.Number, v.Base, want, want-1)
 		}
 	}
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		v, err := q.Version(ctx, first.SkillID, 3)
 		if err != nil {
 			return err

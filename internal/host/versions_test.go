@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
@@ -31,7 +31,7 @@ func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 		t.Errorf("the same version twice: %v", err)
 	}
 	b.Start()
-	b.Within(func(ctx context.Context, q store.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		s, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"agents":{"personal":"brief"},"modes":{"personal":{"profile":"typed","thinking":"param"},"summarize":{"thinking":"none","calls":"single"}}}}`))
 		if err != nil {
 			return err
@@ -39,14 +39,14 @@ func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 		return b.Progressive.Registry.Check(s.Memory)
 	})
 	one := func(pair string) object { return tasks([]string{pair})[0] }
-	b.Model.On(llmtest.Rule{Stage: "summarize", Results: new(0), CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+	b.Model.On(openaitest.Rule{Stage: "summarize", Results: new(0), CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		return does(saying("add_meta_memory", one("personal/alice")), saying("add_meta_memory", one("procedural/deploy")))(c).calls
 	}})
-	b.Model.On(llmtest.Rule{Stage: "summarize", Results: new(2), CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+	b.Model.On(openaitest.Rule{Stage: "summarize", Results: new(2), CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		return does(saying("hands_off", one("personal/alice")), saying("hands_off", one("procedural/deploy")))(c).calls
 	}})
-	b.Model.On(llmtest.Rule{Stage: "summarize", Reply: "Done."})
-	b.Model.On(llmtest.Rule{Stage: "specialist", Reply: "Nothing new."})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Reply: "Done."})
+	b.Model.On(openaitest.Rule{Stage: "specialist", Reply: "Nothing new."})
 	got := summarized(b, summarize(b, chat(deploying()...)).Ref)
 	if got.Status != memoryagent.OK || len(got.Tasks) != 2 {
 		t.Fatalf("%+v", got)

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/gateway"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
@@ -60,12 +60,12 @@ func (b *bundle) script() {
 		return []llm.ToolCall{{ID: "c", Name: tool, Arguments: string(raw)}}
 	}
 	none, one := 0, 1
-	b.Model.On(llmtest.Rule{Stage: "turn", Reply: "Hello, Alice."})
-	b.Model.On(llmtest.Rule{Stage: "summarize", Results: &none, Calls: does("add_meta_memory", map[string]any{"meta_memories": alice})})
-	b.Model.On(llmtest.Rule{Stage: "summarize", Results: &one, Calls: does("hands_off", map[string]any{"memory_tasks": alice})})
-	b.Model.On(llmtest.Rule{Stage: "summarize", Reply: "Done."})
-	b.Model.On(llmtest.Rule{Stage: "specialist", Results: &none, Calls: does("add_memory", map[string]any{"memories": []any{map[string]any{"memory_content": "Alice flies from Osaka only."}}})})
-	b.Model.On(llmtest.Rule{Stage: "specialist", Reply: "One added."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello, Alice."})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Results: &none, Calls: does("add_meta_memory", map[string]any{"meta_memories": alice})})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Results: &one, Calls: does("hands_off", map[string]any{"memory_tasks": alice})})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Reply: "Done."})
+	b.Model.On(openaitest.Rule{Stage: "specialist", Results: &none, Calls: does("add_memory", map[string]any{"memories": []any{map[string]any{"memory_content": "Alice flies from Osaka only."}}})})
+	b.Model.On(openaitest.Rule{Stage: "specialist", Reply: "One added."})
 }
 
 var flying = []client.Message{{Role: "user", Content: "I am Alice. I only fly from Osaka."}, {Role: "assistant", Content: "Noted."}}
@@ -285,9 +285,9 @@ func TestAConversationIsHadAndReadBack(t *testing.T) {
 	b.Start()
 	ctx := t.Context()
 	tell := []llm.ToolCall{{ID: "c", Name: "memory_save", Arguments: `{"store":"core","content":"Alice flies from Osaka only."}`}}
-	b.Model.On(llmtest.Rule{Stage: "turn", Match: "Osaka", Results: new(0), Calls: tell})
-	b.Model.On(llmtest.Rule{Stage: "turn", Last: llm.RoleTool, Reply: "I will remember."})
-	b.Model.On(llmtest.Rule{Stage: "turn", Times: 1, Barrier: "slow", Reply: "Hello, Alice."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Match: "Osaka", Results: new(0), Calls: tell})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Reply: "I will remember."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Times: 1, Barrier: "slow", Reply: "Hello, Alice."})
 	early, err := b.client.Chat(ctx, "trip", "Hello", client.RequestID("m1"), client.Wait(time.Second))
 	if err != nil || early.Status == "ended" || early.Reply != "" {
 		t.Fatalf("before there is an answer: %+v, %v", early, err)
@@ -355,7 +355,7 @@ func TestAQuestionTakesItsContextAlong(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.Start()
-	b.Model.On(llmtest.Rule{Stage: "retrieve", Reply: "From Osaka."})
+	b.Model.On(openaitest.Rule{Stage: "retrieve", Reply: "From Osaka."})
 	ctx := t.Context()
 	made, err := b.client.Add(ctx, client.NewMemory{Content: "Alice flies from Tokyo.", Type: "personal", Target: "alice"})
 	tests.Must(t, err)

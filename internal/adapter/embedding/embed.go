@@ -1,4 +1,4 @@
-// Package embed turns text into vectors: Hashing on this machine without any
+// Package embedding turns text into vectors: Hashing on this machine without any
 // model, OpenAI through an endpoint.
 //
 //	embedder := embed.Hashing(embed.DefaultDims)
@@ -6,7 +6,7 @@
 //
 // Vectors of different embedders, or of different lengths, cannot be compared;
 // Model and Dims together name the space that a vector belongs to.
-package embed
+package embedding
 
 import "context"
 

@@ -1,4 +1,4 @@
-package embed_test
+package embedding_test
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	embed "cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/embedding"
 )
 
-func embedAll(t *testing.T, embedder embed.Embedder, texts ...string) [][]float32 {
+func embedAll(t *testing.T, embedder embedding.Embedder, texts ...string) [][]float32 {
 	t.Helper()
 	vectors, err := embedder.Embed(t.Context(), texts)
 	if err != nil {
@@ -32,22 +32,22 @@ func cosine(a, b []float32) float64 {
 
 func TestHashingVectorsHaveUnitLength(t *testing.T) {
 	t.Parallel()
-	for _, dims := range []int{1, 64, embed.DefaultDims} {
-		embedder := embed.Hashing(dims)
+	for _, dims := range []int{1, 64, embedding.DefaultDims} {
+		embedder := embedding.Hashing(dims)
 		for i, vector := range embedAll(t, embedder, "Roll back to r41", "", "   ", "the of", "🎉", "退款", "\xff") {
 			if len(vector) != dims || math.Abs(cosine(vector, vector)-1) > 1e-5 {
 				t.Errorf("dims %d, text %d: %d numbers of length² %f", dims, i, len(vector), cosine(vector, vector))
 			}
 		}
 	}
-	if embedder := embed.Hashing(0); embedder.Dims() != embed.DefaultDims || embedder.Model() != "hashing-v1" {
+	if embedder := embedding.Hashing(0); embedder.Dims() != embedding.DefaultDims || embedder.Model() != "hashing-v1" {
 		t.Errorf("default: %s, %d", embedder.Model(), embedder.Dims())
 	}
 }
 
 func TestHashingRanksByMeaningOfTheWords(t *testing.T) {
 	t.Parallel()
-	embedder := embed.Hashing(0)
+	embedder := embedding.Hashing(0)
 	for _, test := range []struct{ query, near, far string }{
 		{"deploy the service", "service deployment failed", "my cat likes fish"},
 		{"Deployments", "deploying", "departure"},
@@ -68,16 +68,16 @@ func TestHashingRanksByMeaningOfTheWords(t *testing.T) {
 func TestHashingIsReproducible(t *testing.T) {
 	t.Parallel()
 	const text = "Caroline went to the LGBTQ support group on 7 May; 北京 r41 r41"
-	first := embedAll(t, embed.Hashing(0), text)[0]
+	first := embedAll(t, embedding.Hashing(0), text)[0]
 	for range 20 {
-		if !slices.Equal(first, embedAll(t, embed.Hashing(0), text)[0]) {
+		if !slices.Equal(first, embedAll(t, embedding.Hashing(0), text)[0]) {
 			t.Fatal("the same text gave another vector")
 		}
 	}
 	// Stored vectors stay comparable: a change here needs a new model name.
 	// The last digits may differ between CPU architectures.
 	want := []float32{0.131123, -0.695849, 0.262245, -0.655613}
-	for i, got := range embedAll(t, embed.Hashing(4), "rollback r41 退款")[0] {
+	for i, got := range embedAll(t, embedding.Hashing(4), "rollback r41 退款")[0] {
 		if math.Abs(float64(got-want[i])) > 1e-5 {
 			t.Errorf("number %d is %f, want %f: rename the space", i, got, want[i])
 		}
@@ -88,13 +88,13 @@ func TestHashingStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := embed.Hashing(0).Embed(ctx, []string{"x"}); !errors.Is(err, context.Canceled) {
+	if _, err := embedding.Hashing(0).Embed(ctx, []string{"x"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func BenchmarkHashing(b *testing.B) {
-	embedder := embed.Hashing(0)
+	embedder := embedding.Hashing(0)
 	texts := []string{"Caroline went to the support group on 7 May and felt welcome there, she told Melanie."}
 	for b.Loop() {
 		_, _ = embedder.Embed(b.Context(), texts)

@@ -1,4 +1,4 @@
-package embed_test
+package embedding_test
 
 import (
 	"encoding/json"
@@ -10,16 +10,16 @@ import (
 	"strings"
 	"testing"
 
-	embed "cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/embedding"
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 )
 
 func TestOpenAIEmbedsInBatchesInOrder(t *testing.T) {
 	t.Parallel()
-	srv := llmtest.New(t)
-	embedder := embed.OpenAI(embed.Config{BaseURL: srv.URL, Model: "e", Dims: llmtest.DefaultDims})
+	srv := openaitest.New(t)
+	embedder := embedding.OpenAI(embedding.Config{BaseURL: srv.URL, Model: "e", Dims: openaitest.DefaultDims})
 	texts := make([]string, 300)
 	for i := range texts {
 		texts[i] = fmt.Sprint("text number", i)
@@ -27,7 +27,7 @@ func TestOpenAIEmbedsInBatchesInOrder(t *testing.T) {
 	texts[200] = "" // endpoints refuse empty texts
 	vectors := embedAll(t, embedder, texts...)
 	for i, text := range texts {
-		if want := llmtest.Embedding(text, llmtest.DefaultDims); text != "" && !slices.Equal(vectors[i], want) {
+		if want := openaitest.Embedding(text, openaitest.DefaultDims); text != "" && !slices.Equal(vectors[i], want) {
 			t.Fatalf("vector %d is not that of %q", i, text)
 		}
 	}
@@ -52,8 +52,8 @@ func TestOpenAIEmbedsInBatchesInOrder(t *testing.T) {
 
 func TestOpenAIAsksForDimensionsWhereTheModelCanShorten(t *testing.T) {
 	t.Parallel()
-	srv := llmtest.New(t)
-	embedder := embed.OpenAI(embed.Config{BaseURL: srv.URL, Model: "text-embedding-3-small", Dims: 32})
+	srv := openaitest.New(t)
+	embedder := embedding.OpenAI(embedding.Config{BaseURL: srv.URL, Model: "text-embedding-3-small", Dims: 32})
 	if vector := embedAll(t, embedder, "x")[0]; len(vector) != 32 || embedder.Dims() != 32 || embedder.Model() != "text-embedding-3-small" {
 		t.Errorf("got %d numbers", len(vector))
 	}
@@ -61,9 +61,9 @@ func TestOpenAIAsksForDimensionsWhereTheModelCanShorten(t *testing.T) {
 
 func TestOpenAIRefusesVectorsThatDoNotFit(t *testing.T) {
 	t.Parallel()
-	srv := llmtest.New(t)
+	srv := openaitest.New(t)
 	srv.WrongDimension(true)
-	_, err := embed.OpenAI(embed.Config{BaseURL: srv.URL, Model: "e", Dims: llmtest.DefaultDims}).Embed(t.Context(), []string{"x"})
+	_, err := embedding.OpenAI(embedding.Config{BaseURL: srv.URL, Model: "e", Dims: openaitest.DefaultDims}).Embed(t.Context(), []string{"x"})
 	if found := fault.From(err); found.Code != fault.Misconfigured || !strings.Contains(found.Hint, "CAIRN_EMBEDDING_DIMENSIONS to 65") {
 		t.Errorf("wrong dimension: got %v", err)
 	}
@@ -72,13 +72,13 @@ func TestOpenAIRefusesVectorsThatDoNotFit(t *testing.T) {
 		"numbered twice": `{"data":[{"index":0,"embedding":[1,0]},{"index":0,"embedding":[1,0]}]}`,
 		"out of range":   `{"data":[{"index":0,"embedding":[1,0]},{"index":2,"embedding":[1,0]}]}`,
 	} {
-		_, err := embed.OpenAI(answering(t, answer)).Embed(t.Context(), []string{"a", "b"})
+		_, err := embedding.OpenAI(answering(t, answer)).Embed(t.Context(), []string{"a", "b"})
 		if fault.CodeOf(err) != fault.Misconfigured {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	for _, config := range []embed.Config{{Dims: 3}, {Model: "e"}} {
-		if _, err := embed.OpenAI(config).Embed(t.Context(), []string{"x"}); fault.CodeOf(err) != fault.Misconfigured {
+	for _, config := range []embedding.Config{{Dims: 3}, {Model: "e"}} {
+		if _, err := embedding.OpenAI(config).Embed(t.Context(), []string{"x"}); fault.CodeOf(err) != fault.Misconfigured {
 			t.Errorf("%+v: got %v", config, err)
 		}
 	}
@@ -87,7 +87,7 @@ func TestOpenAIRefusesVectorsThatDoNotFit(t *testing.T) {
 func TestOpenAIPutsVectorsInOrderAtUnitLength(t *testing.T) {
 	t.Parallel()
 	config := answering(t, `{"data":[{"index":1,"embedding":[0,2]},{"index":0,"embedding":[3,4]}]}`)
-	vectors := embedAll(t, embed.OpenAI(config), "a", "b")
+	vectors := embedAll(t, embedding.OpenAI(config), "a", "b")
 	if !slices.Equal(vectors[0], []float32{0.6, 0.8}) || !slices.Equal(vectors[1], []float32{0, 1}) {
 		t.Errorf("got %v", vectors)
 	}
@@ -95,12 +95,12 @@ func TestOpenAIPutsVectorsInOrderAtUnitLength(t *testing.T) {
 
 func TestOpenAIFailuresAreClassed(t *testing.T) {
 	t.Parallel()
-	srv := llmtest.New(t)
-	srv.On(llmtest.Rule{Stage: "embed", Nth: 1, Status: 429, RetryAfter: "1"})
-	srv.On(llmtest.Rule{Stage: "embed", Nth: 2, Status: 401})
-	srv.On(llmtest.Rule{Stage: "embed", Nth: 3, DropAfter: true})
-	srv.On(llmtest.Rule{Stage: "embed", Nth: 4, Malformed: true})
-	embedder := embed.OpenAI(embed.Config{BaseURL: srv.URL, Model: "e", Dims: llmtest.DefaultDims})
+	srv := openaitest.New(t)
+	srv.On(openaitest.Rule{Stage: "embed", Nth: 1, Status: 429, RetryAfter: "1"})
+	srv.On(openaitest.Rule{Stage: "embed", Nth: 2, Status: 401})
+	srv.On(openaitest.Rule{Stage: "embed", Nth: 3, DropAfter: true})
+	srv.On(openaitest.Rule{Stage: "embed", Nth: 4, Malformed: true})
+	embedder := embedding.OpenAI(embedding.Config{BaseURL: srv.URL, Model: "e", Dims: openaitest.DefaultDims})
 	for i, want := range []llm.Class{llm.Retryable, llm.Auth, llm.Retryable, llm.Retryable} {
 		_, err := embedder.Embed(t.Context(), []string{"x"})
 		var failure *llm.Error
@@ -111,12 +111,12 @@ func TestOpenAIFailuresAreClassed(t *testing.T) {
 }
 
 // answering is the configuration of a model of two dimensions that always says the same.
-func answering(t *testing.T, answer string) embed.Config {
+func answering(t *testing.T, answer string) embedding.Config {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(answer))
 	}))
 	t.Cleanup(srv.Close)
-	return embed.Config{BaseURL: srv.URL, Model: "e", Dims: 2}
+	return embedding.Config{BaseURL: srv.URL, Model: "e", Dims: 2}
 }

@@ -1,7 +1,7 @@
-// Package drive starts the workflows that carry accepted runs. Starting is safe
+// Package launcher starts the workflows that carry accepted runs. Starting is safe
 // to repeat: the workflow id is the run's own, one that runs is left alone, and
 // one that has finished finds in Postgres that there is nothing to do.
-package drive
+package launcher
 
 import (
 	"context"

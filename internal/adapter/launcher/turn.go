@@ -1,4 +1,4 @@
-package drive
+package launcher
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-// Package blob keeps immutable objects, such as skill packages, under keys.
+// Package objectstore keeps immutable objects, such as skill packages, under keys.
 //
 //	store, err := blob.Local(".cairn/objects")
 //	err = store.Put(ctx, "skills/ws/42/v1-09ab/rollback.zip", archive)
@@ -11,7 +11,7 @@
 //
 //	store, err := blob.OSS(blob.OSSConfig{Endpoint: "oss-cn-shanghai.aliyuncs.com", Bucket: "skills", …})
 //	url, err := store.Sign(ctx, key, 10*time.Minute) // to read without credentials
-package blob
+package objectstore
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package offline
+package offlinemodel
 
 import (
 	"cmp"
@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
-	notice "cairn/internal/adapter/offlinemodel/annotate"
-	rememberer "cairn/internal/adapter/offlinemodel/memoryrules"
+	"cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/adapter/offlinemodel/memoryrules"
 	"cairn/internal/domain/prompt"
 )
 
 const mostCalls, maxFacts, maxObservations = 4, 3, 5 // in one reply, of one material
 
-var needsMore = notice.Words("needs more") // verbs of tools that need what a material does not show, such as what to replace
+var needsMore = annotate.Words("needs more") // verbs of tools that need what a material does not show, such as what to replace
 
 // reply is the assistant message for a request, and why it ends there.
 func reply(req request) (message map[string]any, finish string) {
@@ -51,7 +51,7 @@ func (v *view) act() []any {
 	for _, t := range v.tools {
 		for _, arguments := range v.callsFor(t, v.must && len(out) == 0) {
 			id := identify("call_", fmt.Appendf(nil, "%d %s", len(v.sent), arguments))
-			v.sent = append(v.sent, notice.Call{Tool: t.Name, Arguments: arguments})
+			v.sent = append(v.sent, annotate.Call{Tool: t.Name, Arguments: arguments})
 			out = append(out, map[string]any{"id": id, "type": "function", "function": map[string]any{"name": t.Name, "arguments": arguments}})
 		}
 	}
@@ -79,7 +79,7 @@ func (v *view) callsFor(t tool, forced bool) []string {
 	var out []string
 	parameters := slices.Sorted(maps.Keys(arguments))
 	send := func(held any, by string) {
-		carries := func(c notice.Call) bool {
+		carries := func(c annotate.Call) bool {
 			return strings.HasPrefix(c.Tool, by) && strings.Contains(c.Arguments, string(encode(held)))
 		}
 		lacks := func(name string) bool {
@@ -90,7 +90,7 @@ func (v *view) callsFor(t tool, forced bool) []string {
 		}
 	}
 	at := slices.IndexFunc(parameters, func(name string) bool { return policies[name] != nil })
-	switch words := (notice.Call{Tool: t.Name}).Words(); {
+	switch words := (annotate.Call{Tool: t.Name}).Words(); {
 	case arguments["memory_target"] != nil:
 		delete(arguments, "description")
 		for _, pair := range v.targets(t, words) {
@@ -121,31 +121,31 @@ func (v *view) callsFor(t tool, forced bool) []string {
 }
 
 // targets are whom a tool is called about.
-func (v *view) targets(t tool, words []string) []rememberer.Pair {
+func (v *view) targets(t tool, words []string) []memoryrules.Pair {
 	adds := func(one tool) bool {
-		return slices.Contains(notice.Call{Tool: one.Name}.Words(), "add") && strings.Contains(string(encode(one.Parameters)), `"memory_target"`)
+		return slices.Contains(annotate.Call{Tool: one.Name}.Words(), "add") && strings.Contains(string(encode(one.Parameters)), `"memory_target"`)
 	}
-	r := rememberer.Registry{Instructions: v.system, Adds: adds(t), MayAdd: slices.ContainsFunc(v.tools, adds), Types: words} // such as retrieve personal memory
+	r := memoryrules.Registry{Instructions: v.system, Adds: adds(t), MayAdd: slices.ContainsFunc(v.tools, adds), Types: words} // such as retrieve personal memory
 	if kinds := t.Parameters.Properties["memory_type"]; kinds != nil {
-		r.Types = notice.Each(kinds.Enum, func(one any) string { return fmt.Sprint(one) })
+		r.Types = annotate.Each(kinds.Enum, func(one any) string { return fmt.Sprint(one) })
 	}
-	return rememberer.Targets(r, v.material)
+	return memoryrules.Targets(r, v.material)
 }
 
 func questions(v *view) []string {
-	return notice.Distinct([]string{strings.Join(notice.KeyWords(v.material.Question, 8, false), " ")}, 1)
+	return annotate.Distinct([]string{strings.Join(annotate.KeyWords(v.material.Question, 8, false), " ")}, 1)
 }
 
 // words are those of a question that are looked for one by one.
-func words(v *view) []string { return notice.KeyWords(v.material.Question, 2, false) }
+func words(v *view) []string { return annotate.KeyWords(v.material.Question, 2, false) }
 
 // asked are the questions and orders in what is being answered.
 func (v *view) asked() string {
-	wanted := v.pick(func(s notice.Sentence) bool {
-		asks := s.Question || s.Imperative || rememberer.Asking.MatchString(s.Raw)
-		return asks && s.Role == "user" && s.Index > v.from && !rememberer.ToRemember.MatchString(s.Raw)
+	wanted := v.pick(func(s annotate.Sentence) bool {
+		asks := s.Question || s.Imperative || memoryrules.Asking.MatchString(s.Raw)
+		return asks && s.Role == "user" && s.Index > v.from && !memoryrules.ToRemember.MatchString(s.Raw)
 	})
-	return strings.Join(notice.Each(wanted, func(s notice.Sentence) string { return s.Raw }), "\n")
+	return strings.Join(annotate.Each(wanted, func(s annotate.Sentence) string { return s.Raw }), "\n")
 }
 
 func methods(v *view) []string {
@@ -160,8 +160,8 @@ func methods(v *view) []string {
 // here: their own descriptions teach it. While a conversation goes on its method is
 // not over.
 func documents(v *view) []string {
-	offered := notice.Each(v.tools, func(t tool) string { return t.Name })
-	other := slices.ContainsFunc(v.calls, func(c notice.Call) bool { return !slices.Contains(offered, c.Tool) })
+	offered := annotate.Each(v.tools, func(t tool) string { return t.Name })
+	other := slices.ContainsFunc(v.calls, func(c annotate.Call) bool { return !slices.Contains(offered, c.Tool) })
 	if len(methods(v)) == 0 || !other || v.live || v.learn().match.Handle != "" {
 		return nil
 	}
@@ -171,16 +171,16 @@ func documents(v *view) []string {
 
 // facts are those of what is being answered that no review has seen.
 func facts(v *view) []string {
-	return rememberer.Facts(v.pick(func(s notice.Sentence) bool { return s.Index > v.from && !v.message(s.Index).Reviewed }), maxFacts)
+	return memoryrules.Facts(v.pick(func(s annotate.Sentence) bool { return s.Index > v.from && !v.message(s.Index).Reviewed }), maxFacts)
 }
 
 // observations are what tells most of what happened, in the words and the order
 // in which people said it.
 func observations(v *view) []string {
-	people := v.pick(func(s notice.Sentence) bool {
+	people := v.pick(func(s annotate.Sentence) bool {
 		return s.Role == "user" || s.Role == "assistant" && v.message(s.Index).Name != ""
 	})
-	return notice.Distinct(notice.Each(rememberer.Telling(people, maxObservations), func(s notice.Sentence) string {
+	return annotate.Distinct(annotate.Each(memoryrules.Telling(people, maxObservations), func(s annotate.Sentence) string {
 		return v.say("said", cmp.Or(v.message(s.Index).Name, v.say("person")), s.Raw)
 	}), maxObservations)
 }
@@ -189,13 +189,13 @@ func observations(v *view) []string {
 // together of many.
 func (v *view) saying(text string) []int {
 	text = strings.ToLower(strings.TrimRight(text, ".。"))
-	from := v.pick(func(s notice.Sentence) bool {
+	from := v.pick(func(s annotate.Sentence) bool {
 		raw := strings.ToLower(strings.TrimRight(s.Raw, ".。"))
-		return strings.Contains(raw, text) || len(notice.Terms(raw)) > 1 && strings.Contains(text, raw)
+		return strings.Contains(raw, text) || len(annotate.Terms(raw)) > 1 && strings.Contains(text, raw)
 	})
-	out := notice.Each(from, func(s notice.Sentence) int { return s.Index })
+	out := annotate.Each(from, func(s annotate.Sentence) int { return s.Index })
 	if len(out) == 0 {
-		out = notice.Each(v.messages, func(m prompt.Message) int { return m.Index })
+		out = annotate.Each(v.messages, func(m prompt.Message) int { return m.Index })
 	}
 	return slices.Compact(out)
 }
@@ -215,14 +215,14 @@ func (v *view) answer() string {
 	if asked == "" {
 		return v.closing()
 	}
-	var known []notice.Sentence
-	for _, text := range append(notice.Each(v.results, func(m prompt.Message) string { return m.Content }), v.material.Memories...) {
-		known = append(known, notice.Each(notice.Texts(text), func(line string) notice.Sentence { return notice.Sentence{Raw: line} })...)
+	var known []annotate.Sentence
+	for _, text := range append(annotate.Each(v.results, func(m prompt.Message) string { return m.Content }), v.material.Memories...) {
+		known = append(known, annotate.Each(annotate.Texts(text), func(line string) annotate.Sentence { return annotate.Sentence{Raw: line} })...)
 	}
 	best, most := v.say("unknown"), 0.0
 	adds := func(w string) bool { return !strings.Contains(strings.ToLower(asked), w) }
 	for _, s := range append(known, v.sentences...) {
-		said := notice.Share(notice.Terms(asked), notice.Terms(s.Raw))
+		said := annotate.Share(annotate.Terms(asked), annotate.Terms(s.Raw))
 		fits := !s.Question && !s.Greeting && (s.Role != "system" || said >= 0.5)
 		if fits && said > most && slices.ContainsFunc(strings.Fields(strings.ToLower(s.Raw)), adds) {
 			best, most = s.Raw, said
@@ -234,10 +234,10 @@ func (v *view) answer() string {
 // closing says what came of the calls when nothing was asked.
 func (v *view) closing() string {
 	done := slices.DeleteFunc(slices.Clone(v.results), func(m prompt.Message) bool { return m.Index <= v.from })
-	failed := slices.IndexFunc(done, func(m prompt.Message) bool { return notice.Fails(m.Content) })
+	failed := slices.IndexFunc(done, func(m prompt.Message) bool { return annotate.Fails(m.Content) })
 	switch {
 	case failed >= 0:
-		return v.say("failed", strings.Join(notice.Texts(done[failed].Content), " "))
+		return v.say("failed", strings.Join(annotate.Texts(done[failed].Content), " "))
 	case len(done) > 0:
 		return cmp.Or(v.list("noted", facts(v)), v.say("done"))
 	case v.live:

@@ -1,11 +1,11 @@
-package offline
+package offlinemodel
 
 import (
 	"cmp"
 	"slices"
 	"strings"
 
-	notice "cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/adapter/offlinemodel/annotate"
 )
 
 // An answerer says what the view shows for a property: a scalar, a list, or
@@ -15,7 +15,7 @@ type answerer func(v *view) any
 // answerers is the table of fill, by the name of a property.
 var answerers = map[string]answerer{
 	"tasks":           func(v *view) any { return v.topics() },
-	"task_name":       func(v *view) any { return notice.Title(v.learn().theme) },
+	"task_name":       func(v *view) any { return annotate.Title(v.learn().theme) },
 	"message_indices": func(v *view) any { return v.ranges() },
 	"reasoning":       func(v *view) any { return v.list("shared", v.keyWords(4)) },
 	"reason":          func(v *view) any { return v.reason() },
@@ -69,7 +69,7 @@ func (v *view) action() string {
 }
 
 func (v *view) name() string {
-	return cmp.Or(v.learn().match.Name, strings.ToLower(strings.Join(slices.DeleteFunc(strings.Fields(v.learn().theme), notice.Joins), "-")))
+	return cmp.Or(v.learn().match.Name, strings.ToLower(strings.Join(slices.DeleteFunc(strings.Fields(v.learn().theme), annotate.Joins), "-")))
 }
 
 // description is empty, unchanged, when the candidate to update has one.
@@ -78,7 +78,7 @@ func (v *view) description() string {
 		return ""
 	}
 	s := v.learn()
-	means := slices.DeleteFunc(slices.Clone(s.work), func(c notice.Call) bool { return c.Changes() && c.Tool != v.main.Tool })
+	means := slices.DeleteFunc(slices.Clone(s.work), func(c annotate.Call) bool { return c.Changes() && c.Tool != v.main.Tool })
 	text := v.say("describe", s.theme) + cmp.Or(v.list("by", toolNames(means)), v.about())
 	return text + v.list("used", s.asks[:min(2, len(s.asks))]) + v.say("stop")
 }
@@ -94,7 +94,7 @@ func (v *view) reason() string {
 	if !s.kept {
 		return v.say("none")
 	}
-	fits := v.list("fits", notice.Distinct([]string{s.match.Handle}, 1))
+	fits := v.list("fits", annotate.Distinct([]string{s.match.Handle}, 1))
 	return v.say("summary", len(s.steps), len(v.lessons()), len(s.wishes), len(v.messages)) + fits
 }
 
@@ -102,8 +102,8 @@ func (v *view) reason() string {
 func (v *view) evidence() []int {
 	s := v.learn()
 	said := slices.Concat(s.told, s.warnings, s.rules, s.wishes)
-	out := notice.Each(said, func(one notice.Sentence) int { return one.Index })
-	out = append(out, notice.Each(v.calls, func(c notice.Call) int { return c.Index })...)
+	out := annotate.Each(said, func(one annotate.Sentence) int { return one.Index })
+	out = append(out, annotate.Each(v.calls, func(c annotate.Call) int { return c.Index })...)
 	slices.Sort(out)
 	return slices.Compact(out)
 }

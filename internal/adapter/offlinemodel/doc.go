@@ -1,4 +1,4 @@
-// Package offline is the model that answers when no endpoint is set: rules
+// Package offlinemodel is the model that answers when no endpoint is set: rules
 // behind an OpenAI-compatible HTTP handler. It makes every command, test and
 // demo run without network or key, and always gives the same answer to the
 // same request.
@@ -28,4 +28,4 @@
 // The package stays small on purpose: 1,550 lines of code together with notice,
 // 30 answerers, 12 tool policies, all checked by a test. A new answerer needs a
 // second caller.
-package offline
+package offlinemodel

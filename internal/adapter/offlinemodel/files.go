@@ -1,4 +1,4 @@
-package offline
+package offlinemodel
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	notice "cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/adapter/offlinemodel/annotate"
 	"cairn/internal/domain/prompt"
 )
 
@@ -28,8 +28,8 @@ var (
 // scriptPlans plans at most one script: a check of the arguments of the main
 // tool, when something had to be calculated or checked.
 func (v *view) scriptPlans() []prompt.FilePlan {
-	inputs := notice.Each(v.main.List(), func(a notice.Argument) string { return a.Name + " (" + a.Kind + ")" })
-	if len(inputs) == 0 || !slices.ContainsFunc(v.calls, notice.Call.Checks) {
+	inputs := annotate.Each(v.main.List(), func(a annotate.Argument) string { return a.Name + " (" + a.Kind + ")" })
+	if len(inputs) == 0 || !slices.ContainsFunc(v.calls, annotate.Call.Checks) {
 		return nil
 	}
 	return []prompt.FilePlan{{
@@ -69,7 +69,7 @@ func (v *view) code() string {
 		return ""
 	}
 	field := func(match []string) string { return fmt.Sprintf("    %q: %q,\n", match[1], match[2]) }
-	fields := notice.Each(typedName.FindAllStringSubmatch(v.file.Inputs, -1), field)
+	fields := annotate.Each(typedName.FindAllStringSubmatch(v.file.Inputs, -1), field)
 	purpose := strings.Join(strings.Fields(v.file.Purpose), " ")
 	return fmt.Sprintf(checkScript, purpose, path.Base(v.file.File), strings.Join(fields, ""))
 }
@@ -80,13 +80,13 @@ func (v *view) markdown() string {
 	draft := cmp.Or(v.material.Draft, &prompt.Candidate{})
 	plan := append(v.material.Files, prompt.FilePlan{})[0] // without a plan the name is the heading
 	out := "# " + cmp.Or(plan.Purpose, draft.Name) + "\n"
-	return out + section(v.say("when"), "", []string{draft.Description}) + section(v.say("steps"), "- [ ] ", notice.Lines(draft.Procedure)) +
+	return out + section(v.say("when"), "", []string{draft.Description}) + section(v.say("steps"), "- [ ] ", annotate.Lines(draft.Procedure)) +
 		section(v.say("watch"), "- ", draft.Experience) + section(v.say("wishes"), "- ", draft.Preference)
 }
 
 // section is a section of Markdown, nothing when it has no lines.
 func section(heading, mark string, lines []string) string {
-	if lines = notice.Distinct(lines, len(lines)); len(lines) == 0 {
+	if lines = annotate.Distinct(lines, len(lines)); len(lines) == 0 {
 		return ""
 	}
 	return "\n## " + heading + "\n\n" + mark + strings.Join(lines, "\n"+mark) + "\n"
@@ -98,7 +98,7 @@ func (v *view) score() float64 {
 	draft := cmp.Or(v.material.Draft, &prompt.Candidate{})
 	points := func(part []string) int { return min(2, len(part)) }
 	rest := slices.Concat(draft.Preference, draft.Tools, draft.Examples)
-	return float64(points(strings.Fields(draft.Description)) + points(notice.Lines(draft.Procedure)) + points(draft.Trigger) + points(draft.Experience) + points(rest))
+	return float64(points(strings.Fields(draft.Description)) + points(annotate.Lines(draft.Procedure)) + points(draft.Trigger) + points(draft.Experience) + points(rest))
 }
 
 // skeletons are the last list of labelled values that the assistant gave, its
@@ -115,7 +115,7 @@ func (v *view) skeletons() []string {
 				labels = append(labels, "- "+match[1]+": …")
 			}
 		}
-		if labels = notice.Distinct(labels, 12); len(labels) > 2 {
+		if labels = annotate.Distinct(labels, 12); len(labels) > 2 {
 			return []string{strings.Join(labels, "\n")}
 		}
 		if code := fenced.FindString(text); code != "" && len(v.calls) == 0 {

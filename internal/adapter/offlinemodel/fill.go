@@ -1,4 +1,4 @@
-package offline
+package offlinemodel
 
 import (
 	"cmp"
@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	rememberer "cairn/internal/adapter/offlinemodel/memoryrules"
+	"cairn/internal/adapter/offlinemodel/memoryrules"
 )
 
 // maxDepth bounds schemas that nest or refer to themselves.
@@ -98,7 +98,7 @@ func (s *schema) object(root *schema, v *view, found any, depth int) any {
 		found := given[name]
 		if answer := answerers[name]; answer != nil && !whole {
 			found = answer(v)
-		} else if answer := rememberer.Answers[name]; answer != nil && !whole {
+		} else if answer := memoryrules.Answers[name]; answer != nil && !whole {
 			found = answer(v.material)
 		}
 		object[name] = child.shape(root, v, found, depth-1)

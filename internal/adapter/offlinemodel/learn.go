@@ -1,4 +1,4 @@
-package offline
+package offlinemodel
 
 import (
 	"cmp"
@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	notice "cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/adapter/offlinemodel/annotate"
 	"cairn/internal/domain/prompt"
 )
 
@@ -25,15 +25,15 @@ var (
 
 // skill is what a view teaches, found once.
 type skill struct {
-	theme    string            // what it is about, a verb and its object where possible
-	asks     []string          // what users ask for, as verb and object, where it bears on the theme
-	work     []notice.Call     // one of each tool that took part
-	told     []notice.Sentence // steps that were said
+	theme    string              // what it is about, a verb and its object where possible
+	asks     []string            // what users ask for, as verb and object, where it bears on the theme
+	work     []annotate.Call     // one of each tool that took part
+	told     []annotate.Sentence // steps that were said
 	steps    []string
 	failures []string
-	warnings []notice.Sentence // what was said to go wrong or need care
-	rules    []notice.Sentence
-	wishes   []notice.Sentence
+	warnings []annotate.Sentence // what was said to go wrong or need care
+	rules    []annotate.Sentence
+	wishes   []annotate.Sentence
 	match    prompt.Candidate // the candidate of the same theme, empty for none
 	kept     bool             // whether anything would serve again
 }
@@ -41,10 +41,10 @@ type skill struct {
 func (v *view) learn() *skill {
 	if v.learnt == nil {
 		s := &skill{work: v.work(), told: v.told(), failures: v.failures(), warnings: v.warnings(), wishes: v.wishes()}
-		s.asks = notice.Asks(v.sentences)
+		s.asks = annotate.Asks(v.sentences)
 		s.theme = v.theme(s.asks)
-		s.asks = slices.DeleteFunc(s.asks, func(ask string) bool { return notice.Share(notice.Terms(s.theme), notice.Terms(ask)) == 0 })
-		s.steps = notice.Distinct(append(v.calledSteps(s.work), texts(s.told)...), maxSteps)
+		s.asks = slices.DeleteFunc(s.asks, func(ask string) bool { return annotate.Share(annotate.Terms(s.theme), annotate.Terms(ask)) == 0 })
+		s.steps = annotate.Distinct(append(v.calledSteps(s.work), texts(s.told)...), maxSteps)
 		s.rules = v.rules(s.theme)
 		s.match = v.matching(s.theme)
 		s.kept = len(s.steps) >= enoughSteps || len(s.failures) > 0 || len(s.wishes) >= enoughWishes
@@ -66,23 +66,23 @@ func (v *view) theme(asks []string) string {
 // keyWords are the most frequent content words that were said. Next to tool
 // calls, capitalised words are values of this instance, such as places.
 func (v *view) keyWords(n int) []string {
-	said := v.pick(func(s notice.Sentence) bool { return s.Role != "system" })
-	return notice.KeyWords(strings.Join(texts(said), "\n"), n, len(v.calls) > 0)
+	said := v.pick(func(s annotate.Sentence) bool { return s.Role != "system" })
+	return annotate.KeyWords(strings.Join(texts(said), "\n"), n, len(v.calls) > 0)
 }
 
 // matching goes by what a candidate says of itself, not by its name, which
 // anyone may change: the first sentence of its description has to speak of the
 // same doing, and its triggers may add to it.
 func (v *view) matching(theme string) (best prompt.Candidate) {
-	wanted, most := notice.Terms(theme), 0.0
+	wanted, most := annotate.Terms(theme), 0.0
 	for _, c := range v.material.Candidates {
-		claimed := notice.Terms(firstSentence.Split(c.Description, 2)[0])
-		said := append(claimed, notice.Terms(strings.Join(c.Trigger, " "))...)
-		same := notice.Share(wanted, said)
+		claimed := annotate.Terms(firstSentence.Split(c.Description, 2)[0])
+		said := append(claimed, annotate.Terms(strings.Join(c.Trigger, " "))...)
+		same := annotate.Share(wanted, said)
 		if len(wanted) == 0 || same < sameTheme || !slices.Contains(claimed, wanted[0]) {
 			continue
 		}
-		if close := same + notice.Share(wanted, claimed); close > most {
+		if close := same + annotate.Share(wanted, claimed); close > most {
 			best, most = c, close
 		}
 	}
@@ -107,7 +107,7 @@ func (v *view) merged(found, have []string) []string {
 // procedure is the numbered steps; for an update the candidate's with new ones
 // put before the step that they lead to, or empty when all are known.
 func (v *view) procedure() string {
-	known := notice.Lines(v.learn().match.Procedure)
+	known := annotate.Lines(v.learn().match.Procedure)
 	lines, before := slices.Clone(known), len(known)
 	for _, step := range slices.Backward(v.learn().steps) {
 		if at := v.find(known, step); at >= 0 {
@@ -127,14 +127,14 @@ func (v *view) procedure() string {
 // asked for need only be named.
 func (v *view) find(lines []string, text string) int {
 	ask, _, _ := strings.Cut(v.say("ask", "`"), "`")
-	parts, own := subject.FindStringSubmatch(text), notice.Terms(text)
+	parts, own := subject.FindStringSubmatch(text), annotate.Terms(text)
 	return slices.IndexFunc(lines, func(line string) bool {
 		if parts != nil {
 			starts := parts[1] == ask || strings.HasPrefix(line, parts[1])
 			return starts && strings.Contains(line, parts[2]) && strings.Contains(line, parts[3])
 		}
-		said := notice.Terms(line)
-		return line == text || min(notice.Share(own, said), notice.Share(said, own)) > sameWords
+		said := annotate.Terms(line)
+		return line == text || min(annotate.Share(own, said), annotate.Share(said, own)) > sameWords
 	})
 }
 

@@ -1,4 +1,4 @@
-package offline
+package offlinemodel
 
 import (
 	"cmp"
@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"regexp"
 
-	notice "cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/adapter/offlinemodel/annotate"
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/prompt"
 )
@@ -20,7 +20,7 @@ type request struct {
 	schema   *schema          // nil when text or a tool call is wanted
 	tools    []tool           // those that may be called
 	must     bool             // one of the tools has to be called
-	sent     []notice.Call    // tool calls of earlier rounds
+	sent     []annotate.Call  // tool calls of earlier rounds
 	results  []prompt.Message // what they brought
 }
 
@@ -51,7 +51,7 @@ func read(body []byte) (request, error) {
 		said := prompt.Message{Index: i, Role: message.Role, Name: tools[message.CallID], Content: prompt.WithoutContext(message.Content)}
 		for _, made := range message.Calls {
 			tools[made.ID] = made.Name
-			req.sent = append(req.sent, notice.Call{Tool: made.Name, Arguments: made.Arguments})
+			req.sent = append(req.sent, annotate.Call{Tool: made.Name, Arguments: made.Arguments})
 			said.ToolCalls = append(said.ToolCalls, made.Name+"("+made.Arguments+")")
 		}
 		switch m, err := prompt.ReadMaterial(message.Content); {

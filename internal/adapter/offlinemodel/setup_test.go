@@ -1,4 +1,4 @@
-package offline
+package offlinemodel
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package offline
+package offlinemodel
 
 import (
 	"cmp"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	notice "cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/adapter/offlinemodel/annotate"
 	"cairn/internal/domain/prompt"
 )
 
@@ -15,7 +15,7 @@ const maxSteps, maxLessons, maxRules = 20, 6, 5 // of a procedure, of what was s
 // calledSteps renders tool calls by their names and the names of their
 // arguments, each tool once, in order of first use. An argument whose value an
 // earlier result held comes from that tool; any other has to be asked for.
-func (v *view) calledSteps(work []notice.Call) []string {
+func (v *view) calledSteps(work []annotate.Call) []string {
 	var out []string
 	known := map[string]bool{}
 	for _, c := range work {
@@ -31,7 +31,7 @@ func (v *view) calledSteps(work []notice.Call) []string {
 			known[a.Name] = true
 		}
 		out = append(out, v.list("ask", ask))
-		alike := func(other notice.Call) bool { return other.Tool == c.Tool && other.Confirmed }
+		alike := func(other annotate.Call) bool { return other.Tool == c.Tool && other.Confirmed }
 		if c.Changes() && slices.ContainsFunc(v.calls, alike) {
 			out = append(out, v.say("confirm", c.Tool))
 		}
@@ -46,10 +46,10 @@ func (v *view) calledSteps(work []notice.Call) []string {
 
 // work has one call of each tool that took part, in order of first use: the
 // first success, and the main call even when it failed.
-func (v *view) work() []notice.Call {
-	var out []notice.Call
+func (v *view) work() []annotate.Call {
+	var out []annotate.Call
 	for _, c := range v.calls {
-		known := slices.ContainsFunc(out, func(other notice.Call) bool { return other.Tool == c.Tool })
+		known := slices.ContainsFunc(out, func(other annotate.Call) bool { return other.Tool == c.Tool })
 		switch {
 		case known || !v.tookPart(c):
 		case c.Tool == v.main.Tool:
@@ -64,15 +64,15 @@ func (v *view) work() []notice.Call {
 // tookPart tells the work around the main tool from other work: what comes
 // after the last job of the main tool does not belong to it, nor does another
 // change in a job of its own.
-func (v *view) tookPart(c notice.Call) bool {
-	return slices.ContainsFunc(v.calls, func(other notice.Call) bool {
+func (v *view) tookPart(c annotate.Call) bool {
+	return slices.ContainsFunc(v.calls, func(other annotate.Call) bool {
 		return other.Tool == v.main.Tool && (other.Job == c.Job || other.Job > c.Job && !c.Changes())
 	})
 }
 
 // source is the tool whose result held the argument's values before anyone
 // else said them, empty when there is none.
-func (v *view) source(a notice.Argument) string {
+func (v *view) source(a annotate.Argument) string {
 	var tools []string
 	for _, leaf := range a.Leaves {
 		has := func(text string) bool { return strings.Contains(text, leaf) }
@@ -81,11 +81,11 @@ func (v *view) source(a notice.Argument) string {
 			tools = append(tools, v.messages[first].Name)
 		}
 	}
-	return strings.Join(notice.Frequent(tools, 1), "")
+	return strings.Join(annotate.Frequent(tools, 1), "")
 }
 
 // varied is the one argument in which another good call of the tool differs.
-func (v *view) varied(c notice.Call) []string {
+func (v *view) varied(c annotate.Call) []string {
 	for _, other := range v.calls {
 		alike := other.Tool == c.Tool && !other.Failed && !c.Failed && !c.Checks()
 		if names := differences(c, other); alike && len(names) == 1 {
@@ -98,16 +98,16 @@ func (v *view) varied(c notice.Call) []string {
 // told are ordered sentences that may start with a verb, and the instructions
 // of users. Next to tool calls only a user's ordered instructions count: the
 // rest is talk about this instance.
-func (v *view) told() []notice.Sentence {
-	found := v.pick(func(s notice.Sentence) bool {
-		first, _, _ := strings.Cut(notice.Plain(s.Text), " ")
-		content := len(notice.Terms(s.Text)) > 1 && strings.Count(s.Text, "[") < 3
+func (v *view) told() []annotate.Sentence {
+	found := v.pick(func(s annotate.Sentence) bool {
+		first, _, _ := strings.Cut(annotate.Plain(s.Text), " ")
+		content := len(annotate.Terms(s.Text)) > 1 && strings.Count(s.Text, "[") < 3
 		told := s.Role == "user" && s.Imperative && (s.Ordered || len(v.calls) == 0 && !s.Lesson)
-		shown := s.Ordered && len(v.calls) == 0 && (s.Imperative || !notice.IsStop(first)) && !strings.HasPrefix(first, "**")
+		shown := s.Ordered && len(v.calls) == 0 && (s.Imperative || !annotate.IsStop(first)) && !strings.HasPrefix(first, "**")
 		return (told || shown) && content && s.Role != "system" && !s.Wish && !s.Question
 	})
 	for i, s := range found {
-		found[i].Text = notice.Capital(notice.Plain(s.Text))
+		found[i].Text = annotate.Capital(annotate.Plain(s.Text))
 	}
 	return found
 }
@@ -118,8 +118,8 @@ var errorWord = regexp.MustCompile(`(?i)^\W*(?:error|错误|失败)\W*`)
 // put them right, warnings, and rules that bore on the work.
 func (v *view) lessons() []string {
 	s := v.learn()
-	spoken := notice.Distinct(append(s.failures, texts(s.warnings)...), maxLessons)
-	return notice.Distinct(append(spoken, texts(s.rules)...), maxLessons+maxRules)
+	spoken := annotate.Distinct(append(s.failures, texts(s.warnings)...), maxLessons)
+	return annotate.Distinct(append(spoken, texts(s.rules)...), maxLessons+maxRules)
 }
 
 // failures pairs each kind of failure with the success that followed it, the
@@ -133,13 +133,13 @@ func (v *view) failures() []string {
 		line, _, _ := strings.Cut(errorWord.ReplaceAllString(strings.TrimSpace(c.Result), ""), "\n")
 		text := strings.Trim(v.mask.Hide(line, false), `"{} .`)
 		later := v.calls[i+1:]
-		fix := slices.IndexFunc(later, func(next notice.Call) bool { return next.Tool == c.Tool && next.Answered && !next.Failed })
+		fix := slices.IndexFunc(later, func(next annotate.Call) bool { return next.Tool == c.Tool && next.Answered && !next.Failed })
 		if fix < 0 {
 			out = append(out, v.say("unfixed", c.Tool, text))
 			continue
 		}
 		changed := v.list("change", differences(c, later[fix]))
-		helps := func(other notice.Call) bool { return other.Tool != c.Tool && !other.Failed }
+		helps := func(other annotate.Call) bool { return other.Tool != c.Tool && !other.Failed }
 		if helper := slices.IndexFunc(later[:fix], helps); helper >= 0 {
 			changed = cmp.Or(changed, v.say("before", later[helper].Tool))
 		}
@@ -149,11 +149,11 @@ func (v *view) failures() []string {
 }
 
 // differences are the names of the arguments in which two calls differ.
-func differences(before, after notice.Call) []string {
+func differences(before, after annotate.Call) []string {
 	var out []string
 	old := before.List()
 	for _, a := range after.List() {
-		if !slices.ContainsFunc(old, func(b notice.Argument) bool { return b.Name == a.Name && slices.Equal(a.Leaves, b.Leaves) }) {
+		if !slices.ContainsFunc(old, func(b annotate.Argument) bool { return b.Name == a.Name && slices.Equal(a.Leaves, b.Leaves) }) {
 			out = append(out, "`"+a.Name+"`")
 		}
 	}
@@ -162,8 +162,8 @@ func differences(before, after notice.Call) []string {
 
 // warnings are sentences of plain talk that say what went wrong, helped, or
 // must never be done.
-func (v *view) warnings() []notice.Sentence {
-	return v.pick(func(s notice.Sentence) bool {
+func (v *view) warnings() []annotate.Sentence {
+	return v.pick(func(s annotate.Sentence) bool {
 		forbids := s.Role == "assistant" && s.Imperative && s.Rule && !s.Ordered
 		return (s.Lesson || forbids) && s.Role != "system" && len(v.calls) == 0 && strings.Count(s.Text, "[") < 2
 	})
@@ -171,15 +171,15 @@ func (v *view) warnings() []notice.Sentence {
 
 // rules are the sentences of the system messages that say what must be and
 // speak of what was done, the closest first.
-func (v *view) rules(theme string) []notice.Sentence {
-	about := notice.Terms(theme)
-	work := notice.Terms(strings.Join(append(v.keyWords(12), toolNames(v.calls)...), " "))
-	score := func(s notice.Sentence) float64 {
-		own := notice.Terms(s.Text)
-		return 3*notice.Share(about, notice.Terms(s.Heading)) + 2*notice.Share(about, own) + notice.Share(own, work)
+func (v *view) rules(theme string) []annotate.Sentence {
+	about := annotate.Terms(theme)
+	work := annotate.Terms(strings.Join(append(v.keyWords(12), toolNames(v.calls)...), " "))
+	score := func(s annotate.Sentence) float64 {
+		own := annotate.Terms(s.Text)
+		return 3*annotate.Share(about, annotate.Terms(s.Heading)) + 2*annotate.Share(about, own) + annotate.Share(own, work)
 	}
-	found := v.pick(func(s notice.Sentence) bool { return s.Role == "system" && s.Rule && score(s) >= 1 })
-	slices.SortStableFunc(found, func(a, b notice.Sentence) int { return cmp.Compare(score(b), score(a)) })
+	found := v.pick(func(s annotate.Sentence) bool { return s.Role == "system" && s.Rule && score(s) >= 1 })
+	slices.SortStableFunc(found, func(a, b annotate.Sentence) int { return cmp.Compare(score(b), score(a)) })
 	return found[:min(maxRules, len(found))]
 }
 
@@ -189,22 +189,22 @@ var spoken = strings.NewReplacer(" I prefer", " the user prefers", "I prefer", "
 	" I ", " the user ", " my ", " their ", " me ", " them ", "我", "用户")
 
 // wishes are what the user wants every time, said of the user.
-func (v *view) wishes() []notice.Sentence {
-	found := v.pick(func(s notice.Sentence) bool { return s.Role == "user" && s.Wish && !strings.Contains(s.Text, "[") })
+func (v *view) wishes() []annotate.Sentence {
+	found := v.pick(func(s annotate.Sentence) bool { return s.Role == "user" && s.Wish && !strings.Contains(s.Text, "[") })
 	for i, s := range found {
-		found[i].Text = notice.Capital(spoken.Replace(s.Text))
+		found[i].Text = annotate.Capital(spoken.Replace(s.Text))
 	}
 	return found[:min(maxLessons, len(found))]
 }
 
-func (v *view) pick(fits func(notice.Sentence) bool) []notice.Sentence {
-	return slices.DeleteFunc(slices.Clone(v.sentences), func(s notice.Sentence) bool { return !fits(s) })
+func (v *view) pick(fits func(annotate.Sentence) bool) []annotate.Sentence {
+	return slices.DeleteFunc(slices.Clone(v.sentences), func(s annotate.Sentence) bool { return !fits(s) })
 }
 
-func texts(sentences []notice.Sentence) []string {
-	return notice.Each(sentences, func(s notice.Sentence) string { return s.Text })
+func texts(sentences []annotate.Sentence) []string {
+	return annotate.Each(sentences, func(s annotate.Sentence) string { return s.Text })
 }
 
-func toolNames(calls []notice.Call) []string {
-	return notice.Each(calls, func(c notice.Call) string { return c.Tool })
+func toolNames(calls []annotate.Call) []string {
+	return annotate.Each(calls, func(c annotate.Call) string { return c.Tool })
 }

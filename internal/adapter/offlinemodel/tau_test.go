@@ -1,4 +1,4 @@
-package offline
+package offlinemodel
 
 import (
 	"encoding/json"

@@ -1,10 +1,10 @@
-package offline
+package offlinemodel
 
 import (
 	"slices"
 	"strings"
 
-	notice "cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/adapter/offlinemodel/annotate"
 	"cairn/internal/domain/prompt"
 )
 
@@ -36,9 +36,9 @@ func (v *view) topics() []*view {
 		if unit == nil {
 			continue
 		}
-		best, most := current, notice.Share(unit.terms, current.terms)
+		best, most := current, annotate.Share(unit.terms, current.terms)
 		for _, t := range topics {
-			if s := notice.Share(unit.terms, t.terms); s > most {
+			if s := annotate.Share(unit.terms, t.terms); s > most {
 				best, most = t, s
 			}
 		}
@@ -56,7 +56,7 @@ func (v *view) topics() []*view {
 		large = large[:min(most, len(large))]
 	}
 	topics = slices.DeleteFunc(topics, func(t *topic) bool { return !slices.Contains(large, t) })
-	return notice.Each(topics, func(t *topic) *view {
+	return annotate.Each(topics, func(t *topic) *view {
 		return v.over(v.only(func(m prompt.Message) bool { return m.Role == "system" || slices.Contains(t.indices, m.Index) }))
 	})
 }
@@ -67,17 +67,17 @@ func (v *view) only(fits func(prompt.Message) bool) []prompt.Message {
 
 // unit is the view as one topic, nil for a greeting.
 func (v *view) unit() *topic {
-	t := &topic{work: len(v.calls) > 0 || len(notice.Asks(v.sentences)) > 0}
+	t := &topic{work: len(v.calls) > 0 || len(annotate.Asks(v.sentences)) > 0}
 	talk := t.work
 	for _, s := range v.sentences {
-		found := notice.Terms(s.Text)
+		found := annotate.Terms(s.Text)
 		t.terms = append(t.terms, found...)
 		if s.Role == "user" && !s.Greeting && len(found) > 0 {
 			talk, t.work = true, t.work || s.Imperative || s.Ordered
 		}
 	}
-	t.terms = append(t.terms, notice.Terms(strings.Join(toolNames(v.calls), " "))...)
-	t.indices = notice.Each(v.messages, func(m prompt.Message) int { return m.Index })
+	t.terms = append(t.terms, annotate.Terms(strings.Join(toolNames(v.calls), " "))...)
+	t.indices = annotate.Each(v.messages, func(m prompt.Message) int { return m.Index })
 	if !talk {
 		return nil
 	}

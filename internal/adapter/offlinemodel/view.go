@@ -1,4 +1,4 @@
-package offline
+package offlinemodel
 
 import (
 	"cmp"
@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	notice "cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/adapter/offlinemodel/annotate"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/prompt"
 )
@@ -17,23 +17,23 @@ import (
 type view struct {
 	request
 	chinese   bool
-	mask      notice.Mask
-	messages  []prompt.Message  // as they came, not masked
-	sentences []notice.Sentence // of the messages that are no results: those are looked up, never quoted
-	calls     []notice.Call
-	main      notice.Call     // the one that the rest leads up to
+	mask      annotate.Mask
+	messages  []prompt.Message    // as they came, not masked
+	sentences []annotate.Sentence // of the messages that are no results: those are looked up, never quoted
+	calls     []annotate.Call
+	main      annotate.Call   // the one that the rest leads up to
 	file      prompt.FilePlan // what an item of a list of files stands for
 	learnt    *skill          // see learn
 }
 
 func look(req request) *view {
-	v := &view{request: req, mask: notice.NewMask(slices.Concat(req.material.Messages, req.material.History))}
+	v := &view{request: req, mask: annotate.NewMask(slices.Concat(req.material.Messages, req.material.History))}
 	for _, m := range req.material.Messages {
 		if m.Role != "tool" {
 			v.sentences = append(v.sentences, v.mask.Sentences(m)...)
 		}
 	}
-	said := texts(v.pick(func(s notice.Sentence) bool { return s.Role == "user" }))
+	said := texts(v.pick(func(s annotate.Sentence) bool { return s.Role == "user" }))
 	v.chinese = cmp.Or(req.material.Language, lang.Detect(strings.Join(said, " "))) == lang.Chinese
 	if v.live {
 		v.material.Question = v.asked()
@@ -45,9 +45,9 @@ func look(req request) *view {
 func (v *view) over(messages []prompt.Message) *view {
 	part := *v
 	part.messages, part.learnt = messages, nil
-	part.calls = notice.Calls(messages)
+	part.calls = annotate.Calls(messages)
 	part.main = mainCall(part.calls)
-	part.sentences = v.pick(func(s notice.Sentence) bool {
+	part.sentences = v.pick(func(s annotate.Sentence) bool {
 		return slices.ContainsFunc(messages, func(m prompt.Message) bool { return m.Index == s.Index })
 	})
 	return &part
@@ -56,7 +56,7 @@ func (v *view) over(messages []prompt.Message) *view {
 // mainCall is the first good call of the tool that the rest leads up to: the one
 // with most successes among those that change something, else most attempts,
 // else most reads. Any one of the former outweighs all of the latter.
-func mainCall(calls []notice.Call) (main notice.Call) {
+func mainCall(calls []annotate.Call) (main annotate.Call) {
 	weight := map[string]int{}
 	for _, c := range calls {
 		switch {
@@ -81,7 +81,7 @@ func mainCall(calls []notice.Call) (main notice.Call) {
 var phrasesFile []byte
 
 // phrases join what the material gives, in English and Chinese.
-var phrases = notice.Load[map[string][2]string](phrasesFile)
+var phrases = annotate.Load[map[string][2]string](phrasesFile)
 
 // say renders a phrase in the language of the view.
 func (v *view) say(key string, values ...any) string {

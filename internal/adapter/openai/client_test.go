@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 )
 
@@ -33,8 +33,8 @@ func prepare(t *testing.T, model llm.Model, r llm.Request) llm.Prepared {
 
 func TestSendPostsThePreparedBytesOnceWithItsLabel(t *testing.T) {
 	t.Parallel()
-	srv := llmtest.New(t)
-	srv.On(llmtest.Rule{Stage: "extract", Run: "r-1", Task: "退款 task", File: "a.py", Reply: `{"name":"x"}`, Usage: &llm.Usage{Input: 7, Output: 3}})
+	srv := openaitest.New(t)
+	srv.On(openaitest.Rule{Stage: "extract", Run: "r-1", Task: "退款 task", File: "a.py", Reply: `{"name":"x"}`, Usage: &llm.Usage{Input: 7, Output: 3}})
 	model := llm.OpenAI(llm.Config{BaseURL: srv.URL, APIKey: "sk-test"})
 	prepared := prepare(t, model, request)
 
@@ -133,11 +133,11 @@ func TestPrepareRefusesWhatCannotBeSent(t *testing.T) {
 
 func TestRefusalsAreReplies(t *testing.T) {
 	t.Parallel()
-	srv := llmtest.New(t)
-	srv.On(llmtest.Rule{Stage: "field", Refusal: "No."})
-	srv.On(llmtest.Rule{Stage: "filter", Finish: "content_filter"})
-	srv.On(llmtest.Rule{Stage: "words", Reply: "I'm sorry, but I can't help with that."})
-	srv.On(llmtest.Rule{Stage: "answer", Reply: "I can't find a task here."})
+	srv := openaitest.New(t)
+	srv.On(openaitest.Rule{Stage: "field", Refusal: "No."})
+	srv.On(openaitest.Rule{Stage: "filter", Finish: "content_filter"})
+	srv.On(openaitest.Rule{Stage: "words", Reply: "I'm sorry, but I can't help with that."})
+	srv.On(openaitest.Rule{Stage: "answer", Reply: "I can't find a task here."})
 	model := llm.OpenAI(llm.Config{BaseURL: srv.URL})
 	for stage, want := range map[string]string{
 		"field": "No.", "filter": "the endpoint's content filter stopped the reply",
@@ -152,9 +152,9 @@ func TestRefusalsAreReplies(t *testing.T) {
 
 func TestUsageIsEstimatedWhenTheEndpointDoesNotCount(t *testing.T) {
 	t.Parallel()
-	srv := llmtest.New(t)
-	srv.On(llmtest.Rule{Stage: "silent", Reply: "退款ok", Usage: &llm.Usage{}})
-	srv.On(llmtest.Rule{Reply: "ok", Usage: &llm.Usage{Input: 5, Output: 1}})
+	srv := openaitest.New(t)
+	srv.On(openaitest.Rule{Stage: "silent", Reply: "退款ok", Usage: &llm.Usage{}})
+	srv.On(openaitest.Rule{Reply: "ok", Usage: &llm.Usage{Input: 5, Output: 1}})
 	send := func(config llm.Config, stage string) llm.Usage {
 		config.BaseURL = srv.URL
 		model := llm.OpenAI(config)
@@ -177,8 +177,8 @@ func TestUsageIsEstimatedWhenTheEndpointDoesNotCount(t *testing.T) {
 
 func TestAHandlerInTheProcessCanAnswer(t *testing.T) {
 	t.Parallel()
-	srv := llmtest.New(t)
-	srv.On(llmtest.Rule{Reply: "in process"})
+	srv := openaitest.New(t)
+	srv.On(openaitest.Rule{Reply: "in process"})
 	model := llm.OpenAI(llm.Config{BaseURL: "http://offline.invalid/v1", Offline: true, HTTPClient: llm.InProcess(srv)})
 	reply, err := model.Send(t.Context(), prepare(t, model, llm.Request{Model: "m", Messages: llm.User("u")}))
 	if err != nil || reply.Text != "in process" || !model.Offline() {

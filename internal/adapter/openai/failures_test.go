@@ -10,39 +10,39 @@ import (
 	"time"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 )
 
 func TestFailuresAreClassed(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		rule      llmtest.Rule
+		rule      openaitest.Rule
 		class     llm.Class
 		code      fault.Code
 		wait      time.Duration
 		plainText bool
 	}{
-		"auth":            {rule: llmtest.Rule{Status: 401}, class: llm.Auth, code: fault.ModelAuth},
-		"rate":            {rule: llmtest.Rule{Status: 429, RetryAfter: "2"}, class: llm.Retryable, code: fault.Unavailable, wait: 2 * time.Second},
-		"quota":           {rule: llmtest.Rule{Status: 429, Reply: `{"error":{"code":"insufficient_quota"}}`}, class: llm.Auth, code: fault.ModelAuth},
-		"overload":        {rule: llmtest.Rule{Status: 503, Reply: "<html>busy</html>"}, class: llm.Retryable, code: fault.Unavailable},
-		"length":          {rule: llmtest.Rule{Status: 400, Reply: `{"error":{"code":"context_length_exceeded"}}`}, class: llm.ContextLength, code: fault.ModelContext},
-		"schema":          {rule: llmtest.Rule{Status: 400, Reply: "Unknown parameter: 'response_format'"}, class: llm.NoSchema, code: fault.ModelRejected},
-		"schema not sent": {rule: llmtest.Rule{Status: 400, Reply: "Unknown parameter: 'response_format'"}, class: llm.Fatal, code: fault.ModelRejected, plainText: true},
+		"auth":            {rule: openaitest.Rule{Status: 401}, class: llm.Auth, code: fault.ModelAuth},
+		"rate":            {rule: openaitest.Rule{Status: 429, RetryAfter: "2"}, class: llm.Retryable, code: fault.Unavailable, wait: 2 * time.Second},
+		"quota":           {rule: openaitest.Rule{Status: 429, Reply: `{"error":{"code":"insufficient_quota"}}`}, class: llm.Auth, code: fault.ModelAuth},
+		"overload":        {rule: openaitest.Rule{Status: 503, Reply: "<html>busy</html>"}, class: llm.Retryable, code: fault.Unavailable},
+		"length":          {rule: openaitest.Rule{Status: 400, Reply: `{"error":{"code":"context_length_exceeded"}}`}, class: llm.ContextLength, code: fault.ModelContext},
+		"schema":          {rule: openaitest.Rule{Status: 400, Reply: "Unknown parameter: 'response_format'"}, class: llm.NoSchema, code: fault.ModelRejected},
+		"schema not sent": {rule: openaitest.Rule{Status: 400, Reply: "Unknown parameter: 'response_format'"}, class: llm.Fatal, code: fault.ModelRejected, plainText: true},
 		"unmatched":       {class: llm.Fatal, code: fault.ModelRejected},
-		"malformed":       {rule: llmtest.Rule{Malformed: true}, class: llm.Retryable, code: fault.Unavailable},
-		"dropped":         {rule: llmtest.Rule{Drop: true}, class: llm.Retryable, code: fault.Unavailable},
-		"half answered":   {rule: llmtest.Rule{DropAfter: true, Reply: "text"}, class: llm.Retryable, code: fault.Unavailable},
+		"malformed":       {rule: openaitest.Rule{Malformed: true}, class: llm.Retryable, code: fault.Unavailable},
+		"dropped":         {rule: openaitest.Rule{Drop: true}, class: llm.Retryable, code: fault.Unavailable},
+		"half answered":   {rule: openaitest.Rule{DropAfter: true, Reply: "text"}, class: llm.Retryable, code: fault.Unavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			srv, err := llmtest.Start()
+			srv, err := openaitest.Start()
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer srv.Close()
-			srv.On(llmtest.Rule{Stage: "warm", Reply: "ok"})
+			srv.On(openaitest.Rule{Stage: "warm", Reply: "ok"})
 			test.rule.Stage = "extract"
 			if name != "unmatched" {
 				srv.On(test.rule)
@@ -101,8 +101,8 @@ func TestATransportThatCannotTellMayHaveSent(t *testing.T) {
 
 func TestCancellationPassesThrough(t *testing.T) {
 	t.Parallel()
-	srv := llmtest.New(t)
-	srv.On(llmtest.Rule{Barrier: "never", Reply: "late"})
+	srv := openaitest.New(t)
+	srv.On(openaitest.Rule{Barrier: "never", Reply: "late"})
 	model := llm.OpenAI(llm.Config{BaseURL: srv.URL})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -121,8 +121,8 @@ func TestCancellationPassesThrough(t *testing.T) {
 
 func TestAnEndpointThatHangsIsRetryable(t *testing.T) {
 	t.Parallel()
-	srv := llmtest.New(t)
-	srv.On(llmtest.Rule{Barrier: "never"})
+	srv := openaitest.New(t)
+	srv.On(openaitest.Rule{Barrier: "never"})
 	model := llm.OpenAI(llm.Config{BaseURL: srv.URL, Timeout: 20 * time.Millisecond})
 	_, err := model.Send(t.Context(), prepare(t, model, request))
 	var failure *llm.Error

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 )
 
@@ -93,7 +93,7 @@ func TestCallsComeInOrderWithIdsOfTheirOwn(t *testing.T) {
 		"had before":         {[]string{"a", "e"}, []string{"call_4", "e"}},
 		"looks like our own": {[]string{"call_5", ""}, []string{"call_5", "call_6"}},
 	} {
-		srv := llmtest.New(t)
+		srv := openaitest.New(t)
 		var given, want []llm.ToolCall
 		for i, id := range c.given {
 			call := llm.ToolCall{ID: id, Name: fmt.Sprint("tool-", i), Arguments: `{"cut`}
@@ -101,7 +101,7 @@ func TestCallsComeInOrderWithIdsOfTheirOwn(t *testing.T) {
 			call.ID = c.want[i]
 			want = append(want, call)
 		}
-		srv.On(llmtest.Rule{Calls: given, Finish: "stop"})
+		srv.On(openaitest.Rule{Calls: given, Finish: "stop"})
 		model := llm.OpenAI(llm.Config{BaseURL: srv.URL})
 		for range 2 {
 			reply, err := model.Send(t.Context(), prepare(t, model, talking))
@@ -160,8 +160,8 @@ func TestAReplyWithNothingInItIsEmpty(t *testing.T) {
 // A text that sounds like a refusal is none when the model goes on to work.
 func TestAnApologyNextToACallIsNoRefusal(t *testing.T) {
 	t.Parallel()
-	srv := llmtest.New(t)
-	srv.On(llmtest.Rule{Reply: "I'm sorry, but I can't help with that.", Calls: []llm.ToolCall{{ID: "1", Name: "memory_list"}}})
+	srv := openaitest.New(t)
+	srv.On(openaitest.Rule{Reply: "I'm sorry, but I can't help with that.", Calls: []llm.ToolCall{{ID: "1", Name: "memory_list"}}})
 	model := llm.OpenAI(llm.Config{BaseURL: srv.URL})
 	if reply, err := model.Send(t.Context(), prepare(t, model, talking)); err != nil || reply.Refusal != "" {
 		t.Errorf("%+v, %v", reply, err)

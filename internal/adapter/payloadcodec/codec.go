@@ -1,7 +1,7 @@
-// Package payload encrypts what workflows carry, so that whoever looks into the
+// Package payloadcodec encrypts what workflows carry, so that whoever looks into the
 // workflow server sees none of it. Ids of workflows, search attributes and the names
 // of what runs stay as they are.
-package payload
+package payloadcodec
 
 import (
 	"crypto/aes"

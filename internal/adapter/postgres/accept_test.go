@@ -1,4 +1,4 @@
-package store_test
+package postgres_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -92,7 +92,7 @@ func TestADeliberateRedoIsTheNextGeneration(t *testing.T) {
 
 func TestTwentyEqualRequestsAtOnceAreOneRun(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(o *store.Options) { o.MaxConns = 10 })
+	b := setup(t, func(o *postgres.Options) { o.MaxConns = 10 })
 	made, ids := b.acceptAtOnce(20, func(int) string { return "hello" })
 	if made != 1 || len(ids) != 1 {
 		t.Errorf("%d made, runs %v, want one", made, ids)
@@ -106,7 +106,7 @@ func TestTwentyEqualRequestsAtOnceAreOneRun(t *testing.T) {
 // was accepted.
 func TestUnequalRequestsAtOnceAreOneRunAndRefusals(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(o *store.Options) { o.MaxConns = 10 })
+	b := setup(t, func(o *postgres.Options) { o.MaxConns = 10 })
 	refused := 0
 	for round := range 6 {
 		key := fmt.Sprint(round)
@@ -189,12 +189,12 @@ func TestARunIsReopenedOnce(t *testing.T) {
 	b := setup(t)
 	r, _ := b.accept(b.wish("k", "hello"))
 	reopen := func() error {
-		return b.WithWorkspace(t.Context(), b.a.ID, func(q store.Queries) error { return q.Reopen(t.Context(), r, "w/retry") })
+		return b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error { return q.Reopen(t.Context(), r, "w/retry") })
 	}
 	if err := reopen(); fault.CodeOf(err) != fault.VersionConflict {
 		t.Errorf("a run that has not ended: %v", err)
 	}
-	b.in(b.a, func(ctx context.Context, q store.Queries) error {
+	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
 		return q.EndRun(ctx, r.Ref.Run, run.Failed, "no", nil)
 	})
 	if n := b.number("select count(*) from outbox"); n != 0 {

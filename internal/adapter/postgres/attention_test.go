@@ -1,4 +1,4 @@
-package store_test
+package postgres_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/schedule"
@@ -31,15 +31,15 @@ func TestWhatNeedsALookIsCountedAcrossWorkspaces(t *testing.T) {
 	}
 	got, err := b.Attention(t.Context())
 	tests.Must(t, err)
-	around := func(what string, w store.Waiting, count int64, oldest time.Duration) {
+	around := func(what string, w postgres.Waiting, count int64, oldest time.Duration) {
 		t.Helper()
 		if w.Count != count || w.Oldest < oldest || w.Oldest > oldest+time.Minute {
 			t.Errorf("%s: %+v, want %d of %s", what, w, count, oldest)
 		}
 	}
 	around("open runs", got.Runs[run.Distill], 2, time.Hour)
-	around("runs to drive", got.Duties[store.DriveRun], 2, time.Minute)
-	around("texts to embed", got.Duties[store.EmbedDoc], 1, 0)
+	around("runs to drive", got.Duties[postgres.DriveRun], 2, time.Minute)
+	around("texts to embed", got.Duties[postgres.EmbedDoc], 1, 0)
 	around("tasks due", got.Due[schedule.Curate], 1, 10*time.Minute)
 	if got.FailedDays != 2 {
 		t.Errorf("%d days were given up, want 2", got.FailedDays)
@@ -55,7 +55,7 @@ func TestARetryCountsTheAgeOfARunAnew(t *testing.T) {
 	b := setup(t)
 	b.seed(b.a)
 	b.exec("update runs set created_at = now() - interval '1 week', opened_at = now() - interval '1 week'")
-	b.in(b.a, func(ctx context.Context, q store.Queries) error {
+	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
 		runs, err := q.Runs(ctx, 1)
 		if err != nil {
 			return err
@@ -90,18 +90,18 @@ func TestEachKindIsCountedWhenNothingWaits(t *testing.T) {
 	}
 	var runs, duties, tasks []string
 	for kind, w := range got.Due {
-		if tasks = append(tasks, string(kind)); w != (store.Waiting{}) {
+		if tasks = append(tasks, string(kind)); w != (postgres.Waiting{}) {
 			t.Errorf("%s: %+v", kind, w)
 		}
 	}
 	compare(t, "kinds of scheduled tasks", tasks, kinds("scheduled_tasks"))
 	for kind, w := range got.Runs {
-		if runs = append(runs, string(kind)); w != (store.Waiting{}) {
+		if runs = append(runs, string(kind)); w != (postgres.Waiting{}) {
 			t.Errorf("%s: %+v", kind, w)
 		}
 	}
 	for kind, w := range got.Duties {
-		if duties = append(duties, kind); w != (store.Waiting{}) {
+		if duties = append(duties, kind); w != (postgres.Waiting{}) {
 			t.Errorf("%s: %+v", kind, w)
 		}
 	}

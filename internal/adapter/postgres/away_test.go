@@ -1,10 +1,10 @@
-package store_test
+package postgres_test
 
 import (
 	"context"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/tests"
 )
@@ -15,29 +15,29 @@ func TestABrokenConnectionIsUnavailable(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	proxy, url := tests.DatabaseProxy(t, b.url)
-	s, err := store.Open(t.Context(), url, store.Options{MaxConns: 1})
+	s, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 1})
 	tests.Must(t, err)
 	t.Cleanup(s.Close)
-	for name, fn := range map[string]func(context.Context, store.Queries) error{
-		"in a statement": func(ctx context.Context, q store.Queries) error {
+	for name, fn := range map[string]func(context.Context, postgres.Queries) error{
+		"in a statement": func(ctx context.Context, q postgres.Queries) error {
 			proxy.Cut()
 			_, err := q.Settings(ctx)
 			return err
 		},
-		"in the commit": func(context.Context, store.Queries) error {
+		"in the commit": func(context.Context, postgres.Queries) error {
 			proxy.Cut()
 			return nil
 		},
 	} {
-		err := s.WithWorkspace(t.Context(), b.a.ID, func(q store.Queries) error { return fn(t.Context(), q) })
+		err := s.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error { return fn(t.Context(), q) })
 		if fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("%s: %v, want %s", name, err, fault.Unavailable)
 		}
-		if err := s.WithWorkspace(t.Context(), b.a.ID, func(store.Queries) error { return nil }); fault.CodeOf(err) != fault.Unavailable {
+		if err := s.WithWorkspace(t.Context(), b.a.ID, func(postgres.Queries) error { return nil }); fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("%s: the next transaction: %v, want %s", name, err, fault.Unavailable)
 		}
 		proxy.Restore()
-		if err := s.WithWorkspace(t.Context(), b.a.ID, func(store.Queries) error { return nil }); err != nil {
+		if err := s.WithWorkspace(t.Context(), b.a.ID, func(postgres.Queries) error { return nil }); err != nil {
 			t.Errorf("%s: after it: %v", name, err)
 		}
 	}
@@ -47,15 +47,15 @@ func TestABrokenConnectionIsUnavailable(t *testing.T) {
 // failure was swallowed, and its connection serves the next one.
 func TestASwallowedFailureCommitsNothing(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(o *store.Options) { o.MaxConns = 1 })
-	err := b.WithWorkspace(t.Context(), b.a.ID, func(q store.Queries) error {
-		if err := q.Owe(t.Context(), store.DriveRun, "1", 0); err != nil {
+	b := setup(t, func(o *postgres.Options) { o.MaxConns = 1 })
+	err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
+		if err := q.Owe(t.Context(), postgres.DriveRun, "1", 0); err != nil {
 			return err
 		}
 		if _, err := q.Astray(b.b.ID).RunSpec(t.Context(), 1); err == nil { // finds nothing, fails nothing
 			t.Error("a run that is not there was found")
 		}
-		_ = q.Astray(b.b.ID).Owe(t.Context(), store.DriveRun, "1", 0) // goes out with what is read next
+		_ = q.Astray(b.b.ID).Owe(t.Context(), postgres.DriveRun, "1", 0) // goes out with what is read next
 		if _, err := q.RunSpec(t.Context(), 1); sqlState(err) != "42501" {
 			t.Errorf("a row of another workspace was written: %v", err)
 		}
@@ -67,7 +67,7 @@ func TestASwallowedFailureCommitsNothing(t *testing.T) {
 	if n := b.number("select count(*) from outbox"); n != 0 {
 		t.Errorf("%d rows, want none", n)
 	}
-	b.in(b.a, func(ctx context.Context, q store.Queries) error { return q.Owe(ctx, store.DriveRun, "2", 0) })
+	b.in(b.a, func(ctx context.Context, q postgres.Queries) error { return q.Owe(ctx, postgres.DriveRun, "2", 0) })
 	if n := b.number("select count(*) from outbox"); n != 1 {
 		t.Errorf("%d rows, want 1", n)
 	}

@@ -1,4 +1,4 @@
-package store_test
+package postgres_test
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/distill"
@@ -21,7 +21,7 @@ func (b *bundle) packaged(request, name, body string, skillID int64, base int) d
 	r, _ := b.accept(b.wish(request, request))
 	sum := sha256.Sum256([]byte(name + body))
 	t := distill.Task{Ref: r.Ref, Key: "t-" + request, Name: name, Lang: "en"}
-	b.in(b.a, func(ctx context.Context, q store.Queries) error {
+	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
 		tests.Must(b.t, q.PutTasks(ctx, []distill.Task{t}))
 		tests.Must(b.t, q.SaveRecall(ctx, t))
 		t.Draft = &skill.Draft{Name: name}
@@ -69,7 +69,7 @@ func TestACommitIsWrittenOnce(t *testing.T) {
 	if got := b.texts("select state from packages"); got[0] != "live" {
 		t.Errorf("the package is %s", got[0])
 	}
-	b.in(b.a, func(ctx context.Context, q store.Queries) error {
+	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
 		ended, err := q.Task(ctx, task.Ref.Run, task.Key)
 		if ended.Stage != distill.EndedTask || ended.Outcome != distill.Created || ended.Version != 1 {
 			t.Errorf("task %+v", ended)
@@ -157,7 +157,7 @@ func TestACommitOnACondemnedPackageIsAConflict(t *testing.T) {
 		t.Fatalf("idle %v, %v", idle, err)
 	}
 	collect := func() (removed int) {
-		b.in(b.a, func(ctx context.Context, q store.Queries) error {
+		b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
 			return q.Collect(ctx, idle[0], time.Minute, func(string) error { removed++; return nil })
 		})
 		return removed
@@ -172,7 +172,7 @@ func TestACommitOnACondemnedPackageIsAConflict(t *testing.T) {
 		t.Error("removed before its grace")
 	}
 	touch := func() {
-		b.in(b.a, func(ctx context.Context, q store.Queries) error {
+		b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
 			return q.TouchPackage(ctx, task.Package.Version.PackageSHA, task.Package.Version.PackageKey, 3)
 		})
 	}

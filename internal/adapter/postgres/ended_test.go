@@ -1,11 +1,11 @@
-package store_test
+package postgres_test
 
 import (
 	"errors"
 	"testing"
 	"time"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/tests"
@@ -34,7 +34,7 @@ func TestWhoWaitsForARunIsToldOfItsEnd(t *testing.T) {
 		return r.Ref.Run
 	}
 	end := func(id int64, also error) error {
-		return b.WithWorkspace(t.Context(), b.a.ID, func(q store.Queries) error {
+		return b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
 			return errors.Join(q.EndRun(t.Context(), id, run.Completed, "", nil), also)
 		})
 	}

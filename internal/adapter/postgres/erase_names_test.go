@@ -1,4 +1,4 @@
-package store_test
+package postgres_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/longterm"
@@ -46,7 +46,7 @@ func TestTheIdentityThatAConversationWroteGoesWithIt(t *testing.T) {
 		if want := int64(3 - len(c.versions)); e.Deleted["identity_versions"] != want || e.Remaining["identity_versions"] != 0 {
 			t.Errorf("%s: it tells of %d deleted and %d left", c.derived, e.Deleted["identity_versions"], e.Remaining["identity_versions"])
 		}
-		b.in(ws, func(ctx context.Context, q store.Queries) error {
+		b.in(ws, func(ctx context.Context, q postgres.Queries) error {
 			head, err := q.Identity(ctx)
 			if err != nil || head.Version != c.head {
 				t.Errorf("%s: in force is %+v, %v", c.derived, head, err)
@@ -68,7 +68,7 @@ func TestAnIdentityWrittenSinceStaysInForce(t *testing.T) {
 	b.exec("insert into identity_versions (workspace_id, version, content, action, origin, op_id, run_id) values ($1, 1, 'of the talk', 'replace', 'agent', 'op', $2), ($1, 2, 'since', 'replace', 'agent', 'op', null)", b.a.ID, run)
 	b.exec("update workspaces set identity_version = 2 where id = $1", b.a.ID)
 	b.erase(erase.Target{Workspace: b.a.ID, Conversation: talk, Derived: erase.Delete})
-	b.in(b.a, func(ctx context.Context, q store.Queries) error {
+	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
 		head, err := q.Identity(ctx)
 		if err != nil || head.Version != 2 || head.Content != "since" {
 			t.Errorf("in force is %+v, %v", head, err)
@@ -82,7 +82,7 @@ func TestAnIdentityWrittenSinceStaysInForce(t *testing.T) {
 }
 
 // talked makes a conversation with a run of its own.
-func (b *bundle) talked(ws store.Workspace, name string, n int64) (conversation, run int64) {
+func (b *bundle) talked(ws postgres.Workspace, name string, n int64) (conversation, run int64) {
 	b.t.Helper()
 	b.exec("insert into conversations (workspace_id, external_id) values ($1, $2)", ws.ID, name)
 	b.exec("insert into messages (workspace_id, conversation_id, seq, external_id, role, content) select $1, id, 0, '0', 'user', 'x' from conversations where workspace_id = $1", ws.ID)
@@ -102,7 +102,7 @@ func TestTheNamesOfSpeakersGoWithTheirConversation(t *testing.T) {
 		for i, name := range names {
 			said = append(said, transcript.Message{Role: transcript.User, Name: name, Content: fmt.Sprintf("Ornithopter number %d flies.", i), Time: time.Unix(int64(i), 0)})
 		}
-		b.in(b.a, func(ctx context.Context, q store.Queries) (err error) {
+		b.in(b.a, func(ctx context.Context, q postgres.Queries) (err error) {
 			out, err = q.PutConversation(ctx, transcript.Conversation{ID: id, Messages: said}, "import")
 			return err
 		})

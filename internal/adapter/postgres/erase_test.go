@@ -1,4 +1,4 @@
-package store_test
+package postgres_test
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/erase"
 	"cairn/internal/tests"
@@ -16,7 +16,7 @@ import (
 func (b *bundle) everywhere() []string { return append(b.tenantTables(), "workspaces") }
 
 // rowsOf counts a workspace's rows of each table.
-func (b *bundle) rowsOf(ws store.Workspace) map[string]int64 {
+func (b *bundle) rowsOf(ws postgres.Workspace) map[string]int64 {
 	b.t.Helper()
 	out := map[string]int64{}
 	for _, table := range b.everywhere() {
@@ -128,20 +128,20 @@ func TestEraseLeavesNoRowOfAWorkspaceAndTouchesNoOther(t *testing.T) {
 	if fresh.ID == b.a.ID || fresh.Key == key {
 		t.Errorf("the name stands for %+v still", fresh)
 	}
-	b.in(fresh, func(context.Context, store.Queries) error { return nil })
+	b.in(fresh, func(context.Context, postgres.Queries) error { return nil })
 }
 
 // A process that has not heard of the erase finds the fresh workspace, too.
 func TestAnErasedWorkspaceIsForgottenByWhoeverMeetsIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	elsewhere, err := store.Open(t.Context(), b.url, store.Options{MaxConns: 2})
+	elsewhere, err := postgres.Open(t.Context(), b.url, postgres.Options{MaxConns: 2})
 	tests.Must(t, err)
 	defer elsewhere.Close()
 	known, err := elsewhere.Workspace(t.Context(), "a", true)
 	tests.Must(t, err)
 	b.erase(erase.Target{Workspace: b.a.ID, Derived: erase.Keep})
-	if err := elsewhere.WithWorkspace(t.Context(), known.ID, func(store.Queries) error { return nil }); fault.CodeOf(err) != fault.NotFound {
+	if err := elsewhere.WithWorkspace(t.Context(), known.ID, func(postgres.Queries) error { return nil }); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("entered: %v", err)
 	}
 	if fresh, err := elsewhere.Workspace(t.Context(), "a", true); err != nil || fresh.ID == known.ID {
@@ -161,7 +161,7 @@ func TestWritersInFlightReCreateNothing(t *testing.T) {
 	for w := range writers {
 		go func() {
 			for i := 0; ; i++ {
-				err := b.WithWorkspace(ctx, b.a.ID, func(q store.Queries) error { return q.Owe(ctx, store.DriveRun, fmt.Sprint(w*1_000_000+i), 0) })
+				err := b.WithWorkspace(ctx, b.a.ID, func(q postgres.Queries) error { return q.Owe(ctx, postgres.DriveRun, fmt.Sprint(w*1_000_000+i), 0) })
 				if err != nil {
 					ended <- err
 					return

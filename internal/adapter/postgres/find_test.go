@@ -1,4 +1,4 @@
-package store_test
+package postgres_test
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	embed "cairn/internal/adapter/embedding"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
@@ -29,7 +29,7 @@ type talk struct {
 func openTalk(t *testing.T) *talk {
 	t.Helper()
 	k := &talk{bundle: setup(t)}
-	embedder := embed.Hashing(embed.DefaultDims)
+	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := k.Space(t.Context(), embedder.Model(), embedder.Dims())
 	tests.Must(t, err)
 	k.EmbedTurns(space, embedder)
@@ -41,7 +41,7 @@ var spring = time.Date(2023, 5, 8, 13, 0, 0, 0, time.UTC)
 
 // say stores a conversation of "name: text" lines, a minute apart; an empty line
 // is two hours of silence.
-func (k *talk) say(ws store.Workspace, id string, from time.Time, lines ...string) {
+func (k *talk) say(ws postgres.Workspace, id string, from time.Time, lines ...string) {
 	k.t.Helper()
 	c := transcript.Conversation{ID: id}
 	for _, line := range lines {
@@ -57,23 +57,23 @@ func (k *talk) say(ws store.Workspace, id string, from time.Time, lines ...strin
 		from = from.Add(time.Minute)
 		c.Messages = append(c.Messages, transcript.Message{Seq: len(c.Messages), Role: role, Name: name, Content: text, Time: from})
 	}
-	k.in(ws, func(ctx context.Context, q store.Queries) error {
+	k.in(ws, func(ctx context.Context, q postgres.Queries) error {
 		_, err := q.PutConversation(ctx, c, "import")
 		return err
 	})
 }
 
 // remember stores a memory as the use-case does.
-func (k *talk) remember(ws store.Workspace, kind memory.Type, target, content string) string {
+func (k *talk) remember(ws postgres.Workspace, kind memory.Type, target, content string) string {
 	k.t.Helper()
 	e := &memory.Entry{Type: kind, Target: target}
-	k.in(ws, func(ctx context.Context, q store.Queries) error {
+	k.in(ws, func(ctx context.Context, q postgres.Queries) error {
 		return q.WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}}, longterm.Writer{Origin: "user", Op: "op-" + content, Space: k.finder.Space})
 	})
 	return e.ID
 }
 
-func (k *talk) find(ws store.Workspace, r search.Request) []string {
+func (k *talk) find(ws postgres.Workspace, r search.Request) []string {
 	k.t.Helper()
 	found, err := k.finder.Find(k.t.Context(), ws.ID, r)
 	tests.Must(k.t, err)
@@ -257,7 +257,7 @@ func TestMessagesAndTheirIndexAreOneEffect(t *testing.T) {
 	t.Parallel()
 	k := openTalk(t)
 	boom := errors.New("boom")
-	err := k.WithWorkspace(t.Context(), k.a.ID, func(q store.Queries) error {
+	err := k.WithWorkspace(t.Context(), k.a.ID, func(q postgres.Queries) error {
 		if _, err := q.PutConversation(t.Context(), transcript.Conversation{ID: "c", Messages: []transcript.Message{{Role: transcript.User, Content: "the lighthouse keeper's dog"}}}, "import"); err != nil {
 			return err
 		}
@@ -280,7 +280,7 @@ func TestOnlyWhatPeopleAndAgentsSayIsIndexed(t *testing.T) {
 		ms = append(ms, transcript.Message{Seq: i, Role: role, Content: fmt.Sprintf("lighthouse %d", i)})
 	}
 	ms[4].Content = "  "
-	k.in(k.a, func(ctx context.Context, q store.Queries) error {
+	k.in(k.a, func(ctx context.Context, q postgres.Queries) error {
 		_, err := q.PutConversation(ctx, transcript.Conversation{ID: "c", Messages: ms}, "import")
 		return err
 	})
@@ -324,7 +324,7 @@ func TestAForgottenTurnLeavesNoTrace(t *testing.T) {
 	k.counts()
 	k.speakers()
 	garden := int64(k.number("select id from conversations where external_id = 'garden'"))
-	k.in(k.a, func(ctx context.Context, q store.Queries) error {
+	k.in(k.a, func(ctx context.Context, q postgres.Queries) error {
 		var gone []search.Doc
 		for seq := range 7 {
 			gone = append(gone, search.Doc{Kind: search.KindTurn, Owner: garden, Seq: seq, Gone: true})
@@ -348,7 +348,7 @@ func TestASearchThatIsRefusedLeavesItsConnectionClean(t *testing.T) {
 	t.Parallel()
 	k := openTalk(t)
 	k.chat()
-	one, err := store.Open(t.Context(), k.url, store.Options{MaxConns: 1})
+	one, err := postgres.Open(t.Context(), k.url, postgres.Options{MaxConns: 1})
 	tests.Must(t, err)
 	defer one.Close()
 	finder := k.finder

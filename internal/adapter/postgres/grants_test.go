@@ -1,4 +1,4 @@
-package store_test
+package postgres_test
 
 // reviewedGrants are all that anybody but the owner may do. Nothing is granted
 // on a partition: a policy on the parent does not protect a child that is read

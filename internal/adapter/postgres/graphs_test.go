@@ -1,4 +1,4 @@
-package store_test
+package postgres_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/search"
 	"cairn/internal/tests"
@@ -23,7 +23,7 @@ const (
 
 // cloud fills a workspace with memories in groups that lie near each other, and
 // says that it is big. It returns vectors to look for.
-func (b *bundle) cloud(ws store.Workspace, space int16) [][]float32 {
+func (b *bundle) cloud(ws postgres.Workspace, space int16) [][]float32 {
 	b.t.Helper()
 	r := rand.New(rand.NewPCG(7, uint64(ws.ID)))
 	point := func(near []float32, spread float64) []float32 {
@@ -47,20 +47,20 @@ func (b *bundle) cloud(ws store.Workspace, space int16) [][]float32 {
 		d.Type = "personal"
 		docs, vectors = append(docs, d), append(vectors, point(asks[len(asks)-1], 0.1))
 	}
-	b.in(ws, func(ctx context.Context, q store.Queries) error {
+	b.in(ws, func(ctx context.Context, q postgres.Queries) error {
 		ids, err := q.IndexNew(ctx, docs)
 		if err != nil {
 			return err
 		}
 		return q.PutEmbeddings(ctx, ids, space, vectors)
 	})
-	b.exec("update lex_stats set docs = $2 where workspace_id = $1", ws.ID, store.LeastGraph)
+	b.exec("update lex_stats set docs = $2 where workspace_id = $1", ws.ID, postgres.LeastGraph)
 	return asks
 }
 
-func (b *bundle) tend(space int16) store.Graphs {
+func (b *bundle) tend(space int16) postgres.Graphs {
 	b.t.Helper()
-	done, err := b.TendGraphs(b.t.Context(), b.url, space, store.LeastGraph)
+	done, err := b.TendGraphs(b.t.Context(), b.url, space, postgres.LeastGraph)
 	tests.Must(b.t, err)
 	return done
 }
@@ -72,10 +72,10 @@ func TestABigWorkspaceIsSearchedByItsGraph(t *testing.T) {
 	space, err := b.Space(t.Context(), "m", graphDims)
 	tests.Must(t, err)
 	asks := b.cloud(b.a, space)
-	b.in(b.b, func(ctx context.Context, q store.Queries) error {
+	b.in(b.b, func(ctx context.Context, q postgres.Queries) error {
 		return q.PutEmbedding(ctx, b.index(ctx, q, 1, "someone else's"), space, asks[0])
 	})
-	nearest := func(ctx context.Context, q store.Queries) (out [][]int64) {
+	nearest := func(ctx context.Context, q postgres.Queries) (out [][]int64) {
 		for _, v := range asks {
 			docs, err := q.Nearest(ctx, space, v, 10)
 			tests.Must(t, err)
@@ -109,7 +109,7 @@ func TestABigWorkspaceIsSearchedByItsGraph(t *testing.T) {
 		t.Errorf("scans of the graph, of the vectors' key: %s, want 1 0", scans)
 	}
 	same, all := 0, 0
-	b.in(b.a, func(ctx context.Context, q store.Queries) error {
+	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
 		for i, want := range nearest(ctx, q) {
 			got, err := q.NearestInGraph(ctx, space, asks[i], 10)
 			tests.Must(t, err)
@@ -132,7 +132,7 @@ func TestABigWorkspaceIsSearchedByItsGraph(t *testing.T) {
 
 // graphScans counts, in one transaction, how often a search goes through the
 // workspace's graph and through the key of the vectors.
-func (b *bundle) graphScans(ws store.Workspace, space int16, v []float32) (scans string) {
+func (b *bundle) graphScans(ws postgres.Workspace, space int16, v []float32) (scans string) {
 	b.t.Helper()
 	ctx := b.t.Context()
 	tx, err := b.admin.Begin(ctx)
@@ -164,7 +164,7 @@ func TestAGraphIsSearchedAsWideAsItNeeds(t *testing.T) {
 	for dims, want := range map[int]string{graphDims: "100", 1536: "80"} {
 		space, err := b.Space(t.Context(), "m", dims)
 		tests.Must(t, err)
-		tests.Must(t, store.GraphVectors(t.Context(), b.url, b.a.ID, space))
+		tests.Must(t, postgres.GraphVectors(t.Context(), b.url, b.a.ID, space))
 		if ef := wide(space, dims); ef != want {
 			t.Errorf("a new graph of %d dimensions is searched with ef_search %s, want %s", dims, ef, want)
 		}
@@ -183,14 +183,14 @@ func TestAWorkspaceThatShrinksLosesItsGraph(t *testing.T) {
 	tests.Must(t, err)
 	asks := b.cloud(b.a, space)
 	b.tend(space)
-	for _, c := range []struct{ docs, dropped int }{{store.LeastGraph/2 + 1, 0}, {store.LeastGraph/2 - 1, 1}} {
+	for _, c := range []struct{ docs, dropped int }{{postgres.LeastGraph/2 + 1, 0}, {postgres.LeastGraph/2 - 1, 1}} {
 		b.exec("update lex_stats set docs = $2 where workspace_id = $1", b.a.ID, c.docs)
 		if done := b.tend(space); len(done.Dropped) != c.dropped || len(done.Built) != 0 {
 			t.Errorf("at %d documents %+v, want %d dropped", c.docs, done, c.dropped)
 		}
 	}
-	b.exec("update lex_stats set docs = $2 where workspace_id = $1", b.a.ID, store.LeastGraph)
-	b.in(b.a, func(ctx context.Context, q store.Queries) error {
+	b.exec("update lex_stats set docs = $2 where workspace_id = $1", b.a.ID, postgres.LeastGraph)
+	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
 		docs, err := q.Nearest(ctx, space, asks[0], 10)
 		if len(docs) != 10 {
 			t.Errorf("without its graph %d are found", len(docs))
@@ -229,7 +229,7 @@ func TestOnlyTheOwnerBuildsGraphs(t *testing.T) {
 	b := setup(t)
 	space, err := b.Space(t.Context(), "m", graphDims)
 	tests.Must(t, err)
-	_, err = b.TendGraphs(t.Context(), b.login(roleName(), "cairn_app", "cairn_system"), space, store.LeastGraph)
+	_, err = b.TendGraphs(t.Context(), b.login(roleName(), "cairn_app", "cairn_system"), space, postgres.LeastGraph)
 	if fault.CodeOf(err) != fault.Misconfigured {
 		t.Errorf("%v, want a misconfigured login", err)
 	}

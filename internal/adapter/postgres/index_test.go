@@ -1,4 +1,4 @@
-package store_test
+package postgres_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/service/search"
 )
 
@@ -50,8 +50,8 @@ func TestDocumentFrequenciesEqualARecount(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d", seed)
 	for range 60 {
-		ws := []store.Workspace{b.a, b.b}[r.IntN(2)]
-		b.in(ws, func(ctx context.Context, q store.Queries) error {
+		ws := []postgres.Workspace{b.a, b.b}[r.IntN(2)]
+		b.in(ws, func(ctx context.Context, q postgres.Queries) error {
 			b.index(ctx, q, int64(r.IntN(8)), words(r))
 			return nil
 		})
@@ -64,7 +64,7 @@ func TestDocumentFrequenciesEqualARecount(t *testing.T) {
 
 func TestConcurrentIndexingKeepsTheCounts(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(o *store.Options) { o.MaxConns = 8 })
+	b := setup(t, func(o *postgres.Options) { o.MaxConns = 8 })
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	var wait sync.WaitGroup
@@ -72,7 +72,7 @@ func TestConcurrentIndexingKeepsTheCounts(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		wait.Go(func() {
 			for range 15 {
-				err := b.WithWorkspace(t.Context(), b.a.ID, func(q store.Queries) error {
+				err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
 					_, err := q.Index(t.Context(), search.NewDoc(search.KindSkill, int64(r.IntN(6)), "active", words(r)))
 					return err
 				})
@@ -100,7 +100,7 @@ func TestIndexingInOppositeDirectionsDoesNotDeadlock(t *testing.T) {
 				if (int64(round)+owner)%2 == 1 {
 					text = right
 				}
-				err := b.WithWorkspace(t.Context(), b.a.ID, func(q store.Queries) error {
+				err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
 					_, err := q.Index(t.Context(), search.NewDoc(search.KindSkill, owner, "active", text))
 					return err
 				})
@@ -126,7 +126,7 @@ func TestABatchOfDocumentsDoesNotDeadlockWithSingleOnes(t *testing.T) {
 	index := func(what string, docs func(round int) []search.Doc) {
 		wait.Go(func() {
 			for round := range rounds {
-				err := b.WithWorkspace(t.Context(), b.a.ID, func(q store.Queries) error {
+				err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
 					_, err := q.IndexAll(t.Context(), docs(round))
 					return err
 				})

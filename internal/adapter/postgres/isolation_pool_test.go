@@ -1,4 +1,4 @@
-package store_test
+package postgres_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/tests"
 )
 
@@ -35,7 +35,7 @@ func TestTwoHundredWorkspacesShareFourConnections(t *testing.T) {
 			for range each {
 				ws, ends := ids[draw.IntN(workspaces)], draw.IntN(5)
 				ctx, cancel := context.WithCancel(t.Context())
-				err := b.WithWorkspace(ctx, ws, func(q store.Queries) error {
+				err := b.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
 					self, err := q.Self(ctx)
 					if err != nil {
 						return err
@@ -54,9 +54,9 @@ func TestTwoHundredWorkspacesShareFourConnections(t *testing.T) {
 						cancel()
 						return ctx.Err()
 					case 2: // a statement that the policies refuse
-						return q.Astray(ids[draw.IntN(workspaces)]+1_000_000).Owe(ctx, store.DriveRun, "1", 0)
+						return q.Astray(ids[draw.IntN(workspaces)]+1_000_000).Owe(ctx, postgres.DriveRun, "1", 0)
 					}
-					return q.Owe(ctx, store.EmbedDoc, fmt.Sprint(ws), 0)
+					return q.Owe(ctx, postgres.EmbedDoc, fmt.Sprint(ws), 0)
 				})
 				cancel()
 				switch {

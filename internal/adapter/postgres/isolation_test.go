@@ -1,4 +1,4 @@
-package store_test
+package postgres_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/tests"
 )
@@ -102,11 +102,11 @@ func TestOutsideAWorkspaceThereIsNothingAndNoError(t *testing.T) {
 
 func TestAConnectionNeverCarriesAWorkspaceToTheNextBorrower(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(o *store.Options) { o.MaxConns = 1 })
+	b := setup(t, func(o *postgres.Options) { o.MaxConns = 1 })
 	b.seed(b.a)
 	ctx := t.Context()
 	enter := func(ctx context.Context, fn func() error) error {
-		return b.WithWorkspace(ctx, b.a.ID, func(store.Queries) error { return fn() })
+		return b.WithWorkspace(ctx, b.a.ID, func(postgres.Queries) error { return fn() })
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	for name, borrow := range map[string]func(){
@@ -117,7 +117,7 @@ func TestAConnectionNeverCarriesAWorkspaceToTheNextBorrower(t *testing.T) {
 			_ = enter(ctx, func() error { panic("no") })
 		},
 		"a failed statement": func() {
-			_ = b.WithWorkspace(ctx, b.a.ID, func(q store.Queries) error { return q.Astray(b.b.ID).Owe(ctx, store.DriveRun, "1", 0) })
+			_ = b.WithWorkspace(ctx, b.a.ID, func(q postgres.Queries) error { return q.Astray(b.b.ID).Owe(ctx, postgres.DriveRun, "1", 0) })
 		},
 		"a cancellation": func() { _ = enter(cancelled, func() error { cancel(); return nil }) },
 	} {
@@ -179,8 +179,8 @@ where grantee = 'cairn_app' and privilege_type = 'UPDATE' and table_schema = 'ca
 			app.do("rollback")
 		}
 	}
-	b.in(b.a, func(ctx context.Context, q store.Queries) error {
-		return q.Astray(b.b.ID).Settle(ctx, store.DriveRun, "1")
+	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
+		return q.Astray(b.b.ID).Settle(ctx, postgres.DriveRun, "1")
 	})
 	if n := b.number("select count(*) from outbox where workspace_id = $1", b.b.ID); n != 1 {
 		t.Errorf("the other workspace has %d duties left, want 1", n)
@@ -192,8 +192,8 @@ func TestAnInsertForAnotherWorkspaceIsRefused(t *testing.T) {
 	b := setup(t)
 	b.seed(b.b)
 	before := b.number("select count(*) from outbox")
-	err := b.WithWorkspace(t.Context(), b.a.ID, func(q store.Queries) error {
-		return q.Astray(b.b.ID).Owe(t.Context(), store.EmbedDoc, "1", 0)
+	err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
+		return q.Astray(b.b.ID).Owe(t.Context(), postgres.EmbedDoc, "1", 0)
 	})
 	if sqlState(err) != "42501" || fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("code %s, %v; want %s for 42501", fault.CodeOf(err), err, fault.Unavailable)

@@ -1,11 +1,11 @@
-package store_test
+package postgres_test
 
 import (
 	"fmt"
 	"slices"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/library"
@@ -13,7 +13,7 @@ import (
 )
 
 // put makes a skill with one version.
-func (b *bundle) put(ws store.Workspace, category, name, status, description string) {
+func (b *bundle) put(ws postgres.Workspace, category, name, status, description string) {
 	b.t.Helper()
 	b.exec("insert into packages (workspace_id, sha256, key, bytes) values ($1, sha256('p'), 'p', 1) on conflict do nothing", ws.ID)
 	b.exec(`with s as (insert into skills (workspace_id, category, name, status, head_version, origin) values ($1, $2, $3, $4, 1, 'distill') returning id)

@@ -1,4 +1,4 @@
-package store_test
+package postgres_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/tests"
 	"cairn/schemas"
 )
@@ -17,7 +17,7 @@ func TestMigratingAgainDoesNothing(t *testing.T) {
 	b := setup(t)
 	b.seed(b.a)
 	before := b.catalogue()
-	applied, err := store.Migrate(t.Context(), b.url)
+	applied, err := postgres.Migrate(t.Context(), b.url)
 	if err != nil || len(applied) != 0 {
 		t.Errorf("applied %v, %v; want nothing", applied, err)
 	}
@@ -39,7 +39,7 @@ func TestTwoProcessesMayMigrateAtOnce(t *testing.T) {
 	applied := make([][]int64, processes)
 	errs := make([]error, processes)
 	for i := range processes {
-		wait.Go(func() { applied[i], errs[i] = store.Migrate(t.Context(), url) })
+		wait.Go(func() { applied[i], errs[i] = postgres.Migrate(t.Context(), url) })
 	}
 	wait.Wait()
 	count := map[int64]int{}
@@ -59,7 +59,7 @@ func TestTwoProcessesMayMigrateAtOnce(t *testing.T) {
 	if len(count) == 0 {
 		t.Error("nothing was applied")
 	}
-	s, err := store.Open(t.Context(), url, store.Options{})
+	s, err := postgres.Open(t.Context(), url, postgres.Options{})
 	if err != nil {
 		t.Fatalf("open what was migrated: %v", err)
 	}

@@ -1,4 +1,4 @@
-package store_test
+package postgres_test
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"testing"
 
-	embed "cairn/internal/adapter/embedding"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/service/search"
 	"cairn/internal/tests"
 )
@@ -15,7 +15,7 @@ import (
 // stacks is a workspace with skills, and a finder over them.
 type stacks struct {
 	*bundle
-	embedder embed.Embedder
+	embedder embedding.Embedder
 	finder   search.Finder
 	ids      map[string]int64
 }
@@ -30,7 +30,7 @@ var shelf = []struct{ name, text string }{
 
 func openLibrary(t *testing.T) *stacks {
 	t.Helper()
-	l := &stacks{bundle: setup(t), embedder: embed.Hashing(embed.DefaultDims), ids: map[string]int64{}}
+	l := &stacks{bundle: setup(t), embedder: embedding.Hashing(embedding.DefaultDims), ids: map[string]int64{}}
 	space, err := l.Space(t.Context(), l.embedder.Model(), l.embedder.Dims())
 	tests.Must(t, err)
 	l.finder = search.Finder{Index: l.SearchIndex(), Embedder: l.embedder, Space: space, MinCosine: 0.35}
@@ -41,7 +41,7 @@ func openLibrary(t *testing.T) *stacks {
 }
 
 // put makes an active skill with one version, indexed by words and vector.
-func (l *stacks) put(ws store.Workspace, name, text string) (id int64) {
+func (l *stacks) put(ws postgres.Workspace, name, text string) (id int64) {
 	l.t.Helper()
 	vs, err := l.embedder.Embed(l.t.Context(), []string{text})
 	tests.Must(l.t, err)
@@ -53,7 +53,7 @@ with package as (
 )
 insert into skill_versions (workspace_id, skill_id, version, base_version, display_name, description, body, lang, content_sha256, package_sha256, origin)
 select $1, id, 1, 0, $2, $3, $3, 'en', sha256('x'), sha256($2::text::bytea), 'distill' from skill returning skill_id`, ws.ID, name, text))
-	l.in(ws, func(ctx context.Context, q store.Queries) error {
+	l.in(ws, func(ctx context.Context, q postgres.Queries) error {
 		return q.PutEmbedding(ctx, l.index(ctx, q, id, text), l.finder.Space, vs[0])
 	})
 	return id
@@ -65,7 +65,7 @@ func (l *stacks) finds(f search.Finder, query string) []string {
 	return l.findsIn(f, l.a, query)
 }
 
-func (l *stacks) findsIn(f search.Finder, ws store.Workspace, query string) []string {
+func (l *stacks) findsIn(f search.Finder, ws postgres.Workspace, query string) []string {
 	l.t.Helper()
 	found, err := f.Skills(l.t.Context(), ws.ID, query, 5)
 	tests.Must(l.t, err)
@@ -183,9 +183,9 @@ func TestAnotherWorkspacesDocumentsNeverAppear(t *testing.T) {
 }
 
 // index1 indexes words of a skill that search does not offer.
-func (l *stacks) index1(ws store.Workspace, text string) {
+func (l *stacks) index1(ws postgres.Workspace, text string) {
 	l.t.Helper()
-	l.in(ws, func(ctx context.Context, q store.Queries) error {
+	l.in(ws, func(ctx context.Context, q postgres.Queries) error {
 		owner := int64(1000 + l.number("select count(*) from search_docs"))
 		_, err := q.Index(ctx, search.NewDoc(search.KindSkill, owner, "archived", text))
 		return err

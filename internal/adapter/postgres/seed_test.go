@@ -1,12 +1,12 @@
-package store_test
+package postgres_test
 
-import store "cairn/internal/adapter/postgres"
+import "cairn/internal/adapter/postgres"
 
 // secret is in every text of a seeded workspace.
 const secret = "the vault code is 4711"
 
 // seed puts a row into every table of a workspace.
-func (b *bundle) seed(ws store.Workspace) {
+func (b *bundle) seed(ws postgres.Workspace) {
 	b.t.Helper()
 	space, err := b.Space(b.t.Context(), "seeded", 3)
 	if err != nil {

@@ -1,4 +1,4 @@
-package store_test
+package postgres_test
 
 import (
 	"context"
@@ -12,29 +12,29 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	store "cairn/internal/adapter/postgres"
-	storetest "cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/tests"
 )
 
 // bundle is a fresh database with two workspaces.
 type bundle struct {
-	*store.Store
+	*postgres.Store
 	t     *testing.T
 	url   string
 	admin *pgxpool.Pool // superuser: sees everything
-	a, b  store.Workspace
+	a, b  postgres.Workspace
 }
 
-func setup(t *testing.T, change ...func(*store.Options)) *bundle {
+func setup(t *testing.T, change ...func(*postgres.Options)) *bundle {
 	t.Helper()
-	b := &bundle{t: t, url: storetest.Database(t)}
-	o := store.Options{MaxConns: 4}
+	b := &bundle{t: t, url: pgtest.Database(t)}
+	o := postgres.Options{MaxConns: 4}
 	for _, f := range change {
 		f(&o)
 	}
 	var err error
-	b.Store, err = store.Open(t.Context(), b.url, o)
+	b.Store, err = postgres.Open(t.Context(), b.url, o)
 	tests.Must(t, err)
 	t.Cleanup(b.Close)
 	c, err := pgxpool.ParseConfig(b.url)
@@ -51,9 +51,9 @@ func setup(t *testing.T, change ...func(*store.Options)) *bundle {
 }
 
 // in runs fn in a workspace and ends the test when it fails.
-func (b *bundle) in(ws store.Workspace, fn func(context.Context, store.Queries) error) {
+func (b *bundle) in(ws postgres.Workspace, fn func(context.Context, postgres.Queries) error) {
 	b.t.Helper()
-	tests.Must(b.t, b.WithWorkspace(b.t.Context(), ws.ID, func(q store.Queries) error { return fn(b.t.Context(), q) }))
+	tests.Must(b.t, b.WithWorkspace(b.t.Context(), ws.ID, func(q postgres.Queries) error { return fn(b.t.Context(), q) }))
 }
 
 // exec runs a statement as the superuser.

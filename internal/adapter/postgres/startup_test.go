@@ -1,4 +1,4 @@
-package store_test
+package postgres_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
 	"cairn/internal/tests"
@@ -33,13 +33,13 @@ func TestStartUpRefusesRolesThatPoliciesDoNotBind(t *testing.T) {
 	}
 	b.exec("create table mine (x int); alter table mine owner to " + owner)
 	for _, role := range []string{super, bypass, member, owner, "cairn_owner", "cairn_migrator"} {
-		err := store.CheckRoleOf(t.Context(), b.url, role)
+		err := postgres.CheckRoleOf(t.Context(), b.url, role)
 		if fault.CodeOf(err) != fault.Misconfigured {
 			t.Errorf("a session as %s: %v, want %s", role, err, fault.Misconfigured)
 		}
 	}
 	for _, role := range []string{"cairn_app", "cairn_system"} {
-		if err := store.CheckRoleOf(t.Context(), b.url, role); err != nil {
+		if err := postgres.CheckRoleOf(t.Context(), b.url, role); err != nil {
 			t.Errorf("a session as %s is refused: %v", role, err)
 		}
 	}
@@ -48,7 +48,7 @@ func TestStartUpRefusesRolesThatPoliciesDoNotBind(t *testing.T) {
 func TestALoginNeedsOnlyTheTwoRoles(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	s, err := store.Open(t.Context(), b.login(roleName(), "cairn_app", "cairn_system"), store.Options{})
+	s, err := postgres.Open(t.Context(), b.login(roleName(), "cairn_app", "cairn_system"), postgres.Options{})
 	if err != nil {
 		t.Fatalf("a member of both roles: %v", err)
 	}
@@ -58,7 +58,7 @@ func TestALoginNeedsOnlyTheTwoRoles(t *testing.T) {
 		"a member of the app":  b.login(roleName(), "cairn_app"),
 		"a login of no server": strings.Replace(b.login(roleName()), "cairn_test_", "cairn_nobody_", 1),
 	} {
-		s, err := store.Open(t.Context(), address, store.Options{})
+		s, err := postgres.Open(t.Context(), address, postgres.Options{})
 		if fault.CodeOf(err) != fault.Misconfigured {
 			t.Errorf("%s: %v, want %s", name, err, fault.Misconfigured)
 		}
@@ -73,7 +73,7 @@ func TestBothPoolsAreChecked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.exec("alter table outbox owner to cairn_system")
-	s, err := store.Open(t.Context(), b.url, store.Options{})
+	s, err := postgres.Open(t.Context(), b.url, postgres.Options{})
 	if fault.CodeOf(err) != fault.Misconfigured {
 		t.Errorf("a system role that owns a table: %v, want %s", err, fault.Misconfigured)
 	}
@@ -154,21 +154,21 @@ func TestADatabaseThatWasNotMigratedSaysSo(t *testing.T) {
 			t.Errorf("%s: %v, want %s with the hint to migrate", what, err, fault.Misconfigured)
 		}
 	}
-	_, err := store.Open(t.Context(), b.empty(), store.Options{})
+	_, err := postgres.Open(t.Context(), b.empty(), postgres.Options{})
 	misses("an empty database", err)
 
 	b.exec("alter table runs rename column reason to excuse")
-	misses("a column of another version", b.WithWorkspace(t.Context(), b.a.ID, func(q store.Queries) error {
+	misses("a column of another version", b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
 		_, err := q.Run(t.Context(), 1)
 		return err
 	}))
 	b.exec("drop table tool_op_log")
-	misses("a missing table", b.WithWorkspace(t.Context(), b.a.ID, func(q store.Queries) error {
-		_, err := store.Once(t.Context(), q, "op", nil, func() (int, error) { return 1, nil })
+	misses("a missing table", b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
+		_, err := postgres.Once(t.Context(), q, "op", nil, func() (int, error) { return 1, nil })
 		return err
 	}))
 	b.exec("drop function cairn.session_roles")
-	_, err = store.Open(t.Context(), b.url, store.Options{})
+	_, err = postgres.Open(t.Context(), b.url, postgres.Options{})
 	misses("a missing function", err)
 }
 

@@ -1,8 +1,8 @@
-// Package store is the one Postgres. All access to a workspace's rows goes
+// Package postgres is the one Postgres. All access to a workspace's rows goes
 // through WithWorkspace, which opens a transaction and enters the workspace in
 // it; row-level security refuses everything else. SystemTx is for what has no
 // workspace yet: the relay, leases, collection.
-package store
+package postgres
 
 import (
 	"context"

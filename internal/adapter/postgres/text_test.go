@@ -1,11 +1,11 @@
-package store_test
+package postgres_test
 
 import (
 	"context"
 	"strings"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
@@ -35,7 +35,7 @@ func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 		t.Errorf("runs, conversations, messages, duties: %s", got)
 	}
 	var got []string
-	b.in(b.a, func(ctx context.Context, q store.Queries) error {
+	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
 		c, err := q.Conversation(ctx, r.Conversation, 0, 9)
 		tests.Must(t, err)
 		m := c.Messages[1]
@@ -44,7 +44,7 @@ func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 	})
 
 	task := distill.Task{Ref: r.Ref, Key: "t", Name: dirty, Lang: "en"}
-	b.in(b.a, func(ctx context.Context, q store.Queries) error {
+	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
 		tests.Must(t, q.PutTasks(ctx, []distill.Task{task}))
 		task.Query = dirty
 		tests.Must(t, q.SaveRecall(ctx, task))
@@ -58,7 +58,7 @@ func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 		tests.Must(t, q.EndRun(ctx, r.Ref.Run, run.Failed, dirty, distill.Result{Code: dirty}))
 		return nil
 	})
-	b.in(b.a, func(ctx context.Context, q store.Queries) error {
+	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
 		back, err := q.Task(ctx, r.Ref.Run, "t")
 		tests.Must(t, err)
 		files, err := q.Written(ctx, back)
@@ -79,7 +79,7 @@ func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 func TestADutyKeepsWhyItFailed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.in(b.a, func(ctx context.Context, q store.Queries) error { return q.Owe(ctx, store.EmbedDoc, "1", 0) })
+	b.in(b.a, func(ctx context.Context, q postgres.Queries) error { return q.Owe(ctx, postgres.EmbedDoc, "1", 0) })
 	duties, err := b.ClaimDuties(t.Context(), 9)
 	if err != nil || len(duties) != 1 {
 		t.Fatalf("claimed %v, %v", duties, err)

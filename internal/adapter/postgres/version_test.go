@@ -1,9 +1,9 @@
-package store_test
+package postgres_test
 
 import (
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/tests"
 )
@@ -34,7 +34,7 @@ func TestAProgramWorksOnASchemaThatIsAheadUntilSomethingIsGone(t *testing.T) {
 		version, program, oldest int64
 		works                    bool
 	}{{7, 7, 7, true}, {6, 7, 1, false}, {9, 7, 7, true}, {9, 7, 5, true}, {9, 7, 8, false}} {
-		err := store.Schema{Version: c.version, Program: c.program, Oldest: c.oldest}.Check()
+		err := postgres.Schema{Version: c.version, Program: c.program, Oldest: c.oldest}.Check()
 		if c.works != (err == nil) || err != nil && (fault.CodeOf(err) != fault.Misconfigured || fault.From(err).Hint == fault.Table[fault.Misconfigured].Hint) {
 			t.Errorf("%+v: %v", c, err)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 )
 
 //go:embed calls.sql
@@ -35,7 +35,7 @@ type callRow struct {
 
 // serverKey is the server's name for the call.
 func (c callRow) serverKey() string {
-	return llmtest.Call{Run: c.Run, Stage: c.Stage, Task: c.Task, File: c.File, Body: []byte(c.Request)}.Key()
+	return openaitest.Call{Run: c.Run, Stage: c.Stage, Task: c.Task, File: c.File, Body: []byte(c.Request)}.Key()
 }
 
 // Calls compares the ledger with the server that answered. Both read the same
@@ -43,7 +43,7 @@ func (c callRow) serverKey() string {
 // request came after the reply was stored, when more requests came than the
 // ledger has attempts, or when more replies went out than the ledger has either
 // stored or shown as unknown. Findings tell of each one of these.
-func (a *Audit) Calls(ctx context.Context, model *llmtest.Server) (c Calls, findings []string, err error) {
+func (a *Audit) Calls(ctx context.Context, model *openaitest.Server) (c Calls, findings []string, err error) {
 	rows, _ := a.Query(ctx, named(callsSQL, "calls"))
 	ledger, err := pgx.CollectRows(rows, pgx.RowToStructByPos[callRow])
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
 )
@@ -19,7 +19,7 @@ type experiment struct {
 	*ground.Ground
 	options   Options
 	draw      *rand.Rand
-	workspace store.Workspace // where everything happens
+	workspace postgres.Workspace // where everything happens
 	worker    *workerproc.Supervisor
 	result    Result
 }

@@ -8,18 +8,18 @@ import (
 	"slices"
 	"time"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/skill"
 )
 
 // script makes the server answer every stage of a distillation from nothing but
 // the request's own material.
-func script(server *llmtest.Server, delay time.Duration) {
+func script(server *openaitest.Server, delay time.Duration) {
 	for stage, answer := range map[string]func(prompt.Material) any{
 		"chunk": chunkReply, "rewrite": rewriteReply, "extract": extractReply, "merge": mergeReply, "scripts": scriptsReply, "doc": docReply,
 	} {
-		server.On(llmtest.Rule{Stage: stage, Delay: delay, ReplyFunc: func(call llmtest.Call) string {
+		server.On(openaitest.Rule{Stage: stage, Delay: delay, ReplyFunc: func(call openaitest.Call) string {
 			material, err := prompt.ReadMaterial(call.Last)
 			if err != nil {
 				return "no material: " + err.Error() // leads to a repair, and the run fails: the audit tells

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	embed "cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/embedding"
 	"cairn/internal/config"
 )
 
@@ -24,7 +24,7 @@ func TestThemesAreDistinctSkillsAndAliasesAreNot(t *testing.T) {
 	for _, th := range themes {
 		texts = append(texts, text(th, th.title), text(th, th.alias))
 	}
-	vectors, err := embed.Hashing(c.EmbeddingDimensions).Embed(t.Context(), texts)
+	vectors, err := embedding.Hashing(c.EmbeddingDimensions).Embed(t.Context(), texts)
 	if err != nil {
 		t.Fatal(err)
 	}

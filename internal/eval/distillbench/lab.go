@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"cairn/internal/adapter/devstack"
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -25,7 +25,7 @@ type lab struct {
 	folder   string
 	program  string // the worker
 	postgres *devstack.Stack
-	model    *llmtest.Server
+	model    *openaitest.Server
 }
 
 func openLab(ctx context.Context, o Options) (*lab, error) {
@@ -50,10 +50,10 @@ func (l *lab) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := store.Migrate(ctx, l.postgres.DatabaseURL()); err != nil {
+	if _, err := postgres.Migrate(ctx, l.postgres.DatabaseURL()); err != nil {
 		return err
 	}
-	l.model, err = llmtest.Start()
+	l.model, err = openaitest.Start()
 	return err
 }
 
@@ -113,7 +113,7 @@ func (b *bench) close() error {
 }
 
 // distil has one conversation distilled, from acceptance to the workflow's end.
-func (b *bench) distil(ctx context.Context, ws store.Workspace, c transcript.Conversation, tasks int) (run.Run, error) {
+func (b *bench) distil(ctx context.Context, ws postgres.Workspace, c transcript.Conversation, tasks int) (run.Run, error) {
 	r, _, err := b.host.Distill.Accept(ctx, distill.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: c, Channel: "chat",
 		Spec: host.DistillSpec(b.host.Config, transcript.ExtractAuto)})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/prompt"
 )
 
@@ -14,8 +14,8 @@ import (
 type object = map[string]any
 
 // script makes the server answer every stage after delay.
-func script(server *llmtest.Server, delay time.Duration) error {
-	if err := server.Script(llmtest.Script{}); err != nil { // forget the other delay
+func script(server *openaitest.Server, delay time.Duration) error {
+	if err := server.Script(openaitest.Script{}); err != nil { // forget the other delay
 		return fmt.Errorf("script the model: %w", err)
 	}
 	for stage, answer := range map[string]func(prompt.Material) object{
@@ -26,7 +26,7 @@ func script(server *llmtest.Server, delay time.Duration) error {
 		},
 		"doc": func(prompt.Material) object { return object{"markdown": "# Checklist\n\n- first\n- second\n"} },
 	} {
-		server.On(llmtest.Rule{Stage: stage, Delay: delay, ReplyFunc: func(call llmtest.Call) string {
+		server.On(openaitest.Rule{Stage: stage, Delay: delay, ReplyFunc: func(call openaitest.Call) string {
 			material, err := prompt.ReadMaterial(call.Last)
 			if err != nil {
 				return "no material: " + err.Error() // the run fails, and the bench says so

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 )
 
 // Throughput is distillations under load, beside empty workflows of their shape.
@@ -27,7 +27,7 @@ func (b *bench) throughput(ctx context.Context, server string) (t Throughput, er
 	if err := script(b.model, o.QuickCall); err != nil {
 		return t, err
 	}
-	spaces := make([]store.Workspace, o.Workspaces)
+	spaces := make([]postgres.Workspace, o.Workspaces)
 	for i := range spaces {
 		if spaces[i], err = b.host.Store.Workspace(ctx, fmt.Sprintf("load-%s-%d", server, i), true); err != nil {
 			return t, err

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/host"
 	"cairn/internal/service/search"
 )
@@ -116,7 +116,7 @@ func (b *Bench) vector(ctx context.Context, question string) ([]float32, error) 
 
 // nearest are the ids of the nearest, exactly or by the workspace's graph.
 func (b *Bench) nearest(ctx context.Context, ws int64, v []float32, graph bool) (docs []int64, err error) {
-	err = b.Host.Store.Reading(ctx, ws, func(q store.Queries) error {
+	err = b.Host.Store.Reading(ctx, ws, func(q postgres.Queries) error {
 		if graph {
 			docs, err = q.NearestInGraph(ctx, b.Host.Space, v, limit)
 		} else {
@@ -134,7 +134,7 @@ func (b *Bench) Graph(ctx context.Context) (Row, error) {
 		return Row{}, err
 	}
 	started := time.Now()
-	if err := store.GraphVectors(ctx, b.Host.Config.DatabaseURL, b.ids[0], b.Host.Space); err != nil {
+	if err := postgres.GraphVectors(ctx, b.Host.Config.DatabaseURL, b.ids[0], b.Host.Space); err != nil {
 		return Row{}, err
 	}
 	build := time.Since(started)

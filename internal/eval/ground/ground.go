@@ -23,8 +23,8 @@ import (
 	"slices"
 
 	"cairn/internal/adapter/devstack"
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/eval/audit"
 	"cairn/internal/eval/workerproc"
@@ -46,7 +46,7 @@ type Options struct {
 type Ground struct {
 	Folder string // of its own, which goes with Close
 	Stack  *devstack.Stack
-	Model  *llmtest.Server
+	Model  *openaitest.Server
 	Host   *host.Host // the gateway's side: accepts, and starts workflows
 	Audit  *audit.Audit
 
@@ -86,10 +86,10 @@ func (g *Ground) start(ctx context.Context) (err error) {
 	if g.Stack, err = devstack.Start(ctx, stack); err != nil {
 		return err
 	}
-	if _, err := store.Migrate(ctx, g.Stack.DatabaseURL()); err != nil {
+	if _, err := postgres.Migrate(ctx, g.Stack.DatabaseURL()); err != nil {
 		return err
 	}
-	if g.Model, err = llmtest.Start(); err != nil {
+	if g.Model, err = openaitest.Start(); err != nil {
 		return err
 	}
 	if g.workerLog, err = os.Create(filepath.Join(g.Folder, "worker.log")); err != nil {

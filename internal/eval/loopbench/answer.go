@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	offline "cairn/internal/adapter/offlinemodel"
+	"cairn/internal/adapter/offlinemodel"
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/prompt"
 	"cairn/schemas"
@@ -19,7 +19,7 @@ type Answering struct {
 }
 
 func rules() *Answering {
-	return &Answering{Model: llm.OpenAI(llm.Config{BaseURL: "http://offline.invalid/v1", Offline: true, HTTPClient: offline.Client()}), Name: offline.ModelName}
+	return &Answering{Model: llm.OpenAI(llm.Config{BaseURL: "http://offline.invalid/v1", Offline: true, HTTPClient: offlinemodel.Client()}), Name: offlinemodel.ModelName}
 }
 
 // answer has the questions answered and scored. Without anything read no model is

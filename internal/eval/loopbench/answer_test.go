@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/eval/locomo"
 )
 
@@ -35,10 +35,10 @@ func options(rows ...string) Options {
 
 func TestAnswersAreJudgedAndABadJudgeIsNoZero(t *testing.T) {
 	t.Parallel()
-	srv := llmtest.New(t)
-	srv.On(llmtest.Rule{Stage: "recite", Reply: `{"answer": "the harbour museum"}`})
-	srv.On(llmtest.Rule{Stage: "grade", Match: "Which museum", Reply: `{"reason": "right", "score": 1}`})
-	srv.On(llmtest.Rule{Stage: "grade", Reply: `{"reason": "beyond", "score": 7}`})
+	srv := openaitest.New(t)
+	srv.On(openaitest.Rule{Stage: "recite", Reply: `{"answer": "the harbour museum"}`})
+	srv.On(openaitest.Rule{Stage: "grade", Match: "Which museum", Reply: `{"reason": "right", "score": 1}`})
+	srv.On(openaitest.Rule{Stage: "grade", Reply: `{"reason": "beyond", "score": 7}`})
 	o := options(Static)
 	o.Answers = &Answering{Model: llm.OpenAI(llm.Config{BaseURL: srv.URL}), Name: "m", Judge: "j"}
 	tables, err := MeasureAll(t.Context(), Data{Talks: conversations(t, 1)}, o)

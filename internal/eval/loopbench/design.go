@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	rememberer "cairn/internal/adapter/offlinemodel/memoryrules"
+	"cairn/internal/adapter/offlinemodel/memoryrules"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/prompt"
@@ -43,7 +43,7 @@ func (l learner) design(bank memoryskill.Bank, tried []played, failed []string) 
 	for _, v := range bank.Versions() {
 		m.Bank = append(m.Bank, shownSkill(v.Skill))
 	}
-	reply, err := json.Marshal(rememberer.Answers["changes"](m))
+	reply, err := json.Marshal(memoryrules.Answers["changes"](m))
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	rememberer "cairn/internal/adapter/offlinemodel/memoryrules"
+	"cairn/internal/adapter/offlinemodel/memoryrules"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/policy"
@@ -52,11 +52,11 @@ func shownSkill(s memoryskill.Skill) prompt.MemorySkill {
 	return prompt.MemorySkill{Name: s.Name, Action: string(s.Action), Description: s.Description, Purpose: s.Purpose, WhenToUse: s.WhenToUse, HowToApply: s.HowToApply, Constraints: s.Constraints}
 }
 
-func filterOf(v memoryskill.Version) rememberer.Filter {
+func filterOf(v memoryskill.Version) memoryrules.Filter {
 	if f, ok := filters.Load(v.ID); ok {
-		return f.(rememberer.Filter)
+		return f.(memoryrules.Filter)
 	}
-	f := rememberer.Compile(shownSkill(v.Skill))
+	f := memoryrules.Compile(shownSkill(v.Skill))
 	filters.Store(v.ID, f)
 	return f
 }
@@ -126,13 +126,13 @@ type plan struct {
 
 // make has the rules make the actions of a span, resolved as the executor does.
 func (p *plan) make(bank map[string]memoryskill.Version) {
-	var obeyed []rememberer.Filter
+	var obeyed []memoryrules.Filter
 	var roles []executor.Chosen
 	for _, id := range p.decision.Chosen {
 		v := bank[id]
 		obeyed, roles = append(obeyed, filterOf(v)), append(roles, executor.Chosen{Name: v.Skill.Name, Action: v.Skill.Action})
 	}
-	var stored []rememberer.Known
+	var stored []memoryrules.Known
 	handles := map[string]string{}
 	for i, one := range p.closest {
 		k := one.known()
@@ -141,7 +141,7 @@ func (p *plan) make(bank map[string]memoryskill.Version) {
 		handles[k.Handle] = one.id()
 	}
 	var actions []executor.Action
-	for _, a := range rememberer.Keep(p.span.heard, stored, obeyed) {
+	for _, a := range memoryrules.Keep(p.span.heard, stored, obeyed) {
 		actions = append(actions, executor.Action{Type: memoryskill.Action(a.Type), Target: a.Target, Content: a.Content, About: a.About, Kind: a.Kind, Evidence: a.Evidence, Skill: a.Skill})
 	}
 	p.actions = executor.Resolve(actions, roles, handles)

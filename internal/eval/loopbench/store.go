@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	rememberer "cairn/internal/adapter/offlinemodel/memoryrules"
+	"cairn/internal/adapter/offlinemodel/memoryrules"
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/memoryskill/policy"
@@ -25,7 +25,7 @@ type text struct {
 	worth   float64
 	vector  []float32
 	seen    []float64 // by the policy
-	known   func() rememberer.Known
+	known   func() memoryrules.Known
 	words   func() words
 }
 
@@ -44,7 +44,7 @@ func textOf(content string) *text {
 	}
 	vectors, _ := embedder.Embed(context.Background(), []string{content}) // hashing does not fail
 	t := &text{content: content, tokens: llm.EstimateTokens(content), worth: worth(content), vector: vectors[0], seen: folded(vectors[0])}
-	t.known = sync.OnceValue(func() rememberer.Known { return rememberer.Recall("", content) })
+	t.known = sync.OnceValue(func() memoryrules.Known { return memoryrules.Recall("", content) })
 	t.words = sync.OnceValue(func() words {
 		terms := lexical.Terms(content)
 		return words{terms, lexical.Length(terms), score.Content(content)}

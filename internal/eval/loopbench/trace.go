@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	embed "cairn/internal/adapter/embedding"
-	rememberer "cairn/internal/adapter/offlinemodel/memoryrules"
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/offlinemodel/memoryrules"
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/memoryskill"
@@ -21,7 +21,7 @@ import (
 // dims is the length of the vectors that memories are compared by.
 const dims = 128
 
-var embedder = embed.Hashing(dims)
+var embedder = embedding.Hashing(dims)
 
 // trace is a conversation, read once for all episodes on it.
 type trace struct {
@@ -36,7 +36,7 @@ type trace struct {
 
 type span struct {
 	seqs   []int
-	heard  []rememberer.Heard
+	heard  []memoryrules.Heard
 	vector []float32
 	seen   []float64 // by the policy
 }
@@ -100,7 +100,7 @@ func (t *trace) read(messages []transcript.Message) error {
 				one.seqs = append(one.seqs, p.Seq)
 				read = append(read, prompt.Message{Index: p.Seq, Role: p.Role, Name: p.Speaker, Content: shown(transcript.Message{Time: p.Time}, p.Text)})
 			}
-			one.heard = rememberer.Hear(read)
+			one.heard = memoryrules.Hear(read)
 			vectors, err := embedder.Embed(context.Background(), []string{s.Text()})
 			if err != nil {
 				return err

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
@@ -117,7 +117,7 @@ func measure(ctx context.Context, h *host.Host, p Profile) (row Row, err error) 
 	if err != nil {
 		return row, err
 	}
-	err = h.Store.WithWorkspace(ctx, ws.ID, func(q store.Queries) error {
+	err = h.Store.WithWorkspace(ctx, ws.ID, func(q postgres.Queries) error {
 		s, err := q.Settings(ctx)
 		if err != nil {
 			return err
@@ -159,14 +159,14 @@ func measure(ctx context.Context, h *host.Host, p Profile) (row Row, err error) 
 		row.Tokens += c.Tokens
 	}
 	row.Seconds = time.Since(began).Seconds()
-	return row, h.Store.WithWorkspace(ctx, ws.ID, func(q store.Queries) error { return row.count(ctx, q) })
+	return row, h.Store.WithWorkspace(ctx, ws.ID, func(q postgres.Queries) error { return row.count(ctx, q) })
 }
 
 // mostRuns are more than one measurement has.
 const mostRuns = 200
 
 // count counts the calls of tools in all runs of the workspace.
-func (r *Row) count(ctx context.Context, q store.Queries) error {
+func (r *Row) count(ctx context.Context, q postgres.Queries) error {
 	runs, err := q.Runs(ctx, mostRuns)
 	if err != nil {
 		return err
@@ -189,7 +189,7 @@ func (r *Row) count(ctx context.Context, q store.Queries) error {
 }
 
 // remember has the session remembered and waits for what comes of it.
-func remember(ctx context.Context, h *host.Host, ws store.Workspace) (out memoryagent.Report, err error) {
+func remember(ctx context.Context, h *host.Host, ws postgres.Workspace) (out memoryagent.Report, err error) {
 	r, err := h.Progressive.Summarize(ctx, memoryagent.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, ID: "session", Messages: slices.Clone(session), Spec: host.TurnSpec(h.Config)})
 	if err != nil {
 		return out, err

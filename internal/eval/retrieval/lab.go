@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"cairn/internal/adapter/devstack"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/host"
 )
@@ -46,7 +46,7 @@ func OpenLab(ctx context.Context, lab Lab, progress io.Writer) (h *host.Host, do
 	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_CONFIG=" + os.DevNull}, settings)
 	if err == nil {
 		c.SkillsDir = filepath.Join(home, "packages")
-		if _, err = store.Migrate(ctx, c.DatabaseURL); err == nil {
+		if _, err = postgres.Migrate(ctx, c.DatabaseURL); err == nil {
 			h, err = host.Open(ctx, c, slog.New(slog.NewTextHandler(progress, &slog.HandlerOptions{Level: slog.LevelError})))
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/eval/locomo"
 	"cairn/internal/host"
 	"cairn/internal/service/search"
@@ -94,7 +94,7 @@ func Measure(ctx context.Context, h *host.Host, samples []locomo.Sample) (Result
 }
 
 func put(ctx context.Context, h *host.Host, ws int64, s locomo.Sample) error {
-	return h.Store.WithWorkspace(ctx, ws, func(q store.Queries) error {
+	return h.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
 		_, err := q.PutConversation(ctx, s.Conversation, "import")
 		return err
 	})

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	storetest "cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/config"
 	"cairn/internal/eval/locomo"
 	"cairn/internal/eval/retrieval"
@@ -25,7 +25,7 @@ func TestRetrievalBeatsPlainBM25OnLoCoMo(t *testing.T) {
 	}
 	talks, err := locomo.Open(path)
 	tests.Must(t, err)
-	c, err := config.Load([]string{"CAIRN_HOME=" + t.TempDir(), "CAIRN_CONFIG=" + os.DevNull}, map[string]string{"DATABASE_URL": storetest.Database(t), "CAIRN_LOG": "error"})
+	c, err := config.Load([]string{"CAIRN_HOME=" + t.TempDir(), "CAIRN_CONFIG=" + os.DevNull}, map[string]string{"DATABASE_URL": pgtest.Database(t), "CAIRN_LOG": "error"})
 	tests.Must(t, err)
 	h, err := host.Open(context.Background(), c, slog.Default())
 	tests.Must(t, err)

@@ -5,7 +5,7 @@ import (
 	_ "embed"
 	"errors"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
 )
@@ -18,7 +18,7 @@ type experiment struct {
 	*ground.Ground
 	options    Options
 	talks      []talk
-	workspaces []store.Workspace // one for each talk
+	workspaces []postgres.Workspace // one for each talk
 	worker     *workerproc.Supervisor
 	result     Result
 }
@@ -39,12 +39,12 @@ func open(ctx context.Context, o Options, talks []talk) (*experiment, error) {
 }
 
 func (e *experiment) openWorkspaces(ctx context.Context) (err error) {
-	e.workspaces = make([]store.Workspace, len(e.talks))
+	e.workspaces = make([]postgres.Workspace, len(e.talks))
 	for i, t := range e.talks {
 		if e.workspaces[i], err = e.Host.Store.Workspace(ctx, t.name, true); err != nil {
 			return err
 		}
-		if err = e.Host.Store.WithWorkspace(ctx, e.workspaces[i].ID, func(q store.Queries) error { return neverIdle(ctx, q) }); err != nil {
+		if err = e.Host.Store.WithWorkspace(ctx, e.workspaces[i].ID, func(q postgres.Queries) error { return neverIdle(ctx, q) }); err != nil {
 			return err
 		}
 	}
@@ -53,7 +53,7 @@ func (e *experiment) openWorkspaces(ctx context.Context) (err error) {
 
 // neverIdle keeps conversations from being read for long-term memory when they
 // end: what is counted here is turns and reviews.
-func neverIdle(ctx context.Context, q store.Queries) error {
+func neverIdle(ctx context.Context, q postgres.Queries) error {
 	s, err := q.Settings(ctx)
 	if err != nil {
 		return err

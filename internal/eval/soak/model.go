@@ -8,7 +8,7 @@ import (
 	"time"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/prompt"
 )
 
@@ -24,23 +24,23 @@ const (
 )
 
 // script makes the server answer from nothing but the request itself.
-func script(server *llmtest.Server, delay time.Duration) {
-	server.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "please remember", Delay: delay, CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+func script(server *openaitest.Server, delay time.Duration) {
+	server.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "please remember", Delay: delay, CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		return call(c, "memory_save", map[string]any{"store": "core", "content": fmt.Sprintf("%s%s #%d", turnHead, markIn.FindString(c.Last), c.Index)})
 	}})
-	server.On(llmtest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "please look up", Delay: delay, CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+	server.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "please look up", Delay: delay, CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		return call(c, "memory_search", map[string]any{"query": "what does the user like"})
 	}})
-	server.On(llmtest.Rule{Stage: "turn", Delay: delay, ReplyFunc: func(c llmtest.Call) string {
+	server.On(openaitest.Rule{Stage: "turn", Delay: delay, ReplyFunc: func(c openaitest.Call) string {
 		return fmt.Sprintf("%s%s #%d", answerHead, asked(c), c.Index)
 	}})
-	server.On(llmtest.Rule{Stage: "nudge", Results: new(0), Delay: delay, CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+	server.On(openaitest.Rule{Stage: "nudge", Results: new(0), Delay: delay, CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		return call(c, "memory_save", map[string]any{"store": "core", "content": fmt.Sprintf("%s%s #%d", reviewHead, reviewed(c), c.Index)})
 	}})
-	server.On(llmtest.Rule{Stage: "nudge", Delay: delay, Reply: "Nothing else to save."})
+	server.On(openaitest.Rule{Stage: "nudge", Delay: delay, Reply: "Nothing else to save."})
 }
 
-func call(c llmtest.Call, tool string, arguments any) []llm.ToolCall {
+func call(c openaitest.Call, tool string, arguments any) []llm.ToolCall {
 	raw, err := json.Marshal(arguments)
 	if err != nil {
 		panic(err) // maps of strings always marshal
@@ -49,7 +49,7 @@ func call(c llmtest.Call, tool string, arguments any) []llm.ToolCall {
 }
 
 // asked is the mark of the message that is being answered.
-func asked(c llmtest.Call) string {
+func asked(c openaitest.Call) string {
 	for i := len(c.Messages) - 1; i >= 0; i-- {
 		if m := c.Messages[i]; m.Role == llm.RoleUser {
 			return markIn.FindString(m.Content)
@@ -59,7 +59,7 @@ func asked(c llmtest.Call) string {
 }
 
 // reviewed is the mark of the last message of a person that a review is shown.
-func reviewed(c llmtest.Call) string {
+func reviewed(c openaitest.Call) string {
 	m, err := prompt.ReadMaterial(c.Last)
 	if err != nil {
 		return "no material: " + err.Error() // the audit misses the memory

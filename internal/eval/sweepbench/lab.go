@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"cairn/internal/adapter/devstack"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
@@ -51,7 +51,7 @@ func (l *lab) start(ctx context.Context, at ground.Servers) (err error) {
 		}
 		at = ground.Servers{Database: l.postgres.DatabaseURL(), Temporal: l.temporal.TemporalAddress(), Namespace: l.temporal.TemporalNamespace()}
 	}
-	if _, err := store.Migrate(ctx, at.Database); err != nil {
+	if _, err := postgres.Migrate(ctx, at.Database); err != nil {
 		return err
 	}
 	at.Folder = l.folder

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	storetest "cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/eval/ground"
 	"cairn/internal/host/hosttest"
 )
@@ -21,7 +21,7 @@ func TestASweepUnderKillsMissesAndDoublesNothing(t *testing.T) {
 	o := Tiny()
 	o.Log = t.Output()
 	address, namespace := hosttest.Namespace(t)
-	r, err := run(t.Context(), o, ground.Servers{Database: storetest.Database(t), Temporal: address, Namespace: namespace})
+	r, err := run(t.Context(), o, ground.Servers{Database: pgtest.Database(t), Temporal: address, Namespace: namespace})
 	if err != nil {
 		t.Fatal(err)
 	}

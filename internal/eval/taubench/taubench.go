@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/devstack"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
@@ -57,7 +57,7 @@ type Leak struct {
 // Lab is an open Cairn to distil in.
 type Lab struct {
 	Host      *host.Host
-	Workspace store.Workspace
+	Workspace postgres.Workspace
 }
 
 // OpenLab starts a throw-away stack with workers in this process. Close it.
@@ -79,7 +79,7 @@ func OpenLab(ctx context.Context, log io.Writer) (lab Lab, close func(), err err
 		return fail(err)
 	}
 	closers = append(closers, func() { _ = stack.Close() })
-	if _, err := store.Migrate(ctx, stack.DatabaseURL()); err != nil {
+	if _, err := postgres.Migrate(ctx, stack.DatabaseURL()); err != nil {
 		return fail(err)
 	}
 	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_CONFIG=" + os.DevNull}, map[string]string{
@@ -172,7 +172,7 @@ func (r *Result) add(report distill.Report) {
 // look reads every version of every skill: its texts, its sources.
 func (l Lab) look(ctx context.Context, conversations []transcript.Conversation, r *Result) error {
 	personal := personalOf(conversations)
-	return l.Host.Store.WithWorkspace(ctx, l.Workspace.ID, func(q store.Queries) error {
+	return l.Host.Store.WithWorkspace(ctx, l.Workspace.ID, func(q postgres.Queries) error {
 		const most = 1000
 		heads, err := q.Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: most})
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -73,7 +73,7 @@ func checkFailedOnes(t *testing.T, b *hosttest.Bundle, conversations []transcrip
 			}
 		}
 	}
-	tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q store.Queries) error {
+	tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
 		runs, err := q.Runs(t.Context(), 1000)
 		if err != nil {
 			return err

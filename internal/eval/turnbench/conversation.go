@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
@@ -17,7 +17,7 @@ import (
 type thread struct {
 	lab       *lab
 	name      string
-	workspace store.Workspace
+	workspace postgres.Workspace
 	id        int64
 	said      int            // turns so far
 	latest    run.Run        // of the last turn
@@ -35,7 +35,7 @@ func (l *lab) open(ctx context.Context, n, series int) ([]*thread, error) {
 		if c.workspace, err = l.host.Store.Workspace(ctx, c.name, true); err != nil {
 			return nil, err
 		}
-		err = l.host.Store.WithWorkspace(ctx, c.workspace.ID, func(q store.Queries) error {
+		err = l.host.Store.WithWorkspace(ctx, c.workspace.ID, func(q postgres.Queries) error {
 			s, err := q.Settings(ctx)
 			if err != nil {
 				return err

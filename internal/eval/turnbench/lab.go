@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"cairn/internal/adapter/devstack"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
@@ -51,7 +51,7 @@ func (l *lab) start(ctx context.Context) (err error) {
 	if l.temporal, err = devstack.Start(ctx, devstack.Options{Log: l.options.Log, SearchAttributes: contract.SearchAttributes(), SkipPostgres: true}); err != nil {
 		return err
 	}
-	if _, err := store.Migrate(ctx, l.postgres.DatabaseURL()); err != nil {
+	if _, err := postgres.Migrate(ctx, l.postgres.DatabaseURL()); err != nil {
 		return err
 	}
 	if l.model, err = startModel(l.options.Reply); err != nil {

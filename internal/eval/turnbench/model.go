@@ -10,12 +10,12 @@ import (
 	"time"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 )
 
 // model is the scripted server behind a clock.
 type model struct {
-	script *llmtest.Server
+	script *openaitest.Server
 	http   *httptest.Server
 	mu     sync.Mutex
 	took   map[int64]time.Duration // by run
@@ -30,17 +30,17 @@ func message(calls int) string { return fmt.Sprintf("Please find out what I like
 // startModel answers messages with as many calls as they ask for; each but the
 // last searches the memories, for something else each time.
 func startModel(delay time.Duration) (*model, error) {
-	script, err := llmtest.Start()
+	script, err := openaitest.Start()
 	if err != nil {
 		return nil, err
 	}
-	script.On(llmtest.Rule{Stage: "turn", Delay: delay, CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+	script.On(openaitest.Rule{Stage: "turn", Delay: delay, CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		wanted, made := progress(c)
 		if made+1 >= wanted {
 			return nil
 		}
 		return []llm.ToolCall{{ID: fmt.Sprintf("call-%d", c.Index), Name: "memory_search", Arguments: fmt.Sprintf(`{"query":"what does the user like, part %d"}`, made+1)}}
-	}, ReplyFunc: func(c llmtest.Call) string {
+	}, ReplyFunc: func(c openaitest.Call) string {
 		if wanted, made := progress(c); made+1 < wanted {
 			return ""
 		}
@@ -53,7 +53,7 @@ func startModel(delay time.Duration) (*model, error) {
 
 // progress is how many calls a request's message asks for, and how many results
 // came since.
-func progress(c llmtest.Call) (wanted, made int) {
+func progress(c openaitest.Call) (wanted, made int) {
 	for i := len(c.Messages) - 1; i >= 0; i-- {
 		switch m := c.Messages[i]; m.Role {
 		case llm.RoleTool:

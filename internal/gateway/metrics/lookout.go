@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 )
 
 var (
@@ -51,7 +51,7 @@ func (l lookout) Collect(out chan<- prometheus.Metric) {
 		show(databaseUp, 0)
 		return
 	}
-	waiting := func(count, oldest *prometheus.Desc, kind string, w store.Waiting) {
+	waiting := func(count, oldest *prometheus.Desc, kind string, w postgres.Waiting) {
 		show(count, float64(w.Count), kind)
 		show(oldest, w.Oldest.Seconds(), kind)
 	}

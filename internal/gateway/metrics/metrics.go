@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 )
 
 // Meter is a gateway.Meter. Its series:
@@ -43,7 +43,7 @@ type Meter struct {
 
 // Lookout is where what needs a look is counted; *store.Store is one.
 type Lookout interface {
-	Attention(ctx context.Context) (store.Attention, error)
+	Attention(ctx context.Context) (postgres.Attention, error)
 }
 
 // New makes a meter that also shows what l sees.

@@ -22,9 +22,9 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"cairn/internal/adapter/devstack/devtest"
-	llmtest "cairn/internal/adapter/openai/openaitest"
-	store "cairn/internal/adapter/postgres"
-	storetest "cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -43,8 +43,8 @@ func init() { worker.SetBinaryChecksum("test") }
 type Bundle struct {
 	*host.Host
 	T         testing.TB
-	Model     *llmtest.Server
-	Workspace store.Workspace
+	Model     *openaitest.Server
+	Workspace postgres.Workspace
 	AdminURL  string // superuser's connection to the database
 	Packages  string // folder of the packages
 	admin     func() (*pgxpool.Pool, error)
@@ -104,7 +104,7 @@ func Open(t testing.TB, change ...func(*config.Config)) *Bundle {
 // OpenIdle opens a Cairn whose workers do not run yet.
 func OpenIdle(t testing.TB, change ...func(*config.Config)) *Bundle {
 	t.Helper()
-	b := &Bundle{T: t, Model: llmtest.New(t), AdminURL: storetest.Database(t)}
+	b := &Bundle{T: t, Model: openaitest.New(t), AdminURL: pgtest.Database(t)}
 	c := Config(t)
 	c.BaseURL, c.DatabaseURL = b.Model.URL, b.AdminURL
 	c.TemporalAddress, c.TemporalNamespace = Namespace(t)
@@ -228,7 +228,7 @@ func (b *Bundle) Wait(ref run.Ref) distill.Report {
 }
 
 // Within reads the test's workspace.
-func (b *Bundle) Within(fn func(context.Context, store.Queries) error) {
+func (b *Bundle) Within(fn func(context.Context, postgres.Queries) error) {
 	b.T.Helper()
-	tests.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q store.Queries) error { return fn(b.T.Context(), q) }))
+	tests.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q postgres.Queries) error { return fn(b.T.Context(), q) }))
 }

@@ -3,7 +3,7 @@ package hosttest
 import (
 	"strings"
 
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/transcript"
 )
 
@@ -46,6 +46,6 @@ const (
 // ScriptR1 makes the model answer as R1 does.
 func (b *Bundle) ScriptR1() {
 	for stage, reply := range map[string]string{"chunk": R1Chunk, "rewrite": R1Rewrite, "extract": R1Extract, "merge": R1Extract, "scripts": R1Scripts, "doc": R1Doc} {
-		b.Model.On(llmtest.Rule{Stage: stage, Reply: reply})
+		b.Model.On(openaitest.Rule{Stage: stage, Reply: reply})
 	}
 }

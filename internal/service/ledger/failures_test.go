@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/tests"
@@ -161,10 +161,10 @@ func TestTheFallBackIsTakenOnce(t *testing.T) {
 func TestAnEndpointWithoutOptionsIsAskedOnceMoreWithout(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	srv := llmtest.New(t)
-	srv.On(llmtest.Rule{Stage: "test", Nth: 1, Status: 400, Reply: "unknown response_format json_schema"})
-	srv.On(llmtest.Rule{Stage: "test", Nth: 2, Status: 400, Reply: "tool_choice none is not supported"})
-	srv.On(llmtest.Rule{Stage: "test", Calls: []llm.ToolCall{{Name: "look", Arguments: "{}"}}})
+	srv := openaitest.New(t)
+	srv.On(openaitest.Rule{Stage: "test", Nth: 1, Status: 400, Reply: "unknown response_format json_schema"})
+	srv.On(openaitest.Rule{Stage: "test", Nth: 2, Status: 400, Reply: "tool_choice none is not supported"})
+	srv.On(openaitest.Rule{Stage: "test", Calls: []llm.ToolCall{{Name: "look", Arguments: "{}"}}})
 	b.Model = llm.OpenAI(llm.Config{BaseURL: srv.URL})
 	for range 2 {
 		r, err := b.ask(t.Context(), "s", "hi", withSchema, func(r *llm.Request) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	llm "cairn/internal/adapter/openai"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
 	"cairn/internal/tests"
@@ -19,7 +19,7 @@ func (b *bundle) honour(ctx context.Context, step string, keep ledger.Keep) (llm
 	wish, err := b.Wish(run.CallKey{Ref: b.run, Step: step}, llm.Request{Model: "scripted", Messages: llm.User("ask")}, 0)
 	tests.Must(b.t, err)
 	var ticket ledger.Ticket
-	tests.Must(b.t, b.store.WithWorkspace(ctx, b.ws.ID, func(q store.Queries) error {
+	tests.Must(b.t, b.store.WithWorkspace(ctx, b.ws.ID, func(q postgres.Queries) error {
 		ticket, err = q.AdmitCall(ctx, wish, q.SeekCall(wish.Key, wish.Parallel))
 		return err
 	}))
@@ -29,11 +29,11 @@ func (b *bundle) honour(ctx context.Context, step string, keep ledger.Keep) (llm
 // kept keeps a reply with a duty beside it, and fails afterwards with err.
 func (b *bundle) kept(step string, err error) ledger.Keep {
 	return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, _ error) {
-		return stored, b.store.WithWorkspace(ctx, b.ws.ID, func(q store.Queries) (failed error) {
+		return stored, b.store.WithWorkspace(ctx, b.ws.ID, func(q postgres.Queries) (failed error) {
 			if stored, failed = q.KeepReply(ctx, run.CallKey{Ref: b.run, Step: step}, reply, cost); failed != nil {
 				return failed
 			}
-			if failed = q.Owe(ctx, store.EmbedDoc, step, 0); failed != nil {
+			if failed = q.Owe(ctx, postgres.EmbedDoc, step, 0); failed != nil {
 				return failed
 			}
 			return err
@@ -92,21 +92,21 @@ func (b *bundle) question(parallel int) ledger.Question {
 	q := ledger.Question{Run: b.run, Step: "s", Lang: "en", Request: llm.Request{Model: "scripted", Messages: llm.User("ask")}, Parallel: parallel, Repairs: 1, Decode: good}
 	q.Keep = func(k run.CallKey) ledger.Keep {
 		return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, _ error) {
-			return stored, b.store.WithWorkspace(ctx, b.ws.ID, func(q store.Queries) (err error) {
+			return stored, b.store.WithWorkspace(ctx, b.ws.ID, func(q postgres.Queries) (err error) {
 				if stored, err = q.KeepReply(ctx, k, reply, cost); err != nil {
 					return err
 				}
 				if good(stored.Text) != nil {
 					return ledger.ErrOther
 				}
-				return q.Owe(ctx, store.EmbedDoc, fmt.Sprintf("s/%d", k.Round), 0)
+				return q.Owe(ctx, postgres.EmbedDoc, fmt.Sprintf("s/%d", k.Round), 0)
 			})
 		}
 	}
 	wish, err := b.Wish(run.CallKey{Ref: b.run, Step: "s"}, q.Request, parallel)
 	tests.Must(b.t, err)
 	q.Opened = &ledger.Opened{Wish: wish}
-	tests.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(tx store.Queries) error {
+	tests.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(tx postgres.Queries) error {
 		q.Opened.Ticket, err = tx.AdmitCall(b.t.Context(), wish, tx.SeekCall(wish.Key, parallel))
 		return err
 	}))

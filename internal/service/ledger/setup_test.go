@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	llm "cairn/internal/adapter/openai"
-	store "cairn/internal/adapter/postgres"
-	storetest "cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
@@ -25,9 +25,9 @@ import (
 type bundle struct {
 	*ledger.Ledger
 	t     *testing.T
-	store *store.Store
+	store *postgres.Store
 	admin *pgxpool.Pool
-	ws    store.Workspace
+	ws    postgres.Workspace
 	run   run.Ref
 	model *model
 }
@@ -39,9 +39,9 @@ const lease = 500 * time.Millisecond
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	b := &bundle{t: t, model: &model{}}
-	url := storetest.Database(t)
+	url := pgtest.Database(t)
 	var err error
-	b.store, err = store.Open(t.Context(), url, store.Options{MaxConns: 8})
+	b.store, err = postgres.Open(t.Context(), url, postgres.Options{MaxConns: 8})
 	tests.Must(t, err)
 	t.Cleanup(b.store.Close)
 	c, err := pgxpool.ParseConfig(url)
@@ -79,7 +79,7 @@ func (b *bundle) ask(ctx context.Context, step, what string, change ...func(*llm
 func (b *bundle) row(step string) run.Call {
 	b.t.Helper()
 	var out run.Call
-	tests.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(q store.Queries) error {
+	tests.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(q postgres.Queries) error {
 		calls, err := q.Calls(b.t.Context(), b.run)
 		for _, c := range calls {
 			if c.Key.Step == step && c.Key.Round == 0 {

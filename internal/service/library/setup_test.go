@@ -9,10 +9,10 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	embed "cairn/internal/adapter/embedding"
-	blob "cairn/internal/adapter/objectstore"
-	store "cairn/internal/adapter/postgres"
-	storetest "cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/objectstore"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/library"
@@ -25,19 +25,19 @@ import (
 type bundle struct {
 	*library.Library
 	t     *testing.T
-	store *store.Store
+	store *postgres.Store
 	admin *pgxpool.Pool // superuser: sees everything
 	tools *tools.Registry
-	ws    store.Workspace
+	ws    postgres.Workspace
 	ops   atomic.Int64
 }
 
 func setup(t *testing.T, change ...func(*library.Settings)) *bundle {
 	t.Helper()
 	b := &bundle{t: t}
-	url := storetest.Database(t)
+	url := pgtest.Database(t)
 	var err error
-	b.store, err = store.Open(t.Context(), url, store.Options{MaxConns: 8})
+	b.store, err = postgres.Open(t.Context(), url, postgres.Options{MaxConns: 8})
 	tests.Must(t, err)
 	t.Cleanup(b.store.Close)
 	c, err := pgxpool.ParseConfig(url)
@@ -48,9 +48,9 @@ func setup(t *testing.T, change ...func(*library.Settings)) *bundle {
 	t.Cleanup(b.admin.Close)
 	b.ws, err = b.store.Workspace(t.Context(), "test", true)
 	tests.Must(t, err)
-	packages, err := blob.Local(t.TempDir())
+	packages, err := objectstore.Local(t.TempDir())
 	tests.Must(t, err)
-	embedder := embed.Hashing(0)
+	embedder := embedding.Hashing(0)
 	space, err := b.store.Space(t.Context(), embedder.Model(), embedder.Dims())
 	tests.Must(t, err)
 	s := library.DefaultSettings()

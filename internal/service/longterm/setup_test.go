@@ -10,9 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	embed "cairn/internal/adapter/embedding"
-	store "cairn/internal/adapter/postgres"
-	storetest "cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -26,18 +26,18 @@ import (
 type bundle struct {
 	*longterm.Keeper
 	t     *testing.T
-	store *store.Store
+	store *postgres.Store
 	admin *pgxpool.Pool // superuser: sees everything
-	a, b  store.Workspace
+	a, b  postgres.Workspace
 	ops   atomic.Int64
 }
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	url := storetest.Database(t)
+	url := pgtest.Database(t)
 	b := &bundle{t: t}
 	var err error
-	b.store, err = store.Open(t.Context(), url, store.Options{MaxConns: 8})
+	b.store, err = postgres.Open(t.Context(), url, postgres.Options{MaxConns: 8})
 	tests.Must(t, err)
 	t.Cleanup(b.store.Close)
 	c, err := pgxpool.ParseConfig(url)
@@ -50,7 +50,7 @@ func setup(t *testing.T) *bundle {
 	tests.Must(t, err)
 	b.b, err = b.store.Workspace(t.Context(), "b", true)
 	tests.Must(t, err)
-	embedder := embed.Hashing(embed.DefaultDims)
+	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := b.store.Space(t.Context(), embedder.Model(), embedder.Dims())
 	tests.Must(t, err)
 	b.Keeper = &longterm.Keeper{Store: b.store.Memory(), Embedder: embedder, Space: space,
@@ -95,7 +95,7 @@ func (b *bundle) says() string {
 	return b.saysIn(b.a)
 }
 
-func (b *bundle) saysIn(ws store.Workspace) string {
+func (b *bundle) saysIn(ws postgres.Workspace) string {
 	b.t.Helper()
 	out, err := b.List(b.t.Context(), agent.Actor{Workspace: ws.ID, Origin: agent.OriginUser}, longterm.ListArgs{})
 	tests.Must(b.t, err)
@@ -108,7 +108,7 @@ func (b *bundle) saysIn(ws store.Workspace) string {
 
 func (b *bundle) choose(change func(*settings.Settings)) {
 	b.t.Helper()
-	tests.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.a.ID, func(q store.Queries) error {
+	tests.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.a.ID, func(q postgres.Queries) error {
 		s, err := q.Settings(b.t.Context())
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/client"
 	temporallog "go.temporal.io/sdk/log"
 
-	drive "cairn/internal/adapter/launcher"
+	"cairn/internal/adapter/launcher"
 	"cairn/internal/domain/run"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
@@ -61,7 +61,7 @@ func TestWithoutTemporalTheDutyIsNotedAndKept(t *testing.T) {
 	tests.Must(t, err)
 	defer down.Close()
 	broken := *b.Relay
-	broken.Driver = drive.Driver{Client: down}
+	broken.Driver = launcher.Driver{Client: down}
 	if n, err := broken.Pass(t.Context()); err != nil || n != 1 {
 		t.Errorf("took %d duties, %v", n, err)
 	}

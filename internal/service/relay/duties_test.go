@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/search"
 	"cairn/internal/tests"
@@ -19,9 +19,9 @@ func TestAnEndedRunSettlesItsDuty(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	r := b.accept("k")
-	b.in(func(ctx context.Context, q store.Queries) error {
+	b.in(func(ctx context.Context, q postgres.Queries) error {
 		tests.Must(t, q.EndRun(ctx, r.Ref.Run, run.Completed, "", nil))
-		return q.Owe(ctx, store.DriveRun, number(r.Ref.Run), 0) // left over, as by a claim that was under way
+		return q.Owe(ctx, postgres.DriveRun, number(r.Ref.Run), 0) // left over, as by a claim that was under way
 	})
 	if n := b.pass(); n != 1 { // without a Temporal client a start would panic
 		t.Errorf("took %d duties, want 1", n)
@@ -35,7 +35,7 @@ func TestADutyOfARelayThatDiedComesBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.document(1, "text")
-	claim := func() []store.Duty {
+	claim := func() []postgres.Duty {
 		duties, err := b.Store.ClaimDuties(t.Context(), 9)
 		tests.Must(t, err)
 		return duties
@@ -135,14 +135,14 @@ func TestADocumentGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 		t.Errorf("noted %q", why)
 	}
 	waits, err := b.Store.Attention(t.Context())
-	if owed := waits.Duties[store.EmbedDoc]; err != nil || owed.Count != 1 || owed.Oldest <= 0 {
+	if owed := waits.Duties[postgres.EmbedDoc]; err != nil || owed.Count != 1 || owed.Oldest <= 0 {
 		t.Errorf("embeddings that are owed: %+v, %v", owed, err)
 	}
 	b.embedder.set(false)
 	b.pass()
 	want, err := b.embedder.Embedder.Embed(t.Context(), []string{"text"})
 	tests.Must(t, err)
-	b.in(func(ctx context.Context, q store.Queries) error {
+	b.in(func(ctx context.Context, q postgres.Queries) error {
 		hits, err := q.Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: want[0], Space: b.Space, Limit: 5})
 		if len(hits) != 1 || hits[0].Cosine < 0.99 {
 			t.Errorf("found %+v", hits)
@@ -167,7 +167,7 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 	go func() { _, err := b.Pass(t.Context()); passed <- err }()
 	<-inside
 	// The change is written, not committed, when the old vector arrives.
-	b.in(func(ctx context.Context, q store.Queries) error {
+	b.in(func(ctx context.Context, q postgres.Queries) error {
 		_, err := q.Index(ctx, search.NewDoc(search.KindSkill, 1, "active", "entirely new words"))
 		tests.Must(t, err)
 		tests.Must(t, q.PutEmbedding(ctx, doc, b.Space, fresh[0]))
@@ -178,7 +178,7 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 		return nil
 	})
 	tests.Must(t, <-passed)
-	b.in(func(ctx context.Context, q store.Queries) error {
+	b.in(func(ctx context.Context, q postgres.Queries) error {
 		hits, err := q.Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: fresh[0], Space: b.Space, Limit: 5})
 		if len(hits) != 1 || hits[0].Cosine < 0.99 {
 			t.Errorf("the new text has another vector: %+v", hits)
@@ -190,10 +190,10 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 func TestOneDutyThatFailsDoesNotKeepTheOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.in(func(ctx context.Context, q store.Queries) error {
-		tests.Must(t, q.Owe(ctx, store.EmbedDoc, "999", 0)) // of no document
-		tests.Must(t, q.Owe(ctx, store.DriveRun, "999", 0)) // of no run
-		return q.Owe(ctx, store.DriveRun, "nonsense", 0)
+	b.in(func(ctx context.Context, q postgres.Queries) error {
+		tests.Must(t, q.Owe(ctx, postgres.EmbedDoc, "999", 0)) // of no document
+		tests.Must(t, q.Owe(ctx, postgres.DriveRun, "999", 0)) // of no run
+		return q.Owe(ctx, postgres.DriveRun, "nonsense", 0)
 	})
 	b.document(1, "text")
 	if n := b.pass(); n != 4 {

@@ -13,18 +13,18 @@ import (
 	"sync"
 	"time"
 
-	embed "cairn/internal/adapter/embedding"
-	drive "cairn/internal/adapter/launcher"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/launcher"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 )
 
 // Relay is the loop and what it works with.
 type Relay struct {
-	Store    *store.Store
-	Driver   drive.Driver
-	Embedder embed.Embedder
+	Store    *postgres.Store
+	Driver   launcher.Driver
+	Embedder embedding.Embedder
 	Space    int16
 	Remove   func(ctx context.Context, key string) error // an object of the package store
 	Every    time.Duration                               // between looks at an empty outbox
@@ -85,7 +85,7 @@ func (r *Relay) Pass(ctx context.Context) (int, error) {
 
 // attempt does a duty, or notes why it could not. It stops with the claim, so
 // that no two relays are at the same duty.
-func (r *Relay) attempt(ctx context.Context, d store.Duty) error {
+func (r *Relay) attempt(ctx context.Context, d postgres.Duty) error {
 	claim, cancel := context.WithTimeout(ctx, d.Claim)
 	defer cancel()
 	err := r.do(claim, d)
@@ -99,17 +99,17 @@ func (r *Relay) attempt(ctx context.Context, d store.Duty) error {
 	return nil
 }
 
-func (r *Relay) do(ctx context.Context, d store.Duty) error {
+func (r *Relay) do(ctx context.Context, d postgres.Duty) error {
 	id, err := strconv.ParseInt(d.Key, 10, 64)
 	if err != nil {
 		return fmt.Errorf("read the key of a duty: %w", err)
 	}
 	switch d.Kind {
-	case store.DriveRun:
+	case postgres.DriveRun:
 		return r.drive(ctx, d, id)
-	case store.EmbedDoc:
+	case postgres.EmbedDoc:
 		return r.embed(ctx, d, id)
-	case store.TellSettings:
+	case postgres.TellSettings:
 		return r.tell(ctx, d)
 	}
 	return fmt.Errorf("unknown duty %q", d.Kind)
@@ -117,13 +117,13 @@ func (r *Relay) do(ctx context.Context, d store.Duty) error {
 
 // drive makes sure that a run's workflow is under way. The duty stays until the
 // run has ended, so a Temporal that forgot the run is given it again.
-func (r *Relay) drive(ctx context.Context, d store.Duty, id int64) error {
+func (r *Relay) drive(ctx context.Context, d postgres.Duty, id int64) error {
 	var (
 		todo    run.Run
-		ws      store.Workspace
+		ws      postgres.Workspace
 		channel string
 	)
-	err := r.Store.WithWorkspace(ctx, d.Workspace, func(q store.Queries) (err error) {
+	err := r.Store.WithWorkspace(ctx, d.Workspace, func(q postgres.Queries) (err error) {
 		if todo, err = q.Run(ctx, id); err != nil {
 			return err
 		}
@@ -150,13 +150,13 @@ func (r *Relay) drive(ctx context.Context, d store.Duty, id int64) error {
 const tellMost = 1000
 
 // tell brings a change of settings to the conversations that run.
-func (r *Relay) tell(ctx context.Context, d store.Duty) error {
+func (r *Relay) tell(ctx context.Context, d postgres.Duty) error {
 	var (
-		ws      store.Workspace
-		chosen  store.Settings
+		ws      postgres.Workspace
+		chosen  postgres.Settings
 		running []int64
 	)
-	err := r.Store.WithWorkspace(ctx, d.Workspace, func(q store.Queries) (err error) {
+	err := r.Store.WithWorkspace(ctx, d.Workspace, func(q postgres.Queries) (err error) {
 		if ws, err = q.Self(ctx); err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (r *Relay) tell(ctx context.Context, d store.Duty) error {
 			return err
 		}
 	}
-	return r.Store.WithWorkspace(ctx, d.Workspace, func(q store.Queries) error {
+	return r.Store.WithWorkspace(ctx, d.Workspace, func(q postgres.Queries) error {
 		now, err := q.Settings(ctx)
 		if err != nil || now != chosen { // changed meanwhile: the duty is for that change, too
 			return err
@@ -185,9 +185,9 @@ func (r *Relay) tell(ctx context.Context, d store.Duty) error {
 }
 
 // embed gives a document the vector it could not get when it was written.
-func (r *Relay) embed(ctx context.Context, d store.Duty, doc int64) error {
+func (r *Relay) embed(ctx context.Context, d postgres.Duty, doc int64) error {
 	var text string
-	err := r.Store.WithWorkspace(ctx, d.Workspace, func(q store.Queries) (err error) {
+	err := r.Store.WithWorkspace(ctx, d.Workspace, func(q postgres.Queries) (err error) {
 		text, err = q.DocText(ctx, doc)
 		return err
 	})
@@ -198,7 +198,7 @@ func (r *Relay) embed(ctx context.Context, d store.Duty, doc int64) error {
 	if err != nil {
 		return fmt.Errorf("embed document %d: %w", doc, err)
 	}
-	return r.Store.WithWorkspace(ctx, d.Workspace, func(q store.Queries) error {
+	return r.Store.WithWorkspace(ctx, d.Workspace, func(q postgres.Queries) error {
 		now, err := q.DocText(ctx, doc)
 		if err != nil || now != text { // changed meanwhile: the change left a duty of its own
 			return err
@@ -235,7 +235,7 @@ func (r *Relay) Tidy(ctx context.Context) error {
 		}
 	}
 	for _, p := range idle {
-		err := r.Store.WithWorkspace(ctx, p.Workspace, func(q store.Queries) error {
+		err := r.Store.WithWorkspace(ctx, p.Workspace, func(q postgres.Queries) error {
 			return q.Collect(ctx, p, r.Grace, func(key string) error { return r.Remove(ctx, key) })
 		})
 		if err != nil {
@@ -254,7 +254,7 @@ func (r *Relay) eraseDeleted(ctx context.Context) error {
 	}
 	var errs []error
 	for _, ws := range due {
-		err := r.Store.WithWorkspace(ctx, ws, func(q store.Queries) error {
+		err := r.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
 			_, err := q.EraseDeleted(ctx, deletedAtOnce)
 			return err
 		})

@@ -10,9 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	embed "cairn/internal/adapter/embedding"
-	store "cairn/internal/adapter/postgres"
-	storetest "cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
@@ -26,18 +26,18 @@ type bundle struct {
 	*relay.Relay
 	t        *testing.T
 	admin    *pgxpool.Pool
-	ws       store.Workspace
+	ws       postgres.Workspace
 	embedder *embedder
 	removed  *removals
 }
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	url := storetest.Database(t)
-	s, err := store.Open(t.Context(), url, store.Options{MaxConns: 10})
+	url := pgtest.Database(t)
+	s, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 10})
 	tests.Must(t, err)
 	t.Cleanup(s.Close)
-	b := &bundle{t: t, admin: connect(t, url), embedder: &embedder{Embedder: embed.Hashing(8)}, removed: &removals{}}
+	b := &bundle{t: t, admin: connect(t, url), embedder: &embedder{Embedder: embedding.Hashing(8)}, removed: &removals{}}
 	b.ws, err = s.Workspace(t.Context(), "test", true)
 	tests.Must(t, err)
 	space, err := s.Space(t.Context(), "hashing", 8)
@@ -74,9 +74,9 @@ func scan[T any](t *testing.T, p *pgxpool.Pool, sql string, args ...any) (v T) {
 }
 
 // in runs fn in the workspace.
-func (b *bundle) in(fn func(context.Context, store.Queries) error) {
+func (b *bundle) in(fn func(context.Context, postgres.Queries) error) {
 	b.t.Helper()
-	tests.Must(b.t, b.Store.WithWorkspace(b.t.Context(), b.ws.ID, func(q store.Queries) error { return fn(b.t.Context(), q) }))
+	tests.Must(b.t, b.Store.WithWorkspace(b.t.Context(), b.ws.ID, func(q postgres.Queries) error { return fn(b.t.Context(), q) }))
 }
 
 // pass is one look at the outbox; it returns how many duties it took.
@@ -103,18 +103,18 @@ func (b *bundle) accept(key string) run.Run {
 // document is one that waits for its vector.
 func (b *bundle) document(owner int64, text string) (doc int64) {
 	b.t.Helper()
-	b.in(func(ctx context.Context, q store.Queries) (err error) {
+	b.in(func(ctx context.Context, q postgres.Queries) (err error) {
 		if doc, err = q.Index(ctx, search.NewDoc(search.KindSkill, owner, "active", text)); err != nil {
 			return err
 		}
-		return q.Owe(ctx, store.EmbedDoc, number(doc), 0)
+		return q.Owe(ctx, postgres.EmbedDoc, number(doc), 0)
 	})
 	return doc
 }
 
 // embedder counts what it is asked for, and can be held or down.
 type embedder struct {
-	embed.Embedder
+	embedding.Embedder
 	mu    sync.Mutex
 	asked map[string]int
 	down  bool

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	llm "cairn/internal/adapter/openai"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
 	"cairn/internal/tests"
@@ -30,7 +30,7 @@ func TestACallWhoseHolderDiedBecomesUnknown(t *testing.T) {
 	for range 2 {
 		tests.Must(t, b.Tidy(t.Context()))
 	}
-	b.in(func(ctx context.Context, q store.Queries) error {
+	b.in(func(ctx context.Context, q postgres.Queries) error {
 		calls, err := q.Calls(ctx, r.Ref)
 		for _, c := range calls {
 			want, unknown := run.CallStarted, 0
@@ -59,7 +59,7 @@ func sha(name string) [32]byte { return sha256.Sum256([]byte(name)) }
 // touch records a package as an upload does.
 func (b *bundle) touch(names ...string) {
 	b.t.Helper()
-	b.in(func(ctx context.Context, q store.Queries) error {
+	b.in(func(ctx context.Context, q postgres.Queries) error {
 		for _, n := range names {
 			tests.Must(b.t, q.TouchPackage(ctx, sha(n), "key/"+n, 1))
 		}
@@ -158,7 +158,7 @@ func TestAnUploadWaitsForTheDeletionOfTheSameBytes(t *testing.T) {
 	touched := make(chan error, 1)
 	b.Remove = func(ctx context.Context, key string) error {
 		go func() {
-			touched <- b.Store.WithWorkspace(ctx, b.ws.ID, func(q store.Queries) error { return q.TouchPackage(ctx, sha("x"), key, 1) })
+			touched <- b.Store.WithWorkspace(ctx, b.ws.ID, func(q postgres.Queries) error { return q.TouchPackage(ctx, sha("x"), key, 1) })
 		}()
 		until(t, "the upload to wait", func() bool {
 			return scan[int](t, b.admin, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") == 1

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	embed "cairn/internal/adapter/embedding"
-	store "cairn/internal/adapter/postgres"
-	storetest "cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/longterm"
@@ -27,12 +27,12 @@ type bundle struct {
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	s, err := store.Open(t.Context(), storetest.Database(t), store.Options{MaxConns: 4})
+	s, err := postgres.Open(t.Context(), pgtest.Database(t), postgres.Options{MaxConns: 4})
 	tests.Must(t, err)
 	t.Cleanup(s.Close)
 	ws, err := s.Workspace(t.Context(), "a", true)
 	tests.Must(t, err)
-	embedder := embed.Hashing(embed.DefaultDims)
+	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := s.Space(t.Context(), embedder.Model(), embedder.Dims())
 	tests.Must(t, err)
 	return &bundle{Registry: registry(t, &longterm.Keeper{Store: s.Memory(), Embedder: embedder, Space: space,

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	embed "cairn/internal/adapter/embedding"
-	store "cairn/internal/adapter/postgres"
-	storetest "cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -21,7 +21,7 @@ import (
 // progressive is the tools of progressive memory over a fresh database.
 type progressive struct {
 	t     *testing.T
-	store *store.Store
+	store *postgres.Store
 	long  *longterm.LongTerm
 	ws    int64
 	n     int
@@ -29,10 +29,10 @@ type progressive struct {
 
 func setupProgressive(t *testing.T) *progressive {
 	t.Helper()
-	s, err := store.Open(t.Context(), storetest.Database(t), store.Options{MaxConns: 6})
+	s, err := postgres.Open(t.Context(), pgtest.Database(t), postgres.Options{MaxConns: 6})
 	tests.Must(t, err)
 	t.Cleanup(s.Close)
-	embedder := embed.Hashing(embed.DefaultDims)
+	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := s.Space(t.Context(), embedder.Model(), embedder.Dims())
 	tests.Must(t, err)
 	p := &progressive{t: t, store: s, long: &longterm.LongTerm{Store: s.LongTerm(), Embedder: embedder, Space: space,

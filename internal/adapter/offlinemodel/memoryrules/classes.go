@@ -1,11 +1,11 @@
-package rememberer
+package memoryrules
 
 import (
 	"regexp"
 	"slices"
 	"strings"
 
-	notice "cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/adapter/offlinemodel/annotate"
 )
 
 // class is a kind of sentence.
@@ -65,7 +65,7 @@ func kind(name string) kinds {
 var fact, question, greeting, change = kind("fact"), kind("question"), kind("greeting"), kind("change")
 
 // shows are the classes of a sentence with so many content words.
-func shows(s notice.Sentence, terms int) (out kinds) {
+func shows(s annotate.Sentence, terms int) (out kinds) {
 	for i, c := range classes {
 		if c.said != nil && c.said.MatchString(s.Raw) {
 			out |= 1 << i

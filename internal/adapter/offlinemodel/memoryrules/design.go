@@ -1,4 +1,4 @@
-package rememberer
+package memoryrules
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	notice "cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/adapter/offlinemodel/annotate"
 	"cairn/internal/domain/prompt"
 )
 
@@ -152,7 +152,7 @@ func capture(m prompt.Material, tried func(string) bool) map[string]any {
 		if i+1 < len(ranked) && ranked[i+1].more > 0 {
 			about = append(about, ranked[i+1].phrase[language])
 		}
-		when := notice.Each(about, func(kind string) string { return "The span tells of " + kind })
+		when := annotate.Each(about, func(kind string) string { return "The span tells of " + kind })
 		return map[string]any{"action": "add_new", "reasoning": "storage: " + first.name + " was lost most",
 			"skill": map[string]any{"name": name, "title": "Capture " + first.name, "description": "Adds what the span tells of " + strings.Join(about, ", and of ") + ".",
 				"purpose": "Keep what questions were asked about and nobody had written down", "when_to_use": when,
@@ -185,7 +185,7 @@ func manner(m prompt.Material) []string {
 func wants(s prompt.MemorySkill, class string) bool { return Compile(s).wanted&kind(class) != 0 }
 
 func count(into map[string]float64, text string) {
-	shown := shows(notice.Sentence{Raw: text}, len(notice.Terms(text)))
+	shown := shows(annotate.Sentence{Raw: text}, len(annotate.Terms(text)))
 	for i, c := range classes {
 		if shown>>i&1 == 1 {
 			into[c.name]++

@@ -1,4 +1,4 @@
-// Package rememberer is the part of the offline rules that keeps memories: it
+// Package memoryrules is the part of the offline rules that keeps memories: it
 // answers what a memory skill's keeper and designer are asked, from the material
 // alone, and says which sentences of a conversation are worth keeping and whom they
 // are about. It has a budget of its own, 900 lines of code and 12 answerers, checked
@@ -10,4 +10,4 @@
 // "under 20 words" are limits; "with the date", "name the speaker", "compact" and
 // "leave out fillers" are the form of what is kept; its action is all that it leads
 // to. A tool speaks for whose record it shows.
-package rememberer
+package memoryrules

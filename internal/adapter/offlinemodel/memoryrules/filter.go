@@ -1,4 +1,4 @@
-package rememberer
+package memoryrules
 
 import (
 	"cmp"
@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	notice "cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/adapter/offlinemodel/annotate"
 	"cairn/internal/domain/prompt"
 )
 
@@ -34,7 +34,7 @@ var (
 	spoken  = regexp.MustCompile(`(?i)\b(?:with|put|write|include|keep|state|start|begin|name|say)\b[^.;]*\b(?:speakers?|who said|whose)\b|(?:写明|带上|注明|包含)[^。；]*(?:说话人|谁说)`)
 	terse   = regexp.MustCompile(`(?i)\b(?:compact|terse|telegraphic|without (?:filler|stop) words)\b|精简`)
 	fillers = regexp.MustCompile(`(?i)\b(?:leave out|drop|without|omit)\b[^.;]*\bfillers?\b`)
-	generic = notice.Terms("memory memories store stored item items span fact facts information retrieved existing new lasting incoming worth keep keeping remember detail details skill user content conversation message")
+	generic = annotate.Terms("memory memories store stored item items span fact facts information retrieved existing new lasting incoming worth keep keeping remember detail details skill user content conversation message")
 )
 
 // Compile reads a skill by its fields.
@@ -43,7 +43,7 @@ func Compile(s prompt.MemorySkill) Filter {
 	_, refused := speaks(append(slices.Clone(s.HowToApply), s.Constraints...)) // how to keep says nothing of what
 	f.wanted, f.refused = speaks(append([]string{s.Description, s.Purpose}, s.WhenToUse...))
 	f.wanted, f.refused = f.wanted&^refused, f.refused|refused
-	for _, term := range notice.Terms(joined(append([]string{s.Description}, s.WhenToUse...)...)) {
+	for _, term := range annotate.Terms(joined(append([]string{s.Description}, s.WhenToUse...)...)) {
 		if !slices.Contains(generic, term) && !slices.Contains(f.terms, term) {
 			f.terms = append(f.terms, term)
 		}

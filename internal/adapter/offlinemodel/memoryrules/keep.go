@@ -1,4 +1,4 @@
-package rememberer
+package memoryrules
 
 import (
 	"cmp"
@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	notice "cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/adapter/offlinemodel/annotate"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/prompt"
 )
@@ -39,7 +39,7 @@ func with(answer func(prompt.Material) any) func(prompt.Material) any {
 
 // Heard is a sentence with who said it, or whose record it is, when, and all that a filter asks of it.
 type Heard struct {
-	notice.Sentence
+	annotate.Sentence
 	speaker, date string
 	shows         kinds
 	terms         []string // each once
@@ -57,7 +57,7 @@ var stamp = regexp.MustCompile(`^\[(\d{4}-\d{2}-\d{2})[^\]]*\]\s*`)
 // Hear reads a span sentence by sentence. What it makes may be kept and given to
 // Keep any number of times.
 func Hear(messages []prompt.Message) (out []Heard) {
-	mask, owner := notice.NewMask(messages), ""
+	mask, owner := annotate.NewMask(messages), ""
 	for _, message := range messages {
 		if found := owned.FindStringSubmatch(message.Content); found != nil && message.Role == "tool" {
 			owner = found[1]
@@ -71,8 +71,8 @@ func Hear(messages []prompt.Message) (out []Heard) {
 			message.Content = stamp.ReplaceAllString(message.Content, "")
 		}
 		for _, s := range mask.Sentences(message) {
-			terms := notice.Terms(s.Raw)
-			h := Heard{Sentence: s, speaker: message.Name, date: date, shows: shows(s, len(terms)), terms: notice.Distinct(terms, len(terms))}
+			terms := annotate.Terms(s.Raw)
+			h := Heard{Sentence: s, speaker: message.Name, date: date, shows: shows(s, len(terms)), terms: annotate.Distinct(terms, len(terms))}
 			for _, w := range strings.Fields(s.Raw) {
 				if len(lexical.Words(w)) > 0 || refuses.MatchString(w) {
 					h.compact = append(h.compact, w)
@@ -102,7 +102,7 @@ type Known struct {
 // Recall reads a memory.
 func Recall(handle, content string) Known {
 	k := Known{handle, content, map[string]bool{}}
-	for _, t := range notice.Terms(content) {
+	for _, t := range annotate.Terms(content) {
 		k.terms[t] = true
 	}
 	return k
@@ -116,9 +116,9 @@ type Action struct {
 }
 
 func keep(m prompt.Material) any {
-	memories := notice.Each(m.Stored, func(s prompt.Stored) Known { return Recall(s.Handle, s.Content) })
+	memories := annotate.Each(m.Stored, func(s prompt.Stored) Known { return Recall(s.Handle, s.Content) })
 	actions := []any{}
-	for _, a := range Keep(Hear(m.Messages), memories, notice.Each(m.Bank, Compile)) {
+	for _, a := range Keep(Hear(m.Messages), memories, annotate.Each(m.Bank, Compile)) {
 		fields := map[string]any{"type": a.Type, "evidence": a.Evidence, "skill": a.Skill, "content": a.Content, "about": a.About, "memory_type": a.Kind, "target": a.Target}
 		maps.DeleteFunc(fields, func(_ string, v any) bool { return v == "" })
 		actions = append(actions, fields)

@@ -1,10 +1,10 @@
-package rememberer
+package memoryrules
 
 import (
 	"fmt"
 	"strings"
 
-	notice "cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/adapter/offlinemodel/annotate"
 	"cairn/internal/domain/prompt"
 )
 
@@ -27,7 +27,7 @@ func probes(m prompt.Material) any {
 	out := []any{}
 	for _, s := range Telling(said, most) {
 		begins, ends := halves(strings.TrimRight(stamp.ReplaceAllString(s.Raw, ""), ".!。！ "))
-		if len(notice.Terms(ends)) > 0 {
+		if len(annotate.Terms(ends)) > 0 {
 			out = append(out, map[string]any{"question": fmt.Sprintf(form, begins), "answer": ends, "evidence": []int{s.Index}})
 		}
 	}

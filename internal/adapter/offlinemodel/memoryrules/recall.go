@@ -1,11 +1,11 @@
-package rememberer
+package memoryrules
 
 import (
 	"math"
 	"slices"
 	"strings"
 
-	notice "cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/adapter/offlinemodel/annotate"
 	"cairn/internal/domain/prompt"
 )
 
@@ -21,7 +21,7 @@ func fit(m prompt.Material) (out []fitting) {
 		return nil
 	}
 	for _, s := range m.Stored {
-		if share := notice.Share(notice.Terms(m.Question), notice.Terms(s.Content)); share > 0 {
+		if share := annotate.Share(annotate.Terms(m.Question), annotate.Terms(s.Content)); share > 0 {
 			out = append(out, fitting{s, share})
 		}
 	}
@@ -41,9 +41,9 @@ func ranking(m prompt.Material) any {
 }
 
 func context(m prompt.Material) any {
-	return strings.Join(notice.Each(fit(m), func(f fitting) string { return strings.TrimSpace(f.Content) }), "\n")
+	return strings.Join(annotate.Each(fit(m), func(f fitting) string { return strings.TrimSpace(f.Content) }), "\n")
 }
 
 func used(m prompt.Material) any {
-	return notice.Each(fit(m), func(f fitting) string { return f.Handle })
+	return annotate.Each(fit(m), func(f fitting) string { return f.Handle })
 }

@@ -1,9 +1,9 @@
-package rememberer
+package memoryrules
 
 import (
 	"slices"
 
-	notice "cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/adapter/offlinemodel/annotate"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/prompt"
 )
@@ -23,39 +23,39 @@ func room(m prompt.Material, sixths int) int {
 	return most * sixths / 6
 }
 
-func sentences(m prompt.Material) (out []notice.Sentence) {
-	mask := notice.NewMask(m.Messages)
+func sentences(m prompt.Material) (out []annotate.Sentence) {
+	mask := annotate.NewMask(m.Messages)
 	for _, one := range m.Messages {
 		if one.Role == "user" || one.Role == "assistant" {
 			out = append(out, mask.Sentences(one)...)
 		}
 	}
-	return slices.DeleteFunc(out, func(s notice.Sentence) bool { return s.Greeting })
+	return slices.DeleteFunc(out, func(s annotate.Sentence) bool { return s.Greeting })
 }
 
 // goal is what was asked first.
 func goal(m prompt.Material) any {
-	said := slices.DeleteFunc(sentences(m), func(s notice.Sentence) bool { return s.Role != "user" })
+	said := slices.DeleteFunc(sentences(m), func(s annotate.Sentence) bool { return s.Role != "user" })
 	if len(said) == 0 {
 		return nil
 	}
-	at := max(0, slices.IndexFunc(said, func(s notice.Sentence) bool { return s.Imperative || s.Question }))
+	at := max(0, slices.IndexFunc(said, func(s annotate.Sentence) bool { return s.Imperative || s.Question }))
 	return first([]string{said[at].Raw}, room(m, 1))[0]
 }
 
 // keyFacts are the sentences that tell most for their length, in their order.
 func keyFacts(m prompt.Material) any {
-	said := slices.DeleteFunc(sentences(m), func(s notice.Sentence) bool { return s.Question })
+	said := slices.DeleteFunc(sentences(m), func(s annotate.Sentence) bool { return s.Question })
 	ranked := slices.Clone(said)
-	slices.SortStableFunc(ranked, func(a, b notice.Sentence) int { return telling(b) - telling(a) })
-	kept := first(notice.Distinct(notice.Each(ranked, func(s notice.Sentence) string { return s.Raw }), len(ranked)), room(m, 3))
-	told := slices.DeleteFunc(notice.Each(said, func(s notice.Sentence) string { return s.Raw }), func(raw string) bool { return !slices.Contains(kept, raw) })
-	return notice.Distinct(told, len(told))
+	slices.SortStableFunc(ranked, func(a, b annotate.Sentence) int { return telling(b) - telling(a) })
+	kept := first(annotate.Distinct(annotate.Each(ranked, func(s annotate.Sentence) string { return s.Raw }), len(ranked)), room(m, 3))
+	told := slices.DeleteFunc(annotate.Each(said, func(s annotate.Sentence) string { return s.Raw }), func(raw string) bool { return !slices.Contains(kept, raw) })
+	return annotate.Distinct(told, len(told))
 }
 
 // telling counts names and numbers twice.
-func telling(s notice.Sentence) int {
-	n := min(len(notice.Terms(s.Raw)), 12)
+func telling(s annotate.Sentence) int {
+	n := min(len(annotate.Terms(s.Raw)), 12)
 	if s.Text != s.Raw { // something of it was masked
 		n += n
 	}
@@ -64,7 +64,7 @@ func telling(s notice.Sentence) int {
 
 // recentActions are the calls of tools, the latest ones.
 func recentActions(m prompt.Material) any {
-	calls := notice.Each(notice.Calls(m.Messages), func(c notice.Call) string {
+	calls := annotate.Each(annotate.Calls(m.Messages), func(c annotate.Call) string {
 		if c.Failed {
 			return c.Tool + " " + c.Arguments + ": failed"
 		}

@@ -1,4 +1,4 @@
-package rememberer
+package memoryrules
 
 import (
 	"encoding/json"

@@ -1,11 +1,11 @@
-package rememberer
+package memoryrules
 
 import (
 	"regexp"
 	"slices"
 	"strings"
 
-	notice "cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/adapter/offlinemodel/annotate"
 	"cairn/internal/domain/prompt"
 )
 
@@ -35,7 +35,7 @@ func Targets(r Registry, m prompt.Material) (out []Pair) {
 	for _, found := range listed.FindAllStringSubmatch(r.Instructions, -1) {
 		known = append(known, Pair{found[1], found[2]})
 	}
-	people := notice.Each(known, func(p Pair) string { return p.Type + "/" + strings.ToLower(p.Target) })
+	people := annotate.Each(known, func(p Pair) string { return p.Type + "/" + strings.ToLower(p.Target) })
 	who := users(m)
 	switch {
 	case m.Question != "":
@@ -70,5 +70,5 @@ func users(m prompt.Material) []string {
 			out = append(out, found[1]+found[2])
 		}
 	}
-	return notice.Distinct(out, len(out))
+	return annotate.Distinct(out, len(out))
 }

@@ -1,4 +1,4 @@
-// Package llmtest is a scripted OpenAI-compatible server: tests say what the
+// Package openaitest is a scripted OpenAI-compatible server: tests say what the
 // model answers, to whom and how badly, and afterwards read what was asked.
 //
 //	srv := llmtest.New(t)
@@ -26,4 +26,4 @@
 // Start gives the same server without a test. Other programs steer it through
 // PUT /script, GET /requests, GET /paid and POST /barrier/{name}/release, below
 // Root.
-package llmtest
+package openaitest

@@ -1,4 +1,4 @@
-package llmtest_test
+package openaitest_test
 
 import (
 	"encoding/json"
@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	llm "cairn/internal/adapter/openai"
-	llmtest "cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/openai/openaitest"
 )
 
 var dig = llm.Tool{Name: "dig", Description: "Digs.", Schema: json.RawMessage(`{"type":"object"}`)}
 
 // loop asks until the model calls nothing or ten replies came, and gives every reply.
-func loop(t *testing.T, srv *llmtest.Server, stage string, choice llm.ToolChoice) (replies []llm.Reply, failures int) {
+func loop(t *testing.T, srv *openaitest.Server, stage string, choice llm.ToolChoice) (replies []llm.Reply, failures int) {
 	t.Helper()
 	model := llm.OpenAI(llm.Config{BaseURL: srv.URL})
 	r := llm.Request{Model: "m", System: "s", Messages: llm.User("go"), Tools: []llm.Tool{dig}, ToolChoice: choice, Label: llm.Label{Stage: stage}}
@@ -43,22 +43,22 @@ func loop(t *testing.T, srv *llmtest.Server, stage string, choice llm.ToolChoice
 
 func TestToolLoopsCanBeScripted(t *testing.T) {
 	t.Parallel()
-	srv := llmtest.New(t)
+	srv := openaitest.New(t)
 	call := func(name, arguments string) llm.ToolCall { return llm.ToolCall{Name: name, Arguments: arguments} }
-	srv.On(llmtest.Rule{Stage: "endless", CallsFunc: func(c llmtest.Call) []llm.ToolCall {
+	srv.On(openaitest.Rule{Stage: "endless", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		return []llm.ToolCall{call("dig", fmt.Sprintf(`{"n":%d}`, c.Results()))}
 	}})
-	srv.On(llmtest.Rule{Stage: "polite", Choice: llm.ChooseNone, Reply: "enough"})
-	srv.On(llmtest.Rule{Stage: "polite", Calls: []llm.ToolCall{call("dig", "{}")}})
-	srv.On(llmtest.Rule{Stage: "steps", Results: new(0), Offers: []string{"dig"}, Calls: []llm.ToolCall{call("dig", `{"broken`), call("no_such_tool", "{}"), call("dig", "{}")}})
-	srv.On(llmtest.Rule{Stage: "steps", Last: llm.RoleTool, Match: "result of dig", Reply: "dug"})
-	srv.On(llmtest.Rule{Stage: "fails", Nth: 2, Status: 500})
-	srv.On(llmtest.Rule{Stage: "fails", Results: new(0), Calls: []llm.ToolCall{call("dig", "{}")}})
-	srv.On(llmtest.Rule{Stage: "fails", Results: new(1), Reply: "after all"})
-	srv.On(llmtest.Rule{Stage: "empty"})
-	srv.On(llmtest.Rule{Stage: "other", Offers: []string{"fly"}, Reply: "fly"})
-	srv.On(llmtest.Rule{Stage: "other", Last: llm.RoleTool, Reply: "tool"})
-	srv.On(llmtest.Rule{Stage: "other", Reply: "neither"})
+	srv.On(openaitest.Rule{Stage: "polite", Choice: llm.ChooseNone, Reply: "enough"})
+	srv.On(openaitest.Rule{Stage: "polite", Calls: []llm.ToolCall{call("dig", "{}")}})
+	srv.On(openaitest.Rule{Stage: "steps", Results: new(0), Offers: []string{"dig"}, Calls: []llm.ToolCall{call("dig", `{"broken`), call("no_such_tool", "{}"), call("dig", "{}")}})
+	srv.On(openaitest.Rule{Stage: "steps", Last: llm.RoleTool, Match: "result of dig", Reply: "dug"})
+	srv.On(openaitest.Rule{Stage: "fails", Nth: 2, Status: 500})
+	srv.On(openaitest.Rule{Stage: "fails", Results: new(0), Calls: []llm.ToolCall{call("dig", "{}")}})
+	srv.On(openaitest.Rule{Stage: "fails", Results: new(1), Reply: "after all"})
+	srv.On(openaitest.Rule{Stage: "empty"})
+	srv.On(openaitest.Rule{Stage: "other", Offers: []string{"fly"}, Reply: "fly"})
+	srv.On(openaitest.Rule{Stage: "other", Last: llm.RoleTool, Reply: "tool"})
+	srv.On(openaitest.Rule{Stage: "other", Reply: "neither"})
 	for stage, want := range map[string]struct {
 		choice   llm.ToolChoice
 		replies  int
@@ -81,9 +81,9 @@ func TestToolLoopsCanBeScripted(t *testing.T) {
 
 func TestToolsAndMessagesAreRecorded(t *testing.T) {
 	t.Parallel()
-	srv := llmtest.New(t)
-	srv.On(llmtest.Rule{Results: new(0), Calls: []llm.ToolCall{{ID: "1", Name: "dig", Arguments: `{"a":1}`}}})
-	srv.On(llmtest.Rule{Reply: "done"})
+	srv := openaitest.New(t)
+	srv.On(openaitest.Rule{Results: new(0), Calls: []llm.ToolCall{{ID: "1", Name: "dig", Arguments: `{"a":1}`}}})
+	srv.On(openaitest.Rule{Reply: "done"})
 	loop(t, srv, "s", llm.ChooseNone)
 	got := srv.Requests()[1]
 	want := []llm.Message{{Role: "system", Content: "s"}, {Role: "user", Content: "go"},
@@ -95,12 +95,12 @@ func TestToolsAndMessagesAreRecorded(t *testing.T) {
 
 func TestRulesWithCallsTravelAsAScript(t *testing.T) {
 	t.Parallel()
-	rule := llmtest.Rule{Results: new(0), Last: "user", Choice: llm.ChooseNone, Offers: []string{"dig"}, Calls: []llm.ToolCall{{ID: "1", Name: "dig", Arguments: "{"}}}
+	rule := openaitest.Rule{Results: new(0), Last: "user", Choice: llm.ChooseNone, Offers: []string{"dig"}, Calls: []llm.ToolCall{{ID: "1", Name: "dig", Arguments: "{"}}}
 	data, err := json.Marshal(rule)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back llmtest.Rule
+	var back openaitest.Rule
 	if err := json.Unmarshal(data, &back); err != nil || !reflect.DeepEqual(back, rule) {
 		t.Errorf("%+v, %v", back, err)
 	}

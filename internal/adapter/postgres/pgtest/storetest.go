@@ -1,5 +1,5 @@
-// Package storetest makes databases for tests.
-package storetest
+// Package pgtest makes databases for tests.
+package pgtest
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/devstack/devtest"
-	store "cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres"
 	"cairn/schemas"
 )
 
@@ -18,7 +18,7 @@ import (
 func Database(t testing.TB) string {
 	t.Helper()
 	return devtest.Database(t, schemaVersion(), func(ctx context.Context, url string) error {
-		_, err := store.Migrate(ctx, url)
+		_, err := postgres.Migrate(ctx, url)
 		return err
 	})
 }
