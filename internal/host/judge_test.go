@@ -20,7 +20,7 @@ import (
 )
 
 // judged is a Cairn that judges its drafts, scripted with R1.
-func judged(t *testing.T, rules ...llmtest.Rule) *hosttest.Bundle {
+func judged(t *testing.T, rules ...openaitest.Rule) *hosttest.Bundle {
 	t.Helper()
 	b := hosttest.Open(t, quality)
 	scriptJudge(b, rules...)
@@ -29,7 +29,7 @@ func judged(t *testing.T, rules ...llmtest.Rule) *hosttest.Bundle {
 
 func quality(c *config.Config) { c.Quality = true }
 
-func scriptJudge(b *hosttest.Bundle, rules ...llmtest.Rule) {
+func scriptJudge(b *hosttest.Bundle, rules ...openaitest.Rule) {
 	for _, r := range rules {
 		r.Stage = "judge"
 		b.Model.On(r)

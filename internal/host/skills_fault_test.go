@@ -365,9 +365,9 @@ func TestARecipeTrainsAPolicyOfItsKind(t *testing.T) {
 		blob, err = q.Blob(ctx, "policy", learnt.Policy)
 		return err
 	})
-	policy, err := policy.ParsePolicy(blob)
+	weights, err := policy.ParsePolicy(blob)
 	tests.Must(t, err)
-	if want := policy.DotShape(memoryskill.PolicyDims, memoryskill.PolicyHidden); policy.Shape() != want || len(played.Episode.Decisions) == 0 {
-		t.Errorf("the paper's recipe trains a policy of %+v, want %+v", policy.Shape(), want)
+	if want := policy.DotShape(memoryskill.PolicyDims, memoryskill.PolicyHidden); weights.Shape() != want || len(played.Episode.Decisions) == 0 {
+		t.Errorf("the paper's recipe trains a policy of %+v, want %+v", weights.Shape(), want)
 	}
 }
