@@ -15,7 +15,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/settings"
-	"cairn/internal/gateway/toolserver"
+	toolserver "cairn/internal/gateway/mcpserver"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/conversation"

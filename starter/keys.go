@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 )
 
 func (c *cli) keys() *cobra.Command {

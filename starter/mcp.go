@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
-	"cairn/internal/gateway/toolserver"
+	toolserver "cairn/internal/gateway/mcpserver"
 )
 
 func (c *cli) mcp() *cobra.Command {

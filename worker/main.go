@@ -15,7 +15,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/gateway/metrics"
+	metrics "cairn/internal/gateway/prometheus"
 	"cairn/internal/host"
 )
 

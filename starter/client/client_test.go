@@ -16,7 +16,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
 	"cairn/starter/client"

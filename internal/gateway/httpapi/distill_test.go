@@ -8,7 +8,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 )
 
 func TestDistillAnswersAtOnceAndReportsWhenAskedToWait(t *testing.T) {

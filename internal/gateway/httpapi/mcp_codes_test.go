@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/gateway"
-	"cairn/internal/gateway/toolserver"
+	gateway "cairn/internal/gateway/httpapi"
+	toolserver "cairn/internal/gateway/mcpserver"
 	"cairn/internal/host"
 	"cairn/internal/tests"
 )

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"

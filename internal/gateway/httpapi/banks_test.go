@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 	"cairn/internal/service/learning"
 	"cairn/internal/tests"
 )

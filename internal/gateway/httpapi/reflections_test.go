@@ -11,7 +11,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 	"cairn/internal/service/reflection"
 	"cairn/internal/tests"
 )

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"cairn/internal/config"
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 	"cairn/internal/host"
 	"cairn/internal/tests"
 )
@@ -21,7 +21,7 @@ func TestTheDescriptionIsWhatTheHandlersAre(t *testing.T) {
 	tests.Must(t, err)
 	got, err := gateway.New(&host.Host{Config: c, Log: slog.New(slog.DiscardHandler)}, gateway.NoMeter).OpenAPI()
 	tests.Must(t, err)
-	want, err := os.ReadFile("../../schemas/openapi.json")
+	want, err := os.ReadFile("../../../schemas/openapi.json")
 	tests.Must(t, err)
 	if !bytes.Equal(got, want) {
 		t.Error("schemas/openapi.json is not what the handlers are: make generate")

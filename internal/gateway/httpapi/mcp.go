@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/gateway/toolserver"
+	toolserver "cairn/internal/gateway/mcpserver"
 )
 
 type serverKey struct{}

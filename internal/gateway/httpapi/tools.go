@@ -12,7 +12,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
-	"cairn/internal/gateway/toolserver"
+	toolserver "cairn/internal/gateway/mcpserver"
 	"cairn/internal/service/tools"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 	"cairn/internal/tests"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 )
 
 // The calls of mem0's npm client as it sends them, with what it reads of the

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/settings"
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 	"cairn/internal/service/longterm"
 	"cairn/internal/tests"
 )

@@ -15,8 +15,8 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
-	"cairn/internal/gateway"
-	"cairn/internal/gateway/metrics"
+	gateway "cairn/internal/gateway/httpapi"
+	metrics "cairn/internal/gateway/prometheus"
 	"cairn/internal/tests"
 )
 

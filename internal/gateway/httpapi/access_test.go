@@ -12,7 +12,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 	"cairn/internal/tests"
 )
 

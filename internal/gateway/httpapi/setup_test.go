@@ -16,7 +16,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
 )

@@ -11,7 +11,7 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 	"cairn/internal/tests"
 )
 

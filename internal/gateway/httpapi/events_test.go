@@ -12,7 +12,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/distill"
 	"cairn/internal/tests"

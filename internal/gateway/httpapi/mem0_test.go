@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 	"cairn/internal/tests"
 )
 

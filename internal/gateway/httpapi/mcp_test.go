@@ -13,8 +13,8 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
-	"cairn/internal/gateway"
-	"cairn/internal/gateway/toolserver"
+	gateway "cairn/internal/gateway/httpapi"
+	toolserver "cairn/internal/gateway/mcpserver"
 	"cairn/internal/tests"
 )
 

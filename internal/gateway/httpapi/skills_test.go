@@ -16,7 +16,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 	"cairn/internal/service/library"
 	"cairn/internal/tests"
 )

@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
-	"cairn/internal/gateway"
+	gateway "cairn/internal/gateway/httpapi"
 )
 
 func TestAToolIsCalledOnceAsTheUser(t *testing.T) {

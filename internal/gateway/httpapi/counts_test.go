@@ -13,8 +13,8 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/run"
-	"cairn/internal/gateway"
-	"cairn/internal/gateway/metrics"
+	gateway "cairn/internal/gateway/httpapi"
+	metrics "cairn/internal/gateway/prometheus"
 	"cairn/internal/host"
 	"cairn/internal/service/schedule"
 )
