@@ -15,7 +15,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/settings"
-	toolserver "cairn/internal/gateway/mcpserver"
+	"cairn/internal/gateway/mcpserver"
 	"cairn/internal/host"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/conversation"
@@ -201,7 +201,7 @@ func TestTheProgramOffersEveryToolOverMCP(t *testing.T) {
 		})
 		return s
 	}
-	ours, theirs := speak("ours", "--profile", toolserver.All), speak("theirs")
+	ours, theirs := speak("ours", "--profile", mcpserver.All), speak("theirs")
 	if got := ours.InitializeResult().ServerInfo.Name; got != "memory" {
 		t.Errorf("the server is called %q", got)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 )
 
 func (c *cli) keys() *cobra.Command {
@@ -40,11 +40,11 @@ func (c *cli) createKey(ctx context.Context, name string, scopes []string) error
 		return err
 	}
 	defer s.close()
-	var wanted []gateway.Scope
+	var wanted []httpapi.Scope
 	for _, scope := range scopes {
-		wanted = append(wanted, gateway.Scope(scope))
+		wanted = append(wanted, httpapi.Scope(scope))
 	}
-	keys := gateway.Keys{Store: s.Store}
+	keys := httpapi.Keys{Store: s.Store}
 	key, made, err := keys.Create(ctx, s.workspace.ID, name, wanted)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (c *cli) listKeys(ctx context.Context) error {
 		return err
 	}
 	defer s.close()
-	keys := gateway.Keys{Store: s.Store}
+	keys := httpapi.Keys{Store: s.Store}
 	all, err := keys.List(ctx, s.workspace.ID)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (c *cli) revokeKey(ctx context.Context, number string) error {
 		return err
 	}
 	defer s.close()
-	keys := gateway.Keys{Store: s.Store}
+	keys := httpapi.Keys{Store: s.Store}
 	if err := keys.Revoke(ctx, s.workspace.ID, id); err != nil {
 		return err
 	}

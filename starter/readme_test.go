@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/tests"
 )
 
@@ -102,7 +102,7 @@ func TestWhatTheReadmeSaysOfHTTPWorks(t *testing.T) {
 			t.Errorf("runs %+v", runs)
 		}
 		keys, err := q.Keys(ctx)
-		if len(keys) != 1 || keys[0].Name != "laptop" || !slices.Equal(keys[0].Scopes, []string{string(gateway.Write)}) {
+		if len(keys) != 1 || keys[0].Name != "laptop" || !slices.Equal(keys[0].Scopes, []string{string(httpapi.Write)}) {
 			t.Errorf("keys %+v", keys)
 		}
 		return err

@@ -15,8 +15,8 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
-	gateway "cairn/internal/gateway/httpapi"
-	metrics "cairn/internal/gateway/prometheus"
+	"cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/prometheus"
 	"cairn/internal/host"
 )
 
@@ -57,7 +57,7 @@ func (c *cli) runServe(ctx context.Context, listen string) error {
 		fmt.Fprintln(c.errs, "model: "+s.models())
 	}
 	fmt.Fprintf(c.out, "ready: http://%s answers; /openapi.json describes it, `cairn keys create` makes a key for it\n", l.Addr())
-	return gateway.New(s.Host, metrics.New(s.Store)).Serve(ctx, l)
+	return httpapi.New(s.Host, prometheus.New(s.Store)).Serve(ctx, l)
 }
 
 // describe writes the OpenAPI document. It needs no server: the document is
@@ -67,7 +67,7 @@ func (c *cli) describe(file string) error {
 	if err != nil {
 		return err
 	}
-	document, err := gateway.New(&host.Host{Config: cfg, Log: c.logger(cfg)}, gateway.NoMeter).OpenAPI()
+	document, err := httpapi.New(&host.Host{Config: cfg, Log: c.logger(cfg)}, httpapi.NoMeter).OpenAPI()
 	if err != nil {
 		return err
 	}
@@ -132,11 +132,11 @@ func codecEndpoint(cfg config.Config, listen string) string {
 		return ""
 	}
 	if cfg.PublicBaseURL != "" {
-		return strings.TrimRight(cfg.PublicBaseURL, "/") + gateway.CodecPath
+		return strings.TrimRight(cfg.PublicBaseURL, "/") + httpapi.CodecPath
 	}
 	host, port, err := here(cmp.Or(listen, cfg.Listen))
 	if err != nil || port == "0" {
 		return ""
 	}
-	return "http://" + net.JoinHostPort(host, port) + gateway.CodecPath
+	return "http://" + net.JoinHostPort(host, port) + httpapi.CodecPath
 }

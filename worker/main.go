@@ -15,7 +15,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	metrics "cairn/internal/gateway/prometheus"
+	"cairn/internal/gateway/prometheus"
 	"cairn/internal/host"
 )
 
@@ -38,7 +38,7 @@ func run(ctx context.Context, queues []string) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: host.Level(c.LogLevel)}))
-	shown, err := metrics.Show(c.WorkerMetrics, log)
+	shown, err := prometheus.Show(c.WorkerMetrics, log)
 	if err != nil {
 		return err
 	}

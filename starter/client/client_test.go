@@ -16,7 +16,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
 	"cairn/starter/client"
@@ -25,7 +25,7 @@ import (
 // bundle is a gateway over a whole Cairn with a client of it.
 type bundle struct {
 	*hosttest.Bundle
-	gateway *gateway.Gateway
+	gateway *httpapi.Gateway
 	server  *httptest.Server
 	key     string
 	client  *client.Client
@@ -34,11 +34,11 @@ type bundle struct {
 func setup(t *testing.T, options ...client.Option) *bundle {
 	t.Helper()
 	b := &bundle{Bundle: hosttest.OpenIdle(t)}
-	b.gateway = gateway.New(b.Host, gateway.NoMeter)
+	b.gateway = httpapi.New(b.Host, httpapi.NoMeter)
 	b.server = httptest.NewServer(b.gateway)
 	t.Cleanup(b.server.Close)
 	var err error
-	b.key, _, err = b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "client", []gateway.Scope{gateway.Admin})
+	b.key, _, err = b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "client", []httpapi.Scope{httpapi.Admin})
 	tests.Must(t, err)
 	b.client = b.open(client.Config{URL: b.server.URL, Key: b.key}, options...)
 	return b
@@ -384,7 +384,7 @@ func TestAQuestionTakesItsContextAlong(t *testing.T) {
 func TestAHookGivesItsAgentTools(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	reader, _, err := b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "reader", []gateway.Scope{gateway.Read})
+	reader, _, err := b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "reader", []httpapi.Scope{httpapi.Read})
 	tests.Must(t, err)
 	told := func(c *client.Client, mode client.HookMode, calls ...client.ToolCall) (out []string, names []string, fails int) {
 		agent := func(ctx context.Context, messages []client.Message) ([]client.Message, error) {

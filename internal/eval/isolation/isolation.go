@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/host"
 )
 
@@ -114,7 +114,7 @@ func Run(ctx context.Context, h *host.Host, o Options) (Result, error) {
 	}
 	each := o.Operations / o.Workspaces
 	t := &tally{result: Result{Seed: o.Seed, Workspaces: o.Workspaces, Wanted: each * o.Workspaces, By: map[string]int{}}}
-	g := gateway.New(h, gateway.NoMeter)
+	g := httpapi.New(h, httpapi.NoMeter)
 	server := httptest.NewServer(g)
 	defer server.Close()
 	worlds := make([]*world, o.Workspaces)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/starter/client"
 )
 
@@ -38,13 +38,13 @@ type entry struct {
 	gone            bool
 }
 
-func open(ctx context.Context, g *gateway.Gateway, url string, n int, seed uint64, t *tally) (*world, error) {
+func open(ctx context.Context, g *httpapi.Gateway, url string, n int, seed uint64, t *tally) (*world, error) {
 	w := &world{tally: t, name: fmt.Sprintf("w%d", n), url: url, random: rand.New(rand.NewPCG(seed, uint64(n))), entries: map[string]*entry{}}
 	ws, err := g.Store.Workspace(ctx, w.name, true)
 	if err != nil {
 		return nil, err
 	}
-	if w.key, _, err = g.Keys.Create(ctx, ws.ID, "isolation", []gateway.Scope{gateway.Write}); err != nil {
+	if w.key, _, err = g.Keys.Create(ctx, ws.ID, "isolation", []httpapi.Scope{httpapi.Write}); err != nil {
 		return nil, err
 	}
 	if w.library, err = client.New(client.Config{URL: url, Key: w.key}); err != nil {

@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/tests"
 )
 
@@ -32,7 +32,7 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 	b.waiting("Works at night.")
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	tests.Must(t, err)
-	key := b.makeKey(other, gateway.Admin)
+	key := b.makeKey(other, httpapi.Admin)
 	raw, err := b.gateway.OpenAPI()
 	tests.Must(t, err)
 	var described struct {
@@ -66,7 +66,7 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 	}
 	// What the other workspace makes is its own, under the same key of its own.
 	res := b.do(request{method: http.MethodPost, path: "/v1/distill", key: key, body: sampleConversation()})
-	var a gateway.Accepted
+	var a httpapi.Accepted
 	res.into(http.StatusAccepted, &a)
 	if !a.New {
 		t.Errorf("the other workspace was given a run of the first: %+v", a)
@@ -94,7 +94,7 @@ func TestOnlyAGoodKeyIsLetIn(t *testing.T) {
 	if err := b.gateway.Keys.Revoke(t.Context(), b.Workspace.ID, keys[0].ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("revoked twice: %v", err)
 	}
-	if _, err := (&gateway.Keys{Store: b.Store}).Holder(t.Context(), b.key); fault.CodeOf(err) != fault.NotFound {
+	if _, err := (&httpapi.Keys{Store: b.Store}).Holder(t.Context(), b.key); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a gateway that has not seen the key before: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // this gateway remembers it for seconds
@@ -113,7 +113,7 @@ func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	var distill, look, approve = request{method: http.MethodPost, path: "/v1/distill", body: sampleConversation()}, request{path: "/v1/skills"}, request{method: http.MethodPost, path: "/v1/pending/1/approve"}
-	for scope, may := range map[gateway.Scope][3]bool{gateway.Read: {false, true, false}, gateway.Write: {true, true, false}, gateway.Admin: {true, true, true}} {
+	for scope, may := range map[httpapi.Scope][3]bool{httpapi.Read: {false, true, false}, httpapi.Write: {true, true, false}, httpapi.Admin: {true, true, true}} {
 		key := b.makeKey(b.Workspace, scope)
 		for i, r := range []request{distill, look, approve} {
 			r.key = key
@@ -126,7 +126,7 @@ func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 			}
 		}
 	}
-	for name, scopes := range map[string][]gateway.Scope{"unknown": {"everything"}, "none": nil} {
+	for name, scopes := range map[string][]httpapi.Scope{"unknown": {"everything"}, "none": nil} {
 		if _, _, err := b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "x", scopes); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s scope: %v", name, err)
 		}
@@ -150,7 +150,7 @@ func TestOnlyTheHashOfAKeyIsStored(t *testing.T) {
 func TestAKeyThatAsksTooOftenWaits(t *testing.T) {
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.RateLimit = 0.5 }) // one at once, then one every two seconds
-	other := b.makeKey(b.Workspace, gateway.Read)
+	other := b.makeKey(b.Workspace, httpapi.Read)
 	b.get("/v1/runs").into(http.StatusOK, nil)
 	res := b.get("/v1/runs")
 	if p := res.refused(fault.RateLimited); res.status != http.StatusTooManyRequests || !p.Retryable || res.header.Get("Retry-After") != "2" {

@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"maps"
@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/learning"
 	"cairn/internal/tests"
 )
@@ -20,44 +20,44 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := idle(t)
-	var list gateway.BankList
+	var list httpapi.BankList
 	b.get("/v1/banks").into(http.StatusOK, &list)
 	if len(list.Banks) != 1 || list.Banks[0].Name != "default" || list.Banks[0].Version != 1 || list.Banks[0].Skills != 4 {
 		t.Fatalf("banks %+v", list.Banks)
 	}
-	var seeded gateway.BankDetail
+	var seeded httpapi.BankDetail
 	b.get("/v1/banks/default").into(http.StatusOK, &seeded)
 	if seeded.Version.Number != 1 || len(seeded.Skills) != 4 || seeded.Skills[0].ID == "" || seeded.Skills[0].Skill.Description == "" {
 		t.Errorf("%+v", seeded)
 	}
-	var files gateway.BankFiles
+	var files httpapi.BankFiles
 	b.get("/v1/banks/default/export").into(http.StatusOK, &files)
 	if len(files.Files) != 4 {
 		t.Fatalf("files %v", slices.Collect(maps.Keys(files.Files)))
 	}
-	var same gateway.BankDetail
+	var same httpapi.BankDetail
 	b.post("/v1/banks/default/import", files).into(http.StatusOK, &same)
 	if same.Version.Number != 1 {
 		t.Errorf("what it says already became version %d", same.Version.Number)
 	}
 	files.Files["capture_dates.md"] = string(memoryskill.Render(memoryskill.Skill{Name: "capture_dates", Description: "Adds dates.", Purpose: "Keep them.", WhenToUse: []string{"The span tells of them"},
 		HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"}, Action: memoryskill.Insert}))
-	var changed gateway.BankDetail
+	var changed httpapi.BankDetail
 	b.post("/v1/banks/default/import", files).into(http.StatusOK, &changed)
 	if changed.Version.Number != 2 || len(changed.Skills) != 5 {
 		t.Errorf("%+v", changed.Version)
 	}
-	var diff gateway.BankDiff
+	var diff httpapi.BankDiff
 	b.get("/v1/banks/default/diff?from=1").into(http.StatusOK, &diff)
 	if diff.From != 1 || diff.To != 2 || diff.PolicyChanged || len(diff.Changes) != 1 || diff.Changes[0].Kind != memoryskill.Added || diff.Changes[0].Before != nil || diff.Changes[0].After.Skill.Name != "capture_dates" {
 		t.Errorf("%+v", diff)
 	}
-	var back gateway.BankDetail
+	var back httpapi.BankDetail
 	b.post("/v1/banks/default/rollback", map[string]any{"to": 1}).into(http.StatusOK, &back)
 	if back.Version.Number != 3 || back.Version.Snapshot != seeded.Version.Snapshot || len(back.Skills) != 4 {
 		t.Errorf("%+v", back.Version)
 	}
-	var versions gateway.BankVersionList
+	var versions httpapi.BankVersionList
 	b.get("/v1/banks/default/versions?limit=2").into(http.StatusOK, &versions)
 	if len(versions.Versions) != 2 || versions.Versions[0].Number != 3 || versions.Versions[0].Action != "rollback" || versions.Versions[1].Number != 2 {
 		t.Errorf("%+v", versions)
@@ -69,7 +69,7 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	tests.Must(t, err)
-	b.do(request{path: "/v1/banks/default", key: b.makeKey(other, gateway.Read)}).into(http.StatusOK, &changed)
+	b.do(request{path: "/v1/banks/default", key: b.makeKey(other, httpapi.Read)}).into(http.StatusOK, &changed)
 	if changed.Version.Number != 1 {
 		t.Errorf("another workspace has version %d", changed.Version.Number)
 	}
@@ -78,7 +78,7 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 func TestABankThatCannotBeChangedSaysWhy(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	writer := b.makeKey(b.Workspace, gateway.Write)
+	writer := b.makeKey(b.Workspace, httpapi.Write)
 	for name, c := range map[string]struct {
 		request
 		code fault.Code
@@ -114,8 +114,8 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	}
 	_, err = b.Evolve.Import(t.Context(), shared.ID, "default", map[string][]byte{"a.md": markdown("capture_dates", "Adds dates.")})
 	tests.Must(t, err)
-	b.post("/v1/banks/default/import", map[string]any{"files": map[string]any{"b.md": string(markdown("capture_trees", "Notes which trees grow where."))}}).into(http.StatusOK, &gateway.BankDetail{})
-	var followed gateway.BankDetail
+	b.post("/v1/banks/default/import", map[string]any{"files": map[string]any{"b.md": string(markdown("capture_trees", "Notes which trees grow where."))}}).into(http.StatusOK, &httpapi.BankDetail{})
+	var followed httpapi.BankDetail
 	for range 2 { // twice is once
 		b.post("/v1/banks/default/follow", map[string]any{}).into(http.StatusOK, &followed)
 	}
@@ -128,8 +128,8 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	}
 	b.post("/v1/banks/default/follow", map[string]any{"shared": "none"}).refused(fault.NotFound)
 	b.post("/v1/banks/default/follow", map[string]any{"shared": "A b"}).refused(fault.InvalidArgument)
-	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{}, key: b.makeKey(b.Workspace, gateway.Write)}).refused(fault.OutOfScope)
-	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{}, key: b.makeKey(shared, gateway.Admin)}).refused(fault.InvalidArgument)
+	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{}, key: b.makeKey(b.Workspace, httpapi.Write)}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{}, key: b.makeKey(shared, httpapi.Admin)}).refused(fault.InvalidArgument)
 	if head, err := b.Evolve.Bank(t.Context(), shared.ID, "default"); err != nil || head.Head != 2 || head.Bank.Len() != 5 {
 		t.Errorf("the shared bank is version %d with %d skills, %v", head.Head, head.Bank.Len(), err)
 	}
@@ -139,7 +139,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 func TestUpdatesOfAPolicyAreListed(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	var none gateway.PolicyUpdateList
+	var none httpapi.PolicyUpdateList
 	b.get("/v1/banks/default/updates").into(http.StatusOK, &none)
 	if none.Updates == nil || len(none.Updates) != 0 {
 		t.Errorf("%+v", none)
@@ -148,7 +148,7 @@ func TestUpdatesOfAPolicyAreListed(t *testing.T) {
 insert into cairn.policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, decisions, shadow, canary_at)
 select $1, b.id, 1, made.id, 1, 'canary', 'p', 'o', 16, '{"alike":0.75}', now() from made, cairn.banks b where b.workspace_id = $1`, b.Workspace.ID)
 	tests.Must(t, err)
-	var list gateway.PolicyUpdateList
+	var list httpapi.PolicyUpdateList
 	b.get("/v1/banks/default/updates").into(http.StatusOK, &list)
 	if len(list.Updates) != 1 || list.Updates[0].State != "canary" || list.Updates[0].Decisions != 16 || list.Updates[0].Shadow.Alike != 0.75 || list.Updates[0].Canary == nil || list.Updates[0].Canary.Comparison != nil {
 		t.Errorf("%+v", list.Updates)
@@ -161,7 +161,7 @@ select $1, b.id, 1, made.id, 1, 'canary', 'p', 'o', 16, '{"alike":0.75}', now() 
 func TestProbesAreListed(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	var none gateway.ProbeList
+	var none httpapi.ProbeList
 	b.get("/v1/banks/default/probes").into(http.StatusOK, &none)
 	if none.Probes == nil || len(none.Probes) != 0 {
 		t.Errorf("%+v", none)
@@ -171,14 +171,14 @@ made as (insert into cairn.runs (workspace_id, kind, business_key, generation, a
 insert into cairn.probes (workspace_id, run_id, number, conversation_id, bank_id, question, answer, evidence, decisions, state, score)
 select $1, made.id, n, said.id, b.id, 'How many?', 'nine', '{2}', '{1/0}', case n when 0 then 'scored' else 'open' end, case n when 0 then 0.5 end from made, said, cairn.banks b, generate_series(0, 1) n where b.workspace_id = $1`, b.Workspace.ID)
 	tests.Must(t, err)
-	var list gateway.ProbeList
+	var list httpapi.ProbeList
 	b.get("/v1/banks/default/probes").into(http.StatusOK, &list)
 	if len(list.Probes) != 2 || list.Probes[0].State != "scored" || *list.Probes[0].Score != 0.5 || list.Probes[0].Question != "How many?" || list.Probes[1].Score != nil || !slices.Equal(list.Probes[0].Evidence, []int{2}) {
 		t.Errorf("%+v", list.Probes)
 	}
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	tests.Must(t, err)
-	b.do(request{path: "/v1/banks/default/probes", key: b.makeKey(other, gateway.Read)}).into(http.StatusOK, &none)
+	b.do(request{path: "/v1/banks/default/probes", key: b.makeKey(other, httpapi.Read)}).into(http.StatusOK, &none)
 	if len(none.Probes) != 0 {
 		t.Errorf("another workspace sees %+v", none.Probes)
 	}

@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"encoding/base64"
@@ -11,7 +11,7 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/tests"
 )
 
@@ -28,7 +28,7 @@ func TestTemporalsProgramsDecryptWithAnAdminKey(t *testing.T) {
 	stored, err := b.Payloads.ToPayloads("message +49 30 1234", 7)
 	tests.Must(t, err)
 	remote := func(authorization string) converter.PayloadCodec {
-		return converter.NewRemotePayloadCodec(converter.RemotePayloadCodecOptions{Endpoint: b.url + gateway.CodecPath, ModifyRequest: func(r *http.Request) error {
+		return converter.NewRemotePayloadCodec(converter.RemotePayloadCodecOptions{Endpoint: b.url + httpapi.CodecPath, ModifyRequest: func(r *http.Request) error {
 			r.Header.Set("Authorization", authorization)
 			return nil
 		}})
@@ -50,7 +50,7 @@ func TestTemporalsProgramsDecryptWithAnAdminKey(t *testing.T) {
 	if err := b.Payloads.FromPayload(again[0], &said); err != nil || said != "back" || strings.Contains(string(again[0].Data), "back") {
 		t.Errorf("encoded %s, read as %q, %v", again[0].Data, said, err)
 	}
-	for _, authorization := range []string{"", "Bearer cairn_none", "Bearer " + b.makeKey(b.Workspace, gateway.Write), "Basic " + base64.StdEncoding.EncodeToString([]byte(b.key+":"))} {
+	for _, authorization := range []string{"", "Bearer cairn_none", "Bearer " + b.makeKey(b.Workspace, httpapi.Write), "Basic " + base64.StdEncoding.EncodeToString([]byte(b.key+":"))} {
 		if plain, err := remote(authorization).Decode(stored.Payloads); err == nil {
 			t.Errorf("%.12q decodes %v", authorization, plain)
 		}
@@ -61,7 +61,7 @@ func TestTemporalsProgramsDecryptWithAnAdminKey(t *testing.T) {
 func TestOnlyThePageOfTemporalUIDecrypts(t *testing.T) {
 	t.Parallel()
 	b := idle(t, encrypting)
-	const path = gateway.CodecPath + "/decode"
+	const path = httpapi.CodecPath + "/decode"
 	for origin, allowed := range map[string]bool{"http://127.0.0.1:8233": true, "http://localhost:8233": true, "https://127.0.0.1:8233": false, "http://127.0.0.1:8234": false, "http://ui.example:8233": false, "null": false} {
 		asked := b.do(request{method: http.MethodOptions, path: path, header: map[string]string{"Origin": origin, "Authorization": "", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type,x-namespace"}})
 		sent := b.do(request{method: http.MethodPost, path: path, body: `{"payloads":[]}`, header: map[string]string{"Origin": origin, "X-Namespace": "default"}})
@@ -82,11 +82,11 @@ func TestOnlyThePageOfTemporalUIDecrypts(t *testing.T) {
 			t.Error("the page cannot read why it was refused")
 		}
 	}
-	signIn := b.do(request{path: gateway.CodecPath + "/", header: map[string]string{"Authorization": ""}})
+	signIn := b.do(request{path: httpapi.CodecPath + "/", header: map[string]string{"Authorization": ""}})
 	if signIn.refused(fault.Unauthenticated); !strings.HasPrefix(signIn.header.Get("WWW-Authenticate"), "Basic ") {
 		t.Errorf("a browser asks nobody for a key: %v", signIn.header)
 	}
-	if in := b.do(request{path: gateway.CodecPath + "/", header: map[string]string{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte("me:"+b.key))}}); in.status != http.StatusOK {
+	if in := b.do(request{path: httpapi.CodecPath + "/", header: map[string]string{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte("me:"+b.key))}}); in.status != http.StatusOK {
 		t.Errorf("signing in: %d %s", in.status, in.body)
 	}
 	b.do(request{method: http.MethodPost, path: path, body: "{"}).refused(fault.InvalidArgument)
@@ -99,6 +99,6 @@ func TestOnlyThePageOfTemporalUIDecrypts(t *testing.T) {
 func TestWithoutKeysThereIsNoCodec(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	b.post(gateway.CodecPath+"/decode", `{"payloads":[]}`).refused(fault.NotFound)
-	b.get(gateway.CodecPath + "/").refused(fault.NotFound)
+	b.post(httpapi.CodecPath+"/decode", `{"payloads":[]}`).refused(fault.NotFound)
+	b.get(httpapi.CodecPath + "/").refused(fault.NotFound)
 }

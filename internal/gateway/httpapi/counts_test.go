@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/config"
 	"cairn/internal/domain/run"
-	gateway "cairn/internal/gateway/httpapi"
-	metrics "cairn/internal/gateway/prometheus"
+	"cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/prometheus"
 	"cairn/internal/host"
 	"cairn/internal/service/schedule"
 )
@@ -28,9 +28,9 @@ func (s seen) Attention(context.Context) (postgres.Attention, error) {
 		Due: map[schedule.Kind]postgres.Waiting{schedule.Reflection: {Count: 7, Oldest: 90 * time.Second}, schedule.Turn: {}}, FailedDays: 2}, s.err
 }
 
-func scrape(t *testing.T, m gateway.Meter, requests ...string) string {
+func scrape(t *testing.T, m httpapi.Meter, requests ...string) string {
 	t.Helper()
-	g := gateway.New(&host.Host{Config: config.Config{RequestBytes: 1000, Metrics: "open"}, Log: slog.New(slog.DiscardHandler)}, m)
+	g := httpapi.New(&host.Host{Config: config.Config{RequestBytes: 1000, Metrics: "open"}, Log: slog.New(slog.DiscardHandler)}, m)
 	ask := func(path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
@@ -48,7 +48,7 @@ func scrape(t *testing.T, m gateway.Meter, requests ...string) string {
 
 func TestRequestsAreCountedByRouteNeverByPath(t *testing.T) {
 	t.Parallel()
-	shown := scrape(t, metrics.New(seen{}), "/healthz", "/healthz", "/v1/runs/1", "/v1/runs/2", "/nothing/1", "/nothing/2")
+	shown := scrape(t, prometheus.New(seen{}), "/healthz", "/healthz", "/v1/runs/1", "/v1/runs/2", "/nothing/1", "/nothing/2")
 	for _, want := range []string{`cairn_http_requests_total{route="GET /healthz",status="200"} 2`, `cairn_http_requests_total{route="GET /v1/runs/{id}",status="401"} 2`,
 		`cairn_http_requests_total{route="none",status="404"} 2`, `cairn_http_request_seconds_count{route="GET /healthz"} 2`, "cairn_database_up 1", "go_goroutines"} {
 		if !strings.Contains(shown, want) {
@@ -59,7 +59,7 @@ func TestRequestsAreCountedByRouteNeverByPath(t *testing.T) {
 
 func TestWhatNeedsALookIsShownByKind(t *testing.T) {
 	t.Parallel()
-	shown := scrape(t, metrics.New(seen{}))
+	shown := scrape(t, prometheus.New(seen{}))
 	for _, want := range []string{`cairn_tasks_due{kind="reflection"} 7`, `cairn_tasks_due_oldest_seconds{kind="reflection"} 90`, `cairn_tasks_due{kind="turn"} 0`, "cairn_reflections_given_up 2", `cairn_runs_open{kind="distill"} 4`, `cairn_runs_open_oldest_seconds{kind="distill"} 3600`, `cairn_outbox_rows{kind="drive"} 3`, `cairn_outbox_oldest_seconds{kind="drive"} 60`,
 		`cairn_outbox_rows{kind="embed"} 0`, "cairn_model_calls_unknown 5"} {
 		if !strings.Contains(shown, want+"\n") {
@@ -70,7 +70,7 @@ func TestWhatNeedsALookIsShownByKind(t *testing.T) {
 
 func TestTheCountsAreShownWithoutADatabase(t *testing.T) {
 	t.Parallel()
-	shown := scrape(t, metrics.New(seen{errors.New("gone")}), "/healthz")
+	shown := scrape(t, prometheus.New(seen{errors.New("gone")}), "/healthz")
 	if !strings.Contains(shown, "cairn_database_up 0") || strings.Contains(shown, "cairn_outbox_rows{") || !strings.Contains(shown, "cairn_http_requests_total") {
 		t.Error(shown)
 	}

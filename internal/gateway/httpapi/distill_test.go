@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"net/http"
@@ -8,7 +8,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 )
 
 func TestDistillAnswersAtOnceAndReportsWhenAskedToWait(t *testing.T) {
@@ -17,13 +17,13 @@ func TestDistillAnswersAtOnceAndReportsWhenAskedToWait(t *testing.T) {
 		c.PublicBaseURL, c.TemporalUI = "https://cairn.example", "http://ui.example"
 	})
 	res := b.post("/v1/distill", sampleConversation())
-	var a gateway.Accepted
+	var a httpapi.Accepted
 	res.into(http.StatusAccepted, &a)
 	if a.Run == 0 || !a.New || a.WorkflowID == "" || a.Links.Self != "https://cairn.example/v1/runs/1" || res.header.Get("Location") != a.Links.Self ||
 		!strings.HasPrefix(a.Links.Temporal, "http://ui.example/namespaces/") {
 		t.Errorf("accepted %+v", a)
 	}
-	var again gateway.Accepted
+	var again httpapi.Accepted
 	b.post("/v1/distill?wait=60", sampleConversation()).into(http.StatusOK, &again)
 	if again.Run != a.Run || again.New || again.Report == nil || again.Report.Outcome != run.Completed {
 		t.Fatalf("the same content is %+v, report %+v", again, again.Report)
@@ -33,17 +33,17 @@ func TestDistillAnswersAtOnceAndReportsWhenAskedToWait(t *testing.T) {
 		t.Errorf("the report names places on the server: %s, %s", task.Package, task.SkillMD)
 	}
 
-	var runs gateway.RunList
+	var runs httpapi.RunList
 	b.get("/v1/runs?limit=5").into(http.StatusOK, &runs)
 	if len(runs.Runs) != 1 || runs.Runs[0].Run != a.Run || !strings.HasPrefix(runs.Runs[0].Title, "Checkout API returns 502") {
 		t.Errorf("runs %+v", runs.Runs)
 	}
-	var detail gateway.RunDetail
+	var detail httpapi.RunDetail
 	b.get("/v1/runs/1").into(http.StatusOK, &detail)
 	if detail.Outcome != run.Completed || len(detail.ModelCalls) != 5 || detail.Usage.Keys != 5 {
 		t.Errorf("run %+v with calls %+v", detail.Report, detail.ModelCalls)
 	}
-	var retried gateway.Accepted
+	var retried httpapi.Accepted
 	b.post("/v1/runs/1/retry?wait=60", nil).into(http.StatusOK, &retried)
 	if retried.Run != 1 || retried.Report.Outcome != run.Completed {
 		t.Errorf("retry %+v", retried)
@@ -61,7 +61,7 @@ func TestTheSameIdempotencyKeyIsTheSameRun(t *testing.T) {
 	send := func(key string, body any) response {
 		return b.do(request{method: http.MethodPost, path: "/v1/distill", body: body, header: map[string]string{"Idempotency-Key": key}})
 	}
-	var first, second, other gateway.Accepted
+	var first, second, other httpapi.Accepted
 	send("one", sampleConversation()).into(http.StatusAccepted, &first)
 	send("one", sampleConversation()).into(http.StatusAccepted, &second)
 	send("two", sampleConversation()).into(http.StatusAccepted, &other)
@@ -70,7 +70,7 @@ func TestTheSameIdempotencyKeyIsTheSameRun(t *testing.T) {
 	}
 	send("one", `[{"role":"user","content":"something else"}]`).refused(fault.OpReused)
 	b.do(request{method: http.MethodPost, path: "/v1/distill?request_id=three", body: sampleConversation(), header: map[string]string{"Idempotency-Key": "one"}}).refused(fault.InvalidArgument)
-	var byOption gateway.Accepted
+	var byOption httpapi.Accepted
 	body := sampleConversation()
 	body["request_id"] = "one"
 	b.post("/v1/distill", body).into(http.StatusAccepted, &byOption)

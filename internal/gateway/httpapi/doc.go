@@ -1,4 +1,4 @@
-// Package gateway is Cairn over HTTP: messages are answered, memories are kept,
+// Package httpapi is Cairn over HTTP: messages are answered, memories are kept,
 // conversations go in, runs are watched, skills are read, changed, approved and
 // carried away; package toolserver offers the tools over MCP, here at /mcp. The routes are declared
 // with huma, so the OpenAPI document (schemas/openapi.json) is what the handlers
@@ -46,4 +46,4 @@
 // POST /v1/summary_memory and /v1/retrieve_memory have such a stream as their own
 // answer when the body says stream: progress, and at last end with the body of the
 // plain answer, or error. A caller that goes away takes nothing along.
-package gateway
+package httpapi

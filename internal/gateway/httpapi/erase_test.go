@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/erase"
 )
 
@@ -16,7 +16,7 @@ func TestAWorkspaceIsErasedOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.distilled()
-	for _, scope := range []gateway.Scope{gateway.Read, gateway.Write} {
+	for _, scope := range []httpapi.Scope{httpapi.Read, httpapi.Write} {
 		b.do(request{method: http.MethodDelete, path: "/v1/workspace", key: b.makeKey(b.Workspace, scope)}).refused(fault.OutOfScope)
 	}
 	var plan erase.Plan
@@ -26,7 +26,7 @@ func TestAWorkspaceIsErasedOverHTTP(t *testing.T) {
 	}
 	b.get("/v1/skills").into(http.StatusOK, nil)
 
-	var e gateway.ErasureReport
+	var e httpapi.ErasureReport
 	b.do(request{method: http.MethodDelete, path: "/v1/workspace?wait=60"}).into(http.StatusOK, &e)
 	if !e.Ended || e.Deleted["messages"] != 14 || e.Objects != 2 || e.ObjectsLeft != 0 || e.Links != nil {
 		t.Errorf("erased %+v", e)
@@ -43,8 +43,8 @@ func TestAWorkspaceIsErasedOverHTTP(t *testing.T) {
 	if err != nil || fresh.ID == b.Workspace.ID {
 		t.Fatalf("the name stands for %+v, %v", fresh, err)
 	}
-	var list gateway.SkillList
-	b.do(request{path: "/v1/skills?status=all", key: b.makeKey(fresh, gateway.Read)}).into(http.StatusOK, &list)
+	var list httpapi.SkillList
+	b.do(request{path: "/v1/skills?status=all", key: b.makeKey(fresh, httpapi.Read)}).into(http.StatusOK, &list)
 	if len(list.Skills) != 0 {
 		t.Errorf("the fresh workspace has %+v", list.Skills)
 	}
@@ -59,9 +59,9 @@ func TestAConversationIsErasedOverHTTP(t *testing.T) {
 	const path = "/v1/conversations/a%2Fb%20c"
 	b.do(request{method: http.MethodDelete, path: "/v1/conversations/unknown"}).refused(fault.NotFound)
 	b.do(request{method: http.MethodDelete, path: path + "?derived=burn"}).refused(fault.InvalidArgument)
-	b.do(request{method: http.MethodDelete, path: path, key: b.makeKey(b.Workspace, gateway.Write)}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodDelete, path: path, key: b.makeKey(b.Workspace, httpapi.Write)}).refused(fault.OutOfScope)
 
-	var e gateway.ErasureReport
+	var e httpapi.ErasureReport
 	b.do(request{method: http.MethodDelete, path: path}).into(http.StatusAccepted, &e)
 	if e.Ended || e.Links == nil || e.Links.Self != fmt.Sprintf("/v1/erasures/%d", e.ID) {
 		t.Fatalf("accepted %+v", e)
@@ -79,5 +79,5 @@ func TestAConversationIsErasedOverHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.do(request{path: e.Links.Self, key: b.makeKey(other, gateway.Admin)}).refused(fault.NotFound)
+	b.do(request{path: e.Links.Self, key: b.makeKey(other, httpapi.Admin)}).refused(fault.NotFound)
 }

@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"bufio"

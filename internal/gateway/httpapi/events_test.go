@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"bufio"
@@ -12,7 +12,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/service/distill"
 	"cairn/internal/tests"
@@ -73,7 +73,7 @@ func TestARunIsWatchedUntilItsEnd(t *testing.T) {
 	b.Start()
 	b.Model.On(openaitest.Rule{Stage: "extract", Barrier: "hold", Reply: hosttest.R1Extract})
 	b.ScriptR1()
-	var a gateway.Accepted
+	var a httpapi.Accepted
 	b.post("/v1/distill", sampleConversation()).into(http.StatusAccepted, &a)
 	var events []sent
 	status := b.watch("/v1/runs/1/events", "", func(e sent) {

@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"net/http"
@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/tests"
 )
 
@@ -24,7 +24,7 @@ func TestFeedbackOnATurnOpensItsCaseAndClosesIt(t *testing.T) {
 	b := setup(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "In Oslo."})
 	b.post("/v1/turns", message("c", 1, "Where does Vera live?")).into(http.StatusOK, nil)
-	rate := func(body map[string]any, once string) (out gateway.FeedbackNoted) {
+	rate := func(body map[string]any, once string) (out httpapi.FeedbackNoted) {
 		t.Helper()
 		b.do(request{method: http.MethodPost, path: "/v1/feedback", body: body, header: map[string]string{"Idempotency-Key": once}}).into(http.StatusOK, &out)
 		return out
@@ -76,7 +76,7 @@ func TestFeedbackThatCannotBeNotedSaysWhy(t *testing.T) {
 		t.Log(name)
 		b.post("/v1/feedback", c.body).refused(c.code)
 	}
-	reader := b.makeKey(b.Workspace, gateway.Read)
+	reader := b.makeKey(b.Workspace, httpapi.Read)
 	b.do(request{method: http.MethodPost, path: "/v1/feedback", key: reader, body: map[string]any{"rating": "bad", "question": "Who?"}}).refused(fault.OutOfScope)
 	if n := b.cases(); n != 0 {
 		t.Errorf("%d cases were made", n)

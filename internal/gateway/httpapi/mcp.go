@@ -1,4 +1,4 @@
-package gateway
+package httpapi
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"cairn/internal/domain/fault"
-	toolserver "cairn/internal/gateway/mcpserver"
+	"cairn/internal/gateway/mcpserver"
 )
 
 type serverKey struct{}
@@ -63,7 +63,7 @@ func (g *Gateway) mcpServer(r *http.Request) (*mcp.Server, *Problem) {
 	if refused != nil {
 		return nil, refused
 	}
-	s, err := toolserver.New(toolserver.Options{Name: g.Config.MCPName, Registry: g.Offered, Profile: r.URL.Query().Get("profile"), Workspace: h.Workspace.ID, MayWrite: Write.allows(h.Scopes), Log: g.Log})
+	s, err := mcpserver.New(mcpserver.Options{Name: g.Config.MCPName, Registry: g.Offered, Profile: r.URL.Query().Get("profile"), Workspace: h.Workspace.ID, MayWrite: Write.allows(h.Scopes), Log: g.Log})
 	if err != nil {
 		if fault.CodeOf(err) == fault.Internal {
 			return nil, g.told(r.Context(), "mcp", err)

@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"cairn/internal/domain/fault"
-	gateway "cairn/internal/gateway/httpapi"
-	toolserver "cairn/internal/gateway/mcpserver"
+	"cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/mcpserver"
 	"cairn/internal/host"
 	"cairn/internal/tests"
 )
@@ -33,7 +33,7 @@ var hints = map[string]struct{ readOnly, destructive, idempotent bool }{
 func TestEveryToolSaysOverMCPWhatItDoes(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	s, err := b.speak(b.key, toolserver.All)
+	s, err := b.speak(b.key, mcpserver.All)
 	tests.Must(t, err)
 	listed, err := s.ListTools(t.Context(), nil)
 	tests.Must(t, err)
@@ -84,7 +84,7 @@ const teaBody = "## When to Use\nSomebody wants tea.\n\n## Procedure\n1. Boil wa
 func TestEveryCodeOfAToolComesOverMCP(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	s, err := b.speak(b.key, toolserver.All)
+	s, err := b.speak(b.key, mcpserver.All)
 	tests.Must(t, err)
 	save := func(name string, more map[string]any) map[string]any {
 		out := map[string]any{"name": name, "description": "Does " + name, "content": teaBody}
@@ -152,7 +152,7 @@ func TestAToolThatCannotReachTheStoreSaysUnavailable(t *testing.T) {
 	h, err := host.Open(t.Context(), c, b.Log)
 	tests.Must(t, err)
 	t.Cleanup(h.Close)
-	server := httptest.NewServer(gateway.New(h, gateway.NoMeter))
+	server := httptest.NewServer(httpapi.New(h, httpapi.NoMeter))
 	t.Cleanup(server.Close)
 	b.url = server.URL
 	s, err := b.speak(b.key, "")

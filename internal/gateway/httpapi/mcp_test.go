@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -13,8 +13,8 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
-	gateway "cairn/internal/gateway/httpapi"
-	toolserver "cairn/internal/gateway/mcpserver"
+	"cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/mcpserver"
 	"cairn/internal/tests"
 )
 
@@ -63,7 +63,7 @@ func sameJSON(t testing.TB, a, b []byte) bool {
 func TestEveryToolIsListedAndCalledOverMCP(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	s, err := b.speak(b.key, toolserver.All)
+	s, err := b.speak(b.key, mcpserver.All)
 	tests.Must(t, err)
 	if got := s.InitializeResult(); got.ServerInfo.Name != "cairn" {
 		t.Errorf("the server says that it is %+v", got.ServerInfo)
@@ -141,7 +141,7 @@ func TestTheDefaultProfileIsTheDesignsList(t *testing.T) {
 	if want := "memory_save memory_search read_history_memory read_meta_memory skill_delete skill_list skill_patch skill_save skill_view soul_update vector_retrieve_memory"; strings.Join(all, " ") != want {
 		t.Errorf("by default it offers %v", all)
 	}
-	for _, name := range names(b.makeKey(b.Workspace, gateway.Read), toolserver.All) {
+	for _, name := range names(b.makeKey(b.Workspace, httpapi.Read), mcpserver.All) {
 		if !b.Offered.Offered(agent.OriginAgent, name)[0].ReadOnly {
 			t.Errorf("a key that only looks is offered %s", name)
 		}
@@ -154,7 +154,7 @@ func TestTheRetrievalProfileReadsLongTermMemory(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	id := b.remembers("personal", "alice", "Alice flies from Osaka only.")
-	s, err := b.speak(b.makeKey(b.Workspace, gateway.Read), toolserver.Retrieval)
+	s, err := b.speak(b.makeKey(b.Workspace, httpapi.Read), mcpserver.Retrieval)
 	tests.Must(t, err)
 	listed, err := s.ListTools(t.Context(), nil)
 	tests.Must(t, err)
@@ -189,7 +189,7 @@ func TestTheMemoryProfileChangesLongTermMemory(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := idle(t)
-	s, err := b.speak(b.key, toolserver.Memory)
+	s, err := b.speak(b.key, mcpserver.Memory)
 	tests.Must(t, err)
 	listed, err := s.ListTools(t.Context(), nil)
 	tests.Must(t, err)
@@ -208,7 +208,7 @@ func TestTheMemoryProfileChangesLongTermMemory(t *testing.T) {
 		return more
 	}
 	said := func(r *mcp.CallToolResult) string { return fmt.Sprint(r.StructuredContent) }
-	meta := mcp.Meta{toolserver.OnceKey: "add-1"}
+	meta := mcp.Meta{mcpserver.OnceKey: "add-1"}
 	for range 2 {
 		if r := b.call(s, "add_memory", ada(map[string]any{"memory_content": "Ada rows on Sundays."}), meta); r.IsError || !strings.Contains(said(r), "added") {
 			t.Errorf("adding: %v", said(r))
@@ -244,7 +244,7 @@ func TestTheMemoryProfileChangesLongTermMemory(t *testing.T) {
 			t.Errorf("%v: %v", bad, said(r))
 		}
 	}
-	look, err := b.speak(b.makeKey(b.Workspace, gateway.Read), toolserver.Memory)
+	look, err := b.speak(b.makeKey(b.Workspace, httpapi.Read), mcpserver.Memory)
 	tests.Must(t, err)
 	if listed, err := look.ListTools(t.Context(), nil); err != nil || len(listed.Tools) != 3 {
 		t.Errorf("a key that only looks is offered %+v, %v", listed, err)
@@ -256,7 +256,7 @@ func TestACallOverMCPIsDoneOnceAsAnAgent(t *testing.T) {
 	b := idle(t)
 	s, err := b.speak(b.key, "")
 	tests.Must(t, err)
-	meta := mcp.Meta{toolserver.OnceKey: "call-1"}
+	meta := mcp.Meta{mcpserver.OnceKey: "call-1"}
 	first := b.call(s, "memory_save", map[string]any{"content": "Lives in Osaka."}, meta)
 	if again := b.call(s, "memory_save", map[string]any{"content": "Lives in Osaka."}, meta); fmt.Sprint(again.StructuredContent) != fmt.Sprint(first.StructuredContent) {
 		t.Errorf("again: %+v", again.StructuredContent)
@@ -267,10 +267,10 @@ func TestACallOverMCPIsDoneOnceAsAnAgent(t *testing.T) {
 	if other := b.call(s, "memory_save", map[string]any{"content": "Lives in Kyoto."}, meta); !other.IsError || !strings.Contains(fmt.Sprint(other.StructuredContent), string(fault.OpReused)) {
 		t.Errorf("another call under the same key: %+v", other.StructuredContent)
 	}
-	if bad := b.call(s, "memory_save", map[string]any{"content": "x"}, mcp.Meta{toolserver.OnceKey: 7}); !bad.IsError {
+	if bad := b.call(s, "memory_save", map[string]any{"content": "x"}, mcp.Meta{mcpserver.OnceKey: 7}); !bad.IsError {
 		t.Errorf("under a number: %+v", bad.StructuredContent)
 	}
-	var list gateway.MemoryList
+	var list httpapi.MemoryList
 	if b.get("/v1/memories").into(http.StatusOK, &list); len(list.Memories) != 1 || list.Memories[0].Origin != string(agent.OriginAgent) {
 		t.Errorf("kept %+v", list.Memories)
 	}
@@ -283,9 +283,9 @@ func TestOverMCPAKeySpeaksForItsWorkspaceOnly(t *testing.T) {
 	tests.Must(t, err)
 	ours, err := b.speak(b.key, "")
 	tests.Must(t, err)
-	theirs, err := b.speak(b.makeKey(other, gateway.Write), "")
+	theirs, err := b.speak(b.makeKey(other, httpapi.Write), "")
 	tests.Must(t, err)
-	b.call(ours, "memory_save", map[string]any{"content": "The cat is called Miso."}, mcp.Meta{toolserver.OnceKey: "k"})
+	b.call(ours, "memory_save", map[string]any{"content": "The cat is called Miso."}, mcp.Meta{mcpserver.OnceKey: "k"})
 	look := map[string]any{"query": "What is the cat called?"}
 	if found := b.call(ours, "memory_search", look, nil); !strings.Contains(fmt.Sprint(found.StructuredContent), "Miso") {
 		t.Errorf("ours finds %+v", found.StructuredContent)
@@ -294,7 +294,7 @@ func TestOverMCPAKeySpeaksForItsWorkspaceOnly(t *testing.T) {
 		t.Errorf("theirs finds %+v", found.StructuredContent)
 	}
 	// The same key of a call means another call in another workspace.
-	if saved := b.call(theirs, "memory_save", map[string]any{"content": "The dog is called Natto."}, mcp.Meta{toolserver.OnceKey: "k"}); saved.IsError {
+	if saved := b.call(theirs, "memory_save", map[string]any{"content": "The dog is called Natto."}, mcp.Meta{mcpserver.OnceKey: "k"}); saved.IsError {
 		t.Errorf("theirs saves %+v", saved.StructuredContent)
 	}
 	if _, err := b.speak("cairn_"+strings.Repeat("A", 43), ""); err == nil || !strings.Contains(err.Error(), "Unauthorized") {

@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"net/http"
@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/config"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/tests"
 )
 
@@ -155,7 +155,7 @@ func TestMem0ClientsAreToldWhatIsWrong(t *testing.T) {
 	m.detail(m.do(http.MethodGet, "/memories/0000000000000000", nil), http.StatusNotFound)
 	m.auth = map[string]string{"Authorization": "Token m0-nothing"}
 	m.detail(m.do(http.MethodGet, "/v1/ping/", nil), http.StatusUnauthorized)
-	m.auth = map[string]string{"Authorization": "Token " + b.makeKey(b.Workspace, gateway.Write)}
+	m.auth = map[string]string{"Authorization": "Token " + b.makeKey(b.Workspace, httpapi.Write)}
 	m.detail(m.do(http.MethodPost, "/reset", nil), http.StatusForbidden)
 	if r := b.get("/memories?user_id=ada"); r.status != http.StatusNotFound { // the root is for those who ask for it
 		t.Errorf("at the root: %d", r.status)

@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/settings"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/longterm"
 	"cairn/internal/tests"
 )
@@ -32,7 +32,7 @@ func TestMemoriesAreKeptOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	add := request{method: http.MethodPost, path: "/v1/memories", body: map[string]any{"content": "Lives in Osaka.", "store": "profile"}, header: map[string]string{"Idempotency-Key": "k1"}}
-	var w, again gateway.MemoryWritten
+	var w, again httpapi.MemoryWritten
 	b.do(add).into(http.StatusCreated, &w)
 	b.do(add).into(http.StatusCreated, &again)
 	if len(w.IDs) != 1 || fmt.Sprint(w) != fmt.Sprint(again) {
@@ -48,19 +48,19 @@ func TestMemoriesAreKeptOverHTTP(t *testing.T) {
 
 	path := "/v1/memories/" + w.IDs[0]
 	b.do(request{method: http.MethodPut, path: path, body: map[string]any{"content": "Lives in Kyoto."}}).into(http.StatusOK, &again)
-	var e gateway.Memory
+	var e httpapi.Memory
 	if b.get(path).into(http.StatusOK, &e); e.Content != "Lives in Kyoto." || e.Version != 2 || e.Origin != string(agent.OriginUser) || e.Type != memory.Profile {
 		t.Errorf("shown as %+v", e)
 	}
 	b.do(request{method: http.MethodDelete, path: path}).into(http.StatusOK, &again)
-	var list gateway.MemoryList
+	var list httpapi.MemoryList
 	if b.get("/v1/memories").into(http.StatusOK, &list); len(list.Memories) != 0 || len(list.Usage) != 2 {
 		t.Errorf("listed %+v", list)
 	}
 	if b.get("/v1/memories?all=true&store=profile").into(http.StatusOK, &list); len(list.Memories) != 1 || list.Memories[0].Status != memory.Removed {
 		t.Errorf("listed %+v", list)
 	}
-	var h gateway.MemoryHistory
+	var h httpapi.MemoryHistory
 	if b.get(path+"/history").into(http.StatusOK, &h); len(h.Revisions) != 3 || h.Revisions[1].Content != "Lives in Kyoto." || h.Revisions[2].Content != "Lives in Osaka." {
 		t.Errorf("history %+v", h)
 	}
@@ -71,12 +71,12 @@ func TestAMemoryWriteWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	yes, no := b.waiting("Works at night."), b.waiting("Likes surprises.")
-	var list gateway.PendingMemories
+	var list httpapi.PendingMemories
 	if b.get("/v1/memories/pending").into(http.StatusOK, &list); len(list.Pending) != 2 || list.Pending[0].ID != yes || list.Pending[0].Gist == "" || list.Pending[0].Origin != "agent" {
 		t.Fatalf("pending %+v", list)
 	}
-	b.do(request{method: http.MethodPost, path: fmt.Sprintf("/v1/memories/pending/%d/approve", yes), key: b.makeKey(b.Workspace, gateway.Write)}).refused(fault.OutOfScope)
-	var d gateway.DecidedPending
+	b.do(request{method: http.MethodPost, path: fmt.Sprintf("/v1/memories/pending/%d/approve", yes), key: b.makeKey(b.Workspace, httpapi.Write)}).refused(fault.OutOfScope)
+	var d httpapi.DecidedPending
 	if b.post(fmt.Sprintf("/v1/memories/pending/%d/approve", yes), nil).into(http.StatusOK, &d); d.State != "approved" {
 		t.Errorf("approved: %+v", d)
 	}
@@ -84,7 +84,7 @@ func TestAMemoryWriteWaitsForAPerson(t *testing.T) {
 		t.Errorf("rejected: %+v", d)
 	}
 	b.post(fmt.Sprintf("/v1/memories/pending/%d/reject", no), nil).refused(fault.NotFound)
-	var kept gateway.MemoryList
+	var kept httpapi.MemoryList
 	if b.get("/v1/memories").into(http.StatusOK, &kept); len(kept.Memories) != 1 || kept.Memories[0].Content != "Works at night." {
 		t.Errorf("kept %+v", kept)
 	}
@@ -96,16 +96,16 @@ func TestTheSoulIsChangedAndRolledBackOverHTTP(t *testing.T) {
 	put := func(body map[string]any) response {
 		return b.do(request{method: http.MethodPut, path: "/v1/soul", body: body})
 	}
-	var w gateway.SoulWritten
+	var w httpapi.SoulWritten
 	put(map[string]any{"content": "Answer briefly."}).into(http.StatusOK, &w)
 	put(map[string]any{"content": "No emoji.", "mode": "append", "expected_version": 1}).into(http.StatusOK, &w)
 	put(map[string]any{"content": "Shout.", "expected_version": 1}).refused(fault.VersionConflict)
 	b.post("/v1/soul/rollback", map[string]any{"version": 1}).into(http.StatusOK, &w)
-	var s gateway.Soul
+	var s httpapi.Soul
 	if b.get("/v1/soul").into(http.StatusOK, &s); s.Content != "Answer briefly." || s.Version != 3 {
 		t.Errorf("soul %+v", s)
 	}
-	var h gateway.SoulHistory
+	var h httpapi.SoulHistory
 	if b.get("/v1/soul/history").into(http.StatusOK, &h); len(h.Versions) != 3 || h.Versions[1].Content != "Answer briefly.\nNo emoji." {
 		t.Errorf("history %+v", h)
 	}
@@ -136,5 +136,5 @@ func TestSettingsAreChangedByWhatIsNamed(t *testing.T) {
 	if b.get("/v1/settings").into(http.StatusOK, &s); s.Memory.Agents.Personal != "v1" || s.Memory.Agents.Summarize != "" || s.Memory.Modes.Retrieve.Profile != settings.Typed {
 		t.Errorf("settings %+v", s.Memory)
 	}
-	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: `{}`, key: b.makeKey(b.Workspace, gateway.Write)}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: `{}`, key: b.makeKey(b.Workspace, httpapi.Write)}).refused(fault.OutOfScope)
 }

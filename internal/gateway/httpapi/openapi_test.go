@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"cairn/internal/config"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/host"
 	"cairn/internal/tests"
 )
@@ -19,7 +19,7 @@ func TestTheDescriptionIsWhatTheHandlersAre(t *testing.T) {
 	t.Parallel()
 	c, err := config.Load([]string{"CAIRN_CONFIG=" + os.DevNull}, nil)
 	tests.Must(t, err)
-	got, err := gateway.New(&host.Host{Config: c, Log: slog.New(slog.DiscardHandler)}, gateway.NoMeter).OpenAPI()
+	got, err := httpapi.New(&host.Host{Config: c, Log: slog.New(slog.DiscardHandler)}, httpapi.NoMeter).OpenAPI()
 	tests.Must(t, err)
 	want, err := os.ReadFile("../../../schemas/openapi.json")
 	tests.Must(t, err)

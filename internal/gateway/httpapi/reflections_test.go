@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/reflection"
 	"cairn/internal/tests"
 )
@@ -28,13 +28,13 @@ func TestADayIsLookedBackOnOverHTTP(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "reflection", Reply: "Nothing to save."})
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 
-	b.do(request{method: http.MethodPost, path: "/v1/reflections", key: b.makeKey(b.Workspace, gateway.Read), body: `{}`}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/reflections", key: b.makeKey(b.Workspace, httpapi.Read), body: `{}`}).refused(fault.OutOfScope)
 	b.do(request{method: http.MethodPost, path: "/v1/reflections", body: `{"date":"yesterday"}`}).refused(fault.InvalidArgument)
 	b.do(request{method: http.MethodPost, path: "/v1/reflections", body: `{"date":"2999-01-01"}`}).refused(fault.InvalidArgument)
 	b.do(request{method: http.MethodPost, path: "/v1/reflections", body: `{"from":"2026-03-02","to":"2026-03-01"}`}).refused(fault.InvalidArgument)
 	b.get("/v1/reflections/2026-03-01").refused(fault.NotFound)
 
-	var got gateway.ReflectionsAccepted
+	var got httpapi.ReflectionsAccepted
 	b.do(request{method: http.MethodPost, path: "/v1/reflections?wait=60", body: `{"from":"2026-02-28","to":"2026-03-01"}`}).into(http.StatusOK, &got)
 	if len(got.Reflections) != 2 || got.Reflections[0].Status != reflection.Empty || got.Reflections[1].Status != reflection.Saved {
 		t.Fatalf("accepted %+v", got)
@@ -44,7 +44,7 @@ func TestADayIsLookedBackOnOverHTTP(t *testing.T) {
 	if day.Status != reflection.Saved || len(day.Notes) != 1 || day.Notes[0].Content != "Blue tiles were picked." || len(day.Runs) != 1 {
 		t.Errorf("the day %+v", day)
 	}
-	var list gateway.ReflectionList
+	var list httpapi.ReflectionList
 	b.get("/v1/reflections?from=2026-03-01").into(http.StatusOK, &list)
 	if len(list.Reflections) != 1 || list.Reflections[0].Date != "2026-03-01" {
 		t.Errorf("the dates %+v", list)

@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
-	gateway "cairn/internal/gateway/httpapi"
-	metrics "cairn/internal/gateway/prometheus"
+	"cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/prometheus"
 	"cairn/internal/tests"
 )
 
@@ -88,7 +88,7 @@ func TestAGatewayIsReadyWhenItsServersAnswer(t *testing.T) {
 		c.TemporalAddress = temporal.Address()
 	})
 	b.do(request{path: "/healthz", key: "none"}).into(http.StatusOK, nil)
-	var ready gateway.Readiness
+	var ready httpapi.Readiness
 	b.do(request{path: "/readyz", key: "none"}).into(http.StatusOK, &ready)
 	if !ready.Ready || len(ready.Checks) != 3 || ready.Schema == nil || ready.Schema.Version != ready.Schema.Program {
 		t.Errorf("%+v", ready)
@@ -101,7 +101,7 @@ func TestAGatewayIsReadyWhenItsServersAnswer(t *testing.T) {
 		t.Errorf("without Temporal: %+v", ready)
 	}
 	// What is accepted meanwhile is kept: the relay starts it later.
-	var a gateway.Accepted
+	var a httpapi.Accepted
 	b.post("/v1/distill", sampleConversation()).into(http.StatusAccepted, &a)
 	if !a.New {
 		t.Errorf("%+v", a)
@@ -111,7 +111,7 @@ func TestAGatewayIsReadyWhenItsServersAnswer(t *testing.T) {
 func TestAGatewayIsNotReadyOnASchemaThatItWasNotBuiltFor(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	ask := func(status int) (r gateway.Readiness) {
+	ask := func(status int) (r httpapi.Readiness) {
 		t.Helper()
 		b.do(request{path: "/readyz", key: "none"}).into(status, &r)
 		if r.Ready != (status == http.StatusOK) || len(r.Checks) != 3 || r.Checks[2].Name != "schema" || r.Checks[2].Ready != r.Ready {
@@ -125,7 +125,7 @@ func TestAGatewayIsNotReadyOnASchemaThatItWasNotBuiltFor(t *testing.T) {
 		t.Errorf("ahead: %+v", r.Schema)
 	}
 	b.admin(fmt.Sprintf("create or replace function cairn.schema_version() returns table (version bigint, oldest bigint) language sql as 'select %d::bigint, %d::bigint'", built+2, built+1))
-	says := func(r gateway.Readiness, wants ...string) {
+	says := func(r httpapi.Readiness, wants ...string) {
 		t.Helper()
 		p := r.Checks[2].Problem
 		for _, want := range wants {
@@ -150,7 +150,7 @@ func TestAScrapeIsBoundedByItsPatience(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.Metrics = "open" })
-	g := gateway.New(b.Host, metrics.New(b.Store))
+	g := httpapi.New(b.Host, prometheus.New(b.Store))
 	scrape := func() string {
 		w := httptest.NewRecorder()
 		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))

@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
 )
@@ -24,7 +24,7 @@ import (
 // bundle is a gateway over a whole Cairn, with a key that may do everything.
 type bundle struct {
 	*hosttest.Bundle
-	gateway *gateway.Gateway
+	gateway *httpapi.Gateway
 	url     string
 	key     string
 }
@@ -41,11 +41,11 @@ func setup(t *testing.T, change ...func(*config.Config)) *bundle {
 func idle(t *testing.T, change ...func(*config.Config)) *bundle {
 	t.Helper()
 	b := &bundle{Bundle: hosttest.OpenIdle(t, change...)}
-	b.gateway = gateway.New(b.Host, gateway.NoMeter)
+	b.gateway = httpapi.New(b.Host, httpapi.NoMeter)
 	server := httptest.NewServer(b.gateway)
 	t.Cleanup(server.Close)
 	b.url = server.URL
-	b.key = b.makeKey(b.Workspace, gateway.Admin)
+	b.key = b.makeKey(b.Workspace, httpapi.Admin)
 	return b
 }
 
@@ -145,9 +145,9 @@ func (r response) into(status int, v any) {
 
 // refused checks that an answer is an error in the one form, with the status of
 // its code.
-func (r response) refused(code fault.Code) gateway.Problem {
+func (r response) refused(code fault.Code) httpapi.Problem {
 	r.t.Helper()
-	var p gateway.Problem
+	var p httpapi.Problem
 	if err := json.Unmarshal(r.body, &p); err != nil || p.Code != code || p.Message == "" || p.Hint == "" {
 		r.t.Errorf("status %d, %v, want %s with message and hint: %s", r.status, err, code, r.body)
 		return p
@@ -173,7 +173,7 @@ func sampleConversation() map[string]any {
 // distilled distils C1 and returns its skill.
 func (b *bundle) distilled() skill.Head {
 	b.T.Helper()
-	var a gateway.Accepted
+	var a httpapi.Accepted
 	b.post("/v1/distill?wait=60", sampleConversation()).into(http.StatusOK, &a)
 	if len(a.Report.Tasks) != 1 || a.Report.Tasks[0].SkillID == 0 {
 		b.T.Fatalf("no skill: %+v", a.Report)

@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 	"cairn/internal/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/library"
 	"cairn/internal/tests"
 )
@@ -26,14 +26,14 @@ func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {
 	b := setup(t)
 	head := b.distilled()
 
-	var list gateway.SkillList
+	var list httpapi.SkillList
 	for path, want := range map[string]int{"/v1/skills": 1, "/v1/skills?status=active": 1, "/v1/skills?status=archived": 0, "/v1/skills?q=ROLLBACK": 1, "/v1/skills?q=nothing": 0, "/v1/skills?status=all&limit=1": 1} {
 		b.get(path).into(http.StatusOK, &list)
 		if len(list.Skills) != want {
 			t.Errorf("%s lists %d skills, want %d", path, len(list.Skills), want)
 		}
 	}
-	var found gateway.SearchResults
+	var found httpapi.SearchResults
 	b.get("/v1/search?q=service+deployment+rollback").into(http.StatusOK, &found)
 	if len(found.Results) != 1 || !found.Results[0].Exact {
 		t.Errorf("search finds %+v", found.Results)
@@ -47,10 +47,10 @@ func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {
 		if len(kinds) != want {
 			t.Errorf("%s: found kinds %v, want %d", path, kinds, want)
 		}
-		found = gateway.SearchResults{}
+		found = httpapi.SearchResults{}
 	}
 
-	var detail gateway.SkillDetail
+	var detail httpapi.SkillDetail
 	b.get(fmt.Sprintf("/v1/skills/%d", head.ID)).into(http.StatusOK, &detail)
 	if detail.Name != "service-deployment-rollback" || !strings.Contains(detail.Body, "Roll back and wait") || !strings.HasPrefix(detail.SkillMD, "---\n") || len(detail.Files) != 2 || len(detail.Sources) == 0 {
 		t.Errorf("skill %+v", detail)
@@ -61,17 +61,17 @@ func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {
 		t.Errorf("memory item %+v", item)
 	}
 
-	var versions gateway.VersionList
+	var versions httpapi.VersionList
 	b.get("/v1/skills/1/versions").into(http.StatusOK, &versions)
 	if len(versions.Versions) != 1 || versions.Versions[0].Number != 1 {
 		t.Errorf("versions %+v", versions.Versions)
 	}
-	var version gateway.VersionDetail
+	var version httpapi.VersionDetail
 	b.get("/v1/skills/1/versions/1").into(http.StatusOK, &version)
 	if version.Version != 1 || version.SkillMD != detail.SkillMD {
 		t.Errorf("version %+v", version)
 	}
-	var diff gateway.Diff
+	var diff httpapi.Diff
 	b.get("/v1/skills/1/diff").into(http.StatusOK, &diff)
 	if !strings.Contains(diff.Diff, "+++ v1/SKILL.md") {
 		t.Errorf("diff %s", diff.Diff)
@@ -92,7 +92,7 @@ func TestTheListOfSkillsIsReadInPages(t *testing.T) {
 	var names []string
 	path := "/v1/skills?limit=2"
 	for cursor := ""; ; {
-		var list gateway.SkillList
+		var list httpapi.SkillList
 		b.get(path+cursor).into(http.StatusOK, &list)
 		for _, s := range list.Skills {
 			names = append(names, s.Category+"/"+s.Name)
@@ -204,7 +204,7 @@ func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
 	}
 	propose(1, "Better said")
 	propose(1, "Worse said")
-	var list gateway.PendingList
+	var list httpapi.PendingList
 	b.get("/v1/pending").into(http.StatusOK, &list)
 	if len(list.Pending) != 2 || list.Pending[0].Description != "Better said" || list.Pending[0].Base != 1 {
 		t.Fatalf("pending %+v", list.Pending)
@@ -223,7 +223,7 @@ func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
 	if head.Version != 3 {
 		t.Errorf("rolled back: %+v", head)
 	}
-	var diff gateway.Diff
+	var diff httpapi.Diff
 	b.get("/v1/skills/1/diff?from=1&to=3").into(http.StatusOK, &diff)
 	if diff.Diff != "" {
 		t.Errorf("the rollback differs: %s", diff.Diff)
@@ -241,25 +241,25 @@ func TestADraftShowsItsScoreAndIsApproved(t *testing.T) {
 	b := setup(t, func(c *config.Config) { c.Quality = true })
 	b.Model.On(openaitest.Rule{Stage: "judge", Reply: `{"reason":"Nothing is checked.","score":4}`})
 	head := b.distilled()
-	var list gateway.SkillList
+	var list httpapi.SkillList
 	for path, want := range map[string]int{"/v1/skills": 1, "/v1/skills?status=draft": 1, "/v1/skills?status=active": 0} {
 		b.get(path).into(http.StatusOK, &list)
 		if len(list.Skills) != want {
 			t.Errorf("%s lists %d skills, want %d", path, len(list.Skills), want)
 		}
 	}
-	var found gateway.SearchResults
+	var found httpapi.SearchResults
 	b.get("/v1/search?q=service+deployment+rollback").into(http.StatusOK, &found)
 	if len(found.Results) != 0 {
 		t.Errorf("search finds %+v", found.Results)
 	}
 	want := skill.Quality{Score: 4, Reason: "Nothing is checked."}
-	var detail gateway.SkillDetail
+	var detail httpapi.SkillDetail
 	b.get(fmt.Sprintf("/v1/skills/%d", head.ID)).into(http.StatusOK, &detail)
 	if detail.Status != skill.DraftStatus || detail.Quality == nil || *detail.Quality != want {
 		t.Errorf("the skill is %s with %+v", detail.Status, detail.Quality)
 	}
-	var versions gateway.VersionList
+	var versions httpapi.VersionList
 	b.get("/v1/skills/1/versions").into(http.StatusOK, &versions)
 	if len(versions.Versions) != 1 || versions.Versions[0].Quality == nil || *versions.Versions[0].Quality != want {
 		t.Errorf("versions %+v", versions.Versions)

@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
@@ -99,7 +99,7 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 	}
 	delete(session, "stream")
 	same(t, "the end of a session", []byte(end.data), b.post("/v1/summary_memory", session).body)
-	var made gateway.MemoryRequest
+	var made httpapi.MemoryRequest
 	if tests.Must(t, json.Unmarshal([]byte(end.data), &made)); !made.Success || made.State != run.Ended || len(made.Summary.Tasks) != 1 {
 		t.Errorf("made %+v", made)
 	}
@@ -115,14 +115,14 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 	}
 	delete(asked, "stream")
 	same(t, "the end of a question", []byte(end.data), b.post("/v1/retrieve_memory", asked).body)
-	var answer gateway.MemoryAnswer
+	var answer httpapi.MemoryAnswer
 	if tests.Must(t, json.Unmarshal([]byte(end.data), &answer)); answer.Mode != memoryagent.Agentic || answer.Answer != "From Osaka." || answer.Metadata["channel"] != "web" {
 		t.Errorf("answer %+v", answer)
 	}
 	// A search alone is answered at once.
 	fast := object{"query": "Where does Alice fly from?", "mode": "fast"}
 	all, end = b.streamed("/v1/retrieve_memory", fast)
-	var found gateway.MemoryAnswer // whose scores the time moves
+	var found httpapi.MemoryAnswer // whose scores the time moves
 	if tests.Must(t, json.Unmarshal([]byte(end.data), &found)); len(all) != 1 || end.name != "end" || found.Mode != memoryagent.Fast || len(found.Memories) == 0 || found.Memories[0].Content != "Alice flies from Osaka only." {
 		t.Errorf("a search: %v, %+v", names(all), found)
 	}
@@ -142,7 +142,7 @@ func TestARunGoesOnWithoutItsStream(t *testing.T) {
 		t.Error("the stream went on to its end")
 	}
 	all, end := b.streamed("/v1/summary_memory", object{"messages": flying, "request_id": "s1", "wait": 1}) // the same run, which still waits for its model
-	var made gateway.MemoryRequest
+	var made httpapi.MemoryRequest
 	if tests.Must(t, json.Unmarshal([]byte(end.data), &made)); end.name != "end" || made.State == run.Ended || made.Success {
 		t.Errorf("after a second: %v, %+v", names(all), made)
 	}
@@ -172,7 +172,7 @@ func TestAStreamSaysWhatWentWrong(t *testing.T) {
 	all, end := b.streamed("/v1/summary_memory", object{"messages": flying}, func(sent) {
 		b.admin("update cairn.workspaces set state = 'erasing' where id = $1", b.Workspace.ID)
 	})
-	var p gateway.Problem
+	var p httpapi.Problem
 	tests.Must(t, json.Unmarshal([]byte(end.data), &p))
 	if strings.Join(names(all), " ") != "progress error" || p.Code != fault.Erasing || p.Message == "" || p.Hint == "" {
 		t.Errorf("%v: %s", names(all), end.data)

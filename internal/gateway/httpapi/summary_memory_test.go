@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
@@ -54,13 +54,13 @@ func TestASessionIsSummarisedAndAskedOverHTTP(t *testing.T) {
 	b := idle(t)
 	b.Start()
 	b.scriptAlice()
-	var got gateway.MemoryRequest
+	var got httpapi.MemoryRequest
 	body := object{"messages": flying, "request_id": "s1", "wait": 60}
 	b.post("/v1/summary_memory", body).into(http.StatusOK, &got)
 	if !got.Success || got.State != run.Ended || got.Answer != "Alice is up to date." || got.Summary == nil || len(got.Summary.Tasks) != 1 || len(got.Summary.Tasks[0].Added) != 1 || got.Summary.History == "" || len(got.Summary.MetaAdded) != 1 {
 		t.Fatalf("%+v", got)
 	}
-	var again gateway.MemoryRequest
+	var again httpapi.MemoryRequest
 	if b.post("/v1/summary_memory", body).into(http.StatusOK, &again); again.Run != got.Run {
 		t.Errorf("the same request is run %d, then %d", got.Run, again.Run)
 	}
@@ -69,7 +69,7 @@ func TestASessionIsSummarisedAndAskedOverHTTP(t *testing.T) {
 		t.Errorf("events: %s", events.body)
 	}
 
-	var fast, deep gateway.MemoryAnswer
+	var fast, deep httpapi.MemoryAnswer
 	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "fast", "memory_types": []string{"personal"}}).into(http.StatusOK, &fast)
 	if fast.Mode != memoryagent.Fast || len(fast.Memories) != 1 || fast.Memories[0].Content != "Alice flies from Osaka only." || fast.Memories[0].History != got.Summary.History {
 		t.Errorf("fast: %+v", fast)
@@ -78,7 +78,7 @@ func TestASessionIsSummarisedAndAskedOverHTTP(t *testing.T) {
 	if deep.Mode != memoryagent.Agentic || deep.Answer != "From Osaka." || !deep.Success || len(deep.Memories) == 0 || deep.Request == "" || deep.Links == nil {
 		t.Fatalf("agentic: %+v", deep)
 	}
-	var shown gateway.MemoryRequest
+	var shown httpapi.MemoryRequest
 	b.get("/v1/requests/"+deep.Request).into(http.StatusOK, &shown)
 	if shown.Kind != run.Retrieve || shown.Retrieved == nil || shown.Retrieved.Answer != "From Osaka." || shown.Run != deep.Run {
 		t.Errorf("its request: %+v", shown)
@@ -100,7 +100,7 @@ func TestTheOptionsOfARequestReachItsAgents(t *testing.T) {
 	b.Start()
 	b.scriptAlice()
 	score := 0.5
-	var got gateway.MemoryRequest
+	var got httpapi.MemoryRequest
 	b.post("/v1/summary_memory", object{"wait": 60, "allow_new_targets": false, "enable_multiple": false, "enable_thinking_params": true, "enable_tool_memory": false, "memory_types": []string{"personal"},
 		"targets":      []object{{"memory_type": "personal", "memory_target": "alice"}},
 		"trajectories": []object{{"messages": flying, "score": score, "task_id": "book", "metadata": object{"seed": 7}}, {"messages": flying, "score": 1}}}).into(http.StatusOK, &got)
@@ -140,18 +140,18 @@ func TestAQuestionWaitsNoLongerThanItsCaller(t *testing.T) {
 	t.Parallel()
 	b := idle(t) // no worker: an agent never answers
 	b.remembers("personal", "alice", "Alice flies from Osaka only.")
-	var got gateway.MemoryAnswer
+	var got httpapi.MemoryAnswer
 	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "agentic", "wait": 1}).into(http.StatusOK, &got)
 	if got.Mode != memoryagent.Fast || got.Note == "" || len(got.Memories) != 1 || got.Run == 0 || got.Request == "" {
 		t.Errorf("after a second: %+v", got)
 	}
 	b.post("/v1/retrieve_memory", object{"query": "Where does Alice fly from?", "mode": "agentic", "wait": 0, "request_id": "q"}).into(http.StatusAccepted, &got)
-	var shown gateway.MemoryRequest
+	var shown httpapi.MemoryRequest
 	if b.get("/v1/requests/q").into(http.StatusOK, &shown); shown.State == run.Ended || shown.Retrieved != nil || shown.Run != got.Run {
 		t.Errorf("asked: %+v, shown: %+v", got, shown)
 	}
 	b.post("/v1/retrieve_memory", object{"query": "another", "mode": "agentic", "wait": 0, "request_id": "q"}).refused(fault.OpReused)
-	var kept gateway.MemoryRequest
+	var kept httpapi.MemoryRequest
 	if b.post("/v1/summary_memory", object{"messages": flying}).into(http.StatusAccepted, &kept); kept.Success || kept.State == run.Ended {
 		t.Errorf("kept: %+v", kept)
 	}
@@ -171,7 +171,7 @@ func TestBadRequestsOfLongTermMemoryAreRefused(t *testing.T) {
 	}
 	b.do(request{method: http.MethodPost, path: "/v1/retrieve_memory", body: object{"query": "x", "request_id": "a"}, header: map[string]string{"Idempotency-Key": "b"}}).refused(fault.InvalidArgument)
 	b.get("/v1/requests/none").refused(fault.NotFound)
-	b.do(request{method: http.MethodPost, path: "/v1/summary_memory", key: b.makeKey(b.Workspace, gateway.Read), body: object{"query": "x"}}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/summary_memory", key: b.makeKey(b.Workspace, httpapi.Read), body: object{"query": "x"}}).refused(fault.OutOfScope)
 }
 
 // A question may stand on attempts at its task: whoever looks is shown them, what
@@ -194,12 +194,12 @@ func TestAQuestionStandsOnAttempts(t *testing.T) {
 		}
 		return out
 	}
-	var answer gateway.MemoryAnswer
+	var answer httpapi.MemoryAnswer
 	b.post("/v1/retrieve_memory", with(object{"mode": "agentic"})).into(http.StatusOK, &answer)
 	if answer.Mode != memoryagent.Agentic || answer.Answer != "From Osaka." || answer.Metadata["ticket"] != 7.0 {
 		t.Errorf("answered %+v", answer)
 	}
-	var later gateway.MemoryRequest
+	var later httpapi.MemoryRequest
 	if b.get("/v1/requests/q").into(http.StatusOK, &later); later.Retrieved == nil || later.Retrieved.Metadata["ticket"] != 7.0 {
 		t.Errorf("later %+v", later.Retrieved)
 	}
@@ -236,7 +236,7 @@ func TestASearchIsBoundAsItsRequestSays(t *testing.T) {
 	for day, content := range map[string]string{"2026-03-01": "Alice flew from Osaka to Seoul.", "2026-04-15": "Alice flew from Osaka to Taipei."} {
 		b.post("/v1/memories", object{"content": content, "memory_type": "personal", "memory_target": "alice", "event_time": day + "T12:00:00Z"}).into(http.StatusCreated, nil)
 	}
-	ask := func(change object) (out gateway.MemoryAnswer) {
+	ask := func(change object) (out httpapi.MemoryAnswer) {
 		t.Helper()
 		body := object{"query": "Where did Alice fly from Osaka?", "mode": "fast"}
 		for k, v := range change {
@@ -290,15 +290,15 @@ func TestARequestIsUndone(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(1), Calls: calls("update_memory", object{"memories": []object{{"memory_id": old, "memory_content": "Alice flies from Osaka only."}}})})
 	b.Model.On(openaitest.Rule{Stage: "specialist", System: "done in deploy", Results: new(0), Calls: calls("add_memory", object{"memories": []object{{"memory_content": "Run a smoke test."}}})})
 	b.Model.On(openaitest.Rule{Stage: "specialist", Reply: "Done."})
-	var before, list gateway.MemoryList
+	var before, list httpapi.MemoryList
 	b.get("/v1/memories?memory_types=personal,procedural,summary").into(http.StatusOK, &before)
-	var made gateway.MemoryRequest
+	var made httpapi.MemoryRequest
 	b.post("/v1/summary_memory", object{"messages": flying, "request_id": "s 1", "wait": 60}).into(http.StatusOK, &made)
 	if !made.Success || len(made.Summary.Tasks) != 2 || len(made.Summary.Tasks[0].Updated)+len(made.Summary.Tasks[1].Added) != 2 {
 		t.Fatalf("%+v", made.Summary)
 	}
 	undo := request{method: http.MethodPost, path: "/v1/requests/s%201/undo", header: map[string]string{"Idempotency-Key": "u"}}
-	var undone, again gateway.UndoneRequest
+	var undone, again httpapi.UndoneRequest
 	b.do(undo).into(http.StatusOK, &undone)
 	if undone.RequestID != "s 1" || len(undone.Operations) != 4 { // three memories and a target
 		t.Errorf("%+v", undone)
@@ -311,7 +311,7 @@ func TestARequestIsUndone(t *testing.T) {
 	if b.get("/v1/memories?memory_types=personal,procedural,summary").into(http.StatusOK, &list); len(list.Memories) != 1 || list.Memories[0].Content != before.Memories[0].Content || list.Memories[0].ID != old {
 		t.Errorf("there is %+v", list.Memories)
 	}
-	var targets gateway.MemoryTargets
+	var targets httpapi.MemoryTargets
 	if b.get("/v1/targets").into(http.StatusOK, &targets); targets.Total != 1 {
 		t.Errorf("targets %+v", targets)
 	}
@@ -323,7 +323,7 @@ func TestARequestIsUndone(t *testing.T) {
 		t.Errorf("a second time: %+v", again)
 	}
 	b.post("/v1/requests/none/undo", nil).refused(fault.NotFound)
-	b.do(request{method: http.MethodPost, path: "/v1/requests/s%201/undo", key: b.makeKey(b.Workspace, gateway.Read)}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/requests/s%201/undo", key: b.makeKey(b.Workspace, httpapi.Read)}).refused(fault.OutOfScope)
 	b.Model.On(openaitest.Rule{Stage: "retrieve", Reply: "From Tokyo."})
 	b.post("/v1/retrieve_memory", object{"query": "where?", "mode": "agentic", "request_id": "q"}).into(http.StatusOK, nil)
 	b.post("/v1/requests/q/undo", nil).refused(fault.InvalidArgument)

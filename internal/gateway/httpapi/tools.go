@@ -1,4 +1,4 @@
-package gateway
+package httpapi
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
-	toolserver "cairn/internal/gateway/mcpserver"
+	"cairn/internal/gateway/mcpserver"
 	"cairn/internal/service/tools"
 )
 
@@ -60,7 +60,7 @@ func (g *Gateway) callTool(ctx context.Context, in *struct {
 	if err := mayCall(asking(ctx).Scopes, g.Offered.Offered(agent.OriginUser, in.Name)); err != nil {
 		return nil, err
 	}
-	if err := toolserver.Shallow(in.RawBody); err != nil {
+	if err := mcpserver.Shallow(in.RawBody); err != nil {
 		return nil, err
 	}
 	r, err := g.Offered.Call(ctx, person(ctx, in.OnceKey), in.Name, in.RawBody)

@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 )
 
 func TestAToolIsCalledOnceAsTheUser(t *testing.T) {
@@ -28,7 +28,7 @@ func TestAToolIsCalledOnceAsTheUser(t *testing.T) {
 	if again := b.do(call); string(again.body) != string(first.body) {
 		t.Errorf("called again: %s", again.body)
 	}
-	var e gateway.Memory
+	var e httpapi.Memory
 	if b.get("/v1/memories/"+got.IDs[0]).into(http.StatusOK, &e); e.Origin != string(agent.OriginUser) {
 		t.Errorf("written by %s", e.Origin)
 	}
@@ -39,7 +39,7 @@ func TestAToolIsCalledOnceAsTheUser(t *testing.T) {
 	b.post("/v1/tools/memory_save", strings.Repeat(`{"content":`, 40)).refused(fault.InvalidArgument)
 	b.post("/v1/tools/launch", map[string]any{}).refused(fault.UnknownTool)
 
-	look := b.makeKey(b.Workspace, gateway.Read)
+	look := b.makeKey(b.Workspace, httpapi.Read)
 	b.do(request{method: http.MethodPost, path: "/v1/tools/memory_search", key: look, body: map[string]any{"query": "Osaka"}}).into(http.StatusOK, nil)
 	b.do(request{method: http.MethodPost, path: "/v1/tools/memory_save", key: look, body: map[string]any{"content": "x"}}).refused(fault.OutOfScope)
 }

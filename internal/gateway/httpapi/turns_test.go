@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/host"
 	"cairn/internal/tests"
 )
@@ -34,7 +34,7 @@ func talking(t *testing.T) *bundle {
 func TestAMessageIsAnsweredOnceOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := talking(t)
-	var first, again, shown gateway.TurnAnswer
+	var first, again, shown httpapi.TurnAnswer
 	b.post("/v1/turns", message("thread/1", 1, "Hello, I am Ada.")).into(http.StatusOK, &first)
 	if first.Reply != "Hello, Ada." || first.Reason != "final" || first.Turn != 1 || first.ReplySeq != 1 {
 		t.Fatalf("answered %+v", first)
@@ -58,7 +58,7 @@ func TestAMessageIsAnsweredOnceOverHTTP(t *testing.T) {
 	if detail.Turns != 1 || detail.Messages != 2 || detail.Counters.Total != 1 || detail.Live == nil || detail.Live.Counters.Total != 1 {
 		t.Errorf("conversation %+v", detail)
 	}
-	var report gateway.RunDetail
+	var report httpapi.RunDetail
 	b.get(first.Links.Run).into(http.StatusOK, &report)
 	if report.Kind != run.Turn || report.Agent == nil || report.Agent.Reply != first.Reply || report.Agent.Steps != 1 || len(report.ModelCalls) != 1 || report.Outcome != run.Completed {
 		t.Errorf("run %+v, agent %+v", report, report.Agent)
@@ -74,7 +74,7 @@ func TestATurnThatNobodyWaitsForIsAnswered(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello, Ada."})
 	in := message("c", 1, "Hello, I am Ada.")
 	in["wait"] = 0
-	var a gateway.TurnAnswer
+	var a httpapi.TurnAnswer
 	res := b.post("/v1/turns", in)
 	if res.into(http.StatusAccepted, &a); a.Status != "accepted" || a.Reply != "" || res.header.Get("Location") != a.Links.Self {
 		t.Fatalf("accepted %+v, Location %q", a, res.header.Get("Location"))
@@ -110,7 +110,7 @@ func TestAWaitForAnAnswerEndsWhenTheGatewayStops(t *testing.T) {
 	defer cancel()
 	tests.Must(t, b.Model.AwaitBarrier(waiting, "thinking", 1))
 	stop()
-	var a gateway.TurnAnswer
+	var a httpapi.TurnAnswer
 	(<-answered).into(http.StatusAccepted, &a)
 	tests.Must(t, <-served)
 	b.Model.Release("thinking")
@@ -133,7 +133,7 @@ func TestAConversationIsReadInPages(t *testing.T) {
 	var said []string
 	at := ""
 	for {
-		var page gateway.MessageList
+		var page httpapi.MessageList
 		b.get("/v1/conversations/a/messages?limit=4&cursor="+at).into(http.StatusOK, &page)
 		for _, m := range page.Messages {
 			said = append(said, fmt.Sprintf("%d %s %s %s", m.Seq, m.ID, m.Role, m.Content))
@@ -145,7 +145,7 @@ func TestAConversationIsReadInPages(t *testing.T) {
 	if want := "0 m1 user Message 1.|1 m1 assistant Hello, Ada.|2 m2 user Message 2.|3 m2 assistant Hello, Ada.|4 m3 user Message 3.|5 m3 assistant Hello, Ada."; strings.Join(said, "|") != want {
 		t.Errorf("read %v", said)
 	}
-	var first, second gateway.ConversationList
+	var first, second httpapi.ConversationList
 	b.get("/v1/conversations?limit=1").into(http.StatusOK, &first)
 	b.get("/v1/conversations?limit=1&cursor="+first.NextCursor).into(http.StatusOK, &second)
 	if len(first.Conversations) != 1 || first.Conversations[0].Name != "b" || len(second.Conversations) != 1 || second.Conversations[0].Name != "a" || second.NextCursor != "" {
@@ -160,7 +160,7 @@ func TestAnObservedExchangeIsRecordedAndCounted(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	b.Start()
-	var a gateway.TurnAnswer
+	var a httpapi.TurnAnswer
 	b.post("/v1/turns", map[string]any{"conversation": "o", "message_id": "m1", "mode": "observe", "messages": []map[string]any{
 		{"role": "user", "content": "Where is my parcel?"},
 		{"role": "assistant", "content": "", "tool_calls": []map[string]any{{"id": "1", "type": "function", "function": map[string]any{"name": "track", "arguments": `{"id":7}`}}}},
@@ -168,7 +168,7 @@ func TestAnObservedExchangeIsRecordedAndCounted(t *testing.T) {
 	if a.Reason != "observed" || a.Reply != "In Lyon." {
 		t.Errorf("observed as %+v", a)
 	}
-	var page gateway.MessageList
+	var page httpapi.MessageList
 	b.get("/v1/conversations/o/messages").into(http.StatusOK, &page)
 	if len(page.Messages) != 4 || len(page.Messages[1].ToolCalls) != 1 || page.Messages[1].ToolCalls[0].Name != "track" || page.Messages[2].Role != transcript.Tool {
 		t.Errorf("recorded %+v", page.Messages)
@@ -199,7 +199,7 @@ func TestATurnThatCannotBeMeantIsRefused(t *testing.T) {
 	}
 	b.post("/v1/turns", message("c", 1, strings.Repeat("x", 40_000))).refused(fault.TooLarge)
 	b.post("/v1/turns", message("c", 1, strings.Repeat("x", 600_000))).refused(fault.TooLarge)
-	b.do(request{method: http.MethodPost, path: "/v1/turns", key: b.makeKey(b.Workspace, gateway.Read), body: message("c", 1, "Hello.")}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/turns", key: b.makeKey(b.Workspace, httpapi.Read), body: message("c", 1, "Hello.")}).refused(fault.OutOfScope)
 	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		all, err := q.Conversations(ctx, 0, 10)
 		if len(all) != 0 {
@@ -222,7 +222,7 @@ func TestATurnIsCancelledAndAConversationEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	tests.Must(t, b.Model.AwaitBarrier(ctx, "thinking", 1))
-	var c gateway.Cancelled
+	var c httpapi.Cancelled
 	if b.post("/v1/conversations/c/cancel?message_id=m9", nil).into(http.StatusAccepted, &c); c.Cancelled {
 		t.Error("another message was cancelled")
 	}
@@ -230,7 +230,7 @@ func TestATurnIsCancelledAndAConversationEnds(t *testing.T) {
 		t.Error("nothing was cancelled")
 	}
 	in["wait"] = 30
-	var a gateway.TurnAnswer
+	var a httpapi.TurnAnswer
 	b.post("/v1/turns", in).into(http.StatusOK, &a)
 	if a.Reason != "interrupted" || a.Reply == "" || a.Reply == "Too late." {
 		t.Errorf("answered %+v", a)

@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/tests"
 )
 
@@ -28,7 +28,7 @@ func TestAnUploadWaitsForApprovalAndKeepsItsBytes(t *testing.T) {
 	send := func(kind string, body []byte) response {
 		return b.do(request{method: http.MethodPost, path: "/v1/skills/upload", body: body, header: map[string]string{"Content-Type": kind}})
 	}
-	var up gateway.Uploaded
+	var up httpapi.Uploaded
 	send("application/zip", first).into(http.StatusAccepted, &up)
 	if up.Skill.Name != "water-plants" || up.Skill.Status != skill.Candidate || up.Skill.Origin != "import" {
 		t.Fatalf("uploaded %+v", up)
@@ -62,7 +62,7 @@ func TestAnUploadWaitsForApprovalAndKeepsItsBytes(t *testing.T) {
 		}
 		return second, nil
 	}
-	up = gateway.Uploaded{}
+	up = httpapi.Uploaded{}
 	b.post("/v1/skills/upload", map[string]any{"url": "https://example.org/water.zip"}).into(http.StatusOK, &up)
 	if !up.Same {
 		t.Errorf("the same again: %+v", up)
@@ -88,7 +88,7 @@ func TestABadUploadIsRefusedAndNothingIsKept(t *testing.T) {
 		}
 		res.refused(fault.InvalidArgument)
 	}
-	var list gateway.SkillList
+	var list httpapi.SkillList
 	b.get("/v1/skills?status=all").into(http.StatusOK, &list)
 	if len(list.Skills) != 0 {
 		t.Errorf("kept: %+v", list.Skills)

@@ -1,4 +1,4 @@
-package gateway_test
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
-	gateway "cairn/internal/gateway/httpapi"
+	"cairn/internal/gateway/httpapi"
 	"cairn/internal/tests"
 )
 
@@ -57,7 +57,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 			t.Fatalf("%d messages", len(ms))
 		}
 		body := object{"messages": ms, "mode": "compact", "session": "s1", "keep_recent": 2}
-		var got, again gateway.OffloadAnswer
+		var got, again httpapi.OffloadAnswer
 		b.post("/v1/working/offload", body).into(http.StatusOK, &got)
 		b.post("/v1/working/offload", body).into(http.StatusOK, &again)
 		if !reflect.DeepEqual(got, again) {
@@ -68,7 +68,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 		}
 		paired(t, got.Messages)
 		handle := got.Offloaded[3].Handle
-		var found gateway.GrepAnswer
+		var found httpapi.GrepAnswer
 		b.post("/v1/working/grep", object{"handle": handle, "pattern": "LISTENING on", "before": 1, "after": 2}).into(http.StatusOK, &found)
 		if found.Total != 1 || len(found.Hits) != 1 || found.Hits[0].Text != "listening on port 8011" || len(found.Hits[0].Before) != 1 || len(found.Hits[0].After) != 2 {
 			t.Errorf("found %+v", found)
@@ -77,12 +77,12 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 		if found.Total != 10 || len(found.Hits) != 4 || found.NextOffset == nil || *found.NextOffset != 4 {
 			t.Errorf("in the session: %d of %d hits, next %v", len(found.Hits), found.Total, found.NextOffset)
 		}
-		var page gateway.ReadAnswer
+		var page httpapi.ReadAnswer
 		b.post("/v1/working/read", object{"handle": handle, "offset": found.Hits[0].Line - 1, "limit": 1}).into(http.StatusOK, &page)
 		if len(page.Lines) != 1 || !strings.HasPrefix(page.Lines[0], "listening") || page.NextOffset == nil {
 			t.Errorf("read %+v", page)
 		}
-		var whole, thread gateway.ReloadAnswer
+		var whole, thread httpapi.ReloadAnswer
 		b.post("/v1/working/reload", object{"handle": handle}).into(http.StatusOK, &whole)
 		if whole.Kind != "text" || whole.Content != ms[8]["content"] {
 			t.Errorf("reloaded %s %.60q", whole.Kind, whole.Content)
@@ -94,7 +94,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 		ws, err := b.Store.Workspace(t.Context(), "another", true)
 		tests.Must(t, err)
 		other := *b
-		other.key = b.makeKey(ws, gateway.Admin)
+		other.key = b.makeKey(ws, httpapi.Admin)
 		other.post("/v1/working/read", object{"handle": handle}).refused(fault.NotFound)
 		other.post("/v1/working/reload", object{"messages": got.Messages}).refused(fault.NotFound)
 		other.post("/v1/working/grep", object{"session": "s1", "pattern": "port"}).refused(fault.NotFound)
@@ -103,7 +103,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 		b.Model.On(openaitest.Rule{Stage: "offload", Match: "of talked", Reply: record("talked")})
 		ms := thread("talked", 20, 400)
 		body := object{"messages": ms, "max_total_tokens": 500, "session": "s2", "group_tokens": 1500}
-		var got, again gateway.OffloadAnswer
+		var got, again httpapi.OffloadAnswer
 		b.post("/v1/working/offload", body).into(http.StatusOK, &got)
 		b.post("/v1/working/offload", body).into(http.StatusOK, &again)
 		asked := 0
@@ -119,7 +119,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 		if last := len(got.Messages) - 5; !reflect.DeepEqual(generic(got.Messages[last:]), generic(ms[len(ms)-5:])) {
 			t.Error("the last turn was touched")
 		}
-		var whole gateway.ReloadAnswer
+		var whole httpapi.ReloadAnswer
 		b.post("/v1/working/reload", object{"handle": got.Offloaded[0].Handle}).into(http.StatusOK, &whole)
 		if whole.Kind != "messages" || len(whole.Messages) == 0 || whole.Messages[0].Content != ms[0]["content"] {
 			t.Errorf("reloaded %+v", whole)
@@ -145,7 +145,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 		for i, bad := range bads {
 			ms[0]["content"] = fmt.Sprintf("This is of spoilt-%d indeed.", i)
 			original = generic(ms)
-			var got gateway.OffloadAnswer
+			var got httpapi.OffloadAnswer
 			b.post("/v1/working/offload", object{"messages": ms, "mode": "compress", "max_total_tokens": 100}).into(http.StatusOK, &got)
 			if !got.Degraded || got.Reason == "" || got.TokensAfter != got.TokensBefore || len(got.Offloaded) != 0 || !reflect.DeepEqual(generic(got.Messages), original) {
 				t.Errorf("%.40q: degraded %t (%s), %d messages", bad, got.Degraded, got.Reason, len(got.Messages))
@@ -184,7 +184,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 		}
 	})
 	t.Run("what has expired is gone", func(t *testing.T) {
-		var got gateway.OffloadAnswer
+		var got httpapi.OffloadAnswer
 		b.post("/v1/working/offload", object{"messages": thread("expired", 4, 40_000), "mode": "compact", "keep_recent": 0, "ttl_seconds": 3600, "session": "s3"}).into(http.StatusOK, &got)
 		_, err := b.Admin().Exec(t.Context(), "update cairn.offload_blobs b set expires_at = now() - interval '1 second' from cairn.offload_uses u where u.sha256 = b.sha256 and u.session = 's/s3'")
 		tests.Must(t, err)
@@ -199,7 +199,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 }
 
 // paired wants each call followed by its results, and no result without its call.
-func paired(t *testing.T, ms []gateway.SessionMessage) {
+func paired(t *testing.T, ms []httpapi.SessionMessage) {
 	t.Helper()
 	open := map[string]bool{}
 	for i, m := range ms {
@@ -230,7 +230,7 @@ func TestAnOffloadGoesOnWithoutItsCaller(t *testing.T) {
 	b := idle(t)
 	b.Model.On(openaitest.Rule{Stage: "offload", Reply: record("late")})
 	body := object{"messages": thread("late", 8, 400), "mode": "compress", "max_total_tokens": 100, "wait": 1}
-	var got gateway.OffloadAnswer
+	var got httpapi.OffloadAnswer
 	b.post("/v1/working/offload", body).into(http.StatusOK, &got)
 	if !got.Degraded || got.Run == 0 || len(got.Messages) != 40 {
 		t.Errorf("without a worker: %+v", got.Reason)

@@ -1,4 +1,4 @@
-// Package toolserver offers the tools of a workspace over the Model Context
+// Package mcpserver offers the tools of a workspace over the Model Context
 // Protocol, by the protocol's own Go SDK. A server speaks for one workspace, on
 // behalf of whoever holds its key or has started it; no argument of a tool names
 // a workspace or a writer.
@@ -10,4 +10,4 @@
 // {"ok":true,…}, or {"ok":false,"error":{code, message, hint, …}} with isError.
 // A client that sends a call again gives it the same `cairn/idempotency-key` in
 // _meta: then it is done once.
-package toolserver
+package mcpserver

@@ -1,4 +1,4 @@
-package toolserver
+package mcpserver
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
-// Package metrics counts what a gateway does, for Prometheus. It has a registry
+// Package prometheus counts what a gateway does, for Prometheus. It has a registry
 // of its own: nothing that another package registers globally is shown.
-package metrics
+package prometheus
 
 import (
 	"cmp"
