@@ -16,7 +16,7 @@ TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -timeout 40m -parallel $(PARALLE
 # leaves them out, as it does the tests that say that they are long.
 EXPERIMENTS := $(addprefix cairn/internal/eval/,distillbench isolation loopbench retrieval soak sweepbench taubench turnbench)
 # The packages that take longest come first, or one would be left to run alone.
-PACKAGES = ./internal/host ./starter ./internal/eval/chaos $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
+PACKAGES = ./internal/app ./starter ./internal/eval/chaos $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
 BIN := bin
 TOOLS := $(BIN)/tools
 RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
@@ -100,7 +100,7 @@ bench-policy: ## Measure what a policy learns in a synthetic world, how fast it 
 	$(GO) test ./internal/domain/memoryskill/policy -run LearnsWhichSkills -v
 	$(GO) test ./internal/domain/memoryskill/policy -run '^$$' -bench 'Decide|Update' -benchtime 20x
 	$(GO) test ./internal/domain/memoryskill/policy -run '^$$' -bench 'Learning|Memory' -benchtime 1x
-	$(GO) test ./internal/host -run '^$$' -bench Spans -benchtime 1x
+	$(GO) test ./internal/app -run '^$$' -bench Spans -benchtime 1x
 
 .PHONY: bench-loop
 bench-loop: ## Measure whether memory skills that learn and evolve remember more than fixed ones

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/sandbox"
-	"cairn/internal/config"
+	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 )

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/app/samples"
 	"cairn/internal/domain/fault"
-	"cairn/internal/eval/samples"
 )
 
 // bench measures Cairn itself and puts it to the test, on servers of its own.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	host "cairn/internal/app"
 	"cairn/internal/eval/findbench"
 	"cairn/internal/eval/retrieval"
-	"cairn/internal/host"
 )
 
 // findOptions are what hybrid retrieval is measured with.

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/app/samples"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/eval/locomo"
 	"cairn/internal/eval/loopbench"
-	"cairn/internal/eval/samples"
 	"cairn/internal/eval/taubench"
 )
 

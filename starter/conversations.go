@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/host"
+	host "cairn/internal/app"
 	"cairn/internal/service/conversation"
 )
 

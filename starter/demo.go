@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	host "cairn/internal/app"
+	"cairn/internal/app/samples"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/eval/samples"
-	"cairn/internal/host"
 	"cairn/internal/service/distill"
 )
 

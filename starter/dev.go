@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/config"
+	"cairn/internal/app/config"
 )
 
 func (c *cli) dev() *cobra.Command {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	host "cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/host"
 	"cairn/internal/service/distill"
 )
 

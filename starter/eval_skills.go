@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	llm "cairn/internal/adapter/openai"
+	"cairn/internal/app/samples"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/eval/alfworld"
@@ -17,7 +18,6 @@ import (
 	"cairn/internal/eval/locomo"
 	"cairn/internal/eval/longmemeval"
 	"cairn/internal/eval/loopbench"
-	"cairn/internal/eval/samples"
 )
 
 // skillsEval measures memory skills on the data of one kind.

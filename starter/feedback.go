@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"cairn/internal/host"
+	host "cairn/internal/app"
 )
 
 func (c *cli) feedback() *cobra.Command {

@@ -16,9 +16,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/config"
-	"cairn/internal/eval/samples"
-	"cairn/internal/host/hosttest"
+	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/config"
+	"cairn/internal/app/samples"
 	"cairn/internal/tests"
 )
 

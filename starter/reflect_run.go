@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/adapter/postgres"
+	host "cairn/internal/app"
 	"cairn/internal/domain/run"
-	"cairn/internal/host"
 	"cairn/internal/service/reflection"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/config"
+	"cairn/internal/app/config"
 )
 
 // A history that is encrypted replays with its key, and says what it lacks without.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	host "cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/host"
 	"cairn/internal/service/distill"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	host "cairn/internal/app"
 	"cairn/internal/domain/memory"
-	"cairn/internal/host"
 	"cairn/internal/service/memoryagent"
 )
 

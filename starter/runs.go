@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/adapter/postgres"
+	host "cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/host"
 	"cairn/internal/service/distill"
 )
 

@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/config"
+	host "cairn/internal/app"
+	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/gateway/prometheus"
-	"cairn/internal/host"
 )
 
 func (c *cli) serve() *cobra.Command {

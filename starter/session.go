@@ -10,10 +10,10 @@ import (
 
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/config"
+	host "cairn/internal/app"
+	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/host"
 )
 
 // session is an open host with the servers under it: those that are configured,

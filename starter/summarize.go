@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	host "cairn/internal/app"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/host"
 	"cairn/internal/service/memoryagent"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	host "cairn/internal/app"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
-	"cairn/internal/host"
 	"cairn/internal/service/learning"
 )
 

@@ -8,10 +8,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	host "cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/host"
 	"cairn/internal/service/conversation"
 )
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	host "cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/workingmemory"
-	"cairn/internal/host"
 	"cairn/internal/service/offload"
 )
 

@@ -12,11 +12,11 @@ import (
 	"syscall"
 
 	"cairn/internal/adapter/sandbox"
-	"cairn/internal/config"
+	host "cairn/internal/app"
+	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/prometheus"
-	"cairn/internal/host"
 )
 
 func main() {

@@ -16,8 +16,8 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
+	hosttest "cairn/internal/app/apptest"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
 	"cairn/starter/client"
 )

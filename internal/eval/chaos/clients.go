@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
+	host "cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/host"
 	"cairn/internal/service/distill"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/embedding"
-	"cairn/internal/config"
+	"cairn/internal/app/config"
 )
 
 // The experiment counts skills by theme, so themes must be far enough apart to

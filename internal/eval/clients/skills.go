@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cairn/internal/app/samples"
 	"cairn/internal/domain/skill"
-	"cairn/internal/eval/samples"
 )
 
 // runSkills distils a conversation, exports the skill in both styles and has the

@@ -10,12 +10,12 @@ import (
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
+	host "cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
-	"cairn/internal/host"
 	"cairn/internal/service/distill"
 )
 

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
-	"cairn/internal/host"
+	host "cairn/internal/app"
 	"cairn/internal/service/search"
 )
 

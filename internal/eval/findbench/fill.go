@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/host"
+	host "cairn/internal/app"
 	"cairn/internal/service/search"
 )
 

@@ -25,10 +25,10 @@ import (
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
+	host "cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/eval/audit"
 	"cairn/internal/eval/workerproc"
-	"cairn/internal/host"
 )
 
 // Options say what an experiment needs.

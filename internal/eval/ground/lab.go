@@ -8,9 +8,9 @@ import (
 	"os"
 
 	"cairn/internal/adapter/devstack"
-	"cairn/internal/config"
+	host "cairn/internal/app"
+	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
-	"cairn/internal/host"
 )
 
 // OwnServers refuses an environment that names servers: a test or a bench that

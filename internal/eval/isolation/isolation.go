@@ -17,8 +17,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	host "cairn/internal/app"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/host"
 )
 
 // Options size the experiment.

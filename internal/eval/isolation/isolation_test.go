@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"cairn/internal/config"
-	"cairn/internal/host/hosttest"
+	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/config"
 	"cairn/internal/tests"
 )
 

@@ -17,11 +17,11 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
+	host "cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/host"
 	"cairn/internal/service/memoryagent"
 )
 

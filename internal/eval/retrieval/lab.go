@@ -10,8 +10,8 @@ import (
 
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/config"
-	"cairn/internal/host"
+	host "cairn/internal/app"
+	"cairn/internal/app/config"
 )
 
 // Lab says what a throw-away database is to be like.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
+	host "cairn/internal/app"
 	"cairn/internal/eval/locomo"
-	"cairn/internal/host"
 	"cairn/internal/service/search"
 )
 

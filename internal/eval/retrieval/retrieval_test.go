@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres/pgtest"
-	"cairn/internal/config"
+	host "cairn/internal/app"
+	"cairn/internal/app/config"
+	"cairn/internal/app/samples"
 	"cairn/internal/eval/locomo"
 	"cairn/internal/eval/retrieval"
-	"cairn/internal/eval/samples"
-	"cairn/internal/host"
 	"cairn/internal/tests"
 )
 

@@ -17,9 +17,9 @@ import (
 	pgxvector "github.com/pgvector/pgvector-go/pgx"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
+	host "cairn/internal/app"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/skill"
-	"cairn/internal/host"
 	"cairn/internal/service/library"
 	"cairn/internal/service/search"
 )

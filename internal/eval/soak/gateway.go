@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"cairn/internal/adapter/postgres"
+	host "cairn/internal/app"
 	"cairn/internal/domain/fault"
-	"cairn/internal/host"
 	"cairn/internal/service/conversation"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres/pgtest"
+	hosttest "cairn/internal/app/apptest"
 	"cairn/internal/eval/ground"
-	"cairn/internal/host/hosttest"
 )
 
 func TestMain(m *testing.M) {

@@ -15,9 +15,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"cairn/activities"
-	"cairn/internal/config"
+	host "cairn/internal/app"
+	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
-	"cairn/internal/host"
 	"cairn/internal/service/schedule"
 	"cairn/workflows"
 )

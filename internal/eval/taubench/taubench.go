@@ -16,12 +16,12 @@ import (
 
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/config"
+	host "cairn/internal/app"
+	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/host"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
 )

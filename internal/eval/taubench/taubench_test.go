@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/config"
+	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/config"
+	"cairn/internal/app/samples"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/eval/samples"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/service/distill"
 	"cairn/internal/tests"
 )

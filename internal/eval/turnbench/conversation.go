@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
+	host "cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
-	"cairn/internal/host"
 	"cairn/internal/service/conversation"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/adapter/postgres"
+	host "cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
-	"cairn/internal/host"
 )
 
 // lab is everything that is open while something is measured.

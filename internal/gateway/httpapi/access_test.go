@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/config"
+	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/tests"

@@ -9,7 +9,7 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
 
-	"cairn/internal/config"
+	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/tests"

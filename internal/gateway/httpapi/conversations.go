@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"cairn/internal/adapter/postgres"
+	host "cairn/internal/app"
 	"cairn/internal/domain/fault"
-	"cairn/internal/host"
 	"cairn/internal/service/conversation"
 )
 

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/config"
+	host "cairn/internal/app"
+	"cairn/internal/app/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/gateway/prometheus"
-	"cairn/internal/host"
 	"cairn/internal/service/schedule"
 )
 

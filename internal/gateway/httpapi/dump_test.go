@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/config"
+	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"

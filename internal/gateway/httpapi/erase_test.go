@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/openai/openaitest"
-	"cairn/internal/config"
+	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/erase"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/config"
+	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/tests"
 )

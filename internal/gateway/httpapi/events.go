@@ -7,8 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cairn/internal/adapter/postgres"
+	host "cairn/internal/app"
 	"cairn/internal/domain/run"
-	"cairn/internal/host"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
 )

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/openai/openaitest"
+	hosttest "cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/service/distill"
 	"cairn/internal/tests"
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"cairn/internal/host"
+	host "cairn/internal/app"
 )
 
 // FeedbackGiven is what somebody says of an answer.

@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"cairn/internal/host"
+	host "cairn/internal/app"
 )
 
 // Gateway is the HTTP API over a host.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	host "cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/gateway/mcpserver"
-	"cairn/internal/host"
 	"cairn/internal/tests"
 )
 

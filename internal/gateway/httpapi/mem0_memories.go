@@ -9,12 +9,12 @@ import (
 	"slices"
 	"time"
 
+	host "cairn/internal/app"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/host"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
 )

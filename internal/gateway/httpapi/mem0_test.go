@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/openai/openaitest"
-	"cairn/internal/config"
+	"cairn/internal/app/config"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/tests"
 )

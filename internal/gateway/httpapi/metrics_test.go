@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/config"
-	"cairn/internal/host"
+	host "cairn/internal/app"
+	"cairn/internal/app/config"
 )
 
 // tally is a meter that keeps what it is told.

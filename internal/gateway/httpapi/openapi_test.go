@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/config"
+	host "cairn/internal/app"
+	"cairn/internal/app/config"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/host"
 	"cairn/internal/tests"
 )
 

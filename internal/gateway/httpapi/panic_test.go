@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/config"
-	"cairn/internal/host"
+	host "cairn/internal/app"
+	"cairn/internal/app/config"
 )
 
 // What went wrong inside is for the log, not for the caller.

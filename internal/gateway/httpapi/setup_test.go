@@ -13,11 +13,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/config"
+	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/openai/openaitest"
-	"cairn/internal/config"
+	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/httpapi"

@@ -10,10 +10,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	host "cairn/internal/app"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/host"
 	"cairn/internal/service/memoryagent"
 )
 

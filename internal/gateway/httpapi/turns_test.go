@@ -11,11 +11,11 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
+	host "cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/host"
 	"cairn/internal/tests"
 )
 

@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"time"
 
+	host "cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
-	"cairn/internal/host"
 	"cairn/internal/service/offload"
 )
 

@@ -10,8 +10,8 @@ import (
 	temporallog "go.temporal.io/sdk/log"
 
 	"cairn/internal/adapter/launcher"
+	hosttest "cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
-	"cairn/internal/host/hosttest"
 	"cairn/internal/tests"
 )
 

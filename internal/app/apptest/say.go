@@ -1,0 +1,32 @@
+package hosttest
+
+import (
+	"context"
+	"fmt"
+
+	host "cairn/internal/app"
+	"cairn/internal/service/conversation"
+	"cairn/internal/tests"
+)
+
+// Message is one incoming message of the test's workspace.
+func (b *Bundle) Message(conversationID, id, text string) conversation.Request {
+	return conversation.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: conversationID, Channel: "chat", MessageID: id, Text: text, Spec: host.TurnSpec(b.Config)}
+}
+
+// Say sends a message and waits for its answer.
+func (b *Bundle) Say(conversationID string, n int, text string, change ...func(*conversation.Request)) conversation.Answered {
+	b.T.Helper()
+	r := b.Message(conversationID, fmt.Sprintf("m%d", n), text)
+	for _, f := range change {
+		f(&r)
+	}
+	ctx, cancel := context.WithTimeout(b.T.Context(), patience)
+	defer cancel()
+	out, err := b.Host.Say(ctx, r)
+	tests.Must(b.T, err)
+	if out.Status != "ended" {
+		b.T.Fatalf("message %s of %s is %s after %s", r.MessageID, conversationID, out.Status, patience)
+	}
+	return out
+}
