@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/eval/findbench"
 	"cairn/internal/eval/retrieval"
 )
@@ -85,11 +85,11 @@ func (c *cli) find(ctx context.Context, o findOptions, workspaces, memories int,
 		return err
 	}
 	defer done()
-	hosts := []*host.Host{first}
+	hosts := []*app.Host{first}
 	for _, d := range o.dims[1:] {
 		config := first.Config
 		config.EmbeddingDimensions = d
-		h, err := host.Open(ctx, config, slog.New(slog.NewTextHandler(io.Discard, nil)))
+		h, err := app.Open(ctx, config, slog.New(slog.NewTextHandler(io.Discard, nil)))
 		if err != nil {
 			return err
 		}

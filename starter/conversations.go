@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/service/conversation"
 )
 
@@ -88,7 +88,7 @@ func (c *cli) showConversation(ctx context.Context, name string, messages int) e
 		}
 		if c.output == "json" {
 			return c.printJSON(struct {
-				host.ConversationDetail
+				app.ConversationDetail
 				Lines []conversation.Line `json:"transcript"`
 			}{detail, lines})
 		}
@@ -96,7 +96,7 @@ func (c *cli) showConversation(ctx context.Context, name string, messages int) e
 	})
 }
 
-func (c *cli) printConversation(d host.ConversationDetail, lines []conversation.Line) error {
+func (c *cli) printConversation(d app.ConversationDetail, lines []conversation.Line) error {
 	fmt.Fprintf(c.out, "%s · %s · %d turns, %d messages\n", d.Name, d.Channel, d.Turns, d.Messages)
 	for _, l := range lines {
 		for _, call := range l.ToolCalls {

@@ -12,8 +12,8 @@ import (
 
 	"cairn/internal/adapter/devstack/devtest"
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/settings"
@@ -107,7 +107,7 @@ func TestATurnIsAnsweredOnceInTheTerminal(t *testing.T) {
 		t.Errorf("exit %d: %q, %q", code, out, errs)
 	}
 	var shown struct {
-		host.ConversationDetail
+		app.ConversationDetail
 		Transcript []conversation.Line
 	}
 	if w.must(&shown, "", "conversations", "show", "c", "--messages", "2"); shown.Turns != 2 || len(shown.Transcript) != 2 || shown.Transcript[0].Content != "And now?" {
@@ -116,7 +116,7 @@ func TestATurnIsAnsweredOnceInTheTerminal(t *testing.T) {
 	var run struct {
 		Run struct {
 			Kind  string
-			Agent host.AgentReport
+			Agent app.AgentReport
 		}
 	}
 	if w.must(&run, "", "runs", "show", fmt.Sprint(first.Run)); run.Run.Kind != "turn" || run.Run.Agent.Reply != first.Reply {
@@ -186,7 +186,7 @@ func TestSettingsAreSetByName(t *testing.T) {
 func TestTheProgramOffersEveryToolOverMCP(t *testing.T) {
 	t.Parallel()
 	w := &world{folder: t.TempDir()}
-	w.Bundle = hosttest.OpenIdle(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model = "", "", "" })
+	w.Bundle = apptest.OpenIdle(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model = "", "", "" })
 	cairn := devtest.Program(t, "cairn/starter")
 	speak := func(workspace string, args ...string) *mcp.ClientSession {
 		c := exec.Command(cairn, append([]string{"mcp", "-w", workspace}, args...)...)

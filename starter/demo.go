@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/app/samples"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -50,7 +50,7 @@ func (c *cli) runDemo(ctx context.Context) error {
 	c.say("2  a conversation of an airline's agent (τ-bench): %d messages, %d tool calls; it begins", len(conversations[0].Messages), calls)
 	c.quote(opening(conversations[0].Messages))
 	c.say("3  distilling it; model: %s", s.models())
-	refs, err := s.accept(ctx, conversations, host.DistillSpec(s.Config, transcript.ExtractAuto), distillFlags{})
+	refs, err := s.accept(ctx, conversations, app.DistillSpec(s.Config, transcript.ExtractAuto), distillFlags{})
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -84,7 +84,7 @@ func (c *cli) runDistill(ctx context.Context, file string, f distillFlags) error
 	if err != nil {
 		return err
 	}
-	spec := host.DistillSpec(cfg, f.extract)
+	spec := app.DistillSpec(cfg, f.extract)
 	refs, err := s.accept(ctx, conversations, spec, f)
 	if err != nil {
 		return err

@@ -7,11 +7,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 )
 
 func (c *cli) feedback() *cobra.Command {
-	var f host.Feedback
+	var f app.Feedback
 	var once string
 	cmd := &cobra.Command{Use: "feedback good|bad", Short: "Say whether an answer was good, and what would have been right",
 		Long:    "Say whether an answer was good, and what would have been right. A bad answer becomes a hard case, from which the\nbank of memory skills evolves; a good one halves the failures of its question. Of a turn both count for the memory\nskills behind what it was shown.",
@@ -31,7 +31,7 @@ func (c *cli) feedback() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) runFeedback(ctx context.Context, once string, f host.Feedback) error {
+func (c *cli) runFeedback(ctx context.Context, once string, f app.Feedback) error {
 	if once == "" {
 		once = uuid.NewString()
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/app/samples"
 	"cairn/internal/tests"
@@ -25,7 +25,7 @@ import (
 // world is a running Cairn with the offline rules, and a folder with the files
 // that the commands' examples name.
 type world struct {
-	*hosttest.Bundle
+	*apptest.Bundle
 	environ []string
 	folder  string
 	retired int // candidates that examples have decided about
@@ -42,7 +42,7 @@ func open(t *testing.T, change ...func(*config.Config)) *world {
 func idle(t *testing.T, change ...func(*config.Config)) *world {
 	t.Helper()
 	w := &world{folder: t.TempDir()}
-	w.Bundle = hosttest.OpenIdle(t, append(change, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model, c.NameStyle = "", "", "", "hyphen" })...)
+	w.Bundle = apptest.OpenIdle(t, append(change, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model, c.NameStyle = "", "", "", "hyphen" })...)
 	c := w.Config
 	w.environ = []string{"HOME=" + w.folder, "DATABASE_URL=" + c.DatabaseURL, "TEMPORAL_ADDRESS=" + c.TemporalAddress, "TEMPORAL_NAMESPACE=" + c.TemporalNamespace,
 		"TEMPORAL_UI_URL=http://ui.example", "CAIRN_HOME=" + filepath.Join(w.folder, "home"), "SKILLS_LOCAL_DIR=" + c.SkillsDir, "CAIRN_WORKSPACE=test", "CAIRN_CONFIG=" + os.DevNull}

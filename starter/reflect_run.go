@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/reflection"
 )
 
 // reflectRuns are the commands that reflect, and tell what it came to.
 func (c *cli) reflectRuns() []*cobra.Command {
-	var r host.ReflectRequest
+	var r app.ReflectRequest
 	var wait bool
 	now := &cobra.Command{Use: "now", Short: "Look back on a day now: notes, memories and skills of its conversations",
 		Long: "Look back on a local date of the workspace. Of today what is unread so far is read, the rest when the day is over; of an\n" +
@@ -55,7 +55,7 @@ func (c *cli) reflectRuns() []*cobra.Command {
 	return []*cobra.Command{now, status, backfill}
 }
 
-func (c *cli) reflectNow(ctx context.Context, r host.ReflectRequest, wait bool) error {
+func (c *cli) reflectNow(ctx context.Context, r app.ReflectRequest, wait bool) error {
 	s, err := c.open(ctx, needs{temporal: true})
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (c *cli) reflectBackfill(ctx context.Context, from, to string, redo bool) e
 	if err != nil {
 		return err
 	}
-	days, err := s.Reflect.List(ctx, s.workspace.ID, from, to, host.MaxReflections)
+	days, err := s.Reflect.List(ctx, s.workspace.ID, from, to, app.MaxReflections)
 	if err != nil {
 		return err
 	}
@@ -109,8 +109,8 @@ func (c *cli) reflectBackfill(ctx context.Context, from, to string, redo bool) e
 }
 
 func (c *cli) reflectStatus(ctx context.Context, date string, max int) error {
-	if max < 1 || max > host.MaxReflections {
-		return usageError{fmt.Errorf("--max %d: use 1 to %d", max, host.MaxReflections)}
+	if max < 1 || max > app.MaxReflections {
+		return usageError{fmt.Errorf("--max %d: use 1 to %d", max, app.MaxReflections)}
 	}
 	s, err := c.open(ctx, needs{})
 	if err != nil {

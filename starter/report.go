@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
@@ -104,7 +104,7 @@ func printReport(w io.Writer, r distill.Report) {
 }
 
 // printAgent prints what an agent did in a turn or a review.
-func printAgent(w io.Writer, r host.RunReport) {
+func printAgent(w io.Writer, r app.RunReport) {
 	a := r.Agent
 	fmt.Fprintf(w, "run %d · %s of %s\n", r.Run, r.Kind, a.Conversation)
 	status := string(r.Status)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memoryagent"
 )
@@ -64,7 +64,7 @@ func (c *cli) runRetrieve(ctx context.Context, q memoryagent.Question) error {
 		return err
 	}
 	defer s.close()
-	q.Workspace, q.WorkspaceKey, q.Spec = s.workspace.ID, s.workspace.Key, host.TurnSpec(s.Config)
+	q.Workspace, q.WorkspaceKey, q.Spec = s.workspace.ID, s.workspace.Key, app.TurnSpec(s.Config)
 	answer, err := s.Progressive.Retrieve(ctx, q)
 	if err != nil {
 		return err

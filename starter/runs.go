@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
@@ -153,7 +153,7 @@ func (c *cli) retryRun(ctx context.Context, number string, fresh bool) error {
 	if err := s.Retriable(ctx, run.Ref{Workspace: s.workspace.ID, Run: id}); err != nil {
 		return err
 	}
-	r, err := s.Distill.Retry(ctx, distill.RetryRequest{Ref: run.Ref{Workspace: s.workspace.ID, Run: id}, WorkspaceKey: s.workspace.Key, Fresh: fresh, Spec: host.DistillSpec(s.Config, "")})
+	r, err := s.Distill.Retry(ctx, distill.RetryRequest{Ref: run.Ref{Workspace: s.workspace.ID, Run: id}, WorkspaceKey: s.workspace.Key, Fresh: fresh, Spec: app.DistillSpec(s.Config, "")})
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
@@ -67,7 +67,7 @@ func (c *cli) describe(file string) error {
 	if err != nil {
 		return err
 	}
-	document, err := httpapi.New(&host.Host{Config: cfg, Log: c.logger(cfg)}, httpapi.NoMeter).OpenAPI()
+	document, err := httpapi.New(&app.Host{Config: cfg, Log: c.logger(cfg)}, httpapi.NoMeter).OpenAPI()
 	if err != nil {
 		return err
 	}

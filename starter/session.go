@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
@@ -20,7 +20,7 @@ import (
 // those of a `cairn dev` that runs on the same folder, or a development stack of
 // this command's own, with a worker in this process.
 type session struct {
-	*host.Host
+	*app.Host
 	workspace postgres.Workspace
 	stack     *devstack.Stack // nil when the servers are not ours
 	attached  bool            // to the stack of a `cairn dev` on the same folder
@@ -75,7 +75,7 @@ func (c *cli) open(ctx context.Context, n needs) (*session, error) {
 			return fail(err)
 		}
 	}
-	if s.Host, err = host.Open(ctx, cfg, c.logger(cfg)); err != nil {
+	if s.Host, err = app.Open(ctx, cfg, c.logger(cfg)); err != nil {
 		return fail(err)
 	}
 	if s.workspace, err = s.Store.Workspace(ctx, cfg.Workspace, n.make); err != nil {
@@ -116,7 +116,7 @@ func (s *session) findServers(ctx context.Context, cfg *config.Config, n needs, 
 func (s *session) startWork(ctx context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var working sync.WaitGroup
-	queues := host.Queues()
+	queues := app.Queues()
 	if s.Config.Shell {
 		queues = append(queues, contract.QueueSandbox)
 	}
@@ -179,5 +179,5 @@ func (s *session) models() string {
 }
 
 func (c *cli) logger(cfg config.Config) *slog.Logger {
-	return slog.New(slog.NewTextHandler(c.errs, &slog.HandlerOptions{Level: host.Level(cfg.LogLevel)}))
+	return slog.New(slog.NewTextHandler(c.errs, &slog.HandlerOptions{Level: app.Level(cfg.LogLevel)}))
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/memoryagent"
@@ -53,7 +53,7 @@ func (c *cli) runSummarize(ctx context.Context, file, request string, fresh, det
 	}
 	var reports []memoryagent.Report
 	for _, r := range sessions(conversations, together) {
-		r.Workspace, r.WorkspaceKey, r.ID, r.Fresh, r.Spec = s.workspace.ID, s.workspace.Key, request, fresh, host.TurnSpec(s.Config)
+		r.Workspace, r.WorkspaceKey, r.ID, r.Fresh, r.Spec = s.workspace.ID, s.workspace.Key, request, fresh, app.TurnSpec(s.Config)
 		made, err := s.Progressive.Summarize(ctx, r)
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning"
@@ -85,7 +85,7 @@ func (c *cli) runTrain(ctx context.Context, r learning.TrainRequest, traces, cur
 		}
 		fmt.Fprintf(c.errs, "%d traces with %d questions\n", len(in), n)
 	}
-	r.Workspace, r.WorkspaceKey, r.Spec = s.workspace.ID, s.workspace.Key, host.EvolveSpec(s.Config)
+	r.Workspace, r.WorkspaceKey, r.Spec = s.workspace.ID, s.workspace.Key, app.EvolveSpec(s.Config)
 	made, err := s.Evolve.Train(ctx, r)
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func (c *cli) runEvolve(ctx context.Context, r learning.EvolveRequest) error {
 	if s.Config.Offline() {
 		fmt.Fprintln(c.errs, "model: "+s.models())
 	}
-	r.Workspace, r.WorkspaceKey, r.Spec = s.workspace.ID, s.workspace.Key, host.EvolveSpec(s.Config)
+	r.Workspace, r.WorkspaceKey, r.Spec = s.workspace.ID, s.workspace.Key, app.EvolveSpec(s.Config)
 	made, err := s.Evolve.Evolve(ctx, r)
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -68,7 +68,7 @@ func (s *session) ask(ctx context.Context, f turnFlags, text string) (conversati
 	waiting, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
 	out, err := s.Say(waiting, conversation.Request{Workspace: s.workspace.ID, WorkspaceKey: s.workspace.Key, Conversation: f.conversation, Channel: f.channel, MessageID: f.message,
-		Origin: f.origin, Text: text, Mode: contract.Answer, MaxTurns: f.maxTurns, Spec: host.TurnSpec(s.Config)})
+		Origin: f.origin, Text: text, Mode: contract.Answer, MaxTurns: f.maxTurns, Spec: app.TurnSpec(s.Config)})
 	if out.Status == conversation.StatusEnded {
 		s.awaited = []run.Ref{{Workspace: s.workspace.ID, Run: out.Run}} // those before it in a chat have ended
 	}

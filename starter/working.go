@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/workingmemory"
 	"cairn/internal/service/offload"
@@ -61,7 +61,7 @@ func (c *cli) runOffload(ctx context.Context, file string, r offload.Request) er
 		return err
 	}
 	defer s.close()
-	r.Workspace, r.WorkspaceKey, r.Messages, r.Spec = s.workspace.ID, s.workspace.Key, conversations[0].Messages, host.OffloadSpec(s.Config)
+	r.Workspace, r.WorkspaceKey, r.Messages, r.Spec = s.workspace.ID, s.workspace.Key, conversations[0].Messages, app.OffloadSpec(s.Config)
 	if r.TTL == 0 {
 		r.TTL = s.Config.OffloadTTL
 	}

@@ -12,7 +12,7 @@ import (
 	"syscall"
 
 	"cairn/internal/adapter/sandbox"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
@@ -21,7 +21,7 @@ import (
 
 func main() {
 	sandbox.Enter()
-	queues := flag.String("queues", strings.Join(host.Queues(), ","), "task queues to serve, separated by commas; "+contract.QueueSandbox+" runs commands of skills")
+	queues := flag.String("queues", strings.Join(app.Queues(), ","), "task queues to serve, separated by commas; "+contract.QueueSandbox+" runs commands of skills")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -37,11 +37,11 @@ func run(ctx context.Context, queues []string) error {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: host.Level(c.LogLevel)}))
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: app.Level(c.LogLevel)}))
 	shown, err := prometheus.Show(c.WorkerMetrics, log)
 	if err != nil {
 		return err
 	}
 	defer shown()
-	return host.Serve(ctx, c, log, queues)
+	return app.Serve(ctx, c, log, queues)
 }

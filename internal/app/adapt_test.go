@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
@@ -25,7 +25,7 @@ import (
 )
 
 // learning sets what the workspace's policy may do.
-func setLearning(b *hosttest.Bundle, settings string) {
+func setLearning(b *apptest.Bundle, settings string) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		_, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills","learning":`+settings+`}}`))
@@ -35,7 +35,7 @@ func setLearning(b *hosttest.Bundle, settings string) {
 
 // live has a session remembered whose spans tell of trees and of keys by turns, one
 // skill for each.
-func live(b *hosttest.Bundle, trace string, spans int) (made []learning.Decision) {
+func live(b *apptest.Bundle, trace string, spans int) (made []learning.Decision) {
 	b.T.Helper()
 	var said []transcript.Message
 	for i := range spans {
@@ -61,7 +61,7 @@ func chose(d learning.Decision, skill string) bool {
 }
 
 // outcomes says of each decision whether it was right.
-func outcomes(b *hosttest.Bundle, made []learning.Decision) {
+func outcomes(b *apptest.Bundle, made []learning.Decision) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		for _, d := range made {
@@ -78,14 +78,14 @@ func outcomes(b *hosttest.Bundle, made []learning.Decision) {
 }
 
 // adapts starts the updates that are due.
-func adapts(b *hosttest.Bundle) []run.Run {
+func adapts(b *apptest.Bundle) []run.Run {
 	b.T.Helper()
-	started, err := b.Evolve.AdaptDue(b.T.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config), Least: learning.FewestLearnt})
+	started, err := b.Evolve.AdaptDue(b.T.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: learning.FewestLearnt})
 	tests.Must(b.T, err)
 	return started
 }
 
-func adaptedTo(b *hosttest.Bundle, ref run.Ref) (out learning.Adapted) {
+func adaptedTo(b *apptest.Bundle, ref run.Ref) (out learning.Adapted) {
 	b.T.Helper()
 	eventually(b.T, "the update ends", func() (over bool) {
 		b.Within(func(ctx context.Context, q postgres.Queries) error {
@@ -101,7 +101,7 @@ func adaptedTo(b *hosttest.Bundle, ref run.Ref) (out learning.Adapted) {
 }
 
 // adaptOnce waits for the one update that is due.
-func adaptOnce(b *hosttest.Bundle) (learning.Adapted, run.Run) {
+func adaptOnce(b *apptest.Bundle) (learning.Adapted, run.Run) {
 	b.T.Helper()
 	started := adapts(b)
 	if len(started) != 1 {
@@ -112,7 +112,7 @@ func adaptOnce(b *hosttest.Bundle) (learning.Adapted, run.Run) {
 
 // probable is the mean probability that a policy of version gives the right skill
 // of live decisions.
-func probable(b *hosttest.Bundle, version int, made []learning.Decision) float64 {
+func probable(b *apptest.Bundle, version int, made []learning.Decision) float64 {
 	b.T.Helper()
 	head, err := b.Evolve.At(b.T.Context(), b.Workspace.ID, learning.DefaultBank, version)
 	tests.Must(b.T, err)
@@ -139,7 +139,7 @@ func probable(b *hosttest.Bundle, version int, made []learning.Decision) float64
 func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
 	var first []learning.Decision
@@ -188,7 +188,7 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 }
 
 // outcomesOf are all outcomes, with the spans of their decisions.
-func outcomesOf(b *hosttest.Bundle) []string {
+func outcomesOf(b *apptest.Bundle) []string {
 	b.T.Helper()
 	return column[string](b, "select split_part(decision_id, '/', 2) || ' ' || source || ' ' || score from cairn.decision_outcomes order by op_id, decision_id")
 }
@@ -204,7 +204,7 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 		t.Fatalf("%d decisions are behind what the turn was shown, want those of both memories", shown)
 	}
 	for range 2 {
-		for op, f := range map[string]host.Feedback{"1": {Rating: host.Good}, "2": {Rating: host.Bad}, "3": {Correction: "nine"}} {
+		for op, f := range map[string]app.Feedback{"1": {Rating: app.Good}, "2": {Rating: app.Bad}, "3": {Correction: "nine"}} {
 			f.Conversation, f.MessageID = "c", "m1"
 			_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, f)
 			tests.Must(t, err)
@@ -215,7 +215,7 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 	}
 	// An answer that an endpoint's failure cut off says nothing of anybody.
 	exec(b, "update cairn.runs set outcome = 'failed' where kind = 'turn'")
-	_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "4", host.Feedback{Rating: host.Bad, Conversation: "c", MessageID: "m1"})
+	_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "4", app.Feedback{Rating: app.Bad, Conversation: "c", MessageID: "m1"})
 	tests.Must(t, err)
 	if n := len(outcomesOf(b)); n != 6 {
 		t.Errorf("%d outcomes after a failed turn was rated", n)
@@ -232,7 +232,7 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	update := func(b *hosttest.Bundle, between func()) learning.Adapted {
+	update := func(b *apptest.Bundle, between func()) learning.Adapted {
 		t.Helper()
 		_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
 		tests.Must(t, err)
@@ -251,12 +251,12 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 		between()
 		return adaptedTo(b, started[0].Ref)
 	}
-	whole := hosttest.Open(t, offlineRules)
+	whole := apptest.Open(t, offlineRules)
 	want := update(whole, func() {})
 	if want.Outcome != learning.OnCanary || want.Decisions != 20 || want.Shadow.Comparison == nil || want.Shadow.Comparison.Traces != 1 {
 		t.Fatalf("%+v", want)
 	}
-	b := hosttest.OpenIdle(t, offlineRules)
+	b := apptest.OpenIdle(t, offlineRules)
 	worker := b.StartProcess()
 	got := update(b, func() {
 		for _, steps := range []int{1, 2} {
@@ -281,7 +281,7 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":24}`)
 	made := live(b, "t", 30)
@@ -333,7 +333,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.decisions where update_run is not null") + count(b, "select count(*) from cairn.decision_outcomes where op_id = 'theirs'"); n != 0 {
 		t.Errorf("another workspace took or rated %d decisions", n)
 	}
-	if _, err := b.Evolve.AdaptDue(t.Context(), learning.Due{Workspace: other.ID, WorkspaceKey: other.Key, Spec: host.EvolveSpec(b.Config)}); err != nil || count(b, "select count(*) from cairn.runs where kind = 'adapt'") != 0 {
+	if _, err := b.Evolve.AdaptDue(t.Context(), learning.Due{Workspace: other.ID, WorkspaceKey: other.Key, Spec: app.EvolveSpec(b.Config)}); err != nil || count(b, "select count(*) from cairn.runs where kind = 'adapt'") != 0 {
 		t.Errorf("an update in a workspace without decisions: %v", err)
 	}
 	if got, _ := adaptOnce(b); got.Decisions != 19 {
@@ -342,7 +342,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 }
 
 // takes counts what an update would take.
-func takes(b *hosttest.Bundle) (n int) {
+func takes(b *apptest.Bundle) (n int) {
 	b.T.Helper()
 	head, err := b.Evolve.Bank(b.T.Context(), b.Workspace.ID, learning.DefaultBank)
 	tests.Must(b.T, err)
@@ -359,7 +359,7 @@ func takes(b *hosttest.Bundle) (n int) {
 func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	_, err := b.Evolve.Import(t.Context(), b.Workspace.ID, learning.DefaultBank, skillFile("capture_dates", "Adds dates."))
 	tests.Must(t, err)
@@ -385,7 +385,7 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 		t.Errorf("%d decisions were learnt from, or versions made", n)
 	}
 	setLearning(b, `{"version":9}`)
-	if _, err := b.Evolve.Build(t.Context(), learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(), Spec: host.EvolveSpec(b.Config), Keeping: keeping()}); fault.CodeOf(err) != fault.NotFound || !strings.Contains(err.Error(), "memory.learning.version") {
+	if _, err := b.Evolve.Build(t.Context(), learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(), Spec: app.EvolveSpec(b.Config), Keeping: keeping()}); fault.CodeOf(err) != fault.NotFound || !strings.Contains(err.Error(), "memory.learning.version") {
 		t.Errorf("a version that is not there: %v", err)
 	}
 	setLearning(b, `{"frozen":false,"version":0}`)
@@ -409,7 +409,7 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 }
 
 // state is the latest update.
-func state(b *hosttest.Bundle) learning.PolicyUpdate {
+func state(b *apptest.Bundle) learning.PolicyUpdate {
 	b.T.Helper()
 	all, err := b.Evolve.Updates(b.T.Context(), b.Workspace.ID, learning.DefaultBank, 1)
 	tests.Must(b.T, err)
@@ -420,7 +420,7 @@ func state(b *hosttest.Bundle) learning.PolicyUpdate {
 }
 
 // arms has sessions remembered until both sides of a canary have 20 decisions.
-func arms(b *hosttest.Bundle, of learning.Adapted) (candidate, incumbent []learning.Decision) {
+func arms(b *apptest.Bundle, of learning.Adapted) (candidate, incumbent []learning.Decision) {
 	b.T.Helper()
 	setLearning(b, `{"explore_per_day":0,"canary_percent":50}`)
 	for n := 0; len(candidate) == 0 || len(incumbent) == 0; n++ {
@@ -440,7 +440,7 @@ func arms(b *hosttest.Bundle, of learning.Adapted) (candidate, incumbent []learn
 }
 
 // rated says the same of what came of all decisions of a side.
-func rated(b *hosttest.Bundle, made []learning.Decision, score float64) {
+func rated(b *apptest.Bundle, made []learning.Decision, score float64) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		for _, d := range made {
@@ -453,7 +453,7 @@ func rated(b *hosttest.Bundle, made []learning.Decision, score float64) {
 }
 
 // judgedLive has an update on canary judged by what is said of both sides.
-func judgedLive(b *hosttest.Bundle, of learning.Adapted, candidate, incumbent float64) learning.PolicyUpdate {
+func judgedLive(b *apptest.Bundle, of learning.Adapted, candidate, incumbent float64) learning.PolicyUpdate {
 	b.T.Helper()
 	theirs, ours := arms(b, of)
 	rated(b, theirs[:19], candidate)
@@ -468,9 +468,9 @@ func judgedLive(b *hosttest.Bundle, of learning.Adapted, candidate, incumbent fl
 }
 
 // onCanary has a policy learn from 16 decisions and come on canary.
-func onCanary(t *testing.T) (*hosttest.Bundle, learning.Adapted) {
+func onCanary(t *testing.T) (*apptest.Bundle, learning.Adapted) {
 	t.Helper()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
 	outcomes(b, live(b, "t", 16))
@@ -542,7 +542,7 @@ func TestACanaryIsPromotedOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 6 {
 		all.Go(func() {
-			_, err := b.Evolve.AdaptDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config), Least: learning.FewestLearnt})
+			_, err := b.Evolve.AdaptDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: learning.FewestLearnt})
 			if err != nil {
 				t.Error(err)
 			}
@@ -564,7 +564,7 @@ func TestACanaryIsPromotedOnce(t *testing.T) {
 func TestExplorationKeepsToItsBudget(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":7}`)
 	sampled := func() int { return count(b, "select count(*) from cairn.decisions where sampled") }

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/memoryagent"
@@ -22,7 +22,7 @@ import (
 func TestAgentsSurviveACrashAfterAReply(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	// Both specialists wait for their second response: their first is stored.
 	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(1), Times: 2, Barrier: "second", Drop: true})
 	scriptDeploying(b)
@@ -38,7 +38,7 @@ func TestAgentsSurviveACrashAfterAReply(t *testing.T) {
 func TestAgentsSurviveACrashAfterACommit(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(1), Times: 2, Barrier: "adding", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		if strings.Contains(c.Messages[0].Content, "remembered about alice") {
 			return does(adds("Alice flies from Osaka only."))(c).calls
@@ -78,7 +78,7 @@ func TestAgentsSurviveACrashAfterACommit(t *testing.T) {
 func TestAgentsSurviveACrashDuringAHandOff(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(0), Times: 1, Barrier: "alice", Drop: true})
 	scriptDeploying(b)
 	worker := b.StartProcess()
@@ -95,7 +95,7 @@ func TestAgentsSurviveACrashDuringAHandOff(t *testing.T) {
 
 // rememberedOnce waits for the run and counts what it did and what was asked: inFlight
 // requests were never answered, those that a worker died with among them.
-func rememberedOnce(b *hosttest.Bundle, ref run.Ref, inFlight int) {
+func rememberedOnce(b *apptest.Bundle, ref run.Ref, inFlight int) {
 	b.T.Helper()
 	got := summarized(b, ref)
 	if got.Status != memoryagent.OK || len(got.Tasks) != 2 {
@@ -128,7 +128,7 @@ func rememberedOnce(b *hosttest.Bundle, ref run.Ref, inFlight int) {
 func TestWhatAModelGetsWrongIsToldAndReachesNothing(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	tests.Must(t, err)
 	foreign := "00ffeeddccbbaa99"

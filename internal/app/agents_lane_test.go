@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
@@ -18,7 +18,7 @@ import (
 func TestOneTargetHasOneWriterAtATime(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	// Both sessions of alice learn the same; whoever is second sees it and leaves it.
 	b.Model.On(openaitest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(0), Barrier: "alice", Calls: does(looksFor("Osaka"))(openaitest.Call{}).calls})
 	perform(b, "specialist", "remembered about alice", does(looksFor("Osaka")), func(c openaitest.Call) played {
@@ -54,7 +54,7 @@ func TestOneTargetHasOneWriterAtATime(t *testing.T) {
 
 // runsAbout is whose requests about a target came, one name for each that follow
 // each other: a request whose worker seemed dead comes again.
-func runsAbout(b *hosttest.Bundle, who string) (runs []string) {
+func runsAbout(b *apptest.Bundle, who string) (runs []string) {
 	for _, c := range specialists(b, "remembered about "+who) {
 		runs = append(runs, c.Run)
 	}
@@ -62,12 +62,12 @@ func runsAbout(b *hosttest.Bundle, who string) (runs []string) {
 }
 
 // summarizes plays a meta-summarizer for the sessions in which somebody is named.
-func summarizes(b *hosttest.Bundle, who string) {
+func summarizes(b *apptest.Bundle, who string) {
 	b.Model.On(openaitest.Rule{Stage: "summarize", Results: new(0), Match: who, Calls: does(addMeta("personal/"+who), addSummary("About "+who+"."), handsOff("personal/"+who))(openaitest.Call{}).calls})
 	b.Model.On(openaitest.Rule{Stage: "summarize", Last: llm.RoleTool, Reply: "Done."})
 }
 
-func specialists(b *hosttest.Bundle, system string) (out []openaitest.Call) {
+func specialists(b *apptest.Bundle, system string) (out []openaitest.Call) {
 	for _, c := range asked(b, "specialist") {
 		if strings.Contains(c.Messages[0].Content, system) {
 			out = append(out, c)
@@ -81,7 +81,7 @@ func specialists(b *hosttest.Bundle, system string) (out []openaitest.Call) {
 func TestCallsOfAResponseAreSpacedWhenThatIsWanted(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"memory":{"call_pause_ms":300}}' where id = $1`, b.Workspace.ID)
 	perform(b, "summarize", "", does(handsOff("personal/alice"), addSummary("About alice."), addMeta("personal/alice")), says("Done."))
 	perform(b, "specialist", "", does(adds("Alice flies from Osaka only."), adds("Alice keeps bees.")), says("Done."))
@@ -104,7 +104,7 @@ func TestCallsOfAResponseAreSpacedWhenThatIsWanted(t *testing.T) {
 func TestAReflectionIsNotFollowedByAnother(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"memory":{"thinking":"tool"}}' where id = $1`, b.Workspace.ID)
 	thinks := func(text string) func(openaitest.Call) played {
 		return does(saying("think_tool", object{"reflection": text}))
@@ -134,7 +134,7 @@ func TestAReflectionIsNotFollowedByAnother(t *testing.T) {
 func TestWhoDoesNotStopIsAskedForAReport(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "summarize", Choice: llm.ChooseNone, Reply: "That is how far I came."})
 	perform(b, "summarize", "", func(c openaitest.Call) played {
 		return does(addMeta("personal/person " + string(rune('a'+c.Results()))))(c)

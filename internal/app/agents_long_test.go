@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
@@ -43,7 +43,7 @@ func facts(c openaitest.Call) []string { return factForm.FindAllString(c.Message
 
 // scriptSaga plays agents that hand every part to alice's specialist, who
 // remembers each fact that it is shown.
-func scriptSaga(b *hosttest.Bundle) {
+func scriptSaga(b *apptest.Bundle) {
 	part := func(c openaitest.Call) string {
 		if m := partForm.FindStringSubmatch(c.Messages[1].Content); m != nil {
 			return m[1]
@@ -72,7 +72,7 @@ func ofAlice(r *memoryagent.Request) {
 }
 
 // toldOnce checks that every fact of the saga was shown, remembered and told once.
-func toldOnce(b *hosttest.Bundle, ref run.Ref) {
+func toldOnce(b *apptest.Bundle, ref run.Ref) {
 	b.T.Helper()
 	got := summarized(b, ref)
 	if got.Status != memoryagent.OK || got.Parts < 3 || len(got.Tasks) != got.Parts || got.Fallback || got.Digest == "" {
@@ -112,7 +112,7 @@ func toldOnce(b *hosttest.Bundle, ref run.Ref) {
 func TestALongSessionIsGoneThroughPartByPart(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t, narrow)
+	b := apptest.Open(t, narrow)
 	scriptSaga(b)
 	r := summarize(b, saga(), ofAlice)
 	toldOnce(b, r.Ref)
@@ -145,7 +145,7 @@ func TestALongSessionIsGoneThroughPartByPart(t *testing.T) {
 func TestALongSessionSurvivesACrash(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t, narrow)
+	b := apptest.OpenIdle(t, narrow)
 	b.Model.On(openaitest.Rule{Stage: "specialist", Match: `"ok":true`, Nth: 2, Times: 1, Barrier: "second", Drop: true}) // the second part's memories are written
 	scriptSaga(b)
 	worker := b.StartProcess("CAIRN_MODEL_WINDOW=8000")
@@ -161,7 +161,7 @@ func TestALongSessionSurvivesACrash(t *testing.T) {
 func TestAMessageThatIsTooLongIsShownInPieces(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t, narrow)
+	b := apptest.Open(t, narrow)
 	scriptSaga(b)
 	one := ""
 	for _, m := range saga() {
@@ -177,14 +177,14 @@ func TestAMessageThatIsTooLongIsShownInPieces(t *testing.T) {
 func TestAVeryLongConversationIsReadInSessions(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	accepted, err := b.Host.Converse.Accept(t.Context(), b.Message("c", "m1", "first"))
 	tests.Must(t, err)
 	conversation := accepted.Run.Conversation
 	exec(b, `insert into cairn.messages (workspace_id, conversation_id, seq, external_id, role, content)
 		select m.workspace_id, m.conversation_id, n, 'x' || n, 'user', 'line ' || n from cairn.messages m, generate_series(1, $1::int) n where m.content = 'first'`, longterm.SessionMessages+199)
 	exec(b, "update cairn.conversations set next_seq = $1 where id = $2", longterm.SessionMessages+200, conversation)
-	r, err := b.Progressive.SummarizeIdle(t.Context(), memoryagent.Idle{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: conversation, Spec: host.TurnSpec(b.Config)})
+	r, err := b.Progressive.SummarizeIdle(t.Context(), memoryagent.Idle{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: conversation, Spec: app.TurnSpec(b.Config)})
 	tests.Must(t, err)
 	if _, err := b.Progressive.KeepSession(t.Context(), r.Ref); err != nil {
 		t.Fatal(err)

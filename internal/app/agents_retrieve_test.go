@@ -1,11 +1,11 @@
-package host_test
+package app_test
 
 import (
 	"strings"
 	"testing"
 
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/memoryagent"
@@ -13,9 +13,9 @@ import (
 )
 
 // filled is a Cairn that has summarised a session about alice and deploy.
-func filled(t *testing.T) *hosttest.Bundle {
+func filled(t *testing.T) *apptest.Bundle {
 	t.Helper()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	scriptDeploying(b)
 	if got := summarized(b, summarize(b, chat(deploying()...)).Ref); got.Status != memoryagent.OK {
 		t.Fatalf("%+v", got)
@@ -83,7 +83,7 @@ func TestRetrievalFallsBackToASearch(t *testing.T) {
 func TestNothingIsAskedOfAnEmptyMemory(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	if got := retrieve(b, "anything", memoryagent.Agentic); got.Status != memoryagent.NoRelevant || len(b.Model.Requests()) != 0 || got.Run != 0 {
 		t.Errorf("%+v after %d requests", got, len(b.Model.Requests()))
 	}
@@ -113,7 +113,7 @@ func TestRemyLooksIntoLongTermMemory(t *testing.T) {
 func TestAnIdleConversationIsReadOnce(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	perform(b, "summarize", "", does(addSummary("Somebody talked.")), says("Done."))
@@ -155,7 +155,7 @@ func TestAnIdleConversationIsReadOnce(t *testing.T) {
 func TestSilenceHasAConversationRead(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	perform(b, "summarize", "", does(addSummary("Somebody talked.")), says("Done."))
 	request := b.Message("c", "m1", "I keep bees.")

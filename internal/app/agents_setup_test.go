@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -33,9 +33,9 @@ func chat(lines ...string) (out []transcript.Message) {
 }
 
 // summarize makes a request to summarise, without waiting for its end.
-func summarize(b *hosttest.Bundle, messages []transcript.Message, change ...func(*memoryagent.Request)) run.Run {
+func summarize(b *apptest.Bundle, messages []transcript.Message, change ...func(*memoryagent.Request)) run.Run {
 	b.T.Helper()
-	r := memoryagent.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: messages, Spec: host.TurnSpec(b.Config)}
+	r := memoryagent.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: messages, Spec: app.TurnSpec(b.Config)}
 	for _, f := range change {
 		f(&r)
 	}
@@ -45,7 +45,7 @@ func summarize(b *hosttest.Bundle, messages []transcript.Message, change ...func
 }
 
 // summarized waits for a request's end.
-func summarized(b *hosttest.Bundle, ref run.Ref) (out memoryagent.Report) {
+func summarized(b *apptest.Bundle, ref run.Ref) (out memoryagent.Report) {
 	b.T.Helper()
 	eventually(b.T, "the session is summarised", func() bool {
 		var err error
@@ -64,7 +64,7 @@ type played struct {
 
 // perform plays the agents of a stage whose system message holds a text: the nth
 // response of a run is the nth of these, the last one again and again.
-func perform(b *hosttest.Bundle, stage, system string, responses ...func(openaitest.Call) played) {
+func perform(b *apptest.Bundle, stage, system string, responses ...func(openaitest.Call) played) {
 	of := func(c openaitest.Call) played {
 		n := 0
 		for _, m := range c.Messages {
@@ -122,16 +122,16 @@ func adds(content string) llm.ToolCall {
 }
 
 // remembers are the active memories of a type, one "target: content" a line.
-func remembers(b *hosttest.Bundle, kind memory.Type) []string {
+func remembers(b *apptest.Bundle, kind memory.Type) []string {
 	return column[string](b, "select target || ': ' || content from cairn.memories where workspace_id = $1 and type = $2 and status = 'active' order by id", b.Workspace.ID, kind)
 }
 
 // retrieve answers a question.
-func retrieve(b *hosttest.Bundle, query, mode string) memoryagent.Answer {
+func retrieve(b *apptest.Bundle, query, mode string) memoryagent.Answer {
 	b.T.Helper()
 	ctx, cancel := context.WithTimeout(b.T.Context(), time.Minute)
 	defer cancel()
-	out, err := b.Progressive.Retrieve(ctx, memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: query, Mode: mode, Spec: host.TurnSpec(b.Config)})
+	out, err := b.Progressive.Retrieve(ctx, memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: query, Mode: mode, Spec: app.TurnSpec(b.Config)})
 	tests.Must(b.T, err)
 	return out
 }
@@ -152,7 +152,7 @@ func results(t *testing.T, c openaitest.Call) (out []object) {
 }
 
 // column reads one column as the superuser.
-func column[T any](b *hosttest.Bundle, sql string, args ...any) []T {
+func column[T any](b *apptest.Bundle, sql string, args ...any) []T {
 	b.T.Helper()
 	rows, err := b.Admin().Query(b.T.Context(), sql, args...)
 	tests.Must(b.T, err)

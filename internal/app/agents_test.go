@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -24,7 +24,7 @@ func deploying() []string {
 }
 
 // scriptDeploying plays the whole of it: register and digest, hand off, report.
-func scriptDeploying(b *hosttest.Bundle) {
+func scriptDeploying(b *apptest.Bundle) {
 	perform(b, "summarize", "",
 		does(handsOff("personal/alice", "procedural/deploy"), addSummary("Alice told where she flies from and how deploys go."), addMeta("personal/alice", "procedural/deploy")),
 		does(handsOff("personal/alice", "procedural/deploy")), says("Alice and deploy are up to date."))
@@ -36,7 +36,7 @@ func scriptDeploying(b *hosttest.Bundle) {
 // response can be handed to in the same one, and all of it is told.
 func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "summarize", Times: 1, Barrier: "first", CallsFunc: func(openaitest.Call) []llm.ToolCall {
 		return does(handsOff("personal/alice"), addSummary("Alice told where she flies from and how deploys go."), addMeta("personal/alice", "procedural/deploy"))(openaitest.Call{}).calls
 	}})
@@ -97,7 +97,7 @@ func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 // such; a session is found although nobody left a digest.
 func TestWhatFailsIsToldAndFailsNothingElse(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	perform(b, "summarize", "", does(addMeta("personal/alice", "personal/bob")), does(handsOff("personal/alice", "personal/bob", "personal/nobody", "tool/any")), says("Partly."))
 	b.Model.On(openaitest.Rule{Stage: "specialist", System: "remembered about bob", Status: 400})
 	perform(b, "specialist", "remembered about alice", does(adds("Alice flies from Osaka only.")), says("One added."))
@@ -127,7 +127,7 @@ func TestWhatFailsIsToldAndFailsNothingElse(t *testing.T) {
 func TestASessionWithNothingInItLeavesNothing(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	perform(b, "summarize", "", says("Small talk. "+memoryagent.NoMemoryNeeded))
 	got := summarized(b, summarize(b, chat("hello", "hi")).Ref)
 	if got.Status != memoryagent.NoMemory || got.Digest != "" || len(got.Tasks) != 0 {
@@ -142,7 +142,7 @@ func TestASessionWithNothingInItLeavesNothing(t *testing.T) {
 func TestAWorkspaceChoosesTheVersionOfAnAgent(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	second := memoryagent.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "v2", Prompt: "specialist_personal", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: time.Minute}
 	tests.Must(t, b.Progressive.Registry.Register(second))
 	if err := b.Progressive.Registry.Register(second); fault.CodeOf(err) != fault.InvalidArgument {
@@ -166,7 +166,7 @@ func TestAWorkspaceChoosesTheVersionOfAnAgent(t *testing.T) {
 func TestACancelledRequestTellsWhatWasDone(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	perform(b, "summarize", "", does(addMeta("personal/alice"), handsOff("personal/alice")), says("Done."))
 	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(1), Times: 1, Barrier: "second", Drop: true})
 	perform(b, "specialist", "", does(adds("Alice flies from Osaka only.")), does(adds("Alice keeps bees.")), says("Added."))

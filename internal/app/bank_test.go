@@ -1,11 +1,11 @@
-package host_test
+package app_test
 
 import (
 	"strings"
 	"sync"
 	"testing"
 
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/service/learning"
@@ -21,7 +21,7 @@ func skillFile(name, description string) map[string][]byte {
 // Bank and policy go forward and back as one, and every version stays.
 func TestABankGoesBackTogetherWithItsPolicy(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	ws := b.Workspace.ID
 	first, err := b.Evolve.Bank(t.Context(), ws, learning.DefaultBank)
 	tests.Must(t, err)
@@ -60,7 +60,7 @@ func TestABankGoesBackTogetherWithItsPolicy(t *testing.T) {
 func TestAnImportOfANearDuplicateIsRefused(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	ws := b.Workspace.ID
 	read := func(files ...map[string][]byte) error {
 		all := map[string][]byte{}
@@ -93,7 +93,7 @@ func TestAnImportOfANearDuplicateIsRefused(t *testing.T) {
 // lost without a word.
 func TestABankHasOneWriterAtATime(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	ws := b.Workspace.ID
 	_, err := b.Evolve.Bank(t.Context(), ws, learning.DefaultBank)
 	tests.Must(t, err)

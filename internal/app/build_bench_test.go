@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"crypto/sha256"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -19,7 +19,7 @@ import (
 // Spans of one session follow each other.
 func BenchmarkSpans(b *testing.B) {
 	const messages, delay = 32, 5 * time.Millisecond
-	bundle := hosttest.Open(b)
+	bundle := apptest.Open(b)
 	bundle.Model.On(openaitest.Rule{Stage: "remember", Delay: delay, ReplyFunc: func(c openaitest.Call) string {
 		m, err := prompt.ReadMaterial(c.Messages[1].Content)
 		if err != nil {

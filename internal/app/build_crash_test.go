@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"testing"
@@ -6,13 +6,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
 	"cairn/internal/tests"
 )
 
 // hold takes a lock that others wait for until it is called off.
-func hold(b *hosttest.Bundle, sql string) (release func()) {
+func hold(b *apptest.Bundle, sql string) (release func()) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
 	tests.Must(b.T, err)
@@ -44,7 +44,7 @@ func TestABuildSurvivesACrashAtEveryPoint(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := hosttest.OpenIdle(t)
+			b := apptest.OpenIdle(t)
 			choosing := name == "while skills are chosen" // of the first span: nothing has come before
 			var release func()
 			if choosing {

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill/executor"
@@ -38,9 +38,9 @@ func keeping() learning.Keeping {
 	return k
 }
 
-func build(b *hosttest.Bundle, messages []transcript.Message, change ...func(*learning.BuildRequest)) run.Run {
+func build(b *apptest.Bundle, messages []transcript.Message, change ...func(*learning.BuildRequest)) run.Run {
 	b.T.Helper()
-	r := learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: messages, Spec: host.EvolveSpec(b.Config), Keeping: keeping()}
+	r := learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: messages, Spec: app.EvolveSpec(b.Config), Keeping: keeping()}
 	for _, f := range change {
 		f(&r)
 	}
@@ -50,7 +50,7 @@ func build(b *hosttest.Bundle, messages []transcript.Message, change ...func(*le
 }
 
 // builtBy waits for the end of a build.
-func builtBy(b *hosttest.Bundle, ref run.Ref) (out learning.Built) {
+func builtBy(b *apptest.Bundle, ref run.Ref) (out learning.Built) {
 	b.T.Helper()
 	eventually(b.T, "the session is remembered", func() (over bool) {
 		b.Within(func(ctx context.Context, q postgres.Queries) error {
@@ -85,7 +85,7 @@ func keeper(c openaitest.Call) string {
 
 func TestASessionIsRememberedSpanBySpan(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	r := build(b, building())
 	got := builtBy(b, r.Ref)
@@ -127,7 +127,7 @@ join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id 
 func TestABuildSurvivesACrash(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Task: "span/1", Times: 1, Barrier: "second", Drop: true})
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	worker := b.StartProcess()
@@ -151,7 +151,7 @@ func TestABuildSurvivesACrash(t *testing.T) {
 func TestASpanThatFailsLeavesTheOthersAlone(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Task: "span/0", Reply: `{"actions": [{"type": "insert", "cont`})
 	b.Model.On(openaitest.Rule{Stage: "remember", Task: "span/1", Refusal: "no"})
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
@@ -166,7 +166,7 @@ func TestASpanThatFailsLeavesTheOthersAlone(t *testing.T) {
 func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t, func(c *config.Config) { c.Model, c.BaseURL, c.APIKey = "", "", "" }) // the offline rules
+	b := apptest.Open(t, func(c *config.Config) { c.Model, c.BaseURL, c.APIKey = "", "", "" }) // the offline rules
 	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		_, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills"}}`))
 		return err
@@ -213,13 +213,13 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 func TestAReflectionHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	withSkills(b)
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	scriptReflection(b)
 	imported(b, "march", talk(t, "2026-03-03 09:00", "The greenhouse has nine lemon trees.", "Good to know.")...)
 	for range 2 {
-		reflectOn(b, host.ReflectRequest{Date: "2026-03-03"})
+		reflectOn(b, app.ReflectRequest{Date: "2026-03-03"})
 		eventually(t, "the day is remembered", func() bool { return len(remembers(b, memory.Personal)) == 1 })
 		if n := count(b, "select count(*) from cairn.runs where kind = 'build'"); n != 1 {
 			t.Errorf("%d builds", n)
@@ -232,7 +232,7 @@ func TestAReflectionHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 func TestAReviewHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	exec(b, `update cairn.workspaces set settings = '{"memory":{"builder":"skills"},"nudge":{"every":2}}' where id = $1`, b.Workspace.ID)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})

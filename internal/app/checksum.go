@@ -1,4 +1,4 @@
-package host
+package app
 
 import "go.temporal.io/sdk/worker"
 

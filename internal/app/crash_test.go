@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
 	"cairn/internal/tests"
@@ -19,7 +19,7 @@ import (
 
 func TestCrashAfterTheReplyWasStored(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	// The scripts wait, so the replies of extract and of the document beside them are stored when the worker dies.
 	b.Model.On(openaitest.Rule{Stage: "scripts", Nth: 1, Barrier: "details", Drop: true})
 	b.ScriptR1()
@@ -41,7 +41,7 @@ func TestCrashAfterTheReplyWasStored(t *testing.T) {
 
 func TestCrashAfterTheUpload(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	b.ScriptR1()
 	unlock := lockSkills(b)
 	worker := b.StartProcess()
@@ -56,7 +56,7 @@ func TestCrashAfterTheUpload(t *testing.T) {
 
 func TestCrashAfterTheCommit(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	b.ScriptR1()
 	temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
 	unlock := lockSkills(b)
@@ -75,8 +75,8 @@ func TestCrashAfterTheCommit(t *testing.T) {
 func TestPostgresAwayInTheMiddleOfARun(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
-	b.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", Reply: hosttest.R1Extract})
+	b := apptest.OpenIdle(t)
+	b.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", Reply: apptest.R1Extract})
 	b.ScriptR1()
 	postgres, url := tests.DatabaseProxy(t, b.Config.DatabaseURL)
 	b.StartProcess("DATABASE_URL=" + url)
@@ -97,16 +97,16 @@ func TestPostgresAwayInTheMiddleOfARun(t *testing.T) {
 }
 
 // start accepts C1 and starts its workflow.
-func start(b *hosttest.Bundle) run.Ref {
+func start(b *apptest.Bundle) run.Ref {
 	b.T.Helper()
-	r := b.Accept(hosttest.C1())
+	r := b.Accept(apptest.C1())
 	tests.Must(b.T, b.Driver.Start(b.T.Context(), b.Workspace.Key, "import", r))
 	return r.Ref
 }
 
 // onlyOnce waits for the run and counts its effects; then it makes the same
 // request again and counts once more.
-func onlyOnce(b *hosttest.Bundle, ref run.Ref) {
+func onlyOnce(b *apptest.Bundle, ref run.Ref) {
 	b.T.Helper()
 	r := b.Wait(ref)
 	if r.Outcome != run.Completed || r.Tasks[0].Outcome != distill.Created {
@@ -139,7 +139,7 @@ func onlyOnce(b *hosttest.Bundle, ref run.Ref) {
 		}
 	}
 	before := len(b.Model.Requests())
-	if again := b.Distill(hosttest.C1()); again.Run != ref.Run {
+	if again := b.Distill(apptest.C1()); again.Run != ref.Run {
 		b.T.Errorf("the same request became run %d, not %d", again.Run, ref.Run)
 	}
 	if after := len(b.Model.Requests()); after != before {
@@ -148,7 +148,7 @@ func onlyOnce(b *hosttest.Bundle, ref run.Ref) {
 }
 
 // lockSkills makes every commit of the workspace wait until it is called off.
-func lockSkills(b *hosttest.Bundle) (unlock func()) {
+func lockSkills(b *apptest.Bundle) (unlock func()) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
 	tests.Must(b.T, err)
@@ -157,11 +157,11 @@ func lockSkills(b *hosttest.Bundle) (unlock func()) {
 	return func() { conn.Close(context.Background()) }
 }
 
-func waitingForLock(b *hosttest.Bundle) int {
+func waitingForLock(b *apptest.Bundle) int {
 	return count(b, "select count(*) from pg_locks where locktype = 'advisory' and classid = 4 and not granted and database = (select oid from pg_database where datname = current_database())")
 }
 
-func count(b *hosttest.Bundle, query string) int {
+func count(b *apptest.Bundle, query string) int {
 	b.T.Helper()
 	var n int
 	tests.Must(b.T, b.Admin().QueryRow(b.T.Context(), query).Scan(&n))
@@ -169,7 +169,7 @@ func count(b *hosttest.Bundle, query string) int {
 }
 
 // attempts is the highest attempt of the activities that the run's workflows wait for.
-func attempts(b *hosttest.Bundle, ref run.Ref) int {
+func attempts(b *apptest.Bundle, ref run.Ref) int {
 	b.T.Helper()
 	report, err := b.Host.Distill.Report(b.T.Context(), ref)
 	tests.Must(b.T, err)

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/curate"
@@ -19,9 +19,9 @@ import (
 // comes back; what is a person's, pinned, or named by a scheduled prompt stays.
 func TestSkillsThatNobodyUsesGoOutOfUseAndComeBack(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.ScriptR1()
-	b.Distill(hosttest.C1())
+	b.Distill(apptest.C1())
 	const name = "service-deployment-rollback"
 	age := func(days int) {
 		exec(b, "update cairn.skill_versions set created_at = now() - make_interval(days => $1)", days)
@@ -100,9 +100,9 @@ func ignore(err error, expected bool) error {
 func TestInsightsTellWhatIsUsedAndWhatItCost(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.ScriptR1()
-	b.Distill(hosttest.C1())
+	b.Distill(apptest.C1())
 	exec(b, "update cairn.llm_calls set cost_micros = 500")
 	i, err := b.Insights(t.Context(), b.Workspace.ID, 30)
 	tests.Must(t, err)

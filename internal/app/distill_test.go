@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"archive/zip"
@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/distill"
@@ -22,9 +22,9 @@ import (
 // AC-1 of spec/skill-memory.md §7.
 func TestDistillCreatesASkillPackage(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.ScriptR1()
-	r := b.Distill(hosttest.C1())
+	r := b.Distill(apptest.C1())
 
 	if r.Outcome != run.Completed || len(r.Tasks) != 1 || r.Tasks[0].Outcome != distill.Created {
 		t.Fatalf("run ended as %q (%s) with tasks %+v", r.Outcome, r.Reason, r.Tasks)

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
 	"cairn/internal/tests"
@@ -33,7 +33,7 @@ func (s *cutStore) Within(ctx context.Context, ws int64, fn func(distill.Tx) err
 func (p *protocol) divided() (run.Ref, string) {
 	p.t.Helper()
 	p.ScriptR1()
-	r := p.Accept(hosttest.C1())
+	r := p.Accept(apptest.C1())
 	keys, err := p.Host.Distill.Chunk(p.t.Context(), r.Ref)
 	tests.Must(p.t, err)
 	if len(keys) != 1 {
@@ -69,7 +69,7 @@ func TestADraftIsAskedForAgainWithTheQueryThatWasPaid(t *testing.T) {
 	p := openProtocol(t)
 	p.Model.On(openaitest.Rule{Stage: "extract", Status: 503, Times: 1})
 	p.ScriptR1()
-	if r := p.Distill(hosttest.C1()); r.Outcome != run.Completed || p.Model.Count("rewrite") != 1 || p.Model.Count("extract") != 2 {
+	if r := p.Distill(apptest.C1()); r.Outcome != run.Completed || p.Model.Count("rewrite") != 1 || p.Model.Count("extract") != 2 {
 		t.Errorf("ended as %q after %d requests for the query and %d for the draft", r.Outcome, p.Model.Count("rewrite"), p.Model.Count("extract"))
 	}
 }

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/erase"
 	"cairn/internal/tests"
@@ -24,7 +24,7 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 	}{{erase.Keep, "active", "active", true, true}, {erase.Quarantine, "quarantined", "quarantined", false, true}, {erase.Delete, "", "", false, false}} {
 		t.Run(c.derived, func(t *testing.T) {
 			t.Parallel()
-			b := hosttest.Open(t)
+			b := apptest.Open(t)
 			full(b)
 			talk := conversationNumber(b, "talk")
 			plan, err := b.Erase.Plan(t.Context(), erase.Target{Workspace: b.Workspace.ID, Conversation: talk})
@@ -103,7 +103,7 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	full(b)
 	before := rows(b, b.Workspace)
 	accepted, err := b.Host.Converse.Accept(t.Context(), b.Message("open", "m1", "linger"))
@@ -145,7 +145,7 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 }
 
 // status is that of a workflow's newest execution.
-func status(b *hosttest.Bundle, id string) enums.WorkflowExecutionStatus {
+func status(b *apptest.Bundle, id string) enums.WorkflowExecutionStatus {
 	b.T.Helper()
 	d, err := b.Temporal.DescribeWorkflowExecution(b.T.Context(), id, "")
 	tests.Must(b.T, err)
@@ -155,7 +155,7 @@ func status(b *hosttest.Bundle, id string) enums.WorkflowExecutionStatus {
 // A distilled skill goes with its conversation, when that is what was chosen.
 func TestADistilledSkillIsErasedWithItsConversation(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	full(b)
 	e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: conversationNumber(b, "c1"), Derived: erase.Delete}, b.Workspace.Key)
 	if e.Skills != 1 || e.Deleted["skills"] != 1 || e.Deleted["packages"] != 1 || e.Objects != 2 || e.Deleted["distill_tasks"] != 1 || e.Deleted["messages"] != 14 {
@@ -172,7 +172,7 @@ func TestADistilledSkillIsErasedWithItsConversation(t *testing.T) {
 	}
 }
 
-func conversationNumber(b *hosttest.Bundle, name string) (id int64) {
+func conversationNumber(b *apptest.Bundle, name string) (id int64) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		v, err := q.ConversationView(ctx, name)
@@ -182,7 +182,7 @@ func conversationNumber(b *hosttest.Bundle, name string) (id int64) {
 	return id
 }
 
-func text(b *hosttest.Bundle, query string) (s string) {
+func text(b *apptest.Bundle, query string) (s string) {
 	b.T.Helper()
 	tests.Must(b.T, b.Admin().QueryRow(b.T.Context(), query).Scan(&s))
 	return s

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/erase"
@@ -26,7 +26,7 @@ import (
 // full fills the test's workspace: a distillation, an upload, answered turns
 // that remember, and a turn that hangs in the model. The first turn's
 // conversation is "talk", the hanging one's "open".
-func full(b *hosttest.Bundle) {
+func full(b *apptest.Bundle) {
 	b.T.Helper()
 	b.ScriptR1()
 	b.Model.On(openaitest.Rule{Stage: "turn", Match: "linger", Barrier: "hang", Reply: "never"})
@@ -34,7 +34,7 @@ func full(b *hosttest.Bundle) {
 		{ID: "a", Name: "memory_save", Arguments: `{"content":"Ada keeps bees.","store":"profile"}`},
 		{ID: "b", Name: "skill_save", Arguments: `{"name":"bee-keeping","description":"Keeps bees","content":"## When to Use\nFor bees.\n\n## Procedure\n1. Wear a veil\n"}`}}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted, Ada."})
-	b.Distill(hosttest.C1())
+	b.Distill(apptest.C1())
 	_, err := b.Library.Import(b.T.Context(), b.Workspace.ID, zipOf(b.T.(*testing.T), "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil water\n", "tea/assets/cup.png", "png"), "import", true)
 	tests.Must(b.T, err)
 	b.Say("talk", 1, "I keep bees, remember how.")
@@ -42,7 +42,7 @@ func full(b *hosttest.Bundle) {
 }
 
 // hang leaves a conversation with an open turn.
-func hang(b *hosttest.Bundle) {
+func hang(b *apptest.Bundle) {
 	b.T.Helper()
 	ctx, cancel := context.WithCancel(b.T.Context())
 	said := make(chan bool)
@@ -56,7 +56,7 @@ func hang(b *hosttest.Bundle) {
 }
 
 // rows counts the rows of a workspace in every table of the catalogue.
-func rows(b *hosttest.Bundle, ws postgres.Workspace) map[string]int64 {
+func rows(b *apptest.Bundle, ws postgres.Workspace) map[string]int64 {
 	b.T.Helper()
 	found, _ := b.Admin().Query(b.T.Context(), `select c.relname::text from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'workspace_id'
 where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`)
@@ -75,7 +75,7 @@ where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p') and not
 }
 
 // erased accepts an erase and waits for its end.
-func erased(b *hosttest.Bundle, target erase.Target, key string) erase.Erasure {
+func erased(b *apptest.Bundle, target erase.Target, key string) erase.Erasure {
 	b.T.Helper()
 	e, err := b.Erase.Accept(b.T.Context(), target)
 	tests.Must(b.T, err)
@@ -83,7 +83,7 @@ func erased(b *hosttest.Bundle, target erase.Target, key string) erase.Erasure {
 	return untilErased(b, e.ID)
 }
 
-func untilErased(b *hosttest.Bundle, id int64) (e erase.Erasure) {
+func untilErased(b *apptest.Bundle, id int64) (e erase.Erasure) {
 	b.T.Helper()
 	eventually(b.T, "the erase has ended", func() bool {
 		var err error
@@ -95,7 +95,7 @@ func untilErased(b *hosttest.Bundle, id int64) (e erase.Erasure) {
 }
 
 // nothingLeft checks that a workspace is gone from everywhere.
-func nothingLeft(b *hosttest.Bundle, e erase.Erasure) {
+func nothingLeft(b *apptest.Bundle, e erase.Erasure) {
 	b.T.Helper()
 	for table, n := range rows(b, b.Workspace) {
 		if n != 0 || e.Remaining[table] != 0 {
@@ -118,7 +118,7 @@ func nothingLeft(b *hosttest.Bundle, e erase.Erasure) {
 
 func TestEraseLeavesNothingOfAWorkspaceAnywhere(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	other := mustWorkspace(t, b, "other")
 	full(b)
 	hang(b)
@@ -161,7 +161,7 @@ func TestEraseLeavesNothingOfAWorkspaceAnywhere(t *testing.T) {
 }
 
 // historyHasNoText looks for words that were said in the history of a workflow.
-func historyHasNoText(b *hosttest.Bundle, id string) {
+func historyHasNoText(b *apptest.Bundle, id string) {
 	b.T.Helper()
 	events := b.Temporal.GetWorkflowHistory(b.T.Context(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
@@ -183,7 +183,7 @@ func historyHasNoText(b *hosttest.Bundle, id string) {
 func TestEraseGoesOnWhereAWorkerDied(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	full(b)
 	b.Stop()
 	had, objects := rows(b, b.Workspace), len(tree(t, b.Packages))
@@ -229,7 +229,7 @@ func positive(in map[string]int64) map[string]int64 {
 func TestTheRelayDrivesAnErase(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	full(b)
 	e, err := b.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID})
 	tests.Must(t, err)
@@ -256,7 +256,7 @@ func (s slowBlobs) Put(ctx context.Context, key string, data []byte) error {
 func TestEraseWaitsForAnUploadInFlight(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	slow := slowBlobs{b.Blobs, make(chan bool, 1), make(chan bool)}
 	b.Library.Blobs = slow
 	b.Start()

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -7,19 +7,19 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/schedule"
 	"cairn/internal/tests"
 )
 
-func evolutions(b *hosttest.Bundle) int {
+func evolutions(b *apptest.Bundle) int {
 	b.T.Helper()
 	return count(b, "select count(*) from cairn.runs where kind = 'evolve'")
 }
 
-func withSkills(b *hosttest.Bundle) {
+func withSkills(b *apptest.Bundle) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		_, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills"}}`))
@@ -31,7 +31,7 @@ func withSkills(b *hosttest.Bundle) {
 // build the memories.
 func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	night := func(id, outcome string, rounds int) {
 		t.Helper()
 		fired, err := b.Schedules.Trigger(t.Context(), b.Workspace.ID, b.Workspace.Key, "nightly-evolution", id)
@@ -42,7 +42,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	}
 	fail := func(op string) {
 		t.Helper()
-		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, host.Feedback{Rating: host.Bad, Question: "Where does Vera live?"})
+		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, app.Feedback{Rating: app.Bad, Question: "Where does Vera live?"})
 		tests.Must(t, err)
 	}
 	fail("1")
@@ -79,7 +79,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	withSkills(b)
 	sweep := func(claim string) (outcome string) {
 		t.Helper()
@@ -96,7 +96,7 @@ func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
 	if got := sweep("one"); got != schedule.Empty || evolutions(b) != 0 {
 		t.Errorf("without a failure: %s, %d rounds", got, evolutions(b))
 	}
-	_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "1", host.Feedback{Rating: host.Bad, Question: "Where does Vera live?"})
+	_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "1", app.Feedback{Rating: app.Bad, Question: "Where does Vera live?"})
 	tests.Must(t, err)
 	if got := sweep("two"); got != schedule.Started || evolutions(b) != 1 {
 		t.Errorf("after one: %s, %d rounds", got, evolutions(b))
@@ -107,10 +107,10 @@ func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
 func TestManyFailuresStartARoundAtOnce(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	withSkills(b)
 	for n := 1; n <= 21; n++ {
-		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, fmt.Sprint(n), host.Feedback{Rating: host.Bad, Question: fmt.Sprintf("Which tree did Vera plant in %d?", n)})
+		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, fmt.Sprint(n), app.Feedback{Rating: app.Bad, Question: fmt.Sprintf("Which tree did Vera plant in %d?", n)})
 		tests.Must(t, err)
 		want := 0
 		if n >= 20 {

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -8,17 +8,17 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning"
 	"cairn/internal/tests"
 )
 
-func evolveOnce(b *hosttest.Bundle, change ...func(*learning.EvolveSpec)) (out learning.Round, r run.Run) {
+func evolveOnce(b *apptest.Bundle, change ...func(*learning.EvolveSpec)) (out learning.Round, r run.Run) {
 	b.T.Helper()
-	spec := learning.EvolveSpec{Spec: host.EvolveSpec(b.Config)}
+	spec := learning.EvolveSpec{Spec: app.EvolveSpec(b.Config)}
 	spec.Keeping = learning.DefaultKeeping()
 	spec.Keeping.Tokens, spec.Keeping.Overlap = 24, 0
 	for _, f := range change {
@@ -40,7 +40,7 @@ func evolveOnce(b *hosttest.Bundle, change ...func(*learning.EvolveSpec)) (out l
 }
 
 // failing imports traces and has a question of the first one answered badly.
-func failing(b *hosttest.Bundle) {
+func failing(b *apptest.Bundle) {
 	b.T.Helper()
 	traces := lessons(4)
 	_, err := b.Evolve.ImportTraces(b.T.Context(), b.Workspace.ID, "", traces)
@@ -52,7 +52,7 @@ func failing(b *hosttest.Bundle) {
 // designs plays a designer whose skill captures trees, and a keeper who inserts
 // what the chosen skills ask for: everything with a tree when that one is there,
 // nothing without it, or the other way round.
-func designs(b *hosttest.Bundle, helps bool) {
+func designs(b *apptest.Bundle, helps bool) {
 	b.Model.On(openaitest.Rule{Stage: "diagnose", Reply: `{"failure_patterns": [], "recommendations": [], "summary": "trees are lost"}`})
 	b.Model.On(openaitest.Rule{Stage: "propose", Reply: `{"summary": "capture trees", "changes": [{"action": "add_new", "name": null, "changes": null, "reasoning": "lost", "skill": {"name": "capture_trees", "title": "Capture trees",
 "description": "Adds what the span tells of trees and jam.", "purpose": "Keep them.", "when_to_use": ["The span tells of trees"], "how_to_apply": ["One fact in one item"], "constraints": ["Ignore greetings"], "action": "insert"}}]}`})
@@ -80,7 +80,7 @@ func designs(b *hosttest.Bundle, helps bool) {
 // policy that chose from it.
 func TestABetterBankIsPromoted(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	designs(b, true)
 	failing(b)
 	got, r := evolveOnce(b)
@@ -109,7 +109,7 @@ func TestABetterBankIsPromoted(t *testing.T) {
 func TestARoundSurvivesACrash(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Times: 1, Barrier: "trial", Drop: true})
 	designs(b, true)
 	failing(b)
@@ -148,7 +148,7 @@ func TestARoundSurvivesACrash(t *testing.T) {
 func TestAWorseBankIsRejected(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	designs(b, false)
 	failing(b)
 	got, r := evolveOnce(b)
@@ -176,7 +176,7 @@ func TestAWorseBankIsRejected(t *testing.T) {
 func TestARoundWithoutCasesChangesNothing(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	got, _ := evolveOnce(b)
 	if got.Outcome != learning.NoCases || len(b.Model.Requests()) != 0 {
 		t.Errorf("%+v", got)
@@ -188,11 +188,11 @@ func TestARoundWithoutCasesChangesNothing(t *testing.T) {
 func TestAFrozenBankEvolvesOnlyWhenAskedTo(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	designs(b, true)
 	failing(b)
 	setLearning(b, `{"frozen":true}`)
-	started, err := b.Evolve.EvolveDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config)})
+	started, err := b.Evolve.EvolveDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config)})
 	if err != nil || len(started) != 0 {
 		t.Errorf("%d rounds are due, %v", len(started), err)
 	}

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/service/learning"
 	"cairn/internal/tests"
 )
 
 // brought has a skill come into the default bank, and gives its id.
-func brought(b *hosttest.Bundle, name, description string) string {
+func brought(b *apptest.Bundle, name, description string) string {
 	b.T.Helper()
 	head, err := b.Evolve.Import(b.T.Context(), b.Workspace.ID, learning.DefaultBank, skillFile(name, description))
 	tests.Must(b.T, err)
@@ -53,7 +53,7 @@ func biasOf(d learning.Decision, t int, fresh ...string) (bias, logProb float64)
 func TestNewSkillsAreExploredInLiveChoices(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
 	for _, d := range live(b, "seeded", 2) {
@@ -121,7 +121,7 @@ func gotBias(d learning.Decision, t int, fresh ...string) bool {
 func TestGreedyChoicesHaveNoBias(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	brought(b, "capture_dates", "Adds dates.")
 	for name, settings := range map[string]string{"no budget": `{"explore_per_day":0}`, "frozen": `{"explore_per_day":1000,"frozen":true}`} {
@@ -153,7 +153,7 @@ func TestGreedyChoicesHaveNoBias(t *testing.T) {
 func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
 	brought(b, "capture_dates", "Adds dates.")
@@ -202,7 +202,7 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 // included: it is drawn and counted once.
 func TestABiasedChoiceIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
 	brought(b, "capture_dates", "Adds dates.")

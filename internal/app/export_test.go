@@ -1,4 +1,4 @@
-package host
+package app
 
 // Waiting is what the log says while Serve waits.
 const Waiting = waiting

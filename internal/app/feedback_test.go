@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -7,15 +7,15 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/tests"
 )
 
-func cases(b *hosttest.Bundle) []learning.Case {
+func cases(b *apptest.Bundle) []learning.Case {
 	b.T.Helper()
 	out, err := b.Evolve.Cases(b.T.Context(), b.Workspace.ID, "", 100)
 	tests.Must(b.T, err)
@@ -26,28 +26,28 @@ func cases(b *hosttest.Bundle) []learning.Case {
 // good answer takes failures away.
 func TestBadAnswersBecomeHardCases(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
-	say := func(op string, f host.Feedback) host.Noted {
+	b := apptest.OpenIdle(t)
+	say := func(op string, f app.Feedback) app.Noted {
 		t.Helper()
 		out, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, f)
 		tests.Must(t, err)
 		return out
 	}
-	say("1", host.Feedback{Rating: host.Bad, Question: "Where does Vera live?", Answer: "In Oslo"})
-	say("1", host.Feedback{Rating: host.Bad, Question: "Where does Vera live?", Answer: "In Oslo"})
-	got := say("2", host.Feedback{Correction: "Bergen", Question: " where does  VERA live?"})
+	say("1", app.Feedback{Rating: app.Bad, Question: "Where does Vera live?", Answer: "In Oslo"})
+	say("1", app.Feedback{Rating: app.Bad, Question: "Where does Vera live?", Answer: "In Oslo"})
+	got := say("2", app.Feedback{Correction: "Bergen", Question: " where does  VERA live?"})
 	if got.Case.Failures != 2 || got.Case.Source != learning.FromCorrection || !slices.Equal(got.Case.Gold, []string{"Bergen"}) || len(cases(b)) != 1 {
 		t.Errorf("%+v, %d cases", got.Case, len(cases(b)))
 	}
-	say("3", host.Feedback{Rating: host.Good, Question: "Where does Vera live?"})
+	say("3", app.Feedback{Rating: app.Good, Question: "Where does Vera live?"})
 	if open := cases(b); len(open) != 1 || open[0].Failures != 1 {
 		t.Errorf("%+v", open)
 	}
-	say("4", host.Feedback{Rating: host.Good, Question: "Where does Vera live?"})
+	say("4", app.Feedback{Rating: app.Good, Question: "Where does Vera live?"})
 	if open := cases(b); len(open) != 0 {
 		t.Errorf("%+v", open)
 	}
-	for _, wrong := range []host.Feedback{{}, {Rating: "fine"}, {Rating: host.Bad}, {Rating: host.Good}, {Rating: host.Good, Correction: "x", Question: "y"}} {
+	for _, wrong := range []app.Feedback{{}, {Rating: "fine"}, {Rating: app.Bad}, {Rating: app.Good}, {Rating: app.Good, Correction: "x", Question: "y"}} {
 		if _, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "5", wrong); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%+v: %v", wrong, err)
 		}
@@ -59,10 +59,10 @@ func TestBadAnswersBecomeHardCases(t *testing.T) {
 func TestARetrievalThatFindsNothingBecomesACase(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	ask := func() {
 		t.Helper()
-		_, err := b.Progressive.Retrieve(t.Context(), memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "Which boat did Otto buy?", Mode: memoryagent.Fast, Spec: host.TurnSpec(b.Config)})
+		_, err := b.Progressive.Retrieve(t.Context(), memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "Which boat did Otto buy?", Mode: memoryagent.Fast, Spec: app.TurnSpec(b.Config)})
 		tests.Must(t, err)
 	}
 	ask()

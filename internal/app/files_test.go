@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/service/library"
 	"cairn/internal/tests"
 )
@@ -33,7 +33,7 @@ func tree(t *testing.T, root string) map[string]bool {
 	return out
 }
 
-func mustWorkspace(t *testing.T, b *hosttest.Bundle, name string) postgres.Workspace {
+func mustWorkspace(t *testing.T, b *apptest.Bundle, name string) postgres.Workspace {
 	t.Helper()
 	w, err := b.Store.Workspace(t.Context(), name, true)
 	tests.Must(t, err)

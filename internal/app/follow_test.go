@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/learning"
 	"cairn/internal/tests"
@@ -17,7 +17,7 @@ import (
 // over, gets what is new there, and gives nothing back.
 func TestABankFollowsASharedOne(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t, offlineRules)
+	b := apptest.OpenIdle(t, offlineRules)
 	ctx := t.Context()
 	shared, err := b.Store.Workspace(ctx, learning.SharedWorkspace, true)
 	tests.Must(t, err)
@@ -89,7 +89,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 }
 
 // rowsOf are the skills and versions of a workspace, as text.
-func rowsOf(b *hosttest.Bundle, ws int64) []string {
+func rowsOf(b *apptest.Bundle, ws int64) []string {
 	return column[string](b, `select id || ' ' || body::text from cairn.memory_skills where workspace_id = $1
 union all select number || ' ' || array_to_string(members, ' ') || reason from cairn.bank_versions where workspace_id = $1 order by 1`, ws)
 }
@@ -99,7 +99,7 @@ union all select number || ' ' || array_to_string(members, ' ') || reason from c
 func TestFollowingTakesOverWhatWasLearnt(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t, offlineRules)
+	b := apptest.OpenIdle(t, offlineRules)
 	shared, err := b.Store.Workspace(t.Context(), learning.SharedWorkspace, true)
 	tests.Must(t, err)
 	out, _ := playTraining(t, b, b.Evolve, func(what string, step func() error) {

@@ -1,7 +1,7 @@
-// Package host puts the parts together: adapters are made from the
+// Package app puts the parts together: adapters are made from the
 // configuration and handed to the use-cases. The worker and the command line
 // are thin mains over a Host.
-package host
+package app
 
 import (
 	"context"

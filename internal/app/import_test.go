@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"archive/zip"
@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/tests"
@@ -17,7 +17,7 @@ import (
 // AC-17 of spec/skill-memory.md §7: packages of other makers.
 func TestImportKeepsAPackageAsItCame(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	long := strings.Repeat("A sentence that nobody may cut. ", 20)
 	markdown := "---\nname: weather-report\ndescription: >\n  Tells the weather: for a place\n  and a day.\nlicense: MIT\n---\n\n# Weather report\n\n## Procedure\n1. " + long + "\n2. Run the script\n\n## Examples\n\n### Example 1\n```markdown\n# Report\n```\n"
 	archive := zipOf(t, "weather-report/SKILL.md", markdown, "weather-report/references/sources.md", "# Sources\n", "weather-report/scripts/fetch.sh", "#!/bin/sh\necho sunny\n")
@@ -65,7 +65,7 @@ func TestImportKeepsAPackageAsItCame(t *testing.T) {
 
 func TestARejectedChangeLeavesNothing(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	markdown := func(step string) string {
 		return "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. " + step + "\n"
 	}
@@ -90,7 +90,7 @@ func TestARejectedChangeLeavesNothing(t *testing.T) {
 
 func TestImportRefusesHarmfulPackagesWithoutATrace(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	good := "---\nname: x\ndescription: d\n---\n\n## Procedure\n1. a\n"
 	many := []string{"x/SKILL.md", good}
 	for i := range 51 {
@@ -112,7 +112,7 @@ func TestImportRefusesHarmfulPackagesWithoutATrace(t *testing.T) {
 func TestUsesCountOnce(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	got, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil\n"), "import", true)
 	tests.Must(t, err)
 	uses := []struct{ id, outcome string }{{"a", ""}, {"a", ""}, {"a", "pass"}, {"a", "pass"}, {"b", "fail"}, {"b", "pass"}, {"c", ""}}

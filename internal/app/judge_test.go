@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -20,16 +20,16 @@ import (
 )
 
 // judged is a Cairn that judges its drafts, scripted with R1.
-func judged(t *testing.T, rules ...openaitest.Rule) *hosttest.Bundle {
+func judged(t *testing.T, rules ...openaitest.Rule) *apptest.Bundle {
 	t.Helper()
-	b := hosttest.Open(t, quality)
+	b := apptest.Open(t, quality)
 	scriptJudge(b, rules...)
 	return b
 }
 
 func quality(c *config.Config) { c.Quality = true }
 
-func scriptJudge(b *hosttest.Bundle, rules ...openaitest.Rule) {
+func scriptJudge(b *apptest.Bundle, rules ...openaitest.Rule) {
 	for _, r := range rules {
 		r.Stage = "judge"
 		b.Model.On(r)
@@ -39,7 +39,7 @@ func scriptJudge(b *hosttest.Bundle, rules ...openaitest.Rule) {
 }
 
 // standing is a skill with its version in force.
-func standing(b *hosttest.Bundle, id int64) (head skill.Head, v skill.Version) {
+func standing(b *apptest.Bundle, id int64) (head skill.Head, v skill.Version) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
 		if head, err = q.SkillHead(ctx, id); err != nil {
@@ -52,7 +52,7 @@ func standing(b *hosttest.Bundle, id int64) (head skill.Head, v skill.Version) {
 }
 
 // found tells whether search finds any skill for a deployment that fails.
-func found(b *hosttest.Bundle) bool {
+func found(b *apptest.Bundle) bool {
 	b.T.Helper()
 	hits, err := b.Finder.Skills(b.T.Context(), b.Workspace.ID, "roll back a failing deployment", 5)
 	tests.Must(b.T, err)
@@ -62,7 +62,7 @@ func found(b *hosttest.Bundle) bool {
 func TestAPoorDraftIsKeptButNotFoundUntilItIsBetter(t *testing.T) {
 	t.Parallel()
 	b := judged(t, openaitest.Rule{Match: "payment service", Reply: `{"reason":"Complete now.","score":8}`}, openaitest.Rule{Reply: `{"reason":"Nothing is checked  after\nthe rollback.","score":5.5}`})
-	r := b.Distill(hosttest.C1())
+	r := b.Distill(apptest.C1())
 	first := r.Tasks[0]
 	b.RecordEnded(first.WorkflowID, "DistillSkill/judged")
 	if r.Outcome != run.Completed || first.Outcome != distill.Created || len(b.Model.Requests()) != 6 {
@@ -102,7 +102,7 @@ func TestAPoorDraftCanBeApprovedOrRejected(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := judged(t, openaitest.Rule{Reply: `{"reason":"Common knowledge.","score":2}`})
-	id := b.Distill(hosttest.C1()).Tasks[0].SkillID
+	id := b.Distill(apptest.C1()).Tasks[0].SkillID
 	if head, err := b.Library.Approve(t.Context(), b.Workspace.ID, id); err != nil || head.Status != skill.Active || !found(b) {
 		t.Errorf("approved: %+v, %v", head, err)
 	}
@@ -112,7 +112,7 @@ func TestAPoorDraftCanBeApprovedOrRejected(t *testing.T) {
 	}
 
 	b = judged(t, openaitest.Rule{Reply: `{"reason":"Common knowledge.","score":2}`})
-	id = b.Distill(hosttest.C1()).Tasks[0].SkillID
+	id = b.Distill(apptest.C1()).Tasks[0].SkillID
 	if head, err := b.Library.Reject(t.Context(), b.Workspace.ID, id); err != nil || head.Status != skill.Archived {
 		t.Errorf("rejected: %+v, %v", head, err)
 	}
@@ -122,7 +122,7 @@ func TestAGoodEnoughDraftIsActive(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	b := judged(t, openaitest.Rule{Reply: `{"reason":"Just about.","score":6}`})
-	task := b.Distill(hosttest.C1()).Tasks[0]
+	task := b.Distill(apptest.C1()).Tasks[0]
 	if head, v := standing(b, task.SkillID); head.Status != skill.Active || v.Quality.Score != 6 || !found(b) {
 		t.Errorf("the skill is %s with %+v", head.Status, v.Quality)
 	}
@@ -135,7 +135,7 @@ func TestAGoodEnoughDraftIsActive(t *testing.T) {
 func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	cairn := hosttest.Open(t, quality)
+	cairn := apptest.Open(t, quality)
 	for name, c := range map[string]struct {
 		rule openaitest.Rule
 		note bool
@@ -149,7 +149,7 @@ func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := cairn.Anew(t)
 			scriptJudge(b, c.rule)
-			r := b.Distill(hosttest.C1(), func(r *distill.Request) { r.Spec.Timing.Model = 2 * time.Second })
+			r := b.Distill(apptest.C1(), func(r *distill.Request) { r.Spec.Timing.Model = 2 * time.Second })
 			task := r.Tasks[0]
 			if r.Outcome != run.Completed || task.Outcome != distill.Created || len(task.Degraded) != 0 {
 				t.Fatalf("ended as %q: %+v", r.Outcome, task)
@@ -172,7 +172,7 @@ func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
 func TestTheJudgeIsAskedOnceAcrossACrash(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t, func(c *config.Config) { c.Quality = true })
+	b := apptest.OpenIdle(t, func(c *config.Config) { c.Quality = true })
 	b.Model.On(openaitest.Rule{Stage: "judge", Reply: `{"reason":"Good.","score":9}`})
 	b.ScriptR1()
 	unlock := lockSkills(b)
@@ -195,10 +195,10 @@ func TestTheJudgeIsAskedOnceAcrossACrash(t *testing.T) {
 func TestEveryNewSkillAndChangeCanWaitForApproval(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t, func(c *config.Config) { c.RequireApproval = true })
+	b := apptest.Open(t, func(c *config.Config) { c.RequireApproval = true })
 	b.Model.On(openaitest.Rule{Stage: "extract", Match: "payment service", Reply: updateExtract})
 	b.ScriptR1()
-	first := b.Distill(hosttest.C1()).Tasks[0]
+	first := b.Distill(apptest.C1()).Tasks[0]
 	if first.Outcome != distill.Created || first.Status != skill.Candidate || found(b) {
 		t.Fatalf("a new skill: %+v", first)
 	}
@@ -226,7 +226,7 @@ func TestABetterDraftStillWaitsWhereApprovalIsAskedFor(t *testing.T) {
 	t.Parallel()
 	b := judged(t, openaitest.Rule{Match: "payment service", Reply: `{"reason":"Good.","score":9}`}, openaitest.Rule{Reply: `{"reason":"Thin.","score":1}`})
 	approval := func(r *distill.Request) { r.Spec.Approval = true }
-	if first := b.Distill(hosttest.C1(), approval).Tasks[0]; first.Status != skill.DraftStatus {
+	if first := b.Distill(apptest.C1(), approval).Tasks[0]; first.Status != skill.DraftStatus {
 		t.Fatalf("first task: %+v", first)
 	}
 	if second := b.Distill(c2("second"), approval).Tasks[0]; second.Version != 2 || second.Status != skill.Candidate || found(b) {

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -18,7 +18,7 @@ import (
 )
 
 // kept lists the versions that a skill has.
-func kept(b *hosttest.Bundle, id int64) []int {
+func kept(b *apptest.Bundle, id int64) []int {
 	b.T.Helper()
 	history, err := b.Library.History(b.T.Context(), b.Workspace.ID, id, 100)
 	tests.Must(b.T, err)
@@ -32,10 +32,10 @@ func kept(b *hosttest.Bundle, id int64) []int {
 func TestOldVersionsGoAndTheirPackagesAfterThem(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t, func(c *config.Config) { c.KeepVersions = 1 })
+	b := apptest.Open(t, func(c *config.Config) { c.KeepVersions = 1 })
 	b.Model.On(openaitest.Rule{Stage: "extract", Match: "payment service", Reply: updateExtract})
 	b.ScriptR1()
-	r := b.Distill(hosttest.C1())
+	r := b.Distill(apptest.C1())
 	first := r.Tasks[0]
 	if second := b.Distill(c2("second")).Tasks[0]; second.Version != 2 {
 		t.Fatalf("second task: %+v", second)
@@ -61,7 +61,7 @@ func TestOldVersionsGoAndTheirPackagesAfterThem(t *testing.T) {
 // What was used, and what a rollback went back to or came from, stays.
 func TestVersionsThatSomebodyNeedsStay(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t, func(c *config.Config) { c.KeepVersions = 2 })
+	b := apptest.OpenIdle(t, func(c *config.Config) { c.KeepVersions = 2 })
 	put := func(step string) skill.Head {
 		markdown := "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. " + step + "\n"
 		got, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", markdown), "import", true)
@@ -102,7 +102,7 @@ func TestVersionsThatSomebodyNeedsStay(t *testing.T) {
 func TestExtraFilesGoOnIntoTheNextVersion(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	for _, id := range []string{"second", "third"} {
 		b.Model.On(openaitest.Rule{Stage: "extract", Match: `release \(` + id, Reply: strings.Replace(updateExtract, "before rolling back", "before the "+id+" rollback", 1)})
 	}

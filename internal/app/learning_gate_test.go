@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
@@ -24,11 +24,11 @@ import (
 
 // trainedUntilTheGate goes through one stage of one iteration with all four
 // primitives for each span, so that both sides of the gate do the same.
-func trainedUntilTheGate(t *testing.T, b *hosttest.Bundle, service *learning.Service) (run.Ref, error) {
+func trainedUntilTheGate(t *testing.T, b *apptest.Bundle, service *learning.Service) (run.Ref, error) {
 	t.Helper()
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
 	tests.Must(t, err)
-	spec := learning.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 2}
+	spec := learning.TrainSpec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 2}
 	spec.Keeping.Tokens, spec.Keeping.K = 24, 4
 	r, err := service.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
 	tests.Must(t, err)
@@ -47,7 +47,7 @@ func trainedUntilTheGate(t *testing.T, b *hosttest.Bundle, service *learning.Ser
 // was, and says so.
 func TestATrainingThatIsNoBetterStaysOutOfForce(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: everything})
 	service, _ := shaken(b)
 	ref, err := trainedUntilTheGate(t, b, service)
@@ -82,7 +82,7 @@ func TestATrainingThatIsNoBetterStaysOutOfForce(t *testing.T) {
 func TestATrainingFromBeforeTheGateIsPromoted(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: everything})
 	service, _ := shaken(b)
 	ref, err := trainedUntilTheGate(t, b, service)
@@ -99,7 +99,7 @@ func TestATrainingFromBeforeTheGateIsPromoted(t *testing.T) {
 }
 
 // lostSpans refuses all spans of a trial but the last, of both sides.
-func lostSpans(b *hosttest.Bundle) {
+func lostSpans(b *apptest.Bundle) {
 	for side := range 2 {
 		for span := range 3 {
 			b.Model.On(openaitest.Rule{Stage: "remember", Task: fmt.Sprintf("trial/0000/%d/span/%d", side, span), Refusal: "not available"})
@@ -111,7 +111,7 @@ func lostSpans(b *hosttest.Bundle) {
 func TestNothingIsPromotedOnMaskedOutcomes(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	lostSpans(b)
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: everything})
 	service, _ := shaken(b)
@@ -124,7 +124,7 @@ func TestNothingIsPromotedOnMaskedOutcomes(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 
-	other := hosttest.Open(t)
+	other := apptest.Open(t)
 	lostSpans(other)
 	designs(other, true)
 	failing(other)
@@ -147,7 +147,7 @@ func TestAnOutageInATrainingIsTold(t *testing.T) {
 		masked int // of the 12 outcomes of two episodes
 		scores bool
 	}{{"zebra crossing", 0, true}, {"I planted a", 4, true}, {"Hello! How|I planted a|Thanks, that", 8, false}} {
-		b := hosttest.OpenIdle(t)
+		b := apptest.OpenIdle(t)
 		b.Model.On(openaitest.Rule{Stage: "remember", Match: c.lost, Refusal: "not available"})
 		b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: everything})
 		service, _ := shaken(b)
@@ -177,7 +177,7 @@ func TestAnOutageInATrainingIsTold(t *testing.T) {
 func TestATrainingNeedsAConversationToHoldOut(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(1))
 	tests.Must(t, err)
 	_, err = b.Evolve.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key})
@@ -191,7 +191,7 @@ func TestATrainingNeedsAConversationToHoldOut(t *testing.T) {
 func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t, offlineRules)
+	b := apptest.OpenIdle(t, offlineRules)
 	traces := lessons(4)
 	for i := range traces {
 		for j := range traces[i].Messages { // one sitting
@@ -217,7 +217,7 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 		t.Errorf("the policy fuses by %q at %v", s.Fuse, s.Temperature)
 	}
 	ask := func(change func(*learning.TrainSpec)) error {
-		spec := learning.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 1, Iterations: 1}
+		spec := learning.TrainSpec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1}
 		change(&spec)
 		r, err := b.Evolve.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
 		if err == nil && count(b, fmt.Sprintf("select count(*) from cairn.runs where id = %d and spec->'keeping'->>'spans' = 'full-session'", r.Ref.Run)) != 1 {
@@ -238,7 +238,7 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 func TestALiveCaseExpires(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	withSkills(b)
 	fail := func(op, question string) learning.Case {
 		c, err := b.Evolve.Note(t.Context(), b.Workspace.ID, learning.Failed{Op: op, Source: learning.FromFeedback, Question: question})
@@ -272,7 +272,7 @@ func TestALiveCaseExpires(t *testing.T) {
 	}
 	tests.Must(t, b.Evolve.Succeeded(t.Context(), b.Workspace.ID, learning.Praised{Op: "5", Question: "Who is Otto?"}))
 	exec(b, "update cairn.cases set failed_at = now() - interval '1 year'")
-	started, err := b.Evolve.EvolveDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config), Least: 1})
+	started, err := b.Evolve.EvolveDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 1})
 	if err != nil || len(started) != 0 || count(b, "select count(*) from cairn.cases where state = 'open'") != 0 {
 		t.Errorf("%d rounds are started for what has expired, %v", len(started), err)
 	}
@@ -282,7 +282,7 @@ func TestALiveCaseExpires(t *testing.T) {
 func TestABuildCutsAsItIsTold(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	said := building()
 	for mode, want := range map[string]int{"turn": 3, "turn-pair": 2, "full-session": 1, "paragraph": 3} {
 		r := build(b, said, func(r *learning.BuildRequest) { r.Trace, r.Keeping.Mode = "by-"+mode, mode })
@@ -291,7 +291,7 @@ func TestABuildCutsAsItIsTold(t *testing.T) {
 			t.Errorf("%s: %d spans, want %d; %v", mode, spans, want, err)
 		}
 	}
-	_, err := b.Evolve.Build(t.Context(), learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: said, Spec: host.EvolveSpec(b.Config), Keeping: learning.Keeping{Spanning: executor.Spanning{Mode: "sentence"}}})
+	_, err := b.Evolve.Build(t.Context(), learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: said, Spec: app.EvolveSpec(b.Config), Keeping: learning.Keeping{Spanning: executor.Spanning{Mode: "sentence"}}})
 	if fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("a mode that there is not: %v", err)
 	}
@@ -306,11 +306,11 @@ func TestABuildCutsAsItIsTold(t *testing.T) {
 	_, err = b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
 	tests.Must(t, err)
 	for want, mode := range map[string]string{"turn": "", "turn-pair": "turn-pair"} {
-		round := learning.EvolveSpec{Spec: host.EvolveSpec(b.Config)}
+		round := learning.EvolveSpec{Spec: app.EvolveSpec(b.Config)}
 		round.Keeping.Mode = mode
 		evolving, err := b.Evolve.Evolve(t.Context(), learning.EvolveRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: want, EvolveSpec: round})
 		tests.Must(t, err)
-		training := learning.TrainSpec{Spec: host.EvolveSpec(b.Config)}
+		training := learning.TrainSpec{Spec: app.EvolveSpec(b.Config)}
 		training.Keeping.Mode = mode
 		trains, err := b.Evolve.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: training})
 		tests.Must(t, err)

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/service/conversation"
 	"cairn/internal/tests"
 )
@@ -21,7 +21,7 @@ import (
 func TestACompactionSurvivesCrashes(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t, smallWindow)
+	b := apptest.OpenIdle(t, smallWindow)
 	b.Model.On(openaitest.Rule{Stage: "flush", Results: new(1), Times: 1, Barrier: "flush", Drop: true})
 	b.Model.On(openaitest.Rule{Stage: "offload", Times: 1, Barrier: "record", Drop: true})
 	b.Model.On(openaitest.Rule{Stage: "flush", Results: new(0), Calls: []llm.ToolCall{saying("note_append", map[string]string{"observation": "Crates went to warehouses W-7000 and up."})}})
@@ -74,8 +74,8 @@ func TestACompactionSurvivesCrashes(t *testing.T) {
 func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	for what, die := range map[string]func(t *testing.T, b *hosttest.Bundle, temporal *tests.Proxy, kill func()){
-		"the reply is stored, and nobody is told": func(t *testing.T, b *hosttest.Bundle, temporal *tests.Proxy, kill func()) {
+	for what, die := range map[string]func(t *testing.T, b *apptest.Bundle, temporal *tests.Proxy, kill func()){
+		"the reply is stored, and nobody is told": func(t *testing.T, b *apptest.Bundle, temporal *tests.Proxy, kill func()) {
 			temporal.Cut()
 			b.Model.Release("record")
 			eventually(t, "the reply is stored", func() bool {
@@ -86,7 +86,7 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 				t.Errorf("%d records are written", n)
 			}
 		},
-		"the record is being written": func(t *testing.T, b *hosttest.Bundle, _ *tests.Proxy, kill func()) {
+		"the record is being written": func(t *testing.T, b *apptest.Bundle, _ *tests.Proxy, kill func()) {
 			written := holdRecords(t, b)
 			kill()
 			written()
@@ -94,7 +94,7 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 				t.Errorf("%d records are written", n)
 			}
 		},
-		"the record is written, and nobody is told": func(t *testing.T, b *hosttest.Bundle, temporal *tests.Proxy, kill func()) {
+		"the record is written, and nobody is told": func(t *testing.T, b *apptest.Bundle, temporal *tests.Proxy, kill func()) {
 			written := holdRecords(t, b)
 			temporal.Cut()
 			written()
@@ -104,7 +104,7 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			b := hosttest.OpenIdle(t, smallWindow)
+			b := apptest.OpenIdle(t, smallWindow)
 			b.Model.On(openaitest.Rule{Stage: "offload", Times: 1, Barrier: "record", ReplyFunc: snapshotOf})
 			b.Model.On(openaitest.Rule{Stage: "flush", Reply: "Nothing to save."})
 			b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
@@ -150,7 +150,7 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 
 // holdRecords lets the model's record come and makes the writing of it wait until
 // it is called off.
-func holdRecords(t *testing.T, b *hosttest.Bundle) (callOff func()) {
+func holdRecords(t *testing.T, b *apptest.Bundle) (callOff func()) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), b.AdminURL)
 	tests.Must(t, err)
@@ -174,7 +174,7 @@ func holdRecords(t *testing.T, b *hosttest.Bundle) (callOff func()) {
 func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t, smallWindow)
+	b := apptest.Open(t, smallWindow)
 	b.Model.On(openaitest.Rule{Stage: "turn", Match: "too long for you", Times: 2, Status: 400, Reply: `{"error":{"message":"This model's maximum context length is 500 tokens.","code":"context_length_exceeded"}}`})
 	b.Model.On(openaitest.Rule{Stage: "turn", Match: "Where is crate 2", Results: new(0), Offers: []string{"grep_content"}, Calls: []llm.ToolCall{saying("grep_content", map[string]any{"pattern": "crate number 2 "})}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, ReplyFunc: func(c openaitest.Call) string { return "Found: " + c.Messages[len(c.Messages)-1].Content }})

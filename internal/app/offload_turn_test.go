@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
@@ -41,7 +41,7 @@ func snapshotOf(c openaitest.Call) string {
 // record, and still answers from what the record does not tell.
 func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t, smallWindow)
+	b := apptest.Open(t, smallWindow)
 	b.Model.On(openaitest.Rule{Stage: "turn", Match: "Where is crate 2", Results: new(0), Offers: []string{"grep_content", "read_content"}, Calls: []llm.ToolCall{saying("grep_content", map[string]any{"pattern": "crate NUMBER 2 ", "before": 0, "after": 0})}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, ReplyFunc: func(c openaitest.Call) string { return "Found: " + c.Messages[len(c.Messages)-1].Content }})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -18,9 +18,9 @@ import (
 func TestACancelledRunEndsAndCanBeRetried(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
-	p.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", Times: 1, Reply: hosttest.R1Extract})
+	p.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", Times: 1, Reply: apptest.R1Extract})
 	p.ScriptR1()
-	r := p.begin(hosttest.C1())
+	r := p.begin(apptest.C1())
 	p.atBarrier("extract", 1)
 	tests.Must(t, p.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
 	report := p.Wait(r.Ref)
@@ -51,7 +51,7 @@ func TestACancelledRunLeavesNoTaskOpen(t *testing.T) {
 	p.scriptTwoTasks()
 	p.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", Times: 1, Reply: skipped})
 	p.Model.On(openaitest.Rule{Stage: "extract", Reply: skipped})
-	r := p.begin(hosttest.C1())
+	r := p.begin(apptest.C1())
 	p.atBarrier("extract", 1) // the second task waits for its place
 	tests.Must(t, p.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
 	p.ended(p.Wait(r.Ref), run.CancelledOutcome, distill.Failed, distill.Failed)
@@ -75,9 +75,9 @@ func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := openProtocol(t)
-			p.Model.On(openaitest.Rule{Stage: stage, Barrier: "held", Times: 1, Reply: map[string]string{"chunk": hosttest.R1Chunk, "extract": hosttest.R1Extract}[stage]})
+			p.Model.On(openaitest.Rule{Stage: stage, Barrier: "held", Times: 1, Reply: map[string]string{"chunk": apptest.R1Chunk, "extract": apptest.R1Extract}[stage]})
 			p.ScriptR1()
-			r := p.begin(hosttest.C1())
+			r := p.begin(apptest.C1())
 			p.atBarrier("held", 1)
 			tests.Must(t, p.Temporal.TerminateWorkflow(t.Context(), r.WorkflowID, "", "test"))
 			p.Model.Release("held")
@@ -97,9 +97,9 @@ func TestARunWhoseTaskWasTerminatedEndsAndCanBeRetried(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
-	p.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", Times: 1, Reply: hosttest.R1Extract})
+	p.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", Times: 1, Reply: apptest.R1Extract})
 	p.ScriptR1()
-	r := p.begin(hosttest.C1())
+	r := p.begin(apptest.C1())
 	p.atBarrier("extract", 1)
 	tests.Must(t, p.Temporal.TerminateWorkflow(t.Context(), p.report(r.Ref).Tasks[0].WorkflowID, "", "test"))
 	report := p.Wait(r.Ref)
@@ -116,7 +116,7 @@ func TestAnAcceptedRunRunsWithoutItsCaller(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
 	p.ScriptR1()
-	r := p.Accept(hosttest.C1())
+	r := p.Accept(apptest.C1())
 	p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
 	p.asked(allOnce)
 }
@@ -125,14 +125,14 @@ func TestStartingARunTwiceIsOneExecution(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
 	p.ScriptR1()
-	r := p.begin(hosttest.C1())
+	r := p.begin(apptest.C1())
 	for range 3 {
 		tests.Must(t, p.Driver.Start(t.Context(), p.Workspace.Key, "import", r))
 	}
 	p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
 	p.finished(r.WorkflowID, "")
 	tests.Must(t, p.Driver.Start(t.Context(), p.Workspace.Key, "import", r)) // it has run
-	if again := p.Accept(hosttest.C1()); again.Ref != r.Ref {
+	if again := p.Accept(apptest.C1()); again.Ref != r.Ref {
 		t.Errorf("the same request is run %d, was %d", again.Ref.Run, r.Ref.Run)
 	}
 	p.asked(allOnce)
@@ -141,9 +141,9 @@ func TestStartingARunTwiceIsOneExecution(t *testing.T) {
 func TestARunThatHasNotEndedCannotBeRetried(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
-	p.Model.On(openaitest.Rule{Stage: "chunk", Barrier: "chunk", Times: 1, Reply: hosttest.R1Chunk})
+	p.Model.On(openaitest.Rule{Stage: "chunk", Barrier: "chunk", Times: 1, Reply: apptest.R1Chunk})
 	p.ScriptR1()
-	r := p.begin(hosttest.C1())
+	r := p.begin(apptest.C1())
 	p.atBarrier("chunk", 1)
 	for _, fresh := range []bool{false, true} {
 		_, err := p.Host.Distill.Retry(t.Context(), distill.RetryRequest{Ref: r.Ref, WorkspaceKey: p.Workspace.Key, Fresh: fresh})

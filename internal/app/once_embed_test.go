@@ -1,10 +1,10 @@
-package host_test
+package app_test
 
 import (
 	"testing"
 
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
@@ -18,7 +18,7 @@ func TestASkillGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 	p := openProtocol(t, func(c *config.Config) { c.EmbeddingModel, c.EmbeddingDimensions = "scripted-embedding", 64 })
 	p.Model.On(openaitest.Rule{Stage: "embed", Status: 503})
 	p.ScriptR1()
-	p.ended(p.Distill(hosttest.C1()), run.Completed, distill.Created)
+	p.ended(p.Distill(apptest.C1()), run.Completed, distill.Created)
 	if n := p.number("select count(*) from embeddings"); n != 0 {
 		t.Fatalf("%d vectors without an embedder", n)
 	}

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
@@ -25,7 +25,7 @@ func TestARetryMakesOnlyTheMissingCalls(t *testing.T) {
 			p := openProtocol(t)
 			p.Model.On(openaitest.Rule{Stage: stage, Times: 1, Status: 401, Reply: "no such key"})
 			p.ScriptR1()
-			r := p.Distill(hosttest.C1())
+			r := p.Distill(apptest.C1())
 			if r.Outcome != run.Failed || !strings.Contains(r.Code+r.Reason+reasons(r), "no such key") {
 				t.Errorf("run ended as %s: %s %s %s", r.Outcome, r.Code, r.Reason, reasons(r))
 			}
@@ -56,8 +56,8 @@ func TestAFreshRetryIsANewGenerationWithCallsOfItsOwn(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
 	p.ScriptR1()
-	p.Model.On(openaitest.Rule{Stage: "merge", Reply: hosttest.R1Extract})
-	first := p.Distill(hosttest.C1())
+	p.Model.On(openaitest.Rule{Stage: "merge", Reply: apptest.R1Extract})
+	first := p.Distill(apptest.C1())
 	p.ended(first, run.Completed, distill.Created)
 	second := p.retry(run.Ref{Workspace: p.Workspace.ID, Run: first.Run}, true)
 	p.ended(second, run.Completed, distill.Unchanged)
@@ -90,12 +90,12 @@ func TestATaskThatFailsLeavesTheOthersStanding(t *testing.T) {
 			t.Parallel()
 			p := openProtocol(t)
 			p.scriptTwoTasks()
-			p.Model.On(openaitest.Rule{Stage: "extract", Match: "returns 502 since", Reply: hosttest.R1Extract})
+			p.Model.On(openaitest.Rule{Stage: "extract", Match: "returns 502 since", Reply: apptest.R1Extract})
 			rule := c.rule
 			rule.Stage = "extract"
 			p.Model.On(rule)
 			p.ScriptR1()
-			r := p.Distill(hosttest.C1())
+			r := p.Distill(apptest.C1())
 			p.ended(r, run.CompletedPartial, distill.Created, distill.Failed)
 			p.asked(c.requests)
 			p.skills(1, 1)
@@ -112,7 +112,7 @@ func TestABadAnswerIsRepaired(t *testing.T) {
 	p := openProtocol(t)
 	p.Model.On(openaitest.Rule{Stage: "extract", Times: 2, Reply: "no JSON at all"})
 	p.ScriptR1()
-	p.ended(p.Distill(hosttest.C1()), run.Completed, distill.Created)
+	p.ended(p.Distill(apptest.C1()), run.Completed, distill.Created)
 	p.asked("chunk 1, rewrite 1, extract 3, scripts 1, doc 1")
 	p.paidOnce()
 	if n := p.number("select count(*) from llm_calls where step like '%/extract' and state = 'done' and round in (0, 1, 2)"); n != 3 {
@@ -144,7 +144,7 @@ func TestAnEndpointInTroubleIsAskedAgain(t *testing.T) {
 		"429 with Retry-After":   {openaitest.Rule{Status: 429, RetryAfter: "2"}, 0, 2 * time.Second},
 		"503":                    {openaitest.Rule{Status: 503}, 0, 0},
 		"no answer":              {openaitest.Rule{Drop: true}, 1, 0},
-		"half an answer":         {openaitest.Rule{DropAfter: true, Reply: hosttest.R1Extract}, 1, 0},
+		"half an answer":         {openaitest.Rule{DropAfter: true, Reply: apptest.R1Extract}, 1, 0},
 		"an answer that is none": {openaitest.Rule{Malformed: true}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestAnEndpointInTroubleIsAskedAgain(t *testing.T) {
 			rule.Stage, rule.Times = "extract", 1
 			p.Model.On(rule)
 			p.ScriptR1()
-			r := p.Distill(hosttest.C1())
+			r := p.Distill(apptest.C1())
 			p.ended(r, run.Completed, distill.Created)
 			p.asked("chunk 1, rewrite 1, extract 2, scripts 1, doc 1")
 			p.paidOnce()
@@ -183,7 +183,7 @@ func TestATextTooLongForTheModelIsSentShort(t *testing.T) {
 	p := openProtocol(t)
 	p.Model.On(openaitest.Rule{Stage: "extract", Times: 1, Status: 400, Reply: "This model's maximum context length is 8192 tokens."})
 	p.ScriptR1()
-	c := hosttest.C1()
+	c := apptest.C1()
 	c.Messages[4].Content = strings.Repeat("r41 ok / r42 failing. ", 60)
 	p.ended(p.Distill(c), run.Completed, distill.Created)
 	p.asked("chunk 1, rewrite 1, extract 2, scripts 1, doc 1")
@@ -202,7 +202,7 @@ func TestAPromptThatDriftsIsNotSent(t *testing.T) {
 	p := openProtocol(t)
 	p.Model.On(openaitest.Rule{Stage: "extract", Times: 1, Barrier: "extract", Status: 503})
 	p.ScriptR1()
-	r := p.begin(hosttest.C1())
+	r := p.begin(apptest.C1())
 	p.atBarrier("extract", 1)
 	// The configuration is pinned and held by the worker; the messages are read
 	// again by each attempt, so changing them changes what it would send.
@@ -219,12 +219,12 @@ func TestANULCharacterDoesNotStopARun(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
 	nul := func(s string) string { return strings.Replace(s, "incident", `inci\u0000dent`, 1) }
-	p.Model.On(openaitest.Rule{Stage: "chunk", Reply: strings.Replace(nul(hosttest.R1Chunk), "Service Operations", `Service\u0000Operations`, 1)})
+	p.Model.On(openaitest.Rule{Stage: "chunk", Reply: strings.Replace(nul(apptest.R1Chunk), "Service Operations", `Service\u0000Operations`, 1)})
 	p.Model.On(openaitest.Rule{Stage: "rewrite", Reply: `{"query":"roll back\u0000now"}`})
-	p.Model.On(openaitest.Rule{Stage: "extract", Reply: nul(hosttest.R1Extract)})
+	p.Model.On(openaitest.Rule{Stage: "extract", Reply: nul(apptest.R1Extract)})
 	p.Model.On(openaitest.Rule{Stage: "scripts", Reply: `{"check_health.py":"print(1)\u0000\n"}`})
 	p.Model.On(openaitest.Rule{Stage: "doc", Reply: `{"markdown":"# Check\u0000list\n"}`})
-	c := hosttest.C1()
+	c := apptest.C1()
 	c.Messages[0].Content += "\x00"
 	r := p.Distill(c)
 	p.ended(r, run.Completed, distill.Created)

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
 	"cairn/internal/tests"
@@ -19,7 +19,7 @@ func TestResettingAFinishedRunRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
 	p.ScriptR1()
-	r := p.Distill(hosttest.C1())
+	r := p.Distill(apptest.C1())
 	p.ended(r, run.Completed, distill.Created)
 	ops := p.number("select count(*) from tool_op_log")
 	for _, id := range []string{r.WorkflowID, r.Tasks[0].WorkflowID, r.WorkflowID} {
@@ -40,9 +40,9 @@ func TestResettingARunWhoseTaskIsUnderWayRepeatsNothing(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
-	p.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", Reply: hosttest.R1Extract})
+	p.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", Reply: apptest.R1Extract})
 	p.ScriptR1()
-	r := p.begin(hosttest.C1())
+	r := p.begin(apptest.C1())
 	p.atBarrier("extract", 1)
 	again := p.reset(r.WorkflowID)
 	p.until("the new execution to meet the task", func() bool { return p.scheduled(r.WorkflowID, again, "AwaitTask") })
@@ -59,9 +59,9 @@ func TestResettingARunWhoseTaskIsUnderWayRepeatsNothing(t *testing.T) {
 func TestResettingATaskUnderWayPaysNoReplyTwice(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
-	p.Model.On(openaitest.Rule{Stage: "doc", Barrier: "doc", Reply: hosttest.R1Doc})
+	p.Model.On(openaitest.Rule{Stage: "doc", Barrier: "doc", Reply: apptest.R1Doc})
 	p.ScriptR1()
-	r := p.begin(hosttest.C1())
+	r := p.begin(apptest.C1())
 	p.atBarrier("doc", 1)
 	tasks := p.report(r.Ref).Tasks
 	p.reset(tasks[0].WorkflowID)

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"cairn/internal/adapter/openai/openaitest"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -28,14 +28,14 @@ import (
 
 // protocol is a bundle with a look behind its walls.
 type protocol struct {
-	*hosttest.Bundle
+	*apptest.Bundle
 	t     *testing.T
 	admin *pgxpool.Pool
 }
 
 func openProtocol(t *testing.T, change ...func(*config.Config)) *protocol {
 	t.Helper()
-	p := &protocol{Bundle: hosttest.Open(t, change...), t: t}
+	p := &protocol{Bundle: apptest.Open(t, change...), t: t}
 	c, err := pgxpool.ParseConfig(p.AdminURL)
 	tests.Must(t, err)
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
@@ -56,7 +56,7 @@ func (p *protocol) begin(c transcript.Conversation, change ...func(*distill.Requ
 // retry takes an ended run up again and waits for its end.
 func (p *protocol) retry(ref run.Ref, fresh bool) distill.Report {
 	p.t.Helper()
-	r, err := p.Host.Distill.Retry(p.t.Context(), distill.RetryRequest{Ref: ref, WorkspaceKey: p.Workspace.Key, Fresh: fresh, Spec: host.DistillSpec(p.Config, transcript.ExtractAuto)})
+	r, err := p.Host.Distill.Retry(p.t.Context(), distill.RetryRequest{Ref: ref, WorkspaceKey: p.Workspace.Key, Fresh: fresh, Spec: app.DistillSpec(p.Config, transcript.ExtractAuto)})
 	tests.Must(p.t, err)
 	tests.Must(p.t, p.Driver.Start(p.t.Context(), p.Workspace.Key, "import", r))
 	return p.Wait(r.Ref)
@@ -183,7 +183,7 @@ func (p *protocol) until(what string, holds func() bool) {
 
 // named is C1 under another name, with a word of its own in its first message.
 func named(id, word string) transcript.Conversation {
-	c := hosttest.C1()
+	c := apptest.C1()
 	c.ID, c.Title = id, id
 	c.Messages[0].Content = word + ": " + c.Messages[0].Content
 	return c
@@ -196,8 +196,8 @@ func (p *protocol) scriptText(extract func(openaitest.Call) string, change ...fu
 	for _, f := range change {
 		f(&rule)
 	}
-	p.Model.On(openaitest.Rule{Stage: "chunk", Reply: hosttest.R1Chunk})
-	p.Model.On(openaitest.Rule{Stage: "rewrite", Reply: hosttest.R1Rewrite})
+	p.Model.On(openaitest.Rule{Stage: "chunk", Reply: apptest.R1Chunk})
+	p.Model.On(openaitest.Rule{Stage: "rewrite", Reply: apptest.R1Rewrite})
 	p.Model.On(rule)
 	p.Model.On(openaitest.Rule{Stage: "merge", ReplyFunc: extract})
 }

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"encoding/base64"
@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/tests"
@@ -22,7 +22,7 @@ import (
 // that key.
 func TestWhatWorkflowsCarryIsEncryptedWhereThereIsAKey(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t, func(c *config.Config) {
+	b := apptest.Open(t, func(c *config.Config) {
 		c.PayloadKeys = base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32)))
 	})
 	b.Model.On(openaitest.Rule{Stage: "turn", Status: 401, Reply: "bad key"}) // what failed is told in the history, too

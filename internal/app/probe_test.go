@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -23,7 +23,7 @@ import (
 )
 
 // probed waits for the end of all that memory asks itself.
-func probed(b *hosttest.Bundle, runs int) (out []learning.Probed) {
+func probed(b *apptest.Bundle, runs int) (out []learning.Probed) {
 	b.T.Helper()
 	eventually(b.T, fmt.Sprintf("memory has asked itself %d times", runs), func() bool {
 		return count(b, "select count(*) from cairn.runs where kind = 'probe' and status = 'ended'") == runs
@@ -38,7 +38,7 @@ func probed(b *hosttest.Bundle, runs int) (out []learning.Probed) {
 
 // quizzes has the model keep the first two facts of building, pass over the third,
 // and make a question of the second, one of the third, and one that is not grounded.
-func quizzes(b *hosttest.Bundle) {
+func quizzes(b *apptest.Bundle) {
 	b.Model.On(openaitest.Rule{Stage: "remember", Match: "cellar key", Reply: `{"actions": []}`})
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	b.Model.On(openaitest.Rule{Stage: "probe", Reply: `{"probes": [
@@ -48,7 +48,7 @@ func quizzes(b *hosttest.Bundle) {
 }
 
 // probesOf are the rows of probes, as text.
-func probesOf(b *hosttest.Bundle) []string {
+func probesOf(b *apptest.Bundle) []string {
 	return column[string](b, "select number || ' ' || answer || ' ' || state || ' ' || coalesce(score::text, '-') from cairn.probes order by run_id, number")
 }
 
@@ -57,7 +57,7 @@ func probesOf(b *hosttest.Bundle) []string {
 func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	quizzes(b)
 	setLearning(b, `{"probes_per_day":5}`)
 	r := build(b, building())
@@ -120,7 +120,7 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 func TestAPolicyLearnsFromProbes(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	quizzes(b)
 	setLearning(b, `{"explore_per_day":1000,"probes_per_day":5}`)
 	r := build(b, building(), func(r *learning.BuildRequest) { r.Keeping.K = 3 })
@@ -130,7 +130,7 @@ func TestAPolicyLearnsFromProbes(t *testing.T) {
 	if n := takes(b); n != len(told) || n < 2 || !slices.Contains(told, "2 probe 0") {
 		t.Fatalf("%d decisions may be learnt from, outcomes %q", n, told)
 	}
-	started, err := b.Evolve.AdaptDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: host.EvolveSpec(b.Config), Least: 2})
+	started, err := b.Evolve.AdaptDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 2})
 	tests.Must(t, err)
 	if len(started) != 1 {
 		t.Fatalf("%d updates were started", len(started))
@@ -146,7 +146,7 @@ func TestAPolicyLearnsFromProbes(t *testing.T) {
 func TestProbesKeepToTheirBudget(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	quizzes(b)
 	session := 0
 	remembers := func() run.Ref {
@@ -202,7 +202,7 @@ func (silent) Embed(context.Context, []string) ([][]float32, error) {
 }
 
 // accepted is a probing whose build has ended, with nobody at it yet.
-func accepted(b *hosttest.Bundle, service *learning.Service) run.Ref {
+func accepted(b *apptest.Bundle, service *learning.Service) run.Ref {
 	b.T.Helper()
 	setLearning(b, `{"probes_per_day":5}`)
 	r := build(b, building())
@@ -222,7 +222,7 @@ func accepted(b *hosttest.Bundle, service *learning.Service) run.Ref {
 func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	quizzes(b)
 	ref := accepted(b, b.Evolve)
 	n, err := b.Evolve.MakeProbes(t.Context(), ref)
@@ -253,7 +253,7 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 		t.Errorf("%d outcomes of an outage", n)
 	}
 
-	other := hosttest.Open(t) // a model that gives nothing of use
+	other := apptest.Open(t) // a model that gives nothing of use
 	other.Model.On(openaitest.Rule{Stage: "probe", Refusal: "no"})
 	other.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	setLearning(other, `{"probes_per_day":5}`)
@@ -270,7 +270,7 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 func TestAFrozenWorkspaceIsNotProbed(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	quizzes(b)
 	ref := accepted(b, b.Evolve)
 	setLearning(b, `{"frozen":true}`)
@@ -294,7 +294,7 @@ func TestAFrozenWorkspaceIsNotProbed(t *testing.T) {
 func TestAProbeCountsOnceWhateverDies(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	quizzes(b)
 	setLearning(b, `{"probes_per_day":5}`)
 	service, dies := shaken(b)
@@ -340,7 +340,7 @@ func TestAProbeCountsOnceWhateverDies(t *testing.T) {
 func TestAProbingSurvivesAKilledWorker(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "probe", Times: 1, Barrier: "asked", Drop: true})
 	quizzes(b)
 	setLearning(b, `{"probes_per_day":5}`)
@@ -361,7 +361,7 @@ func TestAProbingSurvivesAKilledWorker(t *testing.T) {
 // Another workspace neither sees nor ends what this one's memory asks itself.
 func TestProbesStayInTheirWorkspace(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	quizzes(b)
 	ref := accepted(b, b.Evolve)
 	_, err := b.Evolve.MakeProbes(t.Context(), ref)
@@ -383,7 +383,7 @@ func TestProbesStayInTheirWorkspace(t *testing.T) {
 	if err := b.Evolve.AskProbe(t.Context(), run.Ref{Workspace: other.ID, Run: ref.Run}, 0); err == nil || strings.Contains(err.Error(), "lemon") {
 		t.Errorf("asked from another workspace: %v", err)
 	}
-	if _, err := b.Evolve.Build(t.Context(), learning.BuildRequest{Workspace: other.ID, WorkspaceKey: other.Key, Messages: []transcript.Message{{Role: transcript.User, Content: "Hello there."}}, Spec: host.EvolveSpec(b.Config)}); err != nil {
+	if _, err := b.Evolve.Build(t.Context(), learning.BuildRequest{Workspace: other.ID, WorkspaceKey: other.Key, Messages: []transcript.Message{{Role: transcript.User, Content: "Hello there."}}, Spec: app.EvolveSpec(b.Config)}); err != nil {
 		t.Error(err)
 	}
 }

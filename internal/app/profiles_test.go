@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/settings"
 	"cairn/internal/eval/profiles"
@@ -18,7 +18,7 @@ import (
 // told to be like is written down with its run.
 func TestTypedToolsRememberAndAnswer(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	mira := map[string]string{"memory_type": "personal", "memory_target": "mira"}
 	for _, r := range []openaitest.Rule{
 		{Stage: "summarize", Results: new(0), Calls: []llm.ToolCall{saying("add_meta_memory", mira), saying("summary_context", map[string]string{"summary": "Mira moved to Bergen."})}},
@@ -55,7 +55,7 @@ func TestTypedToolsRememberAndAnswer(t *testing.T) {
 func TestProfilesRememberAndAnswerWithoutAModel(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model = "", "", "" })
+	b := apptest.Open(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model = "", "", "" })
 	chosen, err := profiles.Named([]string{"usual/param/multiple", "usual/native/single", "typed/param/single", "typed/tool/single"})
 	tests.Must(t, err)
 	rows, err := profiles.Measure(t.Context(), b.Host, chosen, t.Output())

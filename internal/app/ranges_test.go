@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
 )
@@ -15,7 +15,7 @@ import (
 // AC-9 of spec/skill-memory.md §7.
 func TestDistillClampsAndMergesTheRangesOfTasks(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `[
 		{"task_id":1,"task_name":"A","message_indices":[[0,2],[6,7]]},
 		{"task_id":2,"task_name":"B","message_indices":[[3,5],[4,5]]},
@@ -26,7 +26,7 @@ func TestDistillClampsAndMergesTheRangesOfTasks(t *testing.T) {
 		{"task_id":7,"task_name":"code review","message_indices":[[4,5]]}]`})
 	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: "learn"})
 	b.Model.On(openaitest.Rule{Stage: "extract", Reply: "null"})
-	r := b.Distill(hosttest.Conversation("eight", "user: one", "assistant: two", "user: three", "assistant: four", "user: five", "assistant: six", "user: seven", "assistant: eight"))
+	r := b.Distill(apptest.Conversation("eight", "user: one", "assistant: two", "user: three", "assistant: four", "user: five", "assistant: six", "user: seven", "assistant: eight"))
 
 	if r.Outcome != run.NothingToExtract {
 		t.Errorf("run ended as %q (%s)", r.Outcome, r.Reason)
@@ -54,15 +54,15 @@ func TestDistillClampsAndMergesTheRangesOfTasks(t *testing.T) {
 // AC-10 of spec/skill-memory.md §7.
 func TestDistillKeepsHostileNamesInsideThePackage(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Workspace = mustWorkspace(t, b, "../../root")
-	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: hosttest.R1Chunk})
-	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: hosttest.R1Rewrite})
+	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: apptest.R1Chunk})
+	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: apptest.R1Rewrite})
 	b.Model.On(openaitest.Rule{Stage: "extract", Reply: `{"name":"../../etc/Cron Job","description":"Schedule a job","trigger":["cron"],"procedure":"1. Write the line\n2. Install it",
 		"scripts":[{"file":"good.py","purpose":"ok"},{"file":"GOOD.py","purpose":"twice"},{"file":"../../pwn.py","purpose":"x"},{"file":"/abs.py","purpose":"x"},{"file":"a\\b.py","purpose":"x"},{"file":".hidden.py","purpose":"x"}],
 		"others":{"..\\evil.md":"x"}}`})
 	b.Model.On(openaitest.Rule{Stage: "scripts", Reply: `{"../../pwn.py":"x","/abs.py":"x","a\\b.py":"x",".hidden.py":"x","good.py":"print(1)\n","GOOD.py":"y"}`})
-	r := b.Distill(hosttest.C1())
+	r := b.Distill(apptest.C1())
 
 	if len(r.Tasks) != 1 || r.Tasks[0].Outcome != distill.Created {
 		t.Fatalf("run ended as %q with %+v", r.Outcome, r.Tasks)

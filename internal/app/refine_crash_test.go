@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/adapter/openai/openaitest"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
@@ -20,8 +20,8 @@ import (
 
 // refining is a Cairn with two memories and a model that orders them and writes
 // them as one text, each behind a barrier of its stage's name.
-func refining(t *testing.T) *hosttest.Bundle {
-	b := hosttest.OpenIdle(t)
+func refining(t *testing.T) *apptest.Bundle {
+	b := apptest.OpenIdle(t)
 	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "fill", Subject: agent.Subject{Type: "procedural", Target: "deploy"}}
 	_, err := b.LongTerm.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: "Run a smoke test before traffic moves to the host."}, {Content: "Tell the host's owner before traffic moves."}})
 	tests.Must(t, err)
@@ -31,11 +31,11 @@ func refining(t *testing.T) *hosttest.Bundle {
 }
 
 // asksRefined asks the one question, within a deadline.
-func asksRefined(b *hosttest.Bundle, deadline time.Duration) <-chan memoryagent.Answer {
+func asksRefined(b *apptest.Bundle, deadline time.Duration) <-chan memoryagent.Answer {
 	out := make(chan memoryagent.Answer, 1)
 	go func() {
 		a, err := b.Progressive.Retrieve(b.T.Context(), memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: "refined", Query: "What happens before traffic moves to the host?", Mode: memoryagent.Fast,
-			Refine: memoryagent.Refine{Rerank: true, Rewrite: true, Deadline: deadline}, Spec: host.TurnSpec(b.Config)})
+			Refine: memoryagent.Refine{Rerank: true, Rewrite: true, Deadline: deadline}, Spec: app.TurnSpec(b.Config)})
 		if err != nil {
 			b.T.Error(err)
 		}
@@ -122,7 +122,7 @@ func TestARefinedSearchSurvivesACrash(t *testing.T) {
 }
 
 // holdRuns keeps everybody from ending a run until it is freed.
-func holdRuns(b *hosttest.Bundle) (free func()) {
+func holdRuns(b *apptest.Bundle) (free func()) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
 	tests.Must(b.T, err)

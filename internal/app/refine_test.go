@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/openai/openaitest"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -26,7 +26,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 	tests.Must(t, err)
 	ask := func(change ...func(*memoryagent.Question)) memoryagent.Answer {
 		t.Helper()
-		q := memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "smoke test before traffic moves to the host", Mode: memoryagent.Fast, Spec: host.TurnSpec(b.Config)}
+		q := memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "smoke test before traffic moves to the host", Mode: memoryagent.Fast, Spec: app.TurnSpec(b.Config)}
 		for _, f := range change {
 			f(&q)
 		}
@@ -110,7 +110,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 			t.Errorf("the same request: %+v after %d requests", again, len(b.Model.Requests())-before)
 		}
 		_, err := b.Progressive.Retrieve(t.Context(), memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: "refined", Query: "smoke test before traffic", Mode: memoryagent.Fast,
-			Refine: memoryagent.Refine{Rewrite: true}, Spec: host.TurnSpec(b.Config)})
+			Refine: memoryagent.Refine{Rewrite: true}, Spec: app.TurnSpec(b.Config)})
 		if fault.CodeOf(err) != fault.OpReused {
 			t.Errorf("another question under the same id: %v", err)
 		}
@@ -184,7 +184,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 				q.Mode, q.Choices.Types = memoryagent.Agentic, append(q.Choices.Types, skill.MemoryType)
 			},
 		} {
-			q := memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "traffic", Mode: memoryagent.Fast, Spec: host.TurnSpec(b.Config)}
+			q := memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "traffic", Mode: memoryagent.Fast, Spec: app.TurnSpec(b.Config)}
 			change(&q)
 			if _, err := b.Progressive.Retrieve(t.Context(), q); fault.CodeOf(err) != fault.InvalidArgument {
 				t.Errorf("%s: %v", name, err)

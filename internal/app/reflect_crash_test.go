@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -22,7 +22,7 @@ import (
 
 // sweeps starts the reflection of a date as the sweep does, when its window ends
 // at 23:00, and waits for the end of the workflow.
-func sweeps(b *hosttest.Bundle, date string) (out contract.ReflectionResult) {
+func sweeps(b *apptest.Bundle, date string) (out contract.ReflectionResult) {
 	b.T.Helper()
 	in := contract.ReflectionInput{Workspace: b.Workspace.Key, Date: date, Zone: "UTC", To: at(b.T, date+" 23:00"), Why: contract.ReflectionOfSweep}
 	w, err := b.Temporal.ExecuteWorkflow(b.T.Context(), client.StartWorkflowOptions{ID: contract.ReflectionID(b.Workspace.Key, date), TaskQueue: contract.QueueMain}, contract.ReflectionWorkflow, in)
@@ -34,14 +34,14 @@ func sweeps(b *hosttest.Bundle, date string) (out contract.ReflectionResult) {
 func TestAWorkerThatDiesAfterANoteDoublesNothing(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	imported(b, "c", talk(t, "2026-03-01 10:00", "We have picked the blue tiles.", "Noted.")...)
 	b.Model.On(openaitest.Rule{Stage: "reflection", Last: llm.RoleUser, Calls: []llm.ToolCall{noting("Blue tiles were picked.", 1), remembering("The user likes blue.", 1)}})
 	b.Model.On(openaitest.Rule{Stage: "reflection", Last: llm.RoleTool, Times: 1, Barrier: "held", Drop: true})
 	b.Model.On(openaitest.Rule{Stage: "reflection", Reply: "Nothing to save."})
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 	worker := b.StartProcess()
-	opened, err := b.ReflectNow(t.Context(), b.Workspace, host.ReflectRequest{Date: "2026-03-01"})
+	opened, err := b.ReflectNow(t.Context(), b.Workspace, app.ReflectRequest{Date: "2026-03-01"})
 	tests.Must(t, err)
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	if n := count(b, "select count(*) from cairn.memories where type = 'note'"); n != 1 {
@@ -65,7 +65,7 @@ func TestAWorkerThatDiesAfterANoteDoublesNothing(t *testing.T) {
 func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	for day, text := range []string{"The first day was rainy.", "The second day was windy.", "The third day was calm.", "The fourth day was sunny."} {
 		imported(b, fmt.Sprint(day), talk(t, fmt.Sprintf("2026-03-0%d 10:00", day+1), text, "Noted.")...)
 	}
@@ -95,7 +95,7 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 	if marks := count(b, "select count(*) from cairn.conversation_marks where kind = 'reflection' and seq = 1"); marks != 4 {
 		t.Errorf("%d conversations are read", marks)
 	}
-	if got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"}); got.Status != reflection.Saved && got.Status != reflection.Nothing {
+	if got := reflectOn(b, app.ReflectRequest{Date: "2026-03-01"}); got.Status != reflection.Saved && got.Status != reflection.Nothing {
 		t.Errorf("the day that was passed over cannot be made up for: %+v", got)
 	}
 }
@@ -103,11 +103,11 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 func TestACancelledReflectionGivesBackWhatItTook(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	imported(b, "c", talk(t, "2026-03-01 10:00", "We have picked the blue tiles.", "Noted.")...)
 	b.Model.On(openaitest.Rule{Stage: "reflection", Times: 1, Barrier: "held", Drop: true})
 	scriptReflection(b, noting("Blue tiles were picked.", 1))
-	opened, err := b.ReflectNow(t.Context(), b.Workspace, host.ReflectRequest{Date: "2026-03-01"})
+	opened, err := b.ReflectNow(t.Context(), b.Workspace, app.ReflectRequest{Date: "2026-03-01"})
 	tests.Must(t, err)
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	tests.Must(t, b.Temporal.CancelWorkflow(t.Context(), opened.Run.WorkflowID, ""))
@@ -120,7 +120,7 @@ func TestACancelledReflectionGivesBackWhatItTook(t *testing.T) {
 		t.Errorf("%d rows say that it was read", n)
 	}
 	b.Record(opened.Run.WorkflowID, "Reflection/cancelled")
-	if again := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"}); again.Status != reflection.Saved || again.Runs[0].Generation != 2 {
+	if again := reflectOn(b, app.ReflectRequest{Date: "2026-03-01"}); again.Status != reflection.Saved || again.Runs[0].Generation != 2 {
 		t.Errorf("done again it came to %+v", again)
 	}
 }
@@ -129,7 +129,7 @@ func TestACancelledReflectionGivesBackWhatItTook(t *testing.T) {
 func TestALongDayIsShownInParts(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	var messages []transcript.Message
 	for i := range 60 {
 		said := fmt.Sprintf("Report number %d says that all is well. %s", i, strings.Repeat("lorem ipsum ", 300))
@@ -139,7 +139,7 @@ func TestALongDayIsShownInParts(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "reflection", Match: `Report number 0 says`, Calls: []llm.ToolCall{noting("All was well in the beginning.", 1)}})
 	b.Model.On(openaitest.Rule{Stage: "reflection", Reply: "Nothing more to save."})
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
-	got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"})
+	got := reflectOn(b, app.ReflectRequest{Date: "2026-03-01"})
 	r := got.Runs[0]
 	if got.Status != reflection.Saved || r.Parts < 2 || r.PartsRead != r.Parts || r.Steps != r.Parts+1 {
 		t.Fatalf("the day came to %+v", r)
@@ -169,11 +169,11 @@ func TestALongDayIsShownInParts(t *testing.T) {
 func TestTheSweepReadsWhatCameAfterwards(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	scriptReflection(b)
 	b.Say("c", 1, "We fly on Friday.")
-	if got := reflectOn(b, host.ReflectRequest{}); got.Status != reflection.Nothing {
+	if got := reflectOn(b, app.ReflectRequest{}); got.Status != reflection.Nothing {
 		t.Fatalf("so far the day came to %+v", got)
 	}
 	b.Say("c", 2, "No, on Saturday.")
@@ -191,7 +191,7 @@ func TestTheSweepReadsWhatCameAfterwards(t *testing.T) {
 
 func TestADayIsDistilledOnce(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	for _, m := range [][2]string{{"2026-03-01", "a"}, {"2026-03-02", "b"}} {
 		var messages []transcript.Message
 		for i := range 4 {
@@ -219,11 +219,11 @@ func TestADayIsDistilledOnce(t *testing.T) {
 func TestErasingAConversationErasesWhatAReflectionWasTold(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	id := imported(b, "secret", talk(t, "2026-03-01 10:00", "The password of the vault is a zebra.", "Noted.")...)
 	imported(b, "plain", talk(t, "2026-03-01 10:00", "The weather is fine.", "Noted.")...)
 	scriptReflection(b, noting("The vault opens by a zebra.", 1), noting("The weather was fine.", 3))
-	got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"})
+	got := reflectOn(b, app.ReflectRequest{Date: "2026-03-01"})
 	if len(got.Notes) != 2 {
 		t.Fatalf("the day came to %+v", got)
 	}
@@ -240,7 +240,7 @@ func TestErasingAConversationErasesWhatAReflectionWasTold(t *testing.T) {
 			t.Errorf("%d rows of %s hold words of it", n, column)
 		}
 	}
-	if left := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"}); len(left.Notes) != 1 || left.Runs[0].State != run.Ended {
+	if left := reflectOn(b, app.ReflectRequest{Date: "2026-03-01"}); len(left.Notes) != 1 || left.Runs[0].State != run.Ended {
 		t.Errorf("the day is now %+v", left)
 	}
 }

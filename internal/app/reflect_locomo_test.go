@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/app/samples"
 	"cairn/internal/domain/memory"
@@ -84,7 +84,7 @@ func firstDates(messages []transcript.Message, n int) []transcript.Message {
 // replay has each date of a conversation looked back on by the rules, twice.
 func replay(t *testing.T, messages []transcript.Message) {
 	t.Helper()
-	b := hosttest.Open(t, offlineDays)
+	b := apptest.Open(t, offlineDays)
 	id := imported(b, "friends", messages...)
 	var dates []string
 	for _, m := range messages {
@@ -93,7 +93,7 @@ func replay(t *testing.T, messages []transcript.Message) {
 		}
 	}
 	for _, date := range dates {
-		got := reflectOn(b, host.ReflectRequest{Date: date})
+		got := reflectOn(b, app.ReflectRequest{Date: date})
 		if got.Status != reflection.Saved || len(got.Notes) == 0 {
 			t.Errorf("%s came to %s with %d notes: %+v", date, got.Status, len(got.Notes), got.Runs)
 		}
@@ -116,7 +116,7 @@ func replay(t *testing.T, messages []transcript.Message) {
 	rows := "select (select count(*) from cairn.runs) + (select count(*) from cairn.memories) + (select count(*) from cairn.memory_revisions) + (select count(*) from cairn.llm_calls)"
 	before := count(b, rows)
 	for _, date := range dates {
-		reflectOn(b, host.ReflectRequest{Date: date})
+		reflectOn(b, app.ReflectRequest{Date: date})
 	}
 	if n := count(b, rows); n != before {
 		t.Errorf("a second time left %d rows more", n-before)

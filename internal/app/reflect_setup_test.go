@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/reflection"
@@ -19,7 +19,7 @@ import (
 
 // imported stores a conversation that was had elsewhere, with the times at which
 // its messages were said.
-func imported(b *hosttest.Bundle, name string, messages ...transcript.Message) (id int64) {
+func imported(b *apptest.Bundle, name string, messages ...transcript.Message) (id int64) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
 		id, err = q.PutConversation(ctx, transcript.Conversation{ID: name, Messages: messages}, "import")
@@ -44,7 +44,7 @@ func talk(t testing.TB, when, text, answer string) []transcript.Message {
 }
 
 // reflectOn has a date looked back on, and waits until that is over.
-func reflectOn(b *hosttest.Bundle, r host.ReflectRequest) reflection.DayDetail {
+func reflectOn(b *apptest.Bundle, r app.ReflectRequest) reflection.DayDetail {
 	b.T.Helper()
 	opened, err := b.ReflectNow(b.T.Context(), b.Workspace, r)
 	tests.Must(b.T, err)
@@ -52,7 +52,7 @@ func reflectOn(b *hosttest.Bundle, r host.ReflectRequest) reflection.DayDetail {
 }
 
 // reflected waits for the end of a run, and tells of its date.
-func reflected(b *hosttest.Bundle, r run.Run) reflection.DayDetail {
+func reflected(b *apptest.Bundle, r run.Run) reflection.DayDetail {
 	b.T.Helper()
 	eventually(b.T, fmt.Sprintf("run %d of %s has ended", r.Ref.Run, r.Key), func() bool {
 		return count(b, fmt.Sprintf("select count(*) from cairn.runs where id = %d and status = 'ended'", r.Ref.Run)) == 1
@@ -74,7 +74,7 @@ func remembering(content string, messages ...int) llm.ToolCall {
 
 // scriptReflection makes the model do calls for a day, and then stop. Nothing is
 // distilled.
-func scriptReflection(b *hosttest.Bundle, calls ...llm.ToolCall) {
+func scriptReflection(b *apptest.Bundle, calls ...llm.ToolCall) {
 	if len(calls) > 0 {
 		b.Model.On(openaitest.Rule{Stage: "reflection", Last: llm.RoleUser, Calls: calls})
 	}

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/longterm"
@@ -19,7 +19,7 @@ import (
 
 func TestADayBecomesNotesAndMemoriesThatPointToItsMessages(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	exec(b, "update cairn.workspaces set time_zone = 'Asia/Shanghai' where id = $1", b.Workspace.ID)
 	first := imported(b, "first", slices.Concat(
 		talk(t, "2026-03-01 02:00", "We have picked the blue tiles for the kitchen.", "Noted."),
@@ -27,7 +27,7 @@ func TestADayBecomesNotesAndMemoriesThatPointToItsMessages(t *testing.T) {
 	second := imported(b, "second", talk(t, "2026-03-01 09:00", "I am allergic to peanuts.", "I will keep that in mind.")...)
 	scriptReflection(b, noting("Ada picked blue tiles for the kitchen.", 1), remembering("The user is allergic to peanuts.", 3))
 
-	got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"})
+	got := reflectOn(b, app.ReflectRequest{Date: "2026-03-01"})
 	if got.Status != reflection.Saved || len(got.Notes) != 1 || got.Day.Notes != 1 || got.Memories != 1 || got.Runs[0].Turns != 2 || got.Runs[0].Messages != 4 {
 		t.Fatalf("the day came to %+v", got)
 	}
@@ -41,7 +41,7 @@ func TestADayBecomesNotesAndMemoriesThatPointToItsMessages(t *testing.T) {
 	if system := request.Messages[0].Content; !strings.Contains(system, "You have 15 calls") || strings.Contains(request.Messages[1].Content, "Monday") {
 		t.Errorf("the model is told %s", request.Messages)
 	}
-	next := reflectOn(b, host.ReflectRequest{Date: "2026-03-02"})
+	next := reflectOn(b, app.ReflectRequest{Date: "2026-03-02"})
 	if next.Runs[0].Messages != 2 || !strings.Contains(asked(b, "reflection")[2].Messages[1].Content, "Monday") {
 		t.Errorf("the next local day came to %+v", next)
 	}
@@ -50,19 +50,19 @@ func TestADayBecomesNotesAndMemoriesThatPointToItsMessages(t *testing.T) {
 
 func TestADateThatIsDoneStaysAsItIs(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	imported(b, "c", talk(t, "2026-03-01 10:00", "We have picked the blue tiles.", "Noted.")...)
 	scriptReflection(b, noting("Blue tiles were picked.", 1))
-	done := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"})
+	done := reflectOn(b, app.ReflectRequest{Date: "2026-03-01"})
 	calls, rows := len(b.Model.Requests()), count(b, "select (select count(*) from cairn.runs) + (select count(*) from cairn.memories) + (select count(*) from cairn.memory_revisions)")
-	again := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"})
+	again := reflectOn(b, app.ReflectRequest{Date: "2026-03-01"})
 	if again.Runs[0].Run != done.Runs[0].Run || len(again.Runs) != 1 || len(b.Model.Requests()) != calls {
 		t.Errorf("a second time gave run %+v with %d requests", again.Runs, len(b.Model.Requests())-calls)
 	}
 	if n := count(b, "select (select count(*) from cairn.runs) + (select count(*) from cairn.memories) + (select count(*) from cairn.memory_revisions)"); n != rows {
 		t.Errorf("a second time left %d rows more", n-rows)
 	}
-	redone := reflectOn(b, host.ReflectRequest{Date: "2026-03-01", Redo: true})
+	redone := reflectOn(b, app.ReflectRequest{Date: "2026-03-01", Redo: true})
 	if len(redone.Runs) != 2 || redone.Runs[0].Generation != 2 || redone.Runs[0].Messages != 2 || len(redone.Notes) != 1 || redone.Status != reflection.Saved {
 		t.Errorf("a redo came to %+v", redone)
 	}
@@ -71,12 +71,12 @@ func TestADateThatIsDoneStaysAsItIs(t *testing.T) {
 func TestAnEmptyDayAsksNoModel(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	scriptReflection(b)
 	if out := sweeps(b, "2026-03-01"); out.Status != reflection.Empty || out.Steps != 0 || len(b.Model.Requests()) != 0 {
 		t.Errorf("%+v with %d requests", out, len(b.Model.Requests()))
 	}
-	if got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"}); got.Status != reflection.Empty || len(got.Runs) != 1 {
+	if got := reflectOn(b, app.ReflectRequest{Date: "2026-03-01"}); got.Status != reflection.Empty || len(got.Runs) != 1 {
 		t.Errorf("the day came to %+v", got)
 	}
 	b.Record(contract.ReflectionID(b.Workspace.Key, "2026-03-01"), "Reflection/empty")
@@ -86,12 +86,12 @@ func TestAnEmptyDayAsksNoModel(t *testing.T) {
 func TestOnlyWhatPeopleSaidIsLookedAt(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	scriptReflection(b)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	b.Say("c", 1, "<memory-context>The user likes ships.</memory-context> My key is sk-"+strings.Repeat("aB3dE6gH", 3))
 	b.Say("c", 2, "the daily report", from("scheduled"))
-	got := reflectOn(b, host.ReflectRequest{})
+	got := reflectOn(b, app.ReflectRequest{})
 	if got.Status != reflection.Nothing || got.Runs[0].Turns != 1 || got.Runs[0].Messages != 2 {
 		t.Errorf("the day came to %+v", got)
 	}
@@ -105,7 +105,7 @@ func TestOnlyWhatPeopleSaidIsLookedAt(t *testing.T) {
 		t.Errorf("the mark is at %d", n)
 	}
 	b.Say("c", 3, "And one thing more: we fly on Friday.")
-	if later := reflectOn(b, host.ReflectRequest{}); len(later.Runs) != 2 || later.Runs[0].Messages != 2 {
+	if later := reflectOn(b, app.ReflectRequest{}); len(later.Runs) != 2 || later.Runs[0].Messages != 2 {
 		t.Errorf("what was said later came to %+v", later)
 	}
 }
@@ -115,14 +115,14 @@ func TestOnlyWhatPeopleSaidIsLookedAt(t *testing.T) {
 func TestAReflectionStopsAfterFifteenCalls(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	imported(b, "c", talk(t, "2026-03-01 10:00", "We have picked the blue tiles.", "Noted.")...)
 	b.Model.On(openaitest.Rule{Stage: "reflection", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		n := strings.Repeat("very ", c.Results())
 		return []llm.ToolCall{noting("The tiles are "+n+"blue.", 1), remembering("Blue is "+n+"good.", 1)}
 	}})
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
-	got := reflectOn(b, host.ReflectRequest{Date: "2026-03-01"})
+	got := reflectOn(b, app.ReflectRequest{Date: "2026-03-01"})
 	r := got.Runs[0]
 	if got.Status != reflection.Partial || r.Steps != 15 || b.Model.Count("reflection") != 15 || r.Report.Memories != 3 || r.Report.Notes < 10 || r.Refused == 0 {
 		t.Errorf("%+v after %d requests", r, b.Model.Count("reflection"))
@@ -138,11 +138,11 @@ func TestAReflectionStopsAfterFifteenCalls(t *testing.T) {
 func TestANoteThatIsLookedForAgainAndAgainIsRemembered(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	imported(b, "c", talk(t, "2026-03-01 10:00", "The key of the boathouse hangs behind the clock.", "Noted.")...)
 	imported(b, "d", talk(t, "2026-03-02 10:00", "It rained.", "Indeed.")...)
 	scriptReflection(b, noting("The key of the boathouse hangs behind the clock in the kitchen, next to the barometer that Ada repaired.", 1), noting("The boathouse key was lent to a stranger.", 1))
-	reflectOn(b, host.ReflectRequest{Date: "2026-03-01"})
+	reflectOn(b, app.ReflectRequest{Date: "2026-03-01"})
 	exec(b, "update cairn.memories set tainted = true where content like '%stranger%'")
 	asker := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent}
 	for _, query := range []string{"boathouse key", "where is the key of the boathouse", "what hangs behind the clock", "the boathouse key behind the clock", "boathouse"} {
@@ -160,18 +160,18 @@ func TestANoteThatIsLookedForAgainAndAgainIsRemembered(t *testing.T) {
 	if n := count(b, "select sum(recalls) from cairn.note_recalls"); n != before || n < 5 {
 		t.Errorf("%d recalls, and %d after a review looked", before, n)
 	}
-	if got := reflectOn(b, host.ReflectRequest{Date: "2026-03-02"}); got.Runs[0].Promoted != 0 {
+	if got := reflectOn(b, app.ReflectRequest{Date: "2026-03-02"}); got.Runs[0].Promoted != 0 {
 		t.Errorf("a note of one day was promoted: %+v", got)
 	}
 	exec(b, "with n as (select query_sha, (row_number() over (order by query_sha))::int as n from (select distinct query_sha from cairn.note_recalls) q) update cairn.note_recalls r set day = r.day - n.n from n where n.query_sha = r.query_sha")
-	got := reflectOn(b, host.ReflectRequest{Date: "2026-03-02", Redo: true})
+	got := reflectOn(b, app.ReflectRequest{Date: "2026-03-02", Redo: true})
 	if got.Runs[0].Promoted != 1 || got.Runs[0].Status != reflection.Saved {
 		t.Errorf("the note was not promoted: %+v", got.Runs[0])
 	}
 	if n := count(b, "select count(*) from cairn.memories where type = 'core' and origin = 'reflection' and content like 'The key of the boathouse hangs%' and from_seq = 0 and conversation_id is not null"); n != 1 {
 		t.Errorf("%d memories of it", n)
 	}
-	if again := reflectOn(b, host.ReflectRequest{Date: "2026-03-02", Redo: true}); again.Runs[0].Promoted != 0 {
+	if again := reflectOn(b, app.ReflectRequest{Date: "2026-03-02", Redo: true}); again.Runs[0].Promoted != 0 {
 		t.Errorf("it was promoted twice: %+v", again.Runs[0])
 	}
 }

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/settings"
@@ -19,7 +19,7 @@ import (
 
 func TestTheReflectionFollowsTheWorkspacesClock(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	set := func(patch string) (out settings.Settings, err error) {
 		err = b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) (err error) {
 			out, err = q.PatchSettings(t.Context(), json.RawMessage(patch))
@@ -65,7 +65,7 @@ func TestTheReflectionFollowsTheWorkspacesClock(t *testing.T) {
 
 func TestTasksAreAddedPausedAndRemoved(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	ctx, ws := t.Context(), b.Workspace.ID
 	good := schedule.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."}
 	made, err := b.Schedules.Add(ctx, ws, good)
@@ -114,7 +114,7 @@ func TestTasksAreAddedPausedAndRemoved(t *testing.T) {
 func TestABackfillFiresEachMissedTimeOnce(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	_, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."})
 	tests.Must(t, err)
 	fill := func(from, until int) []schedule.Fired {

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -33,7 +33,7 @@ func TestServeWaitsForServersThatAreAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := hosttest.OpenIdle(t)
+			b := apptest.OpenIdle(t)
 			b.ScriptR1()
 			c := b.Config
 			server := away(t, &c)
@@ -56,7 +56,7 @@ func TestServeWaitsForServersThatAreAway(t *testing.T) {
 func TestAWorkerProcessOutlivesAStartWithoutTemporal(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	b.ScriptR1()
 	temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
 	temporal.Cut()
@@ -72,7 +72,7 @@ func TestAWorkerProcessOutlivesAStartWithoutTemporal(t *testing.T) {
 // What waiting cannot mend ends the worker, so that its operator is told.
 func TestServeEndsForWhatAnOperatorMustMend(t *testing.T) {
 	t.Parallel()
-	whole := hosttest.OpenIdle(t).Config
+	whole := apptest.OpenIdle(t).Config
 	for name, spoil := range map[string]func(*testing.T, *config.Config){
 		"no database":        func(_ *testing.T, c *config.Config) { c.DatabaseURL = "" },
 		"no Temporal":        func(_ *testing.T, c *config.Config) { c.TemporalAddress = "" },
@@ -105,7 +105,7 @@ func serve(t *testing.T, c config.Config, said lines) <-chan error {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		ended <- host.Serve(ctx, c, slog.New(said), host.Queues())
+		ended <- app.Serve(ctx, c, slog.New(said), app.Queues())
 	}()
 	t.Cleanup(func() { cancel(); <-gone })
 	return ended
@@ -137,7 +137,7 @@ func (l lines) Enabled(context.Context, slog.Level) bool { return true }
 func (l lines) WithAttrs([]slog.Attr) slog.Handler       { return l }
 func (l lines) WithGroup(string) slog.Handler            { return l }
 func (l lines) Handle(_ context.Context, r slog.Record) error {
-	if r.Message == host.Waiting {
+	if r.Message == app.Waiting {
 		select {
 		case l <- r.Message:
 		default: // nobody counts that far

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/skill"
@@ -31,7 +31,7 @@ func toolsOf(t *testing.T, c openaitest.Call) string {
 
 // execute asks for commands in one response and returns what the model was told
 // of each.
-func execute(t *testing.T, b *hosttest.Bundle, conversation string, commands ...string) (told []string) {
+func execute(t *testing.T, b *apptest.Bundle, conversation string, commands ...string) (told []string) {
 	t.Helper()
 	var calls []llm.ToolCall
 	for _, c := range commands {
@@ -57,7 +57,7 @@ func execute(t *testing.T, b *hosttest.Bundle, conversation string, commands ...
 func TestCommandsOfSkillsRunInSandboxedWorkersOnly(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t, func(c *config.Config) { c.Shell, c.ShellTimeout = true, 2*time.Second })
+	b := apptest.Open(t, func(c *config.Config) { c.Shell, c.ShellTimeout = true, 2*time.Second })
 	archive, err := skill.Zip("brew-tea", []byte("---\nname: brew-tea\ndescription: Makes tea\n---\n\n## When to Use\nAlways.\n\n## Procedure\n1. Ask\n"),
 		[]skill.File{{Path: "reference/leaves.md", Content: "oolong\n"}, {Path: "scripts/timer.sh", Content: "cat reference/leaves.md; echo $1 minutes; env; ls /proc\n"},
 			{Path: "scripts/fail.sh", Content: "echo no water >&2; exit 7\n"}, {Path: "scripts/wait.sh", Content: "touch waiting; while :; do :; done\n"}})

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/learning"
 	"cairn/internal/tests"
@@ -17,7 +17,7 @@ import (
 
 // scored is how often the skills of the default bank were scored, and what their
 // mean is, which they have in common: the bank is so small that all are chosen.
-func scored(b *hosttest.Bundle) (count int, mean, usage float64) {
+func scored(b *apptest.Bundle) (count int, mean, usage float64) {
 	b.T.Helper()
 	head, err := b.Evolve.At(b.T.Context(), b.Workspace.ID, learning.DefaultBank, 0)
 	tests.Must(b.T, err)
@@ -35,9 +35,9 @@ func scored(b *hosttest.Bundle) (count int, mean, usage float64) {
 }
 
 // knows has a session remembered with memory skills, and an agent that answers from it.
-func knows(t *testing.T) *hosttest.Bundle {
+func knows(t *testing.T) *apptest.Bundle {
 	t.Helper()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"agent":"remy","memory":{"builder":"skills"}}' where id = $1`, b.Workspace.ID)
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	builtBy(b, build(b, building()).Ref)
@@ -46,7 +46,7 @@ func knows(t *testing.T) *hosttest.Bundle {
 }
 
 // behind counts the decisions that led to what the latest turn was shown.
-func behind(b *hosttest.Bundle) int {
+func behind(b *apptest.Bundle) int {
 	return count(b, `select count(distinct r.decision_id) from cairn.memory_views s join cairn.memory_revisions r on r.workspace_id = s.workspace_id and r.memory_id = s.memory_id
 where r.decision_id <> '' and s.run_id = (select max(run_id) from cairn.turns)`)
 }
@@ -68,20 +68,20 @@ func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
 	}
 	say := func(op, rating string) {
 		t.Helper()
-		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, host.Feedback{Rating: rating, Conversation: "c", MessageID: "m1"})
+		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, app.Feedback{Rating: rating, Conversation: "c", MessageID: "m1"})
 		tests.Must(t, err)
 	}
 	for i, c := range []struct {
 		op, rating string
 		count      int
 		mean       float64
-	}{{"1", host.Bad, shown, 0}, {"1", host.Bad, shown, 0}, {"2", host.Good, 2 * shown, .5}, {"1", host.Bad, 2 * shown, .5}, {"2", host.Good, 2 * shown, .5}, {"3", host.Good, 3 * shown, 2. / 3}} {
+	}{{"1", app.Bad, shown, 0}, {"1", app.Bad, shown, 0}, {"2", app.Good, 2 * shown, .5}, {"1", app.Bad, 2 * shown, .5}, {"2", app.Good, 2 * shown, .5}, {"3", app.Good, 3 * shown, 2. / 3}} {
 		say(c.op, c.rating)
 		if n, mean, _ := scored(b); n != c.count || math.Abs(mean-c.mean) > 1e-9 {
 			t.Errorf("%d, %s %s: scored %d times, mean %v; want %d and %v", i, c.op, c.rating, n, mean, c.count, c.mean)
 		}
 	}
-	if _, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "1", host.Feedback{Rating: host.Bad, Question: "Something else?"}); fault.CodeOf(err) != fault.OpReused {
+	if _, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "1", app.Feedback{Rating: app.Bad, Question: "Something else?"}); fault.CodeOf(err) != fault.OpReused {
 		t.Errorf("another question under the same operation: %v", err)
 	}
 	// Its case tells the designer what the answer was given from.
@@ -89,7 +89,7 @@ func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
 		t.Errorf("%d cases know what was retrieved and are resolved", n)
 	}
 	// A question in words is about no memory that is known.
-	if _, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "4", host.Feedback{Rating: host.Bad, Question: "Where is the key?"}); err != nil {
+	if _, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "4", app.Feedback{Rating: app.Bad, Question: "Where is the key?"}); err != nil {
 		t.Error(err)
 	}
 	if n, _, _ := scored(b); n != 3*shown {
@@ -106,7 +106,7 @@ func TestACorrectionInTalkCountsAndMayStartARound(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "diagnose", Reply: `{"failure_patterns": [], "recommendations": [], "summary": "numbers are lost"}`})
 	b.Model.On(openaitest.Rule{Stage: "propose", Reply: `{"summary": "nothing", "changes": []}`})
 	for n := range 19 {
-		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, fmt.Sprint("early", n), host.Feedback{Rating: host.Bad, Question: fmt.Sprintf("Which tree did Vera plant in %d?", 2000+n)})
+		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, fmt.Sprint("early", n), app.Feedback{Rating: app.Bad, Question: fmt.Sprintf("Which tree did Vera plant in %d?", 2000+n)})
 		tests.Must(t, err)
 	}
 	b.Say("c", 1, "How many lemon trees are there?")

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/policy"
@@ -102,7 +102,7 @@ func (s shakyEmbedder) Embed(ctx context.Context, texts []string) (out [][]float
 }
 
 // shaken is the use-case over memory skills with a worker that dies.
-func shaken(b *hosttest.Bundle) (*learning.Service, *shaky) {
+func shaken(b *apptest.Bundle) (*learning.Service, *shaky) {
 	s := &shaky{lose: -1}
 	service, memory := *b.Evolve, *b.LongTerm
 	service.Store, service.Embedder, service.Starter = shakyStore{service.Store, s}, shakyEmbedder{service.Embedder, s}, nil
@@ -115,12 +115,12 @@ func shaken(b *hosttest.Bundle) (*learning.Service, *shaky) {
 // once: memories, decisions, paid calls and what is counted of skills.
 func TestABuildIsDoneOnceWhateverDies(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	service, dies := shaken(b)
 	var r run.Run
 	dies.survive(t, "accept", func() (err error) {
-		r, err = service.Build(t.Context(), learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(), Spec: host.EvolveSpec(b.Config), Keeping: keeping()})
+		r, err = service.Build(t.Context(), learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(), Spec: app.EvolveSpec(b.Config), Keeping: keeping()})
 		return err
 	})
 	dies.survive(t, "open", func() error { _, _, err := service.OpenBuild(t.Context(), r.Ref); return err })
@@ -146,7 +146,7 @@ func TestABuildIsDoneOnceWhateverDies(t *testing.T) {
 }
 
 // played runs a training step by step. Each step goes through with.
-func playTraining(t *testing.T, b *hosttest.Bundle, service *learning.Service, with func(what string, step func() error)) (out learning.TrainedTo, ref run.Ref) {
+func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service, with func(what string, step func() error)) (out learning.TrainedTo, ref run.Ref) {
 	t.Helper()
 	traces := lessons(4)
 	for i := range traces { // nobody said so: these stay hard
@@ -154,7 +154,7 @@ func playTraining(t *testing.T, b *hosttest.Bundle, service *learning.Service, w
 	}
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", traces)
 	tests.Must(t, err)
-	spec := learning.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 2, Design: true}
+	spec := learning.TrainSpec{Spec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 2, Design: true}
 	spec.Keeping.Tokens = 24
 	with("accept", func() error {
 		r, err := service.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
@@ -178,7 +178,7 @@ func playTraining(t *testing.T, b *hosttest.Bundle, service *learning.Service, w
 
 // trainedState is what a training leaves: the outcome, the bank and its policy, the
 // buffer of hard cases and what is known of the skills.
-func trainedState(b *hosttest.Bundle, out learning.TrainedTo) (state []string) {
+func trainedState(b *apptest.Bundle, out learning.TrainedTo) (state []string) {
 	b.T.Helper()
 	head, err := b.Evolve.Bank(b.T.Context(), b.Workspace.ID, learning.DefaultBank)
 	tests.Must(b.T, err)
@@ -194,7 +194,7 @@ func trainedState(b *hosttest.Bundle, out learning.TrainedTo) (state []string) {
 func TestATrainingIsTheSameWhateverDies(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	alone := hosttest.OpenIdle(t, offlineRules)
+	alone := apptest.OpenIdle(t, offlineRules)
 	out, _ := playTraining(t, alone, alone.Evolve, func(what string, step func() error) {
 		if err := step(); err != nil {
 			t.Fatalf("%s: %v", what, err)
@@ -204,7 +204,7 @@ func TestATrainingIsTheSameWhateverDies(t *testing.T) {
 	if out.Outcome != run.Completed || out.Gate == nil || !strings.Contains(strings.Join(want, "\n"), `"failures": `) {
 		t.Fatalf("nothing failed, nothing to compare: %q", want)
 	}
-	b := hosttest.OpenIdle(t, offlineRules)
+	b := apptest.OpenIdle(t, offlineRules)
 	service, dies := shaken(b)
 	service.Embedder = b.Evolve.Embedder // it fails in the test of a build
 	out, _ = playTraining(t, b, service, func(what string, step func() error) { dies.survive(t, what, step) })
@@ -217,10 +217,10 @@ func TestATrainingIsTheSameWhateverDies(t *testing.T) {
 }
 
 // firstEpisode opens a training and plays its first episode.
-func firstEpisode(b *hosttest.Bundle, change ...func(*learning.TrainSpec)) (out learning.Played, ref run.Ref) {
+func firstEpisode(b *apptest.Bundle, change ...func(*learning.TrainSpec)) (out learning.Played, ref run.Ref) {
 	b.T.Helper()
 	service, _ := shaken(b)
-	spec := learning.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 1}
+	spec := learning.TrainSpec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 1}
 	spec.Keeping.Tokens = 24
 	for _, f := range change {
 		f(&spec)
@@ -245,7 +245,7 @@ func firstEpisode(b *hosttest.Bundle, change ...func(*learning.TrainSpec)) (out 
 func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
 	tests.Must(t, err)
 	b.Model.On(openaitest.Rule{Stage: "remember", Match: "I planted a", Refusal: "not available"})
@@ -280,7 +280,7 @@ func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
 func TestAnIterationWithoutAScoreTeachesNothing(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
 	tests.Must(t, err)
 	b.Model.On(openaitest.Rule{Stage: "remember", Refusal: "not available"})
@@ -328,7 +328,7 @@ func everything(c openaitest.Call) string {
 func TestATrainingExploresNewSkills(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t, offlineRules)
+	b := apptest.OpenIdle(t, offlineRules)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
 	tests.Must(t, err)
 	trees := memoryskill.Skill{Name: "capture_trees", Title: "Capture trees", Description: "Adds what the span tells of trees and jam.", Purpose: "Keep them.", Action: memoryskill.Insert,
@@ -354,7 +354,7 @@ func TestATrainingExploresNewSkills(t *testing.T) {
 func TestARecipeTrainsAPolicyOfItsKind(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t, offlineRules)
+	b := apptest.OpenIdle(t, offlineRules)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
 	tests.Must(t, err)
 	played, ref := firstEpisode(b, func(s *learning.TrainSpec) { s.Recipe = memoryskill.PaperRecipe })

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"encoding/json"
@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/tests"
 )
 
 // use calls a tool as an agent, and gives the result as the agent reads it.
-func use(b *hosttest.Bundle, tool string, arguments map[string]any) (out struct {
+func use(b *apptest.Bundle, tool string, arguments map[string]any) (out struct {
 	Action  string
 	Version int
 	Error   struct{ Code string }
@@ -34,7 +34,7 @@ func teaching(name string) map[string]any {
 func TestExtraFilesGoOnThroughAPatch(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	picture := "\x89PNG\r\n\x1a\n\x00\xff not text"
 	made, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil water\n", "tea/scripts/boil.sh", "true\n", "tea/assets/cup.png", picture), "import", true)
 	tests.Must(t, err)
@@ -54,7 +54,7 @@ func TestExtraFilesGoOnThroughAPatch(t *testing.T) {
 
 func TestAWorkspaceDecidesAboutItsSkills(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	choose := func(change func(*postgres.Settings)) {
 		t.Helper()
 		tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
@@ -81,7 +81,7 @@ func TestAWorkspaceDecidesAboutItsSkills(t *testing.T) {
 
 func TestASessionIsToldOfSkillsAndTheirTools(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	use(b, "skill_save", teaching("bake-bread"))
 	got, err := b.Converse.Memory.Remembered(t.Context(), b.Workspace.ID)
 	tests.Must(t, err)

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
@@ -23,10 +23,10 @@ import (
 func TestGateSaysWhyNothingIsDistilled(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.ScriptR1()
 	memos := func(r *distill.Request) { r.Spec.Gate.Policy = transcript.GateMemos }
-	four := hosttest.C1()
+	four := apptest.C1()
 	four.ID = "four"
 	four.Messages = slices.Delete(four.Messages, 10, 11)
 	for i := range four.Messages {
@@ -50,7 +50,7 @@ func TestGateSaysWhyNothingIsDistilled(t *testing.T) {
 	if always.Outcome != run.Completed {
 		t.Errorf("with extract=always it ended as %q (%s)", always.Outcome, always.Reason)
 	}
-	same := hosttest.C1()
+	same := apptest.C1()
 	same.ID = "same"
 	for i := range same.Messages {
 		if same.Messages[i].Role == transcript.Tool {
@@ -65,13 +65,13 @@ func TestGateSaysWhyNothingIsDistilled(t *testing.T) {
 // AC-8 of spec/skill-memory.md §7.
 func TestBrokenJSONIsRepaired(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	good := `{"name":"Fenced Example","description":"Shows a fence","procedure":"1. one\n2. two","examples":["Before\n` + "```json" + `\n{\"a\": 1}\n` + "```" + `\nafter"]}`
 	b.Model.On(openaitest.Rule{Stage: "extract", Nth: 1, Reply: "Here is what I found: a skill about fences."})
 	b.Model.On(openaitest.Rule{Stage: "extract", Nth: 2, Reply: "```json\n{\"name\":\"Fenced Example\",}\n```"})
 	b.Model.On(openaitest.Rule{Stage: "extract", Nth: 3, Reply: good})
 	b.ScriptR1()
-	r := b.Distill(hosttest.C1())
+	r := b.Distill(apptest.C1())
 	if r.Outcome != run.Completed || b.Model.Count("extract") != 3 {
 		t.Fatalf("ended as %q after %d extract requests", r.Outcome, b.Model.Count("extract"))
 	}
@@ -92,10 +92,10 @@ func TestBrokenJSONIsRepaired(t *testing.T) {
 func TestThinkingAloudIsNoBrokenJSON(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "extract", Reply: "<think>Is {this} a skill?</think>\n" + `{"name":"Thought Over","description":"d","procedure":"1. one\n2. two"}`})
 	b.ScriptR1()
-	if r := b.Distill(hosttest.C1()); r.Outcome != run.Completed || b.Model.Count("extract") != 1 {
+	if r := b.Distill(apptest.C1()); r.Outcome != run.Completed || b.Model.Count("extract") != 1 {
 		t.Errorf("ended as %q after %d extract requests", r.Outcome, b.Model.Count("extract"))
 	}
 }
@@ -103,14 +103,14 @@ func TestThinkingAloudIsNoBrokenJSON(t *testing.T) {
 func TestWhatFailedForGoodIsNotAskedAgainAtOnce(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "extract", Reply: "no JSON at all"})
 	b.ScriptR1()
-	r := b.Distill(hosttest.C1())
+	r := b.Distill(apptest.C1())
 	if r.Outcome != run.Failed || !strings.Contains(r.Tasks[0].Reason, "repairs") {
 		t.Fatalf("ended as %q: %+v", r.Outcome, r.Tasks)
 	}
-	again := hosttest.C1()
+	again := apptest.C1()
 	again.ID = "again"
 	if r := b.Distill(again); r.Outcome != run.Failed || b.Model.Count("extract") != 3 {
 		t.Errorf("the same messages again: %q after %d extract requests, want the 3 of the first time", r.Outcome, b.Model.Count("extract"))
@@ -121,7 +121,7 @@ func TestWhatFailedForGoodIsNotAskedAgainAtOnce(t *testing.T) {
 func TestFilesStayWithTheirSkill(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `[{"task_name":"One","message_indices":[[0,6]]},{"task_name":"Two","message_indices":[[7,13]]}]`})
 	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: "learn"})
 	extract := func(name, scripts string) string {
@@ -131,7 +131,7 @@ func TestFilesStayWithTheirSkill(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "extract", Match: `"task": ?"Two"`, Reply: extract("Second Matter", `[{"file":"c.py","purpose":"c"}]`)})
 	b.Model.On(openaitest.Rule{Stage: "scripts", Match: `a\.py`, Delay: 300 * time.Millisecond, Reply: `{"b.py":"print('b')\n","a.py":"print('a')\n"}`})
 	b.Model.On(openaitest.Rule{Stage: "scripts", Match: `c\.py`, Reply: `{"c.py":"print('c')\n"}`})
-	r := b.Distill(hosttest.C1())
+	r := b.Distill(apptest.C1())
 	if len(r.Tasks) != 2 {
 		t.Fatalf("tasks %+v", r.Tasks)
 	}
@@ -153,14 +153,14 @@ func TestFilesStayWithTheirSkill(t *testing.T) {
 
 func TestAFileThatCannotBeWrittenDegradesTheSkill(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
-	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: hosttest.R1Chunk})
+	b := apptest.Open(t)
+	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: apptest.R1Chunk})
 	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: "learn"})
 	b.Model.On(openaitest.Rule{Stage: "extract", Reply: `{"name":"Partly Written","description":"d","procedure":"1. one\n2. two","scripts":"Write a parser","others":{"notes.md":"notes","good.md":"good"}}`})
 	b.Model.On(openaitest.Rule{Stage: "scripts", Reply: `{"parser.py":"print(1)\n"}`})
 	b.Model.On(openaitest.Rule{Stage: "doc", File: "notes.md", Status: 400, Reply: "no"})
 	b.Model.On(openaitest.Rule{Stage: "doc", File: "good.md", Reply: "# Good\n"})
-	r := b.Distill(hosttest.C1())
+	r := b.Distill(apptest.C1())
 	if r.Outcome != run.Completed || len(r.Tasks[0].Degraded) == 0 {
 		t.Fatalf("ended as %q with %+v", r.Outcome, r.Tasks)
 	}
@@ -176,9 +176,9 @@ func TestAFileThatCannotBeWrittenDegradesTheSkill(t *testing.T) {
 func TestHistoryFillsGapsAndIsNotTheSource(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.ScriptR1()
-	r := b.Distill(hosttest.C1(), func(r *distill.Request) { r.From, r.Spec.Extract = 6, transcript.ExtractAlways })
+	r := b.Distill(apptest.C1(), func(r *distill.Request) { r.From, r.Spec.Extract = 6, transcript.ExtractAlways })
 	if r.Outcome != run.Completed || r.Messages != 8 || r.Tasks[0].Messages != 8 {
 		t.Fatalf("ended as %q over %d messages, task over %+v", r.Outcome, r.Messages, r.Tasks)
 	}
@@ -207,7 +207,7 @@ func TestHistoryFillsGapsAndIsNotTheSource(t *testing.T) {
 func TestAFailedConversationTeachesLessonsOnly(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	failed := `{"name":"Service Deployment Rollback","description":"wrong","update":true,"old_memory_id":"S1","trigger":["wrong"],"procedure":"1. do the wrong thing","experience":["Never skip the probe"]}`
 	b.Model.On(openaitest.Rule{Stage: "extract", Match: "payment service", Reply: failed})
 	b.ScriptR1()
@@ -217,7 +217,7 @@ func TestAFailedConversationTeachesLessonsOnly(t *testing.T) {
 	if r := b.Distill(alone); r.Tasks[0].Outcome != distill.Skipped {
 		t.Errorf("a failed conversation made %+v", r.Tasks)
 	}
-	first := b.Distill(hosttest.C1()).Tasks[0]
+	first := b.Distill(apptest.C1()).Tasks[0]
 	beside := c2("beside")
 	beside.Reward = &reward
 	r := b.Distill(beside).Tasks[0]

@@ -1,11 +1,11 @@
-package host_test
+package app_test
 
 import (
 	"testing"
 	"time"
 
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/tests"
 )
@@ -14,7 +14,7 @@ import (
 // was reflected on has nothing new the next day, and costs no workflow then.
 func TestASweptDayIsReflectedOnAndTheNextOneIsEmpty(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	scriptReflection(b, noting("Ada moved to Osaka.", 1))
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})

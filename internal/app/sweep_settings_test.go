@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/recurrence"
@@ -23,7 +23,7 @@ import (
 )
 
 // choose changes the settings of the bundle's workspace.
-func choose(b *hosttest.Bundle, patch string) {
+func choose(b *apptest.Bundle, patch string) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		_, err := q.PatchSettings(ctx, json.RawMessage(patch))
@@ -157,7 +157,7 @@ from workspaces w, generate_series(1, 6) n where w.external_id like 'due %' and 
 func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	now := time.Now().UTC()
 	day := func(ago int) string { return now.AddDate(0, 0, -ago).Format(time.DateOnly) }
 	mixed := append(talk(t, day(3)+" 10:00", "We have picked the blue tiles.", "Noted."), transcript.Message{Role: transcript.User, Content: "Nobody knows when this was said."})
@@ -177,9 +177,9 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 		t.Errorf("turned off it swept %+v", got)
 	}
 	for what, ask := range map[string]func() error{
-		"now": func() error { _, err := b.ReflectNow(t.Context(), b.Workspace, host.ReflectRequest{}); return err },
+		"now": func() error { _, err := b.ReflectNow(t.Context(), b.Workspace, app.ReflectRequest{}); return err },
 		"a date": func() error {
-			_, err := b.ReflectNow(t.Context(), b.Workspace, host.ReflectRequest{Date: day(3)})
+			_, err := b.ReflectNow(t.Context(), b.Workspace, app.ReflectRequest{Date: day(3)})
 			return err
 		},
 		"backfill": func() error { return b.ReflectBackfill(t.Context(), b.Workspace, day(3), day(2), false, nil) },
@@ -235,13 +235,13 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 func TestARunThatIsEmptyForAWeekSaysSo(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	exec(b, `with c as (insert into cairn.conversations (workspace_id, external_id, channel, next_seq, last_turn_at) values ($1, 'c', 'chat', 0, now()) returning id)
 insert into cairn.turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, first_seq, accepted_at) select $1, id, 1, 'm', 'observe', 'user', 'x', 0, now() - interval '2 days' from c`, b.Workspace.ID)
 	exec(b, `insert into cairn.reflection_runs (workspace_id, local_date, zone, status, to_at) select $1, current_date - n, 'UTC', 'empty', now() - make_interval(days => n) from generate_series(1, 6) n`, b.Workspace.ID)
 	date := time.Now().UTC().Format(time.DateOnly)
 	o, err := b.Host.Reflect.Open(t.Context(), reflection.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Date: date, Zone: "UTC", To: time.Now(), Why: contract.ReflectionOfSweep,
-		WorkflowID: "w", Spec: host.ReflectionSpec(b.Config)})
+		WorkflowID: "w", Spec: app.ReflectionSpec(b.Config)})
 	tests.Must(t, err)
 	day, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, date)
 	if err != nil || o.Ended == nil || day.Status != reflection.Empty || day.Reason != reflection.UnheardReason || !day.Runs[0].Unheard {
@@ -251,7 +251,7 @@ insert into cairn.turns (workspace_id, conversation_id, number, message_id, mode
 
 func TestSettingsOfTheSweepAreShown(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	b.Schedules.Planner.Jitter = 15 * time.Minute
 	choose(b, `{"time_zone":"Europe/Berlin","quiet_hours":{"from":"22:00","to":"07:00"}}`)
 	_, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "night", Cron: "0 2 * * *", Prompt: "Look."})

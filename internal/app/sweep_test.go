@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/api/serviceerror"
 
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/schedule"
 	"cairn/internal/tests"
@@ -19,7 +19,7 @@ import (
 
 // sweepBundle is a Cairn without workers: what is started stays as it was started.
 type sweepBundle struct {
-	*hosttest.Bundle
+	*apptest.Bundle
 	t     *testing.T
 	admin *pgxpool.Pool
 	pages int
@@ -27,7 +27,7 @@ type sweepBundle struct {
 
 func sweepSetup(t *testing.T) *sweepBundle {
 	t.Helper()
-	b := &sweepBundle{Bundle: hosttest.OpenIdle(t), t: t}
+	b := &sweepBundle{Bundle: apptest.OpenIdle(t), t: t}
 	c, err := pgxpool.ParseConfig(b.AdminURL)
 	tests.Must(t, err)
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/recurrence"
@@ -20,7 +20,7 @@ import (
 )
 
 // swept runs the workflow Sweep to its end.
-func swept(b *hosttest.Bundle, id string, in contract.SweepInput) (out contract.SweepCounts) {
+func swept(b *apptest.Bundle, id string, in contract.SweepInput) (out contract.SweepCounts) {
 	b.T.Helper()
 	ctx, cancel := context.WithTimeout(b.T.Context(), time.Minute)
 	defer cancel()
@@ -33,7 +33,7 @@ func swept(b *hosttest.Bundle, id string, in contract.SweepInput) (out contract.
 
 func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all."})
 	b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: looking})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
@@ -69,7 +69,7 @@ func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 func TestATurnWithoutAnAnswerKeepsTheNextFromStarting(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t) // nobody answers
+	b := apptest.OpenIdle(t) // nobody answers
 	for name, overlap := range map[string]string{"skips": schedule.OverlapSkip, "queues": schedule.OverlapQueue} {
 		_, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: name, Cron: "@hourly", Prompt: "Look.", Overlap: overlap, Channel: "sms"})
 		tests.Must(t, err)
@@ -94,7 +94,7 @@ func TestATurnWithoutAnAnswerKeepsTheNextFromStarting(t *testing.T) {
 func TestASweepContinuesAsNewAndCountsOn(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	exec(b, `with made as (insert into cairn.workspaces (external_id, key) select 'n' || i, 'wn' || i from generate_series(1, 9) i returning id)
 insert into cairn.scheduled_tasks (workspace_id, name, kind, due_at, due_date, due_key) select id, 'daily-reflection', 'reflection', now(), '2026-11-19', '2026-11-19' from made`)
 	exec(b, "delete from cairn.scheduled_tasks where workspace_id = $1", b.Workspace.ID)
@@ -119,7 +119,7 @@ insert into cairn.scheduled_tasks (workspace_id, name, kind, due_at, due_date, d
 func TestTheWorkerSchedulesTheSweepOnce(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t, func(c *config.Config) { c.SweepEvery = time.Second })
+	b := apptest.Open(t, func(c *config.Config) { c.SweepEvery = time.Second })
 	exec(b, "update cairn.scheduled_tasks set due_at = now(), due_date = '2026-11-19', due_key = '2026-11-19' where kind = 'reflection'")
 	eventually(t, "the sweep has been at it", func() bool {
 		task, err := b.Schedules.Get(t.Context(), b.Workspace.ID, "daily-reflection")

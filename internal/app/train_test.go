@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -38,11 +38,11 @@ func lessons(n int) (out []learning.ImportedTrace) {
 func offlineRules(c *config.Config) { c.Model, c.BaseURL, c.APIKey = "", "", "" }
 
 // train starts a short training.
-func train(b *hosttest.Bundle, change ...func(*learning.TrainRequest)) run.Run {
+func train(b *apptest.Bundle, change ...func(*learning.TrainRequest)) run.Run {
 	b.T.Helper()
 	_, err := b.Evolve.ImportTraces(b.T.Context(), b.Workspace.ID, "", lessons(4))
 	tests.Must(b.T, err)
-	r := learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: learning.TrainSpec{Spec: host.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 3, Parallel: 3, Design: true}}
+	r := learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: learning.TrainSpec{Spec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 3, Parallel: 3, Design: true}}
 	r.Keeping.Tokens = 24
 	for _, f := range change {
 		f(&r)
@@ -52,7 +52,7 @@ func train(b *hosttest.Bundle, change ...func(*learning.TrainRequest)) run.Run {
 	return out
 }
 
-func trainedTo(b *hosttest.Bundle, ref run.Ref) (out learning.TrainedTo) {
+func trainedTo(b *apptest.Bundle, ref run.Ref) (out learning.TrainedTo) {
 	b.T.Helper()
 	eventually(b.T, "the training ends", func() (over bool) {
 		b.Within(func(ctx context.Context, q postgres.Queries) error {
@@ -84,7 +84,7 @@ func TestATrainingRepeatsItselfToTheLastBit(t *testing.T) {
 }
 
 // skillStats are what is known of how skills have done.
-func skillStats(b *hosttest.Bundle) []string {
+func skillStats(b *apptest.Bundle) []string {
 	return column[string](b, "select skill_id || ' ' || stats::text from cairn.skill_stats order by skill_id")
 }
 
@@ -92,7 +92,7 @@ func skillStats(b *hosttest.Bundle) []string {
 // other, and what is known of the skills then.
 func trainedAlone(t *testing.T) (learning.TrainedTo, []string) {
 	t.Helper()
-	alone := hosttest.Open(t, offlineRules)
+	alone := apptest.Open(t, offlineRules)
 	r := train(alone, func(r *learning.TrainRequest) { r.Parallel = 1 })
 	want := trainedTo(alone, r.Ref)
 	if want.Outcome != run.Completed || want.Version != 2 || want.Iterations != 4 || want.Stages != 2 || len(want.Rewards) != 4 {
@@ -144,7 +144,7 @@ func trainedAlone(t *testing.T) (learning.TrainedTo, []string) {
 // trainedManyAtOnce wants the same of a training whose episodes are played at once.
 func trainedManyAtOnce(t *testing.T, want learning.TrainedTo, known []string) {
 	t.Helper()
-	many := hosttest.Open(t, offlineRules)
+	many := apptest.Open(t, offlineRules)
 	if got := trainedTo(many, train(many, func(r *learning.TrainRequest) { r.Parallel = 16 }).Ref); got.Policy != want.Policy || got.Best != want.Best {
 		t.Errorf("16 at once: policy %.12s, alone %.12s", got.Policy, want.Policy)
 	}
@@ -156,7 +156,7 @@ func trainedManyAtOnce(t *testing.T, want learning.TrainedTo, known []string) {
 // trainedUnderKills wants the same of a training whose worker is killed twice.
 func trainedUnderKills(t *testing.T, want learning.TrainedTo) {
 	t.Helper()
-	b := hosttest.OpenIdle(t, offlineRules)
+	b := apptest.OpenIdle(t, offlineRules)
 	worker := b.StartProcess()
 	r := train(b)
 	for _, steps := range []int{2, 6} { // in the middle of the first iteration, and of a later one

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
@@ -24,7 +24,7 @@ import (
 func TestAModelThatNeverStopsIsStopped(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	cairn := hosttest.Open(t)
+	cairn := apptest.Open(t)
 	for _, c := range []struct {
 		channel  string
 		override int
@@ -67,7 +67,7 @@ func TestAModelThatNeverStopsIsStopped(t *testing.T) {
 // How much of its budget a turn has spent can be asked while it runs.
 func TestABudgetIsSeenWhileItsTurnRuns(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), CallsFunc: looking})
 	b.Model.On(openaitest.Rule{Stage: "turn", Barrier: "held", Reply: "All right."})
 	send(b, b.Message("c", "m1", "What do I drink?"))
@@ -85,7 +85,7 @@ func TestABudgetIsSeenWhileItsTurnRuns(t *testing.T) {
 
 func TestAnOverrideOutsideItsBoundsIsRefused(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	for _, n := range []int{-1, 51} {
 		r := b.Message("c", "m", "hello")
 		r.MaxTurns = n
@@ -101,7 +101,7 @@ func TestAnOverrideOutsideItsBoundsIsRefused(t *testing.T) {
 func TestAFinalCallThatFailsIsAnsweredInOurWords(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	cairn := hosttest.Open(t)
+	cairn := apptest.Open(t)
 	for name, c := range map[string]struct {
 		said, want string
 		failure    openaitest.Rule
@@ -131,7 +131,7 @@ func TestAFinalCallThatFailsIsAnsweredInOurWords(t *testing.T) {
 func TestAModelThatIsAwayIsToldOf(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Status: http.StatusUnauthorized, Reply: "bad key"})
 	got := b.Say("c", 1, "Hello?")
 	if got.Reason != "provider_error" || !strings.Contains(got.Reply, "does not respond") {
@@ -143,7 +143,7 @@ func TestAModelThatIsAwayIsToldOf(t *testing.T) {
 func TestAtMostTwoUnitsComeBack(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "Enough."})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: ""})
 	got := b.Say("c", 1, "Hello?", func(r *conversation.Request) { r.MaxTurns = 3 })
@@ -155,7 +155,7 @@ func TestAtMostTwoUnitsComeBack(t *testing.T) {
 func TestATurnWhoseTimeIsUpIsAnswered(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "keys"})}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Barrier: "never", Reply: "too late"})
 	got := b.Say("c", 1, "Where are the keys?", on("voice"), wall(time.Second))
@@ -171,7 +171,7 @@ func TestATurnWhoseTimeIsUpIsAnswered(t *testing.T) {
 func TestACancelledTurnIsAnswered(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Match: "first", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Barrier: "held", Reply: "too late"})
 	b.Model.On(openaitest.Rule{Stage: "turn", Match: "third", Reply: "Yes."})
@@ -202,7 +202,7 @@ func TestACancelledTurnIsAnswered(t *testing.T) {
 func TestASpentDayIsToldOf(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello.", Usage: &llm.Usage{Input: 900, Output: 200}})
 	exec(b, `update cairn.workspaces set settings = '{"tokens_per_day": 20000}' where id = $1`, b.Workspace.ID)
 	b.Say("c", 1, "Hello")
@@ -215,7 +215,7 @@ func TestASpentDayIsToldOf(t *testing.T) {
 
 func TestTheSameCallAgainAndAgainIsBroken(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "I found nothing."})
 	b.Model.On(openaitest.Rule{Stage: "turn", Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "keys"})}})
 	got := b.Say("c", 1, "Where are the keys?")
@@ -233,7 +233,7 @@ func TestTheSameCallAgainAndAgainIsBroken(t *testing.T) {
 func TestEveryCallIsAnswered(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t, func(c *config.Config) { c.ToolTimeout = time.Second })
+	b := apptest.Open(t, func(c *config.Config) { c.ToolTimeout = time.Second })
 	unlock := lockMemories(b)
 	defer unlock()
 	long := strings.Repeat("x", 3000)
@@ -268,7 +268,7 @@ func TestEveryCallIsAnswered(t *testing.T) {
 func TestAScheduledTurnIsToldOfItsCheckpoint(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.", CallsFunc: looking})
 	b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: looking})
 	choose := func(patch string) {

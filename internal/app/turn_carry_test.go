@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -16,13 +16,13 @@ import (
 )
 
 // another is the service of another worker, which has made none of a turn's steps.
-func another(b *hosttest.Bundle) *conversation.Service {
+func another(b *apptest.Bundle) *conversation.Service {
 	c := b.Host.Converse
 	return &conversation.Service{Store: c.Store, Ledger: c.Ledger, Tools: c.Tools, Memory: c.Memory, Agents: c.Agents, Remy: c.Remy, Compactor: c.Compactor, FlushSpec: c.FlushSpec}
 }
 
 // stepped makes one step of a run.
-func stepped(b *hosttest.Bundle, at *conversation.Service, ref run.Ref, n int) conversation.Stepped {
+func stepped(b *apptest.Bundle, at *conversation.Service, ref run.Ref, n int) conversation.Stepped {
 	b.T.Helper()
 	out, err := at.Step(b.T.Context(), ref, agent.Step{N: n}, conversation.Base{})
 	tests.Must(b.T, err)
@@ -31,15 +31,15 @@ func stepped(b *hosttest.Bundle, at *conversation.Service, ref run.Ref, n int) c
 
 // looks is a model that looks something up and then answers, on a bundle whose
 // steps the test makes.
-func looks(t *testing.T) *hosttest.Bundle {
-	b := hosttest.OpenIdle(t)
+func looks(t *testing.T) *apptest.Bundle {
+	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), CallsFunc: looking})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	return b
 }
 
 // begun is the run of a new turn.
-func begun(b *hosttest.Bundle, conversationID string) run.Ref {
+func begun(b *apptest.Bundle, conversationID string) run.Ref {
 	b.T.Helper()
 	a, err := b.Host.Converse.Accept(b.T.Context(), b.Message(conversationID, "m1", "What do I drink?"))
 	tests.Must(b.T, err)

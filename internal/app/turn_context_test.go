@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/prompt"
@@ -27,7 +27,7 @@ func told(c openaitest.Call) string {
 }
 
 // pinned is the context in a turn's row.
-func pinned(b *hosttest.Bundle, message string) string {
+func pinned(b *apptest.Bundle, message string) string {
 	b.T.Helper()
 	return strings.Join(column[string](b, "select context from cairn.turns where message_id = $1", message), "|")
 }
@@ -37,7 +37,7 @@ func pinned(b *hosttest.Bundle, message string) string {
 func TestTheTimeIsToldWithTheMessageAndPinned(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	exec(b, "update cairn.workspaces set time_zone = 'Asia/Tokyo' where id = $1", b.Workspace.ID)
 	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(0), Times: 1, Status: 500, Reply: "try again"})
 	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(0), CallsFunc: looking})
@@ -76,7 +76,7 @@ func TestTheTimeIsToldWithTheMessageAndPinned(t *testing.T) {
 func TestNewsIsToldWithTheMessage(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"write_approval": {"skills": "all"}}' where id = $1`, b.Workspace.ID)
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^improve", Calls: []llm.ToolCall{
 		saying("skill_patch", map[string]string{"name": "deploy-web", "old_string": "Run the tests.", "new_string": "Run all the tests."})}})
@@ -121,7 +121,7 @@ func TestNewsIsToldWithTheMessage(t *testing.T) {
 func TestFreshTargetsAreToldWithTheMessage(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"agent": "remy"}' where id = $1`, b.Workspace.ID)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	b.Say("c", 1, "Hello")
@@ -144,7 +144,7 @@ func TestFreshTargetsAreToldWithTheMessage(t *testing.T) {
 // it: facts and notes are what a search is for.
 func TestWhatWasSaidIsLookedUpWordForWord(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	for match, sources := range map[string][]string{"^where": {"chunks"}, "^who": {"memory", "notes"}} {
 		b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: match, Calls: []llm.ToolCall{saying("memory_search", map[string]any{"query": "parcel in the locker", "sources": sources})}})
 	}

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/tests"
@@ -17,8 +17,8 @@ import (
 func TestConversationsEndInEachWay(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	cairn := hosttest.Open(t)
-	record := func(b *hosttest.Bundle, name, message string) {
+	cairn := apptest.Open(t)
+	record := func(b *apptest.Bundle, name, message string) {
 		b.Record(contract.ConversationID(b.Workspace.Key, view(b, "c").ID), "Conversation/"+name)
 		if message != "" {
 			recordTurn(b, "c", message, "Turn/"+name)
@@ -26,7 +26,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 	}
 	t.Run("ended", func(t *testing.T) {
 		t.Parallel()
-		b := hosttest.Open(t) // of its own, for what is distilled afterwards
+		b := apptest.Open(t) // of its own, for what is distilled afterwards
 		exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1}}' where id = $1`, b.Workspace.ID)
 		b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
 		b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
@@ -46,7 +46,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 	})
 	t.Run("silence", func(t *testing.T) {
 		t.Parallel()
-		b := hosttest.Open(t, func(c *config.Config) { c.ConversationClose = time.Second })
+		b := apptest.Open(t, func(c *config.Config) { c.ConversationClose = time.Second })
 		b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 		scriptSaves(b)
 		for i := range 3 {
@@ -70,7 +70,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 	})
 	t.Run("continued", func(t *testing.T) {
 		t.Parallel()
-		b := hosttest.Open(t, func(c *config.Config) { c.ConversationTurns = 3 })
+		b := apptest.Open(t, func(c *config.Config) { c.ConversationTurns = 3 })
 		b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "Enough."})
 		b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: looking})
 		for i := range 3 {

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/transcript"
@@ -29,7 +29,7 @@ func from(origin string) func(*conversation.Request) {
 }
 
 // scriptSaves makes the model save what a message asks it to remember.
-func scriptSaves(b *hosttest.Bundle) {
+func scriptSaves(b *apptest.Bundle) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^remember ", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		return []llm.ToolCall{saying("memory_save", map[string]string{"content": strings.TrimPrefix(c.Last, "remember ")})}
 	}})
@@ -39,7 +39,7 @@ func scriptSaves(b *hosttest.Bundle) {
 }
 
 // quiet waits until the conversation knows of no review in flight.
-func quiet(b *hosttest.Bundle, conversationID string) {
+func quiet(b *apptest.Bundle, conversationID string) {
 	b.T.Helper()
 	id := view(b, conversationID).ID
 	eventually(b.T, "no review is in flight", func() bool {
@@ -60,7 +60,7 @@ func numbers(reviews []conversation.ReviewView) (out []int) {
 func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t, func(c *config.Config) { c.ConversationTurns = 9 })
+	b := apptest.OpenIdle(t, func(c *config.Config) { c.ConversationTurns = 9 })
 	worker := b.StartProcess()
 	b.Model.On(openaitest.Rule{Stage: "turn", Match: "^hold on", Barrier: "held", Reply: "too late"})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada works at night."})}})
@@ -179,7 +179,7 @@ func replays(t *testing.T, h *historypb.History) {
 }
 
 // observed is an exchange that a gateway's own agent had.
-func observed(b *hosttest.Bundle, conversationID string, n int, answer string) conversation.Request {
+func observed(b *apptest.Bundle, conversationID string, n int, answer string) conversation.Request {
 	r := b.Message(conversationID, fmt.Sprintf("m%d", n), "")
 	r.Mode, r.Messages = contract.Observe, []transcript.Message{{Role: transcript.User, Content: "hello"},
 		{Role: transcript.Assistant, ToolCalls: []transcript.ToolCall{{ID: "a", Name: "ls", Arguments: "{}"}, {ID: "b", Name: "ls", Arguments: "{}"}}},
@@ -190,7 +190,7 @@ func observed(b *hosttest.Bundle, conversationID string, n int, answer string) c
 func TestWhatAnotherAgentAnsweredIsCountedAndReviewed(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "I am Cairn."})
 	for i := range 11 {
@@ -217,7 +217,7 @@ func TestWhatAnotherAgentAnsweredIsCountedAndReviewed(t *testing.T) {
 func TestWhileAReviewRunsNoOtherStarts(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":2}}' where id = $1`, b.Workspace.ID)
 	b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Barrier: "held", Reply: "Nothing to save."})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
@@ -250,7 +250,7 @@ func TestWhileAReviewRunsNoOtherStarts(t *testing.T) {
 func TestReviewsOfADayAreCapped(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1,"daily_cap":2}}' where id = $1`, b.Workspace.ID)
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	scriptSaves(b)
@@ -274,7 +274,7 @@ func TestReviewsOfADayAreCapped(t *testing.T) {
 // What a review proposes and may not do is told with the next answer.
 func TestWhatAReviewProposesIsTold(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1},"write_approval":{"memory":"autonomous"}}' where id = $1`, b.Workspace.ID)
 	b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada works at night."})}})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
@@ -292,7 +292,7 @@ func TestWhatAReviewProposesIsTold(t *testing.T) {
 func TestAReviewStopsAfterFiveCalls(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1}}' where id = $1`, b.Workspace.ID)
 	b.Model.On(openaitest.Rule{Stage: "nudge", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		return []llm.ToolCall{saying("memory_save", map[string]string{"content": fmt.Sprintf("Fact number %d of the day is %d.", c.Results(), 100*c.Results())})}
@@ -315,7 +315,7 @@ func TestAConversationThatEndsIsReviewed(t *testing.T) {
 	for turns, want := range map[int]int{3: 1, 2: 0} {
 		t.Run(fmt.Sprint(turns), func(t *testing.T) {
 			t.Parallel()
-			b := hosttest.Open(t)
+			b := apptest.Open(t)
 			b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 			scriptSaves(b)
 			for i := range turns {

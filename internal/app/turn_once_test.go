@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/conversation"
@@ -21,13 +21,13 @@ import (
 )
 
 // turnID is the workflow of a message's first attempt.
-func turnID(b *hosttest.Bundle, conversationID, message string) string {
+func turnID(b *apptest.Bundle, conversationID, message string) string {
 	return contract.TurnID(b.Workspace.Key, view(b, conversationID).ID, contract.VisibleKey(message), 1)
 }
 
 // oneOfEach wants one conversation with one answered turn, and one memory when
 // it saved one.
-func oneOfEach(b *hosttest.Bundle, calls, memories int) {
+func oneOfEach(b *apptest.Bundle, calls, memories int) {
 	b.T.Helper()
 	for query, want := range map[string]int{
 		"select count(*) from cairn.turns where status = 'ended'":                                                 1,
@@ -58,7 +58,7 @@ func oneOfEach(b *hosttest.Bundle, calls, memories int) {
 }
 
 // scriptOneSave makes the model save a memory and then answer.
-func scriptOneSave(b *hosttest.Bundle, first, second openaitest.Rule) {
+func scriptOneSave(b *apptest.Bundle, first, second openaitest.Rule) {
 	first.Stage, first.Results, first.Calls = "turn", new(int), []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}
 	second.Stage, second.Reply = "turn", "Noted."
 	b.Model.On(first)
@@ -68,12 +68,12 @@ func scriptOneSave(b *hosttest.Bundle, first, second openaitest.Rule) {
 func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	memoriesWait := func(b *hosttest.Bundle) int {
+	memoriesWait := func(b *apptest.Bundle) int {
 		return count(b, "select count(*) from pg_locks where locktype = 'advisory' and classid = 6 and not granted and database = (select oid from pg_database where datname = current_database())")
 	}
 	t.Run("while the first reply is on its way", func(t *testing.T) {
 		t.Parallel()
-		b := hosttest.OpenIdle(t)
+		b := apptest.OpenIdle(t)
 		scriptOneSave(b, openaitest.Rule{Barrier: "held"}, openaitest.Rule{})
 		worker := b.StartProcess()
 		send(b, b.Message("c", "m1", "I like tea."))
@@ -88,7 +88,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 	})
 	t.Run("while a tool writes", func(t *testing.T) {
 		t.Parallel()
-		b := hosttest.OpenIdle(t)
+		b := apptest.OpenIdle(t)
 		scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{})
 		unlock := lockMemories(b)
 		worker := b.StartProcess()
@@ -104,7 +104,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 	})
 	t.Run("after a tool has written", func(t *testing.T) {
 		t.Parallel()
-		b := hosttest.OpenIdle(t)
+		b := apptest.OpenIdle(t)
 		scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{Times: 1, Barrier: "held"})
 		b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 		worker := b.StartProcess()
@@ -125,7 +125,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 	})
 	t.Run("after a skill was saved", func(t *testing.T) { // check 5: committed, and nobody has heard of it
 		t.Parallel()
-		b := hosttest.OpenIdle(t)
+		b := apptest.OpenIdle(t)
 		b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{saying("skill_save", map[string]string{"name": "bake-bread", "description": "Bakes bread",
 			"content": "## When to Use\nWhen bread is wanted.\n\n## Procedure\n1. Knead the dough\n"})}})
 		b.Model.On(openaitest.Rule{Stage: "turn", Times: 1, Barrier: "held", Reply: "lost"})
@@ -150,7 +150,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 	})
 	t.Run("after the turn has ended", func(t *testing.T) {
 		t.Parallel()
-		b := hosttest.OpenIdle(t)
+		b := apptest.OpenIdle(t)
 		scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{Barrier: "held"})
 		temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
 		worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
@@ -176,7 +176,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 func TestAClosedTurnTellsWhatTookEffect(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{Barrier: "never"})
 	b.Start()
 	send(b, b.Message("c", "m1", "I like tea."))
@@ -193,7 +193,7 @@ func TestAClosedTurnTellsWhatTookEffect(t *testing.T) {
 
 func TestAMessageSentByManyAtOnceIsOneTurn(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{})
 	const senders = 20
 	got := make([]conversation.Answered, senders)
@@ -213,7 +213,7 @@ func TestAMessageSentByManyAtOnceIsOneTurn(t *testing.T) {
 func TestManyFirstMessagesAtOnceAreAllAnswered(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", ReplyFunc: func(c openaitest.Call) string { return "You said " + c.Last }})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	const senders = 12
@@ -235,7 +235,7 @@ func TestManyFirstMessagesAtOnceAreAllAnswered(t *testing.T) {
 // Somebody terminates the turn's workflow: the relay brings the message again.
 func TestATerminatedTurnIsAnswered(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{Times: 1, Barrier: "held"})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	send(b, b.Message("c", "m1", "I like tea."))
@@ -256,7 +256,7 @@ func TestATerminatedTurnIsAnswered(t *testing.T) {
 func TestATerminatedConversationGoesOn(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{Barrier: "held"})
 	send(b, b.Message("c", "m1", "I like tea."))
 	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
@@ -280,7 +280,7 @@ func TestATerminatedConversationGoesOn(t *testing.T) {
 func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1}}' where id = $1`, b.Workspace.ID)
 	worker := b.StartProcess()
 	b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Barrier: "review", Reply: "Nothing to save."})
@@ -299,13 +299,13 @@ func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
 	b.Model.Release("turn")
 
 	c := b.Config
-	c.TemporalAddress, c.TemporalNamespace = hosttest.Namespace(t)
-	fresh, err := host.Open(t.Context(), c, b.Log)
+	c.TemporalAddress, c.TemporalNamespace = apptest.Namespace(t)
+	fresh, err := app.Open(t.Context(), c, b.Log)
 	tests.Must(t, err)
 	defer fresh.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	var working sync.WaitGroup
-	working.Go(func() { _ = fresh.Work(ctx, host.Queues()) })
+	working.Go(func() { _ = fresh.Work(ctx, app.Queues()) })
 	defer working.Wait()
 	defer cancel()
 	exec(b, "update cairn.outbox set due_at = now()")
@@ -329,7 +329,7 @@ func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
 func TestAConversationContinuesAsNewUnderLoad(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t, func(c *config.Config) { c.ConversationTurns = 4 })
+	b := apptest.Open(t, func(c *config.Config) { c.ConversationTurns = 4 })
 	scriptSaves(b)
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	const senders, each = 4, 8
@@ -365,7 +365,7 @@ func TestAConversationContinuesAsNewUnderLoad(t *testing.T) {
 }
 
 // previous is the execution that continued as this one.
-func previous(b *hosttest.Bundle, id, execution string) string {
+func previous(b *apptest.Bundle, id, execution string) string {
 	b.T.Helper()
 	events := b.Temporal.GetWorkflowHistory(b.T.Context(), id, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	first, err := events.Next()

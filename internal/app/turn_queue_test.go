@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/tests"
 )
@@ -15,7 +15,7 @@ import (
 func TestATurnRunsOnTheQueueOfItsSteps(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	b.Say("c", 1, "I like tea.")
 	turn, steps := "", 0

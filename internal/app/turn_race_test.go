@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"slices"
@@ -7,14 +7,14 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/conversation"
 	"cairn/internal/tests"
 )
 
 // everyTurn makes a review due after each turn.
-func everyTurn(b *hosttest.Bundle) {
+func everyTurn(b *apptest.Bundle) {
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1}}' where id = $1`, b.Workspace.ID)
 }
 
@@ -24,7 +24,7 @@ func TestAReviewThatEndsDuringATurnIsHeardOf(t *testing.T) {
 	for name, status := range map[string]int{conversation.NudgeNothing: 0, conversation.NudgeFailed: 401} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := hosttest.Open(t)
+			b := apptest.Open(t)
 			everyTurn(b)
 			b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Barrier: "review", Status: status, Reply: "Nothing to save."})
 			b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
@@ -61,7 +61,7 @@ func TestAReviewThatEndsDuringATurnIsHeardOf(t *testing.T) {
 func TestATerminatedReviewIsFinished(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	everyTurn(b)
 	b.Model.On(openaitest.Rule{Stage: "nudge", Results: new(int), Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Times: 1, Barrier: "review", Reply: "Saved."})
@@ -89,7 +89,7 @@ func TestATerminatedReviewIsFinished(t *testing.T) {
 func TestAToolThatDoesNotWorkIsTold(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	exec(b, "revoke insert on cairn.memories from cairn_app")
 	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "I could not keep it."})
 	b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: func(c openaitest.Call) []llm.ToolCall {

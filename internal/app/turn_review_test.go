@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/service/conversation"
 	"cairn/internal/tests"
@@ -17,7 +17,7 @@ import (
 // A review is asked for without chance, within five calls.
 func TestAReviewIsAskedAtTemperatureZeroAndFiveTimesAtMost(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	everyTurn(b)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	b.Model.On(openaitest.Rule{Stage: "nudge", CallsFunc: looking})
@@ -44,7 +44,7 @@ func TestAReviewIsAskedAtTemperatureZeroAndFiveTimesAtMost(t *testing.T) {
 func TestAReviewStaysUnderItsInputTokens(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t, func(c *config.Config) { c.TurnHistoryTokens = 0 }) // the window has room for all of it
+	b := apptest.Open(t, func(c *config.Config) { c.TurnHistoryTokens = 0 }) // the window has room for all of it
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	b.Model.On(openaitest.Rule{Stage: "nudge", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		return []llm.ToolCall{saying("memory_save", map[string]string{"content": fmt.Sprintf("Fact number %d.", len(c.Messages))})}

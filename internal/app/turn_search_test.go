@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
@@ -17,7 +17,7 @@ import (
 // from; one that untrusted text had a part in taints the turn that reads it.
 func TestAConversationLooksUpLongTermMemories(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/1", Subject: agent.Subject{Type: string(memory.Personal), Target: "alice"}}
 	_, err := b.LongTerm.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: "Alice keeps the boathouse key under the third stone"}})
 	tests.Must(t, err)

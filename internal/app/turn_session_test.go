@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"crypto/sha256"
@@ -10,7 +10,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/metrics"
@@ -35,12 +35,12 @@ func prefix(t *testing.T, c openaitest.Call) [32]byte {
 }
 
 // expire makes the sessions older than they may become.
-func expire(b *hosttest.Bundle) {
+func expire(b *apptest.Bundle) {
 	exec(b, "update cairn.frozen_sessions set created_at = created_at - interval '31 minutes', expires_at = expires_at - interval '31 minutes'")
 }
 
 // ago makes the sessions older.
-func ago(b *hosttest.Bundle, minutes int) {
+func ago(b *apptest.Bundle, minutes int) {
 	exec(b, "update cairn.frozen_sessions set created_at = created_at - make_interval(mins => $1), expires_at = expires_at - make_interval(mins => $1)", minutes)
 }
 
@@ -48,7 +48,7 @@ func ago(b *hosttest.Bundle, minutes int) {
 // prompt when its session is over, half an hour after it was frozen.
 func TestAPromptIsFrozenForItsSession(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	bread := map[string]string{"name": "bake-bread", "description": "Bakes bread in a cast-iron pot", "content": "## When to Use\nWhen bread is wanted.\n\n## Procedure\n1. Knead the dough\n"}
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^keep how", Calls: []llm.ToolCall{saying("skill_save", bread)}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "bread", Calls: []llm.ToolCall{saying("skill_view", map[string]string{"name": "bake-bread"})}})
@@ -140,7 +140,7 @@ func TestAPromptIsFrozenForItsSession(t *testing.T) {
 func TestChangesOfAPromptsBeginningAreCounted(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	// Other tests of this process have a first conversation, too.
 	exec(b, fmt.Sprintf("alter table cairn.conversations alter column id restart with %d", time.Now().UnixNano()))
@@ -160,15 +160,15 @@ func TestATurnKeepsItsSessionToItsEnd(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
-		end  func(*hosttest.Bundle)
+		end  func(*apptest.Bundle)
 		same bool
 	}{
 		"expired": {expire, true},
-		"revoked": {func(b *hosttest.Bundle) { exec(b, "update cairn.frozen_sessions set revoked_at = now()") }, false},
+		"revoked": {func(b *apptest.Bundle) { exec(b, "update cairn.frozen_sessions set revoked_at = now()") }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := hosttest.Open(t)
+			b := apptest.Open(t)
 			b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Barrier: "held", CallsFunc: looking})
 			b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 			send(b, b.Message("c", "m1", "What do I drink?"))
@@ -191,7 +191,7 @@ func TestATurnKeepsItsSessionToItsEnd(t *testing.T) {
 func TestAnUnknownChannelIsTreatedAsSMS(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	r := b.Message("c", "m1", "hello")
 	for _, r.Channel = range []string{"telegram", "sms", "fax"} { // all of them the same message
 		if _, err := b.Host.Converse.Accept(t.Context(), r); err != nil {
@@ -205,7 +205,7 @@ func TestAnUnknownChannelIsTreatedAsSMS(t *testing.T) {
 
 func TestABadMessageIsRefusedBeforeAnythingIsStored(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	hello := []transcript.Message{{Role: transcript.User, Content: "hello"}}
 	long := strings.Repeat("x", 201)
 	for name, c := range map[string]struct {
@@ -256,7 +256,7 @@ func TestABadMessageIsRefusedBeforeAnythingIsStored(t *testing.T) {
 
 func TestAnIdServesOneMessage(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	first, err := b.Host.Converse.Accept(t.Context(), b.Message("c", "m1", "hello"))
 	tests.Must(t, err)
 	again, err := b.Host.Converse.Accept(t.Context(), b.Message("c", "m1", "hello"))

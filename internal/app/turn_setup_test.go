@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/service/conversation"
 	"cairn/internal/tests"
 )
@@ -38,7 +38,7 @@ func looking(c openaitest.Call) []llm.ToolCall {
 }
 
 // asked are the requests of a stage.
-func asked(b *hosttest.Bundle, stage string) (out []openaitest.Call) {
+func asked(b *apptest.Bundle, stage string) (out []openaitest.Call) {
 	for _, c := range b.Model.Requests() {
 		if c.Stage == stage {
 			out = append(out, c)
@@ -49,7 +49,7 @@ func asked(b *hosttest.Bundle, stage string) (out []openaitest.Call) {
 
 // validThreads wants every call of every request answered once, in order and
 // next to it, and no result without its call.
-func validThreads(t *testing.T, b *hosttest.Bundle) {
+func validThreads(t *testing.T, b *apptest.Bundle) {
 	t.Helper()
 	for _, request := range b.Model.Requests() {
 		var open []string
@@ -77,7 +77,7 @@ func validThreads(t *testing.T, b *hosttest.Bundle) {
 }
 
 // send brings a message to its conversation without waiting for its answer.
-func send(b *hosttest.Bundle, r conversation.Request) {
+func send(b *apptest.Bundle, r conversation.Request) {
 	b.T.Helper()
 	ctx, cancel := context.WithCancel(b.T.Context())
 	done := make(chan struct{})
@@ -89,13 +89,13 @@ func send(b *hosttest.Bundle, r conversation.Request) {
 }
 
 // recordTurn keeps the history of a message's turn.
-func recordTurn(b *hosttest.Bundle, conversationID, message, name string) {
+func recordTurn(b *apptest.Bundle, conversationID, message, name string) {
 	b.T.Helper()
 	b.RecordEnded(turnID(b, conversationID, message), name)
 }
 
 // cancel cancels the turn of a message that is being answered, or waits.
-func cancel(b *hosttest.Bundle, conversationID, message string) {
+func cancel(b *apptest.Bundle, conversationID, message string) {
 	b.T.Helper()
 	if asked, err := b.CancelTurn(b.T.Context(), b.Workspace, conversationID, message); err != nil || !asked {
 		b.T.Fatalf("cancelling %q came to %t, %v", message, asked, err)
@@ -103,7 +103,7 @@ func cancel(b *hosttest.Bundle, conversationID, message string) {
 }
 
 // answered waits until a message is.
-func answered(b *hosttest.Bundle, conversationID, message string) (out conversation.Answered) {
+func answered(b *apptest.Bundle, conversationID, message string) (out conversation.Answered) {
 	b.T.Helper()
 	eventually(b.T, message+" of "+conversationID+" is answered", func() bool {
 		var err error
@@ -114,7 +114,7 @@ func answered(b *hosttest.Bundle, conversationID, message string) (out conversat
 }
 
 // view is a conversation's row.
-func view(b *hosttest.Bundle, conversationID string) (v conversation.View) {
+func view(b *apptest.Bundle, conversationID string) (v conversation.View) {
 	b.T.Helper()
 	tests.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q postgres.Queries) (err error) {
 		v, err = q.ConversationView(b.T.Context(), conversationID)
@@ -124,7 +124,7 @@ func view(b *hosttest.Bundle, conversationID string) (v conversation.View) {
 }
 
 // reviews are the nudges of a conversation, the first one first, once none is open.
-func reviews(b *hosttest.Bundle, conversationID string, n int) (out []conversation.ReviewView) {
+func reviews(b *apptest.Bundle, conversationID string, n int) (out []conversation.ReviewView) {
 	b.T.Helper()
 	id := view(b, conversationID).ID
 	eventually(b.T, fmt.Sprintf("%d reviews have ended", n), func() bool {
@@ -144,14 +144,14 @@ func wall(d time.Duration) func(*conversation.Request) {
 }
 
 // exec changes rows as the superuser.
-func exec(b *hosttest.Bundle, sql string, args ...any) {
+func exec(b *apptest.Bundle, sql string, args ...any) {
 	b.T.Helper()
 	_, err := b.Admin().Exec(b.T.Context(), sql, args...)
 	tests.Must(b.T, err)
 }
 
 // lockMemories makes every write of a memory wait until it is called off.
-func lockMemories(b *hosttest.Bundle) (unlock func()) {
+func lockMemories(b *apptest.Bundle) (unlock func()) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
 	tests.Must(b.T, err)
@@ -161,7 +161,7 @@ func lockMemories(b *hosttest.Bundle) (unlock func()) {
 }
 
 // observedOn is an exchange of another agent on a channel.
-func observedOn(b *hosttest.Bundle, channel string) conversation.Request {
+func observedOn(b *apptest.Bundle, channel string) conversation.Request {
 	r := observed(b, "c", 77, "hi")
 	r.Channel = channel
 	return r

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/tests"
 )
@@ -18,7 +18,7 @@ import (
 // conversation has heard of it or after, and is answered all the same.
 func TestATurnThatWaitsIsCancelledAndAnswered(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Match: "first", Barrier: "held", Reply: "Here I am."})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Not wanted."})
 	cancel := func(message string, want bool) {
@@ -65,7 +65,7 @@ func TestATurnThatWaitsIsCancelledAndAnswered(t *testing.T) {
 func TestACancellationSurvivesAContinueAsNew(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t, func(c *config.Config) { c.ConversationTurns = 1 })
+	b := apptest.Open(t, func(c *config.Config) { c.ConversationTurns = 1 })
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Yes."})
 	b.Say("c", 1, "the first")
 	next := b.Message("c", "m2", "the second")
@@ -85,7 +85,7 @@ func TestACancellationSurvivesAContinueAsNew(t *testing.T) {
 func TestACancellationThatComesWithTheMessageComesFirst(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Yes."})
 	first := b.Message("c", "m1", "the first")
 	_, err := b.Host.Converse.Accept(t.Context(), first)
@@ -105,7 +105,7 @@ func TestACancellationThatComesWithTheMessageComesFirst(t *testing.T) {
 func TestAChangeOfSettingsReachesRunningConversations(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Yes."})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	names := []string{"c", "d"}

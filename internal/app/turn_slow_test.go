@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/service/tools"
@@ -48,7 +48,7 @@ func TestASlowToolIsAnActivityOfItsOwn(t *testing.T) {
 	t.Parallel()
 	events := map[int]int{}
 	for _, slow := range []int{0, 1, 3} {
-		b := hosttest.OpenIdle(t, func(c *config.Config) { c.ToolTimeout = time.Second })
+		b := apptest.OpenIdle(t, func(c *config.Config) { c.ToolTimeout = time.Second })
 		memories, err := tools.Memory(b.Memory)
 		tests.Must(t, err)
 		b.Host.Converse.Tools, err = tools.NewRegistry(append(memories, slowTool(t))...)

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
@@ -18,7 +18,7 @@ import (
 // that see it: what they write waits for a person.
 func TestATurnThatSeesAnAttackWritesNothingUnasked(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	scriptSaves(b)
 	exchange := func(conversationID, page string) {
 		r := b.Message(conversationID, "page", "")
@@ -47,7 +47,7 @@ func TestATurnThatSeesAnAttackWritesNothingUnasked(t *testing.T) {
 func TestATurnThatReadsATaintedSkillIsTainted(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^make", Calls: []llm.ToolCall{saying("skill_save", map[string]string{"name": "bake-bread", "description": "Bakes bread",
 		"content": "## When to Use\nWhen bread is wanted.\n\n## Procedure\n1. Knead the dough\n"})}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^look", Calls: []llm.ToolCall{saying("skill_view", map[string]string{"name": "bake-bread"})}})

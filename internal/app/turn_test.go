@@ -1,15 +1,15 @@
-package host_test
+package app_test
 
 import (
 	"testing"
 
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 )
 
 func TestAMessageIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello, Ada."})
 	first := b.Say("c", 1, "Hello, I am Ada.")
 	if first.Reply != "Hello, Ada." || first.Reason != "final" || first.Turn != 1 {

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -25,7 +25,7 @@ import (
 // undoing is a skill with a package, a prompt memory and a long-term memory, each with a
 // word that occurs nowhere else.
 type undoing struct {
-	b        *hosttest.Bundle
+	b        *apptest.Bundle
 	ref      run.Ref
 	skill    string
 	core     string
@@ -35,7 +35,7 @@ type undoing struct {
 
 func keepSome(t *testing.T, days int) *undoing {
 	t.Helper()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.ScriptR1()
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello."})
 	tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
@@ -43,7 +43,7 @@ func keepSome(t *testing.T, days int) *undoing {
 		return err
 	}))
 	k := &undoing{b: b}
-	report := b.Distill(hosttest.C1())
+	report := b.Distill(apptest.C1())
 	k.ref, k.skill = run.Ref{Workspace: b.Workspace.ID, Run: report.Run}, report.Tasks[0].Skill
 	exec(b, "update cairn.skill_versions set body = body || ' xylophone'")
 	exec(b, "insert into cairn.distill_files (workspace_id, run_id, task_key, kind, name, content) select workspace_id, run_id, task_key, 'scripts', 'left.py', 'xylophone' from cairn.distill_tasks where skill_id is not null")

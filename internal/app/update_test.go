@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -25,7 +25,7 @@ const updateExtract = `{"name":"Service Deployment Rollback","description":"","u
 
 // c2 is another conversation on C1's theme.
 func c2(id string) transcript.Conversation {
-	c := hosttest.C1()
+	c := apptest.C1()
 	c.ID, c.Title = id, id
 	c.Messages[0].Content = "The payment service fails since the last deployment, roll it back to a healthy release (" + id + ")."
 	return c
@@ -34,10 +34,10 @@ func c2(id string) transcript.Conversation {
 // AC-5 of spec/skill-memory.md §7.
 func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "extract", Match: "payment service", Reply: updateExtract})
 	b.ScriptR1()
-	first := b.Distill(hosttest.C1()).Tasks[0]
+	first := b.Distill(apptest.C1()).Tasks[0]
 	var created skill.Head
 	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
 		created, err = q.SkillHead(ctx, first.SkillID)
@@ -99,7 +99,7 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	other := mustWorkspace(t, b, "other")
 	b.Model.On(openaitest.Rule{Stage: "extract", Match: "payment service", ReplyFunc: func(c openaitest.Call) string {
 		_, id, _ := strings.Cut(c.Last, "healthy release (")
@@ -109,7 +109,7 @@ func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
 	b.ScriptR1()
 	own := b.Workspace
 	b.Workspace = other
-	victim := b.Distill(hosttest.C1()).Tasks[0]
+	victim := b.Distill(apptest.C1()).Tasks[0]
 	before := readFile(t, victim.Package)
 	b.Workspace = own
 	for _, forged := range []string{fmt.Sprint(victim.SkillID), "S9", "6f1c0a52-93a5-4f41-9a7a-6c1f2a0f2a11", "not-a-uuid", "1'; drop table skills; --"} {
@@ -144,7 +144,7 @@ func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
 func TestConcurrentUpdatesFollowEachOther(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	reply := func(lesson string) string {
 		return fmt.Sprintf(`{"name":"Service Deployment Rollback","update":true,"old_memory_id":"S1","experience":[%q]}`, lesson)
 	}
@@ -157,7 +157,7 @@ func TestConcurrentUpdatesFollowEachOther(t *testing.T) {
 		return `{"action":"skip","reason":"the merge was not shown both"}`
 	}})
 	b.ScriptR1()
-	first := b.Distill(hosttest.C1()).Tasks[0]
+	first := b.Distill(apptest.C1()).Tasks[0]
 	var refs []run.Ref
 	for _, id := range []string{"alpha", "beta"} {
 		r := b.Accept(c2(id))

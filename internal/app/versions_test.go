@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
@@ -24,7 +24,7 @@ import (
 func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	brief := memoryagent.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "brief", Prompt: "specialist_procedural", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: 60e9}
 	tests.Must(t, b.Progressive.Registry.Register(brief))
 	if err := b.Progressive.Registry.Register(brief); fault.CodeOf(err) != fault.InvalidArgument {
@@ -71,7 +71,7 @@ func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 func TestAnAgentThatIsNotThereIsToldOf(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t)
+	b := apptest.Open(t)
 	choose := func(text string) { exec(b, `update cairn.workspaces set settings = $1::jsonb`, text) }
 	lacks := func(err error, setting string) {
 		t.Helper()

@@ -1,4 +1,4 @@
-package host_test
+package app_test
 
 import (
 	"maps"
@@ -7,8 +7,8 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
-	host "cairn/internal/app"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
@@ -18,9 +18,9 @@ import (
 // A worker that cannot start must end, so that its service manager starts it again.
 func TestWorkEndsWhenAQueueCannotStart(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t, func(c *config.Config) { c.TemporalNamespace = "nowhere" })
+	b := apptest.OpenIdle(t, func(c *config.Config) { c.TemporalNamespace = "nowhere" })
 	ended := make(chan error, 1)
-	go func() { ended <- b.Work(t.Context(), host.Queues()) }()
+	go func() { ended <- b.Work(t.Context(), app.Queues()) }()
 	select {
 	case err := <-ended:
 		if fault.CodeOf(err) != fault.Unavailable {
@@ -36,8 +36,8 @@ func TestWorkEndsWhenAQueueCannotStart(t *testing.T) {
 func TestTheFirstStepIsBoundedLikeTheOthers(t *testing.T) {
 	tests.Long(t)
 	t.Parallel()
-	b := hosttest.Open(t, func(c *config.Config) { c.DatabaseStep, c.Heartbeat = 7*time.Second, 9*time.Second })
-	r := b.Distill(hosttest.Conversation("short", "user: hello", "assistant: hi"))
+	b := apptest.Open(t, func(c *config.Config) { c.DatabaseStep, c.Heartbeat = 7*time.Second, 9*time.Second })
+	r := b.Distill(apptest.Conversation("short", "user: hello", "assistant: hi"))
 	bounds := map[string]time.Duration{}
 	events := b.Temporal.GetWorkflowHistory(t.Context(), r.WorkflowID, "", true, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT) // to its end
 	for events.HasNext() {

@@ -16,7 +16,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/tests"
 	"cairn/starter/client"
@@ -24,7 +24,7 @@ import (
 
 // bundle is a gateway over a whole Cairn with a client of it.
 type bundle struct {
-	*hosttest.Bundle
+	*apptest.Bundle
 	gateway *httpapi.Gateway
 	server  *httptest.Server
 	key     string
@@ -33,7 +33,7 @@ type bundle struct {
 
 func setup(t *testing.T, options ...client.Option) *bundle {
 	t.Helper()
-	b := &bundle{Bundle: hosttest.OpenIdle(t)}
+	b := &bundle{Bundle: apptest.OpenIdle(t)}
 	b.gateway = httpapi.New(b.Host, httpapi.NoMeter)
 	b.server = httptest.NewServer(b.gateway)
 	t.Cleanup(b.server.Close)
@@ -125,7 +125,7 @@ func TestTheLibrarySpeaksToTheGateway(t *testing.T) {
 		t.Errorf("reloaded %d characters, %v", len(whole.Content), err)
 	}
 	var incident []client.Message
-	for _, m := range hosttest.C1().Messages {
+	for _, m := range apptest.C1().Messages {
 		incident = append(incident, client.Message{Role: string(m.Role), Content: m.Content})
 	}
 	distilled, err := b.client.Distill(ctx, incident, client.Wait(60*time.Second))

@@ -1,7 +1,7 @@
-// Package hosttest opens a whole Cairn for a test: a fresh database, a Temporal
+// Package apptest opens a whole Cairn for a test: a fresh database, a Temporal
 // namespace of its own on the shared server, a scripted model, and workers in
 // this process.
-package hosttest
+package apptest
 
 import (
 	"context"
@@ -25,7 +25,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/postgres/pgtest"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -41,7 +41,7 @@ func init() { worker.SetBinaryChecksum("test") }
 
 // Bundle is an open Cairn.
 type Bundle struct {
-	*host.Host
+	*app.Host
 	T         testing.TB
 	Model     *openaitest.Server
 	Workspace postgres.Workspace
@@ -112,7 +112,7 @@ func OpenIdle(t testing.TB, change ...func(*config.Config)) *Bundle {
 		f(&c)
 	}
 	var err error
-	b.Host, err = host.Open(t.Context(), c, slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: host.Level(c.LogLevel)})))
+	b.Host, err = app.Open(t.Context(), c, slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: app.Level(c.LogLevel)})))
 	tests.Must(t, err)
 	b.Packages = c.SkillsDir
 	b.admin = sync.OnceValues(func() (*pgxpool.Pool, error) { return openAdmin(b.AdminURL) })
@@ -166,7 +166,7 @@ func (b *Bundle) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var working sync.WaitGroup
 	working.Go(func() {
-		if err := b.Work(ctx, host.Queues()); err != nil {
+		if err := b.Work(ctx, app.Queues()); err != nil {
 			b.T.Errorf("worker: %v", err)
 		}
 	})
@@ -183,7 +183,7 @@ func (b *Bundle) Stop() {
 // Accept makes a request durable without starting its workflow.
 func (b *Bundle) Accept(c transcript.Conversation, change ...func(*distill.Request)) run.Run {
 	b.T.Helper()
-	r := distill.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: c, Channel: "import", Spec: host.DistillSpec(b.Config, transcript.ExtractAuto)}
+	r := distill.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: c, Channel: "import", Spec: app.DistillSpec(b.Config, transcript.ExtractAuto)}
 	for _, f := range change {
 		f(&r)
 	}

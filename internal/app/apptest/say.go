@@ -1,17 +1,17 @@
-package hosttest
+package apptest
 
 import (
 	"context"
 	"fmt"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/service/conversation"
 	"cairn/internal/tests"
 )
 
 // Message is one incoming message of the test's workspace.
 func (b *Bundle) Message(conversationID, id, text string) conversation.Request {
-	return conversation.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: conversationID, Channel: "chat", MessageID: id, Text: text, Spec: host.TurnSpec(b.Config)}
+	return conversation.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: conversationID, Channel: "chat", MessageID: id, Text: text, Spec: app.TurnSpec(b.Config)}
 }
 
 // Say sends a message and waits for its answer.

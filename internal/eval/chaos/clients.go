@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -77,7 +77,7 @@ func (e *experiment) request(ctx context.Context, r request) error {
 }
 
 func (e *experiment) asked(r request) distill.Request {
-	spec := host.DistillSpec(e.Host.Config, transcript.ExtractAuto)
+	spec := app.DistillSpec(e.Host.Config, transcript.ExtractAuto)
 	if e.options.DatabaseStep > 0 {
 		spec.Timing.Database = e.options.DatabaseStep
 	}

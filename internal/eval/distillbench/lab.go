@@ -10,7 +10,7 @@ import (
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -69,7 +69,7 @@ type bench struct {
 	*lab
 	temporal *devstack.Stack
 	worker   *workerproc.Process
-	host     *host.Host
+	host     *app.Host
 	made     int // conversations so far, for names of their own
 }
 
@@ -115,7 +115,7 @@ func (b *bench) close() error {
 // distil has one conversation distilled, from acceptance to the workflow's end.
 func (b *bench) distil(ctx context.Context, ws postgres.Workspace, c transcript.Conversation, tasks int) (run.Run, error) {
 	r, _, err := b.host.Distill.Accept(ctx, distill.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: c, Channel: "chat",
-		Spec: host.DistillSpec(b.host.Config, transcript.ExtractAuto)})
+		Spec: app.DistillSpec(b.host.Config, transcript.ExtractAuto)})
 	if err != nil {
 		return r, err
 	}

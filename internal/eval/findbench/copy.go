@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/service/search"
 )
 
@@ -68,7 +68,7 @@ type posting struct {
 // others are the same again, in rows of their own.
 const distinct = 20
 
-func (b *Bench) batch(ctx context.Context, hosts []*host.Host, n int) (*batch, error) {
+func (b *Bench) batch(ctx context.Context, hosts []*app.Host, n int) (*batch, error) {
 	docs, texts := memories(newWords(n, b.Memories, textSeed), 0, b.Memories)
 	out := &batch{docs: docs, df: map[int32]int32{}, vectors: make([][][]float32, len(hosts))}
 	for at, d := range docs {
@@ -90,7 +90,7 @@ func (b *Bench) batch(ctx context.Context, hosts []*host.Host, n int) (*batch, e
 
 // copy fills the tables that the store has not filled, and leaves them as
 // autovacuum would.
-func (b *Bench) copy(ctx context.Context, hosts []*host.Host) error {
+func (b *Bench) copy(ctx context.Context, hosts []*app.Host) error {
 	for n := range min(distinct, len(b.ids)) {
 		made, err := b.batch(ctx, hosts, n)
 		if err != nil {
@@ -120,7 +120,7 @@ func (b *Bench) copy(ctx context.Context, hosts []*host.Host) error {
 }
 
 // copyWorkspace fills the k-th workspace.
-func (b *Bench) copyWorkspace(ctx context.Context, hosts []*host.Host, from *batch, k int) error {
+func (b *Bench) copyWorkspace(ctx context.Context, hosts []*app.Host, from *batch, k int) error {
 	conn, err := b.connect(ctx)
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/service/search"
 )
 
@@ -21,7 +21,7 @@ const (
 
 // Fill makes workspaces of memories, with vectors for each of hosts, which share
 // a database and differ in dimensions.
-func Fill(ctx context.Context, hosts []*host.Host, workspaces, memories int) ([]*Bench, error) {
+func Fill(ctx context.Context, hosts []*app.Host, workspaces, memories int) ([]*Bench, error) {
 	one := &Bench{Host: hosts[0], Memories: memories, copied: workspaces*memories >= copyFrom}
 	for n := range workspaces {
 		ws, err := one.Host.Store.Workspace(ctx, fmt.Sprintf("find-%d-%d", memories, n), true)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/service/search"
 )
 
@@ -42,7 +42,7 @@ const (
 // Bench is one database with workspaces of one size, seen with vectors of some
 // dimensions.
 type Bench struct {
-	Host     *host.Host
+	Host     *app.Host
 	Memories int // in each workspace
 	ids      []int64
 	stored   time.Duration

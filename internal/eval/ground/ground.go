@@ -25,7 +25,7 @@ import (
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/eval/audit"
 	"cairn/internal/eval/workerproc"
@@ -47,7 +47,7 @@ type Ground struct {
 	Folder string // of its own, which goes with Close
 	Stack  *devstack.Stack
 	Model  *openaitest.Server
-	Host   *host.Host // the gateway's side: accepts, and starts workflows
+	Host   *app.Host // the gateway's side: accepts, and starts workflows
 	Audit  *audit.Audit
 
 	options   Options

@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"cairn/internal/adapter/devstack"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 )
@@ -53,12 +53,12 @@ func Scripted(url string) []string {
 // OpenHost opens the gateway's side with settings and nothing that the
 // environment says. What the SDK says about workers and servers that are away is
 // what is wanted here, and is not logged.
-func OpenHost(ctx context.Context, settings []string) (*host.Host, error) {
+func OpenHost(ctx context.Context, settings []string) (*app.Host, error) {
 	c, err := config.Load(append([]string{"CAIRN_CONFIG=" + os.DevNull}, settings...), nil)
 	if err != nil {
 		return nil, err
 	}
-	return host.Open(ctx, c, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	return app.Open(ctx, c, slog.New(slog.NewTextHandler(io.Discard, nil)))
 }
 
 // CloseStacks ends servers that were started; nil is none.

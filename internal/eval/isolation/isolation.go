@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/gateway/httpapi"
 )
 
@@ -99,7 +99,7 @@ func (t *tally) wrong(crossing bool, format string, args ...any) {
 }
 
 // Run does the experiment on h, whose rate limit must be off.
-func Run(ctx context.Context, h *host.Host, o Options) (Result, error) {
+func Run(ctx context.Context, h *app.Host, o Options) (Result, error) {
 	if o.Workspaces == 0 {
 		o.Workspaces = 50
 	}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/tests"
 )
@@ -12,7 +12,7 @@ import (
 // The full experiment is `make isolation`; this is the same with less of everything.
 func TestWorkspacesNeverSeeEachOther(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t, func(c *config.Config) { c.RateLimit = 0 })
+	b := apptest.OpenIdle(t, func(c *config.Config) { c.RateLimit = 0 })
 	r, err := Run(t.Context(), b.Host, Options{Workspaces: 10, Operations: 500})
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
@@ -97,7 +97,7 @@ var (
 
 // Measure has each profile remember the session and answer the questions, in a
 // workspace of its own.
-func Measure(ctx context.Context, h *host.Host, of []Profile, log io.Writer) ([]Row, error) {
+func Measure(ctx context.Context, h *app.Host, of []Profile, log io.Writer) ([]Row, error) {
 	var rows []Row
 	for _, p := range of {
 		fmt.Fprintf(log, "measuring %s\n", p.Name())
@@ -110,7 +110,7 @@ func Measure(ctx context.Context, h *host.Host, of []Profile, log io.Writer) ([]
 	return rows, nil
 }
 
-func measure(ctx context.Context, h *host.Host, p Profile) (row Row, err error) {
+func measure(ctx context.Context, h *app.Host, p Profile) (row Row, err error) {
 	began := time.Now()
 	row = Row{Profile: p, Questions: len(questions)}
 	ws, err := h.Store.Workspace(ctx, "profile/"+p.Name(), true)
@@ -138,7 +138,7 @@ func measure(ctx context.Context, h *host.Host, p Profile) (row Row, err error) 
 		row.Memories += len(t.Added)
 	}
 	for i, q := range questions {
-		a, err := h.Progressive.Retrieve(ctx, memoryagent.Question{Workspace: ws.ID, WorkspaceKey: ws.Key, ID: fmt.Sprint("q", i), Query: q.ask, Mode: memoryagent.Agentic, Spec: host.TurnSpec(h.Config)})
+		a, err := h.Progressive.Retrieve(ctx, memoryagent.Question{Workspace: ws.ID, WorkspaceKey: ws.Key, ID: fmt.Sprint("q", i), Query: q.ask, Mode: memoryagent.Agentic, Spec: app.TurnSpec(h.Config)})
 		if err != nil {
 			return row, err
 		}
@@ -189,8 +189,8 @@ func (r *Row) count(ctx context.Context, q postgres.Queries) error {
 }
 
 // remember has the session remembered and waits for what comes of it.
-func remember(ctx context.Context, h *host.Host, ws postgres.Workspace) (out memoryagent.Report, err error) {
-	r, err := h.Progressive.Summarize(ctx, memoryagent.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, ID: "session", Messages: slices.Clone(session), Spec: host.TurnSpec(h.Config)})
+func remember(ctx context.Context, h *app.Host, ws postgres.Workspace) (out memoryagent.Report, err error) {
+	r, err := h.Progressive.Summarize(ctx, memoryagent.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, ID: "session", Messages: slices.Clone(session), Spec: app.TurnSpec(h.Config)})
 	if err != nil {
 		return out, err
 	}

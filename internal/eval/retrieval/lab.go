@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/app/config"
 )
 
@@ -22,7 +22,7 @@ type Lab struct {
 
 // OpenLab opens a throw-away database with the hashing embedder over it. Nothing
 // of a user's is read or written.
-func OpenLab(ctx context.Context, lab Lab, progress io.Writer) (h *host.Host, done func(), err error) {
+func OpenLab(ctx context.Context, lab Lab, progress io.Writer) (h *app.Host, done func(), err error) {
 	home, err := os.MkdirTemp("", "cairn-eval")
 	if err != nil {
 		return nil, nil, err
@@ -47,7 +47,7 @@ func OpenLab(ctx context.Context, lab Lab, progress io.Writer) (h *host.Host, do
 	if err == nil {
 		c.SkillsDir = filepath.Join(home, "packages")
 		if _, err = postgres.Migrate(ctx, c.DatabaseURL); err == nil {
-			h, err = host.Open(ctx, c, slog.New(slog.NewTextHandler(progress, &slog.HandlerOptions{Level: slog.LevelError})))
+			h, err = app.Open(ctx, c, slog.New(slog.NewTextHandler(progress, &slog.HandlerOptions{Level: slog.LevelError})))
 		}
 	}
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/eval/locomo"
 	"cairn/internal/service/search"
 )
@@ -49,7 +49,7 @@ type Result struct {
 
 // Measure stores the samples in workspaces of their own and asks their
 // questions, all categories but the adversarial one.
-func Measure(ctx context.Context, h *host.Host, samples []locomo.Sample) (Result, error) {
+func Measure(ctx context.Context, h *app.Host, samples []locomo.Sample) (Result, error) {
 	r := Result{Conversations: map[string]float64{}, Embedder: h.Embedder.Model(), Dims: h.Embedder.Dims()}
 	var ours, baseline sums
 	var storing time.Duration
@@ -93,7 +93,7 @@ func Measure(ctx context.Context, h *host.Host, samples []locomo.Sample) (Result
 	return r, nil
 }
 
-func put(ctx context.Context, h *host.Host, ws int64, s locomo.Sample) error {
+func put(ctx context.Context, h *app.Host, ws int64, s locomo.Sample) error {
 	return h.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
 		_, err := q.PutConversation(ctx, s.Conversation, "import")
 		return err
@@ -101,7 +101,7 @@ func put(ctx context.Context, h *host.Host, ws int64, s locomo.Sample) error {
 }
 
 // ask returns the seqs of the turns found.
-func ask(ctx context.Context, h *host.Host, ws int64, question string) ([]int, error) {
+func ask(ctx context.Context, h *app.Host, ws int64, question string) ([]int, error) {
 	found, err := h.Finder.Find(ctx, ws, search.Request{Query: question, Kinds: []string{search.KindTurn}, Limit: Depth})
 	seqs := make([]int, len(found))
 	for i, f := range found {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres/pgtest"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/app/samples"
 	"cairn/internal/eval/locomo"
@@ -27,7 +27,7 @@ func TestRetrievalBeatsPlainBM25OnLoCoMo(t *testing.T) {
 	tests.Must(t, err)
 	c, err := config.Load([]string{"CAIRN_HOME=" + t.TempDir(), "CAIRN_CONFIG=" + os.DevNull}, map[string]string{"DATABASE_URL": pgtest.Database(t), "CAIRN_LOG": "error"})
 	tests.Must(t, err)
-	h, err := host.Open(context.Background(), c, slog.Default())
+	h, err := app.Open(context.Background(), c, slog.Default())
 	tests.Must(t, err)
 	t.Cleanup(h.Close)
 	talks = talks[:2]

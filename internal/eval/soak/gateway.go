@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/conversation"
 )
@@ -67,7 +67,7 @@ func (e *experiment) each(ctx context.Context, one func(ctx context.Context, i i
 // not answered yet is sent again, as a gateway would.
 func (e *experiment) turn(ctx context.Context, i, n int) error {
 	ws, t := e.workspaces[i], &e.talks[i]
-	spec := host.TurnSpec(e.Host.Config)
+	spec := app.TurnSpec(e.Host.Config)
 	spec.Timing.Model = e.options.Step
 	r := conversation.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: t.name, Channel: "chat", MessageID: fmt.Sprintf("m%02d", n), Text: t.says(n), Spec: spec}
 	return e.insist(ctx, sayPatience, func(ctx context.Context) (bool, error) {

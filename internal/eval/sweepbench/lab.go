@@ -11,7 +11,7 @@ import (
 
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
@@ -23,7 +23,7 @@ type lab struct {
 	folder   string
 	postgres *devstack.Stack
 	temporal *devstack.Stack
-	host     *host.Host
+	host     *app.Host
 	admin    *pgxpool.Pool
 	settings []string
 	worker   *workerproc.Process

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres/pgtest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/eval/ground"
 )
 
@@ -20,7 +20,7 @@ func TestASweepUnderKillsMissesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	o := Tiny()
 	o.Log = t.Output()
-	address, namespace := hosttest.Namespace(t)
+	address, namespace := apptest.Namespace(t)
 	r, err := run(t.Context(), o, ground.Servers{Database: pgtest.Database(t), Temporal: address, Namespace: namespace})
 	if err != nil {
 		t.Fatal(err)

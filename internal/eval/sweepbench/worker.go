@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"cairn/activities"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/schedule"
@@ -50,7 +50,7 @@ func work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h, err := host.Open(ctx, c, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	h, err := app.Open(ctx, c, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
@@ -56,7 +56,7 @@ type Leak struct {
 
 // Lab is an open Cairn to distil in.
 type Lab struct {
-	Host      *host.Host
+	Host      *app.Host
 	Workspace postgres.Workspace
 }
 
@@ -88,13 +88,13 @@ func OpenLab(ctx context.Context, log io.Writer) (lab Lab, close func(), err err
 		return fail(err)
 	}
 	c.SkillsDir = filepath.Join(home, "packages")
-	if lab.Host, err = host.Open(ctx, c, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))); err != nil {
+	if lab.Host, err = app.Open(ctx, c, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))); err != nil {
 		return fail(err)
 	}
 	closers = append(closers, lab.Host.Close)
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var workers sync.WaitGroup
-	workers.Go(func() { err = errors.Join(err, lab.Host.Work(working, host.Queues())) })
+	workers.Go(func() { err = errors.Join(err, lab.Host.Work(working, app.Queues())) })
 	closers = append(closers, func() { stop(); workers.Wait() })
 	if lab.Workspace, err = lab.Host.Store.Workspace(ctx, "tau", true); err != nil {
 		return fail(err)
@@ -131,7 +131,7 @@ func (l Lab) Distil(ctx context.Context, conversations []transcript.Conversation
 
 func (l Lab) one(ctx context.Context, c transcript.Conversation) (distill.Report, error) {
 	accepted, _, err := l.Host.Distill.Accept(ctx, distill.Request{Workspace: l.Workspace.ID, WorkspaceKey: l.Workspace.Key, Conversation: c, Channel: "import",
-		Spec: host.DistillSpec(l.Host.Config, transcript.ExtractAuto)})
+		Spec: app.DistillSpec(l.Host.Config, transcript.ExtractAuto)})
 	if err != nil {
 		return distill.Report{}, fmt.Errorf("%s: %w", c.Title, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/app/samples"
 	"cairn/internal/domain/run"
@@ -42,7 +42,7 @@ func sample(t *testing.T) []transcript.Conversation {
 
 func TestSkillsOfRealConversationsAreGeneral(t *testing.T) {
 	t.Parallel()
-	b := hosttest.Open(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model, c.NameStyle = "", "", "", "hyphen" })
+	b := apptest.Open(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model, c.NameStyle = "", "", "", "hyphen" })
 	lab := Lab{Host: b.Host, Workspace: b.Workspace}
 	conversations := sample(t)
 	r, err := lab.Distil(t.Context(), conversations, 2)
@@ -61,7 +61,7 @@ func TestSkillsOfRealConversationsAreGeneral(t *testing.T) {
 
 // checkFailedOnes looks that a conversation that failed added lessons at most,
 // and that skills name only tools that were seen.
-func checkFailedOnes(t *testing.T, b *hosttest.Bundle, conversations []transcript.Conversation) {
+func checkFailedOnes(t *testing.T, b *apptest.Bundle, conversations []transcript.Conversation) {
 	t.Helper()
 	tools := map[string]bool{}
 	failed := map[string]bool{}

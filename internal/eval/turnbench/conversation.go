@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
@@ -67,7 +67,7 @@ func (c *thread) turn(ctx context.Context, calls int) (p Parts, workflow string,
 	c.said++
 	h := c.lab.host
 	r := conversation.Request{Workspace: c.workspace.ID, WorkspaceKey: c.workspace.Key, Conversation: c.name, Channel: "chat", MessageID: fmt.Sprintf("m%d", c.said),
-		Text: message(calls), Spec: host.TurnSpec(h.Config)}
+		Text: message(calls), Spec: app.TurnSpec(h.Config)}
 	began := time.Now()
 	accepted, err := h.Converse.Accept(ctx, r)
 	if err != nil {

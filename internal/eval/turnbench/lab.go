@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/adapter/devstack"
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/eval/ground"
 	"cairn/internal/eval/workerproc"
@@ -21,7 +21,7 @@ type lab struct {
 	postgres *devstack.Stack
 	temporal *devstack.Stack
 	model    *model
-	host     *host.Host // the gateway's side
+	host     *app.Host // the gateway's side
 	worker   *workerproc.Process
 	stopBare func()
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/conversation"
 )
@@ -65,9 +65,9 @@ func (g *Gateway) listConversations(ctx context.Context, in *struct {
 	return out, err
 }
 
-func (g *Gateway) showConversation(ctx context.Context, in *ConversationPath) (*bodyOf[host.ConversationDetail], error) {
+func (g *Gateway) showConversation(ctx context.Context, in *ConversationPath) (*bodyOf[app.ConversationDetail], error) {
 	out, err := g.ShowConversation(ctx, asking(ctx).Workspace, in.ID)
-	return &bodyOf[host.ConversationDetail]{out}, err
+	return &bodyOf[app.ConversationDetail]{out}, err
 }
 
 func (g *Gateway) listMessages(ctx context.Context, in *struct {
@@ -102,9 +102,9 @@ func (g *Gateway) cancelTurn(ctx context.Context, in *struct {
 	return &bodyOf[Cancelled]{Cancelled{asked}}, err
 }
 
-func (g *Gateway) endConversation(ctx context.Context, in *ConversationPath) (*bodyOf[host.ConversationDetail], error) {
+func (g *Gateway) endConversation(ctx context.Context, in *ConversationPath) (*bodyOf[app.ConversationDetail], error) {
 	out, err := g.EndConversation(ctx, asking(ctx).Workspace, in.ID)
-	return &bodyOf[host.ConversationDetail]{out}, err
+	return &bodyOf[app.ConversationDetail]{out}, err
 }
 
 // cursor reads a place in a list; the empty one is where the list begins.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/httpapi"
@@ -30,7 +30,7 @@ func (s seen) Attention(context.Context) (postgres.Attention, error) {
 
 func scrape(t *testing.T, m httpapi.Meter, requests ...string) string {
 	t.Helper()
-	g := httpapi.New(&host.Host{Config: config.Config{RequestBytes: 1000, Metrics: "open"}, Log: slog.New(slog.DiscardHandler)}, m)
+	g := httpapi.New(&app.Host{Config: config.Config{RequestBytes: 1000, Metrics: "open"}, Log: slog.New(slog.DiscardHandler)}, m)
 	ask := func(path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))

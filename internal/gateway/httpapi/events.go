@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
@@ -29,7 +29,7 @@ func (g *Gateway) eventRoutes() {
 			"`error` has the members of any error, when the stream cannot go on; `stopping` says that the gateway stops. The run goes on after either: ask again.",
 		responses: map[string]*huma.Response{
 			"200": {Description: "The events; the data of each is how far the run is, of the last one its report", Content: content(eventText, &huma.Schema{
-				OneOf: []*huma.Schema{schemaOf[distill.Progress](g), schemaOf[distill.Report](g), schemaOf[AgentProgress](g), schemaOf[host.AgentReport](g)}})},
+				OneOf: []*huma.Schema{schemaOf[distill.Progress](g), schemaOf[distill.Report](g), schemaOf[AgentProgress](g), schemaOf[app.AgentReport](g)}})},
 			"204": {Description: "The end was seen before"}},
 	}, g.runEvents)
 }

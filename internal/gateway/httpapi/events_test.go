@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/openai/openaitest"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/httpapi"
@@ -71,7 +71,7 @@ func TestARunIsWatchedUntilItsEnd(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	b.Start()
-	b.Model.On(openaitest.Rule{Stage: "extract", Barrier: "hold", Reply: hosttest.R1Extract})
+	b.Model.On(openaitest.Rule{Stage: "extract", Barrier: "hold", Reply: apptest.R1Extract})
 	b.ScriptR1()
 	var a httpapi.Accepted
 	b.post("/v1/distill", sampleConversation()).into(http.StatusAccepted, &a)

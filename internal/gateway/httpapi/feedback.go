@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 )
 
 // FeedbackGiven is what somebody says of an answer.
@@ -35,7 +35,7 @@ func (g *Gateway) giveFeedback(ctx context.Context, in *struct {
 	Body FeedbackGiven
 }) (*bodyOf[FeedbackNoted], error) {
 	who := person(ctx, in.OnceKey)
-	noted, err := g.NoteFeedback(ctx, who.Workspace, who.Op, host.Feedback(in.Body))
+	noted, err := g.NoteFeedback(ctx, who.Workspace, who.Op, app.Feedback(in.Body))
 	out := &bodyOf[FeedbackNoted]{FeedbackNoted{Question: noted.Question}}
 	if noted.Case != nil {
 		out.Body.Case, out.Body.Failures = noted.Case.ID, noted.Case.Failures

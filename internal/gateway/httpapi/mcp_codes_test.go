@@ -11,7 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/gateway/mcpserver"
@@ -149,7 +149,7 @@ func TestAToolThatCannotReachTheStoreSaysUnavailable(t *testing.T) {
 	proxy, url := tests.DatabaseProxy(t, b.Config.DatabaseURL)
 	c := b.Config
 	c.DatabaseURL = url
-	h, err := host.Open(t.Context(), c, b.Log)
+	h, err := app.Open(t.Context(), c, b.Log)
 	tests.Must(t, err)
 	t.Cleanup(h.Close)
 	server := httptest.NewServer(httpapi.New(h, httpapi.NoMeter))

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/app/config"
 )
 
@@ -23,7 +23,7 @@ func (m *tally) Handler() http.Handler {
 func TestTheCountsAreShownToWhomTheyShallBe(t *testing.T) {
 	for who, status := range map[string]int{"open": http.StatusOK, "key": http.StatusUnauthorized, "off": http.StatusNotFound} {
 		m := &tally{}
-		g := New(&host.Host{Config: config.Config{RequestBytes: 1000, Metrics: who}, Log: slog.New(slog.DiscardHandler)}, m)
+		g := New(&app.Host{Config: config.Config{RequestBytes: 1000, Metrics: who}, Log: slog.New(slog.DiscardHandler)}, m)
 		for _, path := range []string{"/healthz", "/v1/runs/1", "/v1/runs/2", "/lost/1"} {
 			g.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
 		}

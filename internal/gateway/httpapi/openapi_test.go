@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/tests"
@@ -19,7 +19,7 @@ func TestTheDescriptionIsWhatTheHandlersAre(t *testing.T) {
 	t.Parallel()
 	c, err := config.Load([]string{"CAIRN_CONFIG=" + os.DevNull}, nil)
 	tests.Must(t, err)
-	got, err := httpapi.New(&host.Host{Config: c, Log: slog.New(slog.DiscardHandler)}, httpapi.NoMeter).OpenAPI()
+	got, err := httpapi.New(&app.Host{Config: c, Log: slog.New(slog.DiscardHandler)}, httpapi.NoMeter).OpenAPI()
 	tests.Must(t, err)
 	want, err := os.ReadFile("../../../schemas/openapi.json")
 	tests.Must(t, err)

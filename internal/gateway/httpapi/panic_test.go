@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/app/config"
 )
 
 // What went wrong inside is for the log, not for the caller.
 func TestAPanicIsAnInternalErrorWithoutDetail(t *testing.T) {
 	var logged bytes.Buffer
-	g := New(&host.Host{Config: config.Config{RequestBytes: 1000}, Log: slog.New(slog.NewTextHandler(&logged, nil))}, NoMeter)
+	g := New(&app.Host{Config: config.Config{RequestBytes: 1000}, Log: slog.New(slog.NewTextHandler(&logged, nil))}, NoMeter)
 	g.mux.HandleFunc("GET /panic", func(http.ResponseWriter, *http.Request) { panic("the secret reason") })
 	w := httptest.NewRecorder()
 	g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/panic", nil))

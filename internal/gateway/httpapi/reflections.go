@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/reflection"
@@ -89,7 +89,7 @@ func (g *Gateway) reflect(ctx context.Context, in *struct {
 	switch {
 	case in.Body.From == "" && in.Body.To == "":
 		var o reflection.Opened
-		if o, err = g.ReflectNow(ctx, from.Workspace, host.ReflectRequest{Date: in.Body.Date, Redo: in.Body.Redo}); err == nil {
+		if o, err = g.ReflectNow(ctx, from.Workspace, app.ReflectRequest{Date: in.Body.Date, Redo: in.Body.Redo}); err == nil {
 			err = add(o)
 		}
 	case in.Body.Date != "":

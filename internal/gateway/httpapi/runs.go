@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cairn/internal/adapter/postgres"
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
 )
@@ -32,7 +32,7 @@ type RunSummary struct {
 // RunDetail is a run's report with every model call. A turn or a review has no
 // tasks; what its agent did is in agent.
 type RunDetail struct {
-	host.RunReport
+	app.RunReport
 	ModelCalls []RunCall `json:"calls"`
 	Links      RunLinks  `json:"links"`
 }
@@ -114,7 +114,7 @@ func (g *Gateway) retryRun(ctx context.Context, in *struct {
 	if err := g.Retriable(ctx, run.Ref{Workspace: from.Workspace.ID, Run: in.ID}); err != nil {
 		return nil, err
 	}
-	r, err := g.Distill.Retry(ctx, distill.RetryRequest{Ref: run.Ref{Workspace: from.Workspace.ID, Run: in.ID}, WorkspaceKey: from.Workspace.Key, Fresh: in.Fresh, Spec: host.DistillSpec(g.Config, "")})
+	r, err := g.Distill.Retry(ctx, distill.RetryRequest{Ref: run.Ref{Workspace: from.Workspace.ID, Run: in.ID}, WorkspaceKey: from.Workspace.Key, Fresh: in.Fresh, Spec: app.DistillSpec(g.Config, "")})
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/adapter/postgres"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
@@ -23,7 +23,7 @@ import (
 
 // bundle is a gateway over a whole Cairn, with a key that may do everything.
 type bundle struct {
-	*hosttest.Bundle
+	*apptest.Bundle
 	gateway *httpapi.Gateway
 	url     string
 	key     string
@@ -40,7 +40,7 @@ func setup(t *testing.T, change ...func(*config.Config)) *bundle {
 // idle is setup without workers: what is accepted stays accepted.
 func idle(t *testing.T, change ...func(*config.Config)) *bundle {
 	t.Helper()
-	b := &bundle{Bundle: hosttest.OpenIdle(t, change...)}
+	b := &bundle{Bundle: apptest.OpenIdle(t, change...)}
 	b.gateway = httpapi.New(b.Host, httpapi.NoMeter)
 	server := httptest.NewServer(b.gateway)
 	t.Cleanup(server.Close)
@@ -164,7 +164,7 @@ func (r response) refused(code fault.Code) httpapi.Problem {
 // sampleConversation is C1 as a client sends it.
 func sampleConversation() map[string]any {
 	var messages []map[string]any
-	for _, m := range hosttest.C1().Messages {
+	for _, m := range apptest.C1().Messages {
 		messages = append(messages, map[string]any{"role": m.Role, "content": m.Content})
 	}
 	return map[string]any{"messages": messages}

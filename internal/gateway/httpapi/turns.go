@@ -11,7 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	host "cairn/internal/app"
+	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -72,7 +72,7 @@ func (g *Gateway) turn(ctx context.Context, in *struct{ Body TurnRequest }) (*tu
 	if err != nil {
 		return nil, err
 	}
-	r.Workspace, r.WorkspaceKey, r.Spec = from.Workspace.ID, from.Workspace.Key, host.TurnSpec(g.Config)
+	r.Workspace, r.WorkspaceKey, r.Spec = from.Workspace.ID, from.Workspace.Key, app.TurnSpec(g.Config)
 	accepted, err := g.Converse.Accept(ctx, r)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	temporallog "go.temporal.io/sdk/log"
 
 	"cairn/internal/adapter/launcher"
-	hosttest "cairn/internal/app/apptest"
+	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
 	"cairn/internal/tests"
 )
@@ -18,9 +18,9 @@ import (
 // Case E7: whoever accepted the run died before its workflow was started.
 func TestAnAcceptedRunIsStarted(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	admin := connect(t, b.AdminURL)
-	r := b.Accept(hosttest.C1())
+	r := b.Accept(apptest.C1())
 	pass := func(want int) {
 		t.Helper()
 		if n, err := b.Relay.Pass(t.Context()); err != nil || n != want {
@@ -53,9 +53,9 @@ func TestAnAcceptedRunIsStarted(t *testing.T) {
 
 func TestWithoutTemporalTheDutyIsNotedAndKept(t *testing.T) {
 	t.Parallel()
-	b := hosttest.OpenIdle(t)
+	b := apptest.OpenIdle(t)
 	admin := connect(t, b.AdminURL)
-	r := b.Accept(hosttest.C1())
+	r := b.Accept(apptest.C1())
 	exec(t, admin, "update outbox set due_at = now()")
 	down, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1", Namespace: "x", Logger: temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
 	tests.Must(t, err)
@@ -79,7 +79,7 @@ func TestWithoutTemporalTheDutyIsNotedAndKept(t *testing.T) {
 }
 
 // running is the execution of a run's workflow.
-func running(t *testing.T, b *hosttest.Bundle, r run.Run) string {
+func running(t *testing.T, b *apptest.Bundle, r run.Run) string {
 	t.Helper()
 	d, err := b.Temporal.DescribeWorkflowExecution(t.Context(), r.WorkflowID, "")
 	tests.Must(t, err)
