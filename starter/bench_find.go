@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/app"
-	"cairn/internal/eval/findbench"
-	"cairn/internal/eval/retrieval"
+	"cairn/internal/bench/findbench"
+	"cairn/internal/bench/retrieval"
 )
 
 // findOptions are what hybrid retrieval is measured with.

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/eval/chaos"
-	"cairn/internal/eval/clients"
-	"cairn/internal/eval/isolation"
-	"cairn/internal/eval/retrieval"
-	"cairn/internal/eval/soak"
+	"cairn/internal/bench/chaos"
+	"cairn/internal/bench/clients"
+	"cairn/internal/bench/isolation"
+	"cairn/internal/bench/retrieval"
+	"cairn/internal/bench/soak"
 )
 
 // Experiments: what is promised, counted while much is done to break it.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/eval/searchbench"
-	"cairn/internal/eval/taubench"
+	"cairn/internal/bench/searchbench"
+	"cairn/internal/bench/taubench"
 )
 
 // searchGoal is what the median may be of that of the same SQL run bare.

@@ -16,7 +16,7 @@ import (
 
 // quick are the benchmarks whose examples are carried out here. Of the others
 // the example is only parsed: they take long, need npm, or fail when a machine is
-// busy. The packages below internal/eval test what they do.
+// busy. The packages below internal/bench test what they do.
 var quick = []string{"isolation", "tau"}
 
 // benchExample carries a benchmark's example out, or sees that it could be.

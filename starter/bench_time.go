@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/eval/distillbench"
-	"cairn/internal/eval/sweepbench"
-	"cairn/internal/eval/turnbench"
+	"cairn/internal/bench/distillbench"
+	"cairn/internal/bench/sweepbench"
+	"cairn/internal/bench/turnbench"
 )
 
 // What durable execution costs: distillations, turns and sweeps beside bare

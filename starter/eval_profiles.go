@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/eval/profiles"
-	"cairn/internal/eval/taubench"
+	"cairn/internal/bench/profiles"
+	"cairn/internal/bench/taubench"
 )
 
 func (c *cli) evalProfiles() *cobra.Command {

@@ -11,13 +11,13 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/app/samples"
+	"cairn/internal/bench/alfworld"
+	"cairn/internal/bench/hotpotqa"
+	"cairn/internal/bench/locomo"
+	"cairn/internal/bench/longmemeval"
+	"cairn/internal/bench/loopbench"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/policy"
-	"cairn/internal/eval/alfworld"
-	"cairn/internal/eval/hotpotqa"
-	"cairn/internal/eval/locomo"
-	"cairn/internal/eval/longmemeval"
-	"cairn/internal/eval/loopbench"
 )
 
 // skillsEval measures memory skills on the data of one kind.

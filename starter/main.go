@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/adapter/sandbox"
+	"cairn/internal/bench/sweepbench"
 	"cairn/internal/domain/fault"
-	"cairn/internal/eval/sweepbench"
 )
 
 func main() {

@@ -1,0 +1,40 @@
+package chaos
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"math/rand/v2"
+
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/bench/ground"
+	"cairn/internal/bench/workerproc"
+)
+
+//go:embed audit.sql
+var auditSQL string
+
+// experiment is everything that is open while one runs.
+type experiment struct {
+	*ground.Ground
+	options   Options
+	draw      *rand.Rand
+	workspace postgres.Workspace // where everything happens
+	worker    *workerproc.Supervisor
+	result    Result
+}
+
+// open starts the servers, whose data outlives their crashes.
+func open(ctx context.Context, o Options) (*experiment, error) {
+	g, err := ground.Open(ctx, ground.Options{Name: "chaos", Does: "crashes", Lasting: true, Queries: auditSQL, Settings: []string{"SKILL_QUALITY=off", "SKILL_KEEP_VERSIONS=0"},
+		Worker: o.Worker, Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	script(g.Model, o.Reply)
+	e := &experiment{Ground: g, options: o, draw: rand.New(rand.NewPCG(o.Seed, 0)), result: Result{Seed: o.Seed, Distillations: o.Distillations}}
+	if e.workspace, err = g.Host.Store.Workspace(ctx, "chaos", true); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}

@@ -1,0 +1,63 @@
+package soak
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/bench/ground"
+	"cairn/internal/bench/workerproc"
+)
+
+//go:embed audit.sql
+var auditSQL string
+
+// experiment is everything that is open while one runs.
+type experiment struct {
+	*ground.Ground
+	options    Options
+	talks      []talk
+	workspaces []postgres.Workspace // one for each talk
+	worker     *workerproc.Supervisor
+	result     Result
+}
+
+// open starts the servers and makes a workspace for each talk. Only the worker is
+// killed, so nothing needs to outlive a server.
+func open(ctx context.Context, o Options, talks []talk) (*experiment, error) {
+	g, err := ground.Open(ctx, ground.Options{Name: "soak", Does: "counts everything on", Queries: auditSQL, Settings: []string{"CAIRN_DATABASE_STEP=5s"}, Worker: o.Worker, Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	script(g.Model, o.Reply)
+	e := &experiment{Ground: g, options: o, talks: talks, result: Result{Seed: o.Seed, Options: Did{Conversations: o.Conversations, Turns: o.Turns, Goal: o.Goal}}}
+	if err := e.openWorkspaces(ctx); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+func (e *experiment) openWorkspaces(ctx context.Context) (err error) {
+	e.workspaces = make([]postgres.Workspace, len(e.talks))
+	for i, t := range e.talks {
+		if e.workspaces[i], err = e.Host.Store.Workspace(ctx, t.name, true); err != nil {
+			return err
+		}
+		if err = e.Host.Store.WithWorkspace(ctx, e.workspaces[i].ID, func(q postgres.Queries) error { return neverIdle(ctx, q) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// neverIdle keeps conversations from being read for long-term memory when they
+// end: what is counted here is turns and reviews.
+func neverIdle(ctx context.Context, q postgres.Queries) error {
+	s, err := q.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	s.Memory.IdleMinutes = 0
+	return q.SetSettings(ctx, s)
+}
