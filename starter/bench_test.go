@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/devstack/devtest"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // quick are the benchmarks whose examples are carried out here. Of the others

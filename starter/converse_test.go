@@ -20,7 +20,7 @@ import (
 	"cairn/internal/gateway/mcpserver"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/longterm"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // known is prepared for what is remembered and said.

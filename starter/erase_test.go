@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/service/erase"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // erasable makes what the examples of erase name.

@@ -10,7 +10,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // recalling looks up what is remembered of the roof, when it is offered how, and

@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/library"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // prepared brings about what the example of a command takes for granted, and

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"cairn/internal/service/library"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // The command shows all of a list that the store gives out in pages.

@@ -19,7 +19,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/app/samples"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // world is a running Cairn with the offline rules, and a folder with the files

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // readme returns the fenced blocks under a heading of README.md.

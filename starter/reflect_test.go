@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // alone runs a command where there is neither database nor server nor file.

@@ -21,7 +21,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/learning"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // learning sets what the workspace's policy may do.

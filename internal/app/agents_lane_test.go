@@ -11,7 +11,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memoryagent"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // Check A4: sessions that are about one target take turns, others do not wait.

@@ -17,7 +17,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // narrow lets a model take so little that a session of saga's is in several parts.

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/memoryagent"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // filled is a Cairn that has summarised a session about alice and deploy.

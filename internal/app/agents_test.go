@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/tools"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // deploying is a session about a person and a domain.

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/service/learning"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // skillFile is a memory skill as people write it.

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // hold takes a lock that others wait for until it is called off.

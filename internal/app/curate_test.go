@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/schedule"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // A managed skill that nobody uses grows stale and is archived; used again it

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/erase"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/erase"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // full fills the test's workspace: a distillation, an upload, answered turns

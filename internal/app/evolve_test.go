@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func evolveOnce(b *apptest.Bundle, change ...func(*learning.EvolveSpec)) (out learning.Round, r run.Run) {

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/service/learning"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // brought has a skill come into the default bank, and gives its id.

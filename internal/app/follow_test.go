@@ -10,7 +10,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/learning"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // A bank that follows a shared one has its skills with the workspace's own laid

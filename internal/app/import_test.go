@@ -11,7 +11,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // AC-17 of spec/skill-memory.md §7: packages of other makers.

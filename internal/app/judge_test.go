@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // judged is a Cairn that judges its drafts, scripted with R1.

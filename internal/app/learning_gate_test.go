@@ -19,7 +19,7 @@ import (
 	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // trainedUntilTheGate goes through one stage of one iteration with all four

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/service/conversation"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // Wherever the worker dies while a conversation is made shorter, the message is

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // smallWindow leaves about 1,100 tokens to what was said before.

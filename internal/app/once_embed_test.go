@@ -8,7 +8,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // Case E16: the embedder is down while a skill is committed.

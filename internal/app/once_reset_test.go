@@ -9,7 +9,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 const allOnce = "chunk 1, rewrite 1, extract 1, scripts 1, doc 1"

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 	"cairn/workflows"
 )
 

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/bench/profiles"
 	"cairn/internal/domain/settings"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // Typed tools do what the tools do that they stand for, and what an agent was

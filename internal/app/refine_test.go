@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/library"
 	"cairn/internal/service/memoryagent"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // Of what a fast search finds: skills beside memories, and a model that goes over

@@ -17,7 +17,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/reflection"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // sweeps starts the reflection of a date as the sweep does, when its window ends

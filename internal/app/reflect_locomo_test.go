@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/reflection"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // offlineDays let the rules answer in place of the scripted model; no

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/reflection"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // imported stores a conversation that was had elsewhere, with the times at which

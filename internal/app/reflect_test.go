@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/reflection"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func TestADayBecomesNotesAndMemoriesThatPointToItsMessages(t *testing.T) {

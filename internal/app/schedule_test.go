@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/schedule"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func TestTheReflectionFollowsTheWorkspacesClock(t *testing.T) {

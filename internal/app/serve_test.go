@@ -12,7 +12,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // A worker that is started while a server is away is of use once it is back.

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/skill"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // toolsOf are the names of the tools that a request offers.

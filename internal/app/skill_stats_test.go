@@ -12,7 +12,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/learning"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // scored is how often the skills of the default bank were scored, and what their

@@ -22,7 +22,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/longterm"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // shaky loses one transaction or one embedding of a step, counted from 0: before

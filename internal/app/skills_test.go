@@ -9,7 +9,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // use calls a tool as an agent, and gives the result as the agent reads it.

@@ -7,7 +7,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // From a message to the sweep to the reflection, and the night after: a day that

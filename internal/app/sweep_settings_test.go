@@ -19,7 +19,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/schedule"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // choose changes the settings of the bundle's workspace.

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/schedule"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // sweepBundle is a Cairn without workers: what is started stays as it was started.

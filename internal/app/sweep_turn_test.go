@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/service/schedule"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // swept runs the workflow Sweep to its end.

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/learning"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // lessons are traces of small talk with one thing worth asking about in each.

@@ -17,7 +17,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/conversation"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // Check 12: a model that never stops calling.

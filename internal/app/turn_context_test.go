@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/service/library"
 	"cairn/internal/service/longterm"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // told is the message that a request answers, with the context before it.

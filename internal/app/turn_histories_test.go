@@ -9,7 +9,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // Conversations, their turns and their reviews end in every way that a history

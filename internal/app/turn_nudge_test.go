@@ -19,7 +19,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 	"cairn/workflows"
 )
 

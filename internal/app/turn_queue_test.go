@@ -8,7 +8,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // A server hands out at once only what is on the queue of the workflow that asks.

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/conversation"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // everyTurn makes a review due after each turn.

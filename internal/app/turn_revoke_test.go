@@ -13,7 +13,7 @@ import (
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/library"
 	"cairn/internal/service/longterm"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // procedure is the least that a saved skill has to say.

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // prefix is the beginning of a request that providers keep: instructions and

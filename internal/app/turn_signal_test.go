@@ -11,7 +11,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // A message that waits behind another is cancelled by its id, before the

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/service/tools"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // slowTool takes as long as its argument says: "stuck" never comes back.

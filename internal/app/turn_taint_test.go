@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // What a tool of a gateway's own agent has brought into the window taints the turns

@@ -19,7 +19,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/library"
 	"cairn/internal/service/longterm"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // undoing is a skill with a package, a prompt memory and a long-term memory, each with a

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 const updateExtract = `{"name":"Service Deployment Rollback","description":"","update":true,"old_memory_id":"S1","trigger":["rollback","migration"],

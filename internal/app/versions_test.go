@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/tools"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // A workspace chooses each of its agents by version and mode; the others stay as

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // A worker that cannot start must end, so that its service manager starts it again.

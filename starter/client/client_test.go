@@ -18,7 +18,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 	"cairn/starter/client"
 )
 

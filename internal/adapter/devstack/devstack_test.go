@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 var attributes = map[string]string{"CairnKind": "Keyword"}

@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // A caller that gives up its request must cost nobody else theirs: with the SQLite

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // orphanLimit is what servers have to be gone after their parent was killed: two

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/prompt"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 var all = flag.Bool("all", false, "read every public trajectory instead of each fourth")

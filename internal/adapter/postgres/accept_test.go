@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // wish is a request for a conversation of one message.

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/schedule"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func TestWhatNeedsALookIsCountedAcrossWorkspaces(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // A connection that breaks is trouble that passes, wherever in a transaction it

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // What stands in the lists of this file was reviewed. A new table, policy,

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/search"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // packaged is a task of its own run whose package waits for the commit. Base 0

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // told waits for a word of a run's end.

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/longterm"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // Who the agent is was written down three times: by a person, by the conversation

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/erase"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // everywhere are the tables with rows of workspaces, workspaces among them.

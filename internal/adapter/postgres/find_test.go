@@ -17,7 +17,7 @@ import (
 	"cairn/internal/service/erase"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // talk is a workspace with what was said in it, and a finder over it.

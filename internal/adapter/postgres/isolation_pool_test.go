@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // Check 6: two hundred workspaces share four connections, in an order that chance

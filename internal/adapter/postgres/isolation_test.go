@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // The traps of spec/procedural-memory.md §6.5, one test each.

@@ -14,7 +14,7 @@ import (
 	pgvector "github.com/pgvector/pgvector-go"
 
 	"cairn/internal/service/search"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // pointing is an embedder whose every text has the same vector.

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/library"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // put makes a skill with one version.

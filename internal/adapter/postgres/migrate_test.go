@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 	"cairn/schemas"
 )
 

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/service/search"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // stacks is a workspace with skills, and a finder over them.

@@ -14,7 +14,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/postgres/pgtest"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // bundle is a fresh database with two workspaces.

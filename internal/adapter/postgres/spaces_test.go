@@ -8,7 +8,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/search"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func TestTwoEmbeddingSpacesLiveSideBySide(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // roleName is a name that no other test on the server has.

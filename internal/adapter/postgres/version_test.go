@@ -5,7 +5,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func TestTheSchemaHasTheVersionThatWasMigratedTo(t *testing.T) {

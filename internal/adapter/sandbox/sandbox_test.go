@@ -20,7 +20,7 @@ import (
 
 	"cairn/internal/adapter/sandbox"
 	"cairn/internal/domain/fault"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // bundle is what one test's sandboxes are known by.

@@ -30,7 +30,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // patience is how long anything in a test may take before it counts as stuck.

@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
 
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // Record writes the history of a workflow to the folder that CAIRN_HISTORIES

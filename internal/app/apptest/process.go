@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/devstack/devtest"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // Process is a worker in a process of its own, which can be killed.

@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/service/conversation"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // Message is one incoming message of the test's workspace.

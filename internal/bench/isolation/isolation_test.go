@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // The full experiment is `make isolation`; this is the same with less of everything.

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/app/samples"
 	"cairn/internal/bench/locomo"
 	"cairn/internal/bench/retrieval"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // Two conversations of the public data are enough to see that nothing is broken;

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // sample is every eighth trajectory of the public data, or the one that ships

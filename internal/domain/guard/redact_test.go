@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func ExampleRedactor() {

@@ -11,7 +11,7 @@ import (
 
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // called is a conversation with one call and its result.

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/learning"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // A bank that is exported, changed and imported is another version, which is

@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func TestEveryErrorHasTheOneForm(t *testing.T) {

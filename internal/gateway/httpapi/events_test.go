@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/distill"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 type sent struct {

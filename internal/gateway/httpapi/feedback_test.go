@@ -7,7 +7,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func (b *bundle) cases() int {

@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/gateway/mcpserver"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // What each tool is to a client that asks before it lets a model call one.

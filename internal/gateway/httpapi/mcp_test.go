@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/gateway/mcpserver"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // keyed adds a key to every request.

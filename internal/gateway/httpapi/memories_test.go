@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/longterm"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // waiting has an agent write a memory while the workspace wants to see such

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/reflection"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func TestADayIsLookedBackOnOverHTTP(t *testing.T) {

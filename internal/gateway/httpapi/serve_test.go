@@ -17,7 +17,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/gateway/prometheus"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // serve runs the gateway as `cairn serve` does, and lets the bundle's requests

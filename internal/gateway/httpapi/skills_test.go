@@ -18,7 +18,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/library"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {

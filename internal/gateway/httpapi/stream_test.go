@@ -16,7 +16,7 @@ import (
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/memoryagent"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // streams sends a request with stream set; each event is told to see.

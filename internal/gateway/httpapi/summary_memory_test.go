@@ -15,7 +15,7 @@ import (
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 type object = map[string]any

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func TestAnUploadWaitsForApprovalAndKeepsItsBytes(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // thread is a long one: each of its turns calls two tools at once, whose results

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // gate holds requests until they are let through, and counts those it holds.

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func TestAFailedCallKeepsItsClassAndMayBeTriedAgain(t *testing.T) {

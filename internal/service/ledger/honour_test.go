@@ -10,7 +10,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // honour has a call admitted in a transaction and its reply kept by keep.

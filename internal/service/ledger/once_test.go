@@ -9,7 +9,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/run"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func TestASecondCallReturnsTheStoredReply(t *testing.T) {

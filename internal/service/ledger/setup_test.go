@@ -18,7 +18,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/ledger"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // bundle is a ledger over a fresh database, with one run.

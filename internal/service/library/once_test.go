@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/library"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func TestOfManyPatchesOnOneVersionOneWins(t *testing.T) {

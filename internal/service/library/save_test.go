@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func TestASkillIsSavedPatchedRenamedAndDeleted(t *testing.T) {

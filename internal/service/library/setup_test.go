@@ -18,7 +18,7 @@ import (
 	"cairn/internal/service/library"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // bundle is a library behind its tools, over a fresh database.

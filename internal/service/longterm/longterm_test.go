@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func TestTwoPersonsKeepTheSameSentence(t *testing.T) {

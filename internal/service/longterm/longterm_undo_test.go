@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {

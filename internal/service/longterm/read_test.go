@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/metrics"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/relay"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // finds is the contents that a query finds.

@@ -19,7 +19,7 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // bundle is a keeper over a fresh database with two workspaces.

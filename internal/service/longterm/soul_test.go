@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func (b *bundle) soul(want string, version int) {

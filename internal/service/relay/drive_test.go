@@ -12,7 +12,7 @@ import (
 	"cairn/internal/adapter/launcher"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // Case E7: whoever accepted the run died before its workflow was started.

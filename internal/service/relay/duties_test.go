@@ -10,7 +10,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/search"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func number(id int64) string { return strconv.FormatInt(id, 10) }

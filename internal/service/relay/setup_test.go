@@ -18,7 +18,7 @@ import (
 	"cairn/internal/service/distill"
 	"cairn/internal/service/relay"
 	"cairn/internal/service/search"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // bundle is a relay over a fresh database, without Temporal.

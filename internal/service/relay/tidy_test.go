@@ -14,7 +14,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func TestACallWhoseHolderDiedBecomesUnknown(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/recurrence"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 func at(t *testing.T, text string) time.Time {

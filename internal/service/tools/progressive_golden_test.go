@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/tools"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

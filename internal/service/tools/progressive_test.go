@@ -15,7 +15,7 @@ import (
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // progressive is the tools of progressive memory over a fresh database.

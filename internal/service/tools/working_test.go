@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/service/tools"
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 // The tools of working memory are the agent's alone: a review and a person have

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"cairn/internal/tests"
+	tests "cairn/internal/testkit"
 )
 
 const (
