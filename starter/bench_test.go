@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/devstack/devtest"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // quick are the benchmarks whose examples are carried out here. Of the others
@@ -110,17 +110,17 @@ func TestABenchmarkThatMissesItsGoalFailsAndSaysAll(t *testing.T) {
 }
 
 func TestABenchmarkEndsOnASignal(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	c := idle(t).command(t, "bench", "isolation")
 	pipe, err := c.StderrPipe()
-	tests.Must(t, err)
-	tests.Must(t, c.Start())
+	testkit.Must(t, err)
+	testkit.Must(t, c.Start())
 	lines := bufio.NewScanner(pipe)
 	if !lines.Scan() { // its database is about to start
 		t.Error("it says nothing")
 	}
-	tests.Must(t, c.Process.Signal(os.Interrupt))
+	testkit.Must(t, c.Process.Signal(os.Interrupt))
 	said := ""
 	for lines.Scan() {
 		said += lines.Text() + "\n"

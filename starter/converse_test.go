@@ -20,7 +20,7 @@ import (
 	"cairn/internal/gateway/mcpserver"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // known is prepared for what is remembered and said.
@@ -31,7 +31,7 @@ func (w *world) known(t *testing.T, args []string) []string {
 		w.Say("terminal", 1, "Hello, I am Ada.")
 	case "soul":
 		_, err := w.Memory.SoulUpdate(t.Context(), agent.Actor{Workspace: w.Workspace.ID, Origin: agent.OriginUser, Op: "test/soul"}, longterm.SoulArgs{Content: "Answer in German."})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	case "memories":
 		switch args[1] {
 		case "get", "update", "delete", "history":
@@ -60,7 +60,7 @@ func (w *world) remembered(t *testing.T, by agent.Origin) longterm.Written {
 	w.retired++
 	text := fmt.Sprintf("Has lived at number %d.", w.retired)
 	out, err := w.Memory.Save(t.Context(), agent.Actor{Workspace: w.Workspace.ID, Origin: by, Op: "test/" + text}, longterm.SaveArgs{Content: text, Store: "profile"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	return out
 }
 
@@ -68,7 +68,7 @@ func (w *world) remembered(t *testing.T, by agent.Origin) longterm.Written {
 func (w *world) waiting(t *testing.T) int64 {
 	t.Helper()
 	gate := func(value string) {
-		tests.Must(t, w.Store.WithWorkspace(t.Context(), w.Workspace.ID, func(q postgres.Queries) error {
+		testkit.Must(t, w.Store.WithWorkspace(t.Context(), w.Workspace.ID, func(q postgres.Queries) error {
 			_, err := q.PatchSettings(t.Context(), json.RawMessage(`{"write_approval":{"memory":`+value+`}}`))
 			return err
 		}))
@@ -193,7 +193,7 @@ func TestTheProgramOffersEveryToolOverMCP(t *testing.T) {
 		c.Dir, c.Stderr = w.folder, t.Output()
 		c.Env = []string{"HOME=" + w.folder, "DATABASE_URL=" + w.Config.DatabaseURL, "CAIRN_HOME=" + filepath.Join(w.folder, "home"), "SKILLS_LOCAL_DIR=" + w.Config.SkillsDir, "CAIRN_MCP_NAME=memory"}
 		s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: c}, nil)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {
 				t.Errorf("cairn mcp did not end well: %v", err)
@@ -206,14 +206,14 @@ func TestTheProgramOffersEveryToolOverMCP(t *testing.T) {
 		t.Errorf("the server is called %q", got)
 	}
 	listed, err := ours.ListTools(t.Context(), nil)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	offered := w.Offered.Offered(agent.OriginAgent)
 	if len(listed.Tools) != len(offered) {
 		t.Fatalf("%d tools listed, %d there are", len(listed.Tools), len(offered))
 	}
 	call := func(s *mcp.ClientSession, name string, arguments map[string]any) *mcp.CallToolResult {
 		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		return r
 	}
 	for i, tool := range listed.Tools {

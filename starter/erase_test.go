@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/service/erase"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // erasable makes what the examples of erase name.
@@ -14,7 +14,7 @@ func (w *world) erasable(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"default", "no-longer-needed"} {
 		_, err := w.Store.Workspace(t.Context(), name, true)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
 	w.Say("old-talk", 1, "Hello, I am Ada.")
 }

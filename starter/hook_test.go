@@ -10,7 +10,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // recalling looks up what is remembered of the roof, when it is offered how, and
@@ -33,7 +33,7 @@ func recalling(t *testing.T, mode string) *openaitest.Server {
 
 // The example's agent with a model behind it, in each mode, beside a gateway.
 func TestTheExampleOfTheHookWorksInEachMode(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	wants(t, "bash")
 	w := open(t)
@@ -77,16 +77,16 @@ OPENAI_BASE_URL=`+saver.URL+` ./hook -session saving -mode tools <<< 'Keep in mi
 			}
 			rows, err := w.Admin().Query(t.Context(), `select role || case role when 'tool' then ' ' || content else '' end from cairn.messages m
 				where exists (select 1 from cairn.messages o where o.conversation_id = m.conversation_id and o.content like $1) order by seq`, mode+": %")
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			recorded, err := pgx.CollectRows(rows, pgx.RowTo[string])
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			if !slices.Equal(recorded, want.recorded) {
 				t.Errorf("recorded %q, want %q", recorded, want.recorded)
 			}
 		})
 	}
 	var sessions int
-	tests.Must(t, w.Admin().QueryRow(t.Context(), "select count(*) from cairn.runs where kind = 'summarize'").Scan(&sessions))
+	testkit.Must(t, w.Admin().QueryRow(t.Context(), "select count(*) from cairn.runs where kind = 'summarize'").Scan(&sessions))
 	if sessions != 2 {
 		t.Errorf("%d sessions were recorded, want those of static and both", sessions)
 	}
@@ -95,7 +95,7 @@ OPENAI_BASE_URL=`+saver.URL+` ./hook -session saving -mode tools <<< 'Keep in mi
 	}
 	told := map[string]any{}
 	last := saver.Requests()[1].Messages
-	tests.Must(t, json.Unmarshal([]byte(last[len(last)-1].Content), &told))
+	testkit.Must(t, json.Unmarshal([]byte(last[len(last)-1].Content), &told))
 	if problem, _ := told["error"].(map[string]any); told["ok"] != false || problem["code"] != "unknown_tool" || problem["hint"] == "" {
 		t.Errorf("a tool that is none: %v", told)
 	}

@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/library"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // prepared brings about what the example of a command takes for granted, and
@@ -72,7 +72,7 @@ func (w *world) prepared(t *testing.T, args []string) []string {
 func (w *world) written(t *testing.T, args []string) {
 	t.Helper()
 	file := filepath.Join(w.folder, "SKILL.md")
-	tests.Must(t, os.WriteFile(file, []byte(howTo("deploy-web")), 0o600))
+	testkit.Must(t, os.WriteFile(file, []byte(howTo("deploy-web")), 0o600))
 	if args[1] != "save" {
 		if code, _, errs := w.run(howTo(args[2]), "skills", "save", "-", "--allow-similar"); code != 0 {
 			t.Fatalf("exit %d: %s", code, errs)
@@ -149,7 +149,7 @@ func (w *world) restored(t *testing.T, name string, archived bool) {
 func (w *world) imported(t *testing.T, name, step string, trusted bool) library.Imported {
 	t.Helper()
 	got, err := w.Library.Import(t.Context(), w.Workspace.ID, weather(t, name, step), "import", trusted)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	return got
 }
 
@@ -158,10 +158,10 @@ func weather(t *testing.T, name, step string) []byte {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
 	f, err := z.Create(name + "/SKILL.md")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = fmt.Fprintf(f, "---\nname: %s\ndescription: Tells the weather\n---\n\n## Procedure\n1. %s\n", name, step)
-	tests.Must(t, err)
-	tests.Must(t, z.Close())
+	testkit.Must(t, err)
+	testkit.Must(t, z.Close())
 	return out.Bytes()
 }
 
@@ -182,7 +182,7 @@ func TestImportWaitsForApproval(t *testing.T) {
 	}
 	_, out, _ = w.run("", "skills", "import", "more.zip", "-o", "json")
 	var got struct{ Pending int64 }
-	tests.Must(t, json.Unmarshal([]byte(out), &got))
+	testkit.Must(t, json.Unmarshal([]byte(out), &got))
 	if _, out, _ := w.run("", "skills", "pending"); !strings.Contains(out, "tea") {
 		t.Errorf("pending lists %s", out)
 	}

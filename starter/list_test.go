@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"cairn/internal/service/library"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // The command shows all of a list that the store gives out in pages.
@@ -21,7 +21,7 @@ func TestSkillsListShowsMoreThanAPage(t *testing.T) {
 )
 insert into cairn.skill_versions (workspace_id, skill_id, version, base_version, display_name, description, body, lang, content_sha256, package_sha256, origin)
 select $1, id, 1, 0, 'Skill', 'Something', '', 'en', sha256('x'), sha256('p'), 'distill' from s`, w.Workspace.ID, many)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for _, c := range []struct {
 		want int
 		args []string

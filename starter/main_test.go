@@ -19,7 +19,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/app/samples"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // world is a running Cairn with the offline rules, and a folder with the files
@@ -66,7 +66,7 @@ func idle(t *testing.T, change ...func(*config.Config)) *world {
 }
 
 func (w *world) write(name, content string) {
-	tests.Must(w.T, os.WriteFile(filepath.Join(w.folder, name), []byte(content), 0o644))
+	testkit.Must(w.T, os.WriteFile(filepath.Join(w.folder, name), []byte(content), 0o644))
 }
 
 // run executes a command line and returns what it printed.
@@ -136,8 +136,8 @@ func TestBadInputIsOneClearErrorAndNothingIsWritten(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
 	huge := filepath.Join(w.folder, "huge.json")
-	tests.Must(t, os.WriteFile(huge, []byte(`[`), 0o644))
-	tests.Must(t, os.Truncate(huge, 100<<20))
+	testkit.Must(t, os.WriteFile(huge, []byte(`[`), 0o644))
+	testkit.Must(t, os.Truncate(huge, 100<<20))
 	for name, c := range map[string]struct{ content, code, position string }{
 		"broken.json":  {`[{"role":"user","content":"hi"`, "invalid_argument", "broken.json:1:31"},
 		"empty.json":   {`[]`, "invalid_argument", "no messages"},
@@ -183,7 +183,7 @@ func TestErrorsAreJSONWhenAskedFor(t *testing.T) {
 }
 
 func TestRetrievalIsMeasuredInATableAndInJSON(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	w := idle(t)
 	code, out, errs := w.run("", "eval", "retrieval", "--data", "locomo10.json", "-o", "json")
@@ -209,7 +209,7 @@ func TestRetrievalIsMeasuredInATableAndInJSON(t *testing.T) {
 
 // Every command has a summary in one sentence and an example that works.
 func TestEveryExampleWorks(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	w := open(t)
 	if code, _, errs := w.run("", "distill", "conversation.json"); code != 0 {
@@ -221,7 +221,7 @@ func TestEveryExampleWorks(t *testing.T) {
 			WorkflowID string `json:"workflow_id"`
 		}
 	}
-	tests.Must(t, json.Unmarshal([]byte(out), &listed))
+	testkit.Must(t, json.Unmarshal([]byte(out), &listed))
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
@@ -260,7 +260,7 @@ func (w *world) example(t *testing.T, line, workflowID string) {
 	in := ""
 	if file, command, piped := strings.Cut(line, " | "); piped {
 		raw, err := os.ReadFile(filepath.Join(w.folder, strings.TrimPrefix(file, "cat ")))
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		in, line = string(raw), command
 	}
 	args := w.prepared(t, words(line)[1:])

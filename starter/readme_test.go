@@ -16,14 +16,14 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/httpapi"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // readme returns the fenced blocks under a heading of README.md.
 func readme(t *testing.T, heading string) (blocks []string) {
 	t.Helper()
 	raw, err := os.ReadFile("../README.md")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, section, there := strings.Cut(string(raw), "\n## "+heading+"\n")
 	if !there {
 		t.Fatalf("README.md has no section %q", heading)
@@ -52,8 +52,8 @@ func wants(t *testing.T, programs ...string) {
 func (w *world) typed(t *testing.T, lines string) string {
 	t.Helper()
 	cairn := filepath.Join(w.folder, "bin", "cairn")
-	tests.Must(t, os.MkdirAll(filepath.Dir(cairn), 0o755))
-	tests.Must(t, os.Symlink(devtest.Program(t, "cairn/starter"), cairn))
+	testkit.Must(t, os.MkdirAll(filepath.Dir(cairn), 0o755))
+	testkit.Must(t, os.Symlink(devtest.Program(t, "cairn/starter"), cairn))
 	environ := append(slices.Clone(w.environ), "PATH="+os.Getenv("PATH"), "CURL_HOME="+w.folder)
 	w.environ = append(w.environ, "CAIRN_LISTEN=127.0.0.1:0")
 	printed := ""
@@ -108,7 +108,7 @@ func TestWhatTheReadmeSaysOfHTTPWorks(t *testing.T) {
 		return err
 	})
 	archive, err := zip.OpenReader(filepath.Join(w.folder, "skill.zip"))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	defer archive.Close()
 	if !slices.ContainsFunc(archive.File, func(f *zip.File) bool { return f.Name == "update-reservation-flights/SKILL.md" }) {
 		t.Error("the package has no SKILL.md")
@@ -156,7 +156,7 @@ func TestWhatTheReadmeSaysOfLongTermMemoryWorks(t *testing.T) {
 }
 
 func TestTheHookOfTheReadmeWorks(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	wants(t, "bash")
 	blocks := readme(t, "An agent with memory, in Go")
@@ -184,22 +184,22 @@ func TestTheHookOfTheReadmeWorks(t *testing.T) {
 func (w *world) module(t *testing.T, folders ...string) {
 	t.Helper()
 	for _, folder := range folders {
-		tests.Must(t, os.CopyFS(filepath.Join(w.folder, folder), os.DirFS("../"+folder)))
+		testkit.Must(t, os.CopyFS(filepath.Join(w.folder, folder), os.DirFS("../"+folder)))
 	}
 	for _, name := range []string{"go.mod", "go.sum"} {
 		raw, err := os.ReadFile("../" + name)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		w.write(name, string(raw))
 	}
 	known, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPROXY").Output()
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for i, value := range strings.Split(strings.TrimSpace(string(known)), "\n") { // the folder is the home of nobody: it has no cache
 		w.environ = append(w.environ, []string{"GOCACHE", "GOMODCACHE", "GOPROXY"}[i]+"="+value)
 	}
 }
 
 func TestTheGatewayOfTheReadmeWorks(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	wants(t, "bash")
 	blocks := readme(t, "A gateway in Go")
@@ -224,7 +224,7 @@ func TestTheGatewayOfTheReadmeWorks(t *testing.T) {
 func (w *world) reviewed(t *testing.T, conversation string, turns int) {
 	t.Helper()
 	detail, err := w.ShowConversation(t.Context(), w.Workspace, conversation)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if detail.Turns != turns || len(detail.Nudges) != 1 || detail.Nudges[0].Turn != 10 || detail.Nudges[0].EndedAt == nil || detail.Counters.Total != turns {
 		t.Errorf("conversation %+v", detail)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // alone runs a command where there is neither database nor server nor file.
@@ -83,7 +83,7 @@ func TestAPreviewWithoutADatabaseSaysItsZone(t *testing.T) {
 func TestAPreviewTakesTheWorkspacesZone(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
-	tests.Must(t, w.Store.WithWorkspace(t.Context(), w.Workspace.ID, func(q postgres.Queries) error {
+	testkit.Must(t, w.Store.WithWorkspace(t.Context(), w.Workspace.ID, func(q postgres.Queries) error {
 		s, err := q.Settings(t.Context())
 		if err != nil {
 			return err

@@ -21,7 +21,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/learning"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // learning sets what the workspace's policy may do.
@@ -81,7 +81,7 @@ func outcomes(b *apptest.Bundle, made []learning.Decision) {
 func adapts(b *apptest.Bundle) []run.Run {
 	b.T.Helper()
 	started, err := b.Evolve.AdaptDue(b.T.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: learning.FewestLearnt})
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return started
 }
 
@@ -115,19 +115,19 @@ func adaptOnce(b *apptest.Bundle) (learning.Adapted, run.Run) {
 func probable(b *apptest.Bundle, version int, made []learning.Decision) float64 {
 	b.T.Helper()
 	head, err := b.Evolve.At(b.T.Context(), b.Workspace.ID, learning.DefaultBank, version)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	var candidates []policy.Candidate
 	for _, v := range head.Bank.Versions() {
 		vectors, err := b.Embedder.Embed(b.T.Context(), []string{v.Skill.Description})
-		tests.Must(b.T, err)
+		testkit.Must(b.T, err)
 		candidates = append(candidates, policy.Candidate{ID: v.ID, Vector: policy.Fold(vectors[0], head.Policy.Shape().Dim)})
 	}
 	scorer, err := head.Policy.Scorer(candidates)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	sum := 0.0
 	for _, d := range made {
 		z, _, err := scorer.Score(d.Choice.State)
-		tests.Must(b.T, err)
+		testkit.Must(b.T, err)
 		i := slices.IndexFunc(scorer.Candidates(), func(id string) bool { return strings.HasPrefix(id, right(d)+"@") })
 		sum += math.Exp(policy.LogProb(z, []int{i}))
 	}
@@ -137,7 +137,7 @@ func probable(b *apptest.Bundle, version int, made []learning.Decision) float64 
 // What people say of answers teaches the policy which skill a span needs: each
 // decision in one update at most, and each update is a version.
 func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
@@ -172,7 +172,7 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 		t.Errorf("%d decisions were learnt from", n)
 	}
 	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if head.Version.Action != learning.Learnt || head.Version.Run != last.Ref.Run || head.Bank.Len() != 4 {
 		t.Errorf("in force: %+v", head.Version)
 	}
@@ -181,7 +181,7 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 	}
 	b.Record(last.WorkflowID, "Adapt/canary")
 	back, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, learning.DefaultBank, 1)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if back.Version.Policy == head.Version.Policy {
 		t.Error("the rollback left the policy that was learnt")
 	}
@@ -207,7 +207,7 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 		for op, f := range map[string]app.Feedback{"1": {Rating: app.Good}, "2": {Rating: app.Bad}, "3": {Correction: "nine"}} {
 			f.Conversation, f.MessageID = "c", "m1"
 			_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, f)
-			tests.Must(t, err)
+			testkit.Must(t, err)
 		}
 		if got, want := outcomesOf(b), []string{"0 praise 1", "1 praise 1", "0 feedback 0", "1 feedback 0", "0 correction 0", "1 correction 0"}; !slices.Equal(got, want) {
 			t.Errorf("outcomes %q, want %q", got, want)
@@ -216,7 +216,7 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 	// An answer that an endpoint's failure cut off says nothing of anybody.
 	exec(b, "update cairn.runs set outcome = 'failed' where kind = 'turn'")
 	_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "4", app.Feedback{Rating: app.Bad, Conversation: "c", MessageID: "m1"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if n := len(outcomesOf(b)); n != 6 {
 		t.Errorf("%d outcomes after a failed turn was rated", n)
 	}
@@ -230,12 +230,12 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 // An update is the same to the last bit though its worker is killed after every
 // step, and an outcome that comes meanwhile changes nothing.
 func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	update := func(b *apptest.Bundle, between func()) learning.Adapted {
 		t.Helper()
 		_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		setLearning(b, `{"explore_per_day":1000}`)
 		made := live(b, "t", 20)
 		outcomes(b, made)
@@ -279,7 +279,7 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 // What is too old, was not drawn, has no outcome, was lost to an endpoint, or is
 // another workspace's is not learnt from.
 func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
@@ -311,12 +311,12 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 	exec(b, "update cairn.decisions set bank_version = 1 where span <> 4")
 
 	other, err := b.Store.Workspace(t.Context(), "other", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	head, err := b.Evolve.Bank(t.Context(), other.ID, learning.DefaultBank)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	own, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
-	tests.Must(t, err)
-	tests.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
+	testkit.Must(t, err)
+	testkit.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
 		for _, bank := range []int64{head.ID, own.ID} {
 			if ids, err := q.Learnable(t.Context(), bank, 0, 100); err != nil || len(ids) != 0 {
 				t.Errorf("another workspace may learn from %d decisions, %v", len(ids), err)
@@ -345,7 +345,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 func takes(b *apptest.Bundle) (n int) {
 	b.T.Helper()
 	head, err := b.Evolve.Bank(b.T.Context(), b.Workspace.ID, learning.DefaultBank)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		ids, err := q.Learnable(ctx, head.ID, head.Head-2, 1000)
 		n = len(ids)
@@ -357,12 +357,12 @@ func takes(b *apptest.Bundle) (n int) {
 // Frozen, a workspace's choices are greedy and by the version that it names, and
 // nothing learns: not what is due, not what is under way.
 func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	_, err := b.Evolve.Import(t.Context(), b.Workspace.ID, learning.DefaultBank, skillFile("capture_dates", "Adds dates."))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.Start()
 	setLearning(b, `{"explore_per_day":1000}`)
 	outcomes(b, live(b, "before", 20))
@@ -412,7 +412,7 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 func state(b *apptest.Bundle) learning.PolicyUpdate {
 	b.T.Helper()
 	all, err := b.Evolve.Updates(b.T.Context(), b.Workspace.ID, learning.DefaultBank, 1)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	if len(all) != 1 {
 		b.T.Fatalf("%d updates", len(all))
 	}
@@ -484,7 +484,7 @@ func onCanary(t *testing.T) (*apptest.Bundle, learning.Adapted) {
 // One that does worse in live builds is dropped with its weights, and the bank stays
 // as it was.
 func TestAPolicyThatIsWorseLiveIsDropped(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b, got := onCanary(t)
 	weights := count(b, "select count(*) from cairn.policies")
@@ -493,7 +493,7 @@ func TestAPolicyThatIsWorseLiveIsDropped(t *testing.T) {
 		t.Errorf("%+v", now)
 	}
 	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if left := count(b, "select count(*) from cairn.policies"); head.Head != 1 || left != weights-2 {
 		t.Errorf("version %d, %d sets of weights of %d", head.Head, left, weights)
 	}
@@ -505,7 +505,7 @@ func TestAPolicyThatIsWorseLiveIsDropped(t *testing.T) {
 // One of whose answers too little is said in 30 days is dropped, and so is one whose
 // bank has moved on. Who judges at once judges once.
 func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b, _ := onCanary(t)
 	adapts(b)
@@ -526,7 +526,7 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	_, err := b.Evolve.Import(t.Context(), b.Workspace.ID, learning.DefaultBank, skillFile("capture_dates", "Adds dates."))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if adapts(b); state(b).State != learning.Dropped || !strings.Contains(state(b).Note, "moved on") {
 		t.Errorf("after an import: %+v", state(b))
 	}
@@ -534,7 +534,7 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 
 // A judgement of a canary that is made by many at once makes one version.
 func TestACanaryIsPromotedOnce(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b, got := onCanary(t)
 	theirs, ours := arms(b, got)
@@ -550,7 +550,7 @@ func TestACanaryIsPromotedOnce(t *testing.T) {
 	}
 	all.Wait()
 	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if now := state(b); now.State != learning.InForce || head.Head != 2 || head.Version.Policy != got.Policy || head.Version.Action != learning.Learnt {
 		t.Errorf("%+v, in force %+v", now, head.Version)
 	}
@@ -562,7 +562,7 @@ func TestACanaryIsPromotedOnce(t *testing.T) {
 // Sessions that are remembered at once explore as much as the workspace lets them
 // together, and no more; a bank of no more skills than are chosen is not explored.
 func TestExplorationKeepsToItsBudget(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})

@@ -13,14 +13,14 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/memoryagent"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // Check A5: wherever the worker dies, the memories are those of a run that was
 // left alone, and what was answered is not asked again.
 
 func TestAgentsSurviveACrashAfterAReply(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	// Both specialists wait for their second response: their first is stored.
@@ -28,7 +28,7 @@ func TestAgentsSurviveACrashAfterAReply(t *testing.T) {
 	scriptDeploying(b)
 	worker := b.StartProcess()
 	r := summarize(b, chat(deploying()...))
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 2))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 2))
 	worker.Kill()
 	b.Model.Release("second")
 	b.StartProcess()
@@ -36,7 +36,7 @@ func TestAgentsSurviveACrashAfterAReply(t *testing.T) {
 }
 
 func TestAgentsSurviveACrashAfterACommit(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(1), Times: 2, Barrier: "adding", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
@@ -49,23 +49,23 @@ func TestAgentsSurviveACrashAfterACommit(t *testing.T) {
 	// it asks then, it is not answered.
 	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(2), Times: 2, Barrier: "added", Drop: true})
 	scriptDeploying(b)
-	temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
+	temporal := testkit.NewProxy(t, "tcp", b.Config.TemporalAddress)
 	worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
 	r := summarize(b, chat(deploying()...))
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "adding", 2))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "adding", 2))
 	conn, err := pgx.Connect(t.Context(), b.AdminURL)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	tx, err := conn.Begin(t.Context())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = tx.Exec(t.Context(), "lock table cairn.memories in share mode")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.Model.Release("adding")
 	eventually(t, "both memories wait to be written", func() bool {
 		return count(b, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") == 2
 	})
 	temporal.Cut() // nobody will hear of the commits
-	tests.Must(t, tx.Rollback(t.Context()))
-	tests.Must(t, conn.Close(t.Context()))
+	testkit.Must(t, tx.Rollback(t.Context()))
+	testkit.Must(t, conn.Close(t.Context()))
 	eventually(t, "the memories are written", func() bool {
 		return count(b, "select count(*) from cairn.memories where type in ('personal', 'procedural')") == 2
 	})
@@ -76,14 +76,14 @@ func TestAgentsSurviveACrashAfterACommit(t *testing.T) {
 }
 
 func TestAgentsSurviveACrashDuringAHandOff(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(0), Times: 1, Barrier: "alice", Drop: true})
 	scriptDeploying(b)
 	worker := b.StartProcess()
 	r := summarize(b, chat(deploying()...))
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "alice", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "alice", 1))
 	eventually(t, "the other specialist is done", func() bool {
 		return count(b, "select count(*) from cairn.runs where kind = 'specialist' and status = 'ended'") == 1
 	})
@@ -126,11 +126,11 @@ func rememberedOnce(b *apptest.Bundle, ref run.Ref, inFlight int) {
 // Check A10: what models get wrong is told to them call by call, and reaches
 // nothing that is not theirs.
 func TestWhatAModelGetsWrongIsToldAndReachesNothing(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	other, err := b.Store.Workspace(t.Context(), "other", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	foreign := "00ffeeddccbbaa99"
 	exec(b, `insert into cairn.memories (workspace_id, external_id, type, target, content, content_sha256, origin, op_id) values ($1, $2, 'personal', 'alice', 'theirs', sha256('x'), 'user', 'op')`, other.ID, foreign)
 	perform(b, "summarize", "", does(addMeta("personal/alice")), does(handsOff("personal/alice")), says("Done."))

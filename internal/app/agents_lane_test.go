@@ -11,12 +11,12 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memoryagent"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // Check A4: sessions that are about one target take turns, others do not wait.
 func TestOneTargetHasOneWriterAtATime(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	// Both sessions of alice learn the same; whoever is second sees it and leaves it.
@@ -33,7 +33,7 @@ func TestOneTargetHasOneWriterAtATime(t *testing.T) {
 	}
 	first := summarize(b, chat("I am alice. I fly from Osaka only.", "Noted."))
 	second := summarize(b, chat("It is alice again. As I said: only from Osaka.", "Noted."))
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "alice", 1)) // one of them is at work
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "alice", 1)) // one of them is at work
 	third := summarize(b, chat("I am bob and I keep bees.", "Noted."))
 	if got := summarized(b, third.Ref); got.Status != memoryagent.OK {
 		t.Errorf("while alice has a writer, bob's session ended as %+v", got)
@@ -79,7 +79,7 @@ func specialists(b *apptest.Bundle, system string) (out []openaitest.Call) {
 // What a tool call costs others is bounded: a pause stands between the starts of
 // the calls of one response, by the workflow's timer.
 func TestCallsOfAResponseAreSpacedWhenThatIsWanted(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"memory":{"call_pause_ms":300}}' where id = $1`, b.Workspace.ID)
@@ -102,7 +102,7 @@ func TestCallsOfAResponseAreSpacedWhenThatIsWanted(t *testing.T) {
 
 // Nobody reflects twice in a row, and who does not stop is asked for a report.
 func TestAReflectionIsNotFollowedByAnother(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"memory":{"thinking":"tool"}}' where id = $1`, b.Workspace.ID)
@@ -132,7 +132,7 @@ func TestAReflectionIsNotFollowedByAnother(t *testing.T) {
 
 // After twenty responses with tools, all of which ran, comes one without.
 func TestWhoDoesNotStopIsAskedForAReport(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "summarize", Choice: llm.ChooseNone, Reply: "That is how far I came."})

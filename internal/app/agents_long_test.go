@@ -17,7 +17,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // narrow lets a model take so little that a session of saga's is in several parts.
@@ -110,7 +110,7 @@ func toldOnce(b *apptest.Bundle, ref run.Ref) {
 // A session that is longer than a request is gone through part by part, in order:
 // nothing of it is lost, nothing is told twice, and its digest is of all of it.
 func TestALongSessionIsGoneThroughPartByPart(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, narrow)
 	scriptSaga(b)
@@ -143,14 +143,14 @@ func TestALongSessionIsGoneThroughPartByPart(t *testing.T) {
 
 // Wherever the worker dies, what was done for a part is not done again.
 func TestALongSessionSurvivesACrash(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t, narrow)
 	b.Model.On(openaitest.Rule{Stage: "specialist", Match: `"ok":true`, Nth: 2, Times: 1, Barrier: "second", Drop: true}) // the second part's memories are written
 	scriptSaga(b)
 	worker := b.StartProcess("CAIRN_MODEL_WINDOW=8000")
 	r := summarize(b, saga(), ofAlice)
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1))
 	worker.Kill()
 	b.Model.Release("second")
 	b.StartProcess("CAIRN_MODEL_WINDOW=8000")
@@ -159,7 +159,7 @@ func TestALongSessionSurvivesACrash(t *testing.T) {
 
 // A message that no request can hold is shown piece by piece.
 func TestAMessageThatIsTooLongIsShownInPieces(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, narrow)
 	scriptSaga(b)
@@ -175,17 +175,17 @@ func TestAMessageThatIsTooLongIsShownInPieces(t *testing.T) {
 
 // More than one session holds is read in several, and the first is not too long.
 func TestAVeryLongConversationIsReadInSessions(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	accepted, err := b.Host.Converse.Accept(t.Context(), b.Message("c", "m1", "first"))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	conversation := accepted.Run.Conversation
 	exec(b, `insert into cairn.messages (workspace_id, conversation_id, seq, external_id, role, content)
 		select m.workspace_id, m.conversation_id, n, 'x' || n, 'user', 'line ' || n from cairn.messages m, generate_series(1, $1::int) n where m.content = 'first'`, longterm.SessionMessages+199)
 	exec(b, "update cairn.conversations set next_seq = $1 where id = $2", longterm.SessionMessages+200, conversation)
 	r, err := b.Progressive.SummarizeIdle(t.Context(), memoryagent.Idle{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: conversation, Spec: app.TurnSpec(b.Config)})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if _, err := b.Progressive.KeepSession(t.Context(), r.Ref); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/memoryagent"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // filled is a Cairn that has summarised a session about alice and deploy.
@@ -59,7 +59,7 @@ func TestRetrievalDisclosesStepByStep(t *testing.T) {
 }
 
 func TestRetrievalFallsBackToASearch(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := filled(t)
 	asks := len(b.Model.Requests())
@@ -81,7 +81,7 @@ func TestRetrievalFallsBackToASearch(t *testing.T) {
 }
 
 func TestNothingIsAskedOfAnEmptyMemory(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	if got := retrieve(b, "anything", memoryagent.Agentic); got.Status != memoryagent.NoRelevant || len(b.Model.Requests()) != 0 || got.Run != 0 {
@@ -92,7 +92,7 @@ func TestNothingIsAskedOfAnEmptyMemory(t *testing.T) {
 // The agent remy answers turns with what long-term memory holds, in the
 // workspaces that choose it.
 func TestRemyLooksIntoLongTermMemory(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := filled(t)
 	exec(b, `update cairn.workspaces set settings = '{"agent":"remy"}' where id = $1`, b.Workspace.ID)
@@ -111,7 +111,7 @@ func TestRemyLooksIntoLongTermMemory(t *testing.T) {
 
 // A conversation that goes idle is read without anybody asking, each message once.
 func TestAnIdleConversationIsReadOnce(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
@@ -123,7 +123,7 @@ func TestAnIdleConversationIsReadOnce(t *testing.T) {
 	id := view(b, "c").ID
 	read := func() { // what the workflow does when the silence is long enough
 		_, err := b.Host.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
 	runs := func(kind run.Kind) []int64 {
 		return column[int64](b, "select id from cairn.runs where kind = $1 and status = 'ended' order by id", kind)
@@ -153,14 +153,14 @@ func TestAnIdleConversationIsReadOnce(t *testing.T) {
 
 // The silence itself starts it.
 func TestSilenceHasAConversationRead(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	perform(b, "summarize", "", does(addSummary("Somebody talked.")), says("Done."))
 	request := b.Message("c", "m1", "I keep bees.")
 	accepted, err := b.Host.Converse.Accept(t.Context(), request)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	exec(b, `update cairn.runs set spec = jsonb_set(spec, '{idle}', '200000000') where id = $1`, accepted.Run.Ref.Run)
 	b.Say("c", 1, "I keep bees.") // the same message: its run says what silence is long
 	eventually(t, "the conversation is summarised", func() bool {

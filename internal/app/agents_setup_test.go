@@ -17,7 +17,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/memoryagent"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // chat is a session with alternating speakers.
@@ -40,7 +40,7 @@ func summarize(b *apptest.Bundle, messages []transcript.Message, change ...func(
 		f(&r)
 	}
 	out, err := b.Progressive.Summarize(b.T.Context(), r)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return out
 }
 
@@ -50,7 +50,7 @@ func summarized(b *apptest.Bundle, ref run.Ref) (out memoryagent.Report) {
 	eventually(b.T, "the session is summarised", func() bool {
 		var err error
 		out, err = b.Progressive.Report(b.T.Context(), ref)
-		tests.Must(b.T, err)
+		testkit.Must(b.T, err)
 		return out.State == run.Ended
 	})
 	return out
@@ -132,7 +132,7 @@ func retrieve(b *apptest.Bundle, query, mode string) memoryagent.Answer {
 	ctx, cancel := context.WithTimeout(b.T.Context(), time.Minute)
 	defer cancel()
 	out, err := b.Progressive.Retrieve(ctx, memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: query, Mode: mode, Spec: app.TurnSpec(b.Config)})
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return out
 }
 
@@ -155,8 +155,8 @@ func results(t *testing.T, c openaitest.Call) (out []object) {
 func column[T any](b *apptest.Bundle, sql string, args ...any) []T {
 	b.T.Helper()
 	rows, err := b.Admin().Query(b.T.Context(), sql, args...)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	out, err := pgx.CollectRows(rows, pgx.RowTo[T])
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return out
 }

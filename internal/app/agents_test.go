@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/tools"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // deploying is a session about a person and a domain.
@@ -42,7 +42,7 @@ func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 	}})
 	scriptDeploying(b)
 	r := summarize(b, chat(deploying()...))
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "first", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "first", 1))
 	if n := count(b, "select count(*) from cairn.memory_histories"); n != 1 {
 		t.Errorf("%d sessions are kept before the first response", n)
 	}
@@ -125,7 +125,7 @@ func TestWhatFailsIsToldAndFailsNothingElse(t *testing.T) {
 }
 
 func TestASessionWithNothingInItLeavesNothing(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	perform(b, "summarize", "", says("Small talk. "+memoryagent.NoMemoryNeeded))
@@ -140,11 +140,11 @@ func TestASessionWithNothingInItLeavesNothing(t *testing.T) {
 
 // Another version of an agent can be registered, and a workspace chooses it.
 func TestAWorkspaceChoosesTheVersionOfAnAgent(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	second := memoryagent.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "v2", Prompt: "specialist_personal", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: time.Minute}
-	tests.Must(t, b.Progressive.Registry.Register(second))
+	testkit.Must(t, b.Progressive.Registry.Register(second))
 	if err := b.Progressive.Registry.Register(second); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("registered twice: %v", err)
 	}
@@ -164,15 +164,15 @@ func TestAWorkspaceChoosesTheVersionOfAnAgent(t *testing.T) {
 // Who cancels a request stops it: nothing more is asked, what was done stays and is
 // told.
 func TestACancelledRequestTellsWhatWasDone(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	perform(b, "summarize", "", does(addMeta("personal/alice"), handsOff("personal/alice")), says("Done."))
 	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(1), Times: 1, Barrier: "second", Drop: true})
 	perform(b, "specialist", "", does(adds("Alice flies from Osaka only.")), does(adds("Alice keeps bees.")), says("Added."))
 	r := summarize(b, chat(deploying()...))
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1)) // the first memory is written
-	tests.Must(t, b.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1)) // the first memory is written
+	testkit.Must(t, b.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
 	got := summarized(b, r.Ref)
 	b.Model.Release("second")
 	if got.Reason != agent.Interrupted || got.Status == memoryagent.OK || len(got.Tasks) != 1 || got.Tasks[0].Status != memoryagent.Partial || len(got.Tasks[0].Added) != 1 {

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/service/learning"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // skillFile is a memory skill as people write it.
@@ -24,17 +24,17 @@ func TestABankGoesBackTogetherWithItsPolicy(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	ws := b.Workspace.ID
 	first, err := b.Evolve.Bank(t.Context(), ws, learning.DefaultBank)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if first.Head != 1 || first.Bank.Len() != 4 || first.Version.Action != learning.Seeded {
 		t.Fatalf("%+v", first.Version)
 	}
 	second, err := b.Evolve.Import(t.Context(), ws, learning.DefaultBank, skillFile("capture_dates", "Adds dates."))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if second.Head != 2 || second.Bank.Len() != 5 || second.Version.Parent != 1 || len(second.Version.Fresh) != 1 {
 		t.Errorf("%+v", second.Version)
 	}
 	third, err := b.Evolve.Rollback(t.Context(), ws, learning.DefaultBank, 1)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if third.Head != 3 || third.Snapshot() != first.Snapshot() || third.Version.Action != learning.RolledBack {
 		t.Errorf("%+v", third.Version)
 	}
@@ -58,7 +58,7 @@ func TestABankGoesBackTogetherWithItsPolicy(t *testing.T) {
 // A new skill that says what another says is refused, in one import too; the same
 // words under the other's name change nothing.
 func TestAnImportOfANearDuplicateIsRefused(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	ws := b.Workspace.ID
@@ -96,7 +96,7 @@ func TestABankHasOneWriterAtATime(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	ws := b.Workspace.ID
 	_, err := b.Evolve.Bank(t.Context(), ws, learning.DefaultBank)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var writing sync.WaitGroup
 	errs := make([]error, 4)
 	for i := range errs {
@@ -117,7 +117,7 @@ func TestABankHasOneWriterAtATime(t *testing.T) {
 		}
 	}
 	now, err := b.Evolve.Bank(t.Context(), ws, learning.DefaultBank)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if done == 0 || now.Bank.Len() != 4+done || now.Head != 1+done {
 		t.Errorf("%d of 4 were done; the bank has %d skills at version %d", done, now.Bank.Len(), now.Head)
 	}

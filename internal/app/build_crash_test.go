@@ -8,29 +8,29 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // hold takes a lock that others wait for until it is called off.
 func hold(b *apptest.Bundle, sql string) (release func()) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	tx, err := conn.Begin(b.T.Context())
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	_, err = tx.Exec(b.T.Context(), sql)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return func() {
 		b.T.Helper()
-		tests.Must(b.T, tx.Rollback(b.T.Context()))
-		tests.Must(b.T, conn.Close(b.T.Context()))
+		testkit.Must(b.T, tx.Rollback(b.T.Context()))
+		testkit.Must(b.T, conn.Close(b.T.Context()))
 	}
 }
 
 // A worker that dies in the middle of a span leaves what one that lives would:
 // each decision made once, each change done once, nothing asked twice.
 func TestABuildSurvivesACrashAtEveryPoint(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		lock string // what the second span waits for
@@ -56,7 +56,7 @@ func TestABuildSurvivesACrashAtEveryPoint(t *testing.T) {
 			worker := b.StartProcess()
 			r := build(b, building())
 			if !choosing {
-				tests.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1))
+				testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1))
 				release = hold(b, c.lock)
 				b.Model.Release("second")
 			}

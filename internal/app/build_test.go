@@ -20,7 +20,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/learning"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // building is a session of three spans: each message is longer than one.
@@ -45,7 +45,7 @@ func build(b *apptest.Bundle, messages []transcript.Message, change ...func(*lea
 		f(&r)
 	}
 	out, err := b.Evolve.Build(b.T.Context(), r)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return out
 }
 
@@ -125,14 +125,14 @@ join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id 
 // A worker that dies with a reply stored and nothing done leaves no trace: the
 // memories are those of a build that was left alone, and nothing is paid twice.
 func TestABuildSurvivesACrash(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Task: "span/1", Times: 1, Barrier: "second", Drop: true})
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	worker := b.StartProcess()
 	r := build(b, building())
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1))
 	worker.Kill()
 	b.Model.Release("second")
 	b.StartProcess()
@@ -149,7 +149,7 @@ func TestABuildSurvivesACrash(t *testing.T) {
 
 // A span whose model gives nothing of use is told; the others are remembered.
 func TestASpanThatFailsLeavesTheOthersAlone(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Task: "span/0", Reply: `{"actions": [{"type": "insert", "cont`})
@@ -164,7 +164,7 @@ func TestASpanThatFailsLeavesTheOthersAlone(t *testing.T) {
 
 // A workspace chooses who makes its memories, and nothing is read twice.
 func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.Model, c.BaseURL, c.APIKey = "", "", "" }) // the offline rules
 	b.Within(func(ctx context.Context, q postgres.Queries) error {
@@ -178,7 +178,7 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 		return err
 	})
 	read, err := b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if read.Build == 0 || read.Summarize != 0 {
 		t.Fatalf("%+v", read)
 	}
@@ -195,14 +195,14 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	})
 	exec(b, "update cairn.conversations set next_seq = 5 where id = $1", id)
 	read, err = b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	builtBy(b, run.Ref{Workspace: b.Workspace.ID, Run: read.Build})
 	if open := cases(b); len(open) != 1 || open[0].Source != learning.FromCorrection || open[0].Question != "How many lemon trees are there?" || open[0].Prediction != "There are two." ||
 		!slices.Equal(open[0].Gold, []string{"nine"}) || !slices.Equal(open[0].Evidence, []int{4}) || open[0].Conversation != id || open[0].Failures != 1 {
 		t.Errorf("%+v", open)
 	}
 	again, err := b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if again.Build != 0 {
 		t.Errorf("read again: %+v", again)
 	}
@@ -211,7 +211,7 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 // A reflection has the day's conversations remembered, those that were imported
 // too, which nobody else reads.
 func TestAReflectionHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	withSkills(b)
@@ -230,7 +230,7 @@ func TestAReflectionHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 // A review has what was said remembered at once, not only when the conversation
 // has gone idle.
 func TestAReviewHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	exec(b, `update cairn.workspaces set settings = '{"memory":{"builder":"skills"},"nudge":{"every":2}}' where id = $1`, b.Workspace.ID)

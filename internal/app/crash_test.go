@@ -11,7 +11,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // AC-12 of spec/skill-memory.md §7: wherever the worker dies, the run completes
@@ -25,7 +25,7 @@ func TestCrashAfterTheReplyWasStored(t *testing.T) {
 	b.ScriptR1()
 	worker := b.StartProcess()
 	ref := start(b)
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "details", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "details", 1))
 	eventually(t, "the document's reply is stored", func() bool {
 		return count(b, "select count(*) from cairn.llm_calls where stage = 'doc' and state = 'done'") == 1
 	})
@@ -58,7 +58,7 @@ func TestCrashAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	b.ScriptR1()
-	temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
+	temporal := testkit.NewProxy(t, "tcp", b.Config.TemporalAddress)
 	unlock := lockSkills(b)
 	worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
 	ref := start(b)
@@ -73,15 +73,15 @@ func TestCrashAfterTheCommit(t *testing.T) {
 }
 
 func TestPostgresAwayInTheMiddleOfARun(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", Reply: apptest.R1Extract})
 	b.ScriptR1()
-	postgres, url := tests.DatabaseProxy(t, b.Config.DatabaseURL)
+	postgres, url := testkit.DatabaseProxy(t, b.Config.DatabaseURL)
 	b.StartProcess("DATABASE_URL=" + url)
 	ref := start(b)
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "extract", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "extract", 1))
 	postgres.Cut()
 	b.Model.Release("extract")
 	eventually(t, "an attempt has failed for want of the database", func() bool { return attempts(b, ref) > 1 })
@@ -100,7 +100,7 @@ func TestPostgresAwayInTheMiddleOfARun(t *testing.T) {
 func start(b *apptest.Bundle) run.Ref {
 	b.T.Helper()
 	r := b.Accept(apptest.C1())
-	tests.Must(b.T, b.Driver.Start(b.T.Context(), b.Workspace.Key, "import", r))
+	testkit.Must(b.T, b.Driver.Start(b.T.Context(), b.Workspace.Key, "import", r))
 	return r.Ref
 }
 
@@ -151,9 +151,9 @@ func onlyOnce(b *apptest.Bundle, ref run.Ref) {
 func lockSkills(b *apptest.Bundle) (unlock func()) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	_, err = conn.Exec(b.T.Context(), "select pg_advisory_lock(4, hashint8($1))", b.Workspace.ID)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return func() { conn.Close(context.Background()) }
 }
 
@@ -164,7 +164,7 @@ func waitingForLock(b *apptest.Bundle) int {
 func count(b *apptest.Bundle, query string) int {
 	b.T.Helper()
 	var n int
-	tests.Must(b.T, b.Admin().QueryRow(b.T.Context(), query).Scan(&n))
+	testkit.Must(b.T, b.Admin().QueryRow(b.T.Context(), query).Scan(&n))
 	return n
 }
 
@@ -172,11 +172,11 @@ func count(b *apptest.Bundle, query string) int {
 func attempts(b *apptest.Bundle, ref run.Ref) int {
 	b.T.Helper()
 	report, err := b.Host.Distill.Report(b.T.Context(), ref)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	most := 0
 	for _, task := range report.Tasks {
 		d, err := b.Temporal.DescribeWorkflowExecution(b.T.Context(), task.WorkflowID, "")
-		tests.Must(b.T, err)
+		testkit.Must(b.T, err)
 		for _, a := range d.PendingActivities {
 			most = max(most, int(a.Attempt))
 		}

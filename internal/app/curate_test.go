@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/schedule"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // A managed skill that nobody uses grows stale and is archived; used again it
@@ -30,15 +30,15 @@ func TestSkillsThatNobodyUsesGoOutOfUseAndComeBack(t *testing.T) {
 	status := func() (out skill.Status) {
 		t.Helper()
 		conn, err := pgx.Connect(t.Context(), b.AdminURL)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		defer conn.Close(context.Background())
-		tests.Must(t, conn.QueryRow(t.Context(), "select s.status from cairn.skills s join cairn.search_docs d on d.kind = 'skill' and d.owner_id = s.id and d.status = s.status where s.name = $1", name).Scan(&out))
+		testkit.Must(t, conn.QueryRow(t.Context(), "select s.status from cairn.skills s join cairn.search_docs d on d.kind = 'skill' and d.owner_id = s.id and d.status = s.status where s.name = $1", name).Scan(&out))
 		return out
 	}
 	curated := func(dryRun bool) curate.Report {
 		t.Helper()
 		r, err := b.Curator.Curate(t.Context(), b.Workspace.ID, dryRun)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		return r
 	}
 	age(31)
@@ -47,12 +47,12 @@ func TestSkillsThatNobodyUsesGoOutOfUseAndComeBack(t *testing.T) {
 		exec(b, protect)
 		if what == "one that a schedule names" {
 			_, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "weekly", Cron: "@weekly", Prompt: "Try " + name + " once."})
-			tests.Must(t, err)
+			testkit.Must(t, err)
 		}
 		if r := curated(false); len(r.Changes) != 0 || r.Kept != 1 || status() != skill.Active {
 			t.Errorf("%s: %+v", what, r)
 		}
-		tests.Must(t, ignore(b.Schedules.Remove(t.Context(), b.Workspace.ID, "weekly"), what != "one that a schedule names"))
+		testkit.Must(t, ignore(b.Schedules.Remove(t.Context(), b.Workspace.ID, "weekly"), what != "one that a schedule names"))
 	}
 	exec(b, "update cairn.skills set managed = true, pinned = false")
 	if r := curated(true); r.Count(curate.Stale) != 1 || status() != skill.Active {
@@ -60,7 +60,7 @@ func TestSkillsThatNobodyUsesGoOutOfUseAndComeBack(t *testing.T) {
 	}
 	// By the schedule, as every week.
 	fired, err := b.Schedules.Trigger(t.Context(), b.Workspace.ID, b.Workspace.Key, "weekly-curation", "by-hand")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if fired.Outcome != schedule.Started {
 		t.Fatalf("fired %+v", fired)
 	}
@@ -68,7 +68,7 @@ func TestSkillsThatNobodyUsesGoOutOfUseAndComeBack(t *testing.T) {
 	defer cancel()
 	var out contract.CurateResult
 	id := contract.CurateID(b.Workspace.Key, fired.Key)
-	tests.Must(t, b.Temporal.GetWorkflow(ctx, id, "").Get(ctx, &out))
+	testkit.Must(t, b.Temporal.GetWorkflow(ctx, id, "").Get(ctx, &out))
 	if out.Staled != 1 || status() != skill.Stale {
 		t.Errorf("%+v, and the skill is %s", out, status())
 	}
@@ -98,14 +98,14 @@ func ignore(err error, expected bool) error {
 }
 
 func TestInsightsTellWhatIsUsedAndWhatItCost(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.ScriptR1()
 	b.Distill(apptest.C1())
 	exec(b, "update cairn.llm_calls set cost_micros = 500")
 	i, err := b.Insights(t.Context(), b.Workspace.ID, 30)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(i.Used()) != 0 || len(i.NeverUsed()) != 1 || len(i.Runs) != 1 || i.Runs[0].Kind != "distill" || i.Runs[0].Calls == 0 || i.Runs[0].Micros != int64(500*i.Runs[0].Calls) {
 		t.Errorf("%+v", i)
 	}
@@ -115,7 +115,7 @@ func TestInsightsTellWhatIsUsedAndWhatItCost(t *testing.T) {
 	exec(b, "insert into cairn.skill_uses (workspace_id, skill_id, use_id, version, outcome) select workspace_id, id, 'u', 1, 'pass' from cairn.skills")
 	exec(b, "update cairn.skills set uses = 1")
 	i, err = b.Insights(t.Context(), b.Workspace.ID, 1)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(i.NeverUsed()) != 0 || len(i.Used()) != 1 || i.Used()[0].Passes != 1 {
 		t.Errorf("after a use: %+v", i)
 	}

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/distill"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // AC-1 of spec/skill-memory.md §7.
@@ -42,7 +42,7 @@ func TestDistillCreatesASkillPackage(t *testing.T) {
 		t.Errorf("skill %q version %d", task.Skill, task.Version)
 	}
 	archive, err := os.ReadFile(task.Package)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	members := unzip(t, archive)
 	want := map[string]string{
 		"service_deployment_rollback/SKILL.md":                "c09c8b76cf5c33b0a38dfc131626279bf2fac250cd28cd5b2241ea85b0866063",
@@ -58,7 +58,7 @@ func TestDistillCreatesASkillPackage(t *testing.T) {
 		t.Errorf("members %v", members)
 	}
 	beside, err := os.ReadFile(task.SkillMD)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if !bytes.Equal(beside, members["service_deployment_rollback/SKILL.md"]) {
 		t.Error("the SKILL.md beside the zip is not the one inside")
 	}
@@ -81,13 +81,13 @@ func TestDistillCreatesASkillPackage(t *testing.T) {
 func unzip(t *testing.T, archive []byte) map[string][]byte {
 	t.Helper()
 	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	out := map[string][]byte{}
 	for _, f := range r.File {
 		in, err := f.Open()
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		out[f.Name], err = io.ReadAll(in)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
 	return out
 }

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // cutStore is a store that is away after some transactions, as a worker is that dies.
@@ -35,7 +35,7 @@ func (p *protocol) divided() (run.Ref, string) {
 	p.ScriptR1()
 	r := p.Accept(apptest.C1())
 	keys, err := p.Host.Distill.Chunk(p.t.Context(), r.Ref)
-	tests.Must(p.t, err)
+	testkit.Must(p.t, err)
 	if len(keys) != 1 {
 		p.t.Fatalf("divided into %q", keys)
 	}
@@ -91,11 +91,11 @@ func TestNothingIsUploadedForATaskThatIsGone(t *testing.T) {
 	p := openProtocol(t)
 	ref, key := p.divided()
 	_, _, err := p.Host.Distill.Draft(t.Context(), ref, key)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	gone := func() {
 		for _, table := range []string{"distill_files", "distill_tasks"} {
 			_, err := p.admin.Exec(t.Context(), "delete from "+table+" where run_id = $1", ref.Run)
-			tests.Must(t, err)
+			testkit.Must(t, err)
 		}
 	}
 	s := &distill.Service{Store: &overtakenStore{p.Host.Distill.Store, gone}, Ledger: p.Host.Distill.Ledger, Embedder: p.Host.Distill.Embedder, Space: p.Host.Distill.Space, Blobs: p.Host.Distill.Blobs}
@@ -126,15 +126,15 @@ func TestStepsOfEarlierReleasesGoOn(t *testing.T) {
 	}
 	for doc := range plan.Docs {
 		_, err := s.Write(ctx, ref, key, doc)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
 	if plan.Scripts > 0 {
 		_, err := s.Write(ctx, ref, key, -1)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
 	for range 2 {
 		unseen, err := s.Pack(ctx, ref, key)
-		if tests.Must(t, err); unseen {
+		if testkit.Must(t, err); unseen {
 			t.Fatal("there is no head, and it is unseen")
 		}
 	}

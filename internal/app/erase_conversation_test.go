@@ -11,11 +11,11 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/erase"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		derived         string
@@ -28,7 +28,7 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 			full(b)
 			talk := conversationNumber(b, "talk")
 			plan, err := b.Erase.Plan(t.Context(), erase.Target{Workspace: b.Workspace.ID, Conversation: talk})
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			if len(plan.Derived) != 2 || plan.Derived[0].Kind != "memory" || plan.Derived[1].Ref != "bee-keeping" || !plan.Derived[0].Sole || !plan.Derived[1].Sole {
 				t.Fatalf("came of the conversation: %+v", plan.Derived)
 			}
@@ -80,7 +80,7 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 				t.Errorf("%d documents, counted as %d", docs, stats)
 			}
 			found, err := b.Finder.Skills(t.Context(), b.Workspace.ID, "bee-keeping", 5)
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			hit := false
 			for _, h := range found {
 				hit = hit || h.Skill.Name == "bee-keeping"
@@ -101,13 +101,13 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 
 // Case E15 for one conversation: a turn that finishes after the erase leaves nothing.
 func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	full(b)
 	before := rows(b, b.Workspace)
 	accepted, err := b.Host.Converse.Accept(t.Context(), b.Message("open", "m1", "linger"))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	exec(b, "update cairn.outbox set due_at = 'infinity'") // the relay would bring the turn again, once its workflow was stopped
 	hang(b)
 	talk := conversationNumber(b, "open")
@@ -148,7 +148,7 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 func status(b *apptest.Bundle, id string) enums.WorkflowExecutionStatus {
 	b.T.Helper()
 	d, err := b.Temporal.DescribeWorkflowExecution(b.T.Context(), id, "")
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return d.WorkflowExecutionInfo.Status
 }
 
@@ -184,6 +184,6 @@ func conversationNumber(b *apptest.Bundle, name string) (id int64) {
 
 func text(b *apptest.Bundle, query string) (s string) {
 	b.T.Helper()
-	tests.Must(b.T, b.Admin().QueryRow(b.T.Context(), query).Scan(&s))
+	testkit.Must(b.T, b.Admin().QueryRow(b.T.Context(), query).Scan(&s))
 	return s
 }

@@ -20,7 +20,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/erase"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // full fills the test's workspace: a distillation, an upload, answered turns
@@ -36,7 +36,7 @@ func full(b *apptest.Bundle) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted, Ada."})
 	b.Distill(apptest.C1())
 	_, err := b.Library.Import(b.T.Context(), b.Workspace.ID, zipOf(b.T.(*testing.T), "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil water\n", "tea/assets/cup.png", "png"), "import", true)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	b.Say("talk", 1, "I keep bees, remember how.")
 	b.Say("talk", 2, "Thank you.")
 }
@@ -50,7 +50,7 @@ func hang(b *apptest.Bundle) {
 		_, _ = b.Host.Say(ctx, b.Message("open", "m1", "linger"))
 		said <- true
 	}()
-	tests.Must(b.T, b.Model.AwaitBarrier(b.T.Context(), "hang", 1))
+	testkit.Must(b.T, b.Model.AwaitBarrier(b.T.Context(), "hang", 1))
 	cancel()
 	<-said
 }
@@ -61,15 +61,15 @@ func rows(b *apptest.Bundle, ws postgres.Workspace) map[string]int64 {
 	found, _ := b.Admin().Query(b.T.Context(), `select c.relname::text from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'workspace_id'
 where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`)
 	tables, err := pgx.CollectRows(found, pgx.RowTo[string])
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	out := map[string]int64{}
 	for _, table := range tables {
 		var n int64
-		tests.Must(b.T, b.Admin().QueryRow(b.T.Context(), "select count(*) from cairn."+table+" where workspace_id = $1", ws.ID).Scan(&n))
+		testkit.Must(b.T, b.Admin().QueryRow(b.T.Context(), "select count(*) from cairn."+table+" where workspace_id = $1", ws.ID).Scan(&n))
 		out[table] = n
 	}
 	var n int64
-	tests.Must(b.T, b.Admin().QueryRow(b.T.Context(), "select count(*) from cairn.workspaces where id = $1", ws.ID).Scan(&n))
+	testkit.Must(b.T, b.Admin().QueryRow(b.T.Context(), "select count(*) from cairn.workspaces where id = $1", ws.ID).Scan(&n))
 	out["workspaces"] = n
 	return out
 }
@@ -78,8 +78,8 @@ where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p') and not
 func erased(b *apptest.Bundle, target erase.Target, key string) erase.Erasure {
 	b.T.Helper()
 	e, err := b.Erase.Accept(b.T.Context(), target)
-	tests.Must(b.T, err)
-	tests.Must(b.T, b.Driver.Erase(b.T.Context(), key, e.ID, target.Conversation))
+	testkit.Must(b.T, err)
+	testkit.Must(b.T, b.Driver.Erase(b.T.Context(), key, e.ID, target.Conversation))
 	return untilErased(b, e.ID)
 }
 
@@ -88,7 +88,7 @@ func untilErased(b *apptest.Bundle, id int64) (e erase.Erasure) {
 	eventually(b.T, "the erase has ended", func() bool {
 		var err error
 		e, err = b.Erase.Report(b.T.Context(), 0, id)
-		tests.Must(b.T, err)
+		testkit.Must(b.T, err)
 		return e.Ended
 	})
 	return e
@@ -108,7 +108,7 @@ func nothingLeft(b *apptest.Bundle, e erase.Erasure) {
 	}
 	eventually(b.T, "no workflow of it is open", func() bool {
 		open, err := b.Driver.Open(b.T.Context(), b.Workspace.Key, 0)
-		tests.Must(b.T, err)
+		testkit.Must(b.T, err)
 		return len(open) == 0
 	})
 	if e.ObjectsLeft != 0 || e.WorkflowsLeft != 0 {
@@ -166,9 +166,9 @@ func historyHasNoText(b *apptest.Bundle, id string) {
 	events := b.Temporal.GetWorkflowHistory(b.T.Context(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		event, err := events.Next()
-		tests.Must(b.T, err)
+		testkit.Must(b.T, err)
 		raw, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(event)
-		tests.Must(b.T, err)
+		testkit.Must(b.T, err)
 		for _, payload := range append(event.GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads(), event.GetActivityTaskCompletedEventAttributes().GetResult().GetPayloads()...) {
 			raw = append(raw, payload.Data...)
 		}
@@ -181,31 +181,31 @@ func historyHasNoText(b *apptest.Bundle, id string) {
 }
 
 func TestEraseGoesOnWhereAWorkerDied(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	full(b)
 	b.Stop()
 	had, objects := rows(b, b.Workspace), len(tree(t, b.Packages))
 	conn, err := pgx.Connect(t.Context(), b.AdminURL)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	defer conn.Close(context.Background())
 	tx, err := conn.Begin(t.Context())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = tx.Exec(t.Context(), "lock table cairn.runs in share mode") // rows that refer to runs go, then the erase waits
-	tests.Must(t, err)
+	testkit.Must(t, err)
 
 	worker := b.StartProcess()
 	e, err := b.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID})
-	tests.Must(t, err)
-	tests.Must(t, b.Driver.Erase(t.Context(), b.Workspace.Key, e.ID, 0))
+	testkit.Must(t, err)
+	testkit.Must(t, b.Driver.Erase(t.Context(), b.Workspace.Key, e.ID, 0))
 	eventually(t, "some rows are deleted and the next wait", func() bool {
 		now, err := b.Erase.Report(t.Context(), 0, e.ID)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		return now.Deleted["turns"] > 0 && count(b, "select count(*) from pg_locks where not granted and relation = 'cairn.runs'::regclass") > 0
 	})
 	worker.Kill()
-	tests.Must(t, tx.Rollback(t.Context()))
+	testkit.Must(t, tx.Rollback(t.Context()))
 	b.StartProcess()
 
 	e = untilErased(b, e.ID)
@@ -227,13 +227,13 @@ func positive(in map[string]int64) map[string]int64 {
 
 // An erase that was accepted and whose workflow was never started is driven.
 func TestTheRelayDrivesAnErase(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	full(b)
 	e, err := b.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID})
-	tests.Must(t, err)
-	tests.Must(t, b.Relay.Tidy(t.Context()))
+	testkit.Must(t, err)
+	testkit.Must(t, b.Relay.Tidy(t.Context()))
 	nothingLeft(b, untilErased(b, e.ID))
 }
 
@@ -254,7 +254,7 @@ func (s slowBlobs) Put(ctx context.Context, key string, data []byte) error {
 
 // An object that arrives after the count would stay for ever.
 func TestEraseWaitsForAnUploadInFlight(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	slow := slowBlobs{b.Blobs, make(chan bool, 1), make(chan bool)}
@@ -268,8 +268,8 @@ func TestEraseWaitsForAnUploadInFlight(t *testing.T) {
 	}()
 	<-slow.came
 	e, err := b.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID})
-	tests.Must(t, err)
-	tests.Must(t, b.Driver.Erase(t.Context(), b.Workspace.Key, e.ID, 0))
+	testkit.Must(t, err)
+	testkit.Must(t, b.Driver.Erase(t.Context(), b.Workspace.Key, e.ID, 0))
 	eventually(t, "the erase waits for the upload", func() bool {
 		return count(b, "select count(*) from pg_locks where locktype = 'advisory' and classid = 1 and not granted and database = (select oid from pg_database where datname = current_database())") == 1
 	})

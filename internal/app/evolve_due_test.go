@@ -11,7 +11,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/schedule"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func evolutions(b *apptest.Bundle) int {
@@ -35,7 +35,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	night := func(id, outcome string, rounds int) {
 		t.Helper()
 		fired, err := b.Schedules.Trigger(t.Context(), b.Workspace.ID, b.Workspace.Key, "nightly-evolution", id)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if n := evolutions(b); fired.Outcome != outcome || n != rounds {
 			t.Errorf("night %s: %s (%s), %d rounds; want %s and %d", id, fired.Outcome, fired.Reason, n, outcome, rounds)
 		}
@@ -43,7 +43,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	fail := func(op string) {
 		t.Helper()
 		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, app.Feedback{Rating: app.Bad, Question: "Where does Vera live?"})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
 	fail("1")
 	night("agents build", schedule.Empty, 0)
@@ -62,7 +62,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	})
 	ref := run.Ref{Workspace: b.Workspace.ID, Run: id}
 	_, err := b.Evolve.OpenRound(t.Context(), ref)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	fail("2")
 	night("while it runs", schedule.Empty, 1)
 	b.Within(func(ctx context.Context, q postgres.Queries) error {
@@ -77,7 +77,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 // The sweep judges without starting anything: most workspaces have no question
 // that waits.
 func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	withSkills(b)
@@ -85,9 +85,9 @@ func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
 		t.Helper()
 		exec(b, "update cairn.scheduled_tasks set due_at = now() - interval '1 second', due_date = current_date, due_key = '"+claim+"', lease_until = null where kind = 'evolution'")
 		_, err := b.Sweeper.Page(t.Context(), claim, 0)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		task, err := b.Schedules.Get(t.Context(), b.Workspace.ID, "nightly-evolution")
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if task.Last == nil {
 			t.Fatalf("%+v", task)
 		}
@@ -97,7 +97,7 @@ func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
 		t.Errorf("without a failure: %s, %d rounds", got, evolutions(b))
 	}
 	_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "1", app.Feedback{Rating: app.Bad, Question: "Where does Vera live?"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if got := sweep("two"); got != schedule.Started || evolutions(b) != 1 {
 		t.Errorf("after one: %s, %d rounds", got, evolutions(b))
 	}
@@ -105,13 +105,13 @@ func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
 
 // Much that fails within a day is not left until night.
 func TestManyFailuresStartARoundAtOnce(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	withSkills(b)
 	for n := 1; n <= 21; n++ {
 		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, fmt.Sprint(n), app.Feedback{Rating: app.Bad, Question: fmt.Sprintf("Which tree did Vera plant in %d?", n)})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		want := 0
 		if n >= 20 {
 			want = 1

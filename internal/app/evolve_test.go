@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func evolveOnce(b *apptest.Bundle, change ...func(*learning.EvolveSpec)) (out learning.Round, r run.Run) {
@@ -25,7 +25,7 @@ func evolveOnce(b *apptest.Bundle, change ...func(*learning.EvolveSpec)) (out le
 		f(&spec)
 	}
 	r, err := b.Evolve.Evolve(b.T.Context(), learning.EvolveRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, EvolveSpec: spec})
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	eventually(b.T, "the round ends", func() (over bool) {
 		b.Within(func(ctx context.Context, q postgres.Queries) error {
 			now, err := q.Run(ctx, r.Ref.Run)
@@ -44,9 +44,9 @@ func failing(b *apptest.Bundle) {
 	b.T.Helper()
 	traces := lessons(4)
 	_, err := b.Evolve.ImportTraces(b.T.Context(), b.Workspace.ID, "", traces)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	_, err = b.Evolve.Note(b.T.Context(), b.Workspace.ID, learning.Failed{Op: "1", Source: learning.FromFeedback, Question: "Which tree did Vera plant?", Gold: []string{"lemon tree"}})
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 }
 
 // designs plays a designer whose skill captures trees, and a keeper who inserts
@@ -88,7 +88,7 @@ func TestABetterBankIsPromoted(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if _, there := head.Bank.Get("capture_trees"); !there || head.Version.Action != learning.Evolved || head.Head != 2 {
 		t.Errorf("in force: %+v", head.Version)
 	}
@@ -96,9 +96,9 @@ func TestABetterBankIsPromoted(t *testing.T) {
 
 	// One command takes back both, bank and policy.
 	back, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, learning.DefaultBank, 1)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	first, err := b.Evolve.At(t.Context(), b.Workspace.ID, learning.DefaultBank, 1)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if _, there := back.Bank.Get("capture_trees"); there || back.Snapshot() != first.Snapshot() {
 		t.Errorf("after the rollback: %+v", back.Version)
 	}
@@ -107,7 +107,7 @@ func TestABetterBankIsPromoted(t *testing.T) {
 // A worker that dies in a trial, with the candidate made, promotes it once and pays
 // for nothing twice; cases in Chinese are put to a designer in Chinese.
 func TestARoundSurvivesACrash(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Times: 1, Barrier: "trial", Drop: true})
@@ -117,7 +117,7 @@ func TestARoundSurvivesACrash(t *testing.T) {
 	worker := b.StartProcess()
 	round := make(chan learning.Round, 1)
 	go func() { out, _ := evolveOnce(b); round <- out }()
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "trial", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "trial", 1))
 	worker.Kill()
 	b.Model.Release("trial")
 	b.StartProcess()
@@ -146,7 +146,7 @@ func TestARoundSurvivesACrash(t *testing.T) {
 
 // One that is not better leaves everything as it was, and is remembered as tried.
 func TestAWorseBankIsRejected(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	designs(b, false)
@@ -164,7 +164,7 @@ func TestAWorseBankIsRejected(t *testing.T) {
 	for _, c := range b.Model.Requests() {
 		if c.Stage == "propose" {
 			m, err := prompt.ReadMaterial(c.Messages[1].Content)
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			told = told || len(m.Failed) == 1 && m.Failed[0] == "added capture_trees"
 		}
 	}
@@ -174,7 +174,7 @@ func TestAWorseBankIsRejected(t *testing.T) {
 }
 
 func TestARoundWithoutCasesChangesNothing(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	got, _ := evolveOnce(b)
@@ -186,7 +186,7 @@ func TestARoundWithoutCasesChangesNothing(t *testing.T) {
 // Frozen, a workspace lets no bank come into force that nobody asked for, though the
 // round had begun before; what a person starts still counts.
 func TestAFrozenBankEvolvesOnlyWhenAskedTo(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	designs(b, true)

@@ -13,14 +13,14 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/service/learning"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // brought has a skill come into the default bank, and gives its id.
 func brought(b *apptest.Bundle, name, description string) string {
 	b.T.Helper()
 	head, err := b.Evolve.Import(b.T.Context(), b.Workspace.ID, learning.DefaultBank, skillFile(name, description))
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	v, _ := head.Bank.Get(name)
 	return v.ID
 }
@@ -51,7 +51,7 @@ func biasOf(d learning.Decision, t int, fresh ...string) (bias, logProb float64)
 // A skill that a version brought gets its share of the live choices that are drawn,
 // less with each 16 of them, and none of those that are not.
 func TestNewSkillsAreExploredInLiveChoices(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
@@ -119,7 +119,7 @@ func gotBias(d learning.Decision, t int, fresh ...string) bool {
 
 // A choice that is not drawn is the policy's own, whatever is new.
 func TestGreedyChoicesHaveNoBias(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
@@ -151,7 +151,7 @@ func TestGreedyChoicesHaveNoBias(t *testing.T) {
 // the importance weight is 1, and the same choices without their bias would be
 // others.
 func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
@@ -159,11 +159,11 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 	brought(b, "capture_dates", "Adds dates.")
 	made := live(b, "t", 24)
 	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	vectors := map[string][]float64{}
 	for _, v := range head.Bank.Versions() {
 		of, err := b.Embedder.Embed(t.Context(), []string{v.Skill.Description})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		vectors[v.ID] = policy.Fold(of[0], head.Policy.Shape().Dim)
 	}
 	var steps, bare []policy.Step
@@ -178,14 +178,14 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 		t.Fatal("no choice was biased")
 	}
 	weighed, err := policy.Reweigh(head.Policy, steps, vectors, policy.DefaultMaxWeight)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for _, step := range weighed {
 		if math.Abs(step.Weight-1) > 1e-9 {
 			t.Errorf("%s weighs %v for the policy that chose", step.ID, step.Weight)
 		}
 	}
 	weighed, err = policy.Reweigh(head.Policy, bare, vectors, policy.DefaultMaxWeight)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for _, step := range weighed {
 		if math.Abs(step.Weight-1) < 1e-3 {
 			t.Errorf("%s weighs %v without its bias", step.ID, step.Weight)
@@ -208,12 +208,12 @@ func TestABiasedChoiceIsMadeOnce(t *testing.T) {
 	brought(b, "capture_dates", "Adds dates.")
 	r := build(b, building(), func(r *learning.BuildRequest) { r.Keeping.K = 1 })
 	_, _, err := b.Evolve.OpenBuild(t.Context(), r.Ref)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var kept []string
 	for range 2 {
 		for n := range 3 {
 			_, err := b.Evolve.BuildSpan(t.Context(), r.Ref, n)
-			tests.Must(t, err)
+			testkit.Must(t, err)
 		}
 		var now []string
 		b.Within(func(ctx context.Context, q postgres.Queries) error {

@@ -12,13 +12,13 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/memoryagent"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func cases(b *apptest.Bundle) []learning.Case {
 	b.T.Helper()
 	out, err := b.Evolve.Cases(b.T.Context(), b.Workspace.ID, "", 100)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return out
 }
 
@@ -30,7 +30,7 @@ func TestBadAnswersBecomeHardCases(t *testing.T) {
 	say := func(op string, f app.Feedback) app.Noted {
 		t.Helper()
 		out, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, f)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		return out
 	}
 	say("1", app.Feedback{Rating: app.Bad, Question: "Where does Vera live?", Answer: "In Oslo"})
@@ -57,13 +57,13 @@ func TestBadAnswersBecomeHardCases(t *testing.T) {
 // What memory has nothing for is a failure of how it is built, where memory
 // skills build it.
 func TestARetrievalThatFindsNothingBecomesACase(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	ask := func() {
 		t.Helper()
 		_, err := b.Progressive.Retrieve(t.Context(), memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "Which boat did Otto buy?", Mode: memoryagent.Fast, Spec: app.TurnSpec(b.Config)})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
 	ask()
 	if got := cases(b); len(got) != 0 {

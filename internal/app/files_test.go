@@ -10,13 +10,13 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
 	"cairn/internal/service/library"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func readFile(t *testing.T, path string) []byte {
 	t.Helper()
 	raw, err := os.ReadFile(path)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	return raw
 }
 
@@ -24,7 +24,7 @@ func readFile(t *testing.T, path string) []byte {
 func tree(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
-	tests.Must(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	testkit.Must(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			out[path] = true
 		}
@@ -36,7 +36,7 @@ func tree(t *testing.T, root string) map[string]bool {
 func mustWorkspace(t *testing.T, b *apptest.Bundle, name string) postgres.Workspace {
 	t.Helper()
 	w, err := b.Store.Workspace(t.Context(), name, true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	return w
 }
 

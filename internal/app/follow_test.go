@@ -10,7 +10,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/learning"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // A bank that follows a shared one has its skills with the workspace's own laid
@@ -20,17 +20,17 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	b := apptest.OpenIdle(t, offlineRules)
 	ctx := t.Context()
 	shared, err := b.Store.Workspace(ctx, learning.SharedWorkspace, true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	follow := func() learning.Head {
 		t.Helper()
 		out, err := b.Evolve.Follow(ctx, learning.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		return out
 	}
 	takes := func(ws int64, name, description string) learning.Head {
 		t.Helper()
 		out, err := b.Evolve.Import(ctx, ws, learning.DefaultBank, skillFile(name, description))
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		return out
 	}
 	says := func(h learning.Head, name string) string {
@@ -43,7 +43,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	takes(shared.ID, "capture_dates", "Adds dates that were told.")
 	takes(shared.ID, "capture_places", "Adds places that were told.")
 	_, err = b.Evolve.ImportTraces(ctx, shared.ID, "", lessons(4))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 
 	first := follow()
 	if first.Head != 2 || first.Bank.Len() != 6 || says(first, "capture_dates") != "Adds dates that were told." || !strings.Contains(first.Version.Reason, "version 3") {
@@ -71,7 +71,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 		t.Errorf("the shared workspace has changed: %q, then %q", before, after)
 	}
 	// Following opens nothing: neither the bank there nor what it learns from is seen from here.
-	tests.Must(t, b.Store.WithWorkspace(ctx, b.Workspace.ID, func(q postgres.Queries) error {
+	testkit.Must(t, b.Store.WithWorkspace(ctx, b.Workspace.ID, func(q postgres.Queries) error {
 		known, err := q.KnownCases(ctx, second.ID)
 		if err == nil && len(known) != 0 {
 			t.Errorf("%d questions of another workspace are seen", len(known))
@@ -79,7 +79,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 		return err
 	}))
 	back, err := b.Evolve.Rollback(ctx, b.Workspace.ID, learning.DefaultBank, first.Head)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if back.Snapshot() != first.Snapshot() {
 		t.Error("a rollback does not lead back")
 	}
@@ -97,11 +97,11 @@ union all select number || ' ' || array_to_string(members, ' ') || reason from c
 // A workspace whose policy has not learnt anything takes over the one that belongs
 // to the shared skills; one that has learnt keeps its own.
 func TestFollowingTakesOverWhatWasLearnt(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t, offlineRules)
 	shared, err := b.Store.Workspace(t.Context(), learning.SharedWorkspace, true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	out, _ := playTraining(t, b, b.Evolve, func(what string, step func() error) {
 		if err := step(); err != nil {
 			t.Fatalf("%s: %v", what, err)
@@ -111,19 +111,19 @@ func TestFollowingTakesOverWhatWasLearnt(t *testing.T) {
 		t.Fatalf("nothing was learnt: %+v", out)
 	}
 	learnt, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	empty, err := b.Evolve.Bank(t.Context(), shared.ID, learning.DefaultBank)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	got, err := b.Evolve.Follow(t.Context(), learning.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if got.Version.Policy != learnt.Version.Policy || got.Version.Policy == empty.Version.Policy {
 		t.Error("a policy that has learnt gave way")
 	}
 	// The other way round: one that was trained is followed by one that was not.
 	fresh, err := b.Store.Workspace(t.Context(), "fresh", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	got, err = b.Evolve.Follow(t.Context(), learning.FollowRequest{Workspace: fresh.ID, Shared: b.Workspace.ID})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if now, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank); err != nil || got.Snapshot() != now.Snapshot() {
 		t.Errorf("%+v, want %+v; %v", got.Version, now.Version, err)
 	}

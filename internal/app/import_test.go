@@ -11,7 +11,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // AC-17 of spec/skill-memory.md §7: packages of other makers.
@@ -22,12 +22,12 @@ func TestImportKeepsAPackageAsItCame(t *testing.T) {
 	markdown := "---\nname: weather-report\ndescription: >\n  Tells the weather: for a place\n  and a day.\nlicense: MIT\n---\n\n# Weather report\n\n## Procedure\n1. " + long + "\n2. Run the script\n\n## Examples\n\n### Example 1\n```markdown\n# Report\n```\n"
 	archive := zipOf(t, "weather-report/SKILL.md", markdown, "weather-report/references/sources.md", "# Sources\n", "weather-report/scripts/fetch.sh", "#!/bin/sh\necho sunny\n")
 	got, err := b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", false)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if got.Head.Status != skill.Candidate || got.Head.Description != "Tells the weather: for a place and a day." {
 		t.Errorf("imported %+v", got.Head)
 	}
 	_, same, v, err := b.Library.Package(t.Context(), b.Workspace.ID, got.Head.ID, 0, "")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if !bytes.Equal(same, archive) {
 		t.Error("the package is not the one that came")
 	}
@@ -74,8 +74,8 @@ func TestARejectedChangeLeavesNothing(t *testing.T) {
 		t.Fatalf("trusted import: %+v, %v", first, err)
 	}
 	second, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", markdown("Buy a kettle")), "import", false)
-	tests.Must(t, err)
-	tests.Must(t, b.Library.RejectChange(t.Context(), b.Workspace.ID, second.Pending))
+	testkit.Must(t, err)
+	testkit.Must(t, b.Library.RejectChange(t.Context(), b.Workspace.ID, second.Pending))
 	if n := count(b, "select count(*) from cairn.packages where state = 'live'"); n != 1 {
 		t.Errorf("%d packages are live, want the one in force: the other is for collection", n)
 	}
@@ -110,14 +110,14 @@ func TestImportRefusesHarmfulPackagesWithoutATrace(t *testing.T) {
 }
 
 func TestUsesCountOnce(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	got, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil\n"), "import", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	uses := []struct{ id, outcome string }{{"a", ""}, {"a", ""}, {"a", "pass"}, {"a", "pass"}, {"b", "fail"}, {"b", "pass"}, {"c", ""}}
 	for _, u := range uses {
-		tests.Must(t, b.Library.RecordUse(t.Context(), b.Workspace.ID, libraryUse(got.Head.ID, u.id, u.outcome)))
+		testkit.Must(t, b.Library.RecordUse(t.Context(), b.Workspace.ID, libraryUse(got.Head.ID, u.id, u.outcome)))
 	}
 	if n := count(b, "select uses * 100 + trials * 10 + passes from cairn.skills"); n != 3*100+2*10+1 {
 		t.Errorf("uses, trials, passes read as digits: %d, want 321", n)
@@ -137,10 +137,10 @@ func zipOf(t *testing.T, members ...string) []byte {
 	w := zip.NewWriter(&out)
 	for i := 0; i < len(members); i += 2 {
 		f, err := w.Create(members[i])
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		_, err = f.Write([]byte(members[i+1]))
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
-	tests.Must(t, w.Close())
+	testkit.Must(t, w.Close())
 	return out.Bytes()
 }

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // judged is a Cairn that judges its drafts, scripted with R1.
@@ -55,7 +55,7 @@ func standing(b *apptest.Bundle, id int64) (head skill.Head, v skill.Version) {
 func found(b *apptest.Bundle) bool {
 	b.T.Helper()
 	hits, err := b.Finder.Skills(b.T.Context(), b.Workspace.ID, "roll back a failing deployment", 5)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return len(hits) > 0
 }
 
@@ -99,7 +99,7 @@ func TestAPoorDraftIsKeptButNotFoundUntilItIsBetter(t *testing.T) {
 }
 
 func TestAPoorDraftCanBeApprovedOrRejected(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := judged(t, openaitest.Rule{Reply: `{"reason":"Common knowledge.","score":2}`})
 	id := b.Distill(apptest.C1()).Tasks[0].SkillID
@@ -119,7 +119,7 @@ func TestAPoorDraftCanBeApprovedOrRejected(t *testing.T) {
 }
 
 func TestAGoodEnoughDraftIsActive(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := judged(t, openaitest.Rule{Reply: `{"reason":"Just about.","score":6}`})
 	task := b.Distill(apptest.C1()).Tasks[0]
@@ -133,7 +133,7 @@ func TestAGoodEnoughDraftIsActive(t *testing.T) {
 
 // A judge that gives no score changes nothing else.
 func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	cairn := apptest.Open(t, quality)
 	for name, c := range map[string]struct {
@@ -170,7 +170,7 @@ func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
 
 // The worker dies between the judge's reply and the commit: nobody is asked again.
 func TestTheJudgeIsAskedOnceAcrossACrash(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t, func(c *config.Config) { c.Quality = true })
 	b.Model.On(openaitest.Rule{Stage: "judge", Reply: `{"reason":"Good.","score":9}`})
@@ -193,7 +193,7 @@ func TestTheJudgeIsAskedOnceAcrossACrash(t *testing.T) {
 }
 
 func TestEveryNewSkillAndChangeCanWaitForApproval(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.RequireApproval = true })
 	b.Model.On(openaitest.Rule{Stage: "extract", Match: "payment service", Reply: updateExtract})
@@ -203,14 +203,14 @@ func TestEveryNewSkillAndChangeCanWaitForApproval(t *testing.T) {
 		t.Fatalf("a new skill: %+v", first)
 	}
 	_, err := b.Library.Approve(t.Context(), b.Workspace.ID, first.SkillID)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 
 	second := b.Distill(c2("second")).Tasks[0]
 	if head, _ := standing(b, first.SkillID); second.Outcome != distill.Staged || head.Version != 1 || !found(b) {
 		t.Fatalf("a change went ahead: %+v, head %+v", second, head)
 	}
 	waiting, err := b.Library.PendingList(t.Context(), b.Workspace.ID, 10)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(waiting) != 1 || waiting[0].Reason != "every change waits for approval" {
 		t.Fatalf("waiting %+v", waiting)
 	}
@@ -222,7 +222,7 @@ func TestEveryNewSkillAndChangeCanWaitForApproval(t *testing.T) {
 
 // A draft that became better waits like every other skill where approval is asked for.
 func TestABetterDraftStillWaitsWhereApprovalIsAskedFor(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := judged(t, openaitest.Rule{Match: "payment service", Reply: `{"reason":"Good.","score":9}`}, openaitest.Rule{Reply: `{"reason":"Thin.","score":1}`})
 	approval := func(r *distill.Request) { r.Spec.Approval = true }

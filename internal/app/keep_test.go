@@ -14,14 +14,14 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/distill"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // kept lists the versions that a skill has.
 func kept(b *apptest.Bundle, id int64) []int {
 	b.T.Helper()
 	history, err := b.Library.History(b.T.Context(), b.Workspace.ID, id, 100)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	var out []int
 	for _, v := range slices.Backward(history) {
 		out = append(out, v.Number)
@@ -30,7 +30,7 @@ func kept(b *apptest.Bundle, id int64) []int {
 }
 
 func TestOldVersionsGoAndTheirPackagesAfterThem(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.KeepVersions = 1 })
 	b.Model.On(openaitest.Rule{Stage: "extract", Match: "payment service", Reply: updateExtract})
@@ -65,7 +65,7 @@ func TestVersionsThatSomebodyNeedsStay(t *testing.T) {
 	put := func(step string) skill.Head {
 		markdown := "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. " + step + "\n"
 		got, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", markdown), "import", true)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		return got.Head
 	}
 	id := put("one").ID
@@ -77,11 +77,11 @@ func TestVersionsThatSomebodyNeedsStay(t *testing.T) {
 	}
 	use := libraryUse(id, "a", "")
 	use.Version = 2
-	tests.Must(t, b.Library.RecordUse(t.Context(), b.Workspace.ID, use))
+	testkit.Must(t, b.Library.RecordUse(t.Context(), b.Workspace.ID, use))
 	put("four")
 	put("five")
 	_, err := b.Library.Rollback(t.Context(), b.Workspace.ID, id, 4, 0) // 6 says what 4 said, and came from 5
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for i := range 3 {
 		put(fmt.Sprintf("more %d", i))
 	}
@@ -89,7 +89,7 @@ func TestVersionsThatSomebodyNeedsStay(t *testing.T) {
 		t.Errorf("versions %v are kept", got)
 	}
 	waiting, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Ask\n"), "import", false)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	put("ten")
 	put("eleven")
 	if got := kept(b, id); waiting.Pending == 0 || !slices.Equal(got, []int{2, 4, 5, 6, 9, 10, 11}) {
@@ -100,7 +100,7 @@ func TestVersionsThatSomebodyNeedsStay(t *testing.T) {
 // What a package holds beside its scripts and references goes on into the next
 // versions, byte for byte.
 func TestExtraFilesGoOnIntoTheNextVersion(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	for _, id := range []string{"second", "third"} {
@@ -117,7 +117,7 @@ func TestExtraFilesGoOnIntoTheNextVersion(t *testing.T) {
 	}
 	archive := zipOf(t, members...)
 	first, err := b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	check := func(what string, archive []byte, folder string) {
 		t.Helper()
 		got := unzip(t, archive)
@@ -141,7 +141,7 @@ func TestExtraFilesGoOnIntoTheNextVersion(t *testing.T) {
 		}
 	}
 	_, hyphened, _, err := b.Library.Package(t.Context(), b.Workspace.ID, first.Head.ID, 0, "hyphen")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	check("in another style", hyphened, "service-deployment-rollback/")
 
 	// Another picture is another package, though the texts are the same.
@@ -152,7 +152,7 @@ func TestExtraFilesGoOnIntoTheNextVersion(t *testing.T) {
 		}
 	}
 	before, err := b.Library.Rollback(t.Context(), b.Workspace.ID, first.Head.ID, 1, 0)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	changed, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, members...), "import", true)
 	if err != nil || changed.Same || changed.Head.Version != before.Version+1 {
 		t.Errorf("another picture: %+v, %v", changed, err)

@@ -19,7 +19,7 @@ import (
 	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // trainedUntilTheGate goes through one stage of one iteration with all four
@@ -27,18 +27,18 @@ import (
 func trainedUntilTheGate(t *testing.T, b *apptest.Bundle, service *learning.Service) (run.Ref, error) {
 	t.Helper()
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	spec := learning.TrainSpec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 2}
 	spec.Keeping.Tokens, spec.Keeping.K = 24, 4
 	r, err := service.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, _, err = service.OpenTraining(t.Context(), r.Ref)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for e := range spec.Episodes {
-		tests.Must(t, service.Episode(t.Context(), r.Ref, 0, 0, e, func() {}))
+		testkit.Must(t, service.Episode(t.Context(), r.Ref, 0, 0, e, func() {}))
 	}
 	_, err = service.Learn(t.Context(), r.Ref, 0, 0)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = service.CloseStage(t.Context(), r.Ref, 0, func() {})
 	return r.Ref, err
 }
@@ -51,21 +51,21 @@ func TestATrainingThatIsNoBetterStaysOutOfForce(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: everything})
 	service, _ := shaken(b)
 	ref, err := trainedUntilTheGate(t, b, service)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for range 2 { // twice is once
-		tests.Must(t, service.TrainTrial(t.Context(), ref, 0, func() {}))
+		testkit.Must(t, service.TrainTrial(t.Context(), ref, 0, func() {}))
 	}
 	if err := service.TrainTrial(t.Context(), ref, 1, func() {}); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("a trial that there is not: %v", err)
 	}
 	w, err := service.Watch(t.Context(), ref)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if w.Tried != 1 || w.Trials != 1 || !(w.Choice.Mass > 0.99) {
 		t.Errorf("%+v", w)
 	}
 	for range 2 {
 		out, err := service.CloseTraining(t.Context(), ref, "", "")
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if out.Outcome != run.Completed || out.Version != 0 || out.Gate == nil || out.Gate.Promote || out.Gate.Mean != 0 || out.Gate.Traces != 1 || !strings.Contains(out.Note, "not better") {
 			t.Errorf("%+v", out)
 		}
@@ -80,13 +80,13 @@ func TestATrainingThatIsNoBetterStaysOutOfForce(t *testing.T) {
 
 // A training that was accepted before there was a gate ends as it was meant to.
 func TestATrainingFromBeforeTheGateIsPromoted(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: everything})
 	service, _ := shaken(b)
 	ref, err := trainedUntilTheGate(t, b, service)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	exec(b, "update cairn.runs set spec = spec - 'gate' - 'held' where id = $1", ref.Run)
 	spec, over, err := service.OpenTraining(t.Context(), ref)
 	if err != nil || over != nil || len(spec.Held) != 0 {
@@ -109,17 +109,17 @@ func lostSpans(b *apptest.Bundle) {
 
 // A comparison of which an outage took the greater part decides nothing.
 func TestNothingIsPromotedOnMaskedOutcomes(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	lostSpans(b)
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: everything})
 	service, _ := shaken(b)
 	ref, err := trainedUntilTheGate(t, b, service)
-	tests.Must(t, err)
-	tests.Must(t, service.TrainTrial(t.Context(), ref, 0, func() {}))
+	testkit.Must(t, err)
+	testkit.Must(t, service.TrainTrial(t.Context(), ref, 0, func() {}))
 	out, err := service.CloseTraining(t.Context(), ref, "", "")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if out.Version != 0 || out.Gate != nil || !strings.Contains(out.Note, "8 of 12 outcomes") {
 		t.Errorf("%+v", out)
 	}
@@ -140,7 +140,7 @@ func TestNothingIsPromotedOnMaskedOutcomes(t *testing.T) {
 // An iteration of which much is masked is told aloud, counted and shown; one of
 // which most is masked scores no stage.
 func TestAnOutageInATrainingIsTold(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		lost   string
@@ -159,7 +159,7 @@ func TestAnOutageInATrainingIsTold(t *testing.T) {
 			t.Errorf("%s: %v", c.lost, err)
 		}
 		w, err := service.Watch(t.Context(), ref)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if w.Outcomes != (learning.Outcomes{Of: 12, Masked: c.masked}) {
 			t.Errorf("%s: shown %+v", c.lost, w.Outcomes)
 		}
@@ -175,11 +175,11 @@ func TestAnOutageInATrainingIsTold(t *testing.T) {
 
 // With one conversation there is nothing to hold out, and so nothing to train for.
 func TestATrainingNeedsAConversationToHoldOut(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(1))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = b.Evolve.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key})
 	if f := fault.From(err); f == nil || f.Code != fault.InvalidArgument || !strings.Contains(f.Hint, "two conversations") {
 		t.Errorf("%v", err)
@@ -189,7 +189,7 @@ func TestATrainingNeedsAConversationToHoldOut(t *testing.T) {
 // How memories are fused, and how sessions are cut, are chosen by name; a policy
 // keeps the first, so that whoever uses it looks at spans in the same way.
 func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t, offlineRules)
 	traces := lessons(4)
@@ -199,20 +199,20 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 		}
 	}
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", traces)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	played, ref := firstEpisode(b, func(s *learning.TrainSpec) { s.Keeping.Mode, s.Fuse, s.Temperature = "turn", policy.SimWeighted, .5 })
 	if n := len(played.Episode.Decisions); n != 4 {
 		t.Errorf("%d spans of 4 turns", n)
 	}
 	learnt, err := b.Evolve.Learn(t.Context(), ref, 0, 0)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var blob []byte
 	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
 		blob, err = q.Blob(ctx, "policy", learnt.Policy)
 		return err
 	})
 	weights, err := policy.ParsePolicy(blob)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if s := weights.Shape(); s.Fuse != policy.SimWeighted || s.Temperature != .5 {
 		t.Errorf("the policy fuses by %q at %v", s.Fuse, s.Temperature)
 	}
@@ -225,7 +225,7 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 		}
 		return err
 	}
-	tests.Must(t, ask(func(s *learning.TrainSpec) { s.Recipe = memoryskill.PaperRecipe }))
+	testkit.Must(t, ask(func(s *learning.TrainSpec) { s.Recipe = memoryskill.PaperRecipe }))
 	for name, bad := range map[string]func(*learning.TrainSpec){"spans": func(s *learning.TrainSpec) { s.Keeping.Mode = "sentence" }, "fuse": func(s *learning.TrainSpec) { s.Fuse = "median" }} {
 		if f := fault.From(ask(bad)); f == nil || f.Code != fault.InvalidArgument || f.Hint == "" {
 			t.Errorf("%s: %v", name, f)
@@ -236,18 +236,18 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 // A live case that does not fail again within the window is no hard case any more;
 // failing later it begins anew. One that is answered well is resolved.
 func TestALiveCaseExpires(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	withSkills(b)
 	fail := func(op, question string) learning.Case {
 		c, err := b.Evolve.Note(t.Context(), b.Workspace.ID, learning.Failed{Op: op, Source: learning.FromFeedback, Question: question})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		return c
 	}
 	open := func() int {
 		cases, err := b.Evolve.Cases(t.Context(), b.Workspace.ID, "", 10)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		return len(cases)
 	}
 	fail("1", "Where does Vera live?")
@@ -270,7 +270,7 @@ func TestALiveCaseExpires(t *testing.T) {
 	if c := fail("4", "Where does Vera live?"); c.State != "open" || c.Failures != 1 {
 		t.Errorf("failing again: %+v", c)
 	}
-	tests.Must(t, b.Evolve.Succeeded(t.Context(), b.Workspace.ID, learning.Praised{Op: "5", Question: "Who is Otto?"}))
+	testkit.Must(t, b.Evolve.Succeeded(t.Context(), b.Workspace.ID, learning.Praised{Op: "5", Question: "Who is Otto?"}))
 	exec(b, "update cairn.cases set failed_at = now() - interval '1 year'")
 	started, err := b.Evolve.EvolveDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 1})
 	if err != nil || len(started) != 0 || count(b, "select count(*) from cairn.cases where state = 'open'") != 0 {
@@ -280,7 +280,7 @@ func TestALiveCaseExpires(t *testing.T) {
 
 // Builds cut as they are told to, by request and by the workspace's setting.
 func TestABuildCutsAsItIsTold(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	said := building()
@@ -298,22 +298,22 @@ func TestABuildCutsAsItIsTold(t *testing.T) {
 	exec(b, `update cairn.workspaces set settings = '{"memory":{"builder":"skills","spans":"turn"}}' where id = $1`, b.Workspace.ID)
 	imported(b, "march", talk(t, "2026-03-03 09:00", "The greenhouse has nine lemon trees.", "Good to know.")...)
 	_, err = b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, view(b, "march").ID)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if n := count(b, "select count(*) from cairn.runs where kind = 'build' and spec->'keeping'->>'spans' = 'turn' and business_key like 'idle/%'"); n != 1 {
 		t.Errorf("%d idle builds cut by turn", n)
 	}
 	// So do rounds and trainings of the workspace, unless they are told otherwise.
 	_, err = b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for want, mode := range map[string]string{"turn": "", "turn-pair": "turn-pair"} {
 		round := learning.EvolveSpec{Spec: app.EvolveSpec(b.Config)}
 		round.Keeping.Mode = mode
 		evolving, err := b.Evolve.Evolve(t.Context(), learning.EvolveRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: want, EvolveSpec: round})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		training := learning.TrainSpec{Spec: app.EvolveSpec(b.Config)}
 		training.Keeping.Mode = mode
 		trains, err := b.Evolve.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: training})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		for _, r := range []run.Run{evolving, trains} {
 			if got := column[string](b, "select spec->'keeping'->>'spans' from cairn.runs where id = $1", r.Ref.Run)[0]; got != want {
 				t.Errorf("a %s cuts by %s, want %s", r.Kind, got, want)

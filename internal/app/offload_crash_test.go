@@ -12,14 +12,14 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/service/conversation"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // Wherever the worker dies while a conversation is made shorter, the message is
 // answered, there is one record and one note, and what was answered is not asked
 // again.
 func TestACompactionSurvivesCrashes(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t, smallWindow)
 	b.Model.On(openaitest.Rule{Stage: "flush", Results: new(1), Times: 1, Barrier: "flush", Drop: true})
@@ -37,7 +37,7 @@ func TestACompactionSurvivesCrashes(t *testing.T) {
 	}
 	send(b, b.Message("c", "last", "Where is crate 2? "+chatter(8)))
 	for _, held := range []string{"flush", "record"} {
-		tests.Must(t, b.Model.AwaitBarrier(t.Context(), held, 1))
+		testkit.Must(t, b.Model.AwaitBarrier(t.Context(), held, 1))
 		worker.Kill()
 		b.Model.Release(held)
 		worker = b.StartProcess()
@@ -72,10 +72,10 @@ func TestACompactionSurvivesCrashes(t *testing.T) {
 // Between the model's reply and the record there is a moment in which a worker can
 // die: the reply was paid for, and what comes of it is there once.
 func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
-	for what, die := range map[string]func(t *testing.T, b *apptest.Bundle, temporal *tests.Proxy, kill func()){
-		"the reply is stored, and nobody is told": func(t *testing.T, b *apptest.Bundle, temporal *tests.Proxy, kill func()) {
+	for what, die := range map[string]func(t *testing.T, b *apptest.Bundle, temporal *testkit.Proxy, kill func()){
+		"the reply is stored, and nobody is told": func(t *testing.T, b *apptest.Bundle, temporal *testkit.Proxy, kill func()) {
 			temporal.Cut()
 			b.Model.Release("record")
 			eventually(t, "the reply is stored", func() bool {
@@ -86,7 +86,7 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 				t.Errorf("%d records are written", n)
 			}
 		},
-		"the record is being written": func(t *testing.T, b *apptest.Bundle, _ *tests.Proxy, kill func()) {
+		"the record is being written": func(t *testing.T, b *apptest.Bundle, _ *testkit.Proxy, kill func()) {
 			written := holdRecords(t, b)
 			kill()
 			written()
@@ -94,7 +94,7 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 				t.Errorf("%d records are written", n)
 			}
 		},
-		"the record is written, and nobody is told": func(t *testing.T, b *apptest.Bundle, temporal *tests.Proxy, kill func()) {
+		"the record is written, and nobody is told": func(t *testing.T, b *apptest.Bundle, temporal *testkit.Proxy, kill func()) {
 			written := holdRecords(t, b)
 			temporal.Cut()
 			written()
@@ -108,13 +108,13 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 			b.Model.On(openaitest.Rule{Stage: "offload", Times: 1, Barrier: "record", ReplyFunc: snapshotOf})
 			b.Model.On(openaitest.Rule{Stage: "flush", Reply: "Nothing to save."})
 			b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
-			temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
+			temporal := testkit.NewProxy(t, "tcp", b.Config.TemporalAddress)
 			worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
 			for n := range 4 { // the last of them just fits
 				b.Say("c", n, crates(n))
 			}
 			send(b, b.Message("c", "last", "Where is crate 2? "+chatter(8)))
-			tests.Must(t, b.Model.AwaitBarrier(t.Context(), "record", 1))
+			testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "record", 1))
 			blobs := column[string](b, "select encode(sha256, 'hex') from cairn.offload_uses order by position")
 			die(t, b, temporal, worker.Kill)
 			b.StartProcess()
@@ -153,26 +153,26 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 func holdRecords(t *testing.T, b *apptest.Bundle) (callOff func()) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), b.AdminURL)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	tx, err := conn.Begin(t.Context())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = tx.Exec(t.Context(), "lock table cairn.compactions in share mode")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.Model.Release("record")
 	eventually(t, "the record waits to be written", func() bool {
 		return count(b, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") == 1
 	})
 	return func() {
 		t.Helper()
-		tests.Must(t, tx.Rollback(t.Context()))
-		tests.Must(t, conn.Close(t.Context()))
+		testkit.Must(t, tx.Rollback(t.Context()))
+		testkit.Must(t, conn.Close(t.Context()))
 	}
 }
 
 // Where no model makes a record, or nobody can wait for one, a rule makes it, and
 // what was said is found all the same; and a record is made of the one before.
 func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, smallWindow)
 	b.Model.On(openaitest.Rule{Stage: "turn", Match: "too long for you", Times: 2, Status: 400, Reply: `{"error":{"message":"This model's maximum context length is 500 tokens.","code":"context_length_exceeded"}}`})
@@ -189,8 +189,8 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 	}})
 	row := func(t *testing.T, conversationID string) (records, requests, degraded int) {
 		t.Helper()
-		tests.Must(t, b.Admin().QueryRow(t.Context(), `select count(*), count(*) filter (where degraded <> '') from cairn.compactions where conversation_id = $1`, view(b, conversationID).ID).Scan(&records, &degraded))
-		tests.Must(t, b.Admin().QueryRow(t.Context(), `select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.conversation_id = $1 and r.kind in ('offload', 'flush')`, view(b, conversationID).ID).Scan(&requests))
+		testkit.Must(t, b.Admin().QueryRow(t.Context(), `select count(*), count(*) filter (where degraded <> '') from cairn.compactions where conversation_id = $1`, view(b, conversationID).ID).Scan(&records, &degraded))
+		testkit.Must(t, b.Admin().QueryRow(t.Context(), `select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.conversation_id = $1 and r.kind in ('offload', 'flush')`, view(b, conversationID).ID).Scan(&requests))
 		return records, requests, degraded
 	}
 	finds := func(t *testing.T, conversationID string, n int, change ...func(*conversation.Request)) {
@@ -205,7 +205,7 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 		}
 		finds(t, "spoilt", 5)
 		var record string
-		tests.Must(t, b.Admin().QueryRow(t.Context(), "select r.workflow_id from cairn.compactions c join cairn.runs r on r.id = c.run_id where c.conversation_id = $1", view(b, "spoilt").ID).Scan(&record))
+		testkit.Must(t, b.Admin().QueryRow(t.Context(), "select r.workflow_id from cairn.compactions c join cairn.runs r on r.id = c.run_id where c.conversation_id = $1", view(b, "spoilt").ID).Scan(&record))
 		b.Record(record, "Offload/degraded")
 		if records, requests, degraded := row(t, "spoilt"); records != 1 || degraded != 1 || requests != 3 {
 			t.Errorf("%d records, %d of them by rule, %d requests", records, degraded, requests)
@@ -259,7 +259,7 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 		r := observed(b, "watched", 0, "hi")
 		r.Messages[len(r.Messages)-1].Content = strings.Repeat(chatter(2)+"\n", 40)
 		_, err := b.Host.Say(t.Context(), r)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		finds(t, "watched", 1)
 	})
 	validThreads(t, b)

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // smallWindow leaves about 1,100 tokens to what was said before.
@@ -61,7 +61,7 @@ func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	}
 	validThreads(t, b)
 	var message, record string
-	tests.Must(t, b.Admin().QueryRow(t.Context(), "select t.message_id, r.workflow_id from cairn.compactions c join cairn.runs r on r.id = c.run_id join cairn.turns t on t.ended_at = (select min(ended_at) from cairn.turns where ended_at > c.created_at)").Scan(&message, &record))
+	testkit.Must(t, b.Admin().QueryRow(t.Context(), "select t.message_id, r.workflow_id from cairn.compactions c join cairn.runs r on r.id = c.run_id join cairn.turns t on t.ended_at = (select min(ended_at) from cairn.turns where ended_at > c.created_at)").Scan(&message, &record))
 	recordTurn(b, "c", message, "Turn/overflow")
 	b.Record(record, "Offload/conversation")
 	if n := len(asked(b, "flush")); n != 2 {
@@ -121,12 +121,12 @@ func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	})
 	rows := b.Admin().QueryRow(t.Context(), `select count(*) filter (where kind = 'offload' and outcome = 'completed' and result ->> 'upto' is not null), count(*) filter (where kind = 'flush' and reason = 'saved'), count(*) filter (where status <> 'ended' and kind <> 'nudge') from cairn.runs`) // the review after ten turns may be on its way
 	var records, flushes, open int
-	tests.Must(t, rows.Scan(&records, &flushes, &open))
+	testkit.Must(t, rows.Scan(&records, &flushes, &open))
 	if records != 1 || flushes != 1 || open != 0 {
 		t.Errorf("%d runs of records, %d of reviews, %d open", records, flushes, open)
 	}
 	var id int64
-	tests.Must(t, b.Admin().QueryRow(t.Context(), "select run_id from cairn.compactions").Scan(&id))
+	testkit.Must(t, b.Admin().QueryRow(t.Context(), "select run_id from cairn.compactions").Scan(&id))
 	made, err := b.Host.RunReport(t.Context(), run.Ref{Workspace: b.Workspace.ID, Run: id})
 	if err != nil || made.Offload == nil || made.Offload.Upto == 0 || made.Offload.Tokens >= made.Offload.Was || len(made.Offload.Handles) == 0 || made.Offload.Flush == 0 {
 		t.Errorf("the record's run is told as %+v, %v", made.Offload, err)

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestACancelledRunEndsAndCanBeRetried(t *testing.T) {
@@ -22,7 +22,7 @@ func TestACancelledRunEndsAndCanBeRetried(t *testing.T) {
 	p.ScriptR1()
 	r := p.begin(apptest.C1())
 	p.atBarrier("extract", 1)
-	tests.Must(t, p.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
+	testkit.Must(t, p.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
 	report := p.Wait(r.Ref)
 	p.ended(report, run.CancelledOutcome, distill.Failed)
 	if task := report.Tasks[0]; !strings.HasPrefix(task.Reason, string(fault.Cancelled)+":") {
@@ -45,7 +45,7 @@ func TestACancelledRunEndsAndCanBeRetried(t *testing.T) {
 }
 
 func TestACancelledRunLeavesNoTaskOpen(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	p := openProtocol(t, func(c *config.Config) { c.Concurrency = 1 })
 	p.scriptTwoTasks()
@@ -53,7 +53,7 @@ func TestACancelledRunLeavesNoTaskOpen(t *testing.T) {
 	p.Model.On(openaitest.Rule{Stage: "extract", Reply: skipped})
 	r := p.begin(apptest.C1())
 	p.atBarrier("extract", 1) // the second task waits for its place
-	tests.Must(t, p.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
+	testkit.Must(t, p.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
 	p.ended(p.Wait(r.Ref), run.CancelledOutcome, distill.Failed, distill.Failed)
 	p.ended(p.retry(r.Ref, false), run.NothingToExtract, distill.Skipped, distill.Skipped)
 }
@@ -69,7 +69,7 @@ const skipped = `{"action":"skip","reason":"nothing new"}`
 
 // A terminated workflow cannot close its run: the relay starts it again.
 func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	for name, stage := range map[string]string{"before its tasks": "chunk", "beside its task": "extract"} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
 			p.ScriptR1()
 			r := p.begin(apptest.C1())
 			p.atBarrier("held", 1)
-			tests.Must(t, p.Temporal.TerminateWorkflow(t.Context(), r.WorkflowID, "", "test"))
+			testkit.Must(t, p.Temporal.TerminateWorkflow(t.Context(), r.WorkflowID, "", "test"))
 			p.Model.Release("held")
 			p.exec("update outbox set due_at = now()")
 			p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
@@ -94,14 +94,14 @@ func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
 
 // Somebody terminates the task's own workflow: nobody is left to end the task.
 func TestARunWhoseTaskWasTerminatedEndsAndCanBeRetried(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
 	p.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", Times: 1, Reply: apptest.R1Extract})
 	p.ScriptR1()
 	r := p.begin(apptest.C1())
 	p.atBarrier("extract", 1)
-	tests.Must(t, p.Temporal.TerminateWorkflow(t.Context(), p.report(r.Ref).Tasks[0].WorkflowID, "", "test"))
+	testkit.Must(t, p.Temporal.TerminateWorkflow(t.Context(), p.report(r.Ref).Tasks[0].WorkflowID, "", "test"))
 	report := p.Wait(r.Ref)
 	p.ended(report, run.Failed, distill.Failed)
 	if report.Tasks[0].Reason == "" {
@@ -127,11 +127,11 @@ func TestStartingARunTwiceIsOneExecution(t *testing.T) {
 	p.ScriptR1()
 	r := p.begin(apptest.C1())
 	for range 3 {
-		tests.Must(t, p.Driver.Start(t.Context(), p.Workspace.Key, "import", r))
+		testkit.Must(t, p.Driver.Start(t.Context(), p.Workspace.Key, "import", r))
 	}
 	p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
 	p.finished(r.WorkflowID, "")
-	tests.Must(t, p.Driver.Start(t.Context(), p.Workspace.Key, "import", r)) // it has run
+	testkit.Must(t, p.Driver.Start(t.Context(), p.Workspace.Key, "import", r)) // it has run
 	if again := p.Accept(apptest.C1()); again.Ref != r.Ref {
 		t.Errorf("the same request is run %d, was %d", again.Ref.Run, r.Ref.Run)
 	}

@@ -8,12 +8,12 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // Case E16: the embedder is down while a skill is committed.
 func TestASkillGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	p := openProtocol(t, func(c *config.Config) { c.EmbeddingModel, c.EmbeddingDimensions = "scripted-embedding", 64 })
 	p.Model.On(openaitest.Rule{Stage: "embed", Status: 503})
@@ -25,7 +25,7 @@ func TestASkillGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 	p.until("the relay to meet the embedder", func() bool {
 		return p.number("select count(*) from outbox where kind = 'embed' and key in (select doc::text from search_docs where kind = 'skill') and last_error <> ''") == 1
 	})
-	tests.Must(t, p.Model.Script(openaitest.Script{}))
+	testkit.Must(t, p.Model.Script(openaitest.Script{}))
 	p.exec("update outbox set due_at = now()")
 	p.until("the vectors of the skill and of what was said", func() bool {
 		return p.number("select count(*) from search_docs d where not exists (select from embeddings e where e.doc = d.doc)") == 0

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestARetryMakesOnlyTheMissingCalls(t *testing.T) {
@@ -52,7 +52,7 @@ func reasons(r distill.Report) (out string) {
 }
 
 func TestAFreshRetryIsANewGenerationWithCallsOfItsOwn(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
 	p.ScriptR1()
@@ -75,7 +75,7 @@ func TestAFreshRetryIsANewGenerationWithCallsOfItsOwn(t *testing.T) {
 }
 
 func TestATaskThatFailsLeavesTheOthersStanding(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		rule     openaitest.Rule
@@ -134,7 +134,7 @@ func (p *protocol) bodies(stage string) (out []string) {
 }
 
 func TestAnEndpointInTroubleIsAskedAgain(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		rule    openaitest.Rule
@@ -178,7 +178,7 @@ func TestAnEndpointInTroubleIsAskedAgain(t *testing.T) {
 }
 
 func TestATextTooLongForTheModelIsSentShort(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
 	p.Model.On(openaitest.Rule{Stage: "extract", Times: 1, Status: 400, Reply: "This model's maximum context length is 8192 tokens."})
@@ -197,7 +197,7 @@ func TestATextTooLongForTheModelIsSentShort(t *testing.T) {
 
 // Case E5: a deploy changes the prompt between two attempts at a call.
 func TestAPromptThatDriftsIsNotSent(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
 	p.Model.On(openaitest.Rule{Stage: "extract", Times: 1, Barrier: "extract", Status: 503})

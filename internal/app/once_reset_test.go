@@ -9,7 +9,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 const allOnce = "chunk 1, rewrite 1, extract 1, scripts 1, doc 1"
@@ -37,7 +37,7 @@ func TestResettingAFinishedRunRepeatsNothing(t *testing.T) {
 
 // Case E6: the task's child is under way when its parent starts over.
 func TestResettingARunWhoseTaskIsUnderWayRepeatsNothing(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
 	p.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", Reply: apptest.R1Extract})
@@ -84,7 +84,7 @@ func (p *protocol) scheduled(workflowID, execution, activity string) bool {
 	history := p.Temporal.GetWorkflowHistory(p.t.Context(), workflowID, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for history.HasNext() {
 		event, err := history.Next()
-		tests.Must(p.t, err)
+		testkit.Must(p.t, err)
 		if event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == activity {
 			return true
 		}
@@ -95,6 +95,6 @@ func (p *protocol) scheduled(workflowID, execution, activity string) bool {
 func (p *protocol) report(ref run.Ref) distill.Report {
 	p.t.Helper()
 	r, err := p.Host.Distill.Report(p.t.Context(), ref)
-	tests.Must(p.t, err)
+	testkit.Must(p.t, err)
 	return r
 }

@@ -20,7 +20,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // The files once_*_test.go hold the protocol of spec/architecture.md §2, case
@@ -37,10 +37,10 @@ func openProtocol(t *testing.T, change ...func(*config.Config)) *protocol {
 	t.Helper()
 	p := &protocol{Bundle: apptest.Open(t, change...), t: t}
 	c, err := pgxpool.ParseConfig(p.AdminURL)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
 	p.admin, err = pgxpool.NewWithConfig(t.Context(), c)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(p.admin.Close)
 	return p
 }
@@ -49,7 +49,7 @@ func openProtocol(t *testing.T, change ...func(*config.Config)) *protocol {
 func (p *protocol) begin(c transcript.Conversation, change ...func(*distill.Request)) run.Run {
 	p.t.Helper()
 	r := p.Accept(c, change...)
-	tests.Must(p.t, p.Driver.Start(p.t.Context(), p.Workspace.Key, "import", r))
+	testkit.Must(p.t, p.Driver.Start(p.t.Context(), p.Workspace.Key, "import", r))
 	return r
 }
 
@@ -57,8 +57,8 @@ func (p *protocol) begin(c transcript.Conversation, change ...func(*distill.Requ
 func (p *protocol) retry(ref run.Ref, fresh bool) distill.Report {
 	p.t.Helper()
 	r, err := p.Host.Distill.Retry(p.t.Context(), distill.RetryRequest{Ref: ref, WorkspaceKey: p.Workspace.Key, Fresh: fresh, Spec: app.DistillSpec(p.Config, transcript.ExtractAuto)})
-	tests.Must(p.t, err)
-	tests.Must(p.t, p.Driver.Start(p.t.Context(), p.Workspace.Key, "import", r))
+	testkit.Must(p.t, err)
+	testkit.Must(p.t, p.Driver.Start(p.t.Context(), p.Workspace.Key, "import", r))
 	return p.Wait(r.Ref)
 }
 
@@ -67,7 +67,7 @@ func (p *protocol) atBarrier(name string, n int) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 	defer cancel()
-	tests.Must(p.t, p.Model.AwaitBarrier(ctx, name, n))
+	testkit.Must(p.t, p.Model.AwaitBarrier(ctx, name, n))
 }
 
 // asked wants so many requests of each stage, "chunk 1, extract 2". Merges are
@@ -146,7 +146,7 @@ func (p *protocol) finished(workflowID, execution string) enums.WorkflowExecutio
 	var status enums.WorkflowExecutionStatus
 	p.until(workflowID+" to close", func() bool {
 		d, err := p.Temporal.DescribeWorkflowExecution(p.t.Context(), workflowID, execution)
-		tests.Must(p.t, err)
+		testkit.Must(p.t, err)
 		status = d.WorkflowExecutionInfo.Status
 		return status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
@@ -160,7 +160,7 @@ func (p *protocol) reset(workflowID string) (execution string) {
 	history := p.Temporal.GetWorkflowHistory(p.t.Context(), workflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for first == 0 && history.HasNext() {
 		event, err := history.Next()
-		tests.Must(p.t, err)
+		testkit.Must(p.t, err)
 		if event.EventType == enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
 			first = event.EventId
 		}
@@ -168,7 +168,7 @@ func (p *protocol) reset(workflowID string) (execution string) {
 	out, err := p.Temporal.ResetWorkflowExecution(p.t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
 		Namespace: p.Config.TemporalNamespace, WorkflowExecution: &common.WorkflowExecution{WorkflowId: workflowID}, Reason: "test", WorkflowTaskFinishEventId: first,
 		RequestId: fmt.Sprint("reset-", time.Now().UnixNano()), ResetReapplyExcludeTypes: []enums.ResetReapplyExcludeType{enums.RESET_REAPPLY_EXCLUDE_TYPE_SIGNAL, enums.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE}})
-	tests.Must(p.t, err)
+	testkit.Must(p.t, err)
 	return out.RunId
 }
 

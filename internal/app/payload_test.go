@@ -14,7 +14,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 	"cairn/workflows"
 )
 
@@ -45,7 +45,7 @@ func TestWhatWorkflowsCarryIsEncryptedWhereThereIsAKey(t *testing.T) {
 		}
 		for keys, replays := range map[converter.DataConverter]bool{b.Payloads: true, converter.GetDefaultDataConverter(): false} {
 			replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: keys})
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			workflows.Register(replayer)
 			if err := replayer.ReplayWorkflowHistory(temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h); (err == nil) != replays {
 				t.Errorf("%s replays with its key %t: %v", id, replays, err)

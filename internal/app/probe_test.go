@@ -19,7 +19,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/learning"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // probed waits for the end of all that memory asks itself.
@@ -30,7 +30,7 @@ func probed(b *apptest.Bundle, runs int) (out []learning.Probed) {
 	})
 	for _, raw := range column[string](b, "select result::text from cairn.runs where kind = 'probe' order by id") {
 		var one learning.Probed
-		tests.Must(b.T, json.Unmarshal([]byte(raw), &one))
+		testkit.Must(b.T, json.Unmarshal([]byte(raw), &one))
 		out = append(out, one)
 	}
 	return out
@@ -55,7 +55,7 @@ func probesOf(b *apptest.Bundle) []string {
 // What memory asks itself is an outcome: for the decisions behind what holds the
 // answer, and for those of the span that left nothing where it is missed.
 func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	quizzes(b)
@@ -77,12 +77,12 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 		t.Fatalf("%d calls, want one for the session", len(calls))
 	}
 	m, err := prompt.ReadMaterial(calls[0].Messages[1].Content)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(m.Messages) != 3 || m.Messages[2].Index != 2 || m.Limits["max_probes"] != 3 {
 		t.Errorf("shown %+v, %v", m.Messages, m.Limits)
 	}
 	head, err := b.Evolve.At(t.Context(), b.Workspace.ID, learning.DefaultBank, 0)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for id, s := range head.Stats { // all four were chosen for each span
 		if s.Count != 3 || s.Mean < .6 || s.Mean > .7 {
 			t.Errorf("%s is scored %d times, %v", id, s.Count, s.Mean)
@@ -118,7 +118,7 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 // The policy learns from what memory has asked itself, as from what people say: from
 // the choices that were drawn, a miss laid to the one that saw what was missed.
 func TestAPolicyLearnsFromProbes(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	quizzes(b)
@@ -131,7 +131,7 @@ func TestAPolicyLearnsFromProbes(t *testing.T) {
 		t.Fatalf("%d decisions may be learnt from, outcomes %q", n, told)
 	}
 	started, err := b.Evolve.AdaptDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 2})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(started) != 1 {
 		t.Fatalf("%d updates were started", len(started))
 	}
@@ -144,7 +144,7 @@ func TestAPolicyLearnsFromProbes(t *testing.T) {
 // once, and pays for no call beyond; where it wants none, or nothing can be learnt of
 // them, there is none.
 func TestProbesKeepToTheirBudget(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	quizzes(b)
@@ -207,20 +207,20 @@ func accepted(b *apptest.Bundle, service *learning.Service) run.Ref {
 	setLearning(b, `{"probes_per_day":5}`)
 	r := build(b, building())
 	_, _, err := service.OpenBuild(b.T.Context(), r.Ref)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	for n := range 3 {
 		_, err := service.BuildSpan(b.T.Context(), r.Ref, n)
-		tests.Must(b.T, err)
+		testkit.Must(b.T, err)
 	}
 	_, err = service.CloseBuild(b.T.Context(), r.Ref, "", "")
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return run.Ref{Workspace: b.Workspace.ID, Run: column[int64](b, "select id from cairn.runs where kind = 'probe'")[0]}
 }
 
 // What an endpoint's trouble keeps from being asked is an error and no bad score; what
 // has lost its ground is not scored; and neither is held against anybody.
 func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	quizzes(b)
@@ -235,12 +235,12 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 		t.Error("a question was asked without its vector")
 	}
 	exec(b, `update cairn.decisions set outcome = '{"outcome":"llm_error"}' where span = 2`)
-	tests.Must(t, b.Evolve.AskProbe(t.Context(), ref, 1))
+	testkit.Must(t, b.Evolve.AskProbe(t.Context(), ref, 1))
 	if err := b.Evolve.AskProbe(t.Context(), ref, 2); err == nil {
 		t.Error("a probe that there is not was asked")
 	}
 	got, err := b.Evolve.CloseProbe(t.Context(), ref, "unavailable", "the embedder does not answer")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if got.Outcome != run.Failed || got.Errors != 1 || got.Unscored != 1 || got.Scored != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -248,7 +248,7 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 		t.Errorf("%q", rows)
 	}
 	// Closed, it stays as it is.
-	tests.Must(t, b.Evolve.AskProbe(t.Context(), ref, 0))
+	testkit.Must(t, b.Evolve.AskProbe(t.Context(), ref, 0))
 	if n := len(outcomesOf(b)) + count(b, "select count(*) from cairn.skill_stats where stats ->> 'count' <> '0'"); n != 0 {
 		t.Errorf("%d outcomes of an outage", n)
 	}
@@ -268,7 +268,7 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 
 // Frozen meanwhile, a workspace is asked nothing, and learns nothing of what was.
 func TestAFrozenWorkspaceIsNotProbed(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	quizzes(b)
@@ -283,7 +283,7 @@ func TestAFrozenWorkspaceIsNotProbed(t *testing.T) {
 		t.Fatalf("%d probes, %v", n, err)
 	}
 	setLearning(b, `{"frozen":true}`)
-	tests.Must(t, b.Evolve.AskProbe(t.Context(), ref, 0))
+	testkit.Must(t, b.Evolve.AskProbe(t.Context(), ref, 0))
 	if rows := probesOf(b); rows[0] != "0 two unscored -" || len(outcomesOf(b)) != 0 {
 		t.Errorf("%q, outcomes %q", rows, outcomesOf(b))
 	}
@@ -292,7 +292,7 @@ func TestAFrozenWorkspaceIsNotProbed(t *testing.T) {
 // However often a worker dies, and at whatever point of it, what memory asks itself is
 // paid once, asked once and counts once.
 func TestAProbeCountsOnceWhateverDies(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	quizzes(b)
@@ -338,7 +338,7 @@ func TestAProbeCountsOnceWhateverDies(t *testing.T) {
 
 // A worker that dies with the questions paid for and none kept goes on with them.
 func TestAProbingSurvivesAKilledWorker(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "probe", Times: 1, Barrier: "asked", Drop: true})
@@ -346,7 +346,7 @@ func TestAProbingSurvivesAKilledWorker(t *testing.T) {
 	setLearning(b, `{"probes_per_day":5}`)
 	worker := b.StartProcess()
 	builtBy(b, build(b, building()).Ref)
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "asked", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "asked", 1))
 	worker.Kill()
 	b.Model.Release("asked")
 	b.StartProcess()
@@ -365,10 +365,10 @@ func TestProbesStayInTheirWorkspace(t *testing.T) {
 	quizzes(b)
 	ref := accepted(b, b.Evolve)
 	_, err := b.Evolve.MakeProbes(t.Context(), ref)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	other, err := b.Store.Workspace(t.Context(), "other", true)
-	tests.Must(t, err)
-	tests.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
+	testkit.Must(t, err)
+	testkit.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
 		if seen, err := q.ProbesOf(t.Context(), ref.Run); err != nil || len(seen) != 0 {
 			t.Errorf("another workspace sees %d probes, %v", len(seen), err)
 		}

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/bench/profiles"
 	"cairn/internal/domain/settings"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // Typed tools do what the tools do that they stand for, and what an agent was
@@ -33,9 +33,9 @@ func TestTypedToolsRememberAndAnswer(t *testing.T) {
 		b.Model.On(r)
 	}
 	chosen, err := profiles.Named([]string{"typed/none/single"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	rows, err := profiles.Measure(t.Context(), b.Host, chosen, t.Output())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if r := rows[0]; r.Status != "ok" || r.Memories != 1 || r.Failed > 0 || r.ToolCalls != 8 || r.Answered != 1 || r.ModelCalls != 12 || r.Tokens == 0 {
 		t.Errorf("%+v", r)
 	}
@@ -53,13 +53,13 @@ func TestTypedToolsRememberAndAnswer(t *testing.T) {
 // Without a model, too, each way of naming tools and of thinking remembers what was
 // said and finds it again.
 func TestProfilesRememberAndAnswerWithoutAModel(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model = "", "", "" })
 	chosen, err := profiles.Named([]string{"usual/param/multiple", "usual/native/single", "typed/param/single", "typed/tool/single"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	rows, err := profiles.Measure(t.Context(), b.Host, chosen, t.Output())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for _, r := range rows {
 		// One call registers and one hands off. Three memories are added, and three questions looked up with two targets each.
 		if want := map[bool]int{true: 2 + 1 + 3, false: 2 + 3 + 3*2}[r.Calls == settings.MultipleCalls]; r.Status != "ok" || r.Memories != 3 || r.Failed > 0 || r.Answered < 2 || r.ToolCalls != want {

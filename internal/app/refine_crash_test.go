@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // refining is a Cairn with two memories and a model that orders them and writes
@@ -24,7 +24,7 @@ func refining(t *testing.T) *apptest.Bundle {
 	b := apptest.OpenIdle(t)
 	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "fill", Subject: agent.Subject{Type: "procedural", Target: "deploy"}}
 	_, err := b.LongTerm.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: "Run a smoke test before traffic moves to the host."}, {Content: "Tell the host's owner before traffic moves."}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.Model.On(openaitest.Rule{Stage: "rerank", Barrier: "rerank", Reply: `{"ranking":[{"memory":"m2","score":0.9},{"memory":"m1","score":0.4}]}`})
 	b.Model.On(openaitest.Rule{Stage: "condense", Barrier: "condense", Reply: `{"context":"Tell the owner, and run a smoke test before traffic moves.","used":["m1","m2"]}`})
 	return b
@@ -48,7 +48,7 @@ func asksRefined(b *apptest.Bundle, deadline time.Duration) <-chan memoryagent.A
 // who asks gets the one result: at once, or when they ask again after their
 // deadline.
 func TestARefinedSearchSurvivesACrash(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		stage    string // whose reply is stored when the worker dies
@@ -61,7 +61,7 @@ func TestARefinedSearchSurvivesACrash(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := refining(t)
-			temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
+			temporal := testkit.NewProxy(t, "tcp", b.Config.TemporalAddress)
 			worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
 			asked := asksRefined(b, c.deadline)
 			late := c.deadline < time.Second
@@ -70,13 +70,13 @@ func TestARefinedSearchSurvivesACrash(t *testing.T) {
 					t.Errorf("at the deadline: %+v", a)
 				}
 			}
-			tests.Must(t, b.Model.AwaitBarrier(t.Context(), "rerank", 1))
+			testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "rerank", 1))
 			free := func() {}
 			if c.stage == "rerank" {
 				temporal.Cut() // nobody will hear of the order
 			} else {
 				b.Model.Release("rerank")
-				tests.Must(t, b.Model.AwaitBarrier(t.Context(), "condense", 1))
+				testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "condense", 1))
 				free = holdRuns(b)
 			}
 			b.Model.Release(c.stage)
@@ -125,13 +125,13 @@ func TestARefinedSearchSurvivesACrash(t *testing.T) {
 func holdRuns(b *apptest.Bundle) (free func()) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	tx, err := conn.Begin(b.T.Context())
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	_, err = tx.Exec(b.T.Context(), "lock table cairn.runs in share mode")
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return func() {
-		tests.Must(b.T, tx.Rollback(context.Background()))
-		tests.Must(b.T, conn.Close(context.Background()))
+		testkit.Must(b.T, tx.Rollback(context.Background()))
+		testkit.Must(b.T, conn.Close(context.Background()))
 	}
 }

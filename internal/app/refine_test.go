@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/library"
 	"cairn/internal/service/memoryagent"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // Of what a fast search finds: skills beside memories, and a model that goes over
@@ -23,7 +23,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 	t.Parallel()
 	b := filled(t)
 	_, err := b.Library.Save(t.Context(), by(b, agent.OriginUser), library.SaveArgs{Name: "deploy-web", Description: "Run a smoke test of the host before traffic moves", Content: procedure})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	ask := func(change ...func(*memoryagent.Question)) memoryagent.Answer {
 		t.Helper()
 		q := memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "smoke test before traffic moves to the host", Mode: memoryagent.Fast, Spec: app.TurnSpec(b.Config)}
@@ -31,7 +31,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 			f(&q)
 		}
 		out, err := b.Progressive.Retrieve(t.Context(), q)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		return out
 	}
 	of := func(a memoryagent.Answer, kind string) int {
@@ -152,7 +152,7 @@ func TestAFastSearchIsRefined(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		tests.Must(t, b.Model.AwaitBarrier(ctx, "slow", 1))
+		testkit.Must(t, b.Model.AwaitBarrier(ctx, "slow", 1))
 		b.Model.Release("slow")
 		eventually(t, "the run has ended", func() bool {
 			return count(b, "select count(*) from cairn.runs where business_key = 'late' and status = 'ended'") == 1

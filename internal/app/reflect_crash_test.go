@@ -17,7 +17,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/reflection"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // sweeps starts the reflection of a date as the sweep does, when its window ends
@@ -26,13 +26,13 @@ func sweeps(b *apptest.Bundle, date string) (out contract.ReflectionResult) {
 	b.T.Helper()
 	in := contract.ReflectionInput{Workspace: b.Workspace.Key, Date: date, Zone: "UTC", To: at(b.T, date+" 23:00"), Why: contract.ReflectionOfSweep}
 	w, err := b.Temporal.ExecuteWorkflow(b.T.Context(), client.StartWorkflowOptions{ID: contract.ReflectionID(b.Workspace.Key, date), TaskQueue: contract.QueueMain}, contract.ReflectionWorkflow, in)
-	tests.Must(b.T, err)
-	tests.Must(b.T, w.Get(b.T.Context(), &out))
+	testkit.Must(b.T, err)
+	testkit.Must(b.T, w.Get(b.T.Context(), &out))
 	return out
 }
 
 func TestAWorkerThatDiesAfterANoteDoublesNothing(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	imported(b, "c", talk(t, "2026-03-01 10:00", "We have picked the blue tiles.", "Noted.")...)
@@ -42,8 +42,8 @@ func TestAWorkerThatDiesAfterANoteDoublesNothing(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 	worker := b.StartProcess()
 	opened, err := b.ReflectNow(t.Context(), b.Workspace, app.ReflectRequest{Date: "2026-03-01"})
-	tests.Must(t, err)
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	testkit.Must(t, err)
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	if n := count(b, "select count(*) from cairn.memories where type = 'note'"); n != 1 {
 		t.Fatalf("%d notes when the worker dies", n)
 	}
@@ -63,7 +63,7 @@ func TestAWorkerThatDiesAfterANoteDoublesNothing(t *testing.T) {
 // A night without a model leaves everything to the next. What three nights could
 // not read is passed over, and said aloud; what came later is not.
 func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	for day, text := range []string{"The first day was rainy.", "The second day was windy.", "The third day was calm.", "The fourth day was sunny."} {
@@ -80,7 +80,7 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 		}
 	}
 	failed, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, "2026-03-03")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if r := failed.Runs[0]; !r.Alert || r.Failures != 3 || r.Skipped != 2 || failed.Failures != 3 || !strings.Contains(failed.Day.Reason, "2 messages were passed over") {
 		t.Errorf("the third failure came to %+v", failed)
 	}
@@ -101,16 +101,16 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 }
 
 func TestACancelledReflectionGivesBackWhatItTook(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	imported(b, "c", talk(t, "2026-03-01 10:00", "We have picked the blue tiles.", "Noted.")...)
 	b.Model.On(openaitest.Rule{Stage: "reflection", Times: 1, Barrier: "held", Drop: true})
 	scriptReflection(b, noting("Blue tiles were picked.", 1))
 	opened, err := b.ReflectNow(t.Context(), b.Workspace, app.ReflectRequest{Date: "2026-03-01"})
-	tests.Must(t, err)
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
-	tests.Must(t, b.Temporal.CancelWorkflow(t.Context(), opened.Run.WorkflowID, ""))
+	testkit.Must(t, err)
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	testkit.Must(t, b.Temporal.CancelWorkflow(t.Context(), opened.Run.WorkflowID, ""))
 	got := reflected(b, opened.Run) // while the request is open: one that fails first is a failure of the endpoint's
 	b.Model.Release("held")
 	if r := got.Runs[0]; r.Status != reflection.Failed || r.Reason != "interrupted" || r.Failures != 0 {
@@ -127,7 +127,7 @@ func TestACancelledReflectionGivesBackWhatItTook(t *testing.T) {
 
 // A day that is longer than a request is shown in parts, each once and by itself.
 func TestALongDayIsShownInParts(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	var messages []transcript.Message
@@ -167,7 +167,7 @@ func TestALongDayIsShownInParts(t *testing.T) {
 
 // The afternoon of a day whose morning somebody did not want to wait for.
 func TestTheSweepReadsWhatCameAfterwards(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
@@ -180,10 +180,10 @@ func TestTheSweepReadsWhatCameAfterwards(t *testing.T) {
 	date := time.Now().UTC().Format(time.DateOnly)
 	in := contract.ReflectionInput{Workspace: b.Workspace.Key, Date: date, Zone: "UTC", To: time.Now().Add(time.Minute), Why: contract.ReflectionOfSweep}
 	w, err := b.Temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: contract.ReflectionID(b.Workspace.Key, date), TaskQueue: contract.QueueMain}, contract.ReflectionWorkflow, in)
-	tests.Must(t, err)
-	tests.Must(t, w.Get(t.Context(), nil))
+	testkit.Must(t, err)
+	testkit.Must(t, w.Get(t.Context(), nil))
 	got, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, date)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(got.Runs) != 2 || got.Runs[0].Messages != 2 || got.Runs[0].WorkflowID != contract.ReflectionID(b.Workspace.Key, date) {
 		t.Errorf("the day came to %+v", got)
 	}
@@ -217,7 +217,7 @@ func TestADayIsDistilledOnce(t *testing.T) {
 // A reflection is of no single conversation: erasing one takes the words of it
 // out of what the model was told and what it said.
 func TestErasingAConversationErasesWhatAReflectionWasTold(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	id := imported(b, "secret", talk(t, "2026-03-01 10:00", "The password of the vault is a zebra.", "Noted.")...)
@@ -228,8 +228,8 @@ func TestErasingAConversationErasesWhatAReflectionWasTold(t *testing.T) {
 		t.Fatalf("the day came to %+v", got)
 	}
 	e, err := b.Host.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID, Conversation: id, Derived: "delete"})
-	tests.Must(t, err)
-	tests.Must(t, b.Driver.Erase(t.Context(), e.WorkspaceKey, e.ID, e.Conversation))
+	testkit.Must(t, err)
+	testkit.Must(t, b.Driver.Erase(t.Context(), e.WorkspaceKey, e.ID, e.Conversation))
 	eventually(t, "it is erased", func() bool {
 		now, err := b.Host.Erase.Report(t.Context(), b.Workspace.ID, e.ID)
 		return err == nil && now.Ended

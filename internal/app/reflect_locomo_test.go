@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/reflection"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // offlineDays let the rules answer in place of the scripted model; no
@@ -52,7 +52,7 @@ func friends(t *testing.T) (out []transcript.Message) {
 }
 
 func TestSessionsOnTheirOwnDatesBecomeANoteADayAndMemoriesThatPointToTheirTurns(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	t.Run("made up", func(t *testing.T) {
 		t.Parallel()
@@ -65,7 +65,7 @@ func TestSessionsOnTheirOwnDatesBecomeANoteADayAndMemoriesThatPointToTheirTurns(
 			t.Skip("public data is absent, set CAIRN_DATA")
 		}
 		talks, err := locomo.Open(path)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		replay(t, firstDates(talks[0].Conversation.Messages, 6))
 	})
 }
@@ -102,7 +102,7 @@ func replay(t *testing.T, messages []transcript.Message) {
 		}
 	}
 	var kept []memory.Entry
-	tests.Must(t, b.Memory.Store.WithMemory(t.Context(), b.Workspace.ID, func(tx longterm.Tx) (err error) {
+	testkit.Must(t, b.Memory.Store.WithMemory(t.Context(), b.Workspace.ID, func(tx longterm.Tx) (err error) {
 		kept, err = tx.Memories(t.Context(), memory.PromptTypes, false, 1000)
 		return err
 	}))

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/reflection"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // imported stores a conversation that was had elsewhere, with the times at which
@@ -32,7 +32,7 @@ func imported(b *apptest.Bundle, name string, messages ...transcript.Message) (i
 func at(t testing.TB, text string) time.Time {
 	t.Helper()
 	when, err := time.Parse("2006-01-02 15:04", text)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	return when
 }
 
@@ -47,7 +47,7 @@ func talk(t testing.TB, when, text, answer string) []transcript.Message {
 func reflectOn(b *apptest.Bundle, r app.ReflectRequest) reflection.DayDetail {
 	b.T.Helper()
 	opened, err := b.ReflectNow(b.T.Context(), b.Workspace, r)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return reflected(b, opened.Run)
 }
 
@@ -58,7 +58,7 @@ func reflected(b *apptest.Bundle, r run.Run) reflection.DayDetail {
 		return count(b, fmt.Sprintf("select count(*) from cairn.runs where id = %d and status = 'ended'", r.Ref.Run)) == 1
 	})
 	out, err := b.Host.Reflect.Show(b.T.Context(), b.Workspace.ID, r.Key)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return out
 }
 

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/reflection"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestADayBecomesNotesAndMemoriesThatPointToItsMessages(t *testing.T) {
@@ -69,7 +69,7 @@ func TestADateThatIsDoneStaysAsItIs(t *testing.T) {
 }
 
 func TestAnEmptyDayAsksNoModel(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	scriptReflection(b)
@@ -84,7 +84,7 @@ func TestAnEmptyDayAsksNoModel(t *testing.T) {
 
 // What nobody brought about is not looked at, nor what was only recalled.
 func TestOnlyWhatPeopleSaidIsLookedAt(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	scriptReflection(b)
@@ -113,7 +113,7 @@ func TestOnlyWhatPeopleSaidIsLookedAt(t *testing.T) {
 // A reflection spends fifteen model calls and never a sixteenth, keeps what it
 // wrote, and adds three memories at most.
 func TestAReflectionStopsAfterFifteenCalls(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	imported(b, "c", talk(t, "2026-03-01 10:00", "We have picked the blue tiles.", "Noted.")...)
@@ -136,7 +136,7 @@ func TestAReflectionStopsAfterFifteenCalls(t *testing.T) {
 // A note that people look for on several days, in several ways, becomes a lasting
 // memory; one that was written with untrusted text in view does not.
 func TestANoteThatIsLookedForAgainAndAgainIsRemembered(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	imported(b, "c", talk(t, "2026-03-01 10:00", "The key of the boathouse hangs behind the clock.", "Noted.")...)
@@ -147,7 +147,7 @@ func TestANoteThatIsLookedForAgainAndAgainIsRemembered(t *testing.T) {
 	asker := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent}
 	for _, query := range []string{"boathouse key", "where is the key of the boathouse", "what hangs behind the clock", "the boathouse key behind the clock", "boathouse"} {
 		found, err := b.Memory.Search(t.Context(), asker, longterm.SearchArgs{Query: query})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if len(found.Results) == 0 {
 			t.Errorf("%q finds nothing", query)
 		}
@@ -156,7 +156,7 @@ func TestANoteThatIsLookedForAgainAndAgainIsRemembered(t *testing.T) {
 	nightly.Origin = agent.OriginReflection
 	before := count(b, "select sum(recalls) from cairn.note_recalls")
 	_, err := b.Memory.Search(t.Context(), nightly, longterm.SearchArgs{Query: "boathouse key"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if n := count(b, "select sum(recalls) from cairn.note_recalls"); n != before || n < 5 {
 		t.Errorf("%d recalls, and %d after a review looked", before, n)
 	}

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/schedule"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestTheReflectionFollowsTheWorkspacesClock(t *testing.T) {
@@ -30,14 +30,14 @@ func TestTheReflectionFollowsTheWorkspacesClock(t *testing.T) {
 	next := func(name string) schedule.Task {
 		t.Helper()
 		task, err := b.Schedules.Get(t.Context(), b.Workspace.ID, name)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		return task
 	}
 	if task := next("daily-reflection"); task.DueAt != nil || task.Cron != recurrence.Daily || task.Zone != "UTC" {
 		t.Errorf("a fresh workspace has %+v", task)
 	}
 	_, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "of-tokyo", Cron: "0 9 * * *", Zone: "Asia/Tokyo", Prompt: "Look."})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	tokyo := next("of-tokyo").DueAt
 	if s, err := set(`{"time_zone":"America/Nuuk","reflection_cron":"30 22 * * *"}`); err != nil || s.ReflectionCron != "30 22 * * *" {
 		t.Fatalf("%+v, %v", s, err)
@@ -45,7 +45,7 @@ func TestTheReflectionFollowsTheWorkspacesClock(t *testing.T) {
 	for name, cron := range map[string]string{"daily-reflection": "30 22 * * *", "weekly-curation": "30 3 * * 0"} {
 		task := next(name)
 		c, err := recurrence.Parse(cron, "America/Nuuk")
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if at, date := c.Next(task.Now); task.DueAt == nil || !task.DueAt.Equal(at) || task.DueDate != date.String() || task.Zone != "America/Nuuk" {
 			t.Errorf("%s is due at %v, %s; want %v, %s", name, task.DueAt, task.DueDate, at, date)
 		}
@@ -69,7 +69,7 @@ func TestTasksAreAddedPausedAndRemoved(t *testing.T) {
 	ctx, ws := t.Context(), b.Workspace.ID
 	good := schedule.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."}
 	made, err := b.Schedules.Add(ctx, ws, good)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if made.Channel != "scheduled" || made.CatchUp != 12*time.Hour || made.Overlap != schedule.OverlapSkip || made.DueAt == nil {
 		t.Errorf("made %+v", made)
 	}
@@ -88,7 +88,7 @@ func TestTasksAreAddedPausedAndRemoved(t *testing.T) {
 		}
 	}
 	paused, err := b.Schedules.Pause(ctx, ws, "report")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	again, err := b.Schedules.Pause(ctx, ws, "report")
 	if err != nil || paused.PausedAt == nil || !paused.PausedAt.Equal(*again.PausedAt) {
 		t.Errorf("paused %+v, again %+v, %v", paused, again, err)
@@ -101,7 +101,7 @@ func TestTasksAreAddedPausedAndRemoved(t *testing.T) {
 	if err := b.Schedules.Remove(ctx, ws, "daily-reflection"); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("a built-in task was removed: %v", err)
 	}
-	tests.Must(t, b.Schedules.Remove(ctx, ws, "report"))
+	testkit.Must(t, b.Schedules.Remove(ctx, ws, "report"))
 	if err := b.Schedules.Remove(ctx, ws, "report"); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("removed twice: %v", err)
 	}
@@ -112,15 +112,15 @@ func TestTasksAreAddedPausedAndRemoved(t *testing.T) {
 }
 
 func TestABackfillFiresEachMissedTimeOnce(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	_, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	fill := func(from, until int) []schedule.Fired {
 		t.Helper()
 		fired, err := b.Schedules.Backfill(t.Context(), b.Workspace.ID, b.Workspace.Key, "report", recurrence.Date{Year: 2026, Month: 3, Day: from}, recurrence.Date{Year: 2026, Month: 3, Day: until})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		return fired
 	}
 	if got := fill(1, 2); len(got) != 2 || got[0].Key != "2026-03-01" || got[1].Outcome != schedule.Started {
@@ -130,7 +130,7 @@ func TestABackfillFiresEachMissedTimeOnce(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	task, err := b.Schedules.Get(t.Context(), b.Workspace.ID, "report")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if turns := view(b, task.Conversation()).Turns; turns != 3 {
 		t.Errorf("%d turns", turns)
 	}

@@ -12,21 +12,21 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // A worker that is started while a server is away is of use once it is back.
 func TestServeWaitsForServersThatAreAway(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
-	for name, away := range map[string]func(*testing.T, *config.Config) *tests.Proxy{
-		"Temporal": func(t *testing.T, c *config.Config) *tests.Proxy {
-			p := tests.NewProxy(t, "tcp", c.TemporalAddress)
+	for name, away := range map[string]func(*testing.T, *config.Config) *testkit.Proxy{
+		"Temporal": func(t *testing.T, c *config.Config) *testkit.Proxy {
+			p := testkit.NewProxy(t, "tcp", c.TemporalAddress)
 			c.TemporalAddress = p.Address()
 			return p
 		},
-		"Postgres": func(t *testing.T, c *config.Config) *tests.Proxy {
-			p, url := tests.DatabaseProxy(t, c.DatabaseURL)
+		"Postgres": func(t *testing.T, c *config.Config) *testkit.Proxy {
+			p, url := testkit.DatabaseProxy(t, c.DatabaseURL)
 			c.DatabaseURL = url
 			return p
 		},
@@ -54,11 +54,11 @@ func TestServeWaitsForServersThatAreAway(t *testing.T) {
 
 // The program is no more easily discouraged than the function.
 func TestAWorkerProcessOutlivesAStartWithoutTemporal(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	b.ScriptR1()
-	temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
+	temporal := testkit.NewProxy(t, "tcp", b.Config.TemporalAddress)
 	temporal.Cut()
 	b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
 	eventually(t, "the worker has looked for Temporal again and again", func() bool { return temporal.Refused() > 5 })
@@ -114,7 +114,7 @@ func serve(t *testing.T, c config.Config, said lines) <-chan error {
 func withDatabase(t *testing.T, address, name string) string {
 	t.Helper()
 	u, err := url.Parse(address)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	u.Path = "/" + name
 	return u.String()
 }

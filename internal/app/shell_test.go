@@ -12,7 +12,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/skill"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // toolsOf are the names of the tools that a request offers.
@@ -21,7 +21,7 @@ func toolsOf(t *testing.T, c openaitest.Call) string {
 	var sent struct {
 		Tools []struct{ Function struct{ Name string } }
 	}
-	tests.Must(t, json.Unmarshal(c.Body, &sent))
+	testkit.Must(t, json.Unmarshal(c.Body, &sent))
 	var names []string
 	for _, tool := range sent.Tools {
 		names = append(names, tool.Function.Name)
@@ -55,15 +55,15 @@ func execute(t *testing.T, b *apptest.Bundle, conversation string, commands ...s
 }
 
 func TestCommandsOfSkillsRunInSandboxedWorkersOnly(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.Shell, c.ShellTimeout = true, 2*time.Second })
 	archive, err := skill.Zip("brew-tea", []byte("---\nname: brew-tea\ndescription: Makes tea\n---\n\n## When to Use\nAlways.\n\n## Procedure\n1. Ask\n"),
 		[]skill.File{{Path: "reference/leaves.md", Content: "oolong\n"}, {Path: "scripts/timer.sh", Content: "cat reference/leaves.md; echo $1 minutes; env; ls /proc\n"},
 			{Path: "scripts/fail.sh", Content: "echo no water >&2; exit 7\n"}, {Path: "scripts/wait.sh", Content: "touch waiting; while :; do :; done\n"}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 
 	b.Model.On(openaitest.Rule{Stage: "turn", Times: 1, Reply: "Hello."})
 	b.Say("before", 1, "Hello")

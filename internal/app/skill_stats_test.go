@@ -12,7 +12,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/learning"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // scored is how often the skills of the default bank were scored, and what their
@@ -20,7 +20,7 @@ import (
 func scored(b *apptest.Bundle) (count int, mean, usage float64) {
 	b.T.Helper()
 	head, err := b.Evolve.At(b.T.Context(), b.Workspace.ID, learning.DefaultBank, 0)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	if len(head.Stats) != head.Bank.Len() {
 		b.T.Fatalf("statistics of %d skills, the bank has %d", len(head.Stats), head.Bank.Len())
 	}
@@ -54,7 +54,7 @@ where r.decision_id <> '' and s.run_id = (select max(run_id) from cairn.turns)`)
 // What people say of an answer counts for the skills behind the memories that it
 // was given from, once for each operation, whatever came between.
 func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := knows(t)
 	n, _, usage := scored(b)
@@ -69,7 +69,7 @@ func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
 	say := func(op, rating string) {
 		t.Helper()
 		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, app.Feedback{Rating: rating, Conversation: "c", MessageID: "m1"})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
 	for i, c := range []struct {
 		op, rating string
@@ -100,14 +100,14 @@ func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
 // A correction in talk counts as a bad word does, when the talk is read, and is
 // a failure that a round may be started for.
 func TestACorrectionInTalkCountsAndMayStartARound(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := knows(t)
 	b.Model.On(openaitest.Rule{Stage: "diagnose", Reply: `{"failure_patterns": [], "recommendations": [], "summary": "numbers are lost"}`})
 	b.Model.On(openaitest.Rule{Stage: "propose", Reply: `{"summary": "nothing", "changes": []}`})
 	for n := range 19 {
 		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, fmt.Sprint("early", n), app.Feedback{Rating: app.Bad, Question: fmt.Sprintf("Which tree did Vera plant in %d?", 2000+n)})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
 	b.Say("c", 1, "How many lemon trees are there?")
 	shown := behind(b)
@@ -122,7 +122,7 @@ func TestACorrectionInTalkCountsAndMayStartARound(t *testing.T) {
 	id := view(b, "c").ID
 	for range 2 {
 		_, err := b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if n, mean, _ := scored(b); n != shown || mean != 0 {
 			t.Errorf("scored %d times with mean %v, want %d and 0", n, mean, shown)
 		}
@@ -153,22 +153,22 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 		return err
 	})
 	other, err := b.Store.Workspace(t.Context(), "other", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	head, err := b.Evolve.Bank(t.Context(), other.ID, learning.DefaultBank)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	vectors, err := b.Embedder.Embed(t.Context(), []string{"lemon trees in the greenhouse"})
-	tests.Must(t, err)
-	tests.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
+	testkit.Must(t, err)
+	testkit.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
 		near, err := q.Neighbours(t.Context(), vectors[0], b.Space, 100)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		_, found, err := q.DecisionAt(t.Context(), decision)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		met, err := q.Met(t.Context(), shown)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		known, err := q.KnownCases(t.Context(), head.ID)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		stats, err := q.SkillStats(t.Context(), head.ID)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if len(near)+len(met)+len(known)+len(stats) > 0 || found {
 			t.Errorf("seen: %d memories, decision %v, %d met, %d cases, statistics of %d skills", len(near), found, len(met), len(known), len(stats))
 		}

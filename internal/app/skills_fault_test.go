@@ -22,7 +22,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // shaky loses one transaction or one embedding of a step, counted from 0: before
@@ -153,7 +153,7 @@ func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service, wi
 		traces[i].Questions = append(traces[i].Questions, learning.ImportedQuestion{Question: "Which boat did Otto buy?", Answers: []string{"schooner"}})
 	}
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", traces)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	spec := learning.TrainSpec{Spec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 2, Design: true}
 	spec.Keeping.Tokens = 24
 	with("accept", func() error {
@@ -181,9 +181,9 @@ func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service, wi
 func trainedState(b *apptest.Bundle, out learning.TrainedTo) (state []string) {
 	b.T.Helper()
 	head, err := b.Evolve.Bank(b.T.Context(), b.Workspace.ID, learning.DefaultBank)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	whole, err := json.Marshal(out)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	state = append(state, string(whole), head.Version.BankSHA, head.Version.Policy, head.Version.Optimiser)
 	state = append(state, column[string](b, "select step || ' ' || coalesce(result->>'hard', '') from cairn.training_steps where step ~ '^stage/[0-9]+$' order by step")...)
 	return append(state, column[string](b, "select skill_id || ' ' || stats::text from cairn.skill_stats order by skill_id")...)
@@ -192,7 +192,7 @@ func trainedState(b *apptest.Bundle, out learning.TrainedTo) (state []string) {
 // A training whose worker dies at every point there is comes to what one that was
 // left alone comes to: bank, policy, optimiser, buffer of cases, statistics.
 func TestATrainingIsTheSameWhateverDies(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	alone := apptest.OpenIdle(t, offlineRules)
 	out, _ := playTraining(t, alone, alone.Evolve, func(what string, step func() error) {
@@ -226,10 +226,10 @@ func firstEpisode(b *apptest.Bundle, change ...func(*learning.TrainSpec)) (out l
 		f(&spec)
 	}
 	r, err := service.Train(b.T.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	_, _, err = service.OpenTraining(b.T.Context(), r.Ref)
-	tests.Must(b.T, err)
-	tests.Must(b.T, service.Episode(b.T.Context(), r.Ref, 0, 0, 0, func() {}))
+	testkit.Must(b.T, err)
+	testkit.Must(b.T, service.Episode(b.T.Context(), r.Ref, 0, 0, 0, func() {}))
 	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		found, err := q.Trained(ctx, r.Ref.Run, "episode/0000/00000/000", &out)
 		if err == nil && !found {
@@ -243,11 +243,11 @@ func firstEpisode(b *apptest.Bundle, change ...func(*learning.TrainSpec)) (out l
 // What an outage took is no failure of anybody: its decision has no credit, what
 // was asked about it has no score, and the rest counts as if it had not been asked.
 func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.Model.On(openaitest.Rule{Stage: "remember", Match: "I planted a", Refusal: "not available"})
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: everything})
 	got, ref := firstEpisode(b)
@@ -260,14 +260,14 @@ func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
 		}
 	}
 	steps, err := policy.DefaultCredit().Steps([]policy.Episode{got.Episode})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for _, s := range steps {
 		if lost := slices.Contains(got.Episode.Lost, s.ID); lost && (s.Credited || s.Reward != 0) {
 			t.Errorf("the lost decision is credited: %+v", s)
 		}
 	}
 	learnt, err := b.Evolve.Learn(t.Context(), ref, 0, 0)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if learnt.Reward != 1 || !learnt.Known || learnt.Failed != 1 {
 		t.Errorf("%+v", learnt)
 	}
@@ -278,20 +278,20 @@ func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
 
 // When nothing could be asked, nothing is learnt: the policy stays what it was.
 func TestAnIterationWithoutAScoreTeachesNothing(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.Model.On(openaitest.Rule{Stage: "remember", Refusal: "not available"})
 	before, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	got, ref := firstEpisode(b)
 	if got.Known || len(got.Episode.Lost) != len(got.Episode.Decisions) {
 		t.Errorf("%+v", got)
 	}
 	learnt, err := b.Evolve.Learn(t.Context(), ref, 0, 0)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if learnt.Known || learnt.Steps != 0 || learnt.Policy != before.Version.Policy {
 		t.Errorf("%+v", learnt)
 	}
@@ -304,7 +304,7 @@ func TestAnIterationWithoutAScoreTeachesNothing(t *testing.T) {
 		t.Errorf("a stage without a score: %v", err)
 	}
 	out, err := b.Evolve.CloseTraining(t.Context(), ref, string(fault.CodeOf(err)), err.Error())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if now, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank); err != nil || out.Outcome != run.Failed || now.Head != 1 {
 		t.Errorf("%+v, version %d, %v", out, now.Head, err)
 	}
@@ -326,15 +326,15 @@ func everything(c openaitest.Call) string {
 
 // Skills that came with the version that a training begins on are explored by it.
 func TestATrainingExploresNewSkills(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t, offlineRules)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	trees := memoryskill.Skill{Name: "capture_trees", Title: "Capture trees", Description: "Adds what the span tells of trees and jam.", Purpose: "Keep them.", Action: memoryskill.Insert,
 		WhenToUse: []string{"The span tells of trees"}, HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"}}
 	head, err := b.Evolve.Import(t.Context(), b.Workspace.ID, learning.DefaultBank, map[string][]byte{"trees.md": memoryskill.Render(trees)})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(head.Version.Fresh) != 1 {
 		t.Fatalf("new: %v", head.Version.Fresh)
 	}
@@ -352,21 +352,21 @@ func TestATrainingExploresNewSkills(t *testing.T) {
 
 // A recipe begins with a policy of its own kind when the one in force is another.
 func TestARecipeTrainsAPolicyOfItsKind(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t, offlineRules)
 	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	played, ref := firstEpisode(b, func(s *learning.TrainSpec) { s.Recipe = memoryskill.PaperRecipe })
 	learnt, err := b.Evolve.Learn(t.Context(), ref, 0, 0)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var blob []byte
 	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
 		blob, err = q.Blob(ctx, "policy", learnt.Policy)
 		return err
 	})
 	weights, err := policy.ParsePolicy(blob)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if want := policy.DotShape(memoryskill.PolicyDims, memoryskill.PolicyHidden); weights.Shape() != want || len(played.Episode.Decisions) == 0 {
 		t.Errorf("the paper's recipe trains a policy of %+v, want %+v", weights.Shape(), want)
 	}

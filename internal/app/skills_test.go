@@ -9,7 +9,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // use calls a tool as an agent, and gives the result as the agent reads it.
@@ -20,10 +20,10 @@ func use(b *apptest.Bundle, tool string, arguments map[string]any) (out struct {
 }) {
 	b.T.Helper()
 	raw, err := json.Marshal(arguments)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	r, err := b.Tools.Call(b.T.Context(), agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent, Op: tool + string(raw)}, tool, raw)
-	tests.Must(b.T, err)
-	tests.Must(b.T, json.Unmarshal(r.JSON, &out))
+	testkit.Must(b.T, err)
+	testkit.Must(b.T, json.Unmarshal(r.JSON, &out))
 	return out
 }
 
@@ -32,17 +32,17 @@ func teaching(name string) map[string]any {
 }
 
 func TestExtraFilesGoOnThroughAPatch(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	picture := "\x89PNG\r\n\x1a\n\x00\xff not text"
 	made, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil water\n", "tea/scripts/boil.sh", "true\n", "tea/assets/cup.png", picture), "import", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if got := use(b, "skill_patch", map[string]any{"name": "tea", "old_string": "Boil water", "new_string": "Boil fresh water"}); got.Action != "patched" || got.Version != 2 {
 		t.Fatalf("%+v", got)
 	}
 	_, archive, v, err := b.Library.Package(t.Context(), b.Workspace.ID, made.Head.ID, 2, "")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	got := unzip(t, archive)
 	if string(got["tea/assets/cup.png"]) != picture || string(got["tea/scripts/boil.sh"]) != "true\n" || !strings.Contains(string(got["tea/SKILL.md"]), "Boil fresh water") {
 		t.Errorf("the package holds %q", got)
@@ -57,7 +57,7 @@ func TestAWorkspaceDecidesAboutItsSkills(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	choose := func(change func(*postgres.Settings)) {
 		t.Helper()
-		tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
+		testkit.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
 			s, err := q.Settings(t.Context())
 			if err != nil {
 				return err
@@ -84,7 +84,7 @@ func TestASessionIsToldOfSkillsAndTheirTools(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	use(b, "skill_save", teaching("bake-bread"))
 	got, err := b.Converse.Memory.Remembered(t.Context(), b.Workspace.ID)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if want := "- bake-bread: All about bake-bread"; got.Skills != want {
 		t.Errorf("told of %q, want %q", got.Skills, want)
 	}

@@ -16,12 +16,12 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // AC-3 of spec/skill-memory.md §7.
 func TestGateSaysWhyNothingIsDistilled(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.ScriptR1()
@@ -90,7 +90,7 @@ func TestBrokenJSONIsRepaired(t *testing.T) {
 }
 
 func TestThinkingAloudIsNoBrokenJSON(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "extract", Reply: "<think>Is {this} a skill?</think>\n" + `{"name":"Thought Over","description":"d","procedure":"1. one\n2. two"}`})
@@ -101,7 +101,7 @@ func TestThinkingAloudIsNoBrokenJSON(t *testing.T) {
 }
 
 func TestWhatFailedForGoodIsNotAskedAgainAtOnce(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "extract", Reply: "no JSON at all"})
@@ -119,7 +119,7 @@ func TestWhatFailedForGoodIsNotAskedAgainAtOnce(t *testing.T) {
 
 // AC-15 of spec/skill-memory.md §7.
 func TestFilesStayWithTheirSkill(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `[{"task_name":"One","message_indices":[[0,6]]},{"task_name":"Two","message_indices":[[7,13]]}]`})
@@ -174,7 +174,7 @@ func TestAFileThatCannotBeWrittenDegradesTheSkill(t *testing.T) {
 }
 
 func TestHistoryFillsGapsAndIsNotTheSource(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.ScriptR1()
@@ -205,7 +205,7 @@ func TestHistoryFillsGapsAndIsNotTheSource(t *testing.T) {
 // A conversation that failed may add lessons to a skill, but no procedure, and
 // it makes no skill.
 func TestAFailedConversationTeachesLessonsOnly(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	failed := `{"name":"Service Deployment Rollback","description":"wrong","update":true,"old_memory_id":"S1","trigger":["wrong"],"procedure":"1. do the wrong thing","experience":["Never skip the probe"]}`

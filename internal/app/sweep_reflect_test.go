@@ -7,7 +7,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // From a message to the sweep to the reflection, and the night after: a day that
@@ -31,7 +31,7 @@ func TestASweptDayIsReflectedOnAndTheNextOneIsEmpty(t *testing.T) {
 		t.Fatalf("swept %+v", got)
 	}
 	var out contract.ReflectionResult
-	tests.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ReflectionID(b.Workspace.Key, first), "").Get(t.Context(), &out))
+	testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ReflectionID(b.Workspace.Key, first), "").Get(t.Context(), &out))
 	if out.Status != "saved" {
 		t.Errorf("reflected %+v", out)
 	}

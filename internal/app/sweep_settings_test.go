@@ -19,7 +19,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/schedule"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // choose changes the settings of the bundle's workspace.
@@ -71,7 +71,7 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 		fresh(t, 1)
 		b.exec(`update workspaces set key = 'wheld' where external_id = 'due 1'`)
 		_, err := b.Store.Claims().ClaimPage(t.Context(), "held", 100, time.Hour, schedule.Planner{}.Plan)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		b.exec(`update workspaces set settings = '{"reflection":false}' where external_id = 'due 1'`)
 		b.exec("update scheduled_tasks set lease_until = now() - interval '1 second'")
 		if got := b.sweep(b.Sweeper, 100); got.Started != 0 || got.Skipped != 1 || started("wheld", "2026-11-19") {
@@ -82,7 +82,7 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 		fresh(t, 1)
 		b.exec(`update workspaces set key = 'wquiet', time_zone = 'Asia/Kathmandu' where external_id = 'due 1'`)
 		zone, err := recurrence.Zone("Asia/Kathmandu")
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		wall := time.Now().In(zone)
 		b.exec(`update workspaces set settings = $1 where external_id = 'due 1'`, fmt.Sprintf(`{"quiet_hours":{"from":%q,"to":%q}}`, wall.Add(-time.Hour).Format("15:04"), wall.Add(time.Hour).Format("15:04")))
 		if got := b.sweep(b.Sweeper, 100); got.Looked != 1 || got.Started+got.Skipped+got.Empty != 0 || started("wquiet", "2026-11-19") {
@@ -95,8 +95,8 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 			t.Error("it is not put off to their end")
 		}
 		var ws int64
-		tests.Must(t, b.admin.QueryRow(t.Context(), "select id from workspaces where key = 'wquiet'").Scan(&ws))
-		tests.Must(t, b.Store.WithWorkspace(t.Context(), ws, func(q postgres.Queries) error {
+		testkit.Must(t, b.admin.QueryRow(t.Context(), "select id from workspaces where key = 'wquiet'").Scan(&ws))
+		testkit.Must(t, b.Store.WithWorkspace(t.Context(), ws, func(q postgres.Queries) error {
 			_, err := q.PatchSettings(t.Context(), json.RawMessage(`{"quiet_hours":null}`))
 			return err
 		}))
@@ -155,7 +155,7 @@ from workspaces w, generate_series(1, 6) n where w.external_id like 'due %' and 
 // A workspace of which only imports are known, turned off for some days: nothing
 // is read, and when it is on again nothing is lost.
 func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	now := time.Now().UTC()
@@ -208,9 +208,9 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 		t.Fatalf("on again it swept %+v", got)
 	}
 	var out contract.ReflectionResult
-	tests.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ReflectionID(b.Workspace.Key, day(1)), "").Get(t.Context(), &out))
+	testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ReflectionID(b.Workspace.Key, day(1)), "").Get(t.Context(), &out))
 	got, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, day(1))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if r := got.Runs[0]; out.Status != reflection.Saved || r.Messages != 2 || r.Skipped != 2 || got.Day.Notes != 1 {
 		t.Errorf("on again the day came to %+v", got)
 	}
@@ -218,13 +218,13 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 		t.Errorf("what has no time is waited for: %+v", got)
 	}
 	var dates []string
-	tests.Must(t, b.ReflectBackfill(t.Context(), b.Workspace, day(31), day(29), false, func(o reflection.Opened) error {
+	testkit.Must(t, b.ReflectBackfill(t.Context(), b.Workspace, day(31), day(29), false, func(o reflection.Opened) error {
 		dates = append(dates, o.Run.Key)
 		reflected(b, o.Run)
 		return nil
 	}))
 	made, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, day(30))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(dates) != 3 || made.Status != reflection.Saved || made.Messages != 2 {
 		t.Errorf("made up for %v: %+v", dates, made)
 	}
@@ -233,7 +233,7 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 // A run that finds nothing to read notices, as the claim does, that it is the
 // seventh although people talked.
 func TestARunThatIsEmptyForAWeekSaysSo(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	exec(b, `with c as (insert into cairn.conversations (workspace_id, external_id, channel, next_seq, last_turn_at) values ($1, 'c', 'chat', 0, now()) returning id)
@@ -242,7 +242,7 @@ insert into cairn.turns (workspace_id, conversation_id, number, message_id, mode
 	date := time.Now().UTC().Format(time.DateOnly)
 	o, err := b.Host.Reflect.Open(t.Context(), reflection.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Date: date, Zone: "UTC", To: time.Now(), Why: contract.ReflectionOfSweep,
 		WorkflowID: "w", Spec: app.ReflectionSpec(b.Config)})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	day, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, date)
 	if err != nil || o.Ended == nil || day.Status != reflection.Empty || day.Reason != reflection.UnheardReason || !day.Runs[0].Unheard {
 		t.Errorf("the day came to %+v, %v", day, err)
@@ -255,11 +255,11 @@ func TestSettingsOfTheSweepAreShown(t *testing.T) {
 	b.Schedules.Planner.Jitter = 15 * time.Minute
 	choose(b, `{"time_zone":"Europe/Berlin","quiet_hours":{"from":"22:00","to":"07:00"}}`)
 	_, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "night", Cron: "0 2 * * *", Prompt: "Look."})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	tasks, err := b.Schedules.List(t.Context(), b.Workspace.ID)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	zone, err := recurrence.Zone("Europe/Berlin")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for _, task := range tasks {
 		starts := task.StartsAt.In(zone)
 		exact := task.Name != "night" || starts.Format("15:04:05") == "07:00:00"

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/schedule"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // sweepBundle is a Cairn without workers: what is started stays as it was started.
@@ -29,10 +29,10 @@ func sweepSetup(t *testing.T) *sweepBundle {
 	t.Helper()
 	b := &sweepBundle{Bundle: apptest.OpenIdle(t), t: t}
 	c, err := pgxpool.ParseConfig(b.AdminURL)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
 	b.admin, err = pgxpool.NewWithConfig(t.Context(), c)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(b.admin.Close)
 	b.exec("delete from scheduled_tasks") // those of the bundle's own workspace
 	return b
@@ -72,7 +72,7 @@ func (b *sweepBundle) sweep(s *schedule.Sweeper, rows int) (total contract.Sweep
 	for {
 		b.pages++
 		counts, err := s.Page(b.t.Context(), fmt.Sprintf("test/%d", b.pages), rows)
-		tests.Must(b.t, err)
+		testkit.Must(b.t, err)
 		total.Looked, total.Started, total.Empty, total.Skipped = total.Looked+counts.Looked, total.Started+counts.Started, total.Empty+counts.Empty, total.Skipped+counts.Skipped
 		if !counts.More {
 			return total
@@ -88,7 +88,7 @@ func (b *sweepBundle) execution(id string) string {
 	if errors.As(err, &missing) {
 		return ""
 	}
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	return d.WorkflowExecutionInfo.Execution.RunId
 }
 
@@ -126,7 +126,7 @@ func (c *crashing) StartSlot(ctx context.Context, s schedule.Slot) (string, stri
 }
 
 func TestAThousandDueAtOnceAreSweptOnce(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := sweepSetup(t)
 	b.reflections(1000, 50)
@@ -184,7 +184,7 @@ func TestACrashBetweenAnyTwoLinesLosesAndDoublesNothing(t *testing.T) {
 				t.Errorf("another page took %+v, %v", other, err)
 			}
 			again, err := b.Sweeper.Page(t.Context(), "page", 100)
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			if again.Looked != 60 || again.Started != 6 || again.Empty != 54 {
 				t.Errorf("the page again is %+v", again)
 			}
@@ -209,7 +209,7 @@ func TestASlotWhoseLeaseRanOutIsAnotherPages(t *testing.T) {
 	b := sweepSetup(t)
 	b.reflections(3, 1)
 	taken, err := b.Store.Claims().ClaimPage(t.Context(), "lost", 100, time.Hour, schedule.Planner{}.Plan)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(taken.Slots) != 3 {
 		t.Fatalf("took %+v", taken)
 	}
@@ -226,7 +226,7 @@ func TestASlotWhoseLeaseRanOutIsAnotherPages(t *testing.T) {
 		}
 	}
 	// Its holder wakes up: what it settles is not its own any more.
-	tests.Must(t, b.Store.Claims().SettleSlots(t.Context(), "lost", []schedule.Ended{{Slot: taken.Slots[0], Outcome: schedule.Failed}}))
+	testkit.Must(t, b.Store.Claims().SettleSlots(t.Context(), "lost", []schedule.Ended{{Slot: taken.Slots[0], Outcome: schedule.Failed}}))
 	if n := b.number("select count(*) from scheduled_tasks where slot_outcome = 'failed'"); n != 0 {
 		t.Error("a page settled a slot of another")
 	}
@@ -241,7 +241,7 @@ func sorted(slots []schedule.Slot) map[int64]string {
 }
 
 func TestADateThatHasItsReflectionGetsNoOther(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := sweepSetup(t)
 	b.reflections(1, 1)
@@ -276,7 +276,7 @@ func TestThePausedAndTheErasedAreLeftAlone(t *testing.T) {
 // Only what was said since the last reflection makes a day worth another: the
 // mark is a sequence number, so a turn that committed late is in the next window.
 func TestADayIsEmptyBySequenceNumbersNotByTimes(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := sweepSetup(t)
 	b.reflections(3, 1)
@@ -294,14 +294,14 @@ from conversations c join workspaces w on w.id = c.workspace_id where w.key in (
 
 // The window of a reflection begins where the last one that was dealt with ended.
 func TestAFailedDayIsPartOfTheNextWindow(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := sweepSetup(t)
 	b.reflections(1, 1)
 	b.exec(`insert into reflection_runs (workspace_id, local_date, zone, status, to_at) select workspace_id, d::date, 'UTC', s, d::timestamptz from scheduled_tasks,
 (values ('2026-11-16', 'saved'), ('2026-11-17', 'empty'), ('2026-11-18', 'failed')) v(d, s)`)
 	page, err := b.Store.Claims().ClaimPage(t.Context(), "window", 10, time.Minute, schedule.Planner{}.Plan)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(page.Slots) != 1 || page.Slots[0].ReflectedTo.UTC().Format(time.DateOnly) != "2026-11-17" {
 		t.Errorf("took %+v", page.Slots)
 	}

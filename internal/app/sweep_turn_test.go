@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/service/schedule"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // swept runs the workflow Sweep to its end.
@@ -26,8 +26,8 @@ func swept(b *apptest.Bundle, id string, in contract.SweepInput) (out contract.S
 	defer cancel()
 	in.Pace.Heartbeat = 2 * time.Second
 	r, err := b.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: contract.QueueMain}, contract.Sweep, in)
-	tests.Must(b.T, err)
-	tests.Must(b.T, r.Get(ctx, &out))
+	testkit.Must(b.T, err)
+	testkit.Must(b.T, r.Get(ctx, &out))
 	return out
 }
 
@@ -38,7 +38,7 @@ func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: looking})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	task, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	exec(b, "update cairn.scheduled_tasks set due_at = now() - interval '1 minute', due_date = '2026-11-19', due_key = '2026-11-19' where name = 'report'")
 	if got := swept(b, "sweep-answered", contract.SweepInput{}); got.Looked != 4 || got.Started != 1 { // the built-in tasks were planned
 		t.Errorf("swept %+v", got)
@@ -57,7 +57,7 @@ func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 	// Sent again by a page that had forgotten: the same turn.
 	day := recurrence.Date{Year: 2026, Month: time.November, Day: 19}
 	fired, err := b.Schedules.Backfill(t.Context(), b.Workspace.ID, b.Workspace.Key, "report", day, day)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(fired) != 1 || fired[0].Outcome != schedule.Collapsed {
 		t.Errorf("backfilled %+v", fired)
 	}
@@ -67,22 +67,22 @@ func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 }
 
 func TestATurnWithoutAnAnswerKeepsTheNextFromStarting(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t) // nobody answers
 	for name, overlap := range map[string]string{"skips": schedule.OverlapSkip, "queues": schedule.OverlapQueue} {
 		_, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: name, Cron: "@hourly", Prompt: "Look.", Overlap: overlap, Channel: "sms"})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		second := map[string]string{schedule.OverlapSkip: schedule.Skipped, schedule.OverlapQueue: schedule.Started}[overlap]
 		for _, want := range []string{schedule.Started, second} {
 			f, err := b.Schedules.Trigger(t.Context(), b.Workspace.ID, b.Workspace.Key, name, "")
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			if f.Outcome != want {
 				t.Errorf("%s: %+v, want %s", name, f, want)
 			}
 		}
 		tasks, err := b.Schedules.Get(t.Context(), b.Workspace.ID, name)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		turns := view(b, tasks.Conversation()).Turns
 		if want := map[string]int{"skips": 1, "queues": 2}[name]; turns != want {
 			t.Errorf("%s: %d turns, want %d", name, turns, want)
@@ -92,7 +92,7 @@ func TestATurnWithoutAnAnswerKeepsTheNextFromStarting(t *testing.T) {
 
 // However much is due, a run of Sweep stays short: it continues as new.
 func TestASweepContinuesAsNewAndCountsOn(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	exec(b, `with made as (insert into cairn.workspaces (external_id, key) select 'n' || i, 'wn' || i from generate_series(1, 9) i returning id)
@@ -104,7 +104,7 @@ insert into cairn.scheduled_tasks (workspace_id, name, kind, due_at, due_date, d
 	var runs []string // the latest first
 	eventually(t, "Temporal shows every run", func() bool {
 		page, err := b.Temporal.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowId = 'sweep-long'"})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		runs = nil
 		for _, x := range page.Executions {
 			runs = append(runs, x.Execution.RunId)
@@ -117,7 +117,7 @@ insert into cairn.scheduled_tasks (workspace_id, name, kind, due_at, due_date, d
 // The worker makes the one Temporal Schedule; a second worker finds it, and
 // another interval replaces the one that was there.
 func TestTheWorkerSchedulesTheSweepOnce(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.SweepEvery = time.Second })
 	exec(b, "update cairn.scheduled_tasks set due_at = now(), due_date = '2026-11-19', due_key = '2026-11-19' where kind = 'reflection'")
@@ -126,10 +126,10 @@ func TestTheWorkerSchedulesTheSweepOnce(t *testing.T) {
 		return err == nil && task.Last != nil && task.Last.Outcome == schedule.Empty
 	})
 	b.Config.SweepEvery = time.Hour
-	tests.Must(t, b.ScheduleSweep(t.Context()))
-	tests.Must(t, b.ScheduleSweep(t.Context()))
+	testkit.Must(t, b.ScheduleSweep(t.Context()))
+	testkit.Must(t, b.ScheduleSweep(t.Context()))
 	d, err := b.Temporal.ScheduleClient().GetHandle(t.Context(), contract.SweepSchedule).Describe(t.Context())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	s := d.Schedule
 	if len(s.Spec.Intervals) != 1 || s.Spec.Intervals[0].Every != time.Hour || s.Spec.TimeZoneName != "UTC" || s.Policy.Overlap != enums.SCHEDULE_OVERLAP_POLICY_SKIP || s.Policy.CatchupWindow != time.Hour {
 		t.Errorf("the schedule is %+v, %+v", s.Spec, s.Policy)

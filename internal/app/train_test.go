@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/learning"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // lessons are traces of small talk with one thing worth asking about in each.
@@ -41,14 +41,14 @@ func offlineRules(c *config.Config) { c.Model, c.BaseURL, c.APIKey = "", "", "" 
 func train(b *apptest.Bundle, change ...func(*learning.TrainRequest)) run.Run {
 	b.T.Helper()
 	_, err := b.Evolve.ImportTraces(b.T.Context(), b.Workspace.ID, "", lessons(4))
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	r := learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: learning.TrainSpec{Spec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 3, Parallel: 3, Design: true}}
 	r.Keeping.Tokens = 24
 	for _, f := range change {
 		f(&r)
 	}
 	out, err := b.Evolve.Train(b.T.Context(), r)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return out
 }
 
@@ -70,7 +70,7 @@ func trainedTo(b *apptest.Bundle, ref run.Ref) (out learning.TrainedTo) {
 // The same training gives the same policy, whether its episodes are played one
 // after the other or many at once, and though its worker is killed in between.
 func TestATrainingRepeatsItselfToTheLastBit(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	want, known := trainedAlone(t)
 	t.Run("many episodes at once", func(t *testing.T) {
@@ -103,9 +103,9 @@ func trainedAlone(t *testing.T) (learning.TrainedTo, []string) {
 		t.Errorf("a bank without a name: version %d", head.Head)
 	}
 	head, err = alone.Evolve.Bank(t.Context(), alone.Workspace.ID, learning.DefaultBank)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	first, err := alone.Evolve.At(t.Context(), alone.Workspace.ID, learning.DefaultBank, 1)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if head.Version.Policy != want.Policy || head.Version.Policy == first.Version.Policy || head.Version.Action != learning.Trained {
 		t.Errorf("in force: %+v", head.Version)
 	}

@@ -17,12 +17,12 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/conversation"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // Check 12: a model that never stops calling.
 func TestAModelThatNeverStopsIsStopped(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	cairn := apptest.Open(t)
 	for _, c := range []struct {
@@ -71,11 +71,11 @@ func TestABudgetIsSeenWhileItsTurnRuns(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), CallsFunc: looking})
 	b.Model.On(openaitest.Rule{Stage: "turn", Barrier: "held", Reply: "All right."})
 	send(b, b.Message("c", "m1", "What do I drink?"))
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	answer, err := b.Temporal.QueryWorkflow(t.Context(), turnID(b, "c", "m1"), "", contract.QueryState)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var state agent.State
-	tests.Must(t, answer.Get(&state))
+	testkit.Must(t, answer.Get(&state))
 	if state.Budget.Max != 10 || state.Budget.Used != 2 || state.Step != 2 || state.Ending != "" {
 		t.Errorf("state %+v", state)
 	}
@@ -99,7 +99,7 @@ func TestAnOverrideOutsideItsBoundsIsRefused(t *testing.T) {
 }
 
 func TestAFinalCallThatFailsIsAnsweredInOurWords(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	cairn := apptest.Open(t)
 	for name, c := range map[string]struct {
@@ -129,7 +129,7 @@ func TestAFinalCallThatFailsIsAnsweredInOurWords(t *testing.T) {
 }
 
 func TestAModelThatIsAwayIsToldOf(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Status: http.StatusUnauthorized, Reply: "bad key"})
@@ -141,7 +141,7 @@ func TestAModelThatIsAwayIsToldOf(t *testing.T) {
 
 // What an endpoint spoils comes back, twice and no more.
 func TestAtMostTwoUnitsComeBack(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "Enough."})
@@ -153,7 +153,7 @@ func TestAtMostTwoUnitsComeBack(t *testing.T) {
 }
 
 func TestATurnWhoseTimeIsUpIsAnswered(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "keys"})}})
@@ -169,14 +169,14 @@ func TestATurnWhoseTimeIsUpIsAnswered(t *testing.T) {
 }
 
 func TestACancelledTurnIsAnswered(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Match: "first", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Barrier: "held", Reply: "too late"})
 	b.Model.On(openaitest.Rule{Stage: "turn", Match: "third", Reply: "Yes."})
 	send(b, b.Message("c", "m1", "the first"))
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	send(b, b.Message("c", "m2", "the second"))
 	id := view(b, "c").ID
 	eventually(t, "the second waits", func() bool {
@@ -200,7 +200,7 @@ func TestACancelledTurnIsAnswered(t *testing.T) {
 }
 
 func TestASpentDayIsToldOf(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello.", Usage: &llm.Usage{Input: 900, Output: 200}})
@@ -231,7 +231,7 @@ func TestTheSameCallAgainAndAgainIsBroken(t *testing.T) {
 
 // Whatever a model calls, and however, it is told what became of it.
 func TestEveryCallIsAnswered(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.ToolTimeout = time.Second })
 	unlock := lockMemories(b)
@@ -266,13 +266,13 @@ func TestEveryCallIsAnswered(t *testing.T) {
 // A task of a schedule is told once how much it has left, where its workspace wants
 // that; nobody else is, and nobody is unasked.
 func TestAScheduledTurnIsToldOfItsCheckpoint(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.", CallsFunc: looking})
 	b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: looking})
 	choose := func(patch string) {
-		tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
+		testkit.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
 			_, err := q.PatchSettings(t.Context(), json.RawMessage(patch))
 			return err
 		}))

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // another is the service of another worker, which has made none of a turn's steps.
@@ -25,7 +25,7 @@ func another(b *apptest.Bundle) *conversation.Service {
 func stepped(b *apptest.Bundle, at *conversation.Service, ref run.Ref, n int) conversation.Stepped {
 	b.T.Helper()
 	out, err := at.Step(b.T.Context(), ref, agent.Step{N: n}, conversation.Base{})
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return out
 }
 
@@ -42,14 +42,14 @@ func looks(t *testing.T) *apptest.Bundle {
 func begun(b *apptest.Bundle, conversationID string) run.Ref {
 	b.T.Helper()
 	a, err := b.Host.Converse.Accept(b.T.Context(), b.Message(conversationID, "m1", "What do I drink?"))
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return a.Run.Ref
 }
 
 // A worker that has made a step knows what the next one needs, and another one
 // reads it: the model is told the same.
 func TestAStepIsTheSameOnAnyWorker(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := looks(t)
 	for conversationID, second := range map[string]*conversation.Service{"same": b.Host.Converse, "other": another(b)} {
@@ -73,7 +73,7 @@ func TestAStepIsTheSameOnAnyWorker(t *testing.T) {
 
 // What a worker knows of a turn does not outlive the turn, nor its session.
 func TestACarriedTurnIsNotBelievedBlindly(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	t.Run("ended", func(t *testing.T) {
 		t.Parallel()
@@ -81,7 +81,7 @@ func TestACarriedTurnIsNotBelievedBlindly(t *testing.T) {
 		ref := begun(b, "c")
 		stepped(b, b.Host.Converse, ref, 1)
 		_, err := another(b).Close(t.Context(), ref, agent.Interrupted, "", conversation.Base{})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if out := stepped(b, b.Host.Converse, ref, 2); !out.Final || out.Ended == nil || out.Ended.Reason != agent.Interrupted || b.Model.Count("turn") != 1 {
 			t.Errorf("after %d requests %+v", b.Model.Count("turn"), out)
 		}

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/service/library"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // told is the message that a request answers, with the context before it.
@@ -35,7 +35,7 @@ func pinned(b *apptest.Bundle, message string) string {
 // What is volatile travels with the message, is the same in every request of its
 // turn, however often it is tried, and never stands in the frozen prompt.
 func TestTheTimeIsToldWithTheMessageAndPinned(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	exec(b, "update cairn.workspaces set time_zone = 'Asia/Tokyo' where id = $1", b.Workspace.ID)
@@ -46,7 +46,7 @@ func TestTheTimeIsToldWithTheMessageAndPinned(t *testing.T) {
 	b.Say("c", 1, "What time is it?")
 	context := pinned(b, "m1")
 	tokyo, err := time.LoadLocation("Asia/Tokyo")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	lines := strings.Split(context, "\n")
 	var at time.Time
 	if len(lines) > 1 {
@@ -74,7 +74,7 @@ func TestTheTimeIsToldWithTheMessageAndPinned(t *testing.T) {
 }
 
 func TestNewsIsToldWithTheMessage(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"write_approval": {"skills": "all"}}' where id = $1`, b.Workspace.ID)
@@ -83,7 +83,7 @@ func TestNewsIsToldWithTheMessage(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	save := func(name string) {
 		_, err := b.Library.Save(t.Context(), by(b, agent.OriginUser), library.SaveArgs{Name: name, Description: "About " + strings.Repeat(name+" ", 3), Content: strings.ReplaceAll(procedure, "site", name), AllowSimilar: true})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
 	save("deploy-web")
 	b.Say("c", 1, "Hello")
@@ -99,12 +99,12 @@ func TestNewsIsToldWithTheMessage(t *testing.T) {
 		}
 	}
 	waiting, err := b.Library.PendingList(t.Context(), b.Workspace.ID, 10)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(waiting) != 1 {
 		t.Fatalf("%d changes wait", len(waiting))
 	}
 	_, err = b.Library.ApproveChange(t.Context(), b.Workspace.ID, waiting[0].ID)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	const approved = "A person has approved the proposed change of: deploy-web."
 	b.Say("c", 3, "And now?")
 	if got := pinned(b, "m3"); !strings.Contains(got, approved) || !strings.Contains(got, "cook-rice, deploy-web") {
@@ -119,7 +119,7 @@ func TestNewsIsToldWithTheMessage(t *testing.T) {
 // The agent that answers from long-term memory is told whom there are memories
 // about by now, though its prompt is frozen.
 func TestFreshTargetsAreToldWithTheMessage(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"agent": "remy"}' where id = $1`, b.Workspace.ID)
@@ -129,7 +129,7 @@ func TestFreshTargetsAreToldWithTheMessage(t *testing.T) {
 		t.Errorf("what the prompt holds is told as news: %s", got)
 	}
 	_, err := b.LongTerm.AddTargets(t.Context(), by(b, agent.OriginUser), []longterm.NewTarget{{Type: memory.Personal, Target: "Ada"}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.Say("c", 2, "Hello again")
 	last := asked(b, "turn")
 	if got := pinned(b, "m2"); !strings.Contains(got, "personal(Ada)") || told(last[len(last)-1]) != got+"Hello again" {

@@ -9,13 +9,13 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // Conversations, their turns and their reviews end in every way that a history
 // is kept of.
 func TestConversationsEndInEachWay(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	cairn := apptest.Open(t)
 	record := func(b *apptest.Bundle, name, message string) {
@@ -38,9 +38,9 @@ func TestConversationsEndInEachWay(t *testing.T) {
 		quiet(b, "c")
 		id := view(b, "c").ID
 		_, err := b.Driver.End(t.Context(), b.Workspace.Key, id)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		eventually(t, "the conversation has ended", func() bool { return view(b, "c").ClosedAt != nil })
-		tests.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ConversationID(b.Workspace.Key, id), "").Get(t.Context(), nil))
+		testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ConversationID(b.Workspace.Key, id), "").Get(t.Context(), nil))
 		record(b, "ended", "m1")
 		b.Record(contract.NudgeID(b.Workspace.Key, id, reviews(b, "c", 1)[0].Turn), "Nudge/saved")
 	})
@@ -53,14 +53,14 @@ func TestConversationsEndInEachWay(t *testing.T) {
 			b.Say("c", i, "hello")
 		}
 		id := view(b, "c").ID
-		tests.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ConversationID(b.Workspace.Key, id), "").Get(t.Context(), nil))
+		testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ConversationID(b.Workspace.Key, id), "").Get(t.Context(), nil))
 		if got := reviews(b, "c", 1); got[0].Turn != 3 {
 			t.Errorf("reviews %+v", got)
 		}
 		if v := view(b, "c"); v.ClosedAt != nil || v.Counters.Total != 3 {
 			t.Errorf("after its silence the conversation is %+v", v)
 		}
-		tests.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.NudgeID(b.Workspace.Key, id, 3), "").Get(t.Context(), nil))
+		testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.NudgeID(b.Workspace.Key, id, 3), "").Get(t.Context(), nil))
 		record(b, "silence", "")
 		b.Record(contract.NudgeID(b.Workspace.Key, id, 3), "Nudge/nothing")
 		b.Say("c", 9, "I am back.")
@@ -94,7 +94,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 		b := cairn.Anew(t)
 		b.Model.On(openaitest.Rule{Stage: "turn", Barrier: "held", Reply: "too late"})
 		send(b, b.Message("c", "m1", "hello"))
-		tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+		testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 		cancel(b, "c", "m1")
 		answered(b, "c", "m1")
 		record(b, "interrupted", "m1")

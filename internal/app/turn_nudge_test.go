@@ -19,7 +19,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 	"cairn/workflows"
 )
 
@@ -58,7 +58,7 @@ func numbers(reviews []conversation.ReviewView) (out []int) {
 // Check 8: what people said counts, once, whatever becomes of the workers and
 // of the conversation's workflow.
 func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t, func(c *config.Config) { c.ConversationTurns = 9 })
 	worker := b.StartProcess()
@@ -105,7 +105,7 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 		t.Errorf("the notice came again: %q", got.Reply)
 	}
 	send(b, b.Message("c", "m-held", "hold on"))
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	cancel(b, "c", "") // whichever is being answered
 	answered(b, "c", "m-held")
 	for range 8 { // to 20: ten since the review for skills, nine since the save for memories
@@ -188,7 +188,7 @@ func observed(b *apptest.Bundle, conversationID string, n int, answer string) co
 }
 
 func TestWhatAnotherAgentAnsweredIsCountedAndReviewed(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
@@ -199,7 +199,7 @@ func TestWhatAnotherAgentAnsweredIsCountedAndReviewed(t *testing.T) {
 			answer = "" // never delivered
 		}
 		got, err := b.Host.Say(t.Context(), observed(b, "c", i, answer))
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if got.Status != "ended" || got.Reason != "observed" || got.Reply != answer {
 			t.Fatalf("exchange %d: %+v", i, got)
 		}
@@ -215,7 +215,7 @@ func TestWhatAnotherAgentAnsweredIsCountedAndReviewed(t *testing.T) {
 }
 
 func TestWhileAReviewRunsNoOtherStarts(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":2}}' where id = $1`, b.Workspace.ID)
@@ -225,12 +225,12 @@ func TestWhileAReviewRunsNoOtherStarts(t *testing.T) {
 	for i := range 5 {
 		b.Say("c", i, "hello")
 	}
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	if c := view(b, "c").Counters; c.InFlight != 2 || c.Memory != 3 || c.Total != 5 {
 		t.Errorf("while it runs the row counts %+v", c)
 	}
 	shown, err := b.ShowConversation(t.Context(), b.Workspace, "c")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if n := shown.Nudges; len(n) != 1 || n[0].Status != "open" || n[0].Turn != 2 {
 		t.Errorf("while it runs it is shown as %+v", n)
 	}
@@ -248,7 +248,7 @@ func TestWhileAReviewRunsNoOtherStarts(t *testing.T) {
 }
 
 func TestReviewsOfADayAreCapped(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1,"daily_cap":2}}' where id = $1`, b.Workspace.ID)
@@ -261,7 +261,7 @@ func TestReviewsOfADayAreCapped(t *testing.T) {
 	}
 	id := view(b, "c").ID
 	_, err := b.Driver.End(t.Context(), b.Workspace.Key, id)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	eventually(t, "the conversation has ended", func() bool { return view(b, "c").ClosedAt != nil })
 	eventually(t, "the review at its end is over", func() bool {
 		return b.Temporal.GetWorkflow(t.Context(), contract.NudgeID(b.Workspace.Key, id, 6), "").Get(t.Context(), nil) == nil
@@ -290,7 +290,7 @@ func TestWhatAReviewProposesIsTold(t *testing.T) {
 
 // A review spends five model calls and never a sixth, and keeps what it wrote.
 func TestAReviewStopsAfterFiveCalls(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1}}' where id = $1`, b.Workspace.ID)
@@ -310,7 +310,7 @@ func TestAReviewStopsAfterFiveCalls(t *testing.T) {
 }
 
 func TestAConversationThatEndsIsReviewed(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	for turns, want := range map[int]int{3: 1, 2: 0} {
 		t.Run(fmt.Sprint(turns), func(t *testing.T) {
@@ -323,7 +323,7 @@ func TestAConversationThatEndsIsReviewed(t *testing.T) {
 			}
 			id := view(b, "c").ID
 			_, err := b.Driver.End(t.Context(), b.Workspace.Key, id)
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			eventually(t, "the conversation has ended", func() bool { return view(b, "c").ClosedAt != nil })
 			got := reviews(b, "c", want)
 			if len(got) != want || want == 1 && got[0].Turn != 3 {

@@ -17,7 +17,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/conversation"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // turnID is the workflow of a message's first attempt.
@@ -66,7 +66,7 @@ func scriptOneSave(b *apptest.Bundle, first, second openaitest.Rule) {
 }
 
 func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	memoriesWait := func(b *apptest.Bundle) int {
 		return count(b, "select count(*) from pg_locks where locktype = 'advisory' and classid = 6 and not granted and database = (select oid from pg_database where datname = current_database())")
@@ -77,7 +77,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 		scriptOneSave(b, openaitest.Rule{Barrier: "held"}, openaitest.Rule{})
 		worker := b.StartProcess()
 		send(b, b.Message("c", "m1", "I like tea."))
-		tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+		testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 		worker.Kill()
 		b.Model.Release("held")
 		b.StartProcess()
@@ -109,7 +109,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 		b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 		worker := b.StartProcess()
 		send(b, b.Message("c", "m1", "I like tea."))
-		tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+		testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 		// As if the worker had died between the tool's transaction and the one that keeps its result.
 		exec(b, "update cairn.agent_calls set result = null, code = '', ended_at = null")
 		worker.Kill()
@@ -132,7 +132,7 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 		b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 		worker := b.StartProcess()
 		send(b, b.Message("c", "m1", "Keep how one bakes."))
-		tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+		testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 		exec(b, "update cairn.agent_calls set result = null, code = '', ended_at = null")
 		exec(b, "delete from cairn.llm_calls where step = 'step/2'") // nor has the model been asked again
 		worker.Kill()
@@ -152,10 +152,10 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 		t.Parallel()
 		b := apptest.OpenIdle(t)
 		scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{Barrier: "held"})
-		temporal := tests.NewProxy(t, "tcp", b.Config.TemporalAddress)
+		temporal := testkit.NewProxy(t, "tcp", b.Config.TemporalAddress)
 		worker := b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
 		send(b, b.Message("c", "m1", "I like tea."))
-		tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+		testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 		temporal.Cut() // nobody will hear of the answer
 		b.Model.Release("held")
 		if got := answered(b, "c", "m1"); got.Reply != "Noted." {
@@ -174,13 +174,13 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 
 // An effect that took place is told, although its result was never kept.
 func TestAClosedTurnTellsWhatTookEffect(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{Barrier: "never"})
 	b.Start()
 	send(b, b.Message("c", "m1", "I like tea."))
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "never", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "never", 1))
 	exec(b, "update cairn.agent_calls set result = null, code = '', ended_at = null")
 	cancel(b, "c", "m1")
 	if got := answered(b, "c", "m1"); got.Reason != "interrupted" || !strings.Contains(got.Reply, "memory_save") {
@@ -211,7 +211,7 @@ func TestAMessageSentByManyAtOnceIsOneTurn(t *testing.T) {
 }
 
 func TestManyFirstMessagesAtOnceAreAllAnswered(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", ReplyFunc: func(c openaitest.Call) string { return "You said " + c.Last }})
@@ -239,8 +239,8 @@ func TestATerminatedTurnIsAnswered(t *testing.T) {
 	scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{Times: 1, Barrier: "held"})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	send(b, b.Message("c", "m1", "I like tea."))
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
-	tests.Must(t, b.Temporal.TerminateWorkflow(t.Context(), turnID(b, "c", "m1"), "", "test"))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	testkit.Must(t, b.Temporal.TerminateWorkflow(t.Context(), turnID(b, "c", "m1"), "", "test"))
 	b.Model.Release("held")
 	exec(b, "update cairn.outbox set due_at = now()")
 	if got := answered(b, "c", "m1"); got.Reply != "Noted." {
@@ -254,14 +254,14 @@ func TestATerminatedTurnIsAnswered(t *testing.T) {
 
 // The conversation's own workflow is terminated while a turn is under way.
 func TestATerminatedConversationGoesOn(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{Barrier: "held"})
 	send(b, b.Message("c", "m1", "I like tea."))
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	id := contract.ConversationID(b.Workspace.Key, view(b, "c").ID)
-	tests.Must(t, b.Temporal.TerminateWorkflow(t.Context(), id, "", "test"))
+	testkit.Must(t, b.Temporal.TerminateWorkflow(t.Context(), id, "", "test"))
 	exec(b, "update cairn.outbox set due_at = now()")
 	eventually(t, "the conversation runs again", func() bool {
 		d, err := b.Temporal.DescribeWorkflowExecution(t.Context(), id, "")
@@ -278,7 +278,7 @@ func TestATerminatedConversationGoesOn(t *testing.T) {
 
 // Temporal has lost everything, a turn and a review in the middle.
 func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1}}' where id = $1`, b.Workspace.ID)
@@ -289,11 +289,11 @@ func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Times: 1, Barrier: "turn", Reply: "lost"})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	b.Say("c", 0, "hello")
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "review", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "review", 1))
 	send(b, b.Message("c", "m1", "I like this."))
 	answered(b, "c", "m1")
 	send(b, b.Message("c", "m2", "I like tea."))
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "turn", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "turn", 1))
 	worker.Kill()
 	b.Model.Release("review")
 	b.Model.Release("turn")
@@ -301,7 +301,7 @@ func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
 	c := b.Config
 	c.TemporalAddress, c.TemporalNamespace = apptest.Namespace(t)
 	fresh, err := app.Open(t.Context(), c, b.Log)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	defer fresh.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	var working sync.WaitGroup
@@ -327,7 +327,7 @@ func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
 
 // Messages keep coming while the conversation continues as new again and again.
 func TestAConversationContinuesAsNewUnderLoad(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.ConversationTurns = 4 })
 	scriptSaves(b)
@@ -354,7 +354,7 @@ func TestAConversationContinuesAsNewUnderLoad(t *testing.T) {
 	executions := 0
 	for id, next := contract.ConversationID(b.Workspace.Key, v.ID), ""; ; executions++ {
 		d, err := b.Temporal.DescribeWorkflowExecution(t.Context(), id, next)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if next = previous(b, id, d.WorkflowExecutionInfo.Execution.RunId); next == "" {
 			break
 		}
@@ -369,6 +369,6 @@ func previous(b *apptest.Bundle, id, execution string) string {
 	b.T.Helper()
 	events := b.Temporal.GetWorkflowHistory(b.T.Context(), id, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	first, err := events.Next()
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return first.GetWorkflowExecutionStartedEventAttributes().ContinuedExecutionRunId
 }

@@ -8,12 +8,12 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // A server hands out at once only what is on the queue of the workflow that asks.
 func TestATurnRunsOnTheQueueOfItsSteps(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
@@ -22,7 +22,7 @@ func TestATurnRunsOnTheQueueOfItsSteps(t *testing.T) {
 	events := b.Temporal.GetWorkflowHistory(t.Context(), turnID(b, "c", "m1"), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		e, err := events.Next()
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if begun := e.GetWorkflowExecutionStartedEventAttributes(); begun != nil {
 			turn = begun.TaskQueue.Name
 		}

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/conversation"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // everyTurn makes a review due after each turn.
@@ -19,7 +19,7 @@ func everyTurn(b *apptest.Bundle) {
 }
 
 func TestAReviewThatEndsDuringATurnIsHeardOf(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	for name, status := range map[string]int{conversation.NudgeNothing: 0, conversation.NudgeFailed: 401} {
 		t.Run(name, func(t *testing.T) {
@@ -31,9 +31,9 @@ func TestAReviewThatEndsDuringATurnIsHeardOf(t *testing.T) {
 			b.Model.On(openaitest.Rule{Stage: "turn", Match: "^second", Barrier: "turn", Reply: "All right."})
 			scriptSaves(b)
 			b.Say("c", 1, "first")
-			tests.Must(t, b.Model.AwaitBarrier(t.Context(), "review", 1))
+			testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "review", 1))
 			send(b, b.Message("c", "m2", "second"))
-			tests.Must(t, b.Model.AwaitBarrier(t.Context(), "turn", 1))
+			testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "turn", 1))
 			b.Model.Release("review")
 			if got := reviews(b, "c", 1); got[0].Status != name {
 				t.Errorf("reviews %+v", got)
@@ -59,7 +59,7 @@ func TestAReviewThatEndsDuringATurnIsHeardOf(t *testing.T) {
 }
 
 func TestATerminatedReviewIsFinished(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	everyTurn(b)
@@ -68,8 +68,8 @@ func TestATerminatedReviewIsFinished(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Saved."})
 	scriptSaves(b)
 	b.Say("c", 1, "hello")
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "review", 1))
-	tests.Must(t, b.Temporal.TerminateWorkflow(t.Context(), contract.NudgeID(b.Workspace.Key, view(b, "c").ID, 1), "", "test"))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "review", 1))
+	testkit.Must(t, b.Temporal.TerminateWorkflow(t.Context(), contract.NudgeID(b.Workspace.Key, view(b, "c").ID, 1), "", "test"))
 	b.Model.Release("review")
 	exec(b, "update cairn.outbox set due_at = now()")
 	if got := reviews(b, "c", 1); len(got) != 1 || got[0].Status != conversation.NudgeSaved || len(got[0].Writes) != 1 {
@@ -87,7 +87,7 @@ func TestATerminatedReviewIsFinished(t *testing.T) {
 
 // A tool that does not work costs the task nothing, twice, and no turn hangs on it.
 func TestAToolThatDoesNotWorkIsTold(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	exec(b, "revoke insert on cairn.memories from cairn_app")

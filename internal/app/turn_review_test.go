@@ -11,7 +11,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/service/conversation"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // A review is asked for without chance, within five calls.
@@ -31,7 +31,7 @@ func TestAReviewIsAskedAtTemperatureZeroAndFiveTimesAtMost(t *testing.T) {
 	for stage, want := range map[string]bool{"nudge": true, "turn": false} {
 		for _, r := range asked(b, stage) {
 			var sent struct{ Temperature *float64 }
-			tests.Must(t, json.Unmarshal(r.Body, &sent))
+			testkit.Must(t, json.Unmarshal(r.Body, &sent))
 			if zero := sent.Temperature != nil && *sent.Temperature == 0; zero != want {
 				t.Errorf("%s %s has temperature %v", stage, r.Task, sent.Temperature)
 			}
@@ -42,7 +42,7 @@ func TestAReviewIsAskedAtTemperatureZeroAndFiveTimesAtMost(t *testing.T) {
 // A review stops before the request that would take it over 100,000 tokens, keeps
 // what it has saved, and begins with a part of them however long the talk was.
 func TestAReviewStaysUnderItsInputTokens(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.TurnHistoryTokens = 0 }) // the window has room for all of it
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})

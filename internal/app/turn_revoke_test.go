@@ -13,7 +13,7 @@ import (
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/library"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // procedure is the least that a saved skill has to say.
@@ -27,7 +27,7 @@ func by(b *apptest.Bundle, o agent.Origin) agent.Actor {
 // What a person takes away is gone from the very next prompt. What is added, and
 // what the agent itself does, waits for the next session.
 func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	cairn := apptest.Open(t)
 	type change func(ctx context.Context, b *apptest.Bundle, o agent.Origin) error
@@ -81,19 +81,19 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 			person := agent.OriginUser
 			for _, m := range []longterm.SaveArgs{{Content: "The staging host is quartz.", Store: "core"}, {Content: "Lives in Osaka.", Store: "profile"}} {
 				_, err := b.Memory.Save(t.Context(), by(b, person), m)
-				tests.Must(t, err)
+				testkit.Must(t, err)
 			}
 			_, err := b.Memory.SoulUpdate(t.Context(), by(b, person), longterm.SoulArgs{Content: "Speak like a pirate."})
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			_, err = b.Library.Save(t.Context(), by(b, person), library.SaveArgs{Name: "deploy-web", Description: "Publish the site", Content: procedure})
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			last := func() openaitest.Call { all := asked(b, "turn"); return all[len(all)-1] }
 			b.Say("c", 1, "Hello")
 			before := prefix(t, last())
 			if !strings.Contains(last().Messages[0].Content, c.marker) {
 				t.Fatalf("%q is not in the prompt", c.marker)
 			}
-			tests.Must(t, c.change(t.Context(), b, c.by))
+			testkit.Must(t, c.change(t.Context(), b, c.by))
 			b.Say("c", 2, "Hello again")
 			if changed := prefix(t, last()) != before; changed != c.revoked {
 				t.Errorf("the prompt was frozen anew: %t", changed)
@@ -110,7 +110,7 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 func TestAPromptFrozenDuringARevocationIsReadAgain(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	tests.Must(t, b.Store.Conversations().WithConversations(t.Context(), b.Workspace.ID, func(tx conversation.Tx) error {
+	testkit.Must(t, b.Store.Conversations().WithConversations(t.Context(), b.Workspace.ID, func(tx conversation.Tx) error {
 		s := conversation.Session{Channel: "chat", Lang: "en", Rendered: "old"}
 		var err error
 		if s.Epoch, err = tx.SessionEpoch(t.Context()); err != nil {

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // The model of a conversation looks long-term memories up, too, with where they come
@@ -20,7 +20,7 @@ func TestAConversationLooksUpLongTermMemories(t *testing.T) {
 	b := apptest.Open(t)
 	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/1", Subject: agent.Subject{Type: string(memory.Personal), Target: "alice"}}
 	_, err := b.LongTerm.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: "Alice keeps the boathouse key under the third stone"}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "boathouse", Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "boathouse key"})}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Match: "third stone", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "The key is under a stone."})}})
 	scriptSaves(b)

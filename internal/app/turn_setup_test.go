@@ -15,7 +15,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
 	"cairn/internal/service/conversation"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // on sets a message's channel.
@@ -116,7 +116,7 @@ func answered(b *apptest.Bundle, conversationID, message string) (out conversati
 // view is a conversation's row.
 func view(b *apptest.Bundle, conversationID string) (v conversation.View) {
 	b.T.Helper()
-	tests.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q postgres.Queries) (err error) {
+	testkit.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q postgres.Queries) (err error) {
 		v, err = q.ConversationView(b.T.Context(), conversationID)
 		return err
 	}))
@@ -128,7 +128,7 @@ func reviews(b *apptest.Bundle, conversationID string, n int) (out []conversatio
 	b.T.Helper()
 	id := view(b, conversationID).ID
 	eventually(b.T, fmt.Sprintf("%d reviews have ended", n), func() bool {
-		tests.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q postgres.Queries) (err error) {
+		testkit.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q postgres.Queries) (err error) {
 			out, err = q.Reviews(b.T.Context(), id, 100)
 			return err
 		}))
@@ -147,16 +147,16 @@ func wall(d time.Duration) func(*conversation.Request) {
 func exec(b *apptest.Bundle, sql string, args ...any) {
 	b.T.Helper()
 	_, err := b.Admin().Exec(b.T.Context(), sql, args...)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 }
 
 // lockMemories makes every write of a memory wait until it is called off.
 func lockMemories(b *apptest.Bundle) (unlock func()) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	_, err = conn.Exec(b.T.Context(), "select pg_advisory_lock(6, hashint8($1))", b.Workspace.ID)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return func() { conn.Close(context.Background()) }
 }
 

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // A message that waits behind another is cancelled by its id, before the
@@ -28,7 +28,7 @@ func TestATurnThatWaitsIsCancelledAndAnswered(t *testing.T) {
 		}
 	}
 	send(b, b.Message("c", "m1", "the first"))
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	send(b, b.Message("c", "m2", "the second"))
 	id := view(b, "c").ID
 	eventually(t, "the second waits", func() bool {
@@ -39,7 +39,7 @@ func TestATurnThatWaitsIsCancelledAndAnswered(t *testing.T) {
 	cancel("m2", true) // asked twice
 	third := b.Message("c", "m3", "the third")
 	_, err := b.Host.Converse.Accept(t.Context(), third) // stored, and nobody has told the conversation
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	cancel("m3", true)
 	cancel("m4", false) // nobody sent it
 	send(b, third)
@@ -63,14 +63,14 @@ func TestATurnThatWaitsIsCancelledAndAnswered(t *testing.T) {
 
 // A cancellation that comes while the conversation continues as new is kept.
 func TestACancellationSurvivesAContinueAsNew(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.ConversationTurns = 1 })
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Yes."})
 	b.Say("c", 1, "the first")
 	next := b.Message("c", "m2", "the second")
 	_, err := b.Host.Converse.Accept(t.Context(), next)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if got, err := b.Host.CancelTurn(t.Context(), b.Workspace, "c", "m2"); err != nil || !got {
 		t.Fatalf("cancelled: %t, %v", got, err)
 	}
@@ -83,13 +83,13 @@ func TestACancellationSurvivesAContinueAsNew(t *testing.T) {
 // A cancellation that a conversation hears of together with the message, as it
 // begins, comes first: it was asked for first.
 func TestACancellationThatComesWithTheMessageComesFirst(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Yes."})
 	first := b.Message("c", "m1", "the first")
 	_, err := b.Host.Converse.Accept(t.Context(), first)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if got, err := b.Host.CancelTurn(t.Context(), b.Workspace, "c", "m1"); err != nil || !got {
 		t.Fatalf("cancelled %t, %v", got, err)
 	}
@@ -103,7 +103,7 @@ func TestACancellationThatComesWithTheMessageComesFirst(t *testing.T) {
 
 // What a person changes reaches conversations that run without a message.
 func TestAChangeOfSettingsReachesRunningConversations(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Yes."})

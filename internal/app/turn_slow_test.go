@@ -16,7 +16,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/service/tools"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // slowTool takes as long as its argument says: "stuck" never comes back.
@@ -36,7 +36,7 @@ func slowTool(t *testing.T) tools.Tool {
 			}
 			return answer{Did: in.What}, nil
 		})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	return tool
 }
 
@@ -44,15 +44,15 @@ func slowTool(t *testing.T) tools.Tool {
 // come back is answered as late, and the model is told of all in the order of its
 // calls.
 func TestASlowToolIsAnActivityOfItsOwn(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	events := map[int]int{}
 	for _, slow := range []int{0, 1, 3} {
 		b := apptest.OpenIdle(t, func(c *config.Config) { c.ToolTimeout = time.Second })
 		memories, err := tools.Memory(b.Memory)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		b.Host.Converse.Tools, err = tools.NewRegistry(append(memories, slowTool(t))...)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		b.Start()
 		fast := saying("memory_search", map[string]string{"query": "tea"})
 		var calls []llm.ToolCall
@@ -79,12 +79,12 @@ func TestASlowToolIsAnActivityOfItsOwn(t *testing.T) {
 		}
 		validThreads(t, b)
 		id := column[string](b, "select workflow_id from cairn.runs where kind = 'turn'")[0]
-		tests.Must(t, b.Temporal.GetWorkflow(t.Context(), id, "").Get(t.Context(), nil)) // it may be answered a moment before
+		testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), id, "").Get(t.Context(), nil)) // it may be answered a moment before
 		history := b.Temporal.GetWorkflowHistory(t.Context(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		var scheduled []string
 		for history.HasNext() {
 			e, err := history.Next()
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			if a := e.GetActivityTaskScheduledEventAttributes(); a != nil {
 				scheduled = append(scheduled, a.ActivityType.Name)
 			}

@@ -19,7 +19,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/library"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // undoing is a skill with a package, a prompt memory and a long-term memory, each with a
@@ -38,7 +38,7 @@ func keepSome(t *testing.T, days int) *undoing {
 	b := apptest.Open(t)
 	b.ScriptR1()
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello."})
-	tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
+	testkit.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
 		_, err := q.PatchSettings(t.Context(), json.RawMessage(fmt.Sprintf(`{"limits":{"undo_days":%d}}`, days)))
 		return err
 	}))
@@ -49,12 +49,12 @@ func keepSome(t *testing.T, days int) *undoing {
 	exec(b, "insert into cairn.distill_files (workspace_id, run_id, task_key, kind, name, content) select workspace_id, run_id, task_key, 'scripts', 'left.py', 'xylophone' from cairn.distill_tasks where skill_id is not null")
 	exec(b, "update cairn.distill_tasks set draft = jsonb_build_object('body', 'xylophone') where skill_id is not null")
 	saved, err := b.Memory.Save(t.Context(), k.user(), longterm.SaveArgs{Content: "Ada plays the zither."})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	k.core = saved.IDs[0]
 	about := k.user()
 	about.Subject = agent.Subject{Type: string(memory.Personal), Target: "ada"}
 	added, err := b.LongTerm.AddMemories(t.Context(), about, []longterm.NewMemory{{Content: "Ada tunes a theremin."}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	k.personal = added[0].ID
 	b.Say("c", 1, "Hello.") // freezes a prompt that tells of both
 	return k
@@ -68,11 +68,11 @@ func (k *undoing) user() agent.Actor {
 func (k *undoing) deleteAll() (out library.Deleted) {
 	k.b.T.Helper()
 	out, err := k.b.Library.Delete(k.b.T.Context(), k.user(), library.DeleteArgs{Name: k.skill})
-	tests.Must(k.b.T, err)
+	testkit.Must(k.b.T, err)
 	_, err = k.b.Memory.Remove(k.b.T.Context(), k.user(), longterm.RemoveArgs{Match: k.core})
-	tests.Must(k.b.T, err)
+	testkit.Must(k.b.T, err)
 	_, err = k.b.LongTerm.DeleteMemories(k.b.T.Context(), k.user(), []longterm.GoneMemory{{ID: k.personal}})
-	tests.Must(k.b.T, err)
+	testkit.Must(k.b.T, err)
 	return out
 }
 
@@ -84,12 +84,12 @@ var said = []string{"messages", "llm_calls", "agent_calls", "agent_steps"}
 func (k *undoing) readable() (out []string) {
 	k.b.T.Helper()
 	rows, err := k.b.Admin().Query(k.b.T.Context(), "select relname::text from pg_class where relnamespace = 'cairn'::regnamespace and relkind = 'r' order by 1")
-	tests.Must(k.b.T, err)
+	testkit.Must(k.b.T, err)
 	defer rows.Close()
 	var tables []string
 	for rows.Next() {
 		var table string
-		tests.Must(k.b.T, rows.Scan(&table))
+		testkit.Must(k.b.T, rows.Scan(&table))
 		tables = append(tables, table)
 	}
 	for _, table := range tables {
@@ -102,7 +102,7 @@ func (k *undoing) readable() (out []string) {
 
 func packages(t *testing.T, folder string) (out []string) {
 	t.Helper()
-	tests.Must(t, fs.WalkDir(os.DirFS(folder), ".", func(path string, d fs.DirEntry, err error) error {
+	testkit.Must(t, fs.WalkDir(os.DirFS(folder), ".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			out = append(out, path)
 		}
@@ -112,7 +112,7 @@ func packages(t *testing.T, folder string) (out []string) {
 }
 
 func TestWhatIsDeletedIsGoneAtOnceWhereNothingIsKept(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	k := keepSome(t, 0)
 	b := k.b
@@ -133,7 +133,7 @@ func TestWhatIsDeletedIsGoneAtOnceWhereNothingIsKept(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.lex_terms t where df <> (select count(*) from cairn.search_docs d where t.term = any(d.terms))"); n != 0 {
 		t.Errorf("%d words are counted wrong", n)
 	}
-	tests.Must(t, b.Relay.Tidy(t.Context()))
+	testkit.Must(t, b.Relay.Tidy(t.Context()))
 	if got := packages(t, b.Packages); len(got) > 0 {
 		t.Errorf("packages are left: %v", got)
 	}
@@ -165,15 +165,15 @@ func TestWhatIsDeletedCanBeTakenBackForItsDays(t *testing.T) {
 		exec(b, "update cairn.memories set updated_at = updated_at - make_interval(days => $1)", days)
 	}
 	age(2)
-	tests.Must(t, b.Relay.Tidy(t.Context()))
+	testkit.Must(t, b.Relay.Tidy(t.Context()))
 	_, err := b.Library.RestoreNamed(t.Context(), b.Workspace.ID, k.skill)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = b.LongTerm.Restore(t.Context(), k.user(), longterm.RestoreArgs{ID: k.personal})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = b.Library.Delete(t.Context(), k.user(), library.DeleteArgs{Name: k.skill})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = b.LongTerm.DeleteMemories(t.Context(), k.user(), []longterm.GoneMemory{{ID: k.personal}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 
 	age(4)
 	_, err = b.Library.RestoreNamed(t.Context(), b.Workspace.ID, k.skill)
@@ -184,8 +184,8 @@ func TestWhatIsDeletedCanBeTakenBackForItsDays(t *testing.T) {
 	if f := fault.From(err); f == nil || f.Code != fault.NotFound || !strings.Contains(f.Hint, "undo_days") {
 		t.Errorf("taking the memory back too late: %v", err)
 	}
-	tests.Must(t, b.Relay.Tidy(t.Context())) // erases, and
-	tests.Must(t, b.Relay.Tidy(t.Context())) // collects
+	testkit.Must(t, b.Relay.Tidy(t.Context())) // erases, and
+	testkit.Must(t, b.Relay.Tidy(t.Context())) // collects
 	if got := k.readable(); len(got) > 0 || len(packages(t, b.Packages)) > 0 {
 		t.Errorf("it is still read in %v, packages %v", got, packages(t, b.Packages))
 	}

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 const updateExtract = `{"name":"Service Deployment Rollback","description":"","update":true,"old_memory_id":"S1","trigger":["rollback","migration"],
@@ -66,7 +66,7 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 		return err
 	})
 	found, err := b.Finder.Skills(t.Context(), b.Workspace.ID, "roll back a failing deployment", 5)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(found) != 1 || found[0].Skill.Version != 2 {
 		t.Errorf("search finds %+v, want version 2 once", found)
 	}
@@ -75,15 +75,15 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 	}
 
 	text, err := b.Library.Diff(t.Context(), b.Workspace.ID, first.SkillID, 1, 2)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if !strings.Contains(text, "+3. Check that the schema still fits that release") || !strings.Contains(text, "-3. Roll back and wait for all replicas") {
 		t.Errorf("diff:\n%s", text)
 	}
 	head, err := b.Library.Rollback(t.Context(), b.Workspace.ID, first.SkillID, 1, 2)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		one, err := q.Version(ctx, first.SkillID, 1)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		three, err := q.Version(ctx, first.SkillID, 3)
 		if head.Version != 3 || three.Body != one.Body || three.ContentSHA != one.ContentSHA || !slices.Equal(three.Files, one.Files) {
 			t.Errorf("version 3 is not version 1: %+v", three)
@@ -97,7 +97,7 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 
 // AC-6 of spec/skill-memory.md §7.
 func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	other := mustWorkspace(t, b, "other")
@@ -142,7 +142,7 @@ func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
 
 // AC-13 of spec/skill-memory.md §7.
 func TestConcurrentUpdatesFollowEachOther(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	reply := func(lesson string) string {
@@ -161,10 +161,10 @@ func TestConcurrentUpdatesFollowEachOther(t *testing.T) {
 	var refs []run.Ref
 	for _, id := range []string{"alpha", "beta"} {
 		r := b.Accept(c2(id))
-		tests.Must(t, b.Driver.Start(t.Context(), b.Workspace.Key, "import", r))
+		testkit.Must(t, b.Driver.Start(t.Context(), b.Workspace.Key, "import", r))
 		refs = append(refs, r.Ref)
 	}
-	tests.Must(t, b.Model.AwaitBarrier(t.Context(), "both", 2))
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "both", 2))
 	b.Model.Release("both")
 	for _, ref := range refs {
 		if r := b.Wait(ref); r.Outcome != run.Completed || r.Tasks[0].SkillID != first.SkillID {
@@ -176,7 +176,7 @@ func TestConcurrentUpdatesFollowEachOther(t *testing.T) {
 		t.Errorf("%d merge requests, want exactly 1", n)
 	}
 	history, err := b.Library.History(t.Context(), b.Workspace.ID, first.SkillID, 10)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for i, v := range history {
 		if want := len(history) - i; v.Number != want || v.Base != want-1 {
 			t.Errorf("version %d on base %d, want %d on %d", v.Number, v.Base, want, want-1)

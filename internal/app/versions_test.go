@@ -16,17 +16,17 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/tools"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // A workspace chooses each of its agents by version and mode; the others stay as
 // they are.
 func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	brief := memoryagent.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "brief", Prompt: "specialist_procedural", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: 60e9}
-	tests.Must(t, b.Progressive.Registry.Register(brief))
+	testkit.Must(t, b.Progressive.Registry.Register(brief))
 	if err := b.Progressive.Registry.Register(brief); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("the same version twice: %v", err)
 	}
@@ -69,7 +69,7 @@ func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 // What a workspace chose may be gone with the program that had it: whoever asks is
 // told which setting to mend, and a hand-off tells its agent.
 func TestAnAgentThatIsNotThereIsToldOf(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
 	choose := func(text string) { exec(b, `update cairn.workspaces set settings = $1::jsonb`, text) }

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // A worker that cannot start must end, so that its service manager starts it again.
@@ -34,7 +34,7 @@ func TestWorkEndsWhenAQueueCannotStart(t *testing.T) {
 // A step that was under way when its worker was killed is noticed after the time
 // that the run's configuration gives it, the first step too, which calls a model.
 func TestTheFirstStepIsBoundedLikeTheOthers(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.DatabaseStep, c.Heartbeat = 7*time.Second, 9*time.Second })
 	r := b.Distill(apptest.Conversation("short", "user: hello", "assistant: hi"))
@@ -42,7 +42,7 @@ func TestTheFirstStepIsBoundedLikeTheOthers(t *testing.T) {
 	events := b.Temporal.GetWorkflowHistory(t.Context(), r.WorkflowID, "", true, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT) // to its end
 	for events.HasNext() {
 		e, err := events.Next()
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if step := e.GetActivityTaskScheduledEventAttributes(); step != nil {
 			bounds[step.ActivityType.Name] = step.StartToCloseTimeout.AsDuration()
 			if beat := step.HeartbeatTimeout.AsDuration(); beat > 0 {

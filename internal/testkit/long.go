@@ -1,6 +1,6 @@
-// Package tests is what tests of all packages share. It imports nothing of Cairn, so
+// Package testkit is what tests of all packages share. It imports nothing of Cairn, so
 // that a test program holds no more than what it tests.
-package tests
+package testkit
 
 import "testing"
 

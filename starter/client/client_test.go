@@ -18,7 +18,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/gateway/httpapi"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 	"cairn/starter/client"
 )
 
@@ -39,7 +39,7 @@ func setup(t *testing.T, options ...client.Option) *bundle {
 	t.Cleanup(b.server.Close)
 	var err error
 	b.key, _, err = b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "client", []httpapi.Scope{httpapi.Admin})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.client = b.open(client.Config{URL: b.server.URL, Key: b.key}, options...)
 	return b
 }
@@ -47,7 +47,7 @@ func setup(t *testing.T, options ...client.Option) *bundle {
 func (b *bundle) open(c client.Config, options ...client.Option) *client.Client {
 	b.T.Helper()
 	out, err := client.New(c, options...)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	b.T.Cleanup(func() { out.Close() })
 	return out
 }
@@ -148,11 +148,11 @@ func TestOptionsOfACallCountFirst(t *testing.T) {
 	ctx := t.Context()
 	for _, text := range []string{"Likes green tea.", "Likes black tea.", "Likes tea with milk."} {
 		_, err := b.client.Add(ctx, client.NewMemory{Content: text, Type: "personal", Target: "ann"})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
 	finds := func(c *client.Client, options ...client.Option) int {
 		a, err := c.Retrieve(ctx, "tea", options...)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		return len(a.Memories)
 	}
 	usual := b.open(client.Config{URL: b.server.URL, Key: b.key}, client.TopK(2))
@@ -180,7 +180,7 @@ func TestErrorsHaveCodeAndHint(t *testing.T) {
 	if _, err := away.List(t.Context()); !errors.Is(err, client.ErrUnavailable) {
 		t.Errorf("nobody there: %v", err)
 	}
-	tests.Must(t, b.client.Close())
+	testkit.Must(t, b.client.Close())
 	if _, err := b.client.List(t.Context()); !errors.Is(err, client.ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}
@@ -243,9 +243,9 @@ func TestAHookRecordsEachMessageOnce(t *testing.T) {
 		return c.Hook("s", agent, client.HookOptions{Marks: client.FileMarks(folder), Failed: func(error) { fails++ }})
 	}
 	_, err := b.client.Add(t.Context(), client.NewMemory{Content: "Alice flies from Osaka only.", Type: "personal", Target: "alice"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	said, err := hooked(false)(t.Context(), []client.Message{{Role: "user", Content: "Where does Alice fly from?"}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if shown[0].Role != "system" || !strings.Contains(shown[0].Content, "Osaka") || len(said) != 2 {
 		t.Errorf("shown %+v, returned %+v", shown, said)
 	}
@@ -254,7 +254,7 @@ func TestAHookRecordsEachMessageOnce(t *testing.T) {
 		t.Errorf("%v, %d failures, %d messages", err, fails, len(said))
 	}
 	said, err = hooked(false)(t.Context(), append(said[2:], client.Message{Role: "user", Content: "Thank you."})) // shortened
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if _, err = hooked(false)(t.Context(), said[:2]); err != nil {
 		t.Error(err)
 	}
@@ -269,12 +269,12 @@ func TestAHookRecordsEachMessageOnce(t *testing.T) {
 func (b *bundle) messages() (out []string) {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	defer conn.Close(context.Background())
 	rows, err := conn.Query(b.T.Context(), "select role || ': ' || content from cairn.messages where workspace_id = $1 order by conversation_id, seq", b.Workspace.ID)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	out, err = pgx.CollectRows(rows, pgx.RowTo[string])
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return out
 }
 
@@ -304,7 +304,7 @@ func TestAConversationIsHadAndReadBack(t *testing.T) {
 		t.Errorf("another text under the same id: %v", err)
 	}
 	lines, err := b.client.History(ctx, "trip")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var got []string
 	for i, l := range lines {
 		if l.Seq != i || l.CreatedAt.IsZero() || l.Turn != 1+i/2 && l.Turn != 2 {
@@ -337,13 +337,13 @@ func TestALongConversationIsReadWhole(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	conn, err := pgx.Connect(t.Context(), b.AdminURL)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	defer conn.Close(context.Background())
 	_, err = b.client.Turn(t.Context(), client.TurnRequest{Conversation: "long", MessageID: "m", Text: "first"}, client.Wait(0))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = conn.Exec(t.Context(), `insert into cairn.messages (workspace_id, conversation_id, seq, external_id, role, content)
 		select m.workspace_id, m.conversation_id, n, 'x' || n, 'user', 'line ' || n from cairn.messages m, generate_series(1, 1100) n where m.content = 'first'`)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	lines, err := b.client.History(t.Context(), "long")
 	if err != nil || len(lines) != 1101 || lines[1100].Content != "line 1100" || lines[500].Seq != 500 {
 		t.Errorf("%d lines, %v", len(lines), err)
@@ -358,9 +358,9 @@ func TestAQuestionTakesItsContextAlong(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "retrieve", Reply: "From Osaka."})
 	ctx := t.Context()
 	made, err := b.client.Add(ctx, client.NewMemory{Content: "Alice flies from Tokyo.", Type: "personal", Target: "alice"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = b.client.Update(ctx, made.IDs[0], "Alice flies from Osaka only.")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	said, err := b.client.Revisions(ctx, made.IDs[0])
 	if err != nil || len(said) != 2 || said[0].Content != "Alice flies from Osaka only." || said[0].Version != 2 || said[1].Content != "Alice flies from Tokyo." {
 		t.Errorf("has said %+v, %v", said, err)
@@ -385,7 +385,7 @@ func TestAHookGivesItsAgentTools(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	reader, _, err := b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "reader", []httpapi.Scope{httpapi.Read})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	told := func(c *client.Client, mode client.HookMode, calls ...client.ToolCall) (out []string, names []string, fails int) {
 		agent := func(ctx context.Context, messages []client.Message) ([]client.Message, error) {
 			tools := client.ToolsOf(ctx)
@@ -447,7 +447,7 @@ func TestAHookRecordsNothingOfWhatToolsBring(t *testing.T) {
 	b := setup(t)
 	folder := t.TempDir()
 	_, err := b.client.Tools(t.Context())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	agent := func(ctx context.Context, messages []client.Message) ([]client.Message, error) {
 		tools, n := client.ToolsOf(ctx), len(messages)
 		call := client.ToolCall{ID: fmt.Sprint("c", n), Name: "memory_save", Arguments: fmt.Sprintf(`{"content":"Secret number %d."}`, n)}
@@ -458,7 +458,7 @@ func TestAHookRecordsNothingOfWhatToolsBring(t *testing.T) {
 	for n := range 3 {
 		hooked := b.client.Hook("s", agent, client.HookOptions{Mode: client.HookBoth, Marks: client.FileMarks(folder), Failed: func(err error) { t.Error(err) }})
 		said, err = hooked(t.Context(), append(said, client.Message{Role: "user", Content: fmt.Sprintf("Message %d.", n)}))
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if tool := said[len(said)-3]; !strings.Contains(tool.Content, `"ok":true`) {
 			t.Errorf("the agent's own messages have %+v", tool)
 		}

@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"cairn/internal/domain/fault"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 var attributes = map[string]string{"CairnKind": "Keyword"}
@@ -73,7 +73,7 @@ func TestThrowAwayStackAnswersAndLeavesNothing(t *testing.T) {
 }
 
 func TestLastingStacksShareTheMachineAndKeepTheirPlaces(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	one, two := openFolder(t), settledFolder(t)
 	first, second := start(t, Options{Dir: one}), start(t, Options{Dir: two})
@@ -123,7 +123,7 @@ func TestLastingStacksShareTheMachineAndKeepTheirPlaces(t *testing.T) {
 }
 
 func TestRestartKeepsWhatWasStored(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	folder := openFolder(t)
 	stack := start(t, Options{Dir: folder})

@@ -12,14 +12,14 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // A caller that gives up its request must cost nobody else theirs: with the SQLite
 // that the Temporal command's own go.mod names, a second of this left the server
 // answering "Error interrupted (9)" for as long as it ran.
 func TestTheTemporalServerOutlivesRequestsThatAreGivenUp(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	if found, _ := localTemporal(t.Context()); found.fragile() != "" {
 		t.Skip(found.path + ": " + found.fragile())

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // orphanLimit is what servers have to be gone after their parent was killed: two
@@ -24,7 +24,7 @@ func TestKilledParentLeavesNothing(t *testing.T) {
 }
 
 func TestOrdinaryUserStartsAndLeavesNothing(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("not root: every other test here runs as an ordinary user already")
@@ -91,7 +91,7 @@ func leavesNothing(t *testing.T, h holder) {
 }
 
 func TestKilledParentKeepsLastingData(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	dir := settledFolder(t)
 	h := startHolder(t, program(t), dir, self())

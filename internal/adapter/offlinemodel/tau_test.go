@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/prompt"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 var all = flag.Bool("all", false, "read every public trajectory instead of each fourth")
@@ -67,7 +67,7 @@ var (
 )
 
 func TestRealConversationsGiveFewNamesAndTellNobody(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	names := map[string]int{}
 	split, people := 0, 0

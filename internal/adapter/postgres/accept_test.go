@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // wish is a request for a conversation of one message.
@@ -32,7 +32,7 @@ func fresh(a *distill.Accepted) { a.Fresh = true }
 func (b *bundle) accept(a distill.Accepted) (run.Run, bool) {
 	b.t.Helper()
 	r, made, err := b.Accept(b.t.Context(), a)
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	return r, made
 }
 
@@ -200,7 +200,7 @@ func TestARunIsReopenedOnce(t *testing.T) {
 	if n := b.number("select count(*) from outbox"); n != 0 {
 		t.Errorf("%d duties after the end", n)
 	}
-	tests.Must(t, reopen())
+	testkit.Must(t, reopen())
 	if err := reopen(); fault.CodeOf(err) != fault.VersionConflict {
 		t.Errorf("reopened twice: %v", err)
 	}

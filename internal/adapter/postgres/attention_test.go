@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/schedule"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestWhatNeedsALookIsCountedAcrossWorkspaces(t *testing.T) {
@@ -30,7 +30,7 @@ func TestWhatNeedsALookIsCountedAcrossWorkspaces(t *testing.T) {
 		b.exec("insert into reflection_runs (workspace_id, local_date, zone, status, to_at, failures) values ($1, current_date - 100 - $2::int, 'UTC', 'failed', now(), $2)", b.a.ID, n)
 	}
 	got, err := b.Attention(t.Context())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	around := func(what string, w postgres.Waiting, count int64, oldest time.Duration) {
 		t.Helper()
 		if w.Count != count || w.Oldest < oldest || w.Oldest > oldest+time.Minute {
@@ -77,7 +77,7 @@ func TestEachKindIsCountedWhenNothingWaits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	got, err := b.Attention(t.Context())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	kinds := func(table string) (out []string) {
 		for _, m := range regexp.MustCompile(`'(\w+)'`).FindAllStringSubmatch(b.texts("select pg_get_constraintdef(oid) from pg_constraint where conname = $1", table+"_kind_check")[0], -1) {
 			out = append(out, m[1])
@@ -137,14 +137,14 @@ func TestALookoutReadsWhatIsOpenByIndex(t *testing.T) {
 		"select count(*), min(lease_until) from llm_calls where state = 'unknown'":              "llm_calls_unknown",
 	} {
 		rows, err := system.conn.Query(t.Context(), "explain "+statement)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		var plan []string
 		for rows.Next() {
 			var line string
-			tests.Must(t, rows.Scan(&line))
+			testkit.Must(t, rows.Scan(&line))
 			plan = append(plan, line)
 		}
-		tests.Must(t, rows.Err())
+		testkit.Must(t, rows.Err())
 		if !slices.ContainsFunc(plan, func(line string) bool { return regexp.MustCompile(` using ` + index + ` `).MatchString(line) }) {
 			t.Errorf("%s: %q", statement, plan)
 		}
@@ -155,16 +155,16 @@ func TestALookoutGivesUpInTime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	tx, err := b.admin.Begin(t.Context())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	defer tx.Rollback(context.Background())
 	_, err = tx.Exec(t.Context(), "lock table outbox in access exclusive mode")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := b.Attention(ctx); err == nil || fault.CodeOf(err) == "" {
 		t.Errorf("counted what is locked: %v", err)
 	}
-	tests.Must(t, tx.Rollback(t.Context()))
+	testkit.Must(t, tx.Rollback(t.Context()))
 	if _, err := b.Attention(t.Context()); err != nil {
 		t.Errorf("after it: %v", err)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // A connection that breaks is trouble that passes, wherever in a transaction it
@@ -14,9 +14,9 @@ import (
 func TestABrokenConnectionIsUnavailable(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	proxy, url := tests.DatabaseProxy(t, b.url)
+	proxy, url := testkit.DatabaseProxy(t, b.url)
 	s, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 1})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(s.Close)
 	for name, fn := range map[string]func(context.Context, postgres.Queries) error{
 		"in a statement": func(ctx context.Context, q postgres.Queries) error {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // What stands in the lists of this file was reviewed. A new table, policy,
@@ -99,7 +99,7 @@ func TestEveryTableIsProtected(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, err := b.Space(t.Context(), "m", 4) // makes a partition
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	tables := b.texts(`select format('%s %s %s %s', c.relname, c.relrowsecurity, c.relforcerowsecurity, exists (select from pg_policy p where p.polrelid = c.oid))
 from pg_class c where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p', 'm', 'f') order by 1`)
 	if len(tables) < 20 || !slices.ContainsFunc(tables, func(s string) bool { return strings.HasPrefix(s, "embeddings_space_1 ") }) {
@@ -128,7 +128,7 @@ func TestPoliciesAreTheDirectForm(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, err := b.Space(t.Context(), "m", 4)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var others []string
 	for _, line := range b.texts(`select concat_ws('|', c.relname, p.polname, (select array_agg(coalesce(r.rolname, 'public') order by 1) from unnest(p.polroles) o left join pg_roles r on r.oid = o)::text,
   p.polcmd, p.polpermissive, coalesce(pg_get_expr(p.polqual, p.polrelid), '-'), coalesce(pg_get_expr(p.polwithcheck, p.polrelid), '-'))
@@ -149,7 +149,7 @@ func TestGrantsAreTheReviewedOnes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, err := b.Space(t.Context(), "m", 4)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	erased := func(line string) bool { return strings.HasSuffix(line, " cairn_erase: delete, select") } // of every table: TestEveryTableIsErased
 	compare(t, "grants", slices.DeleteFunc(b.grants(), erased), reviewedGrants)
 }
@@ -188,7 +188,7 @@ func TestEveryIndexIsOfAKindThatPoliciesLeaveUsable(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, err := b.Space(t.Context(), "m", 4)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	compare(t, "indexes that are no b-tree", b.texts(`select i.relname || ' ' || am.amname from pg_class i join pg_am am on am.oid = i.relam
 where i.relnamespace = 'cairn'::regnamespace and i.relkind in ('i', 'I') and am.amname <> 'btree'`), nil)
 	compare(t, "columns for text search", b.texts("select table_name || '.' || column_name from information_schema.columns where table_schema = 'cairn' and data_type in ('tsvector', 'tsquery')"), nil)

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/search"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // packaged is a task of its own run whose package waits for the commit. Base 0
@@ -22,14 +22,14 @@ func (b *bundle) packaged(request, name, body string, skillID int64, base int) d
 	sum := sha256.Sum256([]byte(name + body))
 	t := distill.Task{Ref: r.Ref, Key: "t-" + request, Name: name, Lang: "en"}
 	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-		tests.Must(b.t, q.PutTasks(ctx, []distill.Task{t}))
-		tests.Must(b.t, q.SaveRecall(ctx, t))
+		testkit.Must(b.t, q.PutTasks(ctx, []distill.Task{t}))
+		testkit.Must(b.t, q.SaveRecall(ctx, t))
 		t.Draft = &skill.Draft{Name: name}
-		tests.Must(b.t, q.SaveDraft(ctx, t, nil))
+		testkit.Must(b.t, q.SaveDraft(ctx, t, nil))
 		t.Package = &distill.Package{Skill: skillID, Base: base, Bytes: len(body), Version: skill.Version{Name: name, DisplayName: name, Description: body, Body: body, Lang: "en",
 			ContentSHA: sum, PackageSHA: sum, PackageKey: "key/" + request, Origin: "distill",
 			Sources: []skill.Source{{Conversation: r.Conversation, From: 0, To: 0}}, Files: []skill.File{{Path: "scripts/x.py", Content: body}}}}
-		tests.Must(b.t, q.TouchPackage(ctx, sum, t.Package.Version.PackageKey, len(body)))
+		testkit.Must(b.t, q.TouchPackage(ctx, sum, t.Package.Version.PackageKey, len(body)))
 		return q.SavePackage(ctx, t)
 	})
 	return t
@@ -39,7 +39,7 @@ func (b *bundle) packaged(request, name, body string, skillID int64, base int) d
 func (b *bundle) commit(t distill.Task, vector ...float32) (distill.Committed, error) {
 	b.t.Helper()
 	space, err := b.Space(b.t.Context(), "m", 2)
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	doc := search.NewDoc(search.KindSkill, 0, "active", t.Package.Version.Body)
 	return b.CommitVersion(b.t.Context(), t, distill.Commit{Doc: doc, MergeSim: 0.9,
 		Near: search.Query{Kind: search.KindSkill, States: []string{"active"}, Terms: doc.Terms, Vector: vector, Space: space, Limit: 5}})
@@ -58,7 +58,7 @@ func TestACommitIsWrittenOnce(t *testing.T) {
 	task := b.packaged("r1", "rollback", "roll back the release", 0, 0)
 	for range 3 {
 		c, err := b.commit(task, 1, 0)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if c.Conflict || c.Outcome != distill.Created || c.Version != 1 {
 			t.Errorf("committed %+v", c)
 		}
@@ -84,7 +84,7 @@ func TestACommitOnAnOldHeadIsAConflictAndWritesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	first, err := b.commit(b.packaged("r1", "rollback", "one", 0, 0), 1, 0)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	stale := b.packaged("r3", "rollback", "three", first.Skill, 1)
 	if c, err := b.commit(b.packaged("r2", "rollback", "two", first.Skill, 1), 1, 0); err != nil || c.Version != 2 {
 		t.Fatalf("second: %+v, %v", c, err)
@@ -117,7 +117,7 @@ func TestACommitThatTheDatabaseRefusesIsNoConflict(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	first, err := b.commit(b.packaged("r1", "rollback", "one", 0, 0), 1, 0)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	second := b.packaged("r2", "rollback", "two", first.Skill, 1)
 	for _, revoked := range []string{"(state) on packages", "(head_version) on skills"} {
 		b.exec("revoke update " + revoked + " from cairn_app")
@@ -135,9 +135,9 @@ func TestACommitWithoutAVectorLeavesADuty(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	first, err := b.commit(b.packaged("r1", "rollback", "one", 0, 0), 1, 0)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = b.commit(b.packaged("r2", "rollback", "two", first.Skill, 1))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if n := b.number("select count(*) from embeddings"); n != 0 {
 		t.Error("the old version's vector stands for the new version's text")
 	}

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // told waits for a word of a run's end.
@@ -52,7 +52,7 @@ func TestWhoWaitsForARunIsToldOfItsEnd(t *testing.T) {
 	if err := end(first, fault.New(fault.Unavailable, "not yet", "")); fault.CodeOf(err) != fault.Unavailable {
 		t.Fatalf("the transaction came to %v", err)
 	}
-	tests.Must(t, end(second, nil))
+	testkit.Must(t, end(second, nil))
 	told(t, one)
 	told(t, two)
 	select { // words come in the order of the commits
@@ -63,7 +63,7 @@ func TestWhoWaitsForARunIsToldOfItsEnd(t *testing.T) {
 }
 
 func TestAConnectionThatHearsIsMadeAgain(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := setup(t)
 	if n := b.ears(); n != 0 {

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // Who the agent is was written down three times: by a person, by the conversation
@@ -31,7 +31,7 @@ func TestTheIdentityThatAConversationWroteGoesWithIt(t *testing.T) {
 		{erase.Delete, 1, []string{"1 a person's"}, 2},
 	} {
 		ws, err := b.Workspace(t.Context(), c.derived, true)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		talk, run := b.talked(ws, "talk", int64(n))
 		b.exec("insert into identity_versions (workspace_id, version, content, action, origin, op_id) values ($1, 1, 'a person''s', 'replace', 'user', 'op')", ws.ID)
 		b.exec("insert into memory_histories (workspace_id, id, content_sha256, conversation_id, from_seq, to_seq, messages, tokens, op_id) values ($1, 'aabbccddeeff0011', sha256('x'), $2, 0, 0, 1, 1, 'op')", ws.ID, talk)

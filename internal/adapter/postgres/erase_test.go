@@ -9,7 +9,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/erase"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // everywhere are the tables with rows of workspaces, workspaces among them.
@@ -34,29 +34,29 @@ func (b *bundle) erase(t erase.Target, between ...func()) erase.Erasure {
 	b.t.Helper()
 	ctx, s := b.t.Context(), b.Erasures()
 	id, err := s.AcceptErasure(ctx, t)
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	for _, f := range between {
 		f()
 	}
-	tests.Must(b.t, s.FenceErasure(ctx, id))
-	tests.Must(b.t, s.EraseDerived(ctx, id))
+	testkit.Must(b.t, s.FenceErasure(ctx, id))
+	testkit.Must(b.t, s.EraseDerived(ctx, id))
 	tables, err := s.ErasedTables(ctx)
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	for _, table := range tables {
 		for n := 1; n > 0; {
 			n, err = s.EraseRows(ctx, id, table, 2)
-			tests.Must(b.t, err)
+			testkit.Must(b.t, err)
 		}
 	}
-	tests.Must(b.t, s.EraseConversation(ctx, id))
+	testkit.Must(b.t, s.EraseConversation(ctx, id))
 	_, err = s.ErasePackages(ctx, id, 1000, func([]erase.Package) error { return nil })
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	none := 0
-	tests.Must(b.t, s.NoteErasure(ctx, id, erase.Seen{Objects: &none, ObjectsLeft: &none, WorkflowsLeft: &none}))
+	testkit.Must(b.t, s.NoteErasure(ctx, id, erase.Seen{Objects: &none, ObjectsLeft: &none, WorkflowsLeft: &none}))
 	ended, err := s.EndErasure(ctx, id)
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	e, err := s.Erasure(ctx, id)
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	if !ended || !e.Ended {
 		b.t.Fatalf("the erase has not ended: %+v", e)
 	}
@@ -84,7 +84,7 @@ func TestReferencesAreErasedBeforeWhatTheyReferTo(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	tables, err := b.Erasures().ErasedTables(t.Context())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	sorted := slices.Clone(tables)
 	slices.Sort(sorted)
 	if !slices.Equal(sorted, b.tenantTables()) {
@@ -124,7 +124,7 @@ func TestEraseLeavesNoRowOfAWorkspaceAndTouchesNoOther(t *testing.T) {
 		t.Error("the erasure holds a text")
 	}
 	fresh, err := b.Workspace(t.Context(), "a", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if fresh.ID == b.a.ID || fresh.Key == key {
 		t.Errorf("the name stands for %+v still", fresh)
 	}
@@ -136,10 +136,10 @@ func TestAnErasedWorkspaceIsForgottenByWhoeverMeetsIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	elsewhere, err := postgres.Open(t.Context(), b.url, postgres.Options{MaxConns: 2})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	defer elsewhere.Close()
 	known, err := elsewhere.Workspace(t.Context(), "a", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.erase(erase.Target{Workspace: b.a.ID, Derived: erase.Keep})
 	if err := elsewhere.WithWorkspace(t.Context(), known.ID, func(postgres.Queries) error { return nil }); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("entered: %v", err)
@@ -196,21 +196,21 @@ func TestAStepDoneTwiceCountsOnce(t *testing.T) {
 	ctx, s := t.Context(), b.Erasures()
 	target := erase.Target{Workspace: b.a.ID, Derived: erase.Keep}
 	id, err := s.AcceptErasure(ctx, target)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if again, err := s.AcceptErasure(ctx, target); err != nil || again != id {
 		t.Errorf("asked again it is %d, %v", again, err)
 	}
 	for range 2 {
 		_, err := s.EraseRows(ctx, id, "messages", 10)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		three := 3
-		tests.Must(t, s.NoteErasure(ctx, id, erase.Seen{Objects: &three, Stopped: []string{"x", "y"}}))
+		testkit.Must(t, s.NoteErasure(ctx, id, erase.Seen{Objects: &three, Stopped: []string{"x", "y"}}))
 	}
 	if ended, err := s.EndErasure(ctx, id); ended || err != nil {
 		t.Errorf("ended with rows left: %t, %v", ended, err)
 	}
 	e, err := s.Erasure(ctx, id)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if e.Deleted["messages"] != 1 || e.Objects != 3 || e.Workflows != 2 || e.Remaining["messages"] != 0 || e.Remaining["runs"] != 1 {
 		t.Errorf("counted %+v", e)
 	}
@@ -241,7 +241,7 @@ func TestOnlyAnOpenErasureDeletes(t *testing.T) {
 // What has other sources stays as it is and loses the one that goes; what a
 // person made stays, too.
 func TestWhatHasOtherSourcesStays(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	for _, derived := range []string{erase.Keep, erase.Quarantine, erase.Delete} {
 		t.Run(derived, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // Case E15 of spec/architecture.md §2.
@@ -42,7 +42,7 @@ func TestEraseWaitsForWritersAndShutsOutLaterOnes(t *testing.T) {
 	<-inside
 
 	erase, err := b.admin.Begin(ctx)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	defer erase.Rollback(context.Background())
 	locked := make(chan error, 1)
 	go func() {
@@ -57,10 +57,10 @@ func TestEraseWaitsForWritersAndShutsOutLaterOnes(t *testing.T) {
 
 	late := make(chan error, 1)
 	close(leave)
-	tests.Must(t, <-writer)
-	tests.Must(t, <-locked)
+	testkit.Must(t, <-writer)
+	testkit.Must(t, <-locked)
 	var rows int
-	tests.Must(t, erase.QueryRow(ctx, "select count(*) from outbox where workspace_id = $1", b.a.ID).Scan(&rows))
+	testkit.Must(t, erase.QueryRow(ctx, "select count(*) from outbox where workspace_id = $1", b.a.ID).Scan(&rows))
 	if rows != 1 {
 		t.Errorf("erase sees %d rows of the writer it waited for, want 1", rows)
 	}
@@ -69,8 +69,8 @@ func TestEraseWaitsForWritersAndShutsOutLaterOnes(t *testing.T) {
 	}()
 	b.untilBlocked(1)
 	_, err = erase.Exec(ctx, "delete from outbox where workspace_id = $1", b.a.ID)
-	tests.Must(t, err)
-	tests.Must(t, erase.Commit(ctx))
+	testkit.Must(t, err)
+	testkit.Must(t, erase.Commit(ctx))
 	if err := <-late; fault.CodeOf(err) != fault.Erasing {
 		t.Errorf("a writer that came later: %v, want %s", err, fault.Erasing)
 	}

@@ -17,7 +17,7 @@ import (
 	"cairn/internal/service/erase"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // talk is a workspace with what was said in it, and a finder over it.
@@ -31,7 +31,7 @@ func openTalk(t *testing.T) *talk {
 	k := &talk{bundle: setup(t)}
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := k.Space(t.Context(), embedder.Model(), embedder.Dims())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	k.EmbedTurns(space, embedder)
 	k.finder = search.Finder{Index: k.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35, VectorShare: 0.1}
 	return k
@@ -76,7 +76,7 @@ func (k *talk) remember(ws postgres.Workspace, kind memory.Type, target, content
 func (k *talk) find(ws postgres.Workspace, r search.Request) []string {
 	k.t.Helper()
 	found, err := k.finder.Find(k.t.Context(), ws.ID, r)
-	tests.Must(k.t, err)
+	testkit.Must(k.t, err)
 	ids := []string{}
 	for _, f := range found {
 		ids = append(ids, f.ID)
@@ -102,7 +102,7 @@ func TestFindRanksTurnsMemoriesAndSkillsTogether(t *testing.T) {
 		t.Errorf("found %v, want %s and garden#2 first", got, id)
 	}
 	found, err := k.finder.Find(t.Context(), k.a.ID, search.Request{Query: "dwarf lemon tree", Kinds: []string{search.KindTurn}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if f := found[0]; f.Kind != "turn" || f.Conversation != "garden" || f.FromSeq != 2 || f.Target != "Ann" || f.EventTime == nil || !f.EventTime.Equal(spring.Add(3*time.Minute)) || !strings.Contains(f.Text, "basil") {
 		t.Errorf("the turn is shown as %+v", f)
 	}
@@ -201,7 +201,7 @@ func TestTheExactIdComesFirst(t *testing.T) {
 	id := k.remember(k.a, "personal", "ann", "quite something else")
 	for _, want := range []string{id, "garden#3"} {
 		found, err := k.finder.Find(t.Context(), k.a.ID, search.Request{Query: want})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if len(found) == 0 || found[0].ID != want || !found[0].Exact {
 			t.Errorf("%s: found %+v", want, found)
 		}
@@ -349,7 +349,7 @@ func TestASearchThatIsRefusedLeavesItsConnectionClean(t *testing.T) {
 	k := openTalk(t)
 	k.chat()
 	one, err := postgres.Open(t.Context(), k.url, postgres.Options{MaxConns: 1})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	defer one.Close()
 	finder := k.finder
 	finder.Index = one.SearchIndex()

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/search"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 const (
@@ -61,16 +61,16 @@ func (b *bundle) cloud(ws postgres.Workspace, space int16) [][]float32 {
 func (b *bundle) tend(space int16) postgres.Graphs {
 	b.t.Helper()
 	done, err := b.TendGraphs(b.t.Context(), b.url, space, postgres.LeastGraph)
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	return done
 }
 
 func TestABigWorkspaceIsSearchedByItsGraph(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := setup(t)
 	space, err := b.Space(t.Context(), "m", graphDims)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	asks := b.cloud(b.a, space)
 	b.in(b.b, func(ctx context.Context, q postgres.Queries) error {
 		return q.PutEmbedding(ctx, b.index(ctx, q, 1, "someone else's"), space, asks[0])
@@ -78,7 +78,7 @@ func TestABigWorkspaceIsSearchedByItsGraph(t *testing.T) {
 	nearest := func(ctx context.Context, q postgres.Queries) (out [][]int64) {
 		for _, v := range asks {
 			docs, err := q.Nearest(ctx, space, v, 10)
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			out = append(out, docs)
 		}
 		return out
@@ -87,7 +87,7 @@ func TestABigWorkspaceIsSearchedByItsGraph(t *testing.T) {
 		for i, v := range asks {
 			p := search.Probe{Request: search.Request{Limit: 10}, Vector: v, Space: space, VectorShare: 0.8, MinCosine: 0.35, Terms: search.NewDoc("", 0, "", fmt.Sprintf("group%d", i)).Terms}
 			found, err := b.SearchIndex().Find(t.Context(), b.a.ID, p)
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			var ids []string
 			for _, f := range found {
 				ids = append(ids, f.Text)
@@ -112,7 +112,7 @@ func TestABigWorkspaceIsSearchedByItsGraph(t *testing.T) {
 	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
 		for i, want := range nearest(ctx, q) {
 			got, err := q.NearestInGraph(ctx, space, asks[i], 10)
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			for _, doc := range want {
 				all++
 				if slices.Contains(got, doc) {
@@ -136,15 +136,15 @@ func (b *bundle) graphScans(ws postgres.Workspace, space int16, v []float32) (sc
 	b.t.Helper()
 	ctx := b.t.Context()
 	tx, err := b.admin.Begin(ctx)
-	tests.Must(b.t, err)
-	defer func() { tests.Must(b.t, tx.Rollback(ctx)) }()
+	testkit.Must(b.t, err)
+	defer func() { testkit.Must(b.t, tx.Rollback(ctx)) }()
 	_, err = tx.Exec(ctx, "set local role cairn_app")
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	_, err = tx.Exec(ctx, "select cairn.enter($1)", ws.ID)
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	_, err = tx.Exec(ctx, "select from cairn.find_docs($1, array[1], $2::text::public.halfvec, $3, 0.8, 0.35, '{}', '{}', '{}', null, null, '', 0, 0, 0, false, 10)", ws.ID, strings.ReplaceAll(fmt.Sprint(v), " ", ","), space)
-	tests.Must(b.t, err)
-	tests.Must(b.t, tx.QueryRow(ctx, "select pg_stat_get_xact_numscans(to_regclass('cairn.' || cairn.vector_index($1, $2))) || ' ' || pg_stat_get_xact_numscans(to_regclass('cairn.embeddings_space_' || $2::text || '_pkey'))", ws.ID, space).Scan(&scans))
+	testkit.Must(b.t, err)
+	testkit.Must(b.t, tx.QueryRow(ctx, "select pg_stat_get_xact_numscans(to_regclass('cairn.' || cairn.vector_index($1, $2))) || ' ' || pg_stat_get_xact_numscans(to_regclass('cairn.embeddings_space_' || $2::text || '_pkey'))", ws.ID, space).Scan(&scans))
 	return scans
 }
 
@@ -154,17 +154,17 @@ func TestAGraphIsSearchedAsWideAsItNeeds(t *testing.T) {
 	b := setup(t)
 	wide := func(space int16, dims int) (ef string) {
 		tx, err := b.admin.Begin(t.Context())
-		tests.Must(t, err)
-		defer func() { tests.Must(t, tx.Rollback(t.Context())) }()
+		testkit.Must(t, err)
+		defer func() { testkit.Must(t, tx.Rollback(t.Context())) }()
 		_, err = tx.Exec(t.Context(), "select from cairn.nearest_in_graph($1, array_fill(0.5::real, array[$2::int])::public.halfvec, $3, 10)", b.a.ID, dims, space)
-		tests.Must(t, err)
-		tests.Must(t, tx.QueryRow(t.Context(), "select current_setting('hnsw.ef_search')").Scan(&ef))
+		testkit.Must(t, err)
+		testkit.Must(t, tx.QueryRow(t.Context(), "select current_setting('hnsw.ef_search')").Scan(&ef))
 		return ef
 	}
 	for dims, want := range map[int]string{graphDims: "100", 1536: "80"} {
 		space, err := b.Space(t.Context(), "m", dims)
-		tests.Must(t, err)
-		tests.Must(t, postgres.GraphVectors(t.Context(), b.url, b.a.ID, space))
+		testkit.Must(t, err)
+		testkit.Must(t, postgres.GraphVectors(t.Context(), b.url, b.a.ID, space))
 		if ef := wide(space, dims); ef != want {
 			t.Errorf("a new graph of %d dimensions is searched with ef_search %s, want %s", dims, ef, want)
 		}
@@ -176,11 +176,11 @@ func TestAGraphIsSearchedAsWideAsItNeeds(t *testing.T) {
 }
 
 func TestAWorkspaceThatShrinksLosesItsGraph(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := setup(t)
 	space, err := b.Space(t.Context(), "m", graphDims)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	asks := b.cloud(b.a, space)
 	b.tend(space)
 	for _, c := range []struct{ docs, dropped int }{{postgres.LeastGraph/2 + 1, 0}, {postgres.LeastGraph/2 - 1, 1}} {
@@ -204,11 +204,11 @@ func TestAWorkspaceThatShrinksLosesItsGraph(t *testing.T) {
 
 // A build that was cut off leaves an index that is not valid.
 func TestAnUnfinishedGraphIsBuiltAnew(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := setup(t)
 	space, err := b.Space(t.Context(), "m", graphDims)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	asks := b.cloud(b.a, space)
 	b.tend(space)
 	b.exec("update pg_index set indisvalid = false where indexrelid = to_regclass(vector_index($1, $2))", b.a.ID, space)
@@ -228,7 +228,7 @@ func TestOnlyTheOwnerBuildsGraphs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	space, err := b.Space(t.Context(), "m", graphDims)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = b.TendGraphs(t.Context(), b.login(roleName(), "cairn_app", "cairn_system"), space, postgres.LeastGraph)
 	if fault.CodeOf(err) != fault.Misconfigured {
 		t.Errorf("%v, want a misconfigured login", err)

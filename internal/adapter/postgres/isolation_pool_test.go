@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // Check 6: two hundred workspaces share four connections, in an order that chance
@@ -23,7 +23,7 @@ func TestTwoHundredWorkspacesShareFourConnections(t *testing.T) {
 	ids := make([]int64, workspaces)
 	for i := range ids {
 		ws, err := b.Workspace(t.Context(), fmt.Sprintf("tenant-%d", i), true)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		ids[i] = ws.ID
 	}
 	b.exec("insert into conversations (workspace_id, external_id, title) select id, 'c', 'of ' || id from workspaces")

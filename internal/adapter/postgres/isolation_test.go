@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // The traps of spec/procedural-memory.md §6.5, one test each.
@@ -110,7 +110,7 @@ func TestAConnectionNeverCarriesAWorkspaceToTheNextBorrower(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	for name, borrow := range map[string]func(){
-		"a commit": func() { tests.Must(t, enter(ctx, func() error { return nil })) },
+		"a commit": func() { testkit.Must(t, enter(ctx, func() error { return nil })) },
 		"an error": func() { _ = enter(ctx, func() error { return errors.New("no") }) },
 		"a panic": func() {
 			defer func() { _ = recover() }()

@@ -14,7 +14,7 @@ import (
 	pgvector "github.com/pgvector/pgvector-go"
 
 	"cairn/internal/service/search"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // pointing is an embedder whose every text has the same vector.
@@ -25,12 +25,12 @@ func (p pointing) Embed(context.Context, []string) ([][]float32, error) { return
 // A workspace that owns few of many vectors gets all that it asks for: a filter
 // that comes after a search among everybody's would leave next to nothing.
 func TestFewVectorsAmongManyAreFoundInTheirExactOrder(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	const dims, all, own, want = 16, 20_000, 40, 10
 	b := setup(t)
 	space, err := b.Space(t.Context(), "of this test", dims)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	random := rand.New(rand.NewPCG(7, 7))
 	draw := func(around, spread float32) []float32 {
 		v := make([]float32, dims)
@@ -53,14 +53,14 @@ func TestFewVectorsAmongManyAreFoundInTheirExactOrder(t *testing.T) {
 	}
 	b.exec("create table public.made (ws bigint, text text, v text, n bigint generated always as identity)")
 	_, err = b.admin.CopyFrom(t.Context(), pgx.Identifier{"public", "made"}, []string{"ws", "text", "v"}, pgx.CopyFromRows(rows))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.exec(`with docs as (
   insert into search_docs (workspace_id, kind, owner_id, status, text, terms, type) select ws, 'memory', n, 'active', text, '{}', 'personal' from public.made returning workspace_id, doc, owner_id
 ) insert into embeddings (workspace_id, doc, space, v) select d.workspace_id, d.doc, $1, m.v::halfvec from docs d join public.made m on m.n = d.owner_id`, space)
 
 	finder := search.Finder{Index: b.SearchIndex(), Embedder: pointing(query), Space: space, MinCosine: -1, VectorShare: 1}
 	found, err := finder.Find(t.Context(), b.a.ID, search.Request{Query: "anything", Kinds: []string{search.KindMemory}, Limit: want})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var texts []string
 	for _, r := range found {
 		texts = append(texts, r.Text)

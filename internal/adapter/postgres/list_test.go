@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/library"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // put makes a skill with one version.
@@ -27,7 +27,7 @@ func (b *bundle) pages(f library.Filter, between func()) (out [][]string) {
 	l := &library.Library{Store: b.Library()}
 	for range 20 {
 		page, err := l.List(b.t.Context(), b.a.ID, f)
-		tests.Must(b.t, err)
+		testkit.Must(b.t, err)
 		var names []string
 		for _, h := range page.Skills {
 			names = append(names, h.Name)

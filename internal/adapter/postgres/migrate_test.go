@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"cairn/internal/adapter/postgres"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 	"cairn/schemas"
 )
 
@@ -30,7 +30,7 @@ func TestMigratingAgainDoesNothing(t *testing.T) {
 }
 
 func TestTwoProcessesMayMigrateAtOnce(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := setup(t) // the server's roles are there
 	url := b.empty()
@@ -72,17 +72,17 @@ func TestWhatWasDeletedEarlierIsKeptForItsDays(t *testing.T) {
 	b := setup(t)
 	b.seed(b.a)
 	raw, err := schemas.Migrations.ReadFile("migrations/00029_undo_days.sql")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, move, found := strings.Cut(string(raw), "Their days begin now.\n")
 	if !found {
 		t.Fatal("the migration moves no rows")
 	}
 	b.exec("update cairn.memories set status = 'removed', updated_at = now() - interval '1 year'")
 	conn, err := pgx.Connect(t.Context(), b.url)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	defer conn.Close(t.Context())
 	_, err = conn.PgConn().Exec(t.Context(), "begin;"+move+"commit").ReadAll()
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if n := b.number("select count(*) from cairn.memories where updated_at > now() - interval '1 hour'"); n == 0 || n != b.number("select count(*) from cairn.memories") {
 		t.Errorf("%d memories are kept from now on", n)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // Cases E1 to E3 of spec/architecture.md §2.
@@ -58,7 +58,7 @@ func TestAnOperationWithOtherArgumentsIsRefused(t *testing.T) {
 	b := setup(t)
 	b.exec("create sequence effects")
 	_, err := b.do(map[string]any{"name": "x"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if _, err := b.do(map[string]any{"name": "y"}); fault.CodeOf(err) != fault.OpReused {
 		t.Errorf("%v, want %s", err, fault.OpReused)
 	}

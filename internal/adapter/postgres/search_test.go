@@ -9,7 +9,7 @@ import (
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/service/search"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // stacks is a workspace with skills, and a finder over them.
@@ -32,7 +32,7 @@ func openLibrary(t *testing.T) *stacks {
 	t.Helper()
 	l := &stacks{bundle: setup(t), embedder: embedding.Hashing(embedding.DefaultDims), ids: map[string]int64{}}
 	space, err := l.Space(t.Context(), l.embedder.Model(), l.embedder.Dims())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	l.finder = search.Finder{Index: l.SearchIndex(), Embedder: l.embedder, Space: space, MinCosine: 0.35}
 	for _, s := range shelf {
 		l.ids[s.name] = l.put(l.a, s.name, s.text)
@@ -44,7 +44,7 @@ func openLibrary(t *testing.T) *stacks {
 func (l *stacks) put(ws postgres.Workspace, name, text string) (id int64) {
 	l.t.Helper()
 	vs, err := l.embedder.Embed(l.t.Context(), []string{text})
-	tests.Must(l.t, err)
+	testkit.Must(l.t, err)
 	id = int64(l.number(`
 with package as (
   insert into packages (workspace_id, sha256, key, bytes, state) values ($1, sha256($2::text::bytea), 'key/' || $2, 1, 'live')
@@ -68,7 +68,7 @@ func (l *stacks) finds(f search.Finder, query string) []string {
 func (l *stacks) findsIn(f search.Finder, ws postgres.Workspace, query string) []string {
 	l.t.Helper()
 	found, err := f.Skills(l.t.Context(), ws.ID, query, 5)
-	tests.Must(l.t, err)
+	testkit.Must(l.t, err)
 	names := []string{}
 	for _, s := range found {
 		names = append(names, s.Skill.Name)
@@ -97,7 +97,7 @@ func TestSearchFusesWordsAndVectors(t *testing.T) {
 	}
 	// What leads both lists leads, and its score is the sum of its two ranks.
 	found, err := l.finder.Skills(t.Context(), l.a.ID, "refund the invoice", 5)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(found) == 0 || found[0].Skill.Name != "invoice-refund" || fmt.Sprintf("%.6f", found[0].Score) != fmt.Sprintf("%.6f", 2.0/61) {
 		t.Errorf("found %+v, want invoice-refund with score 2/61", found)
 	}
@@ -136,7 +136,7 @@ func TestTheExactNameComesFirst(t *testing.T) {
 	l.put(l.a, "refund", "Ask the desk on the second floor")
 	for query, want := range map[string]string{"refund": "refund", "Refund": "refund", "invoice-refund": "invoice-refund", "Invoice Refund": "invoice-refund", "客户退款": "客户退款"} {
 		found, err := l.finder.Skills(t.Context(), l.a.ID, query, 5)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if len(found) == 0 || found[0].Skill.Name != want || !found[0].Exact {
 			t.Errorf("%q finds %+v, want %s first and exact", query, found, want)
 		}

@@ -14,7 +14,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/postgres/pgtest"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // bundle is a fresh database with two workspaces.
@@ -35,25 +35,25 @@ func setup(t *testing.T, change ...func(*postgres.Options)) *bundle {
 	}
 	var err error
 	b.Store, err = postgres.Open(t.Context(), b.url, o)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(b.Close)
 	c, err := pgxpool.ParseConfig(b.url)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
 	b.admin, err = pgxpool.NewWithConfig(t.Context(), c)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(b.admin.Close)
 	b.a, err = b.Workspace(t.Context(), "a", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.b, err = b.Workspace(t.Context(), "b", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	return b
 }
 
 // in runs fn in a workspace and ends the test when it fails.
 func (b *bundle) in(ws postgres.Workspace, fn func(context.Context, postgres.Queries) error) {
 	b.t.Helper()
-	tests.Must(b.t, b.WithWorkspace(b.t.Context(), ws.ID, func(q postgres.Queries) error { return fn(b.t.Context(), q) }))
+	testkit.Must(b.t, b.WithWorkspace(b.t.Context(), ws.ID, func(q postgres.Queries) error { return fn(b.t.Context(), q) }))
 }
 
 // exec runs a statement as the superuser.
@@ -88,10 +88,10 @@ func (b *bundle) texts(sql string, args ...any) []string {
 func (b *bundle) as(role string) *session {
 	b.t.Helper()
 	c, err := pgx.ParseConfig(b.url)
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	c.RuntimeParams["role"], c.RuntimeParams["search_path"] = role, "cairn, public"
 	conn, err := pgx.ConnectConfig(b.t.Context(), c)
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	b.t.Cleanup(func() { conn.Close(context.Background()) })
 	return &session{t: b.t, conn: conn}
 }
@@ -146,7 +146,7 @@ func (b *bundle) login(name string, roles ...string) string {
 		b.exec(fmt.Sprintf("grant %s to %s", r, name))
 	}
 	u, err := url.Parse(b.url)
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	u.User = url.UserPassword(name, "test")
 	return u.String()
 }
@@ -157,10 +157,10 @@ func (b *bundle) role(name, options string) {
 	b.exec("create role " + name + " " + options)
 	b.t.Cleanup(func() {
 		conn, err := pgx.Connect(context.Background(), b.url)
-		tests.Must(b.t, err)
+		testkit.Must(b.t, err)
 		defer conn.Close(context.Background())
 		_, err = conn.Exec(context.Background(), "drop owned by "+name+"; drop role "+name)
-		tests.Must(b.t, err)
+		testkit.Must(b.t, err)
 	})
 }
 

@@ -8,23 +8,23 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/search"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestTwoEmbeddingSpacesLiveSideBySide(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	small, err := b.Space(t.Context(), "small", 2)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	large, err := b.Space(t.Context(), "large", 3)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var first, second int64
 	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
 		first = b.index(ctx, q, 1, "first")
 		second = b.index(ctx, q, 2, "second")
 		for doc, vs := range map[int64][2][]float32{first: {{1, 0}, {0, 0, 1}}, second: {{0, 1}, {1, 0, 0}}} {
-			tests.Must(t, q.PutEmbedding(ctx, doc, small, vs[0]))
-			tests.Must(t, q.PutEmbedding(ctx, doc, large, vs[1]))
+			testkit.Must(t, q.PutEmbedding(ctx, doc, small, vs[0]))
+			testkit.Must(t, q.PutEmbedding(ctx, doc, large, vs[1]))
 		}
 		return nil
 	})
@@ -47,7 +47,7 @@ func TestAVectorOfAnotherDimensionIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	space, err := b.Space(t.Context(), "m", 3)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for _, v := range [][]float32{{1, 0}, {1, 0, 0, 0}} {
 		err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
 			return q.PutEmbedding(t.Context(), b.index(t.Context(), q, 1, "text"), space, v)
@@ -117,6 +117,6 @@ func TestAnUnusableDimensionIsRefused(t *testing.T) {
 func (b *bundle) index(ctx context.Context, q postgres.Queries, owner int64, text string) int64 {
 	b.t.Helper()
 	doc, err := q.Index(ctx, search.NewDoc(search.KindSkill, owner, "active", text))
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	return doc
 }

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // roleName is a name that no other test on the server has.
@@ -88,7 +88,7 @@ func TestNoPlanIsSharedBetweenWorkspaces(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for _, pool := range []*pgxpool.Pool{b.AppPool(), b.SystemPool()} {
-		tests.Must(t, pool.AcquireFunc(t.Context(), func(conn *pgxpool.Conn) error {
+		testkit.Must(t, pool.AcquireFunc(t.Context(), func(conn *pgxpool.Conn) error {
 			for _, statement := range []string{"select 1", "reset all", "set plan_cache_mode = default", "discard all"} {
 				if _, err := conn.Exec(t.Context(), statement, pgx.QueryExecModeSimpleProtocol); err != nil {
 					return err
@@ -112,13 +112,13 @@ func TestNoPlanIsSharedBetweenWorkspaces(t *testing.T) {
 func TestStatementsByKeysArePlannedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	tests.Must(t, b.AppPool().AcquireFunc(t.Context(), func(conn *pgxpool.Conn) error {
+	testkit.Must(t, b.AppPool().AcquireFunc(t.Context(), func(conn *pgxpool.Conn) error {
 		setting := func(name string) (out string) {
-			tests.Must(t, conn.QueryRow(t.Context(), "select current_setting($1)", pgx.QueryExecModeExec, name).Scan(&out))
+			testkit.Must(t, conn.QueryRow(t.Context(), "select current_setting($1)", pgx.QueryExecModeExec, name).Scan(&out))
 			return out
 		}
 		tx, err := conn.Begin(t.Context())
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if _, err := tx.Exec(t.Context(), dbsqlc.WorkspaceEnterByKeys, b.a.ID); err != nil {
 			return err
 		}
@@ -128,16 +128,16 @@ func TestStatementsByKeysArePlannedOnce(t *testing.T) {
 		for name, statement := range map[string]string{"run": dbsqlc.RunGet, "turn": dbsqlc.TurnByRun, "steps": dbsqlc.StepsOf, "messages": dbsqlc.TurnMessages,
 			"session": dbsqlc.RunSessionGet, "live session": dbsqlc.SessionOffered, "call": dbsqlc.CallGet, "room": dbsqlc.CallRoom} {
 			described, err := conn.Conn().Prepare(t.Context(), name, statement)
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			nothing := strings.TrimSuffix(strings.Repeat("null,", len(described.ParamOIDs)), ",")
 			rows, _ := tx.Query(t.Context(), fmt.Sprintf("explain execute %q (%s)", name, nothing), pgx.QueryExecModeSimpleProtocol)
 			lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			if plan := strings.Join(lines, "\n"); strings.Contains(plan, "Seq Scan") || !strings.Contains(plan, "Index") || !strings.Contains(plan, "$1") {
 				t.Errorf("%s is planned as\n%s", name, plan)
 			}
 		}
-		tests.Must(t, tx.Commit(t.Context()))
+		testkit.Must(t, tx.Commit(t.Context()))
 		if mode, scans := setting("plan_cache_mode"), setting("enable_seqscan"); mode != "force_custom_plan" || scans != "on" {
 			t.Errorf("after the transaction plan_cache_mode is %s and enable_seqscan %s", mode, scans)
 		}
@@ -179,13 +179,13 @@ func (b *bundle) empty() string {
 	b.exec("create database " + name)
 	b.t.Cleanup(func() {
 		conn, err := pgx.Connect(context.Background(), b.url)
-		tests.Must(b.t, err)
+		testkit.Must(b.t, err)
 		defer conn.Close(context.Background())
 		_, err = conn.Exec(context.Background(), "drop database "+name+" with (force)")
-		tests.Must(b.t, err)
+		testkit.Must(b.t, err)
 	})
 	u, err := url.Parse(b.url)
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	u.Path = "/" + name
 	return u.String()
 }

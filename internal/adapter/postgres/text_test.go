@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // dirty is what JSON can carry and a text column cannot hold; clean is how it
@@ -37,7 +37,7 @@ func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 	var got []string
 	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
 		c, err := q.Conversation(ctx, r.Conversation, 0, 9)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		m := c.Messages[1]
 		got = append(got, c.ID, c.Title, c.Messages[0].Content, m.ID, m.Name, m.ToolCallID, m.Content, m.ToolCalls[0].ID, m.ToolCalls[0].Name, m.ToolCalls[0].Arguments)
 		return nil
@@ -45,26 +45,26 @@ func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 
 	task := distill.Task{Ref: r.Ref, Key: "t", Name: dirty, Lang: "en"}
 	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-		tests.Must(t, q.PutTasks(ctx, []distill.Task{task}))
+		testkit.Must(t, q.PutTasks(ctx, []distill.Task{task}))
 		task.Query = dirty
-		tests.Must(t, q.SaveRecall(ctx, task))
+		testkit.Must(t, q.SaveRecall(ctx, task))
 		task.Draft = &skill.Draft{Name: dirty, Procedure: dirty, Examples: []string{dirty}}
-		tests.Must(t, q.SaveDraft(ctx, task, []string{dirty}))
-		tests.Must(t, q.SaveWritten(ctx, task, distill.Scripts, []distill.WrittenFile{{Name: dirty, Content: dirty, Reason: dirty}}))
+		testkit.Must(t, q.SaveDraft(ctx, task, []string{dirty}))
+		testkit.Must(t, q.SaveWritten(ctx, task, distill.Scripts, []distill.WrittenFile{{Name: dirty, Content: dirty, Reason: dirty}}))
 		task.Package = &distill.Package{Version: skill.Version{Body: dirty}}
-		tests.Must(t, q.SavePackage(ctx, task))
+		testkit.Must(t, q.SavePackage(ctx, task))
 		task.Outcome, task.Reason = distill.Failed, dirty
-		tests.Must(t, q.EndTask(ctx, task))
-		tests.Must(t, q.EndRun(ctx, r.Ref.Run, run.Failed, dirty, distill.Result{Code: dirty}))
+		testkit.Must(t, q.EndTask(ctx, task))
+		testkit.Must(t, q.EndRun(ctx, r.Ref.Run, run.Failed, dirty, distill.Result{Code: dirty}))
 		return nil
 	})
 	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
 		back, err := q.Task(ctx, r.Ref.Run, "t")
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		files, err := q.Written(ctx, back)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		ended, err := q.Run(ctx, r.Ref.Run)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		got = append(got, back.Name, back.Query, back.Draft.Name, back.Draft.Procedure, back.Draft.Examples[0], back.Notes[0], back.Package.Version.Body, back.Reason,
 			files[0].Name, files[0].Content, files[0].Reason, ended.Reason)
 		return nil
@@ -84,7 +84,7 @@ func TestADutyKeepsWhyItFailed(t *testing.T) {
 	if err != nil || len(duties) != 1 {
 		t.Fatalf("claimed %v, %v", duties, err)
 	}
-	tests.Must(t, b.NoteDuty(t.Context(), duties[0], "the endpoint said "+dirty))
+	testkit.Must(t, b.NoteDuty(t.Context(), duties[0], "the endpoint said "+dirty))
 	if got := b.texts("select last_error from outbox")[0]; !strings.HasSuffix(got, clean) {
 		t.Errorf("noted %q", got)
 	}

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // A statement whose row count is wrong fails its transaction, although the commit
@@ -17,7 +17,7 @@ func TestACommitThatTravelsIsHeldBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var c conversation.Conversation
-	tests.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx conversation.Tx) (err error) {
+	testkit.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx conversation.Tx) (err error) {
 		c, _, _, err = tx.OpenConversation(t.Context(), "c", "chat", "", "m1")
 		return err
 	}))
@@ -52,7 +52,7 @@ func TestACommitThatTravelsIsHeldBack(t *testing.T) {
 
 	// A run that ended between two transactions takes nothing more.
 	var made run.Run
-	tests.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx conversation.Tx) (err error) {
+	testkit.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx conversation.Tx) (err error) {
 		if made, err = tx.PutRun(t.Context(), r); err != nil {
 			return err
 		}

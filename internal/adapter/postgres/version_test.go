@@ -5,14 +5,14 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestTheSchemaHasTheVersionThatWasMigratedTo(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	v, err := b.Schema(t.Context())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	last := int64(b.number("select max(version_id) from goose_db_version"))
 	if v.Version != last || v.Program != last || v.Oldest < 1 || v.Oldest > last || v.Check() != nil {
 		t.Errorf("%+v, %v; the last migration is %d", v, v.Check(), last)

@@ -20,7 +20,7 @@ import (
 
 	"cairn/internal/adapter/sandbox"
 	"cairn/internal/domain/fault"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // bundle is what one test's sandboxes are known by.
@@ -243,7 +243,7 @@ func TestNothingIsReachedOverANetwork(t *testing.T) {
 }
 
 func TestEveryLimitEndsWhatGoesOverIt(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	with := func(change func(*sandbox.Limits)) sandbox.Limits {
 		l := small()
 		change(&l)
@@ -353,7 +353,7 @@ func TestWithoutNamespacesNothingIsRun(t *testing.T) {
 
 // What root is promised holds for everybody else.
 func TestOrdinaryUsersHaveTheSameSandbox(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	if os.Geteuid() != 0 {
 		t.Skip("the other tests ran as an ordinary user")
 	}

@@ -30,7 +30,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // patience is how long anything in a test may take before it counts as stuck.
@@ -63,17 +63,17 @@ func Namespace(t testing.TB) (address, namespace string) {
 	defer cancel()
 	quiet := temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler))
 	c, err := client.DialContext(ctx, client.Options{HostPort: address, Logger: quiet})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	defer c.Close()
 	namespace = fmt.Sprintf("test-%x", time.Now().UnixNano())
 	_, err = c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{Namespace: namespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour)})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	attributes := map[string]enums.IndexedValueType{}
 	for name := range devtest.SearchAttributes {
 		attributes[name] = enums.INDEXED_VALUE_TYPE_KEYWORD
 	}
 	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: attributes})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	return address, namespace
 }
 
@@ -85,7 +85,7 @@ func Config(t testing.TB, change ...func(*config.Config)) config.Config {
 	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_MODEL=scripted", "OPENAI_API_KEY=none", "SKILL_NAME_STYLE=underscore", "SKILL_QUALITY=off",
 		"CAIRN_LLM_LEASE=1s", "CAIRN_HEARTBEAT=3s", "CAIRN_DATABASE_STEP=6s", "CAIRN_STOP_TIMEOUT=2s", "CAIRN_DATABASE_CONNS=8", "CAIRN_SWEEP_EVERY=0s", "CAIRN_SWEEP_JITTER=0s", "CAIRN_LOG=error",
 		"CAIRN_LLM_HOLD=3s", "CAIRN_POLLERS=3"}, nil)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	c.SkillsDir = filepath.Join(home, "packages")
 	for _, f := range change {
 		f(&c)
@@ -113,7 +113,7 @@ func OpenIdle(t testing.TB, change ...func(*config.Config)) *Bundle {
 	}
 	var err error
 	b.Host, err = app.Open(t.Context(), c, slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: app.Level(c.LogLevel)})))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.Packages = c.SkillsDir
 	b.admin = sync.OnceValues(func() (*pgxpool.Pool, error) { return openAdmin(b.AdminURL) })
 	t.Cleanup(func() {
@@ -124,7 +124,7 @@ func OpenIdle(t testing.TB, change ...func(*config.Config)) *Bundle {
 		}
 	})
 	b.Workspace, err = b.Store.Workspace(t.Context(), "test", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	return b
 }
 
@@ -138,7 +138,7 @@ func (b *Bundle) Anew(t testing.TB) *Bundle {
 	part.T = t
 	var err error
 	part.Workspace, err = b.Store.Workspace(t.Context(), t.Name(), true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	return &part
 }
 
@@ -157,7 +157,7 @@ func openAdmin(url string) (*pgxpool.Pool, error) {
 func (b *Bundle) Admin() *pgxpool.Pool {
 	b.T.Helper()
 	admin, err := b.admin()
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return admin
 }
 
@@ -188,7 +188,7 @@ func (b *Bundle) Accept(c transcript.Conversation, change ...func(*distill.Reque
 		f(&r)
 	}
 	out, _, err := b.Host.Distill.Accept(b.T.Context(), r)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return out
 }
 
@@ -196,7 +196,7 @@ func (b *Bundle) Accept(c transcript.Conversation, change ...func(*distill.Reque
 func (b *Bundle) Distill(c transcript.Conversation, change ...func(*distill.Request)) distill.Report {
 	b.T.Helper()
 	r := b.Accept(c, change...)
-	tests.Must(b.T, b.Driver.Start(b.T.Context(), b.Workspace.Key, "import", r))
+	testkit.Must(b.T, b.Driver.Start(b.T.Context(), b.Workspace.Key, "import", r))
 	return b.Wait(r.Ref)
 }
 
@@ -216,10 +216,10 @@ func (b *Bundle) Wait(ref run.Ref) distill.Report {
 			}
 		}
 		if ctx.Err() == nil {
-			tests.Must(b.T, err)
+			testkit.Must(b.T, err)
 		}
 		r, err := b.Host.Distill.Report(b.T.Context(), ref)
-		tests.Must(b.T, err)
+		testkit.Must(b.T, err)
 		if r.Status != run.Ended {
 			b.T.Fatalf("run %d is stuck: %+v", ref.Run, r)
 		}
@@ -230,5 +230,5 @@ func (b *Bundle) Wait(ref run.Ref) distill.Report {
 // Within reads the test's workspace.
 func (b *Bundle) Within(fn func(context.Context, postgres.Queries) error) {
 	b.T.Helper()
-	tests.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q postgres.Queries) error { return fn(b.T.Context(), q) }))
+	testkit.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q postgres.Queries) error { return fn(b.T.Context(), q) }))
 }

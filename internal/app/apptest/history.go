@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
 
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // Record writes the history of a workflow to the folder that CAIRN_HISTORIES
@@ -36,10 +36,10 @@ func (b *Bundle) RecordExecution(workflowID, execution, name string) {
 		return
 	}
 	raw, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(b.History(workflowID, execution))
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	path := filepath.Join(folder, name+".json")
-	tests.Must(b.T, os.MkdirAll(filepath.Dir(path), 0o755))
-	tests.Must(b.T, os.WriteFile(path, raw, 0o644))
+	testkit.Must(b.T, os.MkdirAll(filepath.Dir(path), 0o755))
+	testkit.Must(b.T, os.WriteFile(path, raw, 0o644))
 }
 
 // History is what has happened so far in an execution of a workflow; without one
@@ -50,7 +50,7 @@ func (b *Bundle) History(workflowID, execution string) *history.History {
 	events := b.Temporal.GetWorkflowHistory(b.T.Context(), workflowID, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		e, err := events.Next()
-		tests.Must(b.T, err)
+		testkit.Must(b.T, err)
 		h.Events = append(h.Events, e)
 	}
 	return h

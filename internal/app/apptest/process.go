@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/devstack/devtest"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // Process is a worker in a process of its own, which can be killed.
@@ -37,7 +37,7 @@ func (b *Bundle) startProcess(environ []string, arguments ...string) *Process {
 	cmd.Env = append(cmd.Env, "DATABASE_URL="+c.DatabaseURL, "OPENAI_API_KEY="+c.APIKey, "CAIRN_EMBEDDING_API_KEY="+c.EmbeddingAPIKey, "HOME="+b.T.TempDir(), "CAIRN_CONFIG=/dev/null")
 	cmd.Env = append(cmd.Env, environ...)
 	cmd.Stdout, cmd.Stderr = b.T.Output(), b.T.Output()
-	tests.Must(b.T, cmd.Start())
+	testkit.Must(b.T, cmd.Start())
 	p := &Process{t: b.T, cmd: cmd}
 	b.T.Cleanup(p.Kill)
 	return p

@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/service/conversation"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // Message is one incoming message of the test's workspace.
@@ -24,7 +24,7 @@ func (b *Bundle) Say(conversationID string, n int, text string, change ...func(*
 	ctx, cancel := context.WithTimeout(b.T.Context(), patience)
 	defer cancel()
 	out, err := b.Host.Say(ctx, r)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	if out.Status != "ended" {
 		b.T.Fatalf("message %s of %s is %s after %s", r.MessageID, conversationID, out.Status, patience)
 	}

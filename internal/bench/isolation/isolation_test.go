@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // The full experiment is `make isolation`; this is the same with less of everything.
@@ -18,7 +18,7 @@ func TestWorkspacesNeverSeeEachOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	tests.Must(t, r.Print(&out))
+	testkit.Must(t, r.Print(&out))
 	t.Logf("\n%s", &out)
 	if !r.Held() {
 		t.Error("a workspace was answered what is not its own, or not what it was told")

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/app/samples"
 	"cairn/internal/bench/locomo"
 	"cairn/internal/bench/retrieval"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // Two conversations of the public data are enough to see that nothing is broken;
@@ -24,18 +24,18 @@ func TestRetrievalBeatsPlainBM25OnLoCoMo(t *testing.T) {
 		t.Skip("public data is absent, set CAIRN_DATA")
 	}
 	talks, err := locomo.Open(path)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	c, err := config.Load([]string{"CAIRN_HOME=" + t.TempDir(), "CAIRN_CONFIG=" + os.DevNull}, map[string]string{"DATABASE_URL": pgtest.Database(t), "CAIRN_LOG": "error"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	h, err := app.Open(context.Background(), c, slog.Default())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(h.Close)
 	talks = talks[:2]
 	for i := range talks {
 		talks[i].Questions = talks[i].Questions[:40]
 	}
 	r, err := retrieval.Measure(t.Context(), h, talks)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Logf("%+v", r)
 	if r.Questions < 60 || r.At10 < r.Baseline.At10+0.1 || r.At10 < 0.7 || r.At5 > r.At10 || r.At10 > r.At20 {
 		t.Errorf("recall@10 %.3f over %d questions, plain BM25 %.3f", r.At10, r.Questions, r.Baseline.At10)

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // sample is every eighth trajectory of the public data, or the one that ships
@@ -26,13 +26,13 @@ func sample(t *testing.T) []transcript.Conversation {
 	if path := samples.Public("tau/airline-train.json"); path != "" {
 		var err error
 		raw, err = os.ReadFile(path)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		every = 8
 	} else {
 		t.Log("the public τ-bench data is not here (CAIRN_DATA): one shipped trajectory stands for it")
 	}
 	all, err := transcript.Parse("airline", bytes.NewReader(raw), transcript.MaxInput)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var out []transcript.Conversation
 	for i := 0; i < len(all); i += every {
 		out = append(out, all[i])
@@ -46,7 +46,7 @@ func TestSkillsOfRealConversationsAreGeneral(t *testing.T) {
 	lab := Lab{Host: b.Host, Workspace: b.Workspace}
 	conversations := sample(t)
 	r, err := lab.Distil(t.Context(), conversations, 2)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for _, e := range r.Errors {
 		t.Error(e)
 	}
@@ -73,7 +73,7 @@ func checkFailedOnes(t *testing.T, b *apptest.Bundle, conversations []transcript
 			}
 		}
 	}
-	tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
+	testkit.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
 		runs, err := q.Runs(t.Context(), 1000)
 		if err != nil {
 			return err
@@ -128,7 +128,7 @@ func checkFailedOnes(t *testing.T, b *apptest.Bundle, conversations []transcript
 func TestTheCheckFindsWhatItLooksFor(t *testing.T) {
 	t.Parallel()
 	conversations, err := transcript.Parse("airline", bytes.NewReader(samples.Airline), transcript.MaxInput)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	p := personalOf(conversations)
 	v := versionWith("Ask Aarav Ahmed (aarav_ahmed_6699) about NQNU5R.")
 	var kinds []string

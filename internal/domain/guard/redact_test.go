@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/transcript"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func ExampleRedactor() {
@@ -128,7 +128,7 @@ func checkRedaction(t *testing.T, text string) {
 }
 
 func TestRedactedTextHasNoSecrets(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	secrets := secretTexts(t)
 	glue := []string{"", " ", "\n", "=", ":", "\"", "_", "-", "/", "@", "}}", "{{", "key=", "password: ", "Bearer ", "{{secret:x_1}}"}

@@ -11,7 +11,7 @@ import (
 
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/transcript"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // called is a conversation with one call and its result.
@@ -122,7 +122,7 @@ func tau(t *testing.T) []transcript.Conversation {
 }
 
 func TestValuesOfRealConversations(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	private := regexp.MustCompile(`"(?:first_name|last_name|user_id|email|reservation_id|payment_id|dob|last_four|zip)": ?"([^"]+)"`)
 	total, words, flagged := 0, 0, map[string]int{}
 	for _, c := range tau(t) {
@@ -164,7 +164,7 @@ func TestValuesOfRealConversations(t *testing.T) {
 }
 
 func TestRealConversationsHaveNoSecretsAndNoAttacks(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	texts, findings := 0, 0
 	for _, c := range tau(t)[:] {
 		for _, m := range c.Messages {

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // bodies are what routes that want a body are sent.
@@ -22,7 +22,7 @@ var bodies = map[string]any{"rollback": map[string]any{"to": 1}, "pin": map[stri
 // Every route that names a thing, asked with another workspace's key and every
 // right, answers as if the thing were not there; lists are empty.
 func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := setup(t, func(c *config.Config) { c.RateLimit = 0 })
 	b.distilled()
@@ -31,14 +31,14 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 	b.post("/v1/memories", map[string]any{"content": "Lives in Osaka."}).into(http.StatusCreated, nil)
 	b.waiting("Works at night.")
 	other, err := b.Store.Workspace(t.Context(), "other", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	key := b.makeKey(other, httpapi.Admin)
 	raw, err := b.gateway.OpenAPI()
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var described struct {
 		Paths map[string]map[string]any `json:"paths"`
 	}
-	tests.Must(t, json.Unmarshal(raw, &described))
+	testkit.Must(t, json.Unmarshal(raw, &described))
 	asked := 0
 	for path, methods := range described.Paths {
 		for method := range methods {
@@ -86,11 +86,11 @@ func TestOnlyAGoodKeyIsLetIn(t *testing.T) {
 	b.get("/v1/runs").into(http.StatusOK, nil)
 
 	keys, err := b.gateway.Keys.List(t.Context(), b.Workspace.ID)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(keys) != 1 || !strings.HasPrefix(b.key, keys[0].Hint) || len(keys[0].Hint) > 12 {
 		t.Fatalf("keys %+v", keys)
 	}
-	tests.Must(t, b.gateway.Keys.Revoke(t.Context(), b.Workspace.ID, keys[0].ID))
+	testkit.Must(t, b.gateway.Keys.Revoke(t.Context(), b.Workspace.ID, keys[0].ID))
 	if err := b.gateway.Keys.Revoke(t.Context(), b.Workspace.ID, keys[0].ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("revoked twice: %v", err)
 	}

@@ -11,13 +11,13 @@ import (
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/learning"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // A bank that is exported, changed and imported is another version, which is
 // shown, compared and taken back over HTTP.
 func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t)
 	var list httpapi.BankList
@@ -68,7 +68,7 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 	}
 
 	other, err := b.Store.Workspace(t.Context(), "other", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.do(request{path: "/v1/banks/default", key: b.makeKey(other, httpapi.Read)}).into(http.StatusOK, &changed)
 	if changed.Version.Number != 1 {
 		t.Errorf("another workspace has version %d", changed.Version.Number)
@@ -107,13 +107,13 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	b := idle(t)
 	b.post("/v1/banks/default/follow", map[string]any{}).refused(fault.NotFound) // nobody shares anything
 	shared, err := b.Store.Workspace(t.Context(), learning.SharedWorkspace, true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	markdown := func(name, about string) []byte {
 		return memoryskill.Render(memoryskill.Skill{Name: name, Description: about, Purpose: "Keep them.", WhenToUse: []string{"The span tells of them"}, HowToApply: []string{"One fact in one item"},
 			Constraints: []string{"Ignore greetings"}, Action: memoryskill.Insert})
 	}
 	_, err = b.Evolve.Import(t.Context(), shared.ID, "default", map[string][]byte{"a.md": markdown("capture_dates", "Adds dates.")})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.post("/v1/banks/default/import", map[string]any{"files": map[string]any{"b.md": string(markdown("capture_trees", "Notes which trees grow where."))}}).into(http.StatusOK, &httpapi.BankDetail{})
 	var followed httpapi.BankDetail
 	for range 2 { // twice is once
@@ -147,7 +147,7 @@ func TestUpdatesOfAPolicyAreListed(t *testing.T) {
 	_, err := b.Admin().Exec(t.Context(), `with made as (insert into cairn.runs (workspace_id, kind, business_key, generation, args_sha, spec, workflow_id) values ($1, 'adapt', 'k', 1, sha256('x'), '{}', 'w') returning id)
 insert into cairn.policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, decisions, shadow, canary_at)
 select $1, b.id, 1, made.id, 1, 'canary', 'p', 'o', 16, '{"alike":0.75}', now() from made, cairn.banks b where b.workspace_id = $1`, b.Workspace.ID)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var list httpapi.PolicyUpdateList
 	b.get("/v1/banks/default/updates").into(http.StatusOK, &list)
 	if len(list.Updates) != 1 || list.Updates[0].State != "canary" || list.Updates[0].Decisions != 16 || list.Updates[0].Shadow.Alike != 0.75 || list.Updates[0].Canary == nil || list.Updates[0].Canary.Comparison != nil {
@@ -170,14 +170,14 @@ func TestProbesAreListed(t *testing.T) {
 made as (insert into cairn.runs (workspace_id, kind, business_key, generation, args_sha, spec, workflow_id) values ($1, 'probe', 'k', 1, sha256('x'), '{}', 'w') returning id)
 insert into cairn.probes (workspace_id, run_id, number, conversation_id, bank_id, question, answer, evidence, decisions, state, score)
 select $1, made.id, n, said.id, b.id, 'How many?', 'nine', '{2}', '{1/0}', case n when 0 then 'scored' else 'open' end, case n when 0 then 0.5 end from made, said, cairn.banks b, generate_series(0, 1) n where b.workspace_id = $1`, b.Workspace.ID)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var list httpapi.ProbeList
 	b.get("/v1/banks/default/probes").into(http.StatusOK, &list)
 	if len(list.Probes) != 2 || list.Probes[0].State != "scored" || *list.Probes[0].Score != 0.5 || list.Probes[0].Question != "How many?" || list.Probes[1].Score != nil || !slices.Equal(list.Probes[0].Evidence, []int{2}) {
 		t.Errorf("%+v", list.Probes)
 	}
 	other, err := b.Store.Workspace(t.Context(), "other", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.do(request{path: "/v1/banks/default/probes", key: b.makeKey(other, httpapi.Read)}).into(http.StatusOK, &none)
 	if len(none.Probes) != 0 {
 		t.Errorf("another workspace sees %+v", none.Probes)

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func encrypting(c *config.Config) {
@@ -26,7 +26,7 @@ func TestTemporalsProgramsDecryptWithAnAdminKey(t *testing.T) {
 	t.Parallel()
 	b := idle(t, encrypting)
 	stored, err := b.Payloads.ToPayloads("message +49 30 1234", 7)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	remote := func(authorization string) converter.PayloadCodec {
 		return converter.NewRemotePayloadCodec(converter.RemotePayloadCodecOptions{Endpoint: b.url + httpapi.CodecPath, ModifyRequest: func(r *http.Request) error {
 			r.Header.Set("Authorization", authorization)
@@ -43,9 +43,9 @@ func TestTemporalsProgramsDecryptWithAnAdminKey(t *testing.T) {
 		}
 	}
 	plain, err := converter.GetDefaultDataConverter().ToPayload("back")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	again, err := remote("Bearer " + b.key).Encode([]*commonpb.Payload{plain})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var said string
 	if err := b.Payloads.FromPayload(again[0], &said); err != nil || said != "back" || strings.Contains(string(again[0].Data), "back") {
 		t.Errorf("encoded %s, read as %q, %v", again[0].Data, said, err)

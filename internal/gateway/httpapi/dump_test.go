@@ -17,7 +17,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // mixed fills the workspace with memories of every type, changed, merged and
@@ -31,10 +31,10 @@ func (b *bundle) mixed(n int) {
 	var sessions []string
 	for i := range 5 {
 		h, err := b.LongTerm.AddHistory(ctx, a(fmt.Sprint("session", i), agent.Subject{Author: "m@p"}), []transcript.Message{{Role: transcript.User, Content: fmt.Sprintf("Session %d is about bees.", i)}, {Role: transcript.Assistant, Content: "Noted."}})
-		tests.Must(b.T, err)
+		testkit.Must(b.T, err)
 		sessions = append(sessions, h.ID)
 		_, err = b.LongTerm.AddSummary(ctx, a(fmt.Sprint("digest", i), agent.Subject{History: h.ID}), longterm.SummaryArgs{Content: fmt.Sprintf("Digest %d", i)})
-		tests.Must(b.T, err)
+		testkit.Must(b.T, err)
 	}
 	for at := 0; at < n; at += 20 {
 		s := agent.Subject{Type: string([]memory.Type{memory.Personal, memory.Procedural, memory.Guideline}[at/20%3]), Target: fmt.Sprintf("target %d", at/20%4), History: sessions[at/20%5], Author: "m@p"}
@@ -43,14 +43,14 @@ func (b *bundle) mixed(n int) {
 			in = append(in, longterm.NewMemory{Content: fmt.Sprintf("Fact %d: 蜂蜜 \"quoted\" <tag>", i), WhenToUse: fmt.Sprintf("tool_%d", i), Metadata: memory.Metadata{"n": float64(i)}, Importance: 0.5})
 		}
 		items, err := b.LongTerm.AddMemories(ctx, a(fmt.Sprint("add", at), s), in)
-		tests.Must(b.T, err)
+		testkit.Must(b.T, err)
 		_, err = b.LongTerm.UpdateMemories(ctx, a(fmt.Sprint("update", at), s), []longterm.ChangedMemory{{ID: items[0].ID, Content: fmt.Sprintf("Changed %d", at)}})
-		tests.Must(b.T, err)
+		testkit.Must(b.T, err)
 		_, err = b.LongTerm.DeleteMemories(ctx, a(fmt.Sprint("delete", at), agent.Subject{}), []longterm.GoneMemory{{ID: items[1].ID}})
-		tests.Must(b.T, err)
+		testkit.Must(b.T, err)
 	}
 	_, err := b.LongTerm.UpdateIdentity(ctx, a("identity", agent.Subject{}), longterm.IdentityArgs{Content: "I am a bee keeper's helper."})
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	b.post("/v1/memories", object{"content": "Lives in Osaka.", "store": "profile"}).into(http.StatusCreated, nil)
 	b.do(request{method: http.MethodPut, path: "/v1/soul", body: object{"content": "Answer briefly."}})
 }
@@ -63,12 +63,12 @@ func body(dump []byte) string {
 
 // Check A15.
 func TestADumpIsLoadedAsItWas(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.RequestBytes = 8 << 10 }) // a load is not bounded by it
 	b.mixed(500)
 	other, err := b.Store.Workspace(t.Context(), "other", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	key := b.makeKey(other, httpapi.Admin)
 	dumped := b.get("/v1/memories/dump?vectors=true")
 	dumped.into(http.StatusOK, nil)
@@ -108,7 +108,7 @@ func TestADumpIsLoadedAsItWas(t *testing.T) {
 	}
 	// What is sent again, as a session, is known where it was loaded.
 	third, err := b.Store.Workspace(t.Context(), "third", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	copies := request{method: http.MethodPost, path: "/v1/memories/copy", key: b.makeKey(third, httpapi.Admin), body: object{"from_key": key}, header: map[string]string{"Idempotency-Key": "c"}}
 	b.do(copies).into(http.StatusOK, &loaded)
 	if loaded.Memories != 506 || loaded.Embedding != 30 {
@@ -119,7 +119,7 @@ func TestADumpIsLoadedAsItWas(t *testing.T) {
 		t.Errorf("the same copy: %+v", replayed)
 	}
 	h, err := b.LongTerm.AddHistory(t.Context(), agent.Actor{Workspace: third.ID, Origin: agent.OriginUser, Op: "again"}, []transcript.Message{{Role: transcript.User, Content: "Session 3 is about bees."}, {Role: transcript.Assistant, Content: "Noted."}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if !strings.Contains(string(dumped.body), h.ID) {
 		t.Errorf("the session is kept twice, as %s", h.ID)
 	}
@@ -128,7 +128,7 @@ func TestADumpIsLoadedAsItWas(t *testing.T) {
 
 // A broken file is one clear error with its line, and leaves nothing.
 func TestABrokenDumpLeavesNothing(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t)
 	b.mixed(40)
@@ -141,7 +141,7 @@ func TestABrokenDumpLeavesNothing(t *testing.T) {
 		return strings.Join(out, "")
 	}
 	other, err := b.Store.Workspace(t.Context(), "other", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	key := b.makeKey(other, httpapi.Admin)
 	end := len(lines) - 2 // after the last line feed there is nothing
 	for name, c := range map[string]struct{ file, line string }{
@@ -160,7 +160,7 @@ func TestABrokenDumpLeavesNothing(t *testing.T) {
 			t.Errorf("%s: %q does not say %q", name, p.Message, c.line)
 		}
 	}
-	tests.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
+	testkit.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
 		c, err := q.Counts(t.Context())
 		if c.Memories+c.Targets+c.Histories+c.Conversations+c.Messages+c.Revisions+c.Identities != 0 {
 			t.Errorf("there is %+v", c)
@@ -291,25 +291,25 @@ func TestMemoriesAreChosenByTheirMetadata(t *testing.T) {
 
 // A load that dies in the middle leaves nothing, and is sent again.
 func TestALoadThatDiesIsSentAgain(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t)
 	b.mixed(60)
 	dumped := b.get("/v1/memories/dump?vectors=true").body
 	other, err := b.Store.Workspace(t.Context(), "other", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	key := b.makeKey(other, httpapi.Admin)
 	load := request{method: http.MethodPost, path: "/v1/memories/load", key: key, body: dumped, header: map[string]string{"Idempotency-Key": "k"}}
 	conn := b.connect()
 	tx, err := conn.Begin(t.Context())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = tx.Exec(t.Context(), "lock table cairn.identity_versions in share mode") // what a file has after its memories
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	died := make(chan response, 1)
 	go func() { died <- b.do(load) }()
 	killed := 0
 	for killed == 0 {
-		tests.Must(t, tx.QueryRow(t.Context(), "select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'").Scan(&killed))
+		testkit.Must(t, tx.QueryRow(t.Context(), "select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'").Scan(&killed))
 	}
 	if r := <-died; r.status < http.StatusInternalServerError {
 		t.Errorf("status %d: %s", r.status, r.body)
@@ -318,7 +318,7 @@ func TestALoadThatDiesIsSentAgain(t *testing.T) {
 	if b.do(request{path: "/v1/workspace", key: key}).into(http.StatusOK, &ws); ws.Memories+ws.Targets+ws.Histories+ws.Conversations != 0 {
 		t.Errorf("it leaves %+v", ws)
 	}
-	tests.Must(t, tx.Rollback(t.Context()))
+	testkit.Must(t, tx.Rollback(t.Context()))
 	for range 2 {
 		var loaded httpapi.LoadedMemories
 		if b.do(load).into(http.StatusOK, &loaded); loaded.Memories != 66 || loaded.Skipped != 0 {
@@ -332,7 +332,7 @@ func TestALoadThatDiesIsSentAgain(t *testing.T) {
 
 // Vectors of another model are left behind: what is loaded is embedded anew.
 func TestALoadFromAnotherEmbedderIsEmbeddedAnew(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	from, to := idle(t), idle(t, func(c *config.Config) { c.EmbeddingDimensions = 96 })
 	from.mixed(40)
@@ -344,7 +344,7 @@ func TestALoadFromAnotherEmbedderIsEmbeddedAnew(t *testing.T) {
 		t.Fatalf("loaded %+v", loaded)
 	}
 	embedded := func() (n int, dims []int) {
-		tests.Must(t, to.Admin().QueryRow(t.Context(), "select count(*), array_agg(distinct vector_dims(v)) from cairn.embeddings e join cairn.search_docs d using (workspace_id, doc) where workspace_id = $1 and kind <> 'turn'", to.Workspace.ID).Scan(&n, &dims))
+		testkit.Must(t, to.Admin().QueryRow(t.Context(), "select count(*), array_agg(distinct vector_dims(v)) from cairn.embeddings e join cairn.search_docs d using (workspace_id, doc) where workspace_id = $1 and kind <> 'turn'", to.Workspace.ID).Scan(&n, &dims))
 		return n, dims
 	}
 	if n, dims := embedded(); n != 0 {

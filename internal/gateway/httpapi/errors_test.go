@@ -10,7 +10,7 @@ import (
 
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestEveryErrorHasTheOneForm(t *testing.T) {
@@ -54,13 +54,13 @@ func TestABodyOfUnknownLengthIsBounded(t *testing.T) {
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.RequestBytes = 10_000 })
 	conn, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	defer conn.Close()
 	chunk := strings.Repeat("x", 20_000)
 	_, err = fmt.Fprintf(conn, "POST /v1/distill HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", b.key, len(chunk), chunk)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("status %d", res.StatusCode)

@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/distill"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 type sent struct {
@@ -29,17 +29,17 @@ type sent struct {
 func (b *bundle) watch(path, last string, see func(sent)) (status int) {
 	b.T.Helper()
 	req, err := http.NewRequestWithContext(b.T.Context(), http.MethodGet, b.url+path, nil)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	req.Header.Set("Authorization", "Bearer "+b.key)
 	req.Header.Set("Last-Event-ID", last)
 	res, err := http.DefaultClient.Do(req)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	defer res.Body.Close()
-	tests.Must(b.T, events(res.Body, func(e sent) {
+	testkit.Must(b.T, events(res.Body, func(e sent) {
 		if e.name == "end" {
-			tests.Must(b.T, json.Unmarshal([]byte(e.data), &e.report))
+			testkit.Must(b.T, json.Unmarshal([]byte(e.data), &e.report))
 		} else {
-			tests.Must(b.T, json.Unmarshal([]byte(e.data), &e.progress))
+			testkit.Must(b.T, json.Unmarshal([]byte(e.data), &e.progress))
 		}
 		see(e)
 	}))

@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/gateway/mcpserver"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // What each tool is to a client that asks before it lets a model call one.
@@ -34,9 +34,9 @@ func TestEveryToolSaysOverMCPWhatItDoes(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	s, err := b.speak(b.key, mcpserver.All)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	listed, err := s.ListTools(t.Context(), nil)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var names []string
 	for _, tool := range listed.Tools {
 		names = append(names, tool.Name)
@@ -61,7 +61,7 @@ func TestEveryToolSaysOverMCPWhatItDoes(t *testing.T) {
 func codeOf(t testing.TB, r *mcp.CallToolResult) fault.Code {
 	t.Helper()
 	raw, err := json.Marshal(r.StructuredContent)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var envelope struct {
 		Error struct {
 			Code    fault.Code
@@ -69,7 +69,7 @@ func codeOf(t testing.TB, r *mcp.CallToolResult) fault.Code {
 			Hint    string
 		}
 	}
-	tests.Must(t, json.Unmarshal(raw, &envelope))
+	testkit.Must(t, json.Unmarshal(raw, &envelope))
 	if r.IsError && (envelope.Error.Message == "" || envelope.Error.Hint == "") {
 		t.Errorf("a failure without message or next step: %s", raw)
 	}
@@ -85,7 +85,7 @@ func TestEveryCodeOfAToolComesOverMCP(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	s, err := b.speak(b.key, mcpserver.All)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	save := func(name string, more map[string]any) map[string]any {
 		out := map[string]any{"name": name, "description": "Does " + name, "content": teaBody}
 		maps.Copy(out, more)
@@ -146,17 +146,17 @@ func TestEveryCodeOfAToolComesOverMCP(t *testing.T) {
 func TestAToolThatCannotReachTheStoreSaysUnavailable(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	proxy, url := tests.DatabaseProxy(t, b.Config.DatabaseURL)
+	proxy, url := testkit.DatabaseProxy(t, b.Config.DatabaseURL)
 	c := b.Config
 	c.DatabaseURL = url
 	h, err := app.Open(t.Context(), c, b.Log)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(h.Close)
 	server := httptest.NewServer(httpapi.New(h, httpapi.NoMeter))
 	t.Cleanup(server.Close)
 	b.url = server.URL
 	s, err := b.speak(b.key, "")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if r := b.call(s, "skill_list", map[string]any{}, nil); r.IsError {
 		t.Fatalf("%v", r.StructuredContent)
 	}

@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/gateway/mcpserver"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // keyed adds a key to every request.
@@ -41,7 +41,7 @@ func (b *bundle) speak(key, profile string) (*mcp.ClientSession, error) {
 func (b *bundle) call(s *mcp.ClientSession, name string, arguments any, meta mcp.Meta) *mcp.CallToolResult {
 	b.T.Helper()
 	r, err := s.CallTool(b.T.Context(), &mcp.CallToolParams{Meta: meta, Name: name, Arguments: arguments})
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	text, ok := r.Content[0].(*mcp.TextContent)
 	structured, _ := json.Marshal(r.StructuredContent)
 	if !ok || len(r.Content) != 1 || !sameJSON(b.T, structured, []byte(text.Text)) {
@@ -55,8 +55,8 @@ func (b *bundle) call(s *mcp.ClientSession, name string, arguments any, meta mcp
 
 func sameJSON(t testing.TB, a, b []byte) bool {
 	var x, y any
-	tests.Must(t, json.Unmarshal(a, &x))
-	tests.Must(t, json.Unmarshal(b, &y))
+	testkit.Must(t, json.Unmarshal(a, &x))
+	testkit.Must(t, json.Unmarshal(b, &y))
 	return fmt.Sprint(x) == fmt.Sprint(y)
 }
 
@@ -64,12 +64,12 @@ func TestEveryToolIsListedAndCalledOverMCP(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	s, err := b.speak(b.key, mcpserver.All)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if got := s.InitializeResult(); got.ServerInfo.Name != "cairn" {
 		t.Errorf("the server says that it is %+v", got.ServerInfo)
 	}
 	listed, err := s.ListTools(t.Context(), nil)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	offered := b.Offered.Offered(agent.OriginAgent)
 	if len(listed.Tools) != len(offered) || len(offered) < 6 {
 		t.Fatalf("%d tools listed, %d there are", len(listed.Tools), len(offered))
@@ -82,11 +82,11 @@ func TestEveryToolIsListedAndCalledOverMCP(t *testing.T) {
 			t.Errorf("%d: %+v, annotations %+v", i, tool, a)
 		}
 		raw, err := json.Marshal(tool.OutputSchema)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		var schema jsonschema.Schema
-		tests.Must(t, json.Unmarshal(raw, &schema))
+		testkit.Must(t, json.Unmarshal(raw, &schema))
 		check, err := schema.Resolve(nil)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		for _, arguments := range []any{worked[tool.Name], map[string]any{"no_such_argument": 1}} {
 			if arguments == nil {
 				continue // of a tool that this test does not know how to call: the failure is checked all the same
@@ -128,9 +128,9 @@ func TestTheDefaultProfileIsTheDesignsList(t *testing.T) {
 	b := idle(t)
 	names := func(key, profile string) (out []string) {
 		s, err := b.speak(key, profile)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		listed, err := s.ListTools(t.Context(), nil)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		for _, tool := range listed.Tools {
 			out = append(out, tool.Name)
 		}
@@ -155,9 +155,9 @@ func TestTheRetrievalProfileReadsLongTermMemory(t *testing.T) {
 	b := idle(t)
 	id := b.remembers("personal", "alice", "Alice flies from Osaka only.")
 	s, err := b.speak(b.makeKey(b.Workspace, httpapi.Read), mcpserver.Retrieval)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	listed, err := s.ListTools(t.Context(), nil)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var names []string
 	for _, tool := range listed.Tools {
 		names = append(names, tool.Name)
@@ -186,13 +186,13 @@ func TestTheRetrievalProfileReadsLongTermMemory(t *testing.T) {
 // The agent of another program looks after long-term memories itself: it adds, finds,
 // corrects and forgets those of a target, and has sessions made memories of.
 func TestTheMemoryProfileChangesLongTermMemory(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t)
 	s, err := b.speak(b.key, mcpserver.Memory)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	listed, err := s.ListTools(t.Context(), nil)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var names []string
 	for _, tool := range listed.Tools {
 		names = append(names, tool.Name)
@@ -215,7 +215,7 @@ func TestTheMemoryProfileChangesLongTermMemory(t *testing.T) {
 		}
 	}
 	var id string
-	tests.Must(t, b.connect().QueryRow(t.Context(), "select external_id from cairn.memories where type = 'personal' and origin = 'agent'").Scan(&id))
+	testkit.Must(t, b.connect().QueryRow(t.Context(), "select external_id from cairn.memories where type = 'personal' and origin = 'agent'").Scan(&id))
 	if r := b.call(s, "update_memory", map[string]any{"memory_type": "personal", "memory_target": "bob", "memory_id": id, "memory_content": "x"}, nil); !r.IsError || !strings.Contains(said(r), string(fault.OutOfScope)) {
 		t.Errorf("as if it were another's: %v", said(r))
 	}
@@ -245,7 +245,7 @@ func TestTheMemoryProfileChangesLongTermMemory(t *testing.T) {
 		}
 	}
 	look, err := b.speak(b.makeKey(b.Workspace, httpapi.Read), mcpserver.Memory)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if listed, err := look.ListTools(t.Context(), nil); err != nil || len(listed.Tools) != 3 {
 		t.Errorf("a key that only looks is offered %+v, %v", listed, err)
 	}
@@ -255,7 +255,7 @@ func TestACallOverMCPIsDoneOnceAsAnAgent(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	s, err := b.speak(b.key, "")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	meta := mcp.Meta{mcpserver.OnceKey: "call-1"}
 	first := b.call(s, "memory_save", map[string]any{"content": "Lives in Osaka."}, meta)
 	if again := b.call(s, "memory_save", map[string]any{"content": "Lives in Osaka."}, meta); fmt.Sprint(again.StructuredContent) != fmt.Sprint(first.StructuredContent) {
@@ -280,11 +280,11 @@ func TestOverMCPAKeySpeaksForItsWorkspaceOnly(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	other, err := b.Store.Workspace(t.Context(), "other", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	ours, err := b.speak(b.key, "")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	theirs, err := b.speak(b.makeKey(other, httpapi.Write), "")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.call(ours, "memory_save", map[string]any{"content": "The cat is called Miso."}, mcp.Meta{mcpserver.OnceKey: "k"})
 	look := map[string]any{"query": "What is the cat called?"}
 	if found := b.call(ours, "memory_search", look, nil); !strings.Contains(fmt.Sprint(found.StructuredContent), "Miso") {

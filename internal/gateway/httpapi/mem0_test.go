@@ -10,7 +10,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/config"
 	"cairn/internal/gateway/httpapi"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // mem0 speaks as mem0's clients do.
@@ -165,7 +165,7 @@ func TestMem0ClientsAreToldWhatIsWrong(t *testing.T) {
 // What is inferred is the summary workflow's work; the platform's routes are at
 // the root when MEM0_COMPAT says so.
 func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.Mem0Compat, c.RateLimit = "root", 0 })
 	b.Start()
@@ -253,7 +253,7 @@ func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 // Without a model the rules infer what is plainly said, for the user that it was
 // said for and for nobody else.
 func TestMem0ClientsHaveMemoriesInferredWithoutAModel(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model, c.RateLimit = "", "", "", 0 })
 	b.Start()

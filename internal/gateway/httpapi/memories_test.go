@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // waiting has an agent write a memory while the workspace wants to see such
@@ -21,7 +21,7 @@ func (b *bundle) waiting(content string) int64 {
 	b.T.Helper()
 	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: map[string]any{"write_approval": map[string]any{"memory": "all"}}}).into(http.StatusOK, nil)
 	w, err := b.Memory.Save(b.T.Context(), agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent, Op: "test/" + content}, longterm.SaveArgs{Content: content})
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	if w.Action != longterm.Staged {
 		b.T.Fatalf("written as %+v", w)
 	}

@@ -11,18 +11,18 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/gateway/httpapi"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // `make generate` writes the file anew.
 func TestTheDescriptionIsWhatTheHandlersAre(t *testing.T) {
 	t.Parallel()
 	c, err := config.Load([]string{"CAIRN_CONFIG=" + os.DevNull}, nil)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	got, err := httpapi.New(&app.Host{Config: c, Log: slog.New(slog.DiscardHandler)}, httpapi.NoMeter).OpenAPI()
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	want, err := os.ReadFile("../../../schemas/openapi.json")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if !bytes.Equal(got, want) {
 		t.Error("schemas/openapi.json is not what the handlers are: make generate")
 	}
@@ -35,7 +35,7 @@ func TestTheDescriptionIsWhatTheHandlersAre(t *testing.T) {
 			Answers  map[string]json.RawMessage `json:"responses"`
 		} `json:"paths"`
 	}
-	tests.Must(t, json.Unmarshal(got, &d))
+	testkit.Must(t, json.Unmarshal(got, &d))
 	if !strings.HasPrefix(d.OpenAPI, "3.1") {
 		t.Errorf("OpenAPI %s", d.OpenAPI)
 	}

@@ -13,14 +13,14 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/reflection"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestADayIsLookedBackOnOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	said := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
-	tests.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
+	testkit.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
 		_, err := q.PutConversation(context.Background(), transcript.Conversation{ID: "c", Messages: []transcript.Message{{Role: transcript.User, Content: "We picked the blue tiles.", Time: said}}}, "import")
 		return err
 	}))

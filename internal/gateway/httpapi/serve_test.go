@@ -17,7 +17,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/gateway/prometheus"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // serve runs the gateway as `cairn serve` does, and lets the bundle's requests
@@ -25,7 +25,7 @@ import (
 func (b *bundle) serve(ctx context.Context) <-chan error {
 	b.T.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	b.url = "http://" + l.Addr().String()
 	served := make(chan error, 1)
 	go func() { served <- b.gateway.Serve(ctx, l) }()
@@ -41,7 +41,7 @@ func TestARequestUnderWayIsFinishedWhenTheGatewayStops(t *testing.T) {
 	begun := make(chan struct{})
 	traced := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: func() { close(begun) }}) // the gateway reads the body
 	req, err := http.NewRequestWithContext(traced, http.MethodPost, b.url+"/v1/distill", body)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	req.Header.Set("Authorization", "Bearer "+b.key)
 	req.Header.Set("Expect", "100-continue")
 	answered := make(chan *http.Response, 1)
@@ -62,9 +62,9 @@ func TestARequestUnderWayIsFinishedWhenTheGatewayStops(t *testing.T) {
 		c.Close()
 	}
 	raw, err := json.Marshal(sampleConversation())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = sending.Write(raw)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	sending.Close()
 	res := <-answered
 	if res == nil {
@@ -80,11 +80,11 @@ func TestARequestUnderWayIsFinishedWhenTheGatewayStops(t *testing.T) {
 }
 
 func TestAGatewayIsReadyWhenItsServersAnswer(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
-	var temporal *tests.Proxy
+	var temporal *testkit.Proxy
 	b := idle(t, func(c *config.Config) {
-		temporal = tests.NewProxy(t, "tcp", c.TemporalAddress)
+		temporal = testkit.NewProxy(t, "tcp", c.TemporalAddress)
 		c.TemporalAddress = temporal.Address()
 	})
 	b.do(request{path: "/healthz", key: "none"}).into(http.StatusOK, nil)
@@ -147,7 +147,7 @@ func TestAGatewayIsNotReadyOnASchemaThatItWasNotBuiltFor(t *testing.T) {
 
 // A database that does not answer costs a scrape its patience, and no more.
 func TestAScrapeIsBoundedByItsPatience(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.Metrics = "open" })
 	g := httpapi.New(b.Host, prometheus.New(b.Store))
@@ -162,10 +162,10 @@ func TestAScrapeIsBoundedByItsPatience(t *testing.T) {
 	}
 	conn := b.connect()
 	tx, err := conn.Begin(t.Context())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	defer tx.Rollback(context.Background())
 	_, err = tx.Exec(t.Context(), "lock table cairn.outbox in access exclusive mode")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	began := time.Now()
 	if shown := scrape(); !strings.Contains(shown, "cairn_database_up 0") || !strings.Contains(shown, "go_goroutines") || time.Since(began) > 30*time.Second {
 		t.Errorf("after %s: %s", time.Since(began), shown)

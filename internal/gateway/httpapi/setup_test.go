@@ -18,7 +18,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/httpapi"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // bundle is a gateway over a whole Cairn, with a key that may do everything.
@@ -52,7 +52,7 @@ func idle(t *testing.T, change ...func(*config.Config)) *bundle {
 func (b *bundle) makeKey(ws postgres.Workspace, scopes ...gateway.Scope) string {
 	b.T.Helper()
 	key, _, err := b.gateway.Keys.Create(b.T.Context(), ws.ID, "test", scopes)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return key
 }
 
@@ -60,7 +60,7 @@ func (b *bundle) makeKey(ws postgres.Workspace, scopes ...gateway.Scope) string 
 func (b *bundle) connect() *pgx.Conn {
 	b.T.Helper()
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	b.T.Cleanup(func() { conn.Close(context.Background()) })
 	return conn
 }
@@ -69,7 +69,7 @@ func (b *bundle) connect() *pgx.Conn {
 func (b *bundle) admin(sql string, args ...any) {
 	b.T.Helper()
 	_, err := b.Admin().Exec(b.T.Context(), sql, args...)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 }
 
 // request is one request; what is left empty is GET, the bundle's key, no body.
@@ -97,14 +97,14 @@ func (b *bundle) do(r request) response {
 		body = bytes.NewReader(v)
 	default:
 		raw, err := json.Marshal(v)
-		tests.Must(b.T, err)
+		testkit.Must(b.T, err)
 		body = bytes.NewReader(raw)
 	}
 	if r.method == "" {
 		r.method = http.MethodGet
 	}
 	req, err := http.NewRequestWithContext(b.T.Context(), r.method, b.url+r.path, body)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	if r.key == "" {
 		r.key = b.key
 	}
@@ -116,10 +116,10 @@ func (b *bundle) do(r request) response {
 		req.Header.Set(name, value)
 	}
 	res, err := http.DefaultClient.Do(req)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	defer res.Body.Close()
 	raw, err := io.ReadAll(res.Body)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return response{b.T, res.StatusCode, res.Header, raw}
 }
 

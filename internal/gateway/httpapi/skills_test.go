@@ -18,7 +18,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/library"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {
@@ -85,7 +85,7 @@ func TestTheListOfSkillsIsReadInPages(t *testing.T) {
 	b := idle(t)
 	for _, name := range []string{"weather", "rollback", "cooking"} {
 		archive, err := skill.Zip(name, []byte("---\nname: "+name+"\ndescription: How to do it\n---\n\n## Procedure\n\n1. Begin with "+name+"\n"), nil)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		b.do(request{method: http.MethodPost, path: "/v1/skills/upload", body: archive, header: map[string]string{"Content-Type": "application/zip"}}).into(http.StatusAccepted, nil)
 	}
 	b.admin("update cairn.skills set category = 'kitchen' where name = 'cooking'")
@@ -115,7 +115,7 @@ func TestAPackageIsTheStoredFileByteForByte(t *testing.T) {
 	b := setup(t)
 	head := b.distilled()
 	stored, err := os.ReadFile(filepath.Join(b.Packages, filepath.FromSlash(head.PackageKey)))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	sum := fmt.Sprintf("%x", sha256.Sum256(stored))
 	for _, path := range []string{"/v1/skills/1/package", "/v1/skills/service-deployment-rollback/package", "/v1/skills/1/versions/1/package", "/v1/skills/1/package?style=underscore"} {
 		res := b.get(path)
@@ -141,12 +141,12 @@ func TestAPackageIsTheStoredFileByteForByte(t *testing.T) {
 	}
 	b.get("/v1/skills/1/package?style=camel").refused(fault.InvalidArgument)
 
-	tests.Must(t, os.WriteFile(filepath.Join(b.Packages, filepath.FromSlash(head.PackageKey)), []byte("damaged"), 0o644))
+	testkit.Must(t, os.WriteFile(filepath.Join(b.Packages, filepath.FromSlash(head.PackageKey)), []byte("damaged"), 0o644))
 	b.get("/v1/skills/1/package").refused(fault.Internal)
 }
 
 func TestASkillIsChangedThroughTheAPI(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := setup(t)
 	b.distilled()
@@ -186,7 +186,7 @@ func TestASkillIsChangedThroughTheAPI(t *testing.T) {
 }
 
 func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := setup(t)
 	b.distilled()
@@ -232,11 +232,11 @@ func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
 
 func (b *bundle) library(fn func(context.Context, library.Tx) error) {
 	b.T.Helper()
-	tests.Must(b.T, b.Library.Store.WithLibrary(b.T.Context(), b.Workspace.ID, func(tx library.Tx) error { return fn(b.T.Context(), tx) }))
+	testkit.Must(b.T, b.Library.Store.WithLibrary(b.T.Context(), b.Workspace.ID, func(tx library.Tx) error { return fn(b.T.Context(), tx) }))
 }
 
 func TestADraftShowsItsScoreAndIsApproved(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := setup(t, func(c *config.Config) { c.Quality = true })
 	b.Model.On(openaitest.Rule{Stage: "judge", Reply: `{"reason":"Nothing is checked.","score":4}`})

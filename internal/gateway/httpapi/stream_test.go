@@ -16,7 +16,7 @@ import (
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/memoryagent"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // streams sends a request with stream set; each event is told to see.
@@ -24,13 +24,13 @@ func (b *bundle) streams(ctx context.Context, path string, body object, see func
 	b.T.Helper()
 	body["stream"] = true
 	raw, err := json.Marshal(body)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.url+path, bytes.NewReader(raw))
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	req.Header.Set("Authorization", "Bearer "+b.key)
 	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	defer res.Body.Close()
 	if got := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || got != "text/event-stream" {
 		b.T.Fatalf("status %d of type %q", res.StatusCode, got)
@@ -47,7 +47,7 @@ func (b *bundle) streamed(path string, body object, see ...func(sent)) (all []se
 			f(e)
 		}
 	})
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	if len(all) == 0 {
 		b.T.Fatal("no events")
 	}
@@ -65,8 +65,8 @@ func names(all []sent) (out []string) {
 func same(t *testing.T, what string, got, want []byte) {
 	t.Helper()
 	var a, b any
-	tests.Must(t, json.Unmarshal(got, &a))
-	tests.Must(t, json.Unmarshal(want, &b))
+	testkit.Must(t, json.Unmarshal(got, &a))
+	testkit.Must(t, json.Unmarshal(want, &b))
 	x, _ := json.Marshal(a)
 	y, _ := json.Marshal(b)
 	if !bytes.Equal(x, y) {
@@ -76,7 +76,7 @@ func same(t *testing.T, what string, got, want []byte) {
 
 // A stream tells how far the agents are and ends with what is answered plainly.
 func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t)
 	b.Start()
@@ -86,7 +86,7 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 	release := func(barrier string) func(sent) {
 		return func(e sent) {
 			var p conversation.Progress
-			tests.Must(t, json.Unmarshal([]byte(e.data), &p))
+			testkit.Must(t, json.Unmarshal([]byte(e.data), &p))
 			if e.name == "progress" && p.Run > 0 { // whose first response waits until this was seen
 				b.Model.Release(barrier)
 			}
@@ -100,7 +100,7 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 	delete(session, "stream")
 	same(t, "the end of a session", []byte(end.data), b.post("/v1/summary_memory", session).body)
 	var made httpapi.MemoryRequest
-	if tests.Must(t, json.Unmarshal([]byte(end.data), &made)); !made.Success || made.State != run.Ended || len(made.Summary.Tasks) != 1 {
+	if testkit.Must(t, json.Unmarshal([]byte(end.data), &made)); !made.Success || made.State != run.Ended || len(made.Summary.Tasks) != 1 {
 		t.Errorf("made %+v", made)
 	}
 	all, end = b.streamed("/v1/summary_memory", session) // which has ended
@@ -116,21 +116,21 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 	delete(asked, "stream")
 	same(t, "the end of a question", []byte(end.data), b.post("/v1/retrieve_memory", asked).body)
 	var answer httpapi.MemoryAnswer
-	if tests.Must(t, json.Unmarshal([]byte(end.data), &answer)); answer.Mode != memoryagent.Agentic || answer.Answer != "From Osaka." || answer.Metadata["channel"] != "web" {
+	if testkit.Must(t, json.Unmarshal([]byte(end.data), &answer)); answer.Mode != memoryagent.Agentic || answer.Answer != "From Osaka." || answer.Metadata["channel"] != "web" {
 		t.Errorf("answer %+v", answer)
 	}
 	// A search alone is answered at once.
 	fast := object{"query": "Where does Alice fly from?", "mode": "fast"}
 	all, end = b.streamed("/v1/retrieve_memory", fast)
 	var found httpapi.MemoryAnswer // whose scores the time moves
-	if tests.Must(t, json.Unmarshal([]byte(end.data), &found)); len(all) != 1 || end.name != "end" || found.Mode != memoryagent.Fast || len(found.Memories) == 0 || found.Memories[0].Content != "Alice flies from Osaka only." {
+	if testkit.Must(t, json.Unmarshal([]byte(end.data), &found)); len(all) != 1 || end.name != "end" || found.Mode != memoryagent.Fast || len(found.Memories) == 0 || found.Memories[0].Content != "Alice flies from Osaka only." {
 		t.Errorf("a search: %v, %+v", names(all), found)
 	}
 }
 
 // Who goes away takes nothing along, and who waits no longer is told how far it is.
 func TestARunGoesOnWithoutItsStream(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t)
 	b.Start()
@@ -143,7 +143,7 @@ func TestARunGoesOnWithoutItsStream(t *testing.T) {
 	}
 	all, end := b.streamed("/v1/summary_memory", object{"messages": flying, "request_id": "s1", "wait": 1}) // the same run, which still waits for its model
 	var made httpapi.MemoryRequest
-	if tests.Must(t, json.Unmarshal([]byte(end.data), &made)); end.name != "end" || made.State == run.Ended || made.Success {
+	if testkit.Must(t, json.Unmarshal([]byte(end.data), &made)); end.name != "end" || made.State == run.Ended || made.Success {
 		t.Errorf("after a second: %v, %+v", names(all), made)
 	}
 	b.Model.Release("hold")
@@ -161,7 +161,7 @@ func TestARunGoesOnWithoutItsStream(t *testing.T) {
 
 // What is wrong with a request is a plain error; what goes wrong later an event.
 func TestAStreamSaysWhatWentWrong(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t) // nothing drives the runs
 	b.remembers("personal", "alice", "Alice flies from Osaka only.")
@@ -173,7 +173,7 @@ func TestAStreamSaysWhatWentWrong(t *testing.T) {
 		b.admin("update cairn.workspaces set state = 'erasing' where id = $1", b.Workspace.ID)
 	})
 	var p httpapi.Problem
-	tests.Must(t, json.Unmarshal([]byte(end.data), &p))
+	testkit.Must(t, json.Unmarshal([]byte(end.data), &p))
 	if strings.Join(names(all), " ") != "progress error" || p.Code != fault.Erasing || p.Message == "" || p.Hint == "" {
 		t.Errorf("%v: %s", names(all), end.data)
 	}

@@ -15,7 +15,7 @@ import (
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 type object = map[string]any
@@ -25,7 +25,7 @@ func (b *bundle) remembers(kind, target, content string) string {
 	b.T.Helper()
 	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/" + content, Subject: agent.Subject{Type: kind, Target: target}}
 	items, err := b.LongTerm.AddMemories(b.T.Context(), a, []longterm.NewMemory{{Content: content}})
-	tests.Must(b.T, err)
+	testkit.Must(b.T, err)
 	return items[0].ID
 }
 
@@ -136,7 +136,7 @@ func TestTheOptionsOfARequestReachItsAgents(t *testing.T) {
 }
 
 func TestAQuestionWaitsNoLongerThanItsCaller(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t) // no worker: an agent never answers
 	b.remembers("personal", "alice", "Alice flies from Osaka only.")
@@ -230,7 +230,7 @@ func TestAQuestionStandsOnAttempts(t *testing.T) {
 
 // What a request may say of the workspace, of time and of patience.
 func TestASearchIsBoundAsItsRequestSays(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t)
 	for day, content := range map[string]string{"2026-03-01": "Alice flew from Osaka to Seoul.", "2026-04-15": "Alice flew from Osaka to Taipei."} {
@@ -277,7 +277,7 @@ func TestASearchIsBoundAsItsRequestSays(t *testing.T) {
 // What a request did is taken back as one: what its specialists added is gone, what
 // they changed says again what it said.
 func TestARequestIsUndone(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t)
 	b.Start()

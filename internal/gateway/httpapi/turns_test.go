@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func message(conversation string, n int, text string) map[string]any {
@@ -68,7 +68,7 @@ func TestAMessageIsAnsweredOnceOverHTTP(t *testing.T) {
 
 // What is accepted is answered, whoever waits for it.
 func TestATurnThatNobodyWaitsForIsAnswered(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello, Ada."})
@@ -83,7 +83,7 @@ func TestATurnThatNobodyWaitsForIsAnswered(t *testing.T) {
 	var report app.AgentReport
 	b.watch(a.Links.Events, "", func(e sent) {
 		if e.name == "end" {
-			tests.Must(t, json.Unmarshal([]byte(e.data), &report))
+			testkit.Must(t, json.Unmarshal([]byte(e.data), &report))
 		}
 	})
 	if report.Reply != "Hello, Ada." || report.Conversation != "c" || report.MessageID != "m1" || report.Reason != "final" {
@@ -108,11 +108,11 @@ func TestAWaitForAnAnswerEndsWhenTheGatewayStops(t *testing.T) {
 	go func() { answered <- b.post("/v1/turns", message("c", 1, "Hello, I am Ada.")) }()
 	waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	tests.Must(t, b.Model.AwaitBarrier(waiting, "thinking", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(waiting, "thinking", 1))
 	stop()
 	var a httpapi.TurnAnswer
 	(<-answered).into(http.StatusAccepted, &a)
-	tests.Must(t, <-served)
+	testkit.Must(t, <-served)
 	b.Model.Release("thinking")
 	if said := b.Say("c", 1, "Hello, I am Ada."); said.Reply != "Hello, Ada." || said.Run != a.Run {
 		t.Errorf("answered %+v", said)
@@ -123,7 +123,7 @@ func TestAWaitForAnAnswerEndsWhenTheGatewayStops(t *testing.T) {
 }
 
 func TestAConversationIsReadInPages(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := talking(t)
 	for i := 1; i <= 3; i++ {
@@ -210,7 +210,7 @@ func TestATurnThatCannotBeMeantIsRefused(t *testing.T) {
 }
 
 func TestATurnIsCancelledAndAConversationEnds(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t)
 	b.Start()
@@ -221,7 +221,7 @@ func TestATurnIsCancelledAndAConversationEnds(t *testing.T) {
 	b.post("/v1/turns", in).into(http.StatusAccepted, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	tests.Must(t, b.Model.AwaitBarrier(ctx, "thinking", 1))
+	testkit.Must(t, b.Model.AwaitBarrier(ctx, "thinking", 1))
 	var c httpapi.Cancelled
 	if b.post("/v1/conversations/c/cancel?message_id=m9", nil).into(http.StatusAccepted, &c); c.Cancelled {
 		t.Error("another message was cancelled")

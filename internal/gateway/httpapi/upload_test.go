@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/httpapi"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestAnUploadWaitsForApprovalAndKeepsItsBytes(t *testing.T) {
@@ -21,7 +21,7 @@ func TestAnUploadWaitsForApprovalAndKeepsItsBytes(t *testing.T) {
 	pack := func(step string) []byte {
 		markdown := "---\nname: water-plants\ndescription: Water the plants of an office\n---\n\n## Procedure\n\n1. " + step + "\n"
 		archive, err := skill.Zip("water-plants", []byte(markdown), nil)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		return archive
 	}
 	first, second := pack("Fill the can"), pack("Fill the can with rain")
@@ -42,10 +42,10 @@ func TestAnUploadWaitsForApprovalAndKeepsItsBytes(t *testing.T) {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	part, err := w.CreateFormFile("file", "water-plants.zip")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = part.Write(second)
-	tests.Must(t, err)
-	tests.Must(t, w.Close())
+	testkit.Must(t, err)
+	testkit.Must(t, w.Close())
 	send(w.FormDataContentType(), form.Bytes()).into(http.StatusAccepted, &up)
 	if up.Pending == 0 || up.Skill.Version != 1 {
 		t.Errorf("a change of a skill that is there: %+v", up)

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // thread is a long one: each of its turns calls two tools at once, whose results
@@ -92,7 +92,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 			t.Error("the reloaded thread is not the one that was put away")
 		}
 		ws, err := b.Store.Workspace(t.Context(), "another", true)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		other := *b
 		other.key = b.makeKey(ws, httpapi.Admin)
 		other.post("/v1/working/read", object{"handle": handle}).refused(fault.NotFound)
@@ -187,11 +187,11 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 		var got httpapi.OffloadAnswer
 		b.post("/v1/working/offload", object{"messages": thread("expired", 4, 40_000), "mode": "compact", "keep_recent": 0, "ttl_seconds": 3600, "session": "s3"}).into(http.StatusOK, &got)
 		_, err := b.Admin().Exec(t.Context(), "update cairn.offload_blobs b set expires_at = now() - interval '1 second' from cairn.offload_uses u where u.sha256 = b.sha256 and u.session = 's/s3'")
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		b.post("/v1/working/read", object{"handle": got.Offloaded[0].Handle}).refused(fault.NotFound)
-		tests.Must(t, b.Relay.Tidy(t.Context()))
+		testkit.Must(t, b.Relay.Tidy(t.Context()))
 		var blobs, uses int
-		tests.Must(t, b.Admin().QueryRow(t.Context(), "select (select count(*) from cairn.offload_blobs where expires_at < now()), (select count(*) from cairn.offload_uses where session = 's/s3')").Scan(&blobs, &uses))
+		testkit.Must(t, b.Admin().QueryRow(t.Context(), "select (select count(*) from cairn.offload_blobs where expires_at < now()), (select count(*) from cairn.offload_uses where session = 's/s3')").Scan(&blobs, &uses))
 		if blobs != 0 || uses != 0 {
 			t.Errorf("%d blobs and %d uses are left", blobs, uses)
 		}
@@ -225,7 +225,7 @@ func paired(t *testing.T, ms []httpapi.SessionMessage) {
 // A model that takes longer than its caller waits, and a worker that is not there
 // yet, cost nothing twice.
 func TestAnOffloadGoesOnWithoutItsCaller(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := idle(t)
 	b.Model.On(openaitest.Rule{Stage: "offload", Reply: record("late")})

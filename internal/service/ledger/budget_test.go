@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // gate holds requests until they are let through, and counts those it holds.
@@ -40,7 +40,7 @@ func (b *bundle) gate() *gate {
 }
 
 func TestARunHasAtMostSoManyCallsInFlight(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := setup(t)
 	b.Lease = time.Minute // a lease that runs out on a busy machine would free its place
@@ -92,7 +92,7 @@ func (b *bundle) budget(of postgres.Settings) {
 	b.t.Helper()
 	s := settings.Default()
 	s.TokensPerDay, s.MicrosPerDay = of.TokensPerDay, of.MicrosPerDay
-	tests.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(q postgres.Queries) error { return q.SetSettings(b.t.Context(), s) }))
+	testkit.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(q postgres.Queries) error { return q.SetSettings(b.t.Context(), s) }))
 }
 
 // Case E14.
@@ -183,7 +183,7 @@ func TestTheDayOfTheRequestPays(t *testing.T) {
 	})
 	_, _ = b.ask(t.Context(), "old", "hi")
 	_, err := b.admin.Exec(t.Context(), "update llm_calls set created_at = now() - interval '2 days', sent_at = now() - interval '2 days'")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.model.answers(nil)
 	if _, err := b.ask(t.Context(), "old", "hi"); err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func TestAPricedCallKeepsItsCost(t *testing.T) {
 		return r, nil
 	})
 	_, err := b.ask(t.Context(), "s", "hi")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if c := b.row("s"); c.CostMicros == nil || *c.CostMicros != 15 {
 		t.Errorf("ledger %+v, want 15 micro-dollars", c)
 	}

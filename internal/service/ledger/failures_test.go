@@ -13,7 +13,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestAFailedCallKeepsItsClassAndMayBeTriedAgain(t *testing.T) {
@@ -79,12 +79,12 @@ func TestARejectedPromptIsLoggedByTheHashesOfItsSections(t *testing.T) {
 		t.Helper()
 		log.Reset()
 		system, err := prompt.Session("en", "chat", prompt.Remembered{Soul: soul, Core: []string{"The release is on Fridays."}})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if _, err := b.ask(t.Context(), step, "hi", func(r *llm.Request) { r.System = system }); err == nil {
 			t.Fatal("the request went through")
 		}
 		if log.Len() > 0 {
-			tests.Must(t, json.Unmarshal(log.Bytes(), &line))
+			testkit.Must(t, json.Unmarshal(log.Bytes(), &line))
 		}
 		for _, secret := range []string{"pirate", "Fridays", "credit"} {
 			if strings.Contains(log.String(), secret) {

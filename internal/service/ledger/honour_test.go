@@ -10,16 +10,16 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // honour has a call admitted in a transaction and its reply kept by keep.
 func (b *bundle) honour(ctx context.Context, step string, keep ledger.Keep) (llm.Reply, error) {
 	b.t.Helper()
 	wish, err := b.Wish(run.CallKey{Ref: b.run, Step: step}, llm.Request{Model: "scripted", Messages: llm.User("ask")}, 0)
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	var ticket ledger.Ticket
-	tests.Must(b.t, b.store.WithWorkspace(ctx, b.ws.ID, func(q postgres.Queries) error {
+	testkit.Must(b.t, b.store.WithWorkspace(ctx, b.ws.ID, func(q postgres.Queries) error {
 		ticket, err = q.AdmitCall(ctx, wish, q.SeekCall(wish.Key, wish.Parallel))
 		return err
 	}))
@@ -104,9 +104,9 @@ func (b *bundle) question(parallel int) ledger.Question {
 		}
 	}
 	wish, err := b.Wish(run.CallKey{Ref: b.run, Step: "s"}, q.Request, parallel)
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	q.Opened = &ledger.Opened{Wish: wish}
-	tests.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(tx postgres.Queries) error {
+	testkit.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(tx postgres.Queries) error {
 		q.Opened.Ticket, err = tx.AdmitCall(b.t.Context(), wish, tx.SeekCall(wish.Key, parallel))
 		return err
 	}))

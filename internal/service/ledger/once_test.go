@@ -9,7 +9,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/run"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestASecondCallReturnsTheStoredReply(t *testing.T) {
@@ -40,7 +40,7 @@ func TestStepsRoundsAndRunsHaveKeysOfTheirOwn(t *testing.T) {
 	replies := map[string]bool{}
 	for _, k := range []run.CallKey{{Ref: b.run, Step: "a"}, {Ref: b.run, Step: "a", Round: 1}, {Ref: b.run, Step: "b"}, {Ref: second, Step: "a"}} {
 		r, err := b.Call(t.Context(), k, llm.Request{Model: "scripted", Messages: llm.User("the same")}, 0)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		replies[r.Text] = true
 	}
 	if len(replies) != 4 || len(b.model.requests()) != 4 {
@@ -65,7 +65,7 @@ func TestTwoCallsAtOnceMakeOneRequest(t *testing.T) {
 		t.Errorf("beside the first: %v, want to be told to come back within %s", err, lease)
 	}
 	close(leave)
-	tests.Must(t, <-first)
+	testkit.Must(t, <-first)
 	if r, err := b.ask(t.Context(), "s", "hi"); err != nil || r.Text != "hello" {
 		t.Errorf("after the first: %+v, %v", r, err)
 	}
@@ -75,7 +75,7 @@ func TestTwoCallsAtOnceMakeOneRequest(t *testing.T) {
 }
 
 func TestALeaseIsKeptAliveDuringALongCall(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := setup(t)
 	leave := make(chan bool)
@@ -90,7 +90,7 @@ func TestALeaseIsKeptAliveDuringALongCall(t *testing.T) {
 		return b.number("select count(*) from llm_calls where now() > created_at + 3 * $1::interval", lease) == 1
 	})
 	close(leave)
-	tests.Must(t, <-first)
+	testkit.Must(t, <-first)
 	if c := b.row("s"); c.State != run.CallDone || c.Attempts != 1 || len(b.model.requests()) != 1 {
 		t.Errorf("ledger %+v, %d requests", c, len(b.model.requests()))
 	}
@@ -98,7 +98,7 @@ func TestALeaseIsKeptAliveDuringALongCall(t *testing.T) {
 
 // Case E5: a deploy changed the prompt between the crash and the retry.
 func TestAfterACrashTheStoredRequestIsSentAgain(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := setup(t)
 	b.model.answers(func(context.Context, int, string) (llm.Reply, error) { panic("killed") })
@@ -112,7 +112,7 @@ func TestAfterACrashTheStoredRequestIsSentAgain(t *testing.T) {
 	b.untilExpired("s")
 	b.model.answers(nil)
 	r, err := b.ask(t.Context(), "s", "new prompt")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	sent := b.model.requests()
 	if len(sent) != 2 || sent[1] != sent[0] {
 		t.Errorf("sent %q, want the first request twice, byte for byte", sent)
@@ -127,7 +127,7 @@ func TestAfterACrashTheStoredRequestIsSentAgain(t *testing.T) {
 
 // Case E3: the worker lost its heartbeat, not its life.
 func TestAZombieAndItsSuccessorAgreeOnTheFirstStoredReply(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	for _, zombieFirst := range []bool{false, true} {
 		t.Run(map[bool]string{true: "the zombie's", false: "the successor's"}[zombieFirst], func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestAZombieAndItsSuccessorAgreeOnTheFirstStoredReply(t *testing.T) {
 			for _, i := range order {
 				close(leave[i])
 				a := <-answers[i]
-				tests.Must(t, a.error)
+				testkit.Must(t, a.error)
 				if a.Text != want {
 					t.Errorf("attempt %d goes on with %q, want %q", i+1, a.Text, want)
 				}
@@ -175,7 +175,7 @@ func TestAZombieAndItsSuccessorAgreeOnTheFirstStoredReply(t *testing.T) {
 
 // A zombie's failure says nothing about its successor's call.
 func TestAZombiesFailureDoesNotEndItsSuccessorsCall(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := setup(t)
 	leave := []chan bool{make(chan bool), make(chan bool)}
@@ -202,7 +202,7 @@ func TestAZombiesFailureDoesNotEndItsSuccessorsCall(t *testing.T) {
 		t.Errorf("ledger %+v, want the successor's call still open", c)
 	}
 	close(leave[1])
-	tests.Must(t, <-second)
+	testkit.Must(t, <-second)
 }
 
 func TestAPaidReplyIsStoredForACallerThatHasGone(t *testing.T) {

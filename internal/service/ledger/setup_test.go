@@ -18,7 +18,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/ledger"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // bundle is a ledger over a fresh database, with one run.
@@ -42,16 +42,16 @@ func setup(t *testing.T) *bundle {
 	url := pgtest.Database(t)
 	var err error
 	b.store, err = postgres.Open(t.Context(), url, postgres.Options{MaxConns: 8})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(b.store.Close)
 	c, err := pgxpool.ParseConfig(url)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
 	b.admin, err = pgxpool.NewWithConfig(t.Context(), c)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(b.admin.Close)
 	b.ws, err = b.store.Workspace(t.Context(), "test", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.run = b.newRun("first")
 	b.Ledger = &ledger.Ledger{Store: b.store, Model: b.model, Prices: llm.Prices{"priced": {InputMicros: 1_000_000, OutputMicros: 1_000_000}}, Lease: lease, Hold: 20 * time.Second}
 	return b
@@ -62,7 +62,7 @@ func (b *bundle) newRun(key string) run.Ref {
 	r, _, err := b.store.Accept(b.t.Context(), distill.Accepted{Workspace: b.ws.ID, Key: key, Spec: []byte("{}"), Channel: "import",
 		Conversation: transcript.Conversation{ID: key, Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}},
 		WorkflowID:   func(int, int) string { return key }})
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	return r.Ref
 }
 
@@ -79,7 +79,7 @@ func (b *bundle) ask(ctx context.Context, step, what string, change ...func(*llm
 func (b *bundle) row(step string) run.Call {
 	b.t.Helper()
 	var out run.Call
-	tests.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(q postgres.Queries) error {
+	testkit.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(q postgres.Queries) error {
 		calls, err := q.Calls(b.t.Context(), b.run)
 		for _, c := range calls {
 			if c.Key.Step == step && c.Key.Round == 0 {

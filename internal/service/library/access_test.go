@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/library"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func patchOf(old, new string) object {
@@ -17,7 +17,7 @@ func patchOf(old, new string) object {
 }
 
 func TestWhoNobodyWatchesChangesOnlyWhatIsManagedAndRead(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := setup(t)
 	reflection := b.as(agent.OriginReflection)
@@ -40,7 +40,7 @@ func TestWhoNobodyWatchesChangesOnlyWhatIsManagedAndRead(t *testing.T) {
 	b.call(nudge, "skill_view", object{"name": "deploy-web"})
 	b.does(nudge, "skill_patch", patchOf("Make", "Build"), "patched", 4)
 
-	pin := func(pinned bool) { _, err := b.Pin(t.Context(), b.ws.ID, 1, pinned); tests.Must(t, err) }
+	pin := func(pinned bool) { _, err := b.Pin(t.Context(), b.ws.ID, 1, pinned); testkit.Must(t, err) }
 	pin(true)
 	b.refused(nudge, "skill_patch", patchOf("Build", "Make"), fault.Protected)
 	b.does(b.as(agent.OriginAgent), "skill_patch", patchOf("Build", "Make"), "patched", 5) // the foreground may
@@ -53,10 +53,10 @@ func TestWhoNobodyWatchesChangesOnlyWhatIsManagedAndRead(t *testing.T) {
 	b.exec("update skills set status = 'active'")
 
 	_, err := b.Manage(t.Context(), b.ws.ID, 1, false)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.does(nudge, "skill_patch", patchOf("Make", "Build"), "staged", 5)
 	_, err = b.Manage(t.Context(), b.ws.ID, 1, true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.does(nudge, "skill_patch", patchOf("Make", "Build"), "patched", 6)
 }
 
@@ -72,7 +72,7 @@ func TestAChangeOfAUsersSkillWaitsForAPerson(t *testing.T) {
 	}
 	b.does(nudge, "skill_patch", patchOf("Roll it out", "Roll it out slowly"), "staged", 1)
 	waiting, err := b.PendingList(t.Context(), b.ws.ID, 10)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(waiting) != 2 || waiting[0].Gist != "patch deploy-web +2/−1 lines" && waiting[0].Gist != "patch deploy-web +1/−0 lines" || waiting[0].Base != 1 || waiting[0].Origin != "nudge" {
 		t.Fatalf("waiting %+v", waiting)
 	}
@@ -80,12 +80,12 @@ func TestAChangeOfAUsersSkillWaitsForAPerson(t *testing.T) {
 		t.Errorf("%d live packages: collection would take what waits", n)
 	}
 	head, err := b.ApproveChange(t.Context(), b.ws.ID, 1)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if got := b.column("select origin || ' ' || op || ' ' || base_version from skill_versions where version = 2"); head.Version != 2 || got != "nudge patch 1" {
 		t.Errorf("approved version %d: %s", head.Version, got)
 	}
 	head, err = b.ApproveChange(t.Context(), b.ws.ID, 2) // made on version 1, too
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	body := b.column("select body from skill_versions where version = 3")
 	if head.Version != 3 || !strings.Contains(body, "and sign it") || !strings.Contains(body, "Roll it out slowly") {
 		t.Errorf("version %d says\n%s", head.Version, body)
@@ -105,14 +105,14 @@ func TestAChangeThatClashesWithTheHeadHasFailed(t *testing.T) {
 	b.does(nudge, "skill_patch", patchOf("Roll it out", "Roll it out slowly"), "staged", 1)
 	b.does(nudge, "skill_patch", patchOf("Roll it out", "Roll it out at night"), "staged", 1)
 	_, err := b.ApproveChange(t.Context(), b.ws.ID, 1)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if _, err := b.ApproveChange(t.Context(), b.ws.ID, 2); fault.CodeOf(err) != fault.VersionConflict || !strings.Contains(err.Error(), "content") || fault.From(err).Hint == "" {
 		t.Errorf("approved on a head that says something else: %v", err)
 	}
 	if got := b.column("select state from pending_writes order by id"); got != "approved,failed" {
 		t.Errorf("states %s", got)
 	}
-	tests.Must(t, b.RejectChange(t.Context(), b.ws.ID, 2))
+	testkit.Must(t, b.RejectChange(t.Context(), b.ws.ID, 2))
 }
 
 func TestAChangeThatNobodyDecidedAboutExpires(t *testing.T) {
@@ -132,7 +132,7 @@ func TestAChangeThatNobodyDecidedAboutExpires(t *testing.T) {
 	}
 	refused() // also before anybody has looked
 	waiting, err := b.PendingList(t.Context(), b.ws.ID, 10)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(waiting) != 2 || waiting[0].State != "pending" || waiting[1].State != "expired" || !waiting[1].ExpiresAt.Before(time.Now()) {
 		t.Errorf("waiting %+v", waiting)
 	}
@@ -190,19 +190,19 @@ func TestUntrustedTextMakesACandidate(t *testing.T) {
 		t.Errorf("index %q, %v", x.Text(), err)
 	}
 	_, err := b.Approve(t.Context(), b.ws.ID, 2)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	a.Tainted = false
 	b.does(a, "skill_patch", object{"name": "bake-bread", "old_string": "Knead", "new_string": "Fold"}, "patched", 2)
 	if c := b.call(a, "skill_view", object{"name": "bake-bread"})["content"].(string); !strings.HasPrefix(c, "Untrusted text went into this skill") {
 		t.Errorf("a patch washed the taint off: %s", c)
 	}
 	_, err = b.Trust(t.Context(), b.ws.ID, 2)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if c := b.call(a, "skill_view", object{"name": "bake-bread"})["content"].(string); !strings.HasPrefix(c, "```skill") {
 		t.Errorf("trusted, and still: %s", c)
 	}
 	_, err = b.ApproveChange(t.Context(), b.ws.ID, 1)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if got := b.column("select tainted::text from skills where id = 1"); got != "true" {
 		t.Errorf("an approved change of untrusted text leaves tainted %s", got)
 	}

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/library"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestADeleteCanBeTakenBackForSevenDays(t *testing.T) {
@@ -20,7 +20,7 @@ func TestADeleteCanBeTakenBackForSevenDays(t *testing.T) {
 	b.refused(a, "skill_delete", object{"name": "deploy-web", "expected_version": 3}, fault.VersionConflict)
 	out := b.does(a, "skill_delete", object{"name": "deploy-web", "expected_version": 1, "reason": "not wanted"}, "deleted", 0)
 	until, err := time.Parse(time.RFC3339Nano, out["undo_until"].(string))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if n := b.number("select round(extract(epoch from $1::timestamptz - now()) / 3600)::int", until); n != 7*24 {
 		t.Errorf("can be taken back for %d hours", n)
 	}
@@ -30,7 +30,7 @@ func TestADeleteCanBeTakenBackForSevenDays(t *testing.T) {
 	b.refused(a, "skill_delete", object{"name": "deploy-web"}, fault.NotFound)
 
 	head, err := b.RestoreNamed(t.Context(), b.ws.ID, "deploy-web")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if head.Version != 1 || head.Status != "active" {
 		t.Errorf("restored %+v", head)
 	}
@@ -95,13 +95,13 @@ func TestADeleteWaitsWhereEveryChangeDoes(t *testing.T) {
 	b.does(b.as(agent.OriginUser), "skill_save", deploy(), "created", 1)
 	out := b.does(b.as(agent.OriginAgent), "skill_delete", object{"name": "deploy-web", "reason": "out of date"}, "staged", 0)
 	waiting, err := b.PendingList(t.Context(), b.ws.ID, 10)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(waiting) != 1 || out["pending_id"] != 1.0 || waiting[0].Op != library.OpDelete || waiting[0].Gist != "delete deploy-web" || !strings.Contains(waiting[0].Reason, "out of date") {
 		t.Fatalf("waiting %+v", waiting)
 	}
 	_, err = b.ApproveChange(t.Context(), b.ws.ID, 1)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.refused(b.as(agent.OriginAgent), "skill_view", object{"name": "deploy-web"}, fault.NotFound)
 	_, err = b.RestoreNamed(t.Context(), b.ws.ID, "deploy-web")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 }

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/library"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // keep imports a package with files as a skill in force.
@@ -16,9 +16,9 @@ func (b *bundle) keep(name string, files, extra []skill.File) {
 	b.t.Helper()
 	markdown := []byte("---\nname: " + name + "\ndescription: How " + name + " is done\n---\n\n## When to Use\nAlways.\n\n## Procedure\n1. Begin\n")
 	archive, err := skill.Zip(name, markdown, files, extra...)
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	_, err = b.Import(b.t.Context(), b.ws.ID, archive, "import", true)
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 }
 
 func TestSkillsAreDisclosedStepByStep(t *testing.T) {

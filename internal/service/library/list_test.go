@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/metrics"
 	"cairn/internal/service/library"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // topic saves a skill of its own kind.
@@ -70,7 +70,7 @@ func TestSkillsAreListedByCategoryAndName(t *testing.T) {
 		t.Errorf("of what nobody uses, %s is found", got)
 	}
 	_, err := b.Archive(t.Context(), b.ws.ID, int64(b.number("select id from skills where name = 'tune-piano'")))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if got := names(b.call(a, "skill_list", object{})); strings.Contains(got, "piano") {
 		t.Errorf("an archived skill is listed: %s", got)
 	}
@@ -122,7 +122,7 @@ func TestTheIndexIsTheSameWhateverWasUsed(t *testing.T) {
 	b.topic("fold-paper", "")
 	b.topic("bake-bread", "")
 	first, err := b.Index(t.Context(), b.ws.ID)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if want := "- bake-bread: All about bake bread\n- fold-paper: All about fold paper\nmusic:\n- tune-piano: All about tune piano"; first.Text() != want {
 		t.Errorf("index\n%s", first.Text())
 	}
@@ -133,17 +133,17 @@ func TestTheIndexIsTheSameWhateverWasUsed(t *testing.T) {
 }
 
 func TestALongIndexKeepsPinnedAndRecentSkills(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := setup(t, func(s *library.Settings) { s.WritesPerHour, s.MaxSkills = 1000, 1000 })
 	for i := range 85 {
 		b.topic(fmt.Sprintf("topic-%03d", i), "")
 	}
 	_, err := b.Pin(t.Context(), b.ws.ID, 1, true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.call(b.as(agent.OriginAgent), "skill_view", object{"name": "topic-001"})
 	x, err := b.Index(t.Context(), b.ws.ID)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	text := x.Text()
 	if x.Shown != 80 || x.More != 5 || !strings.HasSuffix(text, "\n(+5 more — skill_list(query))") || len(x.Lines) != 81 {
 		t.Errorf("%d shown, %d more: %s", x.Shown, x.More, text)
@@ -158,7 +158,7 @@ func TestALongIndexKeepsPinnedAndRecentSkills(t *testing.T) {
 	}
 	b.exec("update skill_versions set description = repeat('长', 240)")
 	x, err = b.Index(t.Context(), b.ws.ID)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if x.Shown > 30 || x.Shown < 20 || x.Shown+x.More != 85 || len([]rune(x.Lines[0])) > 180 {
 		t.Errorf("%d long ones shown, the first is %s", x.Shown, x.Lines[0])
 	}
@@ -169,7 +169,7 @@ func TestAPoisonedRowIsShownAsANoticeAndQuarantined(t *testing.T) {
 	for name, look := range map[string]func(*bundle) string{
 		"index": func(b *bundle) string {
 			x, err := b.Index(b.t.Context(), b.ws.ID)
-			tests.Must(b.t, err)
+			testkit.Must(b.t, err)
 			return x.Text()
 		},
 		"list": func(b *bundle) string { return fmt.Sprint(b.call(b.as(agent.OriginAgent), "skill_list", object{})) },

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/library"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestOfManyPatchesOnOneVersionOneWins(t *testing.T) {
@@ -155,7 +155,7 @@ func TestAnotherWorkspaceSeesNothingOfASkill(t *testing.T) {
 	b := setup(t)
 	b.does(b.as(agent.OriginUser), "skill_save", deploy(), "created", 1)
 	other, err := b.store.Workspace(t.Context(), "other", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	mine := b.ws
 	b.ws = other
 	a := b.as(agent.OriginAgent)

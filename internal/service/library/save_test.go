@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestASkillIsSavedPatchedRenamedAndDeleted(t *testing.T) {
@@ -35,7 +35,7 @@ func TestASkillIsSavedPatchedRenamedAndDeleted(t *testing.T) {
 		t.Errorf("%d versions have a live package, want 4", n)
 	}
 	name, archive, _, err := b.Package(t.Context(), b.ws.ID, 1, 4, "")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if u, err := skill.Unpack(archive); err != nil || name != "deploy-web.zip" || u.Document.Description != "Releases the web service" || !strings.Contains(u.Document.Procedure, "one node first") {
 		t.Errorf("package %s: %+v, %v", name, u.Document, err)
 	}
@@ -68,7 +68,7 @@ func TestUsageAndPinsMakeNoVersion(t *testing.T) {
 		t.Errorf("using a skill changed it: %s, was %s", got, before)
 	}
 	_, err := b.Pin(t.Context(), b.ws.ID, 1, true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if n := b.number("select count(*) from skill_versions"); n != 1 {
 		t.Errorf("%d versions after a pin", n)
 	}
@@ -219,7 +219,7 @@ func TestAVersionKnowsTheMessagesThatItRestsOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	a := b.as(agent.OriginNudge)
-	tests.Must(t, b.admin.QueryRow(t.Context(), "insert into conversations (workspace_id, external_id, title) values ($1, 'c', '') returning id", b.ws.ID).Scan(&a.Conversation))
+	testkit.Must(t, b.admin.QueryRow(t.Context(), "insert into conversations (workspace_id, external_id, title) values ($1, 'c', '') returning id", b.ws.ID).Scan(&a.Conversation))
 	a.FromSeq, a.ToSeq = 4, 9
 	b.does(a, "skill_save", deploy(), "created", 1)
 	if got := b.column("select version || ' ' || from_seq || '-' || to_seq from skill_sources"); got != "1 4-9" {

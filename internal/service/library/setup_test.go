@@ -18,7 +18,7 @@ import (
 	"cairn/internal/service/library"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // bundle is a library behind its tools, over a fresh database.
@@ -38,21 +38,21 @@ func setup(t *testing.T, change ...func(*library.Settings)) *bundle {
 	url := pgtest.Database(t)
 	var err error
 	b.store, err = postgres.Open(t.Context(), url, postgres.Options{MaxConns: 8})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(b.store.Close)
 	c, err := pgxpool.ParseConfig(url)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
 	b.admin, err = pgxpool.NewWithConfig(t.Context(), c)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(b.admin.Close)
 	b.ws, err = b.store.Workspace(t.Context(), "test", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	packages, err := objectstore.Local(t.TempDir())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	embedder := embedding.Hashing(0)
 	space, err := b.store.Space(t.Context(), embedder.Model(), embedder.Dims())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	s := library.DefaultSettings()
 	for _, f := range change {
 		f(&s)
@@ -61,11 +61,11 @@ func setup(t *testing.T, change ...func(*library.Settings)) *bundle {
 		Finder:   search.Finder{Index: b.store.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35},
 		Settings: func(context.Context, int64) (library.Settings, error) { return s, nil }}
 	all, err := tools.Skills(b.Library)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	steps, err := tools.Disclosure(b.Library)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.tools, err = tools.NewRegistry(append(all, steps...)...)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	return b
 }
 
@@ -75,7 +75,7 @@ func (b *bundle) as(o agent.Origin) agent.Actor {
 	a := agent.Actor{Workspace: b.ws.ID, Origin: o}
 	err := b.admin.QueryRow(b.t.Context(), `insert into runs (workspace_id, kind, business_key, args_sha, spec, workflow_id)
 values ($1, 'distill', gen_random_uuid()::text, sha256('x'), '{}', 'w') returning id`, b.ws.ID).Scan(&a.Run)
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	return a
 }
 
@@ -88,9 +88,9 @@ func (b *bundle) call(a agent.Actor, tool string, args object) object {
 		a.Op = fmt.Sprintf("%d/test/%d", a.Run, b.ops.Add(1))
 	}
 	r, err := b.tools.Call(b.t.Context(), a, tool, raw(b.t, args))
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	var out object
-	tests.Must(b.t, json.Unmarshal(r.JSON, &out))
+	testkit.Must(b.t, json.Unmarshal(r.JSON, &out))
 	return out
 }
 
@@ -119,7 +119,7 @@ func (b *bundle) refused(a agent.Actor, tool string, args object, code fault.Cod
 // number is what the superuser reads.
 func (b *bundle) number(sql string, args ...any) (n int) {
 	b.t.Helper()
-	tests.Must(b.t, b.admin.QueryRow(b.t.Context(), sql, args...).Scan(&n))
+	testkit.Must(b.t, b.admin.QueryRow(b.t.Context(), sql, args...).Scan(&n))
 	return n
 }
 
@@ -154,7 +154,7 @@ func with(key string, value any) func(object) { return func(o object) { o[key] =
 func (b *bundle) column(sql string, args ...any) string {
 	b.t.Helper()
 	var out *string
-	tests.Must(b.t, b.admin.QueryRow(b.t.Context(), "select string_agg(x, ',') from ("+sql+") q(x)", args...).Scan(&out))
+	testkit.Must(b.t, b.admin.QueryRow(b.t.Context(), "select string_agg(x, ',') from ("+sql+") q(x)", args...).Scan(&out))
 	if out == nil {
 		return ""
 	}
@@ -164,6 +164,6 @@ func (b *bundle) column(sql string, args ...any) string {
 func raw(t *testing.T, args object) json.RawMessage {
 	t.Helper()
 	out, err := json.Marshal(args)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	return out
 }

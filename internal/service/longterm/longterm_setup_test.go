@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // long is long-term memory over a fresh database.
@@ -41,13 +41,13 @@ func (l *long) add(a agent.Actor, contents ...string) []longterm.Item {
 		in = append(in, longterm.NewMemory{Index: i, Content: c})
 	}
 	out, err := l.AddMemories(l.t.Context(), a, in)
-	tests.Must(l.t, err)
+	testkit.Must(l.t, err)
 	return out
 }
 
 func (l *long) entry(id string) (e memory.Entry) {
 	l.t.Helper()
-	tests.Must(l.t, l.LongTerm.Store.WithLongTerm(l.t.Context(), l.a.ID, func(tx longterm.LongTermTx) error {
+	testkit.Must(l.t, l.LongTerm.Store.WithLongTerm(l.t.Context(), l.a.ID, func(tx longterm.LongTermTx) error {
 		found, err := tx.LongTerm(l.t.Context(), []string{id})
 		if err == nil && len(found) == 1 {
 			e = found[0]
@@ -66,14 +66,14 @@ func (l *long) holds() string {
 from memories m where workspace_id = $1 and status = 'active' and type not in ('core', 'profile')
 union all select 'target ' || type || '/' || target_key from memory_targets where workspace_id = $1
 union all select 'identity ' || v.content from workspaces w join identity_versions v on v.workspace_id = w.id and v.version = w.identity_version where w.id = $1 order by 1`, l.a.ID)
-	tests.Must(l.t, err)
+	testkit.Must(l.t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var line string
-		tests.Must(l.t, rows.Scan(&line))
+		testkit.Must(l.t, rows.Scan(&line))
 		lines = append(lines, line)
 	}
-	tests.Must(l.t, rows.Err())
+	testkit.Must(l.t, rows.Err())
 	return strings.Join(lines, "\n")
 }
 
@@ -81,7 +81,7 @@ union all select 'identity ' || v.content from workspaces w join identity_versio
 func (l *long) session(lines ...string) string {
 	l.t.Helper()
 	h, err := l.AddHistory(l.t.Context(), l.actor(agent.OriginReflection), said(lines...))
-	tests.Must(l.t, err)
+	testkit.Must(l.t, err)
 	return h.ID
 }
 
@@ -100,7 +100,7 @@ func said(lines ...string) (out []transcript.Message) {
 func (l *long) lines(a agent.Actor, in longterm.RetrieveArgs) string {
 	l.t.Helper()
 	out, err := l.Retrieve(l.t.Context(), a, in)
-	tests.Must(l.t, err)
+	testkit.Must(l.t, err)
 	return out.Text
 }
 

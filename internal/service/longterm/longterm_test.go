@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestTwoPersonsKeepTheSameSentence(t *testing.T) {
@@ -34,10 +34,10 @@ func TestAnUpdateKeepsWhatAMemoryIs(t *testing.T) {
 	first, second := l.session("one"), l.session("two")
 	a := l.about(memory.Procedural, "deploy", 0, first)
 	made, err := l.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: "Run the tests", WhenToUse: "before a release", Metadata: memory.Metadata{"by": "ci", "step": 1.0}}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	before := l.entry(made[0].ID)
 	out, err := l.UpdateMemories(t.Context(), l.about(memory.Procedural, "deploy", 0, second), []longterm.ChangedMemory{{ID: before.ID, Content: "Run all tests twice", Metadata: memory.Metadata{"by": nil, "ok": true}}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	after := l.entry(before.ID)
 	if statuses(out) != "updated" || after.Content != "Run all tests twice" || after.WhenToUse != "before a release" || !after.CreatedAt.Equal(before.CreatedAt) || after.Version != 2 {
 		t.Errorf("%+v: %+v", out, after)
@@ -55,7 +55,7 @@ func TestAnUpdateKeepsWhatAMemoryIs(t *testing.T) {
 
 func (l *long) text(sql string, args ...any) (s string) {
 	l.t.Helper()
-	tests.Must(l.t, l.admin.QueryRow(l.t.Context(), sql, args...).Scan(&s))
+	testkit.Must(l.t, l.admin.QueryRow(l.t.Context(), sql, args...).Scan(&s))
 	return s
 }
 
@@ -71,7 +71,7 @@ func TestChangesStayInsideTheirScope(t *testing.T) {
 	core := l.save("core", "The staging host is quartz")
 	gone := l.add(l.about(memory.Personal, "alice", 0, ""), "Is on holiday")[0].ID
 	_, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.GoneMemory{{ID: gone}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	held := l.holds()
 	for _, c := range []struct {
 		id   string
@@ -86,7 +86,7 @@ func TestChangesStayInsideTheirScope(t *testing.T) {
 		t.Errorf("holds %s, before %s", got, held)
 	}
 	out, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.GoneMemory{{Index: 0, ID: bob}, {Index: 1, ID: alice}, {Index: 2, ID: "x"}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if got := statuses(out); got != "failed/out_of_scope deleted failed/not_found" {
 		t.Errorf("items %s", got)
 	}
@@ -99,7 +99,7 @@ func TestAnUpdateToWhatIsSaidAlreadyMakesOneOfTwo(t *testing.T) {
 	first := l.add(l.about(memory.Personal, "alice", 0, one), "Likes tea")[0].ID
 	second := l.add(l.about(memory.Personal, "alice", 0, two), "Likes green tea")[0].ID
 	out, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.ChangedMemory{{ID: first, Content: "Likes green tea"}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if statuses(out) != "merged" || out[0].ID != second || out[0].Merged != first {
 		t.Errorf("%+v", out)
 	}
@@ -116,7 +116,7 @@ func TestAStaleVersionIsAConflict(t *testing.T) {
 	l := setupLong(t)
 	id := l.add(l.about(memory.Personal, "alice", 0, ""), "v1")[0].ID
 	_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.ChangedMemory{{ID: id, Content: "v2"}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	one := 1
 	_, err = l.UpdateMemories(t.Context(), l.user(), []longterm.ChangedMemory{{ID: id, Content: "v3", Expected: &one}})
 	wants(t, "version 1", err, fault.VersionConflict)
@@ -132,14 +132,14 @@ func TestAToolHasOneGuideline(t *testing.T) {
 	_, err := l.AddMemories(t.Context(), a(), []longterm.NewMemory{{Content: "Ask for less"}})
 	wants(t, "without the tool's name", err, fault.InvalidArgument)
 	first, err := l.AddMemories(t.Context(), a(), []longterm.NewMemory{{Content: "Ask for less", WhenToUse: "web_search"}, {Index: 1, Content: "Ask for less", WhenToUse: "sql"}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	second, err := l.AddMemories(t.Context(), a(), []longterm.NewMemory{{Content: "Quote names", WhenToUse: "web_search"}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if statuses(first)+" "+statuses(second) != "added added updated" || second[0].ID != first[0].ID {
 		t.Errorf("%+v, %+v", first, second)
 	}
 	_, err = l.UpdateMemories(t.Context(), a(), []longterm.ChangedMemory{{ID: first[0].ID, Content: "Quote all names"}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	find := func(query string) string {
 		return l.lines(a(), longterm.RetrieveArgs{Wants: []longterm.Want{{Query: query}}})
 	}
@@ -184,7 +184,7 @@ func TestARunChangesOnlyWhatItWasShown(t *testing.T) {
 	l.lines(seen, longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "green tea"}}})
 	l.lines(seen, longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "green tea"}}})
 	_, err = l.UpdateMemories(t.Context(), a, change)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if e := l.entry(id); e.Content != "Likes black tea" || e.Retrieved != 1 {
 		t.Errorf("%+v", e)
 	}
@@ -195,9 +195,9 @@ func TestAWriterWhoseTargetHasGoneToAnotherIsRefused(t *testing.T) {
 	l := setupLong(t)
 	a := l.about(memory.Personal, "alice", 0, "")
 	first, err := l.TakeLease(t.Context(), a, "one", 60e9)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	again, err := l.TakeLease(t.Context(), a, "one", 60e9)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if again.Fence != first.Fence {
 		t.Errorf("its own lease has fence %d, then %d", first.Fence, again.Fence)
 	}
@@ -212,18 +212,18 @@ func TestAWriterWhoseTargetHasGoneToAnotherIsRefused(t *testing.T) {
 		_, err := l.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: content}})
 		return err
 	}
-	tests.Must(t, write(first.Fence, "Likes tea"))
+	testkit.Must(t, write(first.Fence, "Likes tea"))
 	l.exec("update memory_leases set lease_until = now() - interval '1 second'")
 	second, err := l.TakeLease(t.Context(), a, "two", 60e9)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	wants(t, "the first holder", write(first.Fence, "Likes milk"), fault.VersionConflict)
-	tests.Must(t, write(second.Fence, "Likes cocoa"))
-	tests.Must(t, l.FreeLease(t.Context(), a, first)) // which is not its own any more
+	testkit.Must(t, write(second.Fence, "Likes cocoa"))
+	testkit.Must(t, l.FreeLease(t.Context(), a, first)) // which is not its own any more
 	_, err = l.TakeLease(t.Context(), a, "three", 60e9)
 	wants(t, "after another gave it back", err, fault.Unavailable)
-	tests.Must(t, l.FreeLease(t.Context(), a, second))
+	testkit.Must(t, l.FreeLease(t.Context(), a, second))
 	third, err := l.TakeLease(t.Context(), a, "three", 60e9)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if third.Fence <= second.Fence || second.Fence <= first.Fence {
 		t.Errorf("fences %d, %d, %d", first.Fence, second.Fence, third.Fence)
 	}

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {
@@ -20,7 +20,7 @@ func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {
 	one, two := l.session("one"), l.session("two")
 	before := l.add(l.about(memory.Personal, "alice", 0, one), "Likes tea", "Likes green tea", "Plays chess", "Lives in Osaka")
 	_, err := l.UpdateIdentity(t.Context(), l.user(), longterm.IdentityArgs{Content: "A kind guide"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	held := l.holds()
 
 	run := l.run()
@@ -30,23 +30,23 @@ func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {
 		{ID: before[0].ID, Content: "Likes green tea"},                                             // merged
 		{Index: 1, ID: before[3].ID, Content: "Lives in Kyoto", Metadata: memory.Metadata{"x": 1}}, // changed
 	})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = l.DeleteMemories(t.Context(), a(), []longterm.GoneMemory{{ID: before[2].ID}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	l.add(a(), "Plays chess", "Lives in Osaka") // what others said before, under new ids
 	l.add(l.about(memory.Procedural, "deploy", run, two), "Run the tests")
 	sum := l.about("", "", run, two)
 	_, err = l.AddSummary(t.Context(), sum, longterm.SummaryArgs{Content: "About tea"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = l.UpdateIdentity(t.Context(), l.about(memory.Identity, "", run, two), longterm.IdentityArgs{Content: "A strict guide"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if l.holds() == held {
 		t.Fatal("the run changed nothing")
 	}
 
 	undo := l.user()
 	out, err := l.Undo(t.Context(), undo, longterm.UndoArgs{Run: run})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if strings.Contains(statuses(out), longterm.Failed) {
 		t.Errorf("%+v", out)
 	}
@@ -72,7 +72,7 @@ func TestRunsAreUndoneAsOne(t *testing.T) {
 	one, two := l.run(), l.run()
 	update := func(run int64, id, content string) {
 		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", run, ""), []longterm.ChangedMemory{{ID: id, Content: content}})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
 	made := l.add(l.about(memory.Personal, "alice", one, ""), "Plays chess", "Keeps bees")
 	update(two, before[0].ID, "Likes green tea")
@@ -101,12 +101,12 @@ func TestUndoLeavesWhatOthersHaveChangedSince(t *testing.T) {
 	other := l.add(l.about(memory.Personal, "alice", run, ""), "Plays go")[0].ID
 	change := func(run int64, content string) {
 		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", run, ""), []longterm.ChangedMemory{{ID: id, Content: content}})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
 	change(run, "v2")
 	change(l.run(), "v3")
 	out, err := l.Undo(t.Context(), l.user(), longterm.UndoArgs{Run: run})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if got := statuses(out); got != "failed/version_conflict undone" {
 		t.Errorf("items %s", got)
 	}
@@ -123,19 +123,19 @@ func TestADeletedMemoryCanBeRestored(t *testing.T) {
 	a := func() agent.Actor { return l.about(memory.Personal, "alice", 0, "") }
 	id := l.add(a(), "v1")[0].ID
 	_, err := l.UpdateMemories(t.Context(), a(), []longterm.ChangedMemory{{ID: id, Content: "v2"}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	created := l.entry(id).CreatedAt
 	_, err = l.DeleteMemories(t.Context(), a(), []longterm.GoneMemory{{ID: id}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for version, want := range []string{"v2", "v1"} {
 		_, err = l.Restore(t.Context(), l.user(), longterm.RestoreArgs{ID: id, Version: version})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if e := l.entry(id); e.Content != want || e.Status != memory.Active || !e.CreatedAt.Equal(created) {
 			t.Errorf("version %d: %+v, want %s", version, e, want)
 		}
 	}
 	_, err = l.DeleteMemories(t.Context(), a(), []longterm.GoneMemory{{ID: id}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	last := l.entry(id)
 	l.add(a(), last.Content)
 	_, err = l.Restore(t.Context(), l.user(), longterm.RestoreArgs{ID: id})
@@ -148,7 +148,7 @@ func TestADeletedMemoryCanBeRestored(t *testing.T) {
 
 // The worker dies between its commit and its answer.
 func TestALongTermRetryAfterALostAnswerChangesNothing(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	for name, c := range map[string]func(l *long, k *longterm.LongTerm, a agent.Actor, known string) (any, error){
 		"add": func(l *long, k *longterm.LongTerm, a agent.Actor, _ string) (any, error) {
@@ -190,9 +190,9 @@ func TestALongTermRetryAfterALostAnswerChangesNothing(t *testing.T) {
 			}
 			rows, held := l.longRows(), l.holds()
 			first, err := c(l, l.LongTerm, a, known)
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			second, err := c(l, l.LongTerm, a, known)
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			if !reflect.DeepEqual(first, second) || l.longRows() != rows || l.holds() != held {
 				t.Errorf("%+v and %+v; rows %s, then %s", first, second, rows, l.longRows())
 			}

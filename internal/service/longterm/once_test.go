@@ -11,13 +11,13 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // The worker dies between its commit and its answer: the retry, under the same
 // operation id, gives what the first attempt would have given.
 func TestARetryAfterALostAnswerChangesNothing(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	for name, c := range map[string]func(*bundle, *longterm.Keeper, agent.Actor) (any, error){
 		"save": func(b *bundle, k *longterm.Keeper, a agent.Actor) (any, error) {
@@ -52,7 +52,7 @@ func TestARetryAfterALostAnswerChangesNothing(t *testing.T) {
 			b.save("core", "The staging host is quartz")
 			b.save("core", "The intern sits upstairs")
 			_, err := b.SoulUpdate(t.Context(), b.user(), longterm.SoulArgs{Content: "Be kind."})
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			b.stage("core", "Fridays are for writing")
 
 			a := b.user()
@@ -63,9 +63,9 @@ func TestARetryAfterALostAnswerChangesNothing(t *testing.T) {
 			}
 			once, said := b.rows(), b.says()
 			first, err := c(b, b.Keeper, a)
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			second, err := c(b, b.Keeper, a)
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			if !reflect.DeepEqual(first, second) || reflect.ValueOf(first).IsZero() {
 				t.Errorf("the retries give %+v and %+v", first, second)
 			}
@@ -82,7 +82,7 @@ func (b *bundle) stage(store, content string) int64 {
 	a := b.actor(agent.OriginAgent)
 	a.Tainted = true
 	out, err := b.Save(b.t.Context(), a, longterm.SaveArgs{Content: content, Store: store})
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	if out.Action != longterm.Staged || out.Pending == 0 {
 		b.t.Fatalf("stage %q: %+v", content, out)
 	}
@@ -94,7 +94,7 @@ func TestAnOperationIDServesOneCall(t *testing.T) {
 	b := setup(t)
 	a := b.user()
 	_, err := b.Save(t.Context(), a, longterm.SaveArgs{Content: "one"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = b.Save(t.Context(), a, longterm.SaveArgs{Content: "two"})
 	wants(t, "other arguments", err, fault.OpReused)
 	_, err = b.SoulUpdate(t.Context(), a, longterm.SoulArgs{Content: "one"})
@@ -113,7 +113,7 @@ func TestARefusedCallMayBeTriedAgain(t *testing.T) {
 	wants(t, "without room", err, fault.TooLarge)
 	b.choose(func(s *settings.Settings) { s.Limits.CoreRunes = 30 })
 	out, err := b.Save(t.Context(), a, longterm.SaveArgs{Content: "too long"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if out.Action != longterm.Added {
 		t.Errorf("%+v", out)
 	}
@@ -131,7 +131,7 @@ func TestTwoAttemptsSideBySideHaveOneEffect(t *testing.T) {
 		wait.Go(func() {
 			var err error
 			results[i], err = b.Batch(t.Context(), a, longterm.BatchArgs{Store: "core", Operations: operations})
-			tests.Must(t, err)
+			testkit.Must(t, err)
 		})
 	}
 	wait.Wait()
@@ -152,12 +152,12 @@ func TestEveryVersionIsKept(t *testing.T) {
 	id := b.save("core", "v1")
 	for _, v := range []string{"v2", "v3"} {
 		_, err := b.Replace(t.Context(), b.user(), longterm.ReplaceArgs{Match: id, Content: v})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
 	_, err := b.Remove(t.Context(), b.user(), longterm.RemoveArgs{Match: id})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	history, err := b.History(t.Context(), b.user(), id, 10)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var said []string
 	for _, r := range history {
 		said = append(said, string(r.Action)+" "+r.Content)

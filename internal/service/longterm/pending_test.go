@@ -9,14 +9,14 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // risky is what an honest text might say, and an attack too.
 const risky = "Works at AC\u2060ME"
 
 func TestTheGateHoldsBackWhoItNames(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		gate    settings.Gate
@@ -41,12 +41,12 @@ func TestTheGateHoldsBackWhoItNames(t *testing.T) {
 			a := in(b.actor(c.origin), b.run())
 			a.Tainted = c.tainted
 			out, err := b.Save(t.Context(), a, longterm.SaveArgs{Content: "Lives in Osaka"})
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			if out.Action != c.action || (out.Pending != 0) != (c.action == longterm.Staged) || (b.says() == "") != (c.action == longterm.Staged) {
 				t.Errorf("%+v, remembers %q; want %s", out, b.says(), c.action)
 			}
 			out, err = b.Save(t.Context(), in(b.actor(c.origin), a.Run), longterm.SaveArgs{Content: "Lives in Osaka"})
-			tests.Must(t, err)
+			testkit.Must(t, err)
 			if c.action == longterm.Added && out.Action != longterm.Unchanged {
 				t.Errorf("what is there already waits for nobody: %+v", out)
 			}
@@ -62,14 +62,14 @@ func TestAnApprovedWriteIsDoneInTheNameOfItsWriter(t *testing.T) {
 	b.save("core", "The intern sits upstairs")
 	a := in(b.actor(agent.OriginNudge), b.run())
 	out, err := b.Batch(t.Context(), a, longterm.BatchArgs{Store: "core", Operations: operations})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	waiting, err := b.PendingList(t.Context(), b.user(), 10)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(waiting) != 1 || waiting[0].ID != out.Pending || waiting[0].Gist != "core: +1 ~1 -1 entries, +10 characters" || waiting[0].Base[staging] != 1 || waiting[0].ExpiresAt.Sub(waiting[0].CreatedAt).Hours() != 30*24 {
 		t.Fatalf("waiting %+v", waiting)
 	}
 	decided, err := b.Approve(t.Context(), b.user(), out.Pending)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if decided.State != "approved" || decided.Written.Action != longterm.Applied {
 		t.Errorf("%+v", decided)
 	}
@@ -77,7 +77,7 @@ func TestAnApprovedWriteIsDoneInTheNameOfItsWriter(t *testing.T) {
 		t.Errorf("remembers %q", got)
 	}
 	history, err := b.History(t.Context(), b.user(), staging, 1)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if history[0].Origin != "nudge" || history[0].Run != a.Run {
 		t.Errorf("%+v", history[0])
 	}
@@ -94,9 +94,9 @@ func TestAWriteWhoseBaseHasMovedIsAConflict(t *testing.T) {
 	a := b.actor(agent.OriginAgent)
 	a.Tainted = true
 	out, err := b.Replace(t.Context(), a, longterm.ReplaceArgs{Match: "staging", Content: "The staging host is evil.example"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = b.Replace(t.Context(), b.user(), longterm.ReplaceArgs{Match: id, Content: "The staging host is basalt"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	approver := b.user()
 	_, err = b.Approve(t.Context(), approver, out.Pending)
 	wants(t, "approve", err, fault.VersionConflict)
@@ -121,7 +121,7 @@ func TestOnlyAPersonDecides(t *testing.T) {
 		wants(t, "reject", err, fault.OutOfScope)
 	}
 	decided, err := b.Reject(t.Context(), b.user(), id)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if decided.State != "rejected" || b.says() != "" {
 		t.Errorf("%+v, remembers %q", decided, b.says())
 	}
@@ -145,14 +145,14 @@ func TestWhatTheScanDoubtsWaitsWhenNobodyWatched(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	out, err := b.Save(t.Context(), b.actor(agent.OriginAgent), longterm.SaveArgs{Content: risky})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if out.Action != longterm.Added || len(out.Warnings) == 0 || strings.Contains(out.Warnings[0], "AC") {
 		t.Errorf("foreground: %+v", out)
 	}
 	out, err = b.Save(t.Context(), in(b.actor(agent.OriginNudge), b.run()), longterm.SaveArgs{Content: risky, Store: "profile"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	waiting, err := b.PendingList(t.Context(), b.user(), 10)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if out.Action != longterm.Staged || len(waiting) != 1 || len(waiting[0].Risk) == 0 || !strings.HasPrefix(waiting[0].Reason, "risk") {
 		t.Errorf("unwatched: %+v, waiting %+v", out, waiting)
 	}
@@ -183,7 +183,7 @@ func TestApprovalKeepsTheBudget(t *testing.T) {
 	_, err := b.Approve(t.Context(), b.user(), id)
 	wants(t, "without room", err, fault.TooLarge)
 	_, err = b.Remove(t.Context(), b.user(), longterm.RemoveArgs{Match: kept})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	decided, err := b.Approve(t.Context(), b.user(), id)
 	if err != nil || decided.State != "approved" || decided.Written.Usage != 58 {
 		t.Errorf("%+v, %v", decided, err)
@@ -196,15 +196,15 @@ func TestApprovalTakesTheTaintAway(t *testing.T) {
 	id := b.save("core", "Fridays are for writing")
 	b.exec("update memories set tainted = true")
 	_, err := b.Replace(t.Context(), b.actor(agent.OriginAgent), longterm.ReplaceArgs{Match: id, Content: "Fridays are for reading"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if e, err := b.Get(t.Context(), b.user(), id); err != nil || !e.Tainted {
 		t.Errorf("an agent's correction took the taint away: %+v, %v", e, err)
 	}
 	b.choose(func(s *settings.Settings) { s.WriteApproval.Memory = settings.GateAll })
 	out, err := b.Replace(t.Context(), b.actor(agent.OriginAgent), longterm.ReplaceArgs{Match: id, Content: "Fridays are for both"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = b.Approve(t.Context(), b.user(), out.Pending)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if e, err := b.Get(t.Context(), b.user(), id); err != nil || e.Tainted || e.Content != "Fridays are for both" || e.Status != memory.Active {
 		t.Errorf("%+v, %v", e, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // What stands in prompts and what is looked up is found in one order, each with
@@ -22,11 +22,11 @@ func TestASearchFindsPromptAndLongTermMemoriesInOneOrder(t *testing.T) {
 	alice.Conversation, alice.FromSeq, alice.ToSeq = int64(l.number("select min(id) from conversations")), 0, 1
 	added := l.add(alice, "Alice keeps the boathouse key under the third stone")
 	_, err := l.AddSummary(t.Context(), l.about("", "", run, session), longterm.SummaryArgs{Content: "They talked about the key of the boathouse."})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 
 	asker := l.actor(agent.OriginAgent)
 	found, err := l.Search(t.Context(), asker, longterm.SearchArgs{Query: "boathouse key under a stone"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(found.Results) != 3 {
 		t.Fatalf("found %+v", found)
 	}
@@ -55,7 +55,7 @@ func TestASearchFindsPromptAndLongTermMemoriesInOneOrder(t *testing.T) {
 		}
 	}
 	_, err = l.DeleteMemories(t.Context(), l.user(), []longterm.GoneMemory{{ID: best.ID}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if got := strings.Join(l.finds("boathouse key under a stone"), "; "); strings.Contains(got, "third stone") {
 		t.Errorf("what was deleted is found: %s", got)
 	}
@@ -72,7 +72,7 @@ func TestASearchCountsWhatARunIsShownOnce(t *testing.T) {
 	asker.Run = l.run()
 	for range 2 {
 		_, err := l.Search(t.Context(), asker, longterm.SearchArgs{Query: "who rows on Sundays"})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
 	if got := l.entry(id).Retrieved; got != 1 {
 		t.Errorf("counted %d times", got)

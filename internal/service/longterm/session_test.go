@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestASessionThatIsSentAgainIsKeptOnce(t *testing.T) {
@@ -22,7 +22,7 @@ func TestASessionThatIsSentAgainIsKeptOnce(t *testing.T) {
 	with := append([]transcript.Message{{Role: transcript.System, Content: "Be brief."}}, said("Where is the key?", "Under the mat.")...)
 	with[1].ID, with[2].ID = "m1", "m2"
 	again, err := l.AddHistory(t.Context(), l.actor(agent.OriginReflection), with)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if again.ID != first || again.Messages != 2 {
 		t.Errorf("%+v, want %s", again, first)
 	}
@@ -32,7 +32,7 @@ func TestASessionThatIsSentAgainIsKeptOnce(t *testing.T) {
 	other := l.actor(agent.OriginReflection)
 	other.Workspace = l.b.ID
 	elsewhere, err := l.AddHistory(t.Context(), other, said("Where is the key?", "Under the mat."))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if elsewhere.ID == first {
 		t.Error("two workspaces have one id")
 	}
@@ -45,12 +45,12 @@ func TestAPartOfAConversationIsASession(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	h, err := l.AddHistory(t.Context(), l.user(), said("one", "two", "three", "four"))
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	messages := l.number("select count(*) from messages")
 	part, err := l.AddRange(t.Context(), l.user(), memory.Evidence{Conversation: h.Conversation, FromSeq: 2, ToSeq: 3})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	out, err := l.ReadHistory(t.Context(), l.user(), longterm.ReadArgs{IDs: []string{part.ID}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if out[0].Text != "user:\nthree\nassistant:\nfour\n" || l.number("select count(*) from messages") != messages || part.ID == h.ID {
 		t.Errorf("%+v", out)
 	}
@@ -70,7 +70,7 @@ func TestPagesOfATranscriptLoseNothing(t *testing.T) {
 	offset, pages := 0, 0
 	for {
 		out, err := l.ReadHistory(t.Context(), l.user(), longterm.ReadArgs{IDs: []string{id}, MaxTokens: 150, Offset: offset})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		got.WriteString(out[0].Text)
 		if pages++; out[0].NextOffset == 0 || pages > 100 {
 			break
@@ -92,7 +92,7 @@ func TestAQueryReadsThePartsThatAnswerIt(t *testing.T) {
 	lines[50] = "The vault code was changed by Marta"
 	id := l.session(lines...)
 	out, err := l.ReadHistory(t.Context(), l.user(), longterm.ReadArgs{IDs: []string{id}, Query: "who changed the vault code", MaxTokens: 100})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if !strings.Contains(out[0].Text, "Marta") || strings.Contains(out[0].Text, "topic 1 ") {
 		t.Errorf("read %q", out[0].Text)
 	}
@@ -109,7 +109,7 @@ func TestAMemoryLeadsToItsSession(t *testing.T) {
 	bare := l.add(l.about(memory.Personal, "alice", 0, ""), "Likes tea")[0].ID
 	core := l.save("core", "Private to the prompt")
 	out, err := l.ReadHistory(t.Context(), l.about(memory.Personal, "alice", 0, ""), longterm.ReadArgs{IDs: []string{id, bare, core}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if out[0].ID != history || !strings.Contains(out[0].Text, "I moved to Kyoto") || out[1].Code != fault.NotFound || out[2].Code != fault.NotFound {
 		t.Errorf("%+v", out)
 	}
@@ -127,23 +127,23 @@ func TestASessionHasOneSummary(t *testing.T) {
 	run, history := l.run(), l.session("Alice moved", "Noted")
 	a := func() agent.Actor { return l.about("", "", run, history) }
 	_, err := l.AddTargets(t.Context(), a(), []longterm.NewTarget{{Type: memory.Personal, Target: "Alice"}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	first, err := l.AddSummary(t.Context(), a(), longterm.SummaryArgs{Content: "Alice moved house"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	second, err := l.AddSummary(t.Context(), a(), longterm.SummaryArgs{Content: "Alice moved to Kyoto"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if statuses(first)+" "+statuses(second) != "added replaced" || first[0].ID != second[0].ID {
 		t.Errorf("%+v, %+v", first, second)
 	}
 	same := l.about("", "", 0, l.session("Bob moved", "Noted"))
 	third, err := l.AddSummary(t.Context(), same, longterm.SummaryArgs{Content: "Alice moved to Kyoto"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if statuses(third) != "added" || third[0].ID == second[0].ID {
 		t.Errorf("the same words about another session: %+v", third)
 	}
 	l.add(l.about(memory.Procedural, "deploy", 0, ""), "Run the tests")
 	_, err = l.SummaryTargets(t.Context(), a(), []memory.Task{{Type: memory.Procedural, Target: "deploy"}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if got := strings.Join(l.entry(second[0].ID).Targets, " "); got != "personal/alice procedural/deploy" {
 		t.Errorf("targets %q", got)
 	}
@@ -158,7 +158,7 @@ func TestSummariesAreTheWayToASessionWithoutMemories(t *testing.T) {
 	l.add(l.about(memory.Personal, "bob", 0, ""), "Likes the harbour festival, too")
 	sum := func(history, content string, targets ...memory.Task) string {
 		out, err := l.AddSummary(t.Context(), l.about("", "", 0, history), longterm.SummaryArgs{Content: content, Targets: targets})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		return out[0].ID
 	}
 	nobody := sum(l.session("c"), "The harbour festival was discussed")
@@ -199,11 +199,11 @@ func TestATimeFilterHoldsBothDays(t *testing.T) {
 	var in []longterm.NewMemory
 	for i, day := range []string{"2026-02-28T23:59:59Z", "2026-03-01T00:00:00Z", "2026-03-03T23:59:59Z", "2026-03-04T00:00:00Z"} {
 		at, err := time.Parse(time.RFC3339, day)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		in = append(in, longterm.NewMemory{Index: i, Content: fmt.Sprintf("Went running, number %d", i), EventTime: &at})
 	}
 	_, err := l.AddMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), in)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	find := func(filter string) (longterm.Retrieved, error) {
 		return l.Retrieve(t.Context(), l.about(memory.Personal, "alice", 0, ""), longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "went running", TimeFilter: filter}}})
 	}

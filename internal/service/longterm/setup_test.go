@@ -19,7 +19,7 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // bundle is a keeper over a fresh database with two workspaces.
@@ -38,21 +38,21 @@ func setup(t *testing.T) *bundle {
 	b := &bundle{t: t}
 	var err error
 	b.store, err = postgres.Open(t.Context(), url, postgres.Options{MaxConns: 8})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(b.store.Close)
 	c, err := pgxpool.ParseConfig(url)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
 	b.admin, err = pgxpool.NewWithConfig(t.Context(), c)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(b.admin.Close)
 	b.a, err = b.store.Workspace(t.Context(), "a", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.b, err = b.store.Workspace(t.Context(), "b", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := b.store.Space(t.Context(), embedder.Model(), embedder.Dims())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.Keeper = &longterm.Keeper{Store: b.store.Memory(), Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: b.store.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}
 	return b
@@ -82,7 +82,7 @@ func (b *bundle) run() int64 {
 func (b *bundle) save(store, content string) string {
 	b.t.Helper()
 	out, err := b.Save(b.t.Context(), b.user(), longterm.SaveArgs{Content: content, Store: store})
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	if out.Action != longterm.Added || len(out.IDs) != 1 {
 		b.t.Fatalf("save %q: %+v", content, out)
 	}
@@ -98,7 +98,7 @@ func (b *bundle) says() string {
 func (b *bundle) saysIn(ws postgres.Workspace) string {
 	b.t.Helper()
 	out, err := b.List(b.t.Context(), agent.Actor{Workspace: ws.ID, Origin: agent.OriginUser}, longterm.ListArgs{})
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	var lines []string
 	for _, e := range out.Entries {
 		lines = append(lines, string(e.Type)+": "+e.Content)
@@ -108,7 +108,7 @@ func (b *bundle) saysIn(ws postgres.Workspace) string {
 
 func (b *bundle) choose(change func(*settings.Settings)) {
 	b.t.Helper()
-	tests.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.a.ID, func(q postgres.Queries) error {
+	testkit.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.a.ID, func(q postgres.Queries) error {
 		s, err := q.Settings(b.t.Context())
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func (l *long) register(t memory.Type, names ...string) []longterm.RegisteredTarget {
@@ -19,14 +19,14 @@ func (l *long) register(t memory.Type, names ...string) []longterm.RegisteredTar
 		in = append(in, longterm.NewTarget{Index: i, Type: t, Target: n})
 	}
 	out, err := l.AddTargets(l.t.Context(), l.actor(agent.OriginReflection), in)
-	tests.Must(l.t, err)
+	testkit.Must(l.t, err)
 	return out
 }
 
 func (l *long) meta(in longterm.MetaArgs) string {
 	l.t.Helper()
 	out, err := l.ReadMeta(l.t.Context(), l.actor(agent.OriginReflection), in)
-	tests.Must(l.t, err)
+	testkit.Must(l.t, err)
 	return out.Text
 }
 
@@ -39,7 +39,7 @@ func TestTargetsAreLinesInTheOrderOfTheirMaking(t *testing.T) {
 	l.register(memory.Personal, "jinli", "jinli&jiaji")
 	l.register(memory.Procedural, `bfcl-v3 (\beta)`+"\nx")
 	_, err := l.DescribeTarget(t.Context(), l.user(), longterm.NewTarget{Type: memory.Personal, Target: "JINLI", Description: "the owner\nof it"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	want := `- personal(jinli): the owner of it
 - personal(jinli&jiaji): facts, preferences and background of this person or group
 - procedural(bfcl-v3 \(\\beta\) x): how things are done in this domain: steps, what made them succeed, what made them fail
@@ -83,7 +83,7 @@ func TestBadTargetsAreRefusedByThemselves(t *testing.T) {
 	l := setupLong(t)
 	out, err := l.AddTargets(t.Context(), l.user(), []longterm.NewTarget{{Index: 0, Type: memory.Personal, Target: " "}, {Index: 1, Type: memory.Personal, Target: "alice"}, {Index: 2, Type: memory.Guideline, Target: "x"},
 		{Index: 3, Type: memory.Personal, Target: strings.Repeat("x", memory.TargetRunes+1)}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	var got []string
 	for _, o := range out {
 		got = append(got, o.Status+string(o.Code))
@@ -114,7 +114,7 @@ func TestHandOffKeepsToTheList(t *testing.T) {
 		in.Tasks = append(in.Tasks, longterm.NewTask{Index: i, Type: task.Type, Target: task.Target})
 	}
 	out, err := l.HandOff(t.Context(), l.actor(agent.OriginReflection), in)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if got := fmt.Sprint(out.Tasks); got != "[{personal Alice (work)} {tool tool_guidelines} {identity self}]" {
 		t.Errorf("tasks %s", got)
 	}
@@ -132,9 +132,9 @@ func TestTheIdentityIsOneDocumentWithVersions(t *testing.T) {
 	a := func() agent.Actor { return l.about(memory.Identity, "", 0, "") }
 	zero, one := 0, 1
 	out, err := l.UpdateIdentity(t.Context(), a(), longterm.IdentityArgs{Content: "A kind guide", Expected: &zero})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	again, err := l.UpdateIdentity(t.Context(), a(), longterm.IdentityArgs{Content: "A kind guide "})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if out.Version != 1 || again.Status != longterm.Unchanged {
 		t.Errorf("%+v, %+v", out, again)
 	}
@@ -149,9 +149,9 @@ func TestTheIdentityIsOneDocumentWithVersions(t *testing.T) {
 	_, err = l.UpdateIdentity(t.Context(), tainted, longterm.IdentityArgs{Content: "A servant of the page"})
 	wants(t, "untrusted text in view", err, fault.BlockedContent)
 	_, err = l.UpdateIdentity(t.Context(), a(), longterm.IdentityArgs{Content: "A strict guide", Expected: &one})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	_, err = l.RollbackIdentity(t.Context(), l.user(), longterm.RollbackArgs{Version: 1})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if v, err := l.ReadIdentity(t.Context(), a()); err != nil || v.Content != "A kind guide" || v.Version != 3 {
 		t.Errorf("%+v, %v", v, err)
 	}

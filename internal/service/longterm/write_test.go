@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/longterm"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestWhatIsSavedIsRememberedInOrder(t *testing.T) {
@@ -26,12 +26,12 @@ func TestWhatIsSavedIsRememberedInOrder(t *testing.T) {
 		t.Errorf("remembers %q, want %q", got, want)
 	}
 	out, err := b.Replace(t.Context(), b.user(), longterm.ReplaceArgs{Store: "profile", Match: "osaka", Content: "Lives in Kyoto"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if out.Action != longterm.Replaced || out.IDs[0] != id {
 		t.Errorf("replaced %+v: the id of an entry must stay", out)
 	}
 	out, err = b.Remove(t.Context(), b.user(), longterm.RemoveArgs{Store: "core", Match: "staging"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if out.Action != longterm.Removed || out.Usage != 0 {
 		t.Errorf("removed %+v", out)
 	}
@@ -39,7 +39,7 @@ func TestWhatIsSavedIsRememberedInOrder(t *testing.T) {
 		t.Errorf("remembers %q, want %q", got, want)
 	}
 	history, err := b.History(t.Context(), b.user(), id, 10)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(history) != 2 || history[0].Content != "Lives in Kyoto" || history[1].Content != "Lives in Osaka" || history[0].Action != memory.Replace || history[0].Version != 2 {
 		t.Errorf("history %+v", history)
 	}
@@ -50,7 +50,7 @@ func TestAnExactDuplicateChangesNothing(t *testing.T) {
 	b := setup(t)
 	id := b.save("core", "The staging host is quartz")
 	out, err := b.Save(t.Context(), b.user(), longterm.SaveArgs{Content: " The staging host is quartz\r\n"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if out.Action != longterm.Unchanged || out.IDs[0] != id {
 		t.Errorf("%+v", out)
 	}
@@ -70,7 +70,7 @@ func TestAForgottenSentenceMayComeBackAsANewEntry(t *testing.T) {
 		}
 		seen[id] = true
 		_, err := b.Remove(t.Context(), b.user(), longterm.RemoveArgs{Match: id})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
 	gone, err := b.Get(t.Context(), b.user(), b.save("core", "Vegetarian this month"))
 	if err != nil || gone.Status != memory.Active {
@@ -188,7 +188,7 @@ func TestAFullStoreShowsWhatThereIsToMakeRoomIn(t *testing.T) {
 	b.choose(func(s *settings.Settings) { s.Limits.CoreRunes = 60 })
 	first := b.save("core", strings.Repeat("a", 30))
 	out, err := b.Save(t.Context(), b.user(), longterm.SaveArgs{Content: strings.Repeat("b", 25)})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if out.Usage != 92 || len(out.Warnings) != 1 {
 		t.Errorf("%+v: wants 92 %% and a warning", out)
 	}
@@ -203,7 +203,7 @@ func TestAFullStoreShowsWhatThereIsToMakeRoomIn(t *testing.T) {
 		t.Errorf("the refusal's numbers are %v", f.Extra)
 	}
 	out, err = b.Batch(t.Context(), b.user(), longterm.BatchArgs{Operations: []memory.Operation{{Op: memory.Add, Content: strings.Repeat("c", 30)}, {Op: memory.Remove, Match: first}}})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if out.Action != longterm.Applied || len(out.IDs) != 2 {
 		t.Errorf("the batch that makes room: %+v", out)
 	}
@@ -256,7 +256,7 @@ func TestTwentyWritersOfOneFactMakeOneEntry(t *testing.T) {
 		a := b.actor(agent.OriginAgent)
 		wait.Go(func() {
 			_, err := b.Save(t.Context(), a, longterm.SaveArgs{Content: "Lives in Osaka", Store: "profile"})
-			tests.Must(t, err)
+			testkit.Must(t, err)
 		})
 	}
 	wait.Wait()
@@ -298,7 +298,7 @@ func TestWorkspacesDoNotMeet(t *testing.T) {
 	id := b.save("core", "The vault code is with the porter")
 	other := agent.Actor{Workspace: b.b.ID, Origin: agent.OriginUser, Op: "test/1"} // an id that the first workspace used, too
 	out, err := b.Save(ctx, other, longterm.SaveArgs{Content: "The vault code is with the porter"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if out.Action != longterm.Added || out.IDs[0] == id {
 		t.Errorf("%+v: the other workspace's entry is in the way", out)
 	}
@@ -314,7 +314,7 @@ func TestWorkspacesDoNotMeet(t *testing.T) {
 	}
 	for _, ws := range []int64{b.a.ID, b.b.ID} {
 		found, err := b.Search(ctx, agent.Actor{Workspace: ws, Origin: agent.OriginAgent}, longterm.SearchArgs{Query: "who has the vault code"})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if len(found.Results) != 1 {
 			t.Errorf("workspace %d finds %+v", ws, found.Results)
 		}
@@ -328,14 +328,14 @@ func TestAnEntryKeepsItsEvidence(t *testing.T) {
 	a := in(b.actor(agent.OriginNudge), b.run())
 	a.Conversation, a.FromSeq, a.ToSeq = conversation, 0, 12
 	out, err := b.Save(t.Context(), a, longterm.SaveArgs{Content: "Prefers the train to flying", Store: "profile"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	e, err := b.Get(t.Context(), b.user(), out.IDs[0])
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if e.Origin != "nudge" || e.Run != a.Run || e.Evidence == nil || *e.Evidence != (memory.Evidence{Conversation: conversation, FromSeq: 0, ToSeq: 12}) {
 		t.Errorf("%+v", e)
 	}
 	found, err := b.Search(t.Context(), b.user(), longterm.SearchArgs{Query: "train or flying"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if len(found.Results) != 1 || *found.Results[0].Source != (longterm.Source{Conversation: "whatsapp-7", ToSeq: 12}) {
 		t.Errorf("found %+v", found)
 	}

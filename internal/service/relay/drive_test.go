@@ -12,7 +12,7 @@ import (
 	"cairn/internal/adapter/launcher"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // Case E7: whoever accepted the run died before its workflow was started.
@@ -43,7 +43,7 @@ func TestAnAcceptedRunIsStarted(t *testing.T) {
 		t.Error("the duty does not stay until the run has ended")
 	}
 	// Temporal lost it: the run is given to it again.
-	tests.Must(t, b.Temporal.TerminateWorkflow(t.Context(), r.WorkflowID, "", "lost"))
+	testkit.Must(t, b.Temporal.TerminateWorkflow(t.Context(), r.WorkflowID, "", "lost"))
 	exec(t, admin, "update outbox set due_at = now()")
 	pass(1)
 	if again := running(t, b, r); again == first {
@@ -58,7 +58,7 @@ func TestWithoutTemporalTheDutyIsNotedAndKept(t *testing.T) {
 	r := b.Accept(apptest.C1())
 	exec(t, admin, "update outbox set due_at = now()")
 	down, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1", Namespace: "x", Logger: temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	defer down.Close()
 	broken := *b.Relay
 	broken.Driver = launcher.Driver{Client: down}
@@ -82,7 +82,7 @@ func TestWithoutTemporalTheDutyIsNotedAndKept(t *testing.T) {
 func running(t *testing.T, b *apptest.Bundle, r run.Run) string {
 	t.Helper()
 	d, err := b.Temporal.DescribeWorkflowExecution(t.Context(), r.WorkflowID, "")
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	if s := d.WorkflowExecutionInfo.Status; s != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		t.Fatalf("the workflow is %s", s)
 	}

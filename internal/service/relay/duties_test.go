@@ -10,7 +10,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/search"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func number(id int64) string { return strconv.FormatInt(id, 10) }
@@ -20,7 +20,7 @@ func TestAnEndedRunSettlesItsDuty(t *testing.T) {
 	b := setup(t)
 	r := b.accept("k")
 	b.in(func(ctx context.Context, q postgres.Queries) error {
-		tests.Must(t, q.EndRun(ctx, r.Ref.Run, run.Completed, "", nil))
+		testkit.Must(t, q.EndRun(ctx, r.Ref.Run, run.Completed, "", nil))
 		return q.Owe(ctx, postgres.DriveRun, number(r.Ref.Run), 0) // left over, as by a claim that was under way
 	})
 	if n := b.pass(); n != 1 { // without a Temporal client a start would panic
@@ -37,7 +37,7 @@ func TestADutyOfARelayThatDiedComesBack(t *testing.T) {
 	b.document(1, "text")
 	claim := func() []postgres.Duty {
 		duties, err := b.Store.ClaimDuties(t.Context(), 9)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		return duties
 	}
 	for attempt := 1; attempt <= 8; attempt++ {
@@ -93,7 +93,7 @@ func TestTwoRelaysNeverDoTheSameDutyAtOnce(t *testing.T) {
 // While one relay is at a duty, another finds nothing; and when its claim runs
 // out, the first has let go.
 func TestADutyUnderWayIsLeftAloneAndEndsWithItsClaim(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	b := setup(t)
 	b.document(1, "text")
@@ -141,7 +141,7 @@ func TestADocumentGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 	b.embedder.set(false)
 	b.pass()
 	want, err := b.embedder.Embedder.Embed(t.Context(), []string{"text"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.in(func(ctx context.Context, q postgres.Queries) error {
 		hits, err := q.Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: want[0], Space: b.Space, Limit: 5})
 		if len(hits) != 1 || hits[0].Cosine < 0.99 {
@@ -160,7 +160,7 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 	b := setup(t)
 	doc := b.document(1, "old words")
 	fresh, err := b.embedder.Embedder.Embed(t.Context(), []string{"entirely new words"})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	inside, leave := make(chan bool), make(chan bool)
 	b.embedder.hold = func(string) { close(inside); <-leave }
 	passed := make(chan error, 1)
@@ -169,15 +169,15 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 	// The change is written, not committed, when the old vector arrives.
 	b.in(func(ctx context.Context, q postgres.Queries) error {
 		_, err := q.Index(ctx, search.NewDoc(search.KindSkill, 1, "active", "entirely new words"))
-		tests.Must(t, err)
-		tests.Must(t, q.PutEmbedding(ctx, doc, b.Space, fresh[0]))
+		testkit.Must(t, err)
+		testkit.Must(t, q.PutEmbedding(ctx, doc, b.Space, fresh[0]))
 		close(leave)
 		until(t, "the relay to meet the change", func() bool {
 			return scan[int](t, b.admin, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") == 1
 		})
 		return nil
 	})
-	tests.Must(t, <-passed)
+	testkit.Must(t, <-passed)
 	b.in(func(ctx context.Context, q postgres.Queries) error {
 		hits, err := q.Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: fresh[0], Space: b.Space, Limit: 5})
 		if len(hits) != 1 || hits[0].Cosine < 0.99 {
@@ -191,8 +191,8 @@ func TestOneDutyThatFailsDoesNotKeepTheOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.in(func(ctx context.Context, q postgres.Queries) error {
-		tests.Must(t, q.Owe(ctx, postgres.EmbedDoc, "999", 0)) // of no document
-		tests.Must(t, q.Owe(ctx, postgres.DriveRun, "999", 0)) // of no run
+		testkit.Must(t, q.Owe(ctx, postgres.EmbedDoc, "999", 0)) // of no document
+		testkit.Must(t, q.Owe(ctx, postgres.DriveRun, "999", 0)) // of no run
 		return q.Owe(ctx, postgres.DriveRun, "nonsense", 0)
 	})
 	b.document(1, "text")

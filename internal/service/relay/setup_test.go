@@ -18,7 +18,7 @@ import (
 	"cairn/internal/service/distill"
 	"cairn/internal/service/relay"
 	"cairn/internal/service/search"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // bundle is a relay over a fresh database, without Temporal.
@@ -35,13 +35,13 @@ func setup(t *testing.T) *bundle {
 	t.Helper()
 	url := pgtest.Database(t)
 	s, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 10})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(s.Close)
 	b := &bundle{t: t, admin: connect(t, url), embedder: &embedder{Embedder: embedding.Hashing(8)}, removed: &removals{}}
 	b.ws, err = s.Workspace(t.Context(), "test", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	space, err := s.Space(t.Context(), "hashing", 8)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	b.Relay = &relay.Relay{Store: s, Embedder: b.embedder, Space: space, Remove: b.removed.remove, Every: time.Millisecond, Grace: time.Minute, Log: slog.New(slog.DiscardHandler)}
 	return b
 }
@@ -50,10 +50,10 @@ func setup(t *testing.T) *bundle {
 func connect(t *testing.T, url string) *pgxpool.Pool {
 	t.Helper()
 	c, err := pgxpool.ParseConfig(url)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
 	p, err := pgxpool.NewWithConfig(t.Context(), c)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(p.Close)
 	return p
 }
@@ -76,14 +76,14 @@ func scan[T any](t *testing.T, p *pgxpool.Pool, sql string, args ...any) (v T) {
 // in runs fn in the workspace.
 func (b *bundle) in(fn func(context.Context, postgres.Queries) error) {
 	b.t.Helper()
-	tests.Must(b.t, b.Store.WithWorkspace(b.t.Context(), b.ws.ID, func(q postgres.Queries) error { return fn(b.t.Context(), q) }))
+	testkit.Must(b.t, b.Store.WithWorkspace(b.t.Context(), b.ws.ID, func(q postgres.Queries) error { return fn(b.t.Context(), q) }))
 }
 
 // pass is one look at the outbox; it returns how many duties it took.
 func (b *bundle) pass() int {
 	b.t.Helper()
 	n, err := b.Pass(b.t.Context())
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	return n
 }
 
@@ -96,7 +96,7 @@ func (b *bundle) accept(key string) run.Run {
 	r, _, err := b.Store.Accept(b.t.Context(), distill.Accepted{Workspace: b.ws.ID, Key: key, Spec: []byte("{}"), Channel: "import",
 		Conversation: transcript.Conversation{ID: key, Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}},
 		WorkflowID:   func(int, int) string { return "distill/" + key }})
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	return r
 }
 

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func TestACallWhoseHolderDiedBecomesUnknown(t *testing.T) {
@@ -23,12 +23,12 @@ func TestACallWhoseHolderDiedBecomesUnknown(t *testing.T) {
 	r := b.accept("k")
 	for _, step := range []string{"dead", "alive", "just now"} {
 		_, err := b.Store.BeginCall(t.Context(), ledger.Wish{Key: run.CallKey{Ref: r.Ref, Step: step}, Holder: uuid.New(), Lease: time.Hour, Request: llm.Prepared{Model: "m", Body: []byte("{}")}})
-		tests.Must(t, err)
+		testkit.Must(t, err)
 	}
 	exec(t, b.admin, "update llm_calls set lease_until = now() - interval '2 minutes' where step = 'dead'")
 	exec(t, b.admin, "update llm_calls set lease_until = now() - interval '1 second' where step = 'just now'") // its retry is about to come
 	for range 2 {
-		tests.Must(t, b.Tidy(t.Context()))
+		testkit.Must(t, b.Tidy(t.Context()))
 	}
 	b.in(func(ctx context.Context, q postgres.Queries) error {
 		calls, err := q.Calls(ctx, r.Ref)
@@ -61,7 +61,7 @@ func (b *bundle) touch(names ...string) {
 	b.t.Helper()
 	b.in(func(ctx context.Context, q postgres.Queries) error {
 		for _, n := range names {
-			tests.Must(b.t, q.TouchPackage(ctx, sha(n), "key/"+n, 1))
+			testkit.Must(b.t, q.TouchPackage(ctx, sha(n), "key/"+n, 1))
 		}
 		return nil
 	})
@@ -83,7 +83,7 @@ func (b *bundle) state(name string) string {
 	return scan[string](b.t, b.admin, "select coalesce((select state from packages where sha256 = $1), '')", s[:])
 }
 
-func (b *bundle) tidy() { b.t.Helper(); tests.Must(b.t, b.Tidy(b.t.Context())) }
+func (b *bundle) tidy() { b.t.Helper(); testkit.Must(b.t, b.Tidy(b.t.Context())) }
 
 func TestAnUnusedPackageIsCondemnedAndThenDeletedWithItsObject(t *testing.T) {
 	t.Parallel()
@@ -166,7 +166,7 @@ func TestAnUploadWaitsForTheDeletionOfTheSameBytes(t *testing.T) {
 		return b.removed.remove(ctx, key)
 	}
 	b.tidy()
-	tests.Must(t, <-touched)
+	testkit.Must(t, <-touched)
 	if b.state("x") != "pending" || len(b.removed.list()) != 1 {
 		t.Errorf("state %q, removed %v", b.state("x"), b.removed.list())
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/recurrence"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 func at(t *testing.T, text string) time.Time {
@@ -229,7 +229,7 @@ func TestWhatAWorkspaceTurnedOffIsPassedOver(t *testing.T) {
 // A hundred thousand workspaces are due at one minute: each has a place of its
 // own in the jitter, the same every night, and its date is that of the firing.
 func TestStartsAreSpreadOverTheJitter(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	const jitter = 15 * time.Minute
 	nominal := at(t, "2026-11-20T23:55:00Z")

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // bundle is the memory tools over a fresh database.
@@ -28,13 +28,13 @@ type bundle struct {
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), pgtest.Database(t), postgres.Options{MaxConns: 4})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(s.Close)
 	ws, err := s.Workspace(t.Context(), "a", true)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := s.Space(t.Context(), embedder.Model(), embedder.Dims())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	return &bundle{Registry: registry(t, &longterm.Keeper{Store: s.Memory(), Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}), t: t, ws: ws.ID}
 }
@@ -42,11 +42,11 @@ func setup(t *testing.T) *bundle {
 func registry(t *testing.T, k *longterm.Keeper) *tools.Registry {
 	t.Helper()
 	all, err := tools.Memory(k)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	soul, err := tools.Soul(k)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	r, err := tools.NewRegistry(append(all, soul...)...)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	return r
 }
 
@@ -55,7 +55,7 @@ func (b *bundle) call(o agent.Origin, name, arguments string) (tools.Result, str
 	b.t.Helper()
 	b.n++
 	out, err := b.Call(b.t.Context(), agent.Actor{Workspace: b.ws, Origin: o, Op: fmt.Sprintf("test/%d", b.n)}, name, json.RawMessage(arguments))
-	tests.Must(b.t, err)
+	testkit.Must(b.t, err)
 	return out, string(out.JSON)
 }
 
@@ -87,7 +87,7 @@ func TestSchemasOfMemoryToolsAreClosedObjects(t *testing.T) {
 	t.Parallel()
 	for _, s := range registry(t, nil).Offered(agent.OriginUser) {
 		var schema map[string]any
-		tests.Must(t, json.Unmarshal(s.Input, &schema))
+		testkit.Must(t, json.Unmarshal(s.Input, &schema))
 		if schema["type"] != "object" || fmt.Sprint(schema["additionalProperties"]) != "map[not:map[]]" && schema["additionalProperties"] != false || schema["oneOf"] != nil || schema["anyOf"] != nil {
 			t.Errorf("%s: %s", s.Name, s.Input)
 		}
@@ -109,7 +109,7 @@ func TestAModelRemembersCorrectsFindsAndForgets(t *testing.T) {
 	var out struct {
 		IDs []string `json:"ids"`
 	}
-	tests.Must(t, json.Unmarshal(saved.JSON, &out))
+	testkit.Must(t, json.Unmarshal(saved.JSON, &out))
 	if want := fmt.Sprintf(`{"ok":true,"action":"added","store":"profile","ids":["%s"],"usage_percent":2}`, out.IDs[0]); text != want {
 		t.Errorf("saved %s, want %s", text, want)
 	}

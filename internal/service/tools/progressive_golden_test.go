@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/tools"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -76,7 +76,7 @@ func combinations(t *testing.T, name string) (out []combination) {
 			}
 		}
 		made, err := tools.Profile{Options: o, Names: []string{name}}.Tools(nil)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if made[0].Name != name {
 			t.Errorf("%s is called %s with %v", name, made[0].Name, on)
 		}
@@ -95,14 +95,14 @@ func TestSchemasOfProgressiveToolsMatchGolden(t *testing.T) {
 		encoder := json.NewEncoder(&got)
 		encoder.SetEscapeHTML(false)
 		encoder.SetIndent("", "  ")
-		tests.Must(t, encoder.Encode(combinations(t, name)))
+		testkit.Must(t, encoder.Encode(combinations(t, name)))
 		file := filepath.Join("testdata", "progressive", name+".json")
 		if *update {
-			tests.Must(t, os.MkdirAll(filepath.Dir(file), 0o755))
-			tests.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
+			testkit.Must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			testkit.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
 		}
 		want, err := os.ReadFile(file)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if got.String() != string(want) {
 			t.Errorf("%s differs from %s; run go test -update and read the diff", name, file)
 		}
@@ -126,20 +126,20 @@ func (s shapeOf) names(t *testing.T) (out []string) {
 	}
 	d := json.NewDecoder(bytes.NewReader(s.Properties))
 	_, err := d.Token()
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for d.More() {
 		name, err := d.Token()
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		out = append(out, name.(string))
 		var skip json.RawMessage
-		tests.Must(t, d.Decode(&skip))
+		testkit.Must(t, d.Decode(&skip))
 	}
 	return out
 }
 
 func read(t *testing.T, raw json.RawMessage) (s shapeOf) {
 	t.Helper()
-	tests.Must(t, json.Unmarshal(raw, &s))
+	testkit.Must(t, json.Unmarshal(raw, &s))
 	return s
 }
 
@@ -187,9 +187,9 @@ func TestEnumsAreExact(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"vector_retrieve_memory": "[identity personal procedural tool]", "hands_off": "[identity personal procedural tool]", "add_meta_memory": "[personal procedural]"} {
 		made, err := tools.Profile{Options: tools.Options{TypeTarget: true}, Names: []string{name}}.Tools(nil)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		var properties map[string]shapeOf
-		tests.Must(t, json.Unmarshal(read(t, made[0].Input).Properties, &properties))
+		testkit.Must(t, json.Unmarshal(read(t, made[0].Input).Properties, &properties))
 		if got := fmt.Sprint(properties["memory_type"].Enum); got != want {
 			t.Errorf("%s takes types %s, want %s", name, got, want)
 		}
@@ -211,7 +211,7 @@ func TestEachAgentHasItsTools(t *testing.T) {
 		{tools.RetrievalServer(), "read_meta_memory vector_retrieve_memory read_history_memory"},
 	} {
 		made, err := c.profile.Tools(nil)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		var names []string
 		for _, m := range made {
 			names = append(names, m.Name)

@@ -15,7 +15,7 @@ import (
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // progressive is the tools of progressive memory over a fresh database.
@@ -30,11 +30,11 @@ type progressive struct {
 func setupProgressive(t *testing.T) *progressive {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), pgtest.Database(t), postgres.Options{MaxConns: 6})
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(s.Close)
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := s.Space(t.Context(), embedder.Model(), embedder.Dims())
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	p := &progressive{t: t, store: s, long: &longterm.LongTerm{Store: s.LongTerm(), Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
 	p.enter("a")
@@ -45,7 +45,7 @@ func setupProgressive(t *testing.T) *progressive {
 func (p *progressive) enter(name string) {
 	p.t.Helper()
 	ws, err := p.store.Workspace(p.t.Context(), name, true)
-	tests.Must(p.t, err)
+	testkit.Must(p.t, err)
 	p.ws = ws.ID
 }
 
@@ -53,9 +53,9 @@ func (p *progressive) enter(name string) {
 func (p *progressive) registry(o tools.Options) *tools.Registry {
 	p.t.Helper()
 	made, err := tools.Profile{Options: o, Names: tools.ProgressiveNames}.Tools(p.long)
-	tests.Must(p.t, err)
+	testkit.Must(p.t, err)
 	r, err := tools.NewRegistry(made...)
-	tests.Must(p.t, err)
+	testkit.Must(p.t, err)
 	return r
 }
 
@@ -73,12 +73,12 @@ func (p *progressive) call(r *tools.Registry, name, arguments string, change ...
 		c(&a)
 	}
 	out, err := r.Call(p.t.Context(), a, name, json.RawMessage(arguments))
-	tests.Must(p.t, err)
+	testkit.Must(p.t, err)
 	var text struct {
 		Text string `json:"text"`
 	}
 	if out.OK {
-		tests.Must(p.t, json.Unmarshal(out.JSON, &text))
+		testkit.Must(p.t, json.Unmarshal(out.JSON, &text))
 		return out, text.Text
 	}
 	return out, string(out.JSON)
@@ -94,7 +94,7 @@ func ids(t *testing.T, r tools.Result) (out []string) {
 	var result struct {
 		Items []longterm.Item `json:"items"`
 	}
-	tests.Must(t, json.Unmarshal(r.JSON, &result))
+	testkit.Must(t, json.Unmarshal(r.JSON, &result))
 	for _, i := range result.Items {
 		out = append(out, i.ID)
 	}
@@ -109,7 +109,7 @@ func TestASessionGoesThroughAllTools(t *testing.T) {
 	var h struct {
 		History memory.History `json:"history"`
 	}
-	tests.Must(t, json.Unmarshal(kept.JSON, &h))
+	testkit.Must(t, json.Unmarshal(kept.JSON, &h))
 	session := func(a *agent.Actor) { a.Subject.History = h.History.ID }
 	if _, text := p.call(r, "add_meta_memory", `{"meta_memories":[{"memory_type":"personal","memory_target":"Alice"},{"memory_type":"procedural","memory_target":"deploy"}]}`); text != "2 added\nadded: personal(Alice)\nadded: procedural(deploy)" {
 		t.Errorf("registered %q", text)
@@ -148,7 +148,7 @@ func TestASessionGoesThroughAllTools(t *testing.T) {
 	}
 	tasks, _ := p.call(r, "hands_off", `{"memory_tasks":[{"memory_type":"personal","memory_target":"ALICE"},{"memory_type":"personal","memory_target":"alice"},{"memory_type":"tool","memory_target":"web_search"},{"memory_type":"personal","memory_target":"bob"},{"memory_type":"summary","memory_target":"x"}]}`)
 	var handed longterm.HandedOff
-	tests.Must(t, json.Unmarshal(tasks.JSON, &handed))
+	testkit.Must(t, json.Unmarshal(tasks.JSON, &handed))
 	if fmt.Sprint(handed.Tasks) != "[{personal Alice} {tool tool_guidelines}]" || len(handed.Rejected) != 2 || handed.Rejected[0].Code != fault.NotFound || handed.Rejected[1].Code != fault.InvalidArgument {
 		t.Errorf("handed off %+v", handed)
 	}
@@ -174,7 +174,7 @@ func TestWhatModelsGetWrongComesBackWithACode(t *testing.T) {
 	var h struct {
 		History memory.History `json:"history"`
 	}
-	tests.Must(t, json.Unmarshal(kept.JSON, &h))
+	testkit.Must(t, json.Unmarshal(kept.JSON, &h))
 	added, _ := p.call(r, "add_memory", `{"memories":[{"memory_content":"Likes tea"}]}`)
 	mine := ids(t, added)[0]
 	added, _ = p.call(r, "add_memory", `{"memories":[{"memory_content":"Likes tea"}]}`, about(memory.Personal, "bob"))

@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/service/tools"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // The tools of working memory are the agent's alone: a review and a person have
@@ -17,7 +17,7 @@ import (
 func TestSchemasOfWorkingToolsMatchGolden(t *testing.T) {
 	t.Parallel()
 	made, err := tools.WorkingMemory(nil)
-	tests.Must(t, err)
+	testkit.Must(t, err)
 	for i, tool := range made {
 		if tool.Name != tools.Working[i] || !tool.Allows(agent.OriginAgent) || tool.Allows(agent.OriginNudge) || tool.Allows(agent.OriginUser) || !tool.ReadOnly {
 			t.Errorf("%s: %v", tool.Name, tool.Origins)
@@ -26,14 +26,14 @@ func TestSchemasOfWorkingToolsMatchGolden(t *testing.T) {
 		encoder := json.NewEncoder(&got)
 		encoder.SetEscapeHTML(false)
 		encoder.SetIndent("", "  ")
-		tests.Must(t, encoder.Encode(map[string]any{"description": tool.Description, "input": tool.Input, "output": tool.Output}))
+		testkit.Must(t, encoder.Encode(map[string]any{"description": tool.Description, "input": tool.Input, "output": tool.Output}))
 		file := filepath.Join("testdata", "working", tool.Name+".json")
 		if *update {
-			tests.Must(t, os.MkdirAll(filepath.Dir(file), 0o755))
-			tests.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
+			testkit.Must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			testkit.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
 		}
 		want, err := os.ReadFile(file)
-		tests.Must(t, err)
+		testkit.Must(t, err)
 		if got.String() != string(want) {
 			t.Errorf("%s differs from %s; run go test -update and read the diff", tool.Name, file)
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"cairn/internal/domain/fault"
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 // scores are n judgements of which good are 1.
@@ -14,7 +14,7 @@ func scores(n, good int) []float64 {
 }
 
 func TestACandidateThatIsNotWorseLivePasses(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		candidate, incumbent []float64

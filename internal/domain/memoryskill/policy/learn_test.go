@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	tests "cairn/internal/testkit"
+	"cairn/internal/testkit"
 )
 
 const (
@@ -15,7 +15,7 @@ const (
 
 // The mean of three worlds is measured by BenchmarkLearning.
 func TestDefaultRecipeLearnsWhichSkillsASpanNeeds(t *testing.T) {
-	tests.Long(t)
+	testkit.Long(t)
 	t.Parallel()
 	w := newWorld("seed0")
 	run := w.begin(TowerShape(worldDim, worldHidden), DefaultPPO(), DefaultCredit())
