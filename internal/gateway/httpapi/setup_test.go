@@ -49,7 +49,7 @@ func idle(t *testing.T, change ...func(*config.Config)) *bundle {
 	return b
 }
 
-func (b *bundle) makeKey(ws postgres.Workspace, scopes ...gateway.Scope) string {
+func (b *bundle) makeKey(ws postgres.Workspace, scopes ...httpapi.Scope) string {
 	b.T.Helper()
 	key, _, err := b.gateway.Keys.Create(b.T.Context(), ws.ID, "test", scopes)
 	testkit.Must(b.T, err)
