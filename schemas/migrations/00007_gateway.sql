@@ -2,13 +2,12 @@
 -- What the gateway asks of the database beside its requests: which schema it has,
 -- what needs a look, and lists by pages.
 
--- Both versions of a program work while a schema expands: one that is ahead still
--- serves. A migration that takes away what an earlier program needs replaces this
--- function and raises "oldest" to the first version whose programs do without it.
+-- The number of the last migration that was applied. A program works on its own
+-- version of the schema and on later ones.
 -- +goose StatementBegin
-create function cairn.schema_version() returns table (version bigint, oldest bigint)
+create function cairn.schema_version() returns bigint
 language sql stable security definer set search_path = cairn, pg_catalog, pg_temp as $$
-  select coalesce(max(version_id), 0), 7::bigint from goose_db_version where is_applied
+  select coalesce(max(version_id), 0) from goose_db_version where is_applied
 $$;
 -- +goose StatementEnd
 revoke all on function cairn.schema_version() from public;
