@@ -2,19 +2,15 @@
 -- Working memory: what a thread that has grown too long puts away, and the
 -- records that stand for it.
 
-alter table runs drop constraint runs_kind_check;
-alter table runs add constraint runs_kind_check check (kind in
-  ('distill', 'turn', 'nudge', 'summarize', 'specialist', 'retrieve', 'reflection', 'build', 'train', 'evolve', 'offload', 'flush'));
-
 -- What was put away, by the hash of its kind and content.
 create table offload_blobs (
-  workspace_id    bigint not null references workspaces,
-  sha256          bytea not null check (length(sha256) = 32),
-  kind            text not null check (kind in ('text', 'messages')),
-  content         text not null,
-  bytes           int not null,
-  created_at      timestamptz not null default now(),
-  expires_at      timestamptz not null,                -- infinity while a conversation lives that put it away
+  workspace_id bigint not null references workspaces,
+  sha256       bytea not null check (length(sha256) = 32),
+  kind         text not null check (kind in ('text', 'messages')),
+  content      text not null,
+  bytes        int not null,
+  created_at   timestamptz not null default now(),
+  expires_at   timestamptz not null,                    -- infinity while a conversation lives that put it away
   primary key (workspace_id, sha256)
 );
 create index offload_blobs_expired on offload_blobs (expires_at) where expires_at < 'infinity';
@@ -26,7 +22,7 @@ create table offload_uses (
   session         text not null,
   sha256          bytea not null,
   conversation_id bigint,
-  label           text not null,                       -- what it is, for people
+  label           text not null,                        -- what it is, for people
   position        bigint generated always as identity,
   primary key (workspace_id, session, sha256),
   foreign key (workspace_id, sha256) references offload_blobs on delete cascade,
@@ -45,7 +41,7 @@ create table compactions (
   run_id          bigint not null,
   content         text not null,
   tokens          int not null,
-  degraded        text not null default '',            -- why no model has made it
+  degraded        text not null default '',             -- why no model has made it
   created_at      timestamptz not null default now(),
   primary key (workspace_id, conversation_id, upto_turn),
   foreign key (workspace_id, conversation_id) references conversations,
@@ -59,11 +55,11 @@ begin
   foreach t in array array['offload_blobs', 'offload_uses', 'compactions'] loop
     execute format('alter table %I enable row level security', t);
     execute format('alter table %I force row level security', t);
-    execute format('create policy %I on %I to cairn_app using (workspace_id = nullif(current_setting(''cairn.workspace'', true), '''')::bigint)', t || '_app', t);
-    execute format('grant select, insert on %I to cairn_app', t);
+    execute format($p$create policy %I on %I to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint)$p$, t || '_app', t);
   end loop;
 end $$;
 -- +goose StatementEnd
+grant select, insert on offload_blobs, offload_uses, compactions to cairn_app;
 grant update (expires_at) on offload_blobs to cairn_app;
 grant update (label) on offload_uses to cairn_app;
 
@@ -71,10 +67,3 @@ grant update (label) on offload_uses to cairn_app;
 create policy offload_blobs_system_see on offload_blobs for select to cairn_system using (expires_at < now());
 create policy offload_blobs_system_purge on offload_blobs for delete to cairn_system using (expires_at < now());
 grant select (workspace_id, sha256, expires_at), delete on offload_blobs to cairn_system;
-
-insert into erase_rules (tbl, how, scope) values
-  ('compactions', 'rows', 't.conversation_id = $2'),
-  ('offload_uses', 'rows', 't.conversation_id = $2'),
-  -- What only this conversation has put away; its uses may be gone already.
-  ('offload_blobs', 'rows', 't.expires_at = ''infinity'' and not exists (select from offload_uses u where u.workspace_id = $1 and u.sha256 = t.sha256 and u.conversation_id is distinct from $2)');
-select cairn.cover_erase();

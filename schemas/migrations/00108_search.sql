@@ -1,8 +1,218 @@
 -- +goose Up
--- Search of many workspaces of some thousand memories, whose rows no cache of the
--- processor holds, and of big ones by their graph.
+-- Search: one projection of everything findable, postings for BM25, vectors by
+-- embedding space. What was said is found beside what is remembered and what is
+-- known how to do, and one statement ranks all of it.
 
--- find_docs as before, in less time. Postgres fills a page from its end: the index
+-- A turn is a message of a user or an assistant: owner_id is its conversation,
+-- seq its place there. All other documents have seq 0.
+create table search_docs (
+  workspace_id    bigint not null references workspaces,
+  doc             bigint generated always as identity,
+  kind            text not null check (kind in ('skill', 'memory', 'turn', 'chunk')),
+  owner_id        bigint not null,
+  conversation_id bigint,
+  seq             int not null default 0,
+  event_time      timestamptz,
+  status          text not null,
+  text            text not null,                        -- what was indexed, and is embedded
+  terms           int[] not null,                       -- the postings of this document, sorted: what a re-index takes back
+  session         int not null default 0,               -- of a turn: the seq that its sitting began with
+  type            text not null default '',             -- of a memory
+  target          text not null default '',             -- of a memory: whom it is about; of a turn: who speaks
+  target_terms    int[] not null default '{}',          -- the words of target, hashed as a query's are
+  asks            boolean not null default false,       -- ends with a question
+  dated           boolean not null default false,       -- has words of time
+  primary key (workspace_id, doc),
+  unique (workspace_id, kind, owner_id, seq)
+);
+
+-- Words: how many documents a workspace has, and how many of them hold a word.
+create table lex_stats (
+  workspace_id bigint primary key references workspaces,
+  docs         int not null
+);
+
+create table lex_terms (
+  workspace_id bigint not null references workspaces,
+  term         int not null,                            -- 32-bit hash of the token
+  df           int not null,
+  -- Turns whose speaker has this word in the name: as a word it tells little, as
+  -- the speaker's name much.
+  speakers     int not null default 0,
+  primary key (workspace_id, term)
+);
+
+-- w is the term-frequency half of BM25 with a fixed pivot in place of the moving
+-- average length, so that rows never need rewriting.
+create table lex_postings (
+  workspace_id bigint not null references workspaces,
+  term         int not null,
+  doc          bigint not null,
+  w            real not null,
+  primary key (workspace_id, term, doc) include (w)
+);
+
+-- A model of embeddings with its dimension. All workspaces share them.
+create table embedding_spaces (
+  id    smallint primary key,
+  model text not null,
+  dims  int not null check (dims between 1 and 4000),
+  state text not null default 'active' check (state in ('building', 'active', 'retired')),
+  unique (model, dims)
+);
+
+-- Untyped halfvec: a change of model adds a space and its partition, and never
+-- alters a type. Each partition checks its own dimension.
+create table embeddings (
+  workspace_id bigint not null,
+  doc          bigint not null,
+  space        smallint not null references embedding_spaces,
+  v            halfvec not null,
+  primary key (space, workspace_id, doc),
+  foreign key (workspace_id, doc) references search_docs on delete cascade
+) partition by list (space);
+alter table embeddings alter column v set storage plain;
+
+-- +goose StatementBegin
+do $$
+declare t text;
+begin
+  foreach t in array array['search_docs', 'lex_stats', 'lex_terms', 'lex_postings', 'embeddings'] loop
+    execute format('alter table %I enable row level security', t);
+    execute format('alter table %I force row level security', t);
+    execute format($p$create policy %I on %I to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint)$p$, t || '_app', t);
+  end loop;
+end $$;
+-- +goose StatementEnd
+grant select, insert, update, delete on search_docs, lex_stats, lex_terms, lex_postings, embeddings to cairn_app;
+
+-- Who decides on graphs sees which workspaces are big, and nothing else of them.
+create policy lex_stats_system on lex_stats for select to cairn_system using (docs >= 10000);
+grant select on lex_stats to cairn_system;
+
+alter table embedding_spaces enable row level security;
+alter table embedding_spaces force row level security;
+create policy embedding_spaces_all on embedding_spaces using (true) with check (true);
+grant select on embedding_spaces to cairn_app, cairn_system;
+
+-- A space is made by whoever deploys a model. Nothing is granted on the partition
+-- itself: a policy on the parent does not protect a child that is read directly.
+-- +goose StatementBegin
+create function cairn.open_space(space_model text, space_dims int) returns smallint
+language plpgsql volatile security definer set search_path = cairn, public, pg_catalog, pg_temp as $$
+declare s smallint; t text;
+begin
+  select id into s from embedding_spaces where model = space_model and dims = space_dims;
+  if s is not null then return s; end if;
+  perform pg_advisory_xact_lock(2, 0);
+  select id into s from embedding_spaces where model = space_model and dims = space_dims;
+  if s is not null then return s; end if;
+  select coalesce(max(id), 0) + 1 into s from embedding_spaces;
+  insert into embedding_spaces (id, model, dims) values (s, space_model, space_dims);
+  t := 'embeddings_space_' || s;
+  execute format('create table %I partition of embeddings (check (vector_dims(v) = %s)) for values in (%s)', t, space_dims, s);
+  execute format('alter table %I enable row level security', t);
+  execute format('alter table %I force row level security', t);
+  execute format($p$create policy %I on %I to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint)$p$, t || '_app', t);
+  return s;
+end $$;
+-- +goose StatementEnd
+revoke all on function cairn.open_space(text, int) from public;
+grant execute on function cairn.open_space(text, int) to cairn_app;
+
+-- The name of a workspace's own graph over its vectors. Few workspaces are big
+-- enough to need one (tens of thousands of documents); it holds nobody else's
+-- rows, so no scan of it comes back short.
+-- +goose StatementBegin
+create function cairn.vector_index(ws bigint, space smallint) returns text
+language sql immutable as $$ select format('embeddings_space_%s_graph_%s', space, ws) $$;
+-- +goose StatementEnd
+
+-- What makes that graph. Whoever deploys runs it as the owner of the tables,
+-- outside of a transaction: it keeps no writer waiting. A graph with so many edges,
+-- found with such care, is searched in few steps: of made-up memories of 384
+-- dimensions 0.987 of the ten nearest are found at ef_search 100, and of 1,536
+-- dimensions 0.989 at 80. A graph with the usual edges needs 200 for 0.98.
+-- +goose StatementBegin
+create function cairn.vector_index_statement(ws bigint, space smallint) returns text
+language sql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp as $$
+  select format('create index concurrently if not exists %I on embeddings_space_%s using hnsw ((v::halfvec(%s)) halfvec_cosine_ops) with (m = 24, ef_construction = 128) where workspace_id = %s',
+    cairn.vector_index(ws, space), space, s.dims, ws)
+  from embedding_spaces s where s.id = space
+$$;
+-- +goose StatementEnd
+
+-- What takes it away again, in the same way.
+-- +goose StatementBegin
+create function cairn.vector_index_drop(ws bigint, space smallint) returns text
+language sql immutable as $$ select format('drop index concurrently if exists cairn.%I', cairn.vector_index(ws, space)) $$;
+-- +goose StatementEnd
+
+-- The workspaces that have a graph in a space. One that is not valid was left by
+-- a build that did not end: nothing uses it, and writers keep it up to date.
+-- +goose StatementBegin
+create function cairn.vector_graphs(space smallint) returns table (ws bigint, valid boolean)
+language sql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp as $$
+  select substring(c.relname from '_graph_([0-9]+)$')::bigint, i.indisvalid from pg_index i join pg_class c on c.oid = i.indexrelid
+  where i.indrelid = to_regclass('cairn.embeddings_space_' || space) and c.relname like 'embeddings\_space\_%\_graph\_%'
+$$;
+-- +goose StatementEnd
+
+-- How big that graph is; 0 without one.
+-- +goose StatementBegin
+create function cairn.graph_bytes(ws bigint, space smallint) returns bigint
+language sql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp as $$
+  select coalesce((select pg_relation_size(i.indexrelid) from pg_index i where i.indexrelid = to_regclass(cairn.vector_index(ws, space)) and i.indisvalid), 0)
+$$;
+-- +goose StatementEnd
+
+-- Above so many documents the vectors are looked at with a plan of the
+-- workspace's own, which may take several processors; to plan is little then.
+-- +goose StatementBegin
+create function cairn.many_documents() returns int language sql immutable as $$ select 20000 $$;
+-- +goose StatementEnd
+
+-- The nearest of a workspace with many documents, exactly: the zero keeps the
+-- order from every index. Called by find_docs, which sorts nothing that it can
+-- hash, it would be planned without the processes that sort their share, hence
+-- enable_sort.
+-- +goose StatementBegin
+create function cairn.nearest_of_many(ws bigint, query_vector halfvec, query_space smallint, max_rows int) returns table (doc bigint, dist float8)
+language plpgsql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp set enable_seqscan = on set jit = off set enable_sort = on as $$
+begin
+  return query execute format('select e.doc, (e.v <=> $1) + 0 as dist from embeddings e where e.workspace_id = %1$s and e.space = %2$s order by dist limit %3$s', ws, query_space, max_rows) using query_vector;
+end $$;
+-- +goose StatementEnd
+
+-- The same by the workspace's own graph. Nothing is sorted here, for the graph
+-- gives rows in order: whatever the statistics say, that is the way to take. A graph with
+-- fewer edges is searched in more steps.
+-- +goose StatementBegin
+create function cairn.nearest_in_graph(ws bigint, query_vector halfvec, query_space smallint, max_rows int) returns table (doc bigint, dist float8)
+language plpgsql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp set enable_sort = off set jit = off as $$
+begin
+  perform set_config('hnsw.ef_search', case when exists (select from pg_class c where c.oid = to_regclass(cairn.vector_index(ws, query_space)) and 'm=24' = any(c.reloptions)) then case when (select dims from embedding_spaces where id = query_space) < 1024 then '100' else '80' end else '200' end, true),
+    set_config('hnsw.iterative_scan', 'relaxed_order', true);
+  return query execute format('select e.doc, e.v::halfvec(%1$s) <=> $1 from embeddings e where e.workspace_id = %2$s and e.space = %3$s order by e.v::halfvec(%1$s) <=> $1 limit %4$s',
+    (select dims from embedding_spaces where id = query_space), ws, query_space, max_rows) using query_vector;
+end $$;
+-- +goose StatementEnd
+
+-- find_docs ranks the documents of a workspace. Words first: BM25 with the
+-- workspace's own frequencies, of a turn together with the two turns on either
+-- side of it in its sitting; then vectors; both by rank. To that it adds how well
+-- the whole sitting fits, whether who is named speaks, whether the day that is
+-- named is the day, and small nudges for what is recent and what has proved
+-- useful. A question is seldom what answers, and what follows it often is. A query
+-- is answered at all when some document holds enough of what its words tell, or
+-- some sitting does, or some vector is near; the words of a date that nobody said
+-- are not missed.
+-- To plan all this takes longer than to run it, so it is planned once. One plan
+-- is right for every workspace, and for a table without statistics, because rows
+-- are fetched by arrays of their keys, never by reading a table of everybody's,
+-- and all else is hashed. To begin a statement this long takes as long as to rank
+-- a thousand memories: where nobody talked a short one does.
+-- Postgres fills a page from its end: the index
 -- read from its end meets vectors that lie upwards in memory, which processors
 -- fetch ahead, and takes a third less time over vectors that are in no cache. Where
 -- nobody talked the place by words is counted in the window that finds the best of
@@ -11,7 +221,7 @@
 -- adds the words of every document in one order, so that documents with the same
 -- words have the same sum and come by their number.
 -- +goose StatementBegin
-create or replace function cairn.find_docs(ws bigint, query_terms int[], query_vector halfvec, query_space smallint, vector_share float8, min_cosine float8,
+create function cairn.find_docs(ws bigint, query_terms int[], query_vector halfvec, query_space smallint, vector_share float8, min_cosine float8,
   kinds text[], types text[], targets text[], since timestamptz, until timestamptz, within text,
   query_year int, query_month int, query_day int, asks_when boolean, max_rows int)
 returns table (doc bigint, score float8, lexical float8, covered float8, cosine float8)
@@ -161,10 +371,12 @@ order by score desc, s.doc limit max_rows;
 end $find$;
 -- +goose StatementEnd
 
--- find as before: what was found is fetched by its number, one row each, instead of
--- by an array of the numbers that is joined again.
+-- find is find_docs with what is shown of each document, and before them what the
+-- query names exactly: a skill, a memory's id, a turn by its conversation and place.
+-- What was found is fetched by its number, one row each: to join an array of the
+-- numbers again takes longer.
 -- +goose StatementBegin
-create or replace function cairn.find(ws bigint, query_terms int[], query_vector halfvec, query_space smallint, vector_share float8, min_cosine float8,
+create function cairn.find(ws bigint, query_terms int[], query_vector halfvec, query_space smallint, vector_share float8, min_cosine float8,
   kinds text[], types text[], targets text[], since timestamptz, until timestamptz, within text,
   query_year int, query_month int, query_day int, asks_when boolean, max_rows int, skill_name text, memory_id text, turn_conversation text, turn_seq int)
 returns table (named boolean, kind text, owner_id bigint, seq int, text text, type text, target text, event_time timestamptz, score float8, lexical float8, covered float8, cosine float8,
@@ -203,29 +415,56 @@ begin
 end $find$;
 -- +goose StatementEnd
 
--- A graph with more edges, found with more care, is searched with half the steps: of
--- made-up memories of 384 dimensions 0.987 of the ten nearest are found at ef_search
--- 100, and of 1,536 dimensions 0.989 at 80, where the graphs of before need 200 for
--- 0.98.
-create or replace function cairn.vector_index_statement(ws bigint, space smallint) returns text
-language sql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp as $$
-  select format('create index concurrently if not exists %I on embeddings_space_%s using hnsw ((v::halfvec(%s)) halfvec_cosine_ops) with (m = 24, ef_construction = 128) where workspace_id = %s',
-    cairn.vector_index(ws, space), space, s.dims, ws)
-  from embedding_spaces s where s.id = space
-$$;
-
--- Graphs that are there keep what they were built with, and are searched as before.
+-- BM25 over postings and exact vector distance, fused by reciprocal rank. A query
+-- term that a tenth of the documents hold says nothing, unless all of them are such.
+-- Callers join what the documents stand for, so that a search is one round trip.
+-- It ranks within one kind of document: words that only other kinds know are not
+-- held against it. A conversation of any length leaves the few memories of its
+-- workspace as quick to rank as they are, for only their own vectors are fetched;
+-- many documents are cheaper to hash. It is planned once for a connection, as
+-- find_docs is and for the same reasons.
 -- +goose StatementBegin
-create or replace function cairn.nearest_in_graph(ws bigint, query_vector halfvec, query_space smallint, max_rows int) returns table (doc bigint, dist float8)
-language plpgsql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp set enable_sort = off set jit = off as $$
+create function cairn.rank_docs(ws bigint, doc_kind text, doc_states text[], query_terms int[], query_vector halfvec, query_space smallint, max_rows int)
+returns table (doc bigint, owner_id bigint, lexical float8, hits int, terms int, cosine float8, score float8)
+language plpgsql stable security invoker rows 100 set search_path = cairn, public, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_nestloop = off set enable_mergejoin = off set jit = off as $rank$
+#variable_conflict use_column
+declare
+  mine bigint[] := array(select s.doc from search_docs s where s.workspace_id = ws and s.kind = doc_kind and s.status = any(doc_states));
+  total int := coalesce((select docs from lex_stats where workspace_id = ws), 0);
+  nearest bigint[];
+  distances float8[];
 begin
-  perform set_config('hnsw.ef_search', case when exists (select from pg_class c where c.oid = to_regclass(cairn.vector_index(ws, query_space)) and 'm=24' = any(c.reloptions)) then case when (select dims from embedding_spaces where id = query_space) < 1024 then '100' else '80' end else '200' end, true),
-    set_config('hnsw.iterative_scan', 'relaxed_order', true);
-  return query execute format('select e.doc, e.v::halfvec(%1$s) <=> $1 from embeddings e where e.workspace_id = %2$s and e.space = %3$s order by e.v::halfvec(%1$s) <=> $1 limit %4$s',
-    (select dims from embedding_spaces where id = query_space), ws, query_space, max_rows) using query_vector;
-end $$;
+  if cardinality(mine) = 0 then
+    return;
+  elsif cardinality(mine) <= 500 then
+    select array_agg(o.doc order by o.dist, o.doc), array_agg(o.dist order by o.dist, o.doc) into nearest, distances from (
+      select e.doc, (e.v <=> query_vector) + 0 as dist from embeddings e where e.workspace_id = ws and e.space = query_space and e.doc = any(mine) order by dist, e.doc limit 100) o;
+  else
+    select array_agg(o.doc order by o.dist, o.doc), array_agg(o.dist order by o.dist, o.doc) into nearest, distances from (
+      select e.doc, (e.v <=> query_vector) + 0 as dist from embeddings e join unnest(mine) k(doc) on k.doc = e.doc where e.workspace_id = ws and e.space = query_space order by dist, e.doc limit 100) o;
+  end if;
+  return query
+with q as materialized (
+  select t.term, t.df, ln(1 + (total - t.df + 0.5) / (t.df + 0.5)) as idf
+  from lex_terms t where t.workspace_id = ws and t.term = any(query_terms) and t.df > 0
+), keep as materialized (
+  select q.* from q where q.df <= greatest(50, total / 10) or not exists (select from q q2 where q2.df <= total / 10)
+), m as materialized (
+  select p.doc, k.term, p.w * k.idf as s
+  from lex_postings p join keep k on k.term = p.term join unnest(mine) s(doc) on s.doc = p.doc
+  where p.workspace_id = ws and p.term = any(array(select term from keep))
+), l as materialized (
+  select m.doc, sum(m.s) as score, count(*) as hits, row_number() over (order by sum(m.s) desc, m.doc) as r
+  from m group by m.doc order by score desc, m.doc limit 100
+), d as materialized (
+  select o.doc, 1 - o.dist as cosine, o.r from unnest(nearest, distances) with ordinality o(doc, dist, r)
+), o as materialized (
+  select coalesce(l.doc, d.doc) as doc, coalesce(l.score, 0)::float8 as lexical, coalesce(l.hits, 0)::int as hits, coalesce(d.cosine, 0)::float8 as cosine,
+    (coalesce(1.0 / (60 + l.r), 0) + coalesce(1.0 / (60 + d.r), 0))::float8 as score
+  from l full join d on d.doc = l.doc
+)
+select s.doc, s.owner_id, o.lexical, o.hits, (select count(distinct m.term) from m)::int as terms, o.cosine, o.score
+from o join search_docs s on s.doc = o.doc where s.workspace_id = ws and s.doc = any(array(select doc from o))
+order by o.score desc, s.doc limit max_rows;
+end $rank$;
 -- +goose StatementEnd
-
--- Called by find_docs, which sorts nothing that it can hash, it would be planned
--- without the processes that sort their share.
-alter function cairn.nearest_of_many(bigint, halfvec, smallint, int) set enable_sort = on;
