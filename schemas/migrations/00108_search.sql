@@ -132,7 +132,7 @@ language sql immutable as $$ select format('embeddings_space_%s_graph_%s', space
 -- outside of a transaction: it keeps no writer waiting. A graph with so many edges,
 -- found with such care, is searched in few steps: of made-up memories of 384
 -- dimensions 0.987 of the ten nearest are found at ef_search 100, and of 1,536
--- dimensions 0.989 at 80. A graph with the usual edges needs 200 for 0.98.
+-- dimensions 0.989 at 80.
 -- +goose StatementBegin
 create function cairn.vector_index_statement(ws bigint, space smallint) returns text
 language sql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp as $$
@@ -185,13 +185,12 @@ end $$;
 -- +goose StatementEnd
 
 -- The same by the workspace's own graph. Nothing is sorted here, for the graph
--- gives rows in order: whatever the statistics say, that is the way to take. A graph with
--- fewer edges is searched in more steps.
+-- gives rows in order: whatever the statistics say, that is the way to take.
 -- +goose StatementBegin
 create function cairn.nearest_in_graph(ws bigint, query_vector halfvec, query_space smallint, max_rows int) returns table (doc bigint, dist float8)
 language plpgsql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp set enable_sort = off set jit = off as $$
 begin
-  perform set_config('hnsw.ef_search', case when exists (select from pg_class c where c.oid = to_regclass(cairn.vector_index(ws, query_space)) and 'm=24' = any(c.reloptions)) then case when (select dims from embedding_spaces where id = query_space) < 1024 then '100' else '80' end else '200' end, true),
+  perform set_config('hnsw.ef_search', case when (select dims from embedding_spaces where id = query_space) < 1024 then '100' else '80' end, true),
     set_config('hnsw.iterative_scan', 'relaxed_order', true);
   return query execute format('select e.doc, e.v::halfvec(%1$s) <=> $1 from embeddings e where e.workspace_id = %2$s and e.space = %3$s order by e.v::halfvec(%1$s) <=> $1 limit %4$s',
     (select dims from embedding_spaces where id = query_space), ws, query_space, max_rows) using query_vector;
