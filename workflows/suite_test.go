@@ -153,6 +153,9 @@ func (e *environment) cancels() error {
 	return temporal.NewCanceledError()
 }
 
+// errUnavailable is a database that is away, or a target that another has.
+var errUnavailable = errors.New("not available yet")
+
 // once fails an activity's first attempt, as a database does that is away.
 func once() func() error {
 	failed := false
@@ -161,7 +164,7 @@ func once() func() error {
 			return nil
 		}
 		failed = true
-		return errors.New("the database is away")
+		return errUnavailable
 	}
 }
 
