@@ -39,8 +39,8 @@ func TestBuildOfALongSessionContinuesAsNew(t *testing.T) {
 	mockBuild(e, 201)
 	e.ExecuteWorkflow(workflows.Build, buildInput)
 	in := next[contract.BuildInput](e)
-	if in.From != 200 || in.Run != runRef.Run || len(e.inputs[contract.BuildSpan]) != 200 {
-		t.Errorf("goes on with %+v after %d spans", in, len(e.inputs[contract.BuildSpan]))
+	if in.From != 200 || in.Run != runRef.Run || e.calls(contract.BuildSpan) != 200 {
+		t.Errorf("goes on with %+v after %d spans", in, e.calls(contract.BuildSpan))
 	}
 	e = newEnvironment(t, &testsuite.WorkflowTestSuite{})
 	mockBuild(e, 201)

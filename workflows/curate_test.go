@@ -21,7 +21,7 @@ func TestCurateReturnsWhatWasDone(t *testing.T) {
 	if out := result[contract.CurateResult](e); out != (contract.CurateResult{Staled: 1, Similar: 2}) {
 		t.Errorf("%+v", out)
 	}
-	if n := len(e.inputs[contract.CurateSkills]); n != 2 {
+	if n := e.calls(contract.CurateSkills); n != 2 {
 		t.Errorf("tried %d times", n)
 	}
 	e.checkQueue(contract.CurateSkills, contract.QueueMain)

@@ -34,10 +34,10 @@ func TestDistillSkillWritesJudgesAndPublishes(t *testing.T) {
 		docs = append(docs, in.Doc)
 	}
 	slices.Sort(docs)
-	if !slices.Equal(docs, []int{-1, 0, 1}) || len(e.inputs[contract.Judge]) != 1 {
-		t.Errorf("wrote %v, judged %d times", docs, len(e.inputs[contract.Judge]))
+	if !slices.Equal(docs, []int{-1, 0, 1}) || e.calls(contract.Judge) != 1 {
+		t.Errorf("wrote %v, judged %d times", docs, e.calls(contract.Judge))
 	}
-	if len(e.inputs[contract.EndTask]) != 0 {
+	if e.calls(contract.EndTask) != 0 {
 		t.Error("the commit has ended the task, and it was ended again")
 	}
 	e.checkQueue(contract.Draft, contract.QueueLLM)
@@ -61,7 +61,9 @@ func TestDistillSkillMergesUntilTheHeadIsSeen(t *testing.T) {
 	t.Parallel()
 	e := newEnvironment(t, &testsuite.WorkflowTestSuite{})
 	gives[contract.TaskRef](e, contract.Draft, contract.DraftResult{})
-	rounds := []contract.PublishResult{{Unseen: true}, {Conflict: true}, {Unseen: true}, {Outcome: "updated", Version: 4}}
+	rounds := []contract.PublishResult{
+		{Unseen: true}, {Conflict: true}, {Unseen: true}, {Outcome: "updated", Version: 4},
+	}
 	n := 0
 	on(e, contract.Publish, func(contract.TaskRef) (contract.PublishResult, error) {
 		n++
@@ -69,8 +71,8 @@ func TestDistillSkillMergesUntilTheHeadIsSeen(t *testing.T) {
 	})
 	does[contract.TaskRef](e, contract.Merge)
 	e.ExecuteWorkflow(workflows.DistillSkill, taskRef)
-	if out := result[contract.TaskResult](e); out.Version != 4 || len(e.inputs[contract.Merge]) != 2 {
-		t.Errorf("%+v after %d merges", out, len(e.inputs[contract.Merge]))
+	if out := result[contract.TaskResult](e); out.Version != 4 || e.calls(contract.Merge) != 2 {
+		t.Errorf("%+v after %d merges", out, e.calls(contract.Merge))
 	}
 }
 
@@ -114,7 +116,7 @@ func TestDistillSkillEndsItsTaskHoweverItEnds(t *testing.T) {
 func mockUnseen(e *environment) {
 	gives[contract.TaskRef](e, contract.Draft, contract.DraftResult{})
 	on(e, contract.Publish, func(contract.TaskRef) (contract.PublishResult, error) {
-		return contract.PublishResult{Unseen: len(e.inputs[contract.Publish]) == 1, Outcome: "updated"}, nil
+		return contract.PublishResult{Unseen: e.calls(contract.Publish) == 1, Outcome: "updated"}, nil
 	})
 	does[contract.TaskRef](e, contract.Merge)
 	gives[contract.EndTaskInput](e, contract.EndTask, contract.TaskResult{Outcome: "failed"})

@@ -25,7 +25,7 @@ func mockErase(e *environment, rounds int) (order *[]string) {
 		})
 	}
 	on(e, contract.EraseEnd, func(in contract.EraseRef) (contract.EraseResult, error) {
-		return contract.EraseResult{Ended: len(e.inputs[contract.EraseEnd]) >= rounds, Rows: in.Erasure}, nil
+		return contract.EraseResult{Ended: e.calls(contract.EraseEnd) >= rounds, Rows: in.Erasure}, nil
 	})
 	return order
 }
@@ -53,7 +53,7 @@ func TestEraseBeginsAgainUntilNothingIsLeft(t *testing.T) {
 	begun := e.Now()
 	e.ExecuteWorkflow(workflows.Erase, eraseInput)
 	result[contract.EraseResult](e)
-	if n, took := len(e.inputs[contract.EraseRows]), e.Now().Sub(begun); n != 3 || took < 20*time.Second {
+	if n, took := e.calls(contract.EraseRows), e.Now().Sub(begun); n != 3 || took < 20*time.Second {
 		t.Errorf("%d rounds in %s", n, took)
 	}
 }

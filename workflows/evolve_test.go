@@ -30,7 +30,7 @@ func TestEvolveTriesWhatItDesigns(t *testing.T) {
 		mockEvolve(e, c.cases, c.trials)
 		e.ExecuteWorkflow(workflows.Evolve, evolveInput)
 		result[contract.EvolveResult](e)
-		designed, tried := len(e.inputs[contract.DesignRound]), len(e.inputs[contract.Trial])
+		designed, tried := e.calls(contract.DesignRound), e.calls(contract.Trial)
 		if designed != c.designed || tried != c.tried {
 			t.Errorf("%s: designed %d times, %d trials", name, designed, tried)
 		}

@@ -26,7 +26,7 @@ func mockNudge(e *environment, heard error) {
 	closesAgent(e)
 	e.OnSignalExternalWorkflow(anything, nudgeInput.Parent, "", contract.SignalNudgeDone, anything).
 		Return(func(_, _, _, name string, arg any) error {
-			e.inputs[name] = append(e.inputs[name], arg)
+			e.note(name, arg)
 			return heard
 		})
 }

@@ -44,10 +44,11 @@ func TestOffloadRecordsEachGroup(t *testing.T) {
 			t.Errorf("%s: %+v", name, out)
 		}
 		closing := only[contract.CloseOffloadInput](e, contract.CloseOffload)
-		if want := []string{"", "model_invalid", "", "", "", ""}; !slices.Equal(closing.Reasons, want) || closing.Code != "" {
+		want := []string{"", "model_invalid", "", "", "", ""}
+		if !slices.Equal(closing.Reasons, want) || closing.Code != "" {
 			t.Errorf("%s: closed with %+v", name, closing)
 		}
-		if n := len(e.inputs[contract.Step]); (n == 1) != flushes {
+		if n := e.calls(contract.Step); (n == 1) != flushes {
 			t.Errorf("%s: %d steps of a review", name, n)
 		}
 		e.checkQueue(contract.Compress, contract.QueueLLM)
@@ -62,7 +63,7 @@ func TestOffloadStopsAtAGroupThatFails(t *testing.T) {
 	e.ExecuteWorkflow(workflows.Offload, offloadInput(9, false))
 	result[contract.OffloadResult](e)
 	closing := only[contract.CloseOffloadInput](e, contract.CloseOffload)
-	if n := len(e.inputs[contract.Compress]); n != 4 || closing.Code != "model_refused" || len(closing.Reasons) != 9 {
+	if n := e.calls(contract.Compress); n != 4 || closing.Code != "model_refused" || len(closing.Reasons) != 9 {
 		t.Errorf("%d groups, closed with %+v", n, closing)
 	}
 }
@@ -74,7 +75,7 @@ func TestOffloadGoesOnAfterAReviewThatFailed(t *testing.T) {
 	e.faults[contract.Step] = refuses
 	e.ExecuteWorkflow(workflows.Offload, offloadInput(2, true))
 	result[contract.OffloadResult](e)
-	if n := len(e.inputs[contract.Compress]); n != 2 {
+	if n := e.calls(contract.Compress); n != 2 {
 		t.Errorf("%d groups", n)
 	}
 	if in := only[contract.CloseAgentInput](e, contract.CloseAgent); in.Reason != agent.ProviderError {

@@ -39,14 +39,14 @@ func TestProbeGoesOnAfterAQuestionThatCannotBeAsked(t *testing.T) {
 	e := newEnvironment(t, &testsuite.WorkflowTestSuite{})
 	mockProbe(e)
 	e.faults[contract.AskProbe] = func() error {
-		if len(e.inputs[contract.AskProbe]) == 1 {
+		if e.calls(contract.AskProbe) == 1 {
 			return refuses()
 		}
 		return nil
 	}
 	e.ExecuteWorkflow(workflows.Probe, probeInput)
 	result[contract.ProbeResult](e)
-	if n := len(e.inputs[contract.AskProbe]); n != 3 {
+	if n := e.calls(contract.AskProbe); n != 3 {
 		t.Errorf("%d questions were asked", n)
 	}
 	if in := only[contract.CloseInput](e, contract.CloseProbe); in.Code != "model_refused" {

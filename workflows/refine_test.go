@@ -41,7 +41,9 @@ func TestRefineDoesWhatIsAskedOfIt(t *testing.T) {
 		if out := result[contract.RefineResult](e); out.Problem != c.problem {
 			t.Errorf("%s: %+v", name, out)
 		}
-		got := [3]int{len(e.inputs[contract.RerankFound]), len(e.inputs[contract.CondenseFound]), len(e.inputs[contract.CloseRefine])}
+		got := [3]int{
+			e.calls(contract.RerankFound), e.calls(contract.CondenseFound), e.calls(contract.CloseRefine),
+		}
 		if got != [3]int{c.reranked, c.rewritten, c.closed} {
 			t.Errorf("%s: steps %v", name, got)
 		}

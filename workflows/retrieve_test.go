@@ -72,7 +72,7 @@ func TestRetrieveIsCancelledBetweenItsCalls(t *testing.T) {
 	in.Interval = 10 * time.Second
 	e.RegisterDelayedCallback(e.CancelWorkflow, 5*time.Second)
 	e.ExecuteWorkflow(workflows.Retrieve, in)
-	if out := result[contract.AgentResult](e); out.Reason != agent.Interrupted || len(e.inputs[contract.RunTool]) != 1 {
-		t.Errorf("%+v after %d calls", out, len(e.inputs[contract.RunTool]))
+	if out := result[contract.AgentResult](e); out.Reason != agent.Interrupted || e.calls(contract.RunTool) != 1 {
+		t.Errorf("%+v after %d calls", out, e.calls(contract.RunTool))
 	}
 }

@@ -39,7 +39,7 @@ func TestSpecialistWaitsForItsTarget(t *testing.T) {
 	e := newEnvironment(t, &testsuite.WorkflowTestSuite{})
 	mockSpecialist(e)
 	e.faults[contract.TakeTarget] = func() error {
-		if len(e.inputs[contract.TakeTarget]) < 9 {
+		if e.calls(contract.TakeTarget) < 9 {
 			return errUnavailable
 		}
 		return nil
@@ -86,7 +86,7 @@ func TestSpecialistIsClosedHoweverItEnds(t *testing.T) {
 		if out := result[contract.AgentResult](e); out.Reason != c.reason {
 			t.Errorf("%s: %+v", c.step, out)
 		}
-		if n := len(e.inputs[contract.FreeTarget]); n != c.frees {
+		if n := e.calls(contract.FreeTarget); n != c.frees {
 			t.Errorf("%s: the target was given back %d times", c.step, n)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,8 +33,10 @@ type environment struct {
 	*testsuite.TestWorkflowEnvironment
 	t      *testing.T
 	faults map[string]func() error // by activity or child: what happens instead of its result
-	inputs map[string][]any        // by activity or child, in order
 	queues map[string][]string     // by activity: where its attempts ran
+
+	mu     sync.Mutex       // activities and children run side by side
+	inputs map[string][]any // by activity or child, in order
 }
 
 // newEnvironment makes an environment in which every workflow and activity is known; an
@@ -54,11 +58,24 @@ func newEnvironment(t *testing.T, suite *testsuite.WorkflowTestSuite) *environme
 
 // called notes a call, and tells whether something else happens than its result.
 func (e *environment) called(name string, in any) error {
-	e.inputs[name] = append(e.inputs[name], in)
+	e.note(name, in)
 	if fault := e.faults[name]; fault != nil {
 		return fault()
 	}
 	return nil
+}
+
+func (e *environment) note(name string, in any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.inputs[name] = append(e.inputs[name], in)
+}
+
+// calls counts the calls of an activity or a child so far.
+func (e *environment) calls(name string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.inputs[name])
 }
 
 // on mocks an activity.
@@ -158,12 +175,11 @@ var errUnavailable = errors.New("not available yet")
 
 // once fails an activity's first attempt, as a database does that is away.
 func once() func() error {
-	failed := false
+	var failed atomic.Bool
 	return func() error {
-		if failed {
+		if failed.Swap(true) {
 			return nil
 		}
-		failed = true
 		return errUnavailable
 	}
 }
@@ -214,7 +230,7 @@ func (c endings) checkClosed(e *environment, step, want string) {
 	}
 	closings := e.inputs[c.closing]
 	if want == "" && len(closings) == 0 { // an activity that succeeds may close the run itself
-		if n := len(e.inputs[step]); n < 2 {
+		if n := e.calls(step); n < 2 {
 			e.t.Errorf("%s was tried %d times", step, n)
 		}
 		return

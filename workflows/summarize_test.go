@@ -47,7 +47,7 @@ func TestSummarizeHandsTargetsOff(t *testing.T) {
 		if len(record.Runs) != 2 || record.Step != 1 || record.Run != runRef.Run {
 			t.Errorf("%s: %+v", name, record)
 		}
-		if n := len(e.inputs[contract.AwaitAgent]); n != c.awaits {
+		if n := e.calls(contract.AwaitAgent); n != c.awaits {
 			t.Errorf("%s: %d specialists were waited for", name, n)
 		}
 		e.checkQueue(contract.HandOff, contract.QueueBatch)

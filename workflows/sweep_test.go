@@ -16,7 +16,7 @@ var sweepInput = contract.SweepInput{Timeouts: timeouts(), Rows: 50, SoFar: cont
 func mockSweep(e *environment, pages int) {
 	on(e, contract.SweepPage, func(contract.SweepPageInput) (contract.SweepCounts, error) {
 		return contract.SweepCounts{
-			Looked: 4, Started: 1, Empty: 1, Skipped: 2, More: len(e.inputs[contract.SweepPage]) < pages,
+			Looked: 4, Started: 1, Empty: 1, Skipped: 2, More: e.calls(contract.SweepPage) < pages,
 		}, nil
 	})
 }

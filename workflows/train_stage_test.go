@@ -50,7 +50,7 @@ func TestTrainStageContinuesAsNewAfterItsIterations(t *testing.T) {
 	mockStage(e)
 	e.ExecuteWorkflow(workflows.TrainStage, stageInput(51))
 	in := next[contract.StageInput](e)
-	if in.FromIteration != 50 || in.Stage != 1 || len(e.inputs[contract.CloseStage]) != 0 {
+	if in.FromIteration != 50 || in.Stage != 1 || e.calls(contract.CloseStage) != 0 {
 		t.Errorf("goes on with %+v", in)
 	}
 	e = newEnvironment(t, &testsuite.WorkflowTestSuite{})

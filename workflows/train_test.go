@@ -35,7 +35,7 @@ func TestTrainTriesWhatItsLastStageMade(t *testing.T) {
 	if stage.Stage != 0 || stage.FromIteration != 0 || stage.Of != training {
 		t.Errorf("%+v", stage)
 	}
-	if n := len(e.inputs[contract.TrainTrial]); n != training.Trials {
+	if n := e.calls(contract.TrainTrial); n != training.Trials {
 		t.Errorf("%d trials", n)
 	}
 	e.checkQueue(contract.TrainTrial, contract.QueueBatch)
@@ -47,7 +47,7 @@ func TestTrainContinuesAsNewAfterEachStage(t *testing.T) {
 	mockTrain(e, false)
 	e.ExecuteWorkflow(workflows.Train, trainInput)
 	in := next[contract.TrainInput](e)
-	if in.FromStage != 1 || in.WorkflowID != trainInput.WorkflowID || len(e.inputs[contract.TrainTrial]) != 0 {
+	if in.FromStage != 1 || in.WorkflowID != trainInput.WorkflowID || e.calls(contract.TrainTrial) != 0 {
 		t.Errorf("goes on with %+v", in)
 	}
 	e = newEnvironment(t, &testsuite.WorkflowTestSuite{})

@@ -82,7 +82,7 @@ func TestTurnTriesAnIsolatedCallOnce(t *testing.T) {
 		e.faults[contract.RunTool] = once()
 		e.ExecuteWorkflow(workflows.Turn, agentInput(3))
 		result[contract.AgentResult](e)
-		if n := len(e.inputs[contract.RunTool]); n != attempts {
+		if n := e.calls(contract.RunTool); n != attempts {
 			t.Errorf("a call of class %v was tried %d times", class, n)
 		}
 	}
@@ -94,8 +94,8 @@ func TestTurnTriesAStepAgain(t *testing.T) {
 	responses(e, answering())
 	e.faults[contract.Step] = once()
 	e.ExecuteWorkflow(workflows.Turn, agentInput(3))
-	if out := result[contract.AgentResult](e); out != answer() || len(e.inputs[contract.Step]) != 2 {
-		t.Errorf("%+v after %d attempts", out, len(e.inputs[contract.Step]))
+	if out := result[contract.AgentResult](e); out != answer() || e.calls(contract.Step) != 2 {
+		t.Errorf("%+v after %d attempts", out, e.calls(contract.Step))
 	}
 }
 
@@ -120,7 +120,8 @@ func TestTurnIsClosedForWhatHappenedInIt(t *testing.T) {
 		if out := result[contract.AgentResult](e); out.Reason != c.reason {
 			t.Errorf("%s: %+v", name, out)
 		}
-		if in := only[contract.CloseAgentInput](e, contract.CloseAgent); in.Reason != c.reason || in.Detail != c.detail {
+		in := only[contract.CloseAgentInput](e, contract.CloseAgent)
+		if in.Reason != c.reason || in.Detail != c.detail {
 			t.Errorf("%s: closed with %+v", name, in)
 		}
 	}
@@ -149,7 +150,7 @@ func TestTurnEndsWithItsBudget(t *testing.T) {
 	if out := result[contract.AgentResult](e); out.Reason != agent.Exhausted {
 		t.Errorf("%+v", out)
 	}
-	if n := len(e.inputs[contract.Step]); n != 2 {
+	if n := e.calls(contract.Step); n != 2 {
 		t.Errorf("%d steps", n)
 	}
 }
@@ -184,7 +185,7 @@ func TestTurnHasAConversationThatDoesNotFitMadeShorterOnce(t *testing.T) {
 		if len(steps) != 2 || steps[0].N != 1 || steps[1].N != 1 || !steps[0].Base.Compacts || steps[1].Base.Compacts {
 			t.Errorf("%s: %+v", name, steps)
 		}
-		if n := len(e.inputs[contract.AwaitOffload]); n != c.awaits {
+		if n := e.calls(contract.AwaitOffload); n != c.awaits {
 			t.Errorf("%s: waited %d times", name, n)
 		}
 	}
