@@ -56,7 +56,7 @@ func (a Converse) RegisterSandbox(w worker.ActivityRegistry) {
 func (a Converse) Step(ctx context.Context, in contract.StepInput) (contract.StepResult, error) {
 	defer beat(ctx)()
 	out, err := a.Service.Step(ctx, ref(in.RunRef), in.Step, conversation.Base(in.Base))
-	result := contract.StepResult{Stepped: out.Stepped, Ended: ended(out.Ended)}
+	result := contract.StepResult{StepDone: out.StepDone, Ended: ended(out.Ended)}
 	if o := out.Overflow; o != nil {
 		result.Overflow = &contract.OffloadToStart{WorkflowID: o.WorkflowID, Input: o.Input}
 	}

@@ -38,6 +38,6 @@ func (a Offload) AwaitOffload(ctx context.Context, in contract.RunRef) (contract
 	return offloaded(a.Service.Await(ctx, ref(in)))
 }
 
-func offloaded(r offload.Recorded, err error) (contract.OffloadResult, error) {
+func offloaded(r offload.CompactionResult, err error) (contract.OffloadResult, error) {
 	return contract.OffloadResult{Degraded: r.Degraded != "", Groups: max(len(r.Records), len(r.Handles)), Tokens: r.Tokens}, temporalError(err)
 }

@@ -76,6 +76,6 @@ func (a MemorySkills) CloseTraining(ctx context.Context, in contract.CloseInput)
 	return trained(out), temporalError(err)
 }
 
-func trained(t learning.TrainedTo) contract.TrainResult {
+func trained(t learning.TrainingResult) contract.TrainResult {
 	return contract.TrainResult{Outcome: string(t.Outcome), Version: t.Version, Policy: t.Policy, Stages: t.Stages, Iterations: t.Iterations, Best: t.Best}
 }

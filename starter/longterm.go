@@ -25,13 +25,13 @@ func (l *longTerm) given() bool { return l.kind+l.target != "" }
 
 func (l *longTerm) add(ctx context.Context, s *session, text string) (longterm.Written, error) {
 	who := s.person()
-	who.Subject = agent.Subject{Type: l.kind, Target: l.target}
+	who.Subject = agent.MemoryScope{Type: l.kind, Target: l.target}
 	return onLongTerm(memory.Type(l.kind))(s.LongTerm.AddMemories(ctx, who, []longterm.NewMemory{{Content: text, WhenToUse: l.use}}))
 }
 
 // onLongTerm tells of items as writes of prompt memories are told of.
-func onLongTerm(t memory.Type) func([]longterm.Item, error) (longterm.Written, error) {
-	return func(items []longterm.Item, err error) (longterm.Written, error) {
+func onLongTerm(t memory.Type) func([]longterm.ItemResult, error) (longterm.Written, error) {
+	return func(items []longterm.ItemResult, err error) (longterm.Written, error) {
 		out := longterm.Written{Store: t}
 		for _, i := range items {
 			out.Action, out.IDs = i.Status, append(out.IDs, i.ID)

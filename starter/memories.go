@@ -70,7 +70,7 @@ func (c *cli) memories() *cobra.Command {
 					return longterm.Written{}, err
 				}
 				if slices.Contains(memory.LongTermTypes, e.Type) {
-					return onLongTerm(e.Type)(s.LongTerm.DeleteMemories(ctx, s.person(), []longterm.GoneMemory{{ID: e.ID}}))
+					return onLongTerm(e.Type)(s.LongTerm.DeleteMemories(ctx, s.person(), []longterm.DeleteRequest{{ID: e.ID}}))
 				}
 				return s.Memory.Remove(ctx, s.person(), longterm.RemoveArgs{Store: string(e.Type), Match: e.ID})
 			})

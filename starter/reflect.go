@@ -156,13 +156,13 @@ func printFirings(out io.Writer, s recurrence.Schedule, firings []recurrence.Fir
 
 func previewDocument(s recurrence.Schedule, firings []recurrence.Firing, more bool) map[string]any {
 	type row struct {
-		Key       string             `json:"key"`
-		At        time.Time          `json:"at"`
-		Local     string             `json:"local"`
-		Offset    string             `json:"offset"`
-		LocalDate string             `json:"local_date"`
-		Meeting   recurrence.Meeting `json:"meeting,omitempty"`
-		Note      string             `json:"note,omitempty"`
+		Key       string                 `json:"key"`
+		At        time.Time              `json:"at"`
+		Local     string                 `json:"local"`
+		Offset    string                 `json:"offset"`
+		LocalDate string                 `json:"local_date"`
+		Meeting   recurrence.ClockChange `json:"meeting,omitempty"`
+		Note      string                 `json:"note,omitempty"`
 	}
 	rows := make([]row, len(firings))
 	for i, f := range firings {

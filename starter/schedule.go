@@ -94,7 +94,7 @@ func (c *cli) scheduleTrigger() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.printFired([]schedule.Fired{f})
+				return c.printFired([]schedule.FiringRecord{f})
 			})
 		}}
 }
@@ -181,10 +181,10 @@ func firstLine(text string) string {
 	return line
 }
 
-func (c *cli) printFired(fired []schedule.Fired) error {
+func (c *cli) printFired(fired []schedule.FiringRecord) error {
 	if c.output == "json" {
 		if fired == nil {
-			fired = []schedule.Fired{}
+			fired = []schedule.FiringRecord{}
 		}
 		return c.printJSON(map[string]any{"firings": fired})
 	}

@@ -110,7 +110,7 @@ func (c *cli) runTrain(ctx context.Context, r learning.TrainRequest, traces, cur
 	return nil
 }
 
-func (c *cli) printTrained(out learning.TrainedTo) {
+func (c *cli) printTrained(out learning.TrainingResult) {
 	in := "nothing new in force"
 	if out.Version > 0 {
 		in = fmt.Sprintf("version %d", out.Version)
@@ -128,12 +128,12 @@ func (c *cli) printTrained(out learning.TrainedTo) {
 }
 
 // watchTraining shows a bar until the training has ended.
-func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (learning.TrainedTo, error) {
+func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (learning.TrainingResult, error) {
 	shown := ""
 	for {
 		w, err := s.Evolve.Watch(ctx, ref)
 		if err != nil {
-			return learning.TrainedTo{}, err
+			return learning.TrainingResult{}, err
 		}
 		if w.Result != nil {
 			fmt.Fprintln(c.errs)
@@ -145,7 +145,7 @@ func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (learn
 		}
 		select {
 		case <-ctx.Done():
-			return learning.TrainedTo{}, fmt.Errorf("stopped waiting; the training goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
+			return learning.TrainingResult{}, fmt.Errorf("stopped waiting; the training goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
 		case <-time.After(lookEvery):
 		}
 	}
@@ -153,7 +153,7 @@ func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (learn
 
 // trainingLine is how far a training is: the share of the probability that went to
 // what was chosen tells how sure the policy is.
-func trainingLine(w learning.Watched) string {
+func trainingLine(w learning.TrainingProgress) string {
 	last := 0.0
 	if n := len(w.Rewards); n > 0 {
 		last = w.Rewards[n-1]

@@ -42,7 +42,7 @@ func runAgent(ctx workflow.Context, in contract.AgentInput) (contract.AgentResul
 				return *out.Ended, nil
 			}
 			called, cause = names(out.Calls), err
-			state, effect = agent.Next(state, happened(ctx, err, out.Stepped))
+			state, effect = agent.Next(state, happened(ctx, err, out.StepDone))
 		case agent.RunTools:
 			err := runTools(ctx, in, state, todo)
 			state, effect = agent.Next(state, happened(ctx, err, agent.ToolsRan{}))

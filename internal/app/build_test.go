@@ -32,7 +32,7 @@ func building() (out []transcript.Message) {
 }
 
 // keeping cuts at each of these messages.
-func keeping() learning.Keeping {
+func keeping() learning.SpanOptions {
 	k := learning.DefaultKeeping()
 	k.Tokens, k.Overlap = 170, 0
 	return k

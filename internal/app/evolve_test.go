@@ -45,7 +45,7 @@ func failing(b *apptest.Bundle) {
 	traces := lessons(4)
 	_, err := b.Evolve.ImportTraces(b.T.Context(), b.Workspace.ID, "", traces)
 	testkit.Must(b.T, err)
-	_, err = b.Evolve.Note(b.T.Context(), b.Workspace.ID, learning.Failed{Op: "1", Source: learning.FromFeedback, Question: "Which tree did Vera plant?", Gold: []string{"lemon tree"}})
+	_, err = b.Evolve.Note(b.T.Context(), b.Workspace.ID, learning.FailedQuestion{Op: "1", Source: learning.FromFeedback, Question: "Which tree did Vera plant?", Gold: []string{"lemon tree"}})
 	testkit.Must(b.T, err)
 }
 

@@ -133,7 +133,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 		return err
 	}
 	h.Converse = &conversation.Service{Store: h.Store.Conversations(), Ledger: calls, Tools: h.Tools, Memory: known{h.Memory, h.Library, h.LongTerm},
-		Compactor: offload.Cycles{Service: h.Offload, Spec: func() offload.Spec { return OffloadSpec(c) }}, FlushSpec: func() conversation.Spec { return FlushSpec(c) }}
+		Compactor: offload.ConversationCompactor{Service: h.Offload, Spec: func() offload.Spec { return OffloadSpec(c) }}, FlushSpec: func() conversation.Spec { return FlushSpec(c) }}
 	if err := h.hire(); err != nil {
 		return err
 	}

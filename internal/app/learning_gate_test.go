@@ -241,7 +241,7 @@ func TestALiveCaseExpires(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	withSkills(b)
 	fail := func(op, question string) learning.Case {
-		c, err := b.Evolve.Note(t.Context(), b.Workspace.ID, learning.Failed{Op: op, Source: learning.FromFeedback, Question: question})
+		c, err := b.Evolve.Note(t.Context(), b.Workspace.ID, learning.FailedQuestion{Op: op, Source: learning.FromFeedback, Question: question})
 		testkit.Must(t, err)
 		return c
 	}
@@ -270,7 +270,7 @@ func TestALiveCaseExpires(t *testing.T) {
 	if c := fail("4", "Where does Vera live?"); c.State != "open" || c.Failures != 1 {
 		t.Errorf("failing again: %+v", c)
 	}
-	testkit.Must(t, b.Evolve.Succeeded(t.Context(), b.Workspace.ID, learning.Praised{Op: "5", Question: "Who is Otto?"}))
+	testkit.Must(t, b.Evolve.Succeeded(t.Context(), b.Workspace.ID, learning.PositiveFeedback{Op: "5", Question: "Who is Otto?"}))
 	exec(b, "update cairn.cases set failed_at = now() - interval '1 year'")
 	started, err := b.Evolve.EvolveDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 1})
 	if err != nil || len(started) != 0 || count(b, "select count(*) from cairn.cases where state = 'open'") != 0 {
@@ -291,7 +291,7 @@ func TestABuildCutsAsItIsTold(t *testing.T) {
 			t.Errorf("%s: %d spans, want %d; %v", mode, spans, want, err)
 		}
 	}
-	_, err := b.Evolve.Build(t.Context(), learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: said, Spec: app.EvolveSpec(b.Config), Keeping: learning.Keeping{Spanning: executor.Spanning{Mode: "sentence"}}})
+	_, err := b.Evolve.Build(t.Context(), learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: said, Spec: app.EvolveSpec(b.Config), Keeping: learning.SpanOptions{Spanning: executor.Spanning{Mode: "sentence"}}})
 	if fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("a mode that there is not: %v", err)
 	}

@@ -22,7 +22,7 @@ import (
 // them as one text, each behind a barrier of its stage's name.
 func refining(t *testing.T) *apptest.Bundle {
 	b := apptest.OpenIdle(t)
-	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "fill", Subject: agent.Subject{Type: "procedural", Target: "deploy"}}
+	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "fill", Subject: agent.MemoryScope{Type: "procedural", Target: "deploy"}}
 	_, err := b.LongTerm.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: "Run a smoke test before traffic moves to the host."}, {Content: "Tell the host's owner before traffic moves."}})
 	testkit.Must(t, err)
 	b.Model.On(openaitest.Rule{Stage: "rerank", Barrier: "rerank", Reply: `{"ranking":[{"memory":"m2","score":0.9},{"memory":"m1","score":0.4}]}`})

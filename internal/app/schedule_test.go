@@ -117,7 +117,7 @@ func TestABackfillFiresEachMissedTimeOnce(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	_, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."})
 	testkit.Must(t, err)
-	fill := func(from, until int) []schedule.Fired {
+	fill := func(from, until int) []schedule.FiringRecord {
 		t.Helper()
 		fired, err := b.Schedules.Backfill(t.Context(), b.Workspace.ID, b.Workspace.Key, "report", recurrence.Date{Year: 2026, Month: 3, Day: from}, recurrence.Date{Year: 2026, Month: 3, Day: until})
 		testkit.Must(t, err)

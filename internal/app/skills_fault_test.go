@@ -146,7 +146,7 @@ func TestABuildIsDoneOnceWhateverDies(t *testing.T) {
 }
 
 // played runs a training step by step. Each step goes through with.
-func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service, with func(what string, step func() error)) (out learning.TrainedTo, ref run.Ref) {
+func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service, with func(what string, step func() error)) (out learning.TrainingResult, ref run.Ref) {
 	t.Helper()
 	traces := lessons(4)
 	for i := range traces { // nobody said so: these stay hard
@@ -178,7 +178,7 @@ func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service, wi
 
 // trainedState is what a training leaves: the outcome, the bank and its policy, the
 // buffer of hard cases and what is known of the skills.
-func trainedState(b *apptest.Bundle, out learning.TrainedTo) (state []string) {
+func trainedState(b *apptest.Bundle, out learning.TrainingResult) (state []string) {
 	b.T.Helper()
 	head, err := b.Evolve.Bank(b.T.Context(), b.Workspace.ID, learning.DefaultBank)
 	testkit.Must(b.T, err)
@@ -217,7 +217,7 @@ func TestATrainingIsTheSameWhateverDies(t *testing.T) {
 }
 
 // firstEpisode opens a training and plays its first episode.
-func firstEpisode(b *apptest.Bundle, change ...func(*learning.TrainSpec)) (out learning.Played, ref run.Ref) {
+func firstEpisode(b *apptest.Bundle, change ...func(*learning.TrainSpec)) (out learning.EpisodeResult, ref run.Ref) {
 	b.T.Helper()
 	service, _ := shaken(b)
 	spec := learning.TrainSpec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 1}

@@ -104,7 +104,7 @@ type crashing struct {
 	started int
 }
 
-func (c *crashing) StartSlot(ctx context.Context, s schedule.Slot) (string, string, error) {
+func (c *crashing) StartSlot(ctx context.Context, s schedule.ClaimedFiring) (string, string, error) {
 	c.mu.Lock()
 	c.started++
 	hit := c.started == c.at
@@ -226,13 +226,13 @@ func TestASlotWhoseLeaseRanOutIsAnotherPages(t *testing.T) {
 		}
 	}
 	// Its holder wakes up: what it settles is not its own any more.
-	testkit.Must(t, b.Store.Claims().SettleSlots(t.Context(), "lost", []schedule.Ended{{Slot: taken.Slots[0], Outcome: schedule.Failed}}))
+	testkit.Must(t, b.Store.Claims().SettleSlots(t.Context(), "lost", []schedule.DispatchResult{{Slot: taken.Slots[0], Outcome: schedule.Failed}}))
 	if n := b.number("select count(*) from scheduled_tasks where slot_outcome = 'failed'"); n != 0 {
 		t.Error("a page settled a slot of another")
 	}
 }
 
-func sorted(slots []schedule.Slot) map[int64]string {
+func sorted(slots []schedule.ClaimedFiring) map[int64]string {
 	out := map[int64]string{}
 	for _, s := range slots {
 		out[s.Task] = s.WorkspaceKey + " " + s.Key + " " + s.At.UTC().String()

@@ -52,7 +52,7 @@ func train(b *apptest.Bundle, change ...func(*learning.TrainRequest)) run.Run {
 	return out
 }
 
-func trainedTo(b *apptest.Bundle, ref run.Ref) (out learning.TrainedTo) {
+func trainedTo(b *apptest.Bundle, ref run.Ref) (out learning.TrainingResult) {
 	b.T.Helper()
 	eventually(b.T, "the training ends", func() (over bool) {
 		b.Within(func(ctx context.Context, q postgres.Queries) error {
@@ -90,7 +90,7 @@ func skillStats(b *apptest.Bundle) []string {
 
 // trainedAlone is what a training comes to whose episodes are played one after the
 // other, and what is known of the skills then.
-func trainedAlone(t *testing.T) (learning.TrainedTo, []string) {
+func trainedAlone(t *testing.T) (learning.TrainingResult, []string) {
 	t.Helper()
 	alone := apptest.Open(t, offlineRules)
 	r := train(alone, func(r *learning.TrainRequest) { r.Parallel = 1 })
@@ -142,7 +142,7 @@ func trainedAlone(t *testing.T) (learning.TrainedTo, []string) {
 }
 
 // trainedManyAtOnce wants the same of a training whose episodes are played at once.
-func trainedManyAtOnce(t *testing.T, want learning.TrainedTo, known []string) {
+func trainedManyAtOnce(t *testing.T, want learning.TrainingResult, known []string) {
 	t.Helper()
 	many := apptest.Open(t, offlineRules)
 	if got := trainedTo(many, train(many, func(r *learning.TrainRequest) { r.Parallel = 16 }).Ref); got.Policy != want.Policy || got.Best != want.Best {
@@ -154,7 +154,7 @@ func trainedManyAtOnce(t *testing.T, want learning.TrainedTo, known []string) {
 }
 
 // trainedUnderKills wants the same of a training whose worker is killed twice.
-func trainedUnderKills(t *testing.T, want learning.TrainedTo) {
+func trainedUnderKills(t *testing.T, want learning.TrainingResult) {
 	t.Helper()
 	b := apptest.OpenIdle(t, offlineRules)
 	worker := b.StartProcess()

@@ -18,7 +18,7 @@ import (
 // another is the service of another worker, which has made none of a turn's steps.
 func another(b *apptest.Bundle) *conversation.Service {
 	c := b.Host.Converse
-	return &conversation.Service{Store: c.Store, Ledger: c.Ledger, Tools: c.Tools, Memory: c.Memory, Agents: c.Agents, Remy: c.Remy, Compactor: c.Compactor, FlushSpec: c.FlushSpec}
+	return &conversation.Service{Store: c.Store, Ledger: c.Ledger, Tools: c.Tools, Memory: c.Memory, Agents: c.Agents, MemoryAgentTools: c.MemoryAgentTools, Compactor: c.Compactor, FlushSpec: c.FlushSpec}
 }
 
 // stepped makes one step of a run.

@@ -18,7 +18,7 @@ import (
 func TestAConversationLooksUpLongTermMemories(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
-	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/1", Subject: agent.Subject{Type: string(memory.Personal), Target: "alice"}}
+	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/1", Subject: agent.MemoryScope{Type: string(memory.Personal), Target: "alice"}}
 	_, err := b.LongTerm.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: "Alice keeps the boathouse key under the third stone"}})
 	testkit.Must(t, err)
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "boathouse", Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "boathouse key"})}})

@@ -52,7 +52,7 @@ func keepSome(t *testing.T, days int) *undoing {
 	testkit.Must(t, err)
 	k.core = saved.IDs[0]
 	about := k.user()
-	about.Subject = agent.Subject{Type: string(memory.Personal), Target: "ada"}
+	about.Subject = agent.MemoryScope{Type: string(memory.Personal), Target: "ada"}
 	added, err := b.LongTerm.AddMemories(t.Context(), about, []longterm.NewMemory{{Content: "Ada tunes a theremin."}})
 	testkit.Must(t, err)
 	k.personal = added[0].ID
@@ -71,7 +71,7 @@ func (k *undoing) deleteAll() (out library.Deleted) {
 	testkit.Must(k.b.T, err)
 	_, err = k.b.Memory.Remove(k.b.T.Context(), k.user(), longterm.RemoveArgs{Match: k.core})
 	testkit.Must(k.b.T, err)
-	_, err = k.b.LongTerm.DeleteMemories(k.b.T.Context(), k.user(), []longterm.GoneMemory{{ID: k.personal}})
+	_, err = k.b.LongTerm.DeleteMemories(k.b.T.Context(), k.user(), []longterm.DeleteRequest{{ID: k.personal}})
 	testkit.Must(k.b.T, err)
 	return out
 }
@@ -172,7 +172,7 @@ func TestWhatIsDeletedCanBeTakenBackForItsDays(t *testing.T) {
 	testkit.Must(t, err)
 	_, err = b.Library.Delete(t.Context(), k.user(), library.DeleteArgs{Name: k.skill})
 	testkit.Must(t, err)
-	_, err = b.LongTerm.DeleteMemories(t.Context(), k.user(), []longterm.GoneMemory{{ID: k.personal}})
+	_, err = b.LongTerm.DeleteMemories(t.Context(), k.user(), []longterm.DeleteRequest{{ID: k.personal}})
 	testkit.Must(t, err)
 
 	age(4)

@@ -61,7 +61,7 @@ func (q Queries) Thread(ctx context.Context, id int64, channel, lang string, t c
 
 // Resume holds a run and stores what its next request tells; with the session it
 // is marked as picked up. As everywhere the run is locked before its calls.
-func (q Queries) Resume(ctx context.Context, id int64, in conversation.Resumed) (out conversation.Resumed, open bool, err error) {
+func (q Queries) Resume(ctx context.Context, id int64, in conversation.StepResume) (out conversation.StepResume, open bool, err error) {
 	var locked []runLocked
 	var sessions []struct{ ID *int64 }
 	ahead(q, "lock the run", &locked, dbsqlc.RunLock, q.ws, id)
@@ -115,7 +115,7 @@ func (q Queries) Resume(ctx context.Context, id int64, in conversation.Resumed) 
 // LockTurn is LockRun of a turn that begins with a message, after its conversation.
 func (q Queries) LockTurn(ctx context.Context, conversationID, id int64, first int) (c conversation.Conversation, r run.Run, steps []conversation.Step, err error) {
 	var locked []dbsqlc.ConversationLockRow
-	var last []conversation.Sitting
+	var last []conversation.ActivityWindow
 	ahead(q, "lock the conversation", &locked, dbsqlc.ConversationLock, q.ws, conversationID)
 	ahead(q, "read the last sitting", &last, dbsqlc.LastSitting, q.ws, conversationID, first, math.MaxInt32)
 	if r, steps, err = q.LockRun(ctx, id); err != nil {

@@ -231,7 +231,7 @@ func (q Queries) Show(ctx context.Context, run int64, op string, keys []int64) e
 }
 
 // WrittenBy lists the long-term entries that a run has written.
-func (q Queries) WrittenBy(ctx context.Context, runs []int64) ([]longterm.Touched, error) {
+func (q Queries) WrittenBy(ctx context.Context, runs []int64) ([]longterm.WrittenEntry, error) {
 	rows, err := q.q.LongTermOfRuns(ctx, dbsqlc.LongTermOfRunsParams{WorkspaceID: q.ws, RunIds: runs})
 	if err != nil {
 		return nil, classify("list what the runs have written", err)
@@ -244,9 +244,9 @@ func (q Queries) WrittenBy(ctx context.Context, runs []int64) ([]longterm.Touche
 	if err != nil {
 		return nil, err
 	}
-	out := make([]longterm.Touched, len(rows))
+	out := make([]longterm.WrittenEntry, len(rows))
 	for i, r := range rows {
-		out[i] = longterm.Touched{Entry: entries[i], First: int(r.FirstVersion), Last: int(r.LastVersion), MovedOn: r.MovedOn}
+		out[i] = longterm.WrittenEntry{Entry: entries[i], First: int(r.FirstVersion), Last: int(r.LastVersion), MovedOn: r.MovedOn}
 	}
 	return out, nil
 }

@@ -183,15 +183,15 @@ func ints(in []int32) []int {
 }
 
 // Memo looks for why the same material failed for good not longer than fresh ago.
-func (q Queries) Memo(ctx context.Context, key [32]byte, fresh time.Duration) (distill.Memo, bool, error) {
+func (q Queries) Memo(ctx context.Context, key [32]byte, fresh time.Duration) (distill.CachedFailure, bool, error) {
 	row, err := q.q.MemoGet(ctx, dbsqlc.MemoGetParams{WorkspaceID: q.ws, Key: key[:], Fresh: fresh})
 	if isNoRows(err) {
-		return distill.Memo{}, false, nil
+		return distill.CachedFailure{}, false, nil
 	}
-	return distill.Memo{Code: fault.Code(row.Code), Reason: row.Reason}, err == nil, classify("read the memo", err)
+	return distill.CachedFailure{Code: fault.Code(row.Code), Reason: row.Reason}, err == nil, classify("read the memo", err)
 }
 
 // PutMemo remembers why material failed for good.
-func (q Queries) PutMemo(ctx context.Context, key [32]byte, m distill.Memo) error {
+func (q Queries) PutMemo(ctx context.Context, key [32]byte, m distill.CachedFailure) error {
 	return classify("store the memo", q.q.MemoPut(ctx, dbsqlc.MemoPutParams{WorkspaceID: q.ws, Key: key[:], Code: string(m.Code), Reason: storable(m.Reason)}))
 }

@@ -83,12 +83,12 @@ func (q Queries) EndTurn(ctx context.Context, t conversation.Turn) error {
 }
 
 // News reads what a turn is told beside its session, frozen at a time.
-func (q Queries) News(ctx context.Context, t conversation.Turn, frozen time.Time) (conversation.News, error) {
+func (q Queries) News(ctx context.Context, t conversation.Turn, frozen time.Time) (conversation.SessionChanges, error) {
 	rows, err := q.q.TurnNews(ctx, dbsqlc.TurnNewsParams{WorkspaceID: q.ws, Conversation: t.Conversation, Before: int32(t.Number - 1), Frozen: frozen})
 	return newsOf(rows), classify("read what is new to a turn", err)
 }
 
-func newsOf(rows []dbsqlc.TurnNewsRow) (out conversation.News) {
+func newsOf(rows []dbsqlc.TurnNewsRow) (out conversation.SessionChanges) {
 	for _, r := range rows {
 		out.Zone = r.TimeZone
 		switch {

@@ -135,7 +135,7 @@ func (g *Gateway) listLongTerm(ctx context.Context, in LongTermQuery, all bool, 
 
 func (g *Gateway) addLongTerm(ctx context.Context, once OnceKey, m NewMemory) (longterm.Written, error) {
 	who := person(ctx, once)
-	who.Subject = agent.Subject{Type: m.Type, Target: m.Target}
+	who.Subject = agent.MemoryScope{Type: m.Type, Target: m.Target}
 	w, err := written(memory.Type(m.Type))(g.LongTerm.AddMemories(ctx, who, []longterm.NewMemory{{Content: m.Content, WhenToUse: m.WhenToUse, Metadata: m.Metadata, EventTime: m.EventTime, Importance: m.Importance}}))
 	if err != nil {
 		return longterm.Written{}, err
@@ -144,8 +144,8 @@ func (g *Gateway) addLongTerm(ctx context.Context, once OnceKey, m NewMemory) (l
 }
 
 // written tells of items as writes of prompt memories are told of.
-func written(t memory.Type) func([]longterm.Item, error) (*bodyOf[MemoryWritten], error) {
-	return func(items []longterm.Item, err error) (*bodyOf[MemoryWritten], error) {
+func written(t memory.Type) func([]longterm.ItemResult, error) (*bodyOf[MemoryWritten], error) {
+	return func(items []longterm.ItemResult, err error) (*bodyOf[MemoryWritten], error) {
 		if err != nil {
 			return nil, err
 		}

@@ -133,7 +133,7 @@ func (g *Gateway) deleteMemory(ctx context.Context, in *struct {
 		return nil, err
 	}
 	if slices.Contains(memory.LongTermTypes, e.Type) {
-		return written(e.Type)(g.LongTerm.DeleteMemories(ctx, who, []longterm.GoneMemory{{ID: in.ID}}))
+		return written(e.Type)(g.LongTerm.DeleteMemories(ctx, who, []longterm.DeleteRequest{{ID: in.ID}}))
 	}
 	w, err := g.Memory.Remove(ctx, who, longterm.RemoveArgs{Store: string(e.Type), Match: in.ID})
 	return &bodyOf[MemoryWritten]{MemoryWritten(w)}, err

@@ -23,7 +23,7 @@ type object = map[string]any
 // remembers adds a long-term memory and returns its id.
 func (b *bundle) remembers(kind, target, content string) string {
 	b.T.Helper()
-	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/" + content, Subject: agent.Subject{Type: kind, Target: target}}
+	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/" + content, Subject: agent.MemoryScope{Type: kind, Target: target}}
 	items, err := b.LongTerm.AddMemories(b.T.Context(), a, []longterm.NewMemory{{Content: content}})
 	testkit.Must(b.T, err)
 	return items[0].ID

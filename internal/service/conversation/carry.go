@@ -29,7 +29,7 @@ type carried struct {
 
 // waiting is a job until its step comes, or its time is over.
 type waiting struct {
-	job   *job
+	job   *runState
 	timer *time.Timer
 }
 
@@ -39,7 +39,7 @@ type stepRef struct {
 }
 
 // keep has a job wait for a step.
-func (c *carried) keep(j *job, step int) {
+func (c *carried) keep(j *runState, step int) {
 	at := stepRef{j.run.Ref, step}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,7 +57,7 @@ func (c *carried) keep(j *job, step int) {
 
 // take returns the job that waits for a step, once, or nil. By then its early call
 // has ended.
-func (c *carried) take(ctx context.Context, ref run.Ref, step int) *job {
+func (c *carried) take(ctx context.Context, ref run.Ref, step int) *runState {
 	at := stepRef{ref, step}
 	c.mu.Lock()
 	w := c.jobs[at]
@@ -84,14 +84,14 @@ type early struct {
 	call   *Call
 	done   chan struct{}
 	result tools.Result
-	unrun  agent.Unrun
+	unrun  agent.SkipReason
 	err    error
 }
 
 // carry keeps a turn for the step after response n, when nothing else happens to
 // it in between, and begins the first of its calls when that may be. Nobody else
 // touches the job any more.
-func (s *Service) carry(ctx context.Context, j *job, n int) {
+func (s *Service) carry(ctx context.Context, j *runState, n int) {
 	at := slices.IndexFunc(j.steps, func(s Step) bool { return s.N == n })
 	if j.run.Kind != run.Turn || at < 0 || slices.ContainsFunc(j.steps[at].Calls, func(c Call) bool { return c.Class != agent.Fast || c.Done }) {
 		return
@@ -111,7 +111,7 @@ func (s *Service) carry(ctx context.Context, j *job, n int) {
 }
 
 // ranEarly is what a call's early run has brought, if there was one.
-func (j *job) ranEarly(c *Call) (result tools.Result, unrun agent.Unrun, found bool) {
+func (j *runState) ranEarly(c *Call) (result tools.Result, unrun agent.SkipReason, found bool) {
 	if e := j.early; e != nil && e.call == c && e.err == nil {
 		return e.result, e.unrun, true
 	}

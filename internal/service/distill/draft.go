@@ -70,7 +70,7 @@ func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan
 // drafting is what a draft is asked for with.
 type drafting struct {
 	memo       [sha256.Size]byte
-	failed     Memo
+	failed     CachedFailure
 	failedOnce bool // the same messages, within the last day
 	q          question
 	made       drafted

@@ -42,8 +42,8 @@ type Tx interface {
 	SaveRecall(ctx context.Context, t Task) error
 	SaveDraft(ctx context.Context, t Task, notes []string) error
 	SaveBase(ctx context.Context, t Task) error
-	Memo(ctx context.Context, key [32]byte, fresh time.Duration) (Memo, bool, error)
-	PutMemo(ctx context.Context, key [32]byte, m Memo) error
+	Memo(ctx context.Context, key [32]byte, fresh time.Duration) (CachedFailure, bool, error)
+	PutMemo(ctx context.Context, key [32]byte, m CachedFailure) error
 	SaveQuality(ctx context.Context, t Task, notes []string) error
 	SaveWritten(ctx context.Context, t Task, kind string, files []WrittenFile) error
 	Written(ctx context.Context, t Task) ([]WrittenFile, error)

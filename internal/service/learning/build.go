@@ -46,7 +46,7 @@ func (s *Service) job(ctx context.Context, ref run.Ref) (j job, err error) {
 
 func (j job) actor(step string, call int) agent.Actor {
 	return agent.Actor{Workspace: j.run.Workspace, Origin: agent.OriginDistill, Run: j.run.Ref.Run, Conversation: j.run.Conversation, FromSeq: j.spec.FromSeq, ToSeq: j.spec.ToSeq,
-		Op: j.run.Op(step, call), Tainted: j.spec.Tainted, Subject: agent.Subject{Author: j.spec.Author}}
+		Op: j.run.Op(step, call), Tainted: j.spec.Tainted, Subject: agent.MemoryScope{Author: j.spec.Author}}
 }
 
 // Built is what a build came to.
@@ -240,7 +240,7 @@ func (s *Service) apply(ctx context.Context, j job, span executor.Span, decision
 		}
 		switch a.Type {
 		case memoryskill.Delete:
-			changes.Deletes = append(changes.Deletes, longterm.GoneMemory{Index: i, ID: a.Memory})
+			changes.Deletes = append(changes.Deletes, longterm.DeleteRequest{Index: i, ID: a.Memory})
 		case memoryskill.Update:
 			changes.Updates = append(changes.Updates, longterm.ChangedMemory{Index: i, ID: a.Memory, Content: a.Content})
 		case memoryskill.Insert:

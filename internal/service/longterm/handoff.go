@@ -30,7 +30,7 @@ type HandOffArgs struct {
 type HandedOff struct {
 	Text     string        `json:"text"`
 	Tasks    []memory.Task `json:"tasks"`
-	Rejected []Item        `json:"rejected,omitempty"`
+	Rejected []ItemResult  `json:"rejected,omitempty"`
 }
 
 // HandOff reads a call to hands_off. It has no effect: running the tasks is for

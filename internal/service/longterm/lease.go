@@ -49,8 +49,8 @@ func (l *LongTerm) FreeLease(ctx context.Context, a agent.Actor, lease Lease) er
 	})
 }
 
-// Touched is an entry that a run has written.
-type Touched struct {
+// WrittenEntry is an entry that a run has written.
+type WrittenEntry struct {
 	Entry   memory.Entry
 	First   int  // version that the runs wrote first
 	Last    int  // and last

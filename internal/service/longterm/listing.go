@@ -91,7 +91,7 @@ func (l *LongTerm) shownTo(a agent.Actor, entries []memory.Entry) []memory.Entry
 
 // DeleteWhere takes all long-term memories out that a filter chooses, in one
 // transaction. It is for people, and wants to be told which.
-func (l *LongTerm) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Filter) ([]Item, error) {
+func (l *LongTerm) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Filter) ([]ItemResult, error) {
 	if err := person(a, "deleting many memories"); err != nil {
 		return nil, err
 	}
@@ -99,8 +99,8 @@ func (l *LongTerm) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Fil
 		return nil, fault.New(fault.InvalidArgument, "nothing says which memories are to be deleted", "name a type, a target, or members of the metadata")
 	}
 	in.EveryStatus, in.Newest, in.After, in.Limit = false, false, 0, MostListed
-	none := []Item{}
-	return onceIn(ctx, l.Store.WithLongTerm, a, "delete_memories", in, func(tx LongTermTx) ([]Item, error) {
+	none := []ItemResult{}
+	return onceIn(ctx, l.Store.WithLongTerm, a, "delete_memories", in, func(tx LongTermTx) ([]ItemResult, error) {
 		g := &writing{LongTerm: l, tx: tx, a: a, w: writerOf(a, l.Space), items: none}
 		filter, err := l.page(ctx, tx, in)
 		if err != nil {
@@ -116,7 +116,7 @@ func (l *LongTerm) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Fil
 				if err := g.revise(ctx, &e, memory.Remove, false); err != nil {
 					return nil, err
 				}
-				g.items = append(g.items, Item{Index: len(g.items), ID: e.ID, Status: Deleted})
+				g.items = append(g.items, ItemResult{Index: len(g.items), ID: e.ID, Status: Deleted})
 				filter.After = e.Key
 			}
 			if len(entries) < filter.Limit {

@@ -37,7 +37,7 @@ type LongTermTx interface {
 	Show(ctx context.Context, run int64, op string, keys []int64) error
 	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
 
-	WrittenBy(ctx context.Context, runs []int64) ([]Touched, error)
+	WrittenBy(ctx context.Context, runs []int64) ([]WrittenEntry, error)
 	RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error)
 	Park(ctx context.Context, keys []int64) error
 	DropReferencesOf(ctx context.Context, run int64) error
@@ -85,8 +85,8 @@ type LongTerm struct {
 	Finder   Finder
 }
 
-// Item is what became of one item of a call.
-type Item struct {
+// ItemResult is what became of one item of a call.
+type ItemResult struct {
 	Index   int        `json:"index" jsonschema:"place of the item in the call, from 0"`
 	ID      string     `json:"memory_id,omitempty"`
 	Status  string     `json:"status" jsonschema:"what was done, or failed"`
@@ -108,14 +108,14 @@ const (
 )
 
 // FailedItem is an item that could not be done.
-func FailedItem(index int, err error) Item {
+func FailedItem(index int, err error) ItemResult {
 	f := fault.From(err)
-	return Item{Index: index, Status: Failed, Code: f.Code, Message: f.Message, Hint: f.Hint}
+	return ItemResult{Index: index, Status: Failed, Code: f.Code, Message: f.Message, Hint: f.Hint}
 }
 
 // AllFailed is the error of a call none of whose items could be done, nil when
 // one could.
-func AllFailed(items []Item) error {
+func AllFailed(items []ItemResult) error {
 	if len(items) == 0 {
 		return fault.New(fault.InvalidArgument, "there is nothing to do in the call", "send at least one item")
 	}
@@ -148,15 +148,15 @@ type writing struct {
 	a     agent.Actor
 	w     Writer
 	dirty []memory.Entry // last state of each entry, in the order of their first change
-	items []Item
+	items []ItemResult
 	shown map[int64]bool // nil when the run may change all of its scope
 	free  bool           // entries of any target may be changed: the run was shown them itself
 }
 
 // change runs effect once, with every rule that all writes have: the fence, the
 // index, and that something was done.
-func (l *LongTerm) change(ctx context.Context, a agent.Actor, name string, args any, vectors map[string][]float32, effect func(*writing) error) ([]Item, error) {
-	return onceIn(ctx, l.Store.WithLongTerm, a, name, args, func(tx LongTermTx) ([]Item, error) {
+func (l *LongTerm) change(ctx context.Context, a agent.Actor, name string, args any, vectors map[string][]float32, effect func(*writing) error) ([]ItemResult, error) {
+	return onceIn(ctx, l.Store.WithLongTerm, a, name, args, func(tx LongTermTx) ([]ItemResult, error) {
 		g := &writing{LongTerm: l, tx: tx, a: a, w: writerOf(a, l.Space)}
 		g.w.Vectors, g.w.Author = vectors, a.Subject.Author
 		if err := g.fenced(ctx); err != nil {
@@ -179,7 +179,7 @@ func (l *LongTerm) change(ctx context.Context, a agent.Actor, name string, args 
 }
 
 // done keeps what became of an item; trouble of the database ends the call.
-func (g *writing) done(index int, i Item, err error) error {
+func (g *writing) done(index int, i ItemResult, err error) error {
 	if err != nil {
 		if !mine(err) {
 			return err

@@ -29,12 +29,12 @@ func setupLong(t *testing.T) *long {
 func (l *long) about(t memory.Type, target string, run int64, history string) agent.Actor {
 	a := l.actor(agent.OriginReflection)
 	a.Run = run
-	a.Subject = agent.Subject{Type: string(t), Target: target, History: history, Author: "m@1"}
+	a.Subject = agent.MemoryScope{Type: string(t), Target: target, History: history, Author: "m@1"}
 	return a
 }
 
 // add adds memories and gives what became of each.
-func (l *long) add(a agent.Actor, contents ...string) []longterm.Item {
+func (l *long) add(a agent.Actor, contents ...string) []longterm.ItemResult {
 	l.t.Helper()
 	var in []longterm.NewMemory
 	for i, c := range contents {
@@ -104,7 +104,7 @@ func (l *long) lines(a agent.Actor, in longterm.RetrieveArgs) string {
 	return out.Text
 }
 
-func statuses(items []longterm.Item) string {
+func statuses(items []longterm.ItemResult) string {
 	var out []string
 	for _, i := range items {
 		s := i.Status

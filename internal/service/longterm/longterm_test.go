@@ -70,7 +70,7 @@ func TestChangesStayInsideTheirScope(t *testing.T) {
 	foreign := l.add(other, "Lives elsewhere")[0].ID
 	core := l.save("core", "The staging host is quartz")
 	gone := l.add(l.about(memory.Personal, "alice", 0, ""), "Is on holiday")[0].ID
-	_, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.GoneMemory{{ID: gone}})
+	_, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.DeleteRequest{{ID: gone}})
 	testkit.Must(t, err)
 	held := l.holds()
 	for _, c := range []struct {
@@ -79,13 +79,13 @@ func TestChangesStayInsideTheirScope(t *testing.T) {
 	}{{bob, fault.OutOfScope}, {foreign, fault.NotFound}, {core, fault.OutOfScope}, {history, fault.OutOfScope}, {"ffffffffffffffff", fault.NotFound}, {"'; drop", fault.NotFound}, {gone, fault.NotFound}} {
 		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.ChangedMemory{{ID: c.id, Content: "Is mine"}})
 		wants(t, "update "+c.id, err, c.code)
-		_, err = l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.GoneMemory{{ID: c.id}})
+		_, err = l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.DeleteRequest{{ID: c.id}})
 		wants(t, "delete "+c.id, err, c.code)
 	}
 	if got := l.holds(); got != held {
 		t.Errorf("holds %s, before %s", got, held)
 	}
-	out, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.GoneMemory{{Index: 0, ID: bob}, {Index: 1, ID: alice}, {Index: 2, ID: "x"}})
+	out, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.DeleteRequest{{Index: 0, ID: bob}, {Index: 1, ID: alice}, {Index: 2, ID: "x"}})
 	testkit.Must(t, err)
 	if got := statuses(out); got != "failed/out_of_scope deleted failed/not_found" {
 		t.Errorf("items %s", got)
@@ -141,7 +141,7 @@ func TestAToolHasOneGuideline(t *testing.T) {
 	_, err = l.UpdateMemories(t.Context(), a(), []longterm.ChangedMemory{{ID: first[0].ID, Content: "Quote all names"}})
 	testkit.Must(t, err)
 	find := func(query string) string {
-		return l.lines(a(), longterm.RetrieveArgs{Wants: []longterm.Want{{Query: query}}})
+		return l.lines(a(), longterm.RetrieveArgs{Wants: []longterm.Query{{Query: query}}})
 	}
 	if got := find("web_search"); !strings.Contains(got, "(tool/tool_guidelines) web_search: Quote all names") || strings.Contains(got, "\n") {
 		t.Errorf("found %q", got)
@@ -181,8 +181,8 @@ func TestARunChangesOnlyWhatItWasShown(t *testing.T) {
 	_, err := l.UpdateMemories(t.Context(), a, change)
 	wants(t, "before it was shown", err, fault.OutOfScope)
 	seen := l.about(memory.Personal, "alice", run, "")
-	l.lines(seen, longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "green tea"}}})
-	l.lines(seen, longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "green tea"}}})
+	l.lines(seen, longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "green tea"}}})
+	l.lines(seen, longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "green tea"}}})
 	_, err = l.UpdateMemories(t.Context(), a, change)
 	testkit.Must(t, err)
 	if e := l.entry(id); e.Content != "Likes black tea" || e.Retrieved != 1 {

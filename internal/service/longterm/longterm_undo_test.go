@@ -31,7 +31,7 @@ func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {
 		{Index: 1, ID: before[3].ID, Content: "Lives in Kyoto", Metadata: memory.Metadata{"x": 1}}, // changed
 	})
 	testkit.Must(t, err)
-	_, err = l.DeleteMemories(t.Context(), a(), []longterm.GoneMemory{{ID: before[2].ID}})
+	_, err = l.DeleteMemories(t.Context(), a(), []longterm.DeleteRequest{{ID: before[2].ID}})
 	testkit.Must(t, err)
 	l.add(a(), "Plays chess", "Lives in Osaka") // what others said before, under new ids
 	l.add(l.about(memory.Procedural, "deploy", run, two), "Run the tests")
@@ -125,7 +125,7 @@ func TestADeletedMemoryCanBeRestored(t *testing.T) {
 	_, err := l.UpdateMemories(t.Context(), a(), []longterm.ChangedMemory{{ID: id, Content: "v2"}})
 	testkit.Must(t, err)
 	created := l.entry(id).CreatedAt
-	_, err = l.DeleteMemories(t.Context(), a(), []longterm.GoneMemory{{ID: id}})
+	_, err = l.DeleteMemories(t.Context(), a(), []longterm.DeleteRequest{{ID: id}})
 	testkit.Must(t, err)
 	for version, want := range []string{"v2", "v1"} {
 		_, err = l.Restore(t.Context(), l.user(), longterm.RestoreArgs{ID: id, Version: version})
@@ -134,7 +134,7 @@ func TestADeletedMemoryCanBeRestored(t *testing.T) {
 			t.Errorf("version %d: %+v, want %s", version, e, want)
 		}
 	}
-	_, err = l.DeleteMemories(t.Context(), a(), []longterm.GoneMemory{{ID: id}})
+	_, err = l.DeleteMemories(t.Context(), a(), []longterm.DeleteRequest{{ID: id}})
 	testkit.Must(t, err)
 	last := l.entry(id)
 	l.add(a(), last.Content)
@@ -158,7 +158,7 @@ func TestALongTermRetryAfterALostAnswerChangesNothing(t *testing.T) {
 			return k.UpdateMemories(l.t.Context(), a, []longterm.ChangedMemory{{ID: known, Content: "Likes cocoa"}, {Index: 1, ID: "x", Content: "y"}})
 		},
 		"delete": func(l *long, k *longterm.LongTerm, a agent.Actor, known string) (any, error) {
-			return k.DeleteMemories(l.t.Context(), a, []longterm.GoneMemory{{ID: known}})
+			return k.DeleteMemories(l.t.Context(), a, []longterm.DeleteRequest{{ID: known}})
 		},
 		"summary": func(l *long, k *longterm.LongTerm, a agent.Actor, _ string) (any, error) {
 			return k.AddSummary(l.t.Context(), a, longterm.SummaryArgs{Content: "About tea"})
@@ -222,7 +222,7 @@ func TestNothingIsSaidTwiceWhateverHappens(t *testing.T) {
 		if len(ids) > 0 {
 			id = ids[r.IntN(len(ids))]
 		}
-		var items []longterm.Item
+		var items []longterm.ItemResult
 		var err error
 		switch r.IntN(8) {
 		case 0, 1, 2:
@@ -230,7 +230,7 @@ func TestNothingIsSaidTwiceWhateverHappens(t *testing.T) {
 		case 3, 4:
 			items, err = l.UpdateMemories(t.Context(), a, []longterm.ChangedMemory{{ID: id, Content: content}})
 		case 5:
-			items, err = l.DeleteMemories(t.Context(), a, []longterm.GoneMemory{{ID: id}})
+			items, err = l.DeleteMemories(t.Context(), a, []longterm.DeleteRequest{{ID: id}})
 		case 6:
 			items, err = l.Restore(t.Context(), l.user(), longterm.RestoreArgs{ID: id, Version: r.IntN(3)})
 		case 7:

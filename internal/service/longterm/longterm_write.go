@@ -31,15 +31,15 @@ type ChangedMemory struct {
 	Expected *int            `json:"expected_version,omitempty"` // that the change was made on; nil for any
 }
 
-// GoneMemory is a memory that is to be forgotten.
-type GoneMemory struct {
+// DeleteRequest is a memory that is to be forgotten.
+type DeleteRequest struct {
 	Index int    `json:"index"`
 	ID    string `json:"memory_id"`
 }
 
 // AddMemories adds memories to the actor's target. What the target's memories
 // say already is not said twice; the guideline of a tool is replaced.
-func (l *LongTerm) AddMemories(ctx context.Context, a agent.Actor, in []NewMemory) ([]Item, error) {
+func (l *LongTerm) AddMemories(ctx context.Context, a agent.Actor, in []NewMemory) ([]ItemResult, error) {
 	refused, risky := make([]error, len(in)), make([]bool, len(in))
 	var texts []string
 	for i := range in {
@@ -57,7 +57,7 @@ func (l *LongTerm) AddMemories(ctx context.Context, a agent.Actor, in []NewMemor
 			return fault.New(fault.OutOfScope, "the identity is one document, and has no entries", "use update_identity_memory")
 		}
 		for i, one := range in {
-			item, err := Item{}, refused[i]
+			item, err := ItemResult{}, refused[i]
 			if err == nil {
 				item, err = g.add(ctx, s, one, risky[i])
 			}
@@ -104,24 +104,24 @@ func distinct(texts []string) []string {
 	return slices.Compact(texts)
 }
 
-func (g *writing) add(ctx context.Context, s memory.Scope, m NewMemory, risky bool) (Item, error) {
+func (g *writing) add(ctx context.Context, s memory.Scope, m NewMemory, risky bool) (ItemResult, error) {
 	known, found, err := g.known(ctx, s, m)
 	if err != nil {
-		return Item{}, err
+		return ItemResult{}, err
 	}
 	if found {
 		if known.Content == m.Content {
-			return Item{ID: known.ID, Status: AlreadyExists}, g.refer(ctx, known.Key)
+			return ItemResult{ID: known.ID, Status: AlreadyExists}, g.refer(ctx, known.Key)
 		}
 		known.Content, known.Metadata = m.Content, known.Metadata.With(m.Metadata)
-		return Item{ID: known.ID, Status: Updated}, g.revise(ctx, &known, memory.Replace, risky)
+		return ItemResult{ID: known.ID, Status: Updated}, g.revise(ctx, &known, memory.Replace, risky)
 	}
 	e := memory.Entry{Type: s.Type, Target: s.Target, Content: m.Content, WhenToUse: m.WhenToUse, Metadata: g.stamped(m.Metadata), EventTime: m.EventTime, Importance: m.Importance,
 		Author: g.w.Author, Tainted: g.tainted(risky)}
 	if err := g.create(ctx, &e); err != nil {
-		return Item{}, err
+		return ItemResult{}, err
 	}
-	return Item{ID: e.ID, Status: Added}, nil
+	return ItemResult{ID: e.ID, Status: Added}, nil
 }
 
 // stamp is what the caller of the run has its memories say.
@@ -182,7 +182,7 @@ func (g *writing) tainted(risky bool) bool {
 
 // UpdateMemories changes what memories of the actor's target say. Their ids,
 // their sessions and what they are for stay.
-func (l *LongTerm) UpdateMemories(ctx context.Context, a agent.Actor, in []ChangedMemory) ([]Item, error) {
+func (l *LongTerm) UpdateMemories(ctx context.Context, a agent.Actor, in []ChangedMemory) ([]ItemResult, error) {
 	refused, risky := make([]error, len(in)), make([]bool, len(in))
 	var texts []string
 	for i := range in {
@@ -198,7 +198,7 @@ func (l *LongTerm) UpdateMemories(ctx context.Context, a agent.Actor, in []Chang
 	}
 	return l.change(ctx, a, "update_memory", in, vectors(ctx, l.Embedder, distinct(texts)), func(g *writing) error {
 		for i, one := range in {
-			item, err := Item{}, refused[i]
+			item, err := ItemResult{}, refused[i]
 			if err == nil {
 				item, err = g.update(ctx, one, risky[i])
 			}
@@ -210,59 +210,59 @@ func (l *LongTerm) UpdateMemories(ctx context.Context, a agent.Actor, in []Chang
 	})
 }
 
-func (g *writing) update(ctx context.Context, m ChangedMemory, risky bool) (Item, error) {
+func (g *writing) update(ctx context.Context, m ChangedMemory, risky bool) (ItemResult, error) {
 	e, err := g.own(ctx, m.ID)
 	if err != nil {
-		return Item{}, err
+		return ItemResult{}, err
 	}
 	if m.Expected != nil && *m.Expected != e.Version {
-		return Item{}, fault.New(fault.VersionConflict, fmt.Sprintf("memory %s is at version %d, not %d", e.ID, e.Version, *m.Expected), "read it again, then decide again")
+		return ItemResult{}, fault.New(fault.VersionConflict, fmt.Sprintf("memory %s is at version %d, not %d", e.ID, e.Version, *m.Expected), "read it again, then decide again")
 	}
 	next := g.stamp().With(e.Metadata).With(m.Metadata) // what it says already stays
 	if err := next.Check(); err != nil {
-		return Item{}, err
+		return ItemResult{}, err
 	}
 	if e.Content == m.Content && reflect.DeepEqual(next, memory.Metadata{}.With(e.Metadata)) {
-		return Item{ID: e.ID, Status: Unchanged}, g.refer(ctx, e.Key)
+		return ItemResult{ID: e.ID, Status: Unchanged}, g.refer(ctx, e.Key)
 	}
 	if e.Type != memory.Guideline && e.Type != memory.Summary {
 		other, found, err := g.tx.Saying(ctx, memory.Scope{Type: e.Type, Target: e.Target}, m.Content)
 		if err != nil {
-			return Item{}, err
+			return ItemResult{}, err
 		}
 		if found && other.Key != e.Key {
 			return g.merge(ctx, e, other, m.Metadata, risky)
 		}
 	}
 	e.Content, e.Metadata = m.Content, next
-	return Item{ID: e.ID, Status: Updated}, g.revise(ctx, &e, memory.Replace, risky)
+	return ItemResult{ID: e.ID, Status: Updated}, g.revise(ctx, &e, memory.Replace, risky)
 }
 
 // merge makes e part of other, which says already what e was to say.
-func (g *writing) merge(ctx context.Context, e, other memory.Entry, change memory.Metadata, risky bool) (Item, error) {
+func (g *writing) merge(ctx context.Context, e, other memory.Entry, change memory.Metadata, risky bool) (ItemResult, error) {
 	both := other.Metadata.With(change)
 	if err := both.Check(); err != nil {
-		return Item{}, err
+		return ItemResult{}, err
 	}
 	e.Status, e.SupersededBy = memory.Superseded, other.ID
 	if err := g.revise(ctx, &e, memory.Merge, risky); err != nil {
-		return Item{}, err
+		return ItemResult{}, err
 	}
 	if err := g.tx.CopyReferences(ctx, e.Key, other.Key, g.a.Run); err != nil {
-		return Item{}, err
+		return ItemResult{}, err
 	}
 	if len(change) > 0 {
 		other.Metadata = both
 		if err := g.revise(ctx, &other, memory.Replace, risky); err != nil {
-			return Item{}, err
+			return ItemResult{}, err
 		}
 	}
-	return Item{ID: other.ID, Status: Merged, Merged: e.ID}, nil
+	return ItemResult{ID: other.ID, Status: Merged, Merged: e.ID}, nil
 }
 
 // DeleteMemories takes memories of the actor's target out. What they said stays
 // in their history.
-func (l *LongTerm) DeleteMemories(ctx context.Context, a agent.Actor, in []GoneMemory) ([]Item, error) {
+func (l *LongTerm) DeleteMemories(ctx context.Context, a agent.Actor, in []DeleteRequest) ([]ItemResult, error) {
 	return l.change(ctx, a, "delete_memory", in, nil, func(g *writing) error {
 		for _, one := range in {
 			e, err := g.own(ctx, one.ID)
@@ -270,7 +270,7 @@ func (l *LongTerm) DeleteMemories(ctx context.Context, a agent.Actor, in []GoneM
 				e.Status = memory.Removed
 				err = g.revise(ctx, &e, memory.Remove, false)
 			}
-			if err := g.done(one.Index, Item{ID: e.ID, Status: Deleted}, err); err != nil {
+			if err := g.done(one.Index, ItemResult{ID: e.ID, Status: Deleted}, err); err != nil {
 				return err
 			}
 		}

@@ -17,8 +17,8 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Look is a search over all of memory.
-type Look struct {
+// SearchRequest is a search over all of memory.
+type SearchRequest struct {
 	Query       string
 	Types       []memory.Type // of memories
 	Skills      bool          // active skills, too, in one order with memories
@@ -35,7 +35,7 @@ type Ranked struct {
 
 // Rank gives active memories that answer a query, the best first, whatever their
 // targets.
-func (l *LongTerm) Rank(ctx context.Context, ws int64, in Look) ([]Ranked, error) {
+func (l *LongTerm) Rank(ctx context.Context, ws int64, in SearchRequest) ([]Ranked, error) {
 	r := search.Request{Query: in.Query, Types: in.Types, After: in.From, Before: in.Until, Limit: search.MostFound}
 	if len(in.Types) > 0 {
 		r.Kinds = append(r.Kinds, search.KindMemory)
@@ -56,8 +56,8 @@ func (l *LongTerm) Rank(ctx context.Context, ws int64, in Look) ([]Ranked, error
 
 var _ Finder = search.Finder{}
 
-// Want is one thing that is looked for.
-type Want struct {
+// Query is one thing that is looked for.
+type Query struct {
 	Index      int
 	Query      string
 	Type       memory.Type // empty: the actor's
@@ -67,7 +67,7 @@ type Want struct {
 
 // RetrieveArgs are what is looked for, and how.
 type RetrieveArgs struct {
-	Wants     []Want
+	Wants     []Query
 	Summaries bool // summaries of sessions too, which lead to their transcripts
 	TopK      int  // for each want; 0 means 20
 	NoRepeats bool // what the run was shown before is left out
@@ -87,7 +87,7 @@ type Retrieved struct {
 	Text   string             `json:"text"`
 	Found  []memory.Entry     `json:"-"`
 	Scores map[string]float64 `json:"-"` // by id; none for guidelines, which are named
-	Failed []Item             `json:"failed,omitempty"`
+	Failed []ItemResult       `json:"failed,omitempty"`
 }
 
 // NothingFound stands where there are no lines.
@@ -133,7 +133,7 @@ type answer struct {
 
 // present joins the answers, and notes what the run is shown.
 func (l *LongTerm) present(ctx context.Context, a agent.Actor, in RetrieveArgs, answers []answer) (out Retrieved, err error) {
-	var items []Item
+	var items []ItemResult
 	var lines []string
 	out.Scores = map[string]float64{}
 	for i, one := range answers {
@@ -142,7 +142,7 @@ func (l *LongTerm) present(ctx context.Context, a agent.Actor, in RetrieveArgs, 
 			items = append(items, out.Failed[len(out.Failed)-1])
 			continue
 		}
-		items = append(items, Item{})
+		items = append(items, ItemResult{})
 		if one.identity != "" && !slices.Contains(lines, one.identity) {
 			lines = append(lines, one.identity)
 		}
@@ -191,7 +191,7 @@ func (l *LongTerm) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out
 	})
 }
 
-func (l *LongTerm) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, want Want) (out answer) {
+func (l *LongTerm) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, want Query) (out answer) {
 	if n := utf8.RuneCountInString(want.Query); strings.TrimSpace(want.Query) == "" || n > QueryRunes {
 		return answer{err: fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", QueryRunes, n), "look for a few words")}
 	}
@@ -202,7 +202,7 @@ func (l *LongTerm) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, w
 	if want.Type == "" {
 		want.Type, want.Target = memory.Type(a.Subject.Type), a.Subject.Target
 	}
-	t, err := subject(agent.Actor{Subject: agent.Subject{Type: string(want.Type), Target: want.Target}})
+	t, err := subject(agent.Actor{Subject: agent.MemoryScope{Type: string(want.Type), Target: want.Target}})
 	if err != nil {
 		return answer{err: err}
 	}
@@ -242,7 +242,7 @@ func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, que
 	if in.Summaries {
 		types = append(types, memory.Summary)
 	}
-	ranked, err := l.Rank(ctx, a.Workspace, Look{Query: query, Types: types})
+	ranked, err := l.Rank(ctx, a.Workspace, SearchRequest{Query: query, Types: types})
 	if err != nil || len(ranked) == 0 {
 		return nil, nil, err
 	}

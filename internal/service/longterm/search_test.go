@@ -54,7 +54,7 @@ func TestASearchFindsPromptAndLongTermMemoriesInOneOrder(t *testing.T) {
 			t.Errorf("another workspace finds %+v by %q, %v", got, query, err)
 		}
 	}
-	_, err = l.DeleteMemories(t.Context(), l.user(), []longterm.GoneMemory{{ID: best.ID}})
+	_, err = l.DeleteMemories(t.Context(), l.user(), []longterm.DeleteRequest{{ID: best.ID}})
 	testkit.Must(t, err)
 	if got := strings.Join(l.finds("boathouse key under a stone"), "; "); strings.Contains(got, "third stone") {
 		t.Errorf("what was deleted is found: %s", got)

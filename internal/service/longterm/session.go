@@ -101,7 +101,7 @@ const (
 
 // Session is a transcript, or a part of one.
 type Session struct {
-	Item
+	ItemResult
 	Text       string `json:"text,omitempty"`
 	NextOffset int    `json:"next_offset,omitempty" jsonschema:"where the next page begins; absent after the last"`
 }
@@ -121,7 +121,7 @@ func (l *LongTerm) ReadHistory(ctx context.Context, a agent.Actor, in ReadArgs) 
 	if in.Query != "" {
 		vector = vectors(ctx, l.Embedder, []string{in.Query})[in.Query]
 	}
-	var items []Item
+	var items []ItemResult
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
 		for i, id := range in.IDs {
 			s, err := l.read(ctx, tx, a, in, strings.ToLower(strings.TrimSpace(id)), vector)
@@ -129,11 +129,11 @@ func (l *LongTerm) ReadHistory(ctx context.Context, a agent.Actor, in ReadArgs) 
 				return err
 			}
 			if err != nil {
-				s = Session{Item: FailedItem(i, err)}
+				s = Session{ItemResult: FailedItem(i, err)}
 				s.ID = id
 			}
 			s.Index = i
-			out, items = append(out, s), append(items, s.Item)
+			out, items = append(out, s), append(items, s.ItemResult)
 		}
 		return AllFailed(items)
 	})
@@ -152,7 +152,7 @@ func (l *LongTerm) read(ctx context.Context, tx LongTermTx, a agent.Actor, in Re
 	if err != nil {
 		return Session{}, err
 	}
-	out := Session{Item: Item{ID: h.ID, Status: "read"}}
+	out := Session{ItemResult: ItemResult{ID: h.ID, Status: "read"}}
 	if in.Query == "" {
 		out.Text, out.NextOffset = memory.Page(memory.RenderedAll(c.Messages), in.Offset, in.MaxTokens, llm.EstimateTokens)
 	} else {

@@ -164,7 +164,7 @@ func TestSummariesAreTheWayToASessionWithoutMemories(t *testing.T) {
 	nobody := sum(l.session("c"), "The harbour festival was discussed")
 	hers := sum(l.session("a"), "Alice visited the harbour festival", memory.Task{Type: memory.Personal, Target: "ALICE"})
 	his := sum(l.session("b"), "Bob visited the harbour festival", memory.Task{Type: memory.Personal, Target: "bob"})
-	in := longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "harbour festival"}}, Summaries: true}
+	in := longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "harbour festival"}}, Summaries: true}
 	got := l.lines(l.about(memory.Personal, "alice", 0, ""), in)
 	if !strings.Contains(got, hers) || strings.Contains(got, his) || !strings.HasPrefix(lastLine(got), "memory_id="+nobody) || strings.Count(got, "\n") != 2 {
 		t.Errorf("found\n%s\nhers %s, his %s, nobody's %s", got, hers, his, nobody)
@@ -182,7 +182,7 @@ func TestWhatARunHasSeenIsNotShownAgain(t *testing.T) {
 	l := setupLong(t)
 	run := l.run()
 	l.add(l.about(memory.Personal, "alice", 0, ""), "Likes green tea")
-	in := longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "green tea"}}, NoRepeats: true}
+	in := longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "green tea"}}, NoRepeats: true}
 	call := l.about(memory.Personal, "alice", run, "")
 	first := l.lines(call, in)
 	if again := l.lines(call, in); again != first || !strings.Contains(first, "green tea") {
@@ -205,7 +205,7 @@ func TestATimeFilterHoldsBothDays(t *testing.T) {
 	_, err := l.AddMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), in)
 	testkit.Must(t, err)
 	find := func(filter string) (longterm.Retrieved, error) {
-		return l.Retrieve(t.Context(), l.about(memory.Personal, "alice", 0, ""), longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "went running", TimeFilter: filter}}})
+		return l.Retrieve(t.Context(), l.about(memory.Personal, "alice", 0, ""), longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "went running", TimeFilter: filter}}})
 	}
 	for filter, want := range map[string]int{"": 4, "20260301": 1, "20260301,20260303": 2, "20270101": 0} {
 		if out, err := find(filter); err != nil || len(out.Found) != want {

@@ -20,7 +20,7 @@ type NewTarget struct {
 
 // RegisteredTarget is what became of one.
 type RegisteredTarget struct {
-	Item
+	ItemResult
 	Target memory.Task `json:"target"`
 }
 
@@ -33,15 +33,15 @@ func (l *LongTerm) AddTargets(ctx context.Context, a agent.Actor, in []NewTarget
 			if err != nil && !mine(err) {
 				return nil, err
 			}
-			r := RegisteredTarget{Item: Item{Status: AlreadyExists}, Target: memory.Task{Type: one.Type, Target: t.Display}}
+			r := RegisteredTarget{ItemResult: ItemResult{Status: AlreadyExists}, Target: memory.Task{Type: one.Type, Target: t.Display}}
 			if made {
 				r.Status = Added
 			}
 			if err != nil {
-				r.Item = FailedItem(one.Index, err)
+				r.ItemResult = FailedItem(one.Index, err)
 			}
 			r.Index = one.Index
-			out, g.items = append(out, r), append(g.items, r.Item)
+			out, g.items = append(out, r), append(g.items, r.ItemResult)
 		}
 		return out, AllFailed(g.items)
 	})
@@ -190,7 +190,7 @@ func (l *LongTerm) DescribeTarget(ctx context.Context, a agent.Actor, in NewTarg
 		if err != nil {
 			return out, err
 		}
-		out = RegisteredTarget{Item: Item{Status: Updated}, Target: memory.Task{Type: known.Type, Target: known.Display}}
+		out = RegisteredTarget{ItemResult: ItemResult{Status: Updated}, Target: memory.Task{Type: known.Type, Target: known.Display}}
 		return out, tx.DescribeTarget(ctx, known.Row, description)
 	})
 }

@@ -70,7 +70,7 @@ func TestAnotherSpellingIsTheSameTarget(t *testing.T) {
 		t.Errorf("another type: %+v", out)
 	}
 	id := l.add(l.about(memory.Personal, "jinli", 0, ""), "Likes tea")[0].ID
-	if got := l.lines(l.about(memory.Personal, "JIN LI", 0, ""), longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "likes tea"}}}); !strings.Contains(got, id) {
+	if got := l.lines(l.about(memory.Personal, "JIN LI", 0, ""), longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "likes tea"}}}); !strings.Contains(got, id) {
 		t.Errorf("under another spelling: %s", got)
 	}
 	if got := l.text("select array_to_string(aliases, '|') from memory_targets where target = 'Jin Li'"); got != "jinli|jin-li" {
@@ -155,7 +155,7 @@ func TestTheIdentityIsOneDocumentWithVersions(t *testing.T) {
 	if v, err := l.ReadIdentity(t.Context(), a()); err != nil || v.Content != "A kind guide" || v.Version != 3 {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if got := l.lines(a(), longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "who am I"}}}); got != "identity memory:\nA kind guide" {
+	if got := l.lines(a(), longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "who am I"}}}); got != "identity memory:\nA kind guide" {
 		t.Errorf("retrieval gives %q", got)
 	}
 }

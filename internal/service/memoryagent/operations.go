@@ -31,8 +31,8 @@ func operations(steps []conversation.Step) []Operation {
 			var r struct {
 				OK    bool `json:"ok"`
 				Error struct{ Message string }
-				Items []longterm.Item `json:"items"`
-				Text  string          `json:"text"`
+				Items []longterm.ItemResult `json:"items"`
+				Text  string                `json:"text"`
 			}
 			if json.Unmarshal([]byte(c.Result), &r) != nil || !r.OK {
 				out = append(out, Operation{Tool: c.Tool, Status: longterm.Failed, Code: fault.Code(c.Code), Message: r.Error.Message})

@@ -29,7 +29,7 @@ type Place struct {
 }
 
 // refineWork reads a run that refines.
-func (s *Service) refineWork(ctx context.Context, ref run.Ref) (w conversation.Work, p Pinned, err error) {
+func (s *Service) refineWork(ctx context.Context, ref run.Ref) (w conversation.RunView, p PinnedSpec, err error) {
 	r, err := s.run(ctx, ref)
 	if err != nil {
 		return w, p, err
@@ -95,7 +95,7 @@ func (s *Service) CloseRefine(ctx context.Context, ref run.Ref, order []Place, p
 	return s.endRefine(ctx, w, p, order, "", problem)
 }
 
-func (s *Service) endRefine(ctx context.Context, w conversation.Work, p Pinned, order []Place, text, problem string) error {
+func (s *Service) endRefine(ctx context.Context, w conversation.RunView, p PinnedSpec, order []Place, text, problem string) error {
 	report := Refined{Candidates: []RefinedCandidate{}}
 	for _, at := range p.Refining.kept(order) {
 		c := RefinedCandidate{Candidate: p.Refining.Candidates[at.Candidate]}
@@ -121,7 +121,7 @@ func (s *Service) endRefine(ctx context.Context, w conversation.Work, p Pinned, 
 		e.Status, outcome = NoRelevant, run.NothingToExtract
 	}
 	var err error
-	if e.Report, err = json.Marshal(Looked{IDs: []string{}, Sessions: []string{}, Operations: []Operation{}, Refined: &report}); err != nil {
+	if e.Report, err = json.Marshal(RetrievalReport{IDs: []string{}, Sessions: []string{}, Operations: []Operation{}, Refined: &report}); err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
 	return s.Store.WithProgressive(ctx, w.Run.Workspace, func(tx Tx) error { return tx.EndRun(ctx, w.Run.Ref.Run, outcome, problem, e) })
@@ -167,7 +167,7 @@ type shownText struct {
 }
 
 // shown are candidates as far as they are still there.
-func (s *Service) shown(ctx context.Context, w conversation.Work, p Pinned, places []Place) (out []shownText, err error) {
+func (s *Service) shown(ctx context.Context, w conversation.RunView, p PinnedSpec, places []Place) (out []shownText, err error) {
 	var ranked []longterm.Ranked
 	for _, at := range places {
 		c := p.Refining.Candidates[at.Candidate]
@@ -194,7 +194,7 @@ func (s *Service) shown(ctx context.Context, w conversation.Work, p Pinned, plac
 
 // askRefine pays for one reply. What another attempt would only meet again is a
 // problem; anything else is an error, to be tried again.
-func (s *Service) askRefine(ctx context.Context, w conversation.Work, p Pinned, stage prompt.Stage, shown []shownText, decode func(string) error) (problem string, err error) {
+func (s *Service) askRefine(ctx context.Context, w conversation.RunView, p PinnedSpec, stage prompt.Stage, shown []shownText, decode func(string) error) (problem string, err error) {
 	m := prompt.Material{Question: p.Question, Messages: p.Messages, Language: w.Spec.Lang, Limits: map[string]int{"max_memories": p.Refining.TopK}}
 	for _, one := range shown {
 		m.Stored = append(m.Stored, one.stored)

@@ -120,7 +120,7 @@ func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.M
 
 // Await returns what became of a run once it has ended; before that it is
 // Unavailable, to be asked again.
-func (s *Service) Await(ctx context.Context, ref run.Ref) (out Recorded, err error) {
+func (s *Service) Await(ctx context.Context, ref run.Ref) (out CompactionResult, err error) {
 	err = s.Store.WithOffload(ctx, ref.Workspace, func(tx Tx) error {
 		r, err := tx.Run(ctx, ref.Run)
 		if err != nil {
@@ -137,7 +137,7 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (out Recorded, err err
 
 // Close ends a run with its records, or with why there are none. Reasons are
 // the codes that Compress gave for groups; code is set when the workflow gave up.
-func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code, why string) (out Recorded, err error) {
+func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code, why string) (out CompactionResult, err error) {
 	j, err := s.load(ctx, ref)
 	if err != nil {
 		return out, err
@@ -179,7 +179,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code
 	})
 }
 
-func outcomeOf(r Recorded) run.Outcome {
+func outcomeOf(r CompactionResult) run.Outcome {
 	if r.Degraded != "" {
 		return run.CompletedPartial
 	}

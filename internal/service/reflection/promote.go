@@ -53,7 +53,7 @@ func (r Recall) Score() float64 {
 
 // promote makes a memory of the note that was looked for most, if any was often
 // enough. It only adds: what is remembered is never pushed out by a note.
-func (s Agent) promote(ctx context.Context, w conversation.Work, reason agent.Reason) (n int, err error) {
+func (s Agent) promote(ctx context.Context, w conversation.RunView, reason agent.Reason) (n int, err error) {
 	if reason != agent.Final && reason != agent.Exhausted {
 		return 0, nil
 	}

@@ -54,7 +54,7 @@ func addMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 	if !o.Metadata {
 		d.drop = append(d.drop, "metadata")
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[addItem], bad []longterm.Item) (itemsResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[addItem], bad []longterm.ItemResult) (itemsResult, error) {
 		in := make([]longterm.NewMemory, len(items))
 		for i, one := range items {
 			in[i] = longterm.NewMemory{Index: one.Index, Content: one.Value.Content, WhenToUse: one.Value.WhenToUse, Metadata: one.Value.Metadata}
@@ -80,7 +80,7 @@ func updateMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 		d.list, d.most = "memories", mostWritten
 		d.spec.Description = "Correct or complete memories of the target you look after. They keep their ids."
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[updateItem], bad []longterm.Item) (itemsResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[updateItem], bad []longterm.ItemResult) (itemsResult, error) {
 		in := make([]longterm.ChangedMemory, len(items))
 		for i, one := range items {
 			in[i] = longterm.ChangedMemory{Index: one.Index, ID: one.Value.ID, Content: one.Value.Content, Metadata: one.Value.Metadata}
@@ -104,11 +104,11 @@ func deleteMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 		d.list, d.member, d.most = "memory_ids", "memory_id", mostDeleted
 		d.spec.Description = "Forget memories of the target you look after that are wrong or out of date. Where a new statement takes the place of one, update it instead."
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[deleteItem], bad []longterm.Item) (itemsResult, error) {
-		var in []longterm.GoneMemory
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[deleteItem], bad []longterm.ItemResult) (itemsResult, error) {
+		var in []longterm.DeleteRequest
 		for _, one := range items {
-			if !slices.ContainsFunc(in, func(g longterm.GoneMemory) bool { return g.ID == one.Value.ID }) {
-				in = append(in, longterm.GoneMemory{Index: one.Index, ID: one.Value.ID})
+			if !slices.ContainsFunc(in, func(g longterm.DeleteRequest) bool { return g.ID == one.Value.ID }) {
+				in = append(in, longterm.DeleteRequest{Index: one.Index, ID: one.Value.ID})
 			}
 		}
 		done, err := l.DeleteMemories(ctx, a, in)
@@ -144,10 +144,10 @@ func vectorRetrieveMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 	if o.SummaryMemory {
 		d.spec.Description += " Summaries of sessions are found, too. Where a line is too short, read the session of its ref_memory_id with read_history_memory."
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[retrieveItem], bad []longterm.Item) (retrieved, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[retrieveItem], bad []longterm.ItemResult) (retrieved, error) {
 		in := longterm.RetrieveArgs{Summaries: o.SummaryMemory, TopK: o.TopK, NoRepeats: o.NoRepeats}
 		for _, one := range items {
-			in.Wants = append(in.Wants, longterm.Want{Index: one.Index, Query: one.Value.Query, Type: memory.Type(one.Value.Type), Target: one.Value.Target, TimeFilter: one.Value.Time})
+			in.Wants = append(in.Wants, longterm.Query{Index: one.Index, Query: one.Value.Query, Type: memory.Type(one.Value.Type), Target: one.Value.Target, TimeFilter: one.Value.Time})
 		}
 		found, err := l.Retrieve(ctx, a, in)
 		if err != nil {

@@ -36,7 +36,7 @@ func addMetaMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 		d.list, d.most = "meta_memories", mostPairs
 		d.spec.Description = "Register targets that memories are kept about. Those that are listed already need not be registered."
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[metaItem], bad []longterm.Item) (metaResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[metaItem], bad []longterm.ItemResult) (metaResult, error) {
 		var in []longterm.NewTarget
 		for _, one := range items {
 			in = append(in, longterm.NewTarget{Index: one.Index, Type: memory.Type(one.Value.Type), Target: one.Value.Target, Description: one.Value.Description})
@@ -48,7 +48,7 @@ func addMetaMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 		added, text := 0, ""
 		for _, t := range done {
 			if t.Status == longterm.Failed {
-				bad = append(bad, t.Item)
+				bad = append(bad, t.ItemResult)
 				continue
 			}
 			if t.Status == longterm.Added {
@@ -72,7 +72,7 @@ type nothing struct{}
 
 func readMetaMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "read_meta_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true, Description: "List the targets that there are memories about, one a line: - type(target): what is remembered."}}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, _ []given[nothing], _ []longterm.Item) (longterm.Meta, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, _ []given[nothing], _ []longterm.ItemResult) (longterm.Meta, error) {
 		return l.ReadMeta(ctx, a, longterm.MetaArgs{Tools: o.ToolMemory, Identity: o.IdentityMemory, Only: o.Only})
 	})
 }
@@ -85,7 +85,7 @@ type identityResult struct {
 
 func readIdentityMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "read_identity_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true, Description: "Read who you are: the document about your role, personality and present state."}}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, _ []given[nothing], _ []longterm.Item) (identityResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, _ []given[nothing], _ []longterm.ItemResult) (identityResult, error) {
 		v, err := l.ReadIdentity(ctx, a)
 		return identityResult{Text: longterm.IdentityText(v), Version: v.Version}, err
 	})
@@ -103,7 +103,7 @@ func updateIdentityMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 			p["expected_version"].Types, p["expected_version"].Type = nil, "integer"
 			p["expected_version"].Minimum = jsonschema.Ptr(0.0)
 		}}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[identityItem], _ []longterm.Item) (identityResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[identityItem], _ []longterm.ItemResult) (identityResult, error) {
 		w, err := l.UpdateIdentity(ctx, a, longterm.IdentityArgs{Content: items[0].Value.Content, Expected: items[0].Value.Expected})
 		return identityResult{Text: fmt.Sprintf("%s, version %d", w.Status, w.Version), Version: w.Version}, err
 	})
@@ -119,7 +119,7 @@ const Think = "think_tool"
 func thinkTool(o Options, _ *longterm.LongTerm) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: Think, Class: agent.Control, ReadOnly: true, Idempotent: true, Description: "Think before you go on: write down what you know, what is missing and what follows. Nothing else happens."},
 		bound: nonEmpty("reflection")}
-	return progressive(o, d, func(_ context.Context, _ agent.Actor, items []given[thought], _ []longterm.Item) (textResult, error) {
+	return progressive(o, d, func(_ context.Context, _ agent.Actor, items []given[thought], _ []longterm.ItemResult) (textResult, error) {
 		if o.OutputReflection {
 			return textResult{Text: items[0].Value.Reflection}, nil
 		}
@@ -144,7 +144,7 @@ func handsOff(o Options, l *longterm.LongTerm) (Tool, error) {
 		d.list, d.most = "memory_tasks", mostPairs
 		d.spec.Description = "Hand this session to the specialists of targets of the list, who update their memories side by side. Name all that the session says something about in one call."
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[taskItem], bad []longterm.Item) (longterm.HandedOff, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[taskItem], bad []longterm.ItemResult) (longterm.HandedOff, error) {
 		in := longterm.HandOffArgs{Tools: o.ToolMemory, Identity: o.IdentityMemory, Only: o.Only}
 		for _, one := range items {
 			in.Tasks = append(in.Tasks, longterm.NewTask{Index: one.Index, Type: memory.Type(one.Value.Type), Target: one.Value.Target})
