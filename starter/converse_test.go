@@ -20,6 +20,7 @@ import (
 	"cairn/internal/gateway/mcpserver"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/promptmemory"
 	"cairn/internal/testkit"
 )
 
@@ -30,7 +31,7 @@ func (w *world) known(t *testing.T, args []string) []string {
 	case "conversations":
 		w.Say("terminal", 1, "Hello, I am Ada.")
 	case "soul":
-		_, err := w.Memory.SoulUpdate(t.Context(), agent.Actor{Workspace: w.Workspace.ID, Origin: agent.OriginUser, Op: "test/soul"}, longterm.SoulArgs{Content: "Answer in German."})
+		_, err := w.Memory.SoulUpdate(t.Context(), agent.Actor{Workspace: w.Workspace.ID, Origin: agent.OriginUser, Op: "test/soul"}, promptmemory.SoulArgs{Content: "Answer in German."})
 		testkit.Must(t, err)
 	case "memories":
 		switch args[1] {
@@ -48,18 +49,18 @@ func (w *world) known(t *testing.T, args []string) []string {
 // forgotten is a long-term memory that was deleted.
 func (w *world) forgotten(t *testing.T) string {
 	t.Helper()
-	var added longterm.Written
+	var added promptmemory.Written
 	w.must(&added, "", "memories", "add", "Ada rows on Sundays.", "--type", "personal", "--target", "ada")
 	w.must(&struct{}{}, "", "memories", "delete", added.IDs[0])
 	return added.IDs[0]
 }
 
 // remembered saves a fact that nobody knows yet.
-func (w *world) remembered(t *testing.T, by agent.Origin) longterm.Written {
+func (w *world) remembered(t *testing.T, by agent.Origin) promptmemory.Written {
 	t.Helper()
 	w.retired++
 	text := fmt.Sprintf("Has lived at number %d.", w.retired)
-	out, err := w.Memory.Save(t.Context(), agent.Actor{Workspace: w.Workspace.ID, Origin: by, Op: "test/" + text}, longterm.SaveArgs{Content: text, Store: "profile"})
+	out, err := w.Memory.Save(t.Context(), agent.Actor{Workspace: w.Workspace.ID, Origin: by, Op: "test/" + text}, promptmemory.SaveArgs{Content: text, Store: "profile"})
 	testkit.Must(t, err)
 	return out
 }
@@ -241,7 +242,7 @@ func TestADeletedMemoryIsRestoredByName(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	id := w.forgotten(t)
-	var back longterm.Written
+	var back promptmemory.Written
 	if w.must(&back, "", "memories", "restore", id); back.Action != longterm.Restored || back.IDs[0] != id {
 		t.Errorf("restored %+v", back)
 	}

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/promptmemory"
 )
 
 // longTerm is what makes a command one of long-term memory.
@@ -23,16 +24,16 @@ func (l *longTerm) flags(cmd *cobra.Command) {
 
 func (l *longTerm) given() bool { return l.kind+l.target != "" }
 
-func (l *longTerm) add(ctx context.Context, s *session, text string) (longterm.Written, error) {
+func (l *longTerm) add(ctx context.Context, s *session, text string) (promptmemory.Written, error) {
 	who := s.person()
 	who.Subject = agent.MemoryScope{Type: l.kind, Target: l.target}
 	return onLongTerm(memory.Type(l.kind))(s.LongTerm.AddMemories(ctx, who, []longterm.NewMemory{{Content: text, WhenToUse: l.use}}))
 }
 
 // onLongTerm tells of items as writes of prompt memories are told of.
-func onLongTerm(t memory.Type) func([]longterm.ItemResult, error) (longterm.Written, error) {
-	return func(items []longterm.ItemResult, err error) (longterm.Written, error) {
-		out := longterm.Written{Store: t}
+func onLongTerm(t memory.Type) func([]longterm.ItemResult, error) (promptmemory.Written, error) {
+	return func(items []longterm.ItemResult, err error) (promptmemory.Written, error) {
+		out := promptmemory.Written{Store: t}
 		for _, i := range items {
 			out.Action, out.IDs = i.Status, append(out.IDs, i.ID)
 		}

@@ -14,12 +14,13 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/promptmemory"
 )
 
 func (c *cli) memories() *cobra.Command {
 	cmd := &cobra.Command{Use: "memories", Short: "List, add, change and approve what is remembered", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	const sample = "1f0c8a52e7b94d3c"
-	var in longterm.ListArgs
+	var in promptmemory.ListArgs
 	var about longTerm
 	var newest bool
 	list := &cobra.Command{Use: "list", Short: "List the memories that stand in every prompt, and how full their stores are; with --type or --target, long-term ones", Example: "  cairn memories list --store profile\n  cairn memories list --type personal --target alice", Args: cobra.NoArgs,
@@ -39,11 +40,11 @@ func (c *cli) memories() *cobra.Command {
 	var added longTerm
 	add := &cobra.Command{Use: "add WORDS", Short: "Remember a fact (- for standard input)", Example: "  cairn memories add Lives in Osaka --store profile\n  cairn memories add Flies from Osaka only --type personal --target alice\n  cat fact.txt | cairn memories add -", Args: someText("a fact in one sentence"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.writeMemory(cmd.Context(), args, func(ctx context.Context, s *session, text string) (longterm.Written, error) {
+			return c.writeMemory(cmd.Context(), args, func(ctx context.Context, s *session, text string) (promptmemory.Written, error) {
 				if added.given() {
 					return added.add(ctx, s, text)
 				}
-				return s.Memory.Save(ctx, s.person(), longterm.SaveArgs{Content: text, Store: store})
+				return s.Memory.Save(ctx, s.person(), promptmemory.SaveArgs{Content: text, Store: store})
 			})
 		}}
 	added.flags(add)
@@ -51,41 +52,41 @@ func (c *cli) memories() *cobra.Command {
 	add.Flags().StringVar(&store, "store", "core", "profile for who the user is, core for what is true")
 	update := &cobra.Command{Use: "update MEMORY WORDS", Short: "Change what a memory says (- for standard input)", Example: "  cairn memories update " + sample + " Lives in Kyoto", Args: idAndWords,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.writeMemory(cmd.Context(), args[1:], func(ctx context.Context, s *session, text string) (longterm.Written, error) {
+			return c.writeMemory(cmd.Context(), args[1:], func(ctx context.Context, s *session, text string) (promptmemory.Written, error) {
 				e, err := s.Memory.Get(ctx, s.person(), args[0])
 				if err != nil {
-					return longterm.Written{}, err
+					return promptmemory.Written{}, err
 				}
 				if slices.Contains(memory.LongTermTypes, e.Type) {
 					return onLongTerm(e.Type)(s.LongTerm.UpdateMemories(ctx, s.person(), []longterm.ChangedMemory{{ID: e.ID, Content: text}}))
 				}
-				return s.Memory.Replace(ctx, s.person(), longterm.ReplaceArgs{Store: string(e.Type), Match: e.ID, Content: text})
+				return s.Memory.Replace(ctx, s.person(), promptmemory.ReplaceArgs{Store: string(e.Type), Match: e.ID, Content: text})
 			})
 		}}
 	remove := &cobra.Command{Use: "delete MEMORY", Short: "Forget a memory; a long-term one can be restored for the workspace's limits.undo_days", Example: "  cairn memories delete " + sample, Args: exactly(1, "the memory's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.writeMemory(cmd.Context(), nil, func(ctx context.Context, s *session, _ string) (longterm.Written, error) {
+			return c.writeMemory(cmd.Context(), nil, func(ctx context.Context, s *session, _ string) (promptmemory.Written, error) {
 				e, err := s.Memory.Get(ctx, s.person(), args[0])
 				if err != nil {
-					return longterm.Written{}, err
+					return promptmemory.Written{}, err
 				}
 				if slices.Contains(memory.LongTermTypes, e.Type) {
 					return onLongTerm(e.Type)(s.LongTerm.DeleteMemories(ctx, s.person(), []longterm.DeleteRequest{{ID: e.ID}}))
 				}
-				return s.Memory.Remove(ctx, s.person(), longterm.RemoveArgs{Store: string(e.Type), Match: e.ID})
+				return s.Memory.Remove(ctx, s.person(), promptmemory.RemoveArgs{Store: string(e.Type), Match: e.ID})
 			})
 		}}
 	var version int
 	restore := &cobra.Command{Use: "restore MEMORY", Short: "Have a long-term memory say again what it said, deleted or changed", Example: "  cairn memories restore " + sample, Args: exactly(1, "the memory's id"),
 		Long: "Have a long-term memory say again what it said, whatever became of it since. What was deleted longer ago than the\nsetting limits.undo_days is gone for good.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.writeMemory(cmd.Context(), nil, func(ctx context.Context, s *session, _ string) (longterm.Written, error) {
+			return c.writeMemory(cmd.Context(), nil, func(ctx context.Context, s *session, _ string) (promptmemory.Written, error) {
 				e, err := s.Memory.Get(ctx, s.person(), args[0])
 				if err != nil {
-					return longterm.Written{}, err
+					return promptmemory.Written{}, err
 				}
 				if !slices.Contains(memory.LongTermTypes, e.Type) {
-					return longterm.Written{}, fault.New(fault.InvalidArgument, fmt.Sprintf("memory %s is of the type %s, and only long-term ones are restored", e.ID, e.Type), "`cairn memories history` shows what it said; `cairn memories add` says it again")
+					return promptmemory.Written{}, fault.New(fault.InvalidArgument, fmt.Sprintf("memory %s is of the type %s, and only long-term ones are restored", e.ID, e.Type), "`cairn memories history` shows what it said; `cairn memories add` says it again")
 				}
 				return onLongTerm(e.Type)(s.LongTerm.Restore(ctx, s.person(), longterm.RestoreArgs{ID: e.ID, Version: version}))
 			})
@@ -109,7 +110,7 @@ func idAndWords(cmd *cobra.Command, args []string) error {
 	return someText("what it says from now on")(cmd, args[1:])
 }
 
-func (c *cli) listMemories(ctx context.Context, in longterm.ListArgs) error {
+func (c *cli) listMemories(ctx context.Context, in promptmemory.ListArgs) error {
 	return c.looking(ctx, needs{}, func(s *session) error {
 		listing, err := s.Memory.List(ctx, s.person(), in)
 		if err != nil {
@@ -169,7 +170,7 @@ func (c *cli) getMemory(ctx context.Context, id string) error {
 }
 
 // writeMemory changes what is remembered and prints what became of it.
-func (c *cli) writeMemory(ctx context.Context, args []string, write func(context.Context, *session, string) (longterm.Written, error)) error {
+func (c *cli) writeMemory(ctx context.Context, args []string, write func(context.Context, *session, string) (promptmemory.Written, error)) error {
 	text, err := c.text(args)
 	if err != nil {
 		return err
@@ -183,7 +184,7 @@ func (c *cli) writeMemory(ctx context.Context, args []string, write func(context
 	})
 }
 
-func (c *cli) printWritten(w longterm.Written) error {
+func (c *cli) printWritten(w promptmemory.Written) error {
 	if c.output == "json" {
 		return c.printJSON(w)
 	}
@@ -243,7 +244,7 @@ func (c *cli) pendingMemories(ctx context.Context) error {
 			return err
 		}
 		if c.output == "json" {
-			return c.printJSON(map[string]any{"pending": append([]longterm.Pending{}, waiting...)})
+			return c.printJSON(map[string]any{"pending": append([]promptmemory.Pending{}, waiting...)})
 		}
 		if len(waiting) == 0 {
 			fmt.Fprintln(c.out, "no write waits")

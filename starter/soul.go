@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/promptmemory"
 )
 
 func (c *cli) soul() *cobra.Command {
@@ -25,11 +26,11 @@ func (c *cli) soul() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			in := longterm.SoulArgs{Content: text, Mode: string(memory.SoulReplace), Expected: given(cmd, "expect", &expect)}
+			in := promptmemory.SoulArgs{Content: text, Mode: string(memory.SoulReplace), Expected: given(cmd, "expect", &expect)}
 			if add {
 				in.Mode = string(memory.SoulAppend)
 			}
-			return c.changeSoul(cmd.Context(), func(s *session) (longterm.SoulWritten, error) {
+			return c.changeSoul(cmd.Context(), func(s *session) (promptmemory.SoulWritten, error) {
 				return s.Memory.SoulUpdate(cmd.Context(), s.person(), in)
 			})
 		}}
@@ -43,8 +44,8 @@ func (c *cli) soul() *cobra.Command {
 			if !cmd.Flags().Changed("to") {
 				return usageError{fmt.Errorf("--to is missing: the version to go back to")}
 			}
-			return c.changeSoul(cmd.Context(), func(s *session) (longterm.SoulWritten, error) {
-				return s.Memory.SoulRollback(cmd.Context(), s.person(), longterm.RollbackArgs{Version: to, Expected: given(cmd, "expect", &expect)})
+			return c.changeSoul(cmd.Context(), func(s *session) (promptmemory.SoulWritten, error) {
+				return s.Memory.SoulRollback(cmd.Context(), s.person(), memorywrite.RollbackArgs{Version: to, Expected: given(cmd, "expect", &expect)})
 			})
 		}}
 	rollback.Flags().IntVar(&to, "to", 0, "the version to go back to")
@@ -82,7 +83,7 @@ func (c *cli) showSoul(ctx context.Context) error {
 	})
 }
 
-func (c *cli) changeSoul(ctx context.Context, change func(*session) (longterm.SoulWritten, error)) error {
+func (c *cli) changeSoul(ctx context.Context, change func(*session) (promptmemory.SoulWritten, error)) error {
 	return c.looking(ctx, needs{make: true}, func(s *session) error {
 		w, err := change(s)
 		if err != nil {

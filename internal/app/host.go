@@ -38,6 +38,7 @@ import (
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/offload"
+	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/relay"
 	"cairn/internal/service/schedule"
@@ -59,8 +60,8 @@ type Host struct {
 	Distill     *distill.Service
 	Library     *library.Library
 	Finder      search.Finder
-	Memory      *longterm.Keeper
-	LongTerm    *longterm.LongTerm
+	Memory      *promptmemory.Service
+	LongTerm    *longterm.Service
 	Tools       *tools.Registry
 	Offered     *tools.Registry // Tools, and what other programs may read of long-term memory
 	Converse    *conversation.Service
@@ -126,8 +127,8 @@ func (h *Host) build(ctx context.Context) (err error) {
 	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space, MinCosine: c.RecallMinSim, VectorShare: share}
 	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder,
 		KeepVersions: c.KeepVersions, Settings: h.skillSettings}
-	h.Memory = &longterm.Keeper{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
-	h.LongTerm = &longterm.LongTerm{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
+	h.Memory = &promptmemory.Service{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
+	h.LongTerm = &longterm.Service{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
 	h.Offload = &offload.Service{Store: h.Store.Offload(), Ledger: calls}
 	if h.Tools, err = h.registry(); err != nil {
 		return err

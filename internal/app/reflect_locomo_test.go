@@ -14,7 +14,7 @@ import (
 	"cairn/internal/bench/locomo"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/reflection"
 	"cairn/internal/testkit"
 )
@@ -102,7 +102,7 @@ func replay(t *testing.T, messages []transcript.Message) {
 		}
 	}
 	var kept []memory.Entry
-	testkit.Must(t, b.Memory.Store.WithMemory(t.Context(), b.Workspace.ID, func(tx longterm.Tx) (err error) {
+	testkit.Must(t, b.Memory.Store.WithMemory(t.Context(), b.Workspace.ID, func(tx promptmemory.Tx) (err error) {
 		kept, err = tx.Memories(t.Context(), memory.PromptTypes, false, 1000)
 		return err
 	}))

@@ -80,12 +80,12 @@ func (s shakyStore) WithEvolve(ctx context.Context, ws int64, fn func(learning.T
 }
 
 type shakyMemory struct {
-	longterm.LongTermStore
+	longterm.Store
 	*shaky
 }
 
-func (s shakyMemory) WithLongTerm(ctx context.Context, ws int64, fn func(longterm.LongTermTx) error) error {
-	return s.through(func() error { return s.LongTermStore.WithLongTerm(ctx, ws, fn) })
+func (s shakyMemory) WithLongTerm(ctx context.Context, ws int64, fn func(longterm.Tx) error) error {
+	return s.through(func() error { return s.Store.WithLongTerm(ctx, ws, fn) })
 }
 
 type shakyEmbedder struct {

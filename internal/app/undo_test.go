@@ -19,6 +19,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/library"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/promptmemory"
 	"cairn/internal/testkit"
 )
 
@@ -48,7 +49,7 @@ func keepSome(t *testing.T, days int) *undoing {
 	exec(b, "update cairn.skill_versions set body = body || ' xylophone'")
 	exec(b, "insert into cairn.distill_files (workspace_id, run_id, task_key, kind, name, content) select workspace_id, run_id, task_key, 'scripts', 'left.py', 'xylophone' from cairn.distill_tasks where skill_id is not null")
 	exec(b, "update cairn.distill_tasks set draft = jsonb_build_object('body', 'xylophone') where skill_id is not null")
-	saved, err := b.Memory.Save(t.Context(), k.user(), longterm.SaveArgs{Content: "Ada plays the zither."})
+	saved, err := b.Memory.Save(t.Context(), k.user(), promptmemory.SaveArgs{Content: "Ada plays the zither."})
 	testkit.Must(t, err)
 	k.core = saved.IDs[0]
 	about := k.user()
@@ -69,7 +70,7 @@ func (k *undoing) deleteAll() (out library.Deleted) {
 	k.b.T.Helper()
 	out, err := k.b.Library.Delete(k.b.T.Context(), k.user(), library.DeleteArgs{Name: k.skill})
 	testkit.Must(k.b.T, err)
-	_, err = k.b.Memory.Remove(k.b.T.Context(), k.user(), longterm.RemoveArgs{Match: k.core})
+	_, err = k.b.Memory.Remove(k.b.T.Context(), k.user(), promptmemory.RemoveArgs{Match: k.core})
 	testkit.Must(k.b.T, err)
 	_, err = k.b.LongTerm.DeleteMemories(k.b.T.Context(), k.user(), []longterm.DeleteRequest{{ID: k.personal}})
 	testkit.Must(k.b.T, err)

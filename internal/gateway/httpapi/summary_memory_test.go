@@ -15,6 +15,7 @@ import (
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
+	"cairn/internal/service/memorywrite"
 	"cairn/internal/testkit"
 )
 
@@ -319,7 +320,7 @@ func TestARequestIsUndone(t *testing.T) {
 		t.Errorf("sent again: %+v", again)
 	}
 	undo.header = nil
-	if b.do(undo).into(http.StatusOK, &again); again.Operations[0].Status != longterm.Unchanged {
+	if b.do(undo).into(http.StatusOK, &again); again.Operations[0].Status != memorywrite.Unchanged {
 		t.Errorf("a second time: %+v", again)
 	}
 	b.post("/v1/requests/none/undo", nil).refused(fault.NotFound)

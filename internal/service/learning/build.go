@@ -16,6 +16,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 )
 
 // job is a build with what it works on.
@@ -191,7 +192,7 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 func (s *Service) carryOut(ctx context.Context, j job, span executor.Span, head Head, d Decision) (out SpanOutcome, err error) {
 	chosen := selected(head.Bank, d.Choice.Chosen)
 	var stored []memory.Entry
-	err = s.LongTerm.Store.WithLongTerm(ctx, j.run.Workspace, func(tx longterm.LongTermTx) error {
+	err = s.LongTerm.Store.WithLongTerm(ctx, j.run.Workspace, func(tx longterm.Tx) error {
 		stored, err = tx.LongTerm(ctx, d.Choice.Shown)
 		return err
 	})
@@ -262,7 +263,7 @@ func (s *Service) apply(ctx context.Context, j job, span executor.Span, decision
 		switch item.Status {
 		case longterm.Failed:
 			r.Outcome, r.Note = executor.Refused, string(item.Code)+": "+item.Message
-		case longterm.AlreadyExists, longterm.Unchanged, longterm.Merged:
+		case longterm.AlreadyExists, memorywrite.Unchanged, longterm.Merged:
 			r.Outcome = executor.Duplicate
 		}
 	}

@@ -226,7 +226,7 @@ func (s *Service) remembered(ctx context.Context, ref run.Ref, cases []Case, top
 			return nil, nil, err
 		}
 		if len(c.Retrieved) > 0 {
-			err = s.LongTerm.Store.WithLongTerm(ctx, ref.Workspace, func(tx longterm.LongTermTx) error {
+			err = s.LongTerm.Store.WithLongTerm(ctx, ref.Workspace, func(tx longterm.Tx) error {
 				entries, err := tx.LongTerm(ctx, c.Retrieved)
 				for _, e := range entries {
 					found[c.Key] = append(found[c.Key], e.Content)

@@ -87,7 +87,7 @@ func (s *Service) found(ctx context.Context, ws int64, question string, most int
 		ids = append(ids, r.ID)
 	}
 	var entries []memory.Entry
-	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx longterm.LongTermTx) error {
+	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx longterm.Tx) error {
 		entries, err = tx.LongTerm(ctx, ids)
 		return err
 	})

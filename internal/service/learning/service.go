@@ -124,7 +124,7 @@ type Starter interface {
 // Service is the use-case.
 type Service struct {
 	Store    Store
-	LongTerm *longterm.LongTerm
+	LongTerm *longterm.Service
 	Ledger   *ledger.Ledger
 	Embedder Embedder
 	Space    int16

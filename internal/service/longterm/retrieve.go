@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
 )
 
@@ -35,7 +36,7 @@ type Ranked struct {
 
 // Rank gives active memories that answer a query, the best first, whatever their
 // targets.
-func (l *LongTerm) Rank(ctx context.Context, ws int64, in SearchRequest) ([]Ranked, error) {
+func (l *Service) Rank(ctx context.Context, ws int64, in SearchRequest) ([]Ranked, error) {
 	r := search.Request{Query: in.Query, Types: in.Types, After: in.From, Before: in.Until, Limit: search.MostFound}
 	if len(in.Types) > 0 {
 		r.Kinds = append(r.Kinds, search.KindMemory)
@@ -54,7 +55,7 @@ func (l *LongTerm) Rank(ctx context.Context, ws int64, in SearchRequest) ([]Rank
 	return out, err
 }
 
-var _ Finder = search.Finder{}
+var _ memorywrite.Finder = search.Finder{}
 
 // Query is one thing that is looked for.
 type Query struct {
@@ -95,7 +96,7 @@ const NothingFound = "(no memories found)"
 
 // Retrieve finds memories of targets by words and meaning, each once, in the
 // order of what was asked.
-func (l *LongTerm) Retrieve(ctx context.Context, a agent.Actor, in RetrieveArgs) (out Retrieved, err error) {
+func (l *Service) Retrieve(ctx context.Context, a agent.Actor, in RetrieveArgs) (out Retrieved, err error) {
 	if n := len(in.Wants); n == 0 || n > MostWants {
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("%d things are looked for", n), fmt.Sprintf("look for 1 to %d at once", MostWants))
 	}
@@ -132,7 +133,7 @@ type answer struct {
 }
 
 // present joins the answers, and notes what the run is shown.
-func (l *LongTerm) present(ctx context.Context, a agent.Actor, in RetrieveArgs, answers []answer) (out Retrieved, err error) {
+func (l *Service) present(ctx context.Context, a agent.Actor, in RetrieveArgs, answers []answer) (out Retrieved, err error) {
 	var items []ItemResult
 	var lines []string
 	out.Scores = map[string]float64{}
@@ -173,8 +174,8 @@ func (l *LongTerm) present(ctx context.Context, a agent.Actor, in RetrieveArgs, 
 
 // note leaves out what the run has seen, when that is wanted, and keeps what it
 // sees now. A retry of the call finds what the call found.
-func (l *LongTerm) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out *Retrieved) error {
-	return l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+func (l *Service) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out *Retrieved) error {
+	return l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
 		if in.NoRepeats {
 			shown, err := tx.Shown(ctx, a.Run, a.Op)
 			if err != nil {
@@ -191,9 +192,9 @@ func (l *LongTerm) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out
 	})
 }
 
-func (l *LongTerm) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, want Query) (out answer) {
-	if n := utf8.RuneCountInString(want.Query); strings.TrimSpace(want.Query) == "" || n > QueryRunes {
-		return answer{err: fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", QueryRunes, n), "look for a few words")}
+func (l *Service) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, want Query) (out answer) {
+	if n := utf8.RuneCountInString(want.Query); strings.TrimSpace(want.Query) == "" || n > memorywrite.QueryRunes {
+		return answer{err: fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", memorywrite.QueryRunes, n), "look for a few words")}
 	}
 	between, err := days(want.TimeFilter)
 	if err != nil {
@@ -211,9 +212,9 @@ func (l *LongTerm) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, w
 		return answer{identity: IdentityText(v), err: err}
 	}
 	var s memory.Scope
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
 		if _, fixed := memory.FixedTarget(t.Type); !fixed {
-			known, found, err := (&writing{LongTerm: l, tx: tx, a: a}).findTarget(ctx, t)
+			known, found, err := (&writing{Service: l, tx: tx, a: a}).findTarget(ctx, t)
 			if err != nil {
 				return err
 			}
@@ -233,7 +234,7 @@ func (l *LongTerm) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, w
 
 // find ranks and keeps what is in scope: what is about the target first, then
 // sessions that it was in, then sessions that tell nobody.
-func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, query string, s memory.Scope, between span) (_ []memory.Entry, scores map[string]float64, err error) {
+func (l *Service) find(ctx context.Context, a agent.Actor, in RetrieveArgs, query string, s memory.Scope, between span) (_ []memory.Entry, scores map[string]float64, err error) {
 	if s.Type == memory.Guideline {
 		found, err := l.guideline(ctx, a, query)
 		return found, nil, err
@@ -251,7 +252,7 @@ func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, que
 		ids[i], scores[r.ID] = r.ID, r.Score
 	}
 	var entries []memory.Entry
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) (err error) {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) (err error) {
 		entries, err = tx.LongTerm(ctx, ids)
 		return err
 	})
@@ -278,8 +279,8 @@ func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, que
 }
 
 // guideline is that of the tool that the query names, exactly.
-func (l *LongTerm) guideline(ctx context.Context, a agent.Actor, tool string) (out []memory.Entry, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+func (l *Service) guideline(ctx context.Context, a agent.Actor, tool string) (out []memory.Entry, err error) {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
 		e, found, err := tx.GuidelineOf(ctx, strings.TrimSpace(tool))
 		if found {
 			out = []memory.Entry{e}

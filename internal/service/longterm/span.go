@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
 )
 
 // SpanMemory is a memory that a span of a session brings.
@@ -34,7 +35,7 @@ const sameMeaning = 0.95
 // what is said otherwise, then what is new. Nothing is deleted for good. What is
 // remembered already, by its text or nearly by its meaning, is not added again.
 // An item that cannot be done says why and leaves the others alone.
-func (l *LongTerm) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) ([]ItemResult, error) {
+func (l *Service) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) ([]ItemResult, error) {
 	refusedUpdates, riskyUpdates := make([]error, len(in.Updates)), make([]bool, len(in.Updates))
 	refusedInserts, riskyInserts := make([]error, len(in.Inserts)), make([]bool, len(in.Inserts))
 	var texts []string
@@ -56,9 +57,9 @@ func (l *LongTerm) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges)
 			texts = append(texts, in.Inserts[i].Content)
 		}
 	}
-	found := vectors(ctx, l.Embedder, distinct(texts))
-	return onceIn(ctx, l.Store.WithLongTerm, a, "apply_span", in, func(tx LongTermTx) ([]ItemResult, error) {
-		g := &writing{LongTerm: l, tx: tx, a: a, w: writerOf(a, l.Space), free: true}
+	found := memorywrite.Vectors(ctx, l.Embedder, distinct(texts))
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "apply_span", in, func(tx Tx) ([]ItemResult, error) {
+		g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space), free: true}
 		g.w.Vectors, g.w.Author, g.w.Decision = found, a.Subject.Author, a.Subject.Decision
 		for _, one := range in.Deletes {
 			e, err := g.own(ctx, one.ID)

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
 )
 
 // RestoreArgs bring a memory back to what it said.
@@ -21,8 +22,8 @@ const erasedAtOnce = 1000
 
 // Restore makes a memory say again what it said, whatever its status. It is for
 // people.
-func (l *LongTerm) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([]ItemResult, error) {
-	if err := person(a, "restoring a memory"); err != nil {
+func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([]ItemResult, error) {
+	if err := memorywrite.RequirePerson(a, "restoring a memory"); err != nil {
 		return nil, err
 	}
 	return l.change(ctx, a, "restore_memory", in, nil, func(g *writing) error {
@@ -97,8 +98,8 @@ type UndoArgs struct {
 // that they refer to, targets without entries, the identity. The sessions
 // themselves were said, and stay. What has been changed since is left alone and
 // told as failed. It is for people.
-func (l *LongTerm) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemResult, error) {
-	if err := person(a, "undoing a run"); err != nil {
+func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemResult, error) {
+	if err := memorywrite.RequirePerson(a, "undoing a run"); err != nil {
 		return nil, err
 	}
 	return l.change(ctx, a, "undo_run", in, nil, func(g *writing) error {
@@ -148,7 +149,7 @@ func (g *writing) undoEntries(ctx context.Context, touched []WrittenEntry) error
 				return err
 			}
 		case t.Entry.Version != t.Last: // undone before
-			if err := g.done(i, ItemResult{ID: t.Entry.ID, Status: Unchanged}, nil); err != nil {
+			if err := g.done(i, ItemResult{ID: t.Entry.ID, Status: memorywrite.Unchanged}, nil); err != nil {
 				return err
 			}
 		default:
@@ -200,8 +201,11 @@ func (g *writing) undoTargets(ctx context.Context, run int64) error {
 	return nil
 }
 
+// identityLimit is how many versions of an identity an undo looks at.
+const identityLimit = 1000
+
 func (g *writing) undoIdentity(ctx context.Context, runs []int64) error {
-	versions, err := g.tx.IdentityHistory(ctx, listLimit)
+	versions, err := g.tx.IdentityHistory(ctx, identityLimit)
 	theirs := func(v memory.IdentityVersion) bool { return slices.Contains(runs, v.Run) }
 	if err != nil || !slices.ContainsFunc(versions, theirs) {
 		return err

@@ -139,7 +139,7 @@ func (s *Service) entries(ctx context.Context, ws int64, ids []string) (out []me
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx longterm.LongTermTx) error {
+	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx longterm.Tx) error {
 		out, err = tx.LongTerm(ctx, ids)
 		return err
 	})

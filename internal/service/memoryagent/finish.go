@@ -43,7 +43,7 @@ func (s AgentHooks) Finish(ctx context.Context, w conversation.RunView, e conver
 		}
 	}
 	digest := func() (found bool, err error) {
-		err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.LongTermTx) error {
+		err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.Tx) error {
 			known, has, err := tx.DigestOf(ctx, out.History, "")
 			out.Digest, found = known.ID, has
 			return err

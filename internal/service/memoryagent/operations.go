@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/tools"
 )
 
@@ -62,7 +63,7 @@ func registered(steps []conversation.Step) []memory.Task {
 				continue
 			}
 			for _, t := range r.Targets {
-				if t.Status == longterm.Added {
+				if t.Status == memorywrite.Added {
 					out = append(out, t.Target)
 				}
 			}

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 )
 
 // Statuses of runs and tasks.
@@ -164,9 +165,9 @@ func specialist(w conversation.RunView, done []Operation, e *conversation.Ended)
 	identity := false
 	for _, o := range done {
 		switch o.Status {
-		case longterm.Added:
+		case memorywrite.Added:
 			out.Added = append(out.Added, o.ID)
-		case longterm.Updated, longterm.Merged, longterm.Replaced:
+		case longterm.Updated, longterm.Merged, memorywrite.Replaced:
 			if o.ID != "" {
 				out.Updated = append(out.Updated, o.ID)
 			}

@@ -20,6 +20,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 )
 
 // Modes of retrieval.
@@ -115,8 +116,8 @@ func (q Question) complete() (Question, error) {
 		}
 	}
 	switch n := utf8.RuneCountInString(q.Query); {
-	case n == 0 || n > longterm.QueryRunes:
-		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", longterm.QueryRunes, n), "ask one question")
+	case n == 0 || n > memorywrite.QueryRunes:
+		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", memorywrite.QueryRunes, n), "ask one question")
 	case !slices.Contains([]string{Fast, Agentic, Auto}, q.Mode):
 		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", q.Mode), "use fast, agentic or auto")
 	case q.TopK < 1 || q.TopK > longterm.MostTopK:
@@ -135,7 +136,7 @@ func (q Question) complete() (Question, error) {
 func asked(said []transcript.Message) string {
 	for _, m := range slices.Backward(said) {
 		if text := strings.TrimSpace(m.Content); m.Role == transcript.User && text != "" && m.Name != trajectory {
-			return clip(text, longterm.QueryRunes)
+			return clip(text, memorywrite.QueryRunes)
 		}
 	}
 	return ""

@@ -58,7 +58,7 @@ type Starter interface {
 // Service is the use-case.
 type Service struct {
 	Store    Store
-	LongTerm *longterm.LongTerm
+	LongTerm *longterm.Service
 	Loop     Delegator
 	Starter  Starter // nil without Temporal
 	Registry *Registry

@@ -13,7 +13,8 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/conversation"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/promptmemory"
 )
 
 // Recall is how often a note was brought back by searches.
@@ -74,11 +75,11 @@ func (s Agent) promote(ctx context.Context, w conversation.RunView, reason agent
 		if e := r.Note.Evidence; e != nil {
 			a.Conversation, a.FromSeq, a.ToSeq = e.Conversation, e.FromSeq, e.ToSeq
 		}
-		written, err := s.Keeper.Save(ctx, a, longterm.SaveArgs{Content: r.Note.Content, Store: string(memory.Core)})
+		written, err := s.Keeper.Save(ctx, a, promptmemory.SaveArgs{Content: r.Note.Content, Store: string(memory.Core)})
 		if code := fault.CodeOf(err); err != nil && (fault.Table[code].Retryable || code == fault.Internal) {
 			return n, fmt.Errorf("make a memory of note %s: %w", r.Note.ID, err)
 		}
-		if err == nil && written.Action == longterm.Added {
+		if err == nil && written.Action == memorywrite.Added {
 			n++
 		}
 	}

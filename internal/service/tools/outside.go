@@ -121,7 +121,7 @@ type Take func(ctx context.Context, a agent.Actor, messages []transcript.Message
 
 // MemoryServer is what other programs' agents may write of long-term memory, beside
 // what RetrievalServer has them read.
-func MemoryServer(l *longterm.LongTerm, take Take) ([]Tool, error) {
+func MemoryServer(l *longterm.Service, take Take) ([]Tool, error) {
 	return collect(
 		made(New(agent.ToolSpec{Name: "add_memory", Class: agent.Fast, Origins: outsiders,
 			Description: "Remember one thing about a person, a kind of task or a tool, for later sessions. What is remembered already is not added twice: look for it first with vector_retrieve_memory. A tool has one guideline: adding another replaces it."},

@@ -34,7 +34,7 @@ func nonEmpty(names ...string) func(map[string]*jsonschema.Schema) {
 	}
 }
 
-func addMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func addMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_memory", Class: agent.Fast, Description: "Remember one thing about the target you look after. What is remembered already is not added twice: look for it first with vector_retrieve_memory."},
 		bound: nonEmpty("memory_content", "when_to_use")}
 	if o.Multiple {
@@ -73,7 +73,7 @@ type updateItem struct {
 	Metadata map[string]any `json:"metadata,omitempty" jsonschema:"members that change; null takes one away, the others stay"`
 }
 
-func updateMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func updateMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "update_memory", Class: agent.Fast, Destructive: true, Description: "Correct or complete one memory of the target you look after. It keeps its id."},
 		bound: nonEmpty("memory_id", "memory_content")}
 	if o.Multiple {
@@ -97,7 +97,7 @@ type deleteItem struct {
 	ID string `json:"memory_id" jsonschema:"id of the memory, as vector_retrieve_memory shows it"`
 }
 
-func deleteMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func deleteMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "delete_memory", Class: agent.Fast, Destructive: true, Description: "Forget one memory of the target you look after that is wrong or out of date. Where a new statement takes its place, update it instead."},
 		bound: nonEmpty("memory_id")}
 	if o.Multiple {
@@ -126,7 +126,7 @@ type retrieveItem struct {
 	Time   string `json:"time_filter,omitempty" jsonschema:"only what happened then: YYYYMMDD, or YYYYMMDD,YYYYMMDD for a first and a last day"`
 }
 
-func vectorRetrieveMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func vectorRetrieveMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "vector_retrieve_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true, Description: "Look for memories, by words and meaning."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_target", "query")(p)

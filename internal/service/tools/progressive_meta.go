@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 )
 
 // mostPairs is how many targets one call names at most.
@@ -26,7 +27,7 @@ type metaResult struct {
 	Targets []longterm.RegisteredTarget `json:"targets"`
 }
 
-func addMetaMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func addMetaMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_meta_memory", Class: agent.Fast, Idempotent: true, Description: "Register one target that memories are kept about. One that is listed already need not be registered."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_target")(p)
@@ -51,7 +52,7 @@ func addMetaMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 				bad = append(bad, t.ItemResult)
 				continue
 			}
-			if t.Status == longterm.Added {
+			if t.Status == memorywrite.Added {
 				added++
 			}
 			text += fmt.Sprintf("\n%s: %s(%s)", t.Status, t.Target.Type, t.Target.Target)
@@ -70,7 +71,7 @@ func addMetaMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 // nothing is the arguments of a tool that takes none.
 type nothing struct{}
 
-func readMetaMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func readMetaMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "read_meta_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true, Description: "List the targets that there are memories about, one a line: - type(target): what is remembered."}}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, _ []given[nothing], _ []longterm.ItemResult) (longterm.Meta, error) {
 		return l.ReadMeta(ctx, a, longterm.MetaArgs{Tools: o.ToolMemory, Identity: o.IdentityMemory, Only: o.Only})
@@ -83,7 +84,7 @@ type identityResult struct {
 	Version int    `json:"version"`
 }
 
-func readIdentityMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func readIdentityMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "read_identity_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true, Description: "Read who you are: the document about your role, personality and present state."}}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, _ []given[nothing], _ []longterm.ItemResult) (identityResult, error) {
 		v, err := l.ReadIdentity(ctx, a)
@@ -96,7 +97,7 @@ type identityItem struct {
 	Expected *int   `json:"expected_version,omitempty" jsonschema:"version that you have read; left out, whichever is in force"`
 }
 
-func updateIdentityMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func updateIdentityMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "update_identity_memory", Class: agent.Fast, Destructive: true, Description: "Replace the document about who you are, as a whole. Read it first, and change it only when something about you has changed."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("identity_memory")(p)
@@ -116,7 +117,7 @@ type thought struct {
 // Think is the tool with which an agent reflects.
 const Think = "think_tool"
 
-func thinkTool(o Options, _ *longterm.LongTerm) (Tool, error) {
+func thinkTool(o Options, _ *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: Think, Class: agent.Control, ReadOnly: true, Idempotent: true, Description: "Think before you go on: write down what you know, what is missing and what follows. Nothing else happens."},
 		bound: nonEmpty("reflection")}
 	return progressive(o, d, func(_ context.Context, _ agent.Actor, items []given[thought], _ []longterm.ItemResult) (textResult, error) {
@@ -134,7 +135,7 @@ type taskItem struct {
 
 // handsOff reads its call and has no effect: Tasks of its result are for the
 // workflow to run.
-func handsOff(o Options, l *longterm.LongTerm) (Tool, error) {
+func handsOff(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "hands_off", Class: agent.Control, Description: "Hand this session to the specialist of one target of the list, who updates its memories."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_target")(p)

@@ -26,7 +26,7 @@ type historyResult struct {
 	History memory.History `json:"history"`
 }
 
-func addHistoryMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func addHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_history_memory", Class: agent.Fast, Idempotent: true, Description: "Keep the transcript of one session. A session that is sent again is kept once."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			p["messages"].MinItems, p["messages"].MaxItems = jsonschema.Ptr(1), jsonschema.Ptr(longterm.SessionMessages)
@@ -63,7 +63,7 @@ type readResult struct {
 	Sessions []longterm.Session `json:"sessions" jsonschema:"what was read, without the text"`
 }
 
-func readHistoryMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func readHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "read_history_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true, Description: "Read the transcript of the session that a memory was drawn from, page by page, or the parts that answer a query."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_id")(p)
@@ -112,7 +112,7 @@ type summaryItem struct {
 	Metadata map[string]any `json:"metadata,omitempty" jsonschema:"facts beside the digest"`
 }
 
-func addSummaryMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func addSummaryMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_summary_memory", Class: agent.Fast, Description: "Leave a short digest of this session, by which it can be found later. A session has one: another call replaces it."},
 		bound: nonEmpty("summary_memory")}
 	if !o.Metadata {

@@ -22,7 +22,7 @@ import (
 type progressive struct {
 	t     *testing.T
 	store *postgres.Store
-	long  *longterm.LongTerm
+	long  *longterm.Service
 	ws    int64
 	n     int
 }
@@ -35,7 +35,7 @@ func setupProgressive(t *testing.T) *progressive {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := s.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	p := &progressive{t: t, store: s, long: &longterm.LongTerm{Store: s.LongTerm(), Embedder: embedder, Space: space,
+	p := &progressive{t: t, store: s, long: &longterm.Service{Store: s.LongTerm(), Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
 	p.enter("a")
 	return p

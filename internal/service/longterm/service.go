@@ -1,3 +1,7 @@
+// Package longterm keeps long-term memories: entries about targets that search
+// finds, the targets themselves, the sessions that entries were drawn from, and
+// the agent's identity. Every change happens once under the caller's operation ID
+// and can be undone. One run at a time writes to a target, under a lease.
 package longterm
 
 import (
@@ -10,11 +14,12 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/memorywrite"
 )
 
-// LongTermTx is one workspace's long-term memory in one transaction.
-type LongTermTx interface {
-	transaction
+// Tx is one workspace's long-term memory in one transaction.
+type Tx interface {
+	memorywrite.Transaction
 
 	// LongTerm reads entries of any type and status by their ids, with the
 	// sessions that they were drawn from.
@@ -24,15 +29,15 @@ type LongTermTx interface {
 	// DigestOf finds the summary of a session; of none, the one that says content.
 	DigestOf(ctx context.Context, history, content string) (memory.Entry, bool, error)
 	LongTermList(ctx context.Context, in memory.Filter) ([]memory.Entry, error)
-	AddLongTerm(ctx context.Context, e *memory.Entry, w Writer) error
+	AddLongTerm(ctx context.Context, e *memory.Entry, w memorywrite.Writer) error
 	// Revise writes e as the version after the one that it was read at.
-	Revise(ctx context.Context, e *memory.Entry, action memory.Action, w Writer) error
+	Revise(ctx context.Context, e *memory.Entry, action memory.Action, w memorywrite.Writer) error
 	Refer(ctx context.Context, key int64, history string, run int64) error
 	CopyReferences(ctx context.Context, from, to, run int64) error
 	// Closest is the active entry of a scope whose meaning is nearest to a vector.
 	Closest(ctx context.Context, s memory.Scope, vector []float32, space int16) (memory.Entry, float64, bool, error)
 	// IndexLongTerm makes entries what search finds, once in a transaction.
-	IndexLongTerm(ctx context.Context, entries []memory.Entry, w Writer) error
+	IndexLongTerm(ctx context.Context, entries []memory.Entry, w memorywrite.Writer) error
 	Shown(ctx context.Context, run int64, op string) (map[int64]bool, error)
 	Show(ctx context.Context, run int64, op string, keys []int64) error
 	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
@@ -58,31 +63,31 @@ type LongTermTx interface {
 	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
 	HistoryBySum(ctx context.Context, sum [32]byte) (memory.History, bool, error)
 	History(ctx context.Context, id string) (memory.History, bool, error)
-	PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk, w Writer) error
+	PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk, w memorywrite.Writer) error
 	RankChunks(ctx context.Context, history, query string, vector []float32, space int16) ([]memory.Chunk, error)
 
 	Identity(ctx context.Context) (memory.IdentityVersion, error)
 	IdentityAt(ctx context.Context, version int) (memory.IdentityVersion, error)
 	IdentityHistory(ctx context.Context, max int) ([]memory.IdentityVersion, error)
-	AdvanceIdentity(ctx context.Context, base int, content, action, history string, w Writer) (int, error)
+	AdvanceIdentity(ctx context.Context, base int, content, action, history string, w memorywrite.Writer) (int, error)
 
 	TakeLease(ctx context.Context, s memory.Scope, holder string, lives time.Duration) (Lease, bool, error)
 	FreeLease(ctx context.Context, s memory.Scope, l Lease) error
 	FenceOf(ctx context.Context, s memory.Scope) (int64, error)
 }
 
-// LongTermStore opens transactions.
-type LongTermStore interface {
-	WithLongTerm(ctx context.Context, ws int64, fn func(LongTermTx) error) error
+// Store opens transactions.
+type Store interface {
+	WithLongTerm(ctx context.Context, ws int64, fn func(Tx) error) error
 }
 
-// LongTerm is the use-case over what is remembered about targets, sessions and
+// Service is the use-case over what is remembered about targets, sessions and
 // the agent itself.
-type LongTerm struct {
-	Store    LongTermStore
-	Embedder Embedder
+type Service struct {
+	Store    Store
+	Embedder memorywrite.Embedder
 	Space    int16
-	Finder   Finder
+	Finder   memorywrite.Finder
 }
 
 // ItemResult is what became of one item of a call.
@@ -143,10 +148,10 @@ func mine(err error) bool {
 
 // writing is one call that changes long-term memory.
 type writing struct {
-	*LongTerm
-	tx    LongTermTx
+	*Service
+	tx    Tx
 	a     agent.Actor
-	w     Writer
+	w     memorywrite.Writer
 	dirty []memory.Entry // last state of each entry, in the order of their first change
 	items []ItemResult
 	shown map[int64]bool // nil when the run may change all of its scope
@@ -155,9 +160,9 @@ type writing struct {
 
 // change runs effect once, with every rule that all writes have: the fence, the
 // index, and that something was done.
-func (l *LongTerm) change(ctx context.Context, a agent.Actor, name string, args any, vectors map[string][]float32, effect func(*writing) error) ([]ItemResult, error) {
-	return onceIn(ctx, l.Store.WithLongTerm, a, name, args, func(tx LongTermTx) ([]ItemResult, error) {
-		g := &writing{LongTerm: l, tx: tx, a: a, w: writerOf(a, l.Space)}
+func (l *Service) change(ctx context.Context, a agent.Actor, name string, args any, vectors map[string][]float32, effect func(*writing) error) ([]ItemResult, error) {
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, name, args, func(tx Tx) ([]ItemResult, error) {
+		g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
 		g.w.Vectors, g.w.Author = vectors, a.Subject.Author
 		if err := g.fenced(ctx); err != nil {
 			return nil, err
@@ -266,9 +271,9 @@ func (g *writing) leased(ctx context.Context, a agent.Actor) (memory.Scope, erro
 
 // Sanitised is an entry as models are shown it.
 func Sanitised(e memory.Entry) memory.Entry {
-	e.Content = sanitise(string(e.Type), e.ID, e.Content)
+	e.Content = memorywrite.Sanitize(string(e.Type), e.ID, e.Content)
 	if e.WhenToUse != "" {
-		e.WhenToUse = sanitise(string(e.Type), e.ID, e.WhenToUse)
+		e.WhenToUse = memorywrite.Sanitize(string(e.Type), e.ID, e.WhenToUse)
 	}
 	return e
 }

@@ -1,4 +1,4 @@
-package longterm
+package promptmemory
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
 )
 
 // NoteArgs are one observation of a day.
@@ -31,7 +32,7 @@ const DayNotes = 60
 
 // AppendNote adds an observation to the notes of the actor's date. Notes are
 // only ever added: no run changes what another has noted.
-func (k *Keeper) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (Noted, error) {
+func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (Noted, error) {
 	day, refusal := time.Parse(time.DateOnly, a.Subject.Target)
 	if a.Subject.Type != string(memory.Note) || refusal != nil {
 		return Noted{}, fault.New(fault.OutOfScope, "this call is not about a date", "notes are made when a day is looked back on")
@@ -40,12 +41,12 @@ func (k *Keeper) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (No
 	w := k.writer(a)
 	if refusal == nil {
 		var risk []string
-		if risk, refusal = inspect("the observation", content); refusal == nil {
+		if risk, refusal = memorywrite.Inspect("the observation", content); refusal == nil {
 			w.Vectors = k.embed(ctx, []string{content})
 			w.Tainted = w.Tainted || len(risk) > 0 // kept for search; nothing is made of it without a person
 		}
 	}
-	return once(ctx, k, a, "note_append", in, func(tx Tx) (Noted, error) {
+	return doOnce(ctx, k, a, "note_append", in, func(tx Tx) (Noted, error) {
 		if refusal != nil {
 			return Noted{}, refusal
 		}

@@ -19,11 +19,11 @@ func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {
 	l := setupLong(t)
 	one, two := l.session("one"), l.session("two")
 	before := l.add(l.about(memory.Personal, "alice", 0, one), "Likes tea", "Likes green tea", "Plays chess", "Lives in Osaka")
-	_, err := l.UpdateIdentity(t.Context(), l.user(), longterm.IdentityArgs{Content: "A kind guide"})
+	_, err := l.UpdateIdentity(t.Context(), l.User(), longterm.IdentityArgs{Content: "A kind guide"})
 	testkit.Must(t, err)
 	held := l.holds()
 
-	run := l.run()
+	run := l.Run()
 	a := func() agent.Actor { return l.about(memory.Personal, "alice", run, two) }
 	l.add(a(), "Plays go", "Likes tea") // the second is known, and refers to the session
 	_, err = l.UpdateMemories(t.Context(), a(), []longterm.ChangedMemory{
@@ -44,7 +44,7 @@ func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {
 		t.Fatal("the run changed nothing")
 	}
 
-	undo := l.user()
+	undo := l.User()
 	out, err := l.Undo(t.Context(), undo, longterm.UndoArgs{Run: run})
 	testkit.Must(t, err)
 	if strings.Contains(statuses(out), longterm.Failed) {
@@ -57,7 +57,7 @@ func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(again, out) {
 		t.Errorf("a retry gives %+v, %v", again, err)
 	}
-	if _, err := l.Undo(t.Context(), l.user(), longterm.UndoArgs{Run: run}); err != nil || l.holds() != held {
+	if _, err := l.Undo(t.Context(), l.User(), longterm.UndoArgs{Run: run}); err != nil || l.holds() != held {
 		t.Errorf("a second undo: %v, holds %s", err, l.holds())
 	}
 }
@@ -69,7 +69,7 @@ func TestRunsAreUndoneAsOne(t *testing.T) {
 	l := setupLong(t)
 	before := l.add(l.about(memory.Personal, "alice", 0, ""), "Likes tea")
 	held := l.holds()
-	one, two := l.run(), l.run()
+	one, two := l.Run(), l.Run()
 	update := func(run int64, id, content string) {
 		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", run, ""), []longterm.ChangedMemory{{ID: id, Content: content}})
 		testkit.Must(t, err)
@@ -78,16 +78,16 @@ func TestRunsAreUndoneAsOne(t *testing.T) {
 	update(two, before[0].ID, "Likes green tea")
 	update(two, made[0].ID, "Plays chess and go")
 	update(one, before[0].ID, "Likes black tea")
-	out, err := l.Undo(t.Context(), l.user(), longterm.UndoArgs{Run: one, With: []int64{two}})
+	out, err := l.Undo(t.Context(), l.User(), longterm.UndoArgs{Run: one, With: []int64{two}})
 	if err != nil || strings.Contains(statuses(out), longterm.Failed) || l.holds() != held {
 		t.Errorf("%v, %+v; holds\n%s\nbefore\n%s", err, out, l.holds(), held)
 	}
 
-	three, four := l.run(), l.run()
+	three, four := l.Run(), l.Run()
 	update(three, before[0].ID, "Likes white tea")
 	update(0, before[0].ID, "Likes red tea") // by a person
 	update(four, before[0].ID, "Likes blue tea")
-	out, err = l.Undo(t.Context(), l.user(), longterm.UndoArgs{Run: three, With: []int64{four}})
+	out, err = l.Undo(t.Context(), l.User(), longterm.UndoArgs{Run: three, With: []int64{four}})
 	if !strings.Contains(l.holds(), "Likes blue tea") || err == nil && !strings.Contains(statuses(out), longterm.Failed) {
 		t.Errorf("%v, %+v; holds\n%s", err, out, l.holds())
 	}
@@ -97,15 +97,15 @@ func TestUndoLeavesWhatOthersHaveChangedSince(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	id := l.add(l.about(memory.Personal, "alice", 0, ""), "v1")[0].ID
-	run := l.run()
+	run := l.Run()
 	other := l.add(l.about(memory.Personal, "alice", run, ""), "Plays go")[0].ID
 	change := func(run int64, content string) {
 		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", run, ""), []longterm.ChangedMemory{{ID: id, Content: content}})
 		testkit.Must(t, err)
 	}
 	change(run, "v2")
-	change(l.run(), "v3")
-	out, err := l.Undo(t.Context(), l.user(), longterm.UndoArgs{Run: run})
+	change(l.Run(), "v3")
+	out, err := l.Undo(t.Context(), l.User(), longterm.UndoArgs{Run: run})
 	testkit.Must(t, err)
 	if got := statuses(out); got != "failed/version_conflict undone" {
 		t.Errorf("items %s", got)
@@ -128,7 +128,7 @@ func TestADeletedMemoryCanBeRestored(t *testing.T) {
 	_, err = l.DeleteMemories(t.Context(), a(), []longterm.DeleteRequest{{ID: id}})
 	testkit.Must(t, err)
 	for version, want := range []string{"v2", "v1"} {
-		_, err = l.Restore(t.Context(), l.user(), longterm.RestoreArgs{ID: id, Version: version})
+		_, err = l.Restore(t.Context(), l.User(), longterm.RestoreArgs{ID: id, Version: version})
 		testkit.Must(t, err)
 		if e := l.entry(id); e.Content != want || e.Status != memory.Active || !e.CreatedAt.Equal(created) {
 			t.Errorf("version %d: %+v, want %s", version, e, want)
@@ -138,9 +138,9 @@ func TestADeletedMemoryCanBeRestored(t *testing.T) {
 	testkit.Must(t, err)
 	last := l.entry(id)
 	l.add(a(), last.Content)
-	_, err = l.Restore(t.Context(), l.user(), longterm.RestoreArgs{ID: id})
+	_, err = l.Restore(t.Context(), l.User(), longterm.RestoreArgs{ID: id})
 	wants(t, "what another says now", err, fault.VersionConflict)
-	_, err = l.Restore(t.Context(), l.user(), longterm.RestoreArgs{ID: id, Version: 99})
+	_, err = l.Restore(t.Context(), l.User(), longterm.RestoreArgs{ID: id, Version: 99})
 	wants(t, "a version that never was", err, fault.NotFound)
 	_, err = l.Restore(t.Context(), a(), longterm.RestoreArgs{ID: id})
 	wants(t, "an agent restores", err, fault.OutOfScope)
@@ -150,29 +150,29 @@ func TestADeletedMemoryCanBeRestored(t *testing.T) {
 func TestALongTermRetryAfterALostAnswerChangesNothing(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	for name, c := range map[string]func(l *long, k *longterm.LongTerm, a agent.Actor, known string) (any, error){
-		"add": func(l *long, k *longterm.LongTerm, a agent.Actor, _ string) (any, error) {
+	for name, c := range map[string]func(l *long, k *longterm.Service, a agent.Actor, known string) (any, error){
+		"add": func(l *long, k *longterm.Service, a agent.Actor, _ string) (any, error) {
 			return k.AddMemories(l.t.Context(), a, []longterm.NewMemory{{Content: "Plays go"}, {Index: 1, Content: "Likes tea"}})
 		},
-		"update": func(l *long, k *longterm.LongTerm, a agent.Actor, known string) (any, error) {
+		"update": func(l *long, k *longterm.Service, a agent.Actor, known string) (any, error) {
 			return k.UpdateMemories(l.t.Context(), a, []longterm.ChangedMemory{{ID: known, Content: "Likes cocoa"}, {Index: 1, ID: "x", Content: "y"}})
 		},
-		"delete": func(l *long, k *longterm.LongTerm, a agent.Actor, known string) (any, error) {
+		"delete": func(l *long, k *longterm.Service, a agent.Actor, known string) (any, error) {
 			return k.DeleteMemories(l.t.Context(), a, []longterm.DeleteRequest{{ID: known}})
 		},
-		"summary": func(l *long, k *longterm.LongTerm, a agent.Actor, _ string) (any, error) {
+		"summary": func(l *long, k *longterm.Service, a agent.Actor, _ string) (any, error) {
 			return k.AddSummary(l.t.Context(), a, longterm.SummaryArgs{Content: "About tea"})
 		},
-		"targets": func(l *long, k *longterm.LongTerm, a agent.Actor, _ string) (any, error) {
+		"targets": func(l *long, k *longterm.Service, a agent.Actor, _ string) (any, error) {
 			return k.AddTargets(l.t.Context(), a, []longterm.NewTarget{{Type: memory.Procedural, Target: "deploy"}})
 		},
-		"history": func(l *long, k *longterm.LongTerm, a agent.Actor, _ string) (any, error) {
+		"history": func(l *long, k *longterm.Service, a agent.Actor, _ string) (any, error) {
 			return k.AddHistory(l.t.Context(), a, said("Where is the key?", "Under the mat."))
 		},
-		"identity": func(l *long, k *longterm.LongTerm, a agent.Actor, _ string) (any, error) {
+		"identity": func(l *long, k *longterm.Service, a agent.Actor, _ string) (any, error) {
 			return k.UpdateIdentity(l.t.Context(), a, longterm.IdentityArgs{Content: "A guide"})
 		},
-		"restore": func(l *long, k *longterm.LongTerm, a agent.Actor, known string) (any, error) {
+		"restore": func(l *long, k *longterm.Service, a agent.Actor, known string) (any, error) {
 			a.Origin = agent.OriginUser
 			return k.Restore(l.t.Context(), a, longterm.RestoreArgs{ID: known, Version: 1})
 		},
@@ -182,16 +182,16 @@ func TestALongTermRetryAfterALostAnswerChangesNothing(t *testing.T) {
 			l := setupLong(t)
 			l.t = t
 			known := l.add(l.about(memory.Personal, "alice", 0, ""), "Likes tea")[0].ID
-			a := l.about(memory.Personal, "alice", l.run(), l.session("hello"))
-			crashing := *l.LongTerm
-			crashing.Store = lostLong{l.LongTerm.Store}
+			a := l.about(memory.Personal, "alice", l.Run(), l.session("hello"))
+			crashing := *l.Service
+			crashing.Store = lostLong{l.Service.Store}
 			if _, err := c(l, &crashing, a, known); !errors.Is(err, errLost) {
 				t.Fatalf("the crash: %v", err)
 			}
 			rows, held := l.longRows(), l.holds()
-			first, err := c(l, l.LongTerm, a, known)
+			first, err := c(l, l.Service, a, known)
 			testkit.Must(t, err)
-			second, err := c(l, l.LongTerm, a, known)
+			second, err := c(l, l.Service, a, known)
 			testkit.Must(t, err)
 			if !reflect.DeepEqual(first, second) || l.longRows() != rows || l.holds() != held {
 				t.Errorf("%+v and %+v; rows %s, then %s", first, second, rows, l.longRows())
@@ -210,7 +210,7 @@ func TestNothingIsSaidTwiceWhateverHappens(t *testing.T) {
 	contents := []string{"a", "b", "c", "d"}
 	targets := []string{"alice", "bob"}
 	var ids []string
-	runs := []int64{l.run(), l.run()}
+	runs := []int64{l.Run(), l.Run()}
 	for i := range 150 {
 		kind, target := memory.Personal, targets[r.IntN(2)]
 		if r.IntN(3) == 0 {
@@ -232,10 +232,10 @@ func TestNothingIsSaidTwiceWhateverHappens(t *testing.T) {
 		case 5:
 			items, err = l.DeleteMemories(t.Context(), a, []longterm.DeleteRequest{{ID: id}})
 		case 6:
-			items, err = l.Restore(t.Context(), l.user(), longterm.RestoreArgs{ID: id, Version: r.IntN(3)})
+			items, err = l.Restore(t.Context(), l.User(), longterm.RestoreArgs{ID: id, Version: r.IntN(3)})
 		case 7:
 			if i%5 == 0 {
-				items, err = l.Undo(t.Context(), l.user(), longterm.UndoArgs{Run: runs[r.IntN(2)]})
+				items, err = l.Undo(t.Context(), l.User(), longterm.UndoArgs{Run: runs[r.IntN(2)]})
 			}
 		}
 		switch fault.CodeOf(err) {
@@ -248,15 +248,15 @@ func TestNothingIsSaidTwiceWhateverHappens(t *testing.T) {
 				ids = append(ids, item.ID)
 			}
 		}
-		if n := l.number(`select count(*) from (select 1 from memories where status = 'active' group by workspace_id, type, target, content_sha256, case when type = 'tool' then when_to_use end having count(*) > 1) x`); n != 0 {
+		if n := l.Number(`select count(*) from (select 1 from memories where status = 'active' group by workspace_id, type, target, content_sha256, case when type = 'tool' then when_to_use end having count(*) > 1) x`); n != 0 {
 			t.Fatalf("seed %d: after step %d %d sentences stand twice", seed, i, n)
 		}
 	}
 	// What search finds is what is active, and every version is kept.
-	if n := l.number(`select count(*) from memories m full join search_docs d on d.kind = 'memory' and d.owner_id = m.id where (m.status = 'active') is distinct from (d.doc is not null)`); n != 0 {
+	if n := l.Number(`select count(*) from memories m full join search_docs d on d.kind = 'memory' and d.owner_id = m.id where (m.status = 'active') is distinct from (d.doc is not null)`); n != 0 {
 		t.Errorf("seed %d: %d memories are active and not found, or the other way round", seed, n)
 	}
-	if n := l.number(`select count(*) from memories m where m.version <> (select count(*) from memory_revisions r where r.memory_id = m.id)`); n != 0 {
+	if n := l.Number(`select count(*) from memories m where m.version <> (select count(*) from memory_revisions r where r.memory_id = m.id)`); n != 0 {
 		t.Errorf("seed %d: %d memories lack a revision", seed, n)
 	}
 	if len(ids) == 0 {

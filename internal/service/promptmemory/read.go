@@ -1,4 +1,4 @@
-package longterm
+package promptmemory
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
 )
 
@@ -32,7 +34,7 @@ const listLimit = 1000
 
 // List lists the prompt memories. A person sees what is stored; anybody else
 // what a prompt would show.
-func (k *Keeper) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing, error) {
+func (k *Service) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing, error) {
 	types := memory.PromptTypes
 	if in.Store != "" {
 		t, err := storeOf(in.Store)
@@ -74,7 +76,7 @@ func (k *Keeper) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing,
 }
 
 // Get reads one entry, whatever its status.
-func (k *Keeper) Get(ctx context.Context, a agent.Actor, id string) (e memory.Entry, err error) {
+func (k *Service) Get(ctx context.Context, a agent.Actor, id string) (e memory.Entry, err error) {
 	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
 		e, err = tx.Memory(ctx, id)
 		return err
@@ -84,7 +86,7 @@ func (k *Keeper) Get(ctx context.Context, a agent.Actor, id string) (e memory.En
 }
 
 // History lists what an entry has said, the latest first.
-func (k *Keeper) History(ctx context.Context, a agent.Actor, id string, max int) (out []memory.Revision, err error) {
+func (k *Service) History(ctx context.Context, a agent.Actor, id string, max int) (out []memory.Revision, err error) {
 	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
 		if _, err := tx.Memory(ctx, id); err != nil {
 			return err
@@ -94,7 +96,7 @@ func (k *Keeper) History(ctx context.Context, a agent.Actor, id string, max int)
 	})
 	if a.Origin != agent.OriginUser {
 		for i := range out {
-			out[i].Content = sanitise("memory", id, out[i].Content)
+			out[i].Content = memorywrite.Sanitize("memory", id, out[i].Content)
 		}
 	}
 	return out, err
@@ -102,7 +104,7 @@ func (k *Keeper) History(ctx context.Context, a agent.Actor, id string, max int)
 
 func show(a agent.Actor, e *memory.Entry) {
 	if a.Origin != agent.OriginUser {
-		e.Content = sanitise(string(e.Type), e.ID, e.Content)
+		e.Content = memorywrite.Sanitize(string(e.Type), e.ID, e.Content)
 	}
 }
 
@@ -142,9 +144,8 @@ type Source struct {
 
 const (
 	usualResults = 6
-	// MostResults and QueryRunes bound a search.
+	// MostResults bounds a search.
 	MostResults = 50
-	QueryRunes  = 1000
 )
 
 // Said is the type of a result that is a turn of a conversation.
@@ -155,10 +156,10 @@ var sources = map[string][]memory.Type{"memory": slices.Concat(memory.PromptType
 
 // Search finds memories by words and meaning, prompt memories, long-term memories
 // and what was said in one order. What has little to do with the query is left out.
-func (k *Keeper) Search(ctx context.Context, a agent.Actor, in SearchArgs) (SearchResult, error) {
+func (k *Service) Search(ctx context.Context, a agent.Actor, in SearchArgs) (SearchResult, error) {
 	out := SearchResult{Results: []Remembered{}}
-	if n := utf8.RuneCountInString(in.Query); strings.TrimSpace(in.Query) == "" || n > QueryRunes {
-		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", QueryRunes, n), "look for a few words")
+	if n := utf8.RuneCountInString(in.Query); strings.TrimSpace(in.Query) == "" || n > memorywrite.QueryRunes {
+		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", memorywrite.QueryRunes, n), "look for a few words")
 	}
 	if in.K == 0 {
 		in.K = usualResults
@@ -200,7 +201,7 @@ func (k *Keeper) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sear
 		}
 		shown = append(shown, e)
 		if a.Origin != agent.OriginUser {
-			e = Sanitised(e)
+			e = longterm.Sanitised(e)
 		}
 		r := Remembered{ID: e.ID, Type: e.Type, Target: e.Target, WhenToUse: e.WhenToUse, Content: e.Content, Score: f.Score, Sessions: e.Histories, Tainted: e.Tainted, EventTime: e.EventTime, UpdatedAt: e.UpdatedAt}
 		if e.Evidence != nil {
@@ -216,7 +217,7 @@ func (k *Keeper) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sear
 func said(a agent.Actor, f search.Result) Remembered {
 	r := Remembered{ID: f.ID, Type: Said, Content: f.Text, Score: f.Score, Source: &Source{Conversation: f.Conversation, FromSeq: f.FromSeq, ToSeq: f.ToSeq}}
 	if a.Origin != agent.OriginUser {
-		r.Content = sanitise("turn", f.ID, f.Text)
+		r.Content = memorywrite.Sanitize("turn", f.ID, f.Text)
 	}
 	if f.EventTime != nil {
 		r.UpdatedAt = *f.EventTime
@@ -227,7 +228,7 @@ func said(a agent.Actor, f search.Result) Remembered {
 // recalled counts what somebody has got back: notes, which may be promoted for it,
 // and long-term memories, which an answer of the run may have come from. A search
 // does not fail for it: it is counted next time.
-func (k *Keeper) recalled(ctx context.Context, a agent.Actor, in SearchArgs, found []memory.Entry) {
+func (k *Service) recalled(ctx context.Context, a agent.Actor, in SearchArgs, found []memory.Entry) {
 	var notes, longTerm []int64
 	var relevances []float32
 	for i, f := range found {
@@ -252,7 +253,7 @@ func (k *Keeper) recalled(ctx context.Context, a agent.Actor, in SearchArgs, fou
 }
 
 // entries are the memories that were found, by their ids.
-func (k *Keeper) entries(ctx context.Context, ws int64, found []search.Result) (map[string]memory.Entry, error) {
+func (k *Service) entries(ctx context.Context, ws int64, found []search.Result) (map[string]memory.Entry, error) {
 	if len(found) == 0 {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package longterm
+package memorywrite
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 	"cairn/internal/domain/metrics"
 )
 
-// inspect scans what is about to be kept. A secret or an attack is an error with
+// Inspect scans what is about to be kept. A secret or an attack is an error with
 // its findings, which name rules and lines and never the text; what honest text
 // might say too comes back as risk, one line each.
-func inspect(what, text string) (risk []string, err error) {
+func Inspect(what, text string) (risk []string, err error) {
 	report := guard.CheckSkill(map[string]string{what: text}, nil)
 	if len(report.Secrets) > 0 { // with the placeholders to write in their place
 		return nil, report.Refusal()
@@ -26,10 +26,10 @@ func inspect(what, text string) (risk []string, err error) {
 // shortID is how much of an id a placeholder shows.
 const shortID = 8
 
-// sanitise stands between a row and a prompt: a row may have got its text by
+// Sanitize stands between a row and a prompt: a row may have got its text by
 // other ways than the ones that scan. What is secret or dangerous is replaced,
 // the row is left for whoever looks into it.
-func sanitise(store, id, text string) string {
+func Sanitize(store, id, text string) string {
 	if found := guard.Secrets(text); len(found) > 0 {
 		metrics.Blocked(store)
 		return fmt.Sprintf("[blocked: %s entry %s, %s]", store, id[:min(len(id), shortID)], found[0].ID)

@@ -1,4 +1,4 @@
-package longterm
+package promptmemory
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
 )
 
 // SoulArgs change how the user wants to be answered.
@@ -28,20 +29,20 @@ type SoulWritten struct {
 const nextSession = "next_session"
 
 // SoulGet reads the soul in force; version 0 is none yet.
-func (k *Keeper) SoulGet(ctx context.Context, a agent.Actor) (out memory.Soul, err error) {
+func (k *Service) SoulGet(ctx context.Context, a agent.Actor) (out memory.Soul, err error) {
 	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
 		out, err = tx.Soul(ctx)
 		return err
 	})
 	if a.Origin != agent.OriginUser {
-		out.Content = sanitise("soul", fmt.Sprint(out.Version), out.Content)
+		out.Content = memorywrite.Sanitize("soul", fmt.Sprint(out.Version), out.Content)
 	}
 	return out, err
 }
 
 // SoulHistory lists the versions of the soul, the latest first.
-func (k *Keeper) SoulHistory(ctx context.Context, a agent.Actor, max int) (out []memory.Soul, err error) {
-	if err := person(a, "the soul's history"); err != nil {
+func (k *Service) SoulHistory(ctx context.Context, a agent.Actor, max int) (out []memory.Soul, err error) {
+	if err := memorywrite.RequirePerson(a, "the soul's history"); err != nil {
 		return nil, err
 	}
 	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
@@ -53,7 +54,7 @@ func (k *Keeper) SoulHistory(ctx context.Context, a agent.Actor, max int) (out [
 
 // SoulUpdate replaces the soul or appends to it. Only a person, or the agent that
 // answers one, may; and the agent not while untrusted text is in view.
-func (k *Keeper) SoulUpdate(ctx context.Context, a agent.Actor, in SoulArgs) (SoulWritten, error) {
+func (k *Service) SoulUpdate(ctx context.Context, a agent.Actor, in SoulArgs) (SoulWritten, error) {
 	if err := maySoul(a); err != nil {
 		return SoulWritten{}, err
 	}
@@ -65,7 +66,7 @@ func (k *Keeper) SoulUpdate(ctx context.Context, a agent.Actor, in SoulArgs) (So
 	default:
 		return SoulWritten{}, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", in.Mode), "use replace or append")
 	}
-	return once(ctx, k, a, "soul_update", in, func(tx Tx) (SoulWritten, error) {
+	return doOnce(ctx, k, a, "soul_update", in, func(tx Tx) (SoulWritten, error) {
 		content, stripped := memory.CleanSoul(in.Content)
 		if content == "" && (stripped > 0 || action == memory.SoulAppend) {
 			return SoulWritten{}, fault.New(fault.InvalidArgument, "nothing is left of the content without its role headers", "describe the style in plain sentences")
@@ -85,19 +86,13 @@ func (k *Keeper) SoulUpdate(ctx context.Context, a agent.Actor, in SoulArgs) (So
 	})
 }
 
-// RollbackArgs name a version to go back to.
-type RollbackArgs struct {
-	Version  int  `json:"version"`
-	Expected *int `json:"expected_version,omitempty"` // that is to be in force; nil for any
-}
-
 // SoulRollback makes a new version that says what an old one said; version 0
 // said nothing.
-func (k *Keeper) SoulRollback(ctx context.Context, a agent.Actor, in RollbackArgs) (SoulWritten, error) {
-	if err := person(a, "rolling the soul back"); err != nil {
+func (k *Service) SoulRollback(ctx context.Context, a agent.Actor, in memorywrite.RollbackArgs) (SoulWritten, error) {
+	if err := memorywrite.RequirePerson(a, "rolling the soul back"); err != nil {
 		return SoulWritten{}, err
 	}
-	return once(ctx, k, a, "soul_rollback", in, func(tx Tx) (SoulWritten, error) {
+	return doOnce(ctx, k, a, "soul_rollback", in, func(tx Tx) (SoulWritten, error) {
 		current, err := expect(ctx, tx, in.Expected)
 		if err != nil {
 			return SoulWritten{}, err
@@ -112,14 +107,14 @@ func (k *Keeper) SoulRollback(ctx context.Context, a agent.Actor, in RollbackArg
 	})
 }
 
-func (k *Keeper) setSoul(ctx context.Context, tx Tx, a agent.Actor, current memory.Soul, content string, action memory.SoulAction) (SoulWritten, error) {
-	risk, err := inspect("the soul", content)
+func (k *Service) setSoul(ctx context.Context, tx Tx, a agent.Actor, current memory.Soul, content string, action memory.SoulAction) (SoulWritten, error) {
+	risk, err := memorywrite.Inspect("the soul", content)
 	if err != nil {
 		return SoulWritten{}, err
 	}
 	out := SoulWritten{Action: "updated", Version: current.Version, Effective: nextSession, Warnings: risk}
 	if content == current.Content {
-		out.Action = Unchanged
+		out.Action = memorywrite.Unchanged
 		return out, nil
 	}
 	out.Version, err = tx.AdvanceSoul(ctx, current.Version, content, action, k.writer(a))

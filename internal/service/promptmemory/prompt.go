@@ -1,10 +1,11 @@
-package longterm
+package promptmemory
 
 import (
 	"context"
 	"fmt"
 
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
 )
 
 // PromptMemory is what a frozen prompt holds of a workspace, ready to be shown.
@@ -25,16 +26,16 @@ type Line struct {
 // that equal rows make equal prompts. What is dangerous shows as a placeholder;
 // what untrusted text had a part in is left out until a person has taken the
 // taint away.
-func (k *Keeper) Prompt(ctx context.Context, ws int64) (out PromptMemory, err error) {
+func (k *Service) Prompt(ctx context.Context, ws int64) (out PromptMemory, err error) {
 	err = k.Store.WithMemory(ctx, ws, func(tx Tx) error {
 		soul, err := tx.Soul(ctx)
 		if err != nil {
 			return err
 		}
-		out.Soul, out.SoulVersion = sanitise("soul", fmt.Sprint(soul.Version), soul.Content), soul.Version
+		out.Soul, out.SoulVersion = memorywrite.Sanitize("soul", fmt.Sprint(soul.Version), soul.Content), soul.Version
 		entries, err := tx.Memories(ctx, memory.PromptTypes, false, maxEntries)
 		for _, e := range entries {
-			line := Line{ID: e.ID, Text: sanitise(string(e.Type), e.ID, e.Content)}
+			line := Line{ID: e.ID, Text: memorywrite.Sanitize(string(e.Type), e.ID, e.Content)}
 			switch {
 			case e.Tainted:
 			case e.Type == memory.Profile:

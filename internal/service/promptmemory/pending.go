@@ -1,4 +1,4 @@
-package longterm
+package promptmemory
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
 )
 
 // Pending is a write that waits for a person. It changes nothing until then, and
@@ -41,7 +42,7 @@ const (
 	conflict = "conflict" // what it was made on has moved on
 )
 
-func stage(ctx context.Context, tx Tx, r request, plan memory.Plan, w Writer, reason string) (int64, error) {
+func stage(ctx context.Context, tx Tx, r request, plan memory.Plan, w memorywrite.Writer, reason string) (int64, error) {
 	n, err := tx.CountPendingMemories(ctx)
 	if err != nil {
 		return 0, err
@@ -53,7 +54,7 @@ func stage(ctx context.Context, tx Tx, r request, plan memory.Plan, w Writer, re
 }
 
 // PendingList lists the writes that wait, the oldest first.
-func (k *Keeper) PendingList(ctx context.Context, a agent.Actor, max int) (out []Pending, err error) {
+func (k *Service) PendingList(ctx context.Context, a agent.Actor, max int) (out []Pending, err error) {
 	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
 		out, err = tx.PendingMemories(ctx, max)
 		return err
@@ -71,22 +72,22 @@ type Decided struct {
 // Approve does what a pending write wanted, in the name of who wanted it. When an
 // entry that it changes has moved on since, it ends as a conflict, which is a
 // VersionConflict here and at every later try.
-func (k *Keeper) Approve(ctx context.Context, a agent.Actor, id int64) (Decided, error) {
-	if err := person(a, "approving"); err != nil {
+func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64) (Decided, error) {
+	if err := memorywrite.RequirePerson(a, "approving"); err != nil {
 		return Decided{}, err
 	}
 	var vectors map[string][]float32
 	if waiting, err := k.pending(ctx, a.Workspace, id); err == nil { // a retry finds it decided
 		vectors = k.embed(ctx, contents(waiting.Operations))
 	}
-	out, err := once(ctx, k, a, "memory_approve", id, func(tx Tx) (Decided, error) { return k.approve(ctx, tx, a, id, vectors) })
+	out, err := doOnce(ctx, k, a, "memory_approve", id, func(tx Tx) (Decided, error) { return k.approve(ctx, tx, a, id, vectors) })
 	if err == nil && out.State == conflict {
 		return out, fault.New(fault.VersionConflict, fmt.Sprintf("what pending write %d was made on has changed since; it was dropped", id), "let it be written again on what is there now")
 	}
 	return out, err
 }
 
-func (k *Keeper) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, vectors map[string][]float32) (Decided, error) {
+func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, vectors map[string][]float32) (Decided, error) {
 	p, err := tx.PendingMemory(ctx, id)
 	if err != nil {
 		return Decided{}, err
@@ -116,9 +117,9 @@ func (k *Keeper) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, ve
 	if err := withdraw(ctx, tx, plan); err != nil {
 		return Decided{}, err
 	}
-	out := Decided{Pending: id, State: approved, Written: Written{Action: Applied, Store: p.Store, Usage: memory.Usage(plan.After, budget(chosen, p.Store))}}
+	out := Decided{Pending: id, State: approved, Written: Written{Action: memorywrite.Applied, Store: p.Store, Usage: memory.Usage(plan.After, budget(chosen, p.Store))}}
 	if len(plan.Steps) == 0 {
-		out.Written.Action = Unchanged
+		out.Written.Action = memorywrite.Unchanged
 	}
 	for _, e := range plan.Meant {
 		if e.ID != "" {
@@ -129,11 +130,11 @@ func (k *Keeper) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, ve
 }
 
 // Reject drops a pending write.
-func (k *Keeper) Reject(ctx context.Context, a agent.Actor, id int64) (Decided, error) {
-	if err := person(a, "rejecting"); err != nil {
+func (k *Service) Reject(ctx context.Context, a agent.Actor, id int64) (Decided, error) {
+	if err := memorywrite.RequirePerson(a, "rejecting"); err != nil {
 		return Decided{}, err
 	}
-	return once(ctx, k, a, "memory_reject", id, func(tx Tx) (Decided, error) {
+	return doOnce(ctx, k, a, "memory_reject", id, func(tx Tx) (Decided, error) {
 		if _, err := tx.PendingMemory(ctx, id); err != nil {
 			return Decided{}, err
 		}
@@ -141,7 +142,7 @@ func (k *Keeper) Reject(ctx context.Context, a agent.Actor, id int64) (Decided, 
 	})
 }
 
-func (k *Keeper) pending(ctx context.Context, ws, id int64) (p Pending, err error) {
+func (k *Service) pending(ctx context.Context, ws, id int64) (p Pending, err error) {
 	err = k.Store.WithMemory(ctx, ws, func(tx Tx) error {
 		p, err = tx.PendingMemory(ctx, id)
 		return err
