@@ -16,7 +16,7 @@ TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -timeout 40m -parallel $(PARALLE
 # leaves them out, as it does the tests that say that they are long.
 EXPERIMENTS := $(addprefix cairn/internal/bench/,distillbench isolation loopbench retrieval soak sweepbench taubench turnbench)
 # The packages that take longest come first, or one would be left to run alone.
-PACKAGES = ./internal/app ./starter ./internal/bench/chaos $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
+PACKAGES = ./internal/app ./internal/app/cli ./internal/bench/chaos $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
 BIN := bin
 TOOLS := $(BIN)/tools
 RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
