@@ -19,6 +19,7 @@ import (
 	"cairn/internal/domain/fault"
 )
 
+// Execute runs the command line of this process and ends the process.
 func Execute() {
 	sandbox.Enter()
 	sweepbench.WorkIfAsked() // `cairn bench sweep` runs this program again as its worker
