@@ -14,7 +14,7 @@ PARALLEL ?= 4
 TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -timeout 40m -parallel $(PARALLEL) $(1)
 # Experiments in small say that a measurement works, not that Cairn does: make test
 # leaves them out, as it does the tests that say that they are long.
-EXPERIMENTS := $(addprefix cairn/internal/bench/,distillbench isolation loopbench retrieval soak sweepbench taubench turnbench)
+EXPERIMENTS := $(addprefix cairn/internal/,service/evaluation service/evaluation/retrieval $(addprefix bench/,distillbench isolation soak sweepbench taubench turnbench))
 # The packages that take longest come first, or one would be left to run alone.
 PACKAGES = ./internal/app ./internal/app/cli ./internal/bench/chaos $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
 BIN := bin

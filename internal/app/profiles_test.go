@@ -9,8 +9,8 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
-	"cairn/internal/bench/profiles"
 	"cairn/internal/domain/settings"
+	"cairn/internal/service/evaluation/profiles"
 	"cairn/internal/testkit"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/bench/findbench"
-	"cairn/internal/bench/retrieval"
+	"cairn/internal/service/evaluation/retrieval"
 )
 
 // findOptions are what hybrid retrieval is measured with.

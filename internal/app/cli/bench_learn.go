@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/app/samples"
-	"cairn/internal/bench/locomo"
-	"cairn/internal/bench/loopbench"
 	"cairn/internal/bench/taubench"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/evaluation"
+	"cairn/internal/service/evaluation/locomo"
 )
 
 // What the offline rules make of public data.

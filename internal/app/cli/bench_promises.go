@@ -12,8 +12,8 @@ import (
 	"cairn/internal/bench/chaos"
 	"cairn/internal/bench/clients"
 	"cairn/internal/bench/isolation"
-	"cairn/internal/bench/retrieval"
 	"cairn/internal/bench/soak"
+	"cairn/internal/service/evaluation/retrieval"
 )
 
 // Experiments: what is promised, counted while much is done to break it.

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/app/samples"
-	"cairn/internal/bench/locomo"
-	"cairn/internal/bench/retrieval"
+	"cairn/internal/service/evaluation/locomo"
+	"cairn/internal/service/evaluation/retrieval"
 )
 
 // evalCommand measures on public data, in a database of its own.

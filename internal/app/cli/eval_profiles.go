@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/bench/profiles"
 	"cairn/internal/bench/taubench"
+	"cairn/internal/service/evaluation/profiles"
 )
 
 func (c *cli) evalProfiles() *cobra.Command {

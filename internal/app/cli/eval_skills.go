@@ -11,13 +11,13 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/app/samples"
-	"cairn/internal/bench/alfworld"
-	"cairn/internal/bench/hotpotqa"
-	"cairn/internal/bench/locomo"
-	"cairn/internal/bench/longmemeval"
-	"cairn/internal/bench/loopbench"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/service/evaluation"
+	"cairn/internal/service/evaluation/alfworld"
+	"cairn/internal/service/evaluation/hotpotqa"
+	"cairn/internal/service/evaluation/locomo"
+	"cairn/internal/service/evaluation/longmemeval"
 )
 
 // skillsEval measures memory skills on the data of one kind.

@@ -3,7 +3,7 @@ package memoryrules
 import (
 	"slices"
 
-	"cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/prompt"
 )

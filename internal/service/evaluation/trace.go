@@ -6,16 +6,16 @@ import (
 	"time"
 
 	"cairn/internal/adapter/embedding"
-	"cairn/internal/adapter/offlinemodel/memoryrules"
 	llm "cairn/internal/adapter/openai"
-	"cairn/internal/bench/locomo"
-	"cairn/internal/bench/score"
 	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/memoryrules"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/evaluation/locomo"
+	"cairn/internal/service/evaluation/score"
 )
 
 // dims is the length of the vectors that memories are compared by.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/bench/locomo"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/evaluation/locomo"
 )
 
 const good = `[{"sample_id": "s1", "conversation": {"speaker_a": "Ann", "speaker_b": "Ben",

@@ -10,8 +10,8 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/app/samples"
-	"cairn/internal/bench/locomo"
-	"cairn/internal/bench/retrieval"
+	"cairn/internal/service/evaluation/locomo"
+	"cairn/internal/service/evaluation/retrieval"
 	"cairn/internal/testkit"
 )
 

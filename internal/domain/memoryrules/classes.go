@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/domain/annotate"
 )
 
 // class is a kind of sentence.

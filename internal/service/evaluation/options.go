@@ -1,10 +1,10 @@
 package loopbench
 
 import (
-	"cairn/internal/bench/locomo"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/service/evaluation/locomo"
 )
 
 // Options of the experiment.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/bench/locomo"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/evaluation/locomo"
 )
 
 // Log is what tools were asked and answered before something was changed, and

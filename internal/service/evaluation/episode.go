@@ -5,12 +5,12 @@ import (
 	"slices"
 	"sync"
 
-	"cairn/internal/adapter/offlinemodel/memoryrules"
-	"cairn/internal/bench/score"
+	"cairn/internal/domain/memoryrules"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/prompt"
+	"cairn/internal/service/evaluation/score"
 )
 
 // Budgets of the experiment.

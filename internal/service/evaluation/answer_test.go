@@ -7,7 +7,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
-	"cairn/internal/bench/locomo"
+	"cairn/internal/service/evaluation/locomo"
 )
 
 // conversations are n made-up ones, each about a place of its own.

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/bench/alfworld"
-	"cairn/internal/bench/hotpotqa"
-	"cairn/internal/bench/longmemeval"
-	"cairn/internal/bench/score"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/evaluation/alfworld"
+	"cairn/internal/service/evaluation/hotpotqa"
+	"cairn/internal/service/evaluation/longmemeval"
+	"cairn/internal/service/evaluation/score"
 )
 
 // Set is public data of one kind, as the rows are measured on it.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"sync"
 
-	"cairn/internal/adapter/offlinemodel/memoryrules"
 	llm "cairn/internal/adapter/openai"
-	"cairn/internal/bench/score"
 	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/memoryrules"
 	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/service/evaluation/score"
 )
 
 // text is what is known of an item's text. Episodes write the same items over and

@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	llm "cairn/internal/adapter/openai"
-	"cairn/internal/bench/score"
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/evaluation/score"
 )
 
 // Trajectory is one recorded episode.

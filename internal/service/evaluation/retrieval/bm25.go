@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"cairn/internal/bench/locomo"
 	"cairn/internal/domain/lexical"
+	"cairn/internal/service/evaluation/locomo"
 )
 
 // plain is BM25 over single turns, with the mean length of the conversation and

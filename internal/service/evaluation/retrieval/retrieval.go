@@ -12,7 +12,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
-	"cairn/internal/bench/locomo"
+	"cairn/internal/service/evaluation/locomo"
 	"cairn/internal/service/search"
 )
 

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/prompt"
 )
