@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/app/lab"
 	"cairn/internal/app/samples"
 	"cairn/internal/service/evaluation/locomo"
 	"cairn/internal/service/evaluation/retrieval"
@@ -43,13 +44,13 @@ func (c *cli) runEvalRetrieval(ctx context.Context, data string) error {
 	if err != nil {
 		return err
 	}
-	h, done, err := retrieval.OpenLab(ctx, retrieval.Lab{}, c.errs)
+	h, done, err := lab.OpenDatabase(ctx, lab.Options{}, c.errs)
 	if err != nil {
 		return err
 	}
 	defer done()
 	fmt.Fprintf(c.errs, "asking about %d conversations of %s with %s, %d dimensions\n", len(talks), data, h.Embedder.Model(), h.Embedder.Dims())
-	r, err := retrieval.Measure(ctx, h, talks)
+	r, err := retrieval.Measure(ctx, h.Retrieval(), talks)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/bench/taubench"
+	"cairn/internal/app/lab"
 	"cairn/internal/service/evaluation/profiles"
 )
 
@@ -30,12 +30,12 @@ func (c *cli) runEvalProfiles(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	lab, done, err := taubench.OpenLab(ctx, c.errs)
+	h, done, err := lab.OpenStack(ctx, c.errs)
 	if err != nil {
 		return err
 	}
 	defer done()
-	rows, err := profiles.Measure(ctx, lab.Host, chosen, c.errs)
+	rows, err := profiles.Measure(ctx, h.Profiles(), chosen, c.errs)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/app"
 	"cairn/internal/app/samples"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/policy"
@@ -25,8 +25,8 @@ type skillsEval struct {
 	name, short, data, public string // public is where a file may be, under the folder of public data
 	example                   string
 	tested                    string // what is tested on, in the plural
-	measure                   func(ctx context.Context, path string, o loopbench.Options) ([]loopbench.Table, error)
-	options                   loopbench.Options
+	measure                   func(ctx context.Context, path string, o evaluation.Options) ([]evaluation.Table, error)
+	options                   evaluation.Options
 	judge, path               string
 	baselines                 []string
 }
@@ -41,35 +41,35 @@ func (c *cli) skillsEvals() []*cobra.Command {
 			tested: "conversations", example: "  cairn eval locomo --data locomo10.json --baseline static --baseline none --limit 20\n  cairn eval locomo --data locomo10.json --baseline static --spans turn-pair --session-workers 4", measure: measureLocomo}),
 		c.evalSkills(skillsEval{name: "longmemeval", short: "Measure what memory skills keep of LongMemEval's histories, beside baselines by name", data: "a file of LongMemEval, longmemeval_s.json for instance",
 			tested: "histories", example: "  cairn eval longmemeval --data longmemeval_s.json --baseline static --conversations 20",
-			measure: measureSet(longmemeval.Open, loopbench.LongMemEval)}),
+			measure: measureSet(longmemeval.Open, evaluation.LongMemEval)}),
 		c.evalSkills(skillsEval{name: "hotpotqa", short: "Measure what memory skills keep of HotpotQA's paragraphs, beside baselines by name", data: "a file of HotpotQA, hotpot_dev_distractor_v1.json for instance",
 			tested: "questions", example: "  cairn eval hotpotqa --data hotpot_dev_distractor_v1.json --baseline static --spans paragraph --conversations 50",
-			measure: measureSet(hotpotqa.Open, loopbench.HotpotQA)}),
+			measure: measureSet(hotpotqa.Open, evaluation.HotpotQA)}),
 		c.evalSkills(skillsEval{name: "alfworld", short: "Measure what memory skills keep of recorded ALFWorld trajectories, by the tasks that can be replayed", data: "a JSON array of recorded trajectories",
 			tested: "task types", example: "  cairn eval alfworld --data trajectories.json --baseline static --conversations 6",
-			measure: func(ctx context.Context, path string, o loopbench.Options) ([]loopbench.Table, error) {
+			measure: func(ctx context.Context, path string, o evaluation.Options) ([]evaluation.Table, error) {
 				all, err := alfworld.Open(path)
 				if err != nil {
 					return nil, err
 				}
 				rate, steps := alfworld.SuccessRate(all)
 				o.Log("recorded: %d trajectories, success rate %.3f, %.1f steps", len(all), rate, steps)
-				return measured(ctx, all, loopbench.ALFWorld, o)
+				return measured(ctx, all, evaluation.ALFWorld, o)
 			}}),
 	}
 }
 
-func measureLocomo(ctx context.Context, path string, o loopbench.Options) ([]loopbench.Table, error) {
+func measureLocomo(ctx context.Context, path string, o evaluation.Options) ([]evaluation.Table, error) {
 	talks, err := locomo.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return loopbench.MeasureAll(ctx, loopbench.Data{Talks: talks}, o)
+	return evaluation.MeasureAll(ctx, evaluation.Data{Talks: talks}, o)
 }
 
 // measureSet opens a file of samples and measures on them.
-func measureSet[T any](open func(string) ([]T, error), of func([]T, loopbench.Options) (loopbench.Set, error)) func(context.Context, string, loopbench.Options) ([]loopbench.Table, error) {
-	return func(ctx context.Context, path string, o loopbench.Options) ([]loopbench.Table, error) {
+func measureSet[T any](open func(string) ([]T, error), of func([]T, evaluation.Options) (evaluation.Set, error)) func(context.Context, string, evaluation.Options) ([]evaluation.Table, error) {
+	return func(ctx context.Context, path string, o evaluation.Options) ([]evaluation.Table, error) {
 		all, err := open(path)
 		if err != nil {
 			return nil, err
@@ -78,7 +78,7 @@ func measureSet[T any](open func(string) ([]T, error), of func([]T, loopbench.Op
 	}
 }
 
-func measured[T any](ctx context.Context, all []T, of func([]T, loopbench.Options) (loopbench.Set, error), o loopbench.Options) ([]loopbench.Table, error) {
+func measured[T any](ctx context.Context, all []T, of func([]T, evaluation.Options) (evaluation.Set, error), o evaluation.Options) ([]evaluation.Table, error) {
 	set, err := of(all, o)
 	if err != nil {
 		return nil, err
@@ -86,14 +86,14 @@ func measured[T any](ctx context.Context, all []T, of func([]T, loopbench.Option
 	if set.LeftOut > 0 {
 		o.Log("%d are left out: without an answer in their evidence, or not a success", set.LeftOut)
 	}
-	table, err := loopbench.MeasureSet(ctx, set, o)
-	return []loopbench.Table{table}, err
+	table, err := evaluation.MeasureSet(ctx, set, o)
+	return []evaluation.Table{table}, err
 }
 
 func (c *cli) evalSkills(e skillsEval) *cobra.Command {
-	e.options = loopbench.DefaultOptions()
+	e.options = evaluation.DefaultOptions()
 	e.options.Folds, e.options.Seeds = 1, 1
-	names := strings.Join(slices.Sorted(maps.Keys(loopbench.Names)), ", ")
+	names := strings.Join(slices.Sorted(maps.Keys(evaluation.Names)), ", ")
 	cmd := &cobra.Command{Use: e.name, Short: e.short, Long: fmt.Sprintf(skillsEvalLong, e.tested), Example: e.example, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEvalSkills(cmd.Context(), e) }}
 	usual := ""
@@ -117,9 +117,9 @@ func (c *cli) evalSkills(e skillsEval) *cobra.Command {
 
 func (c *cli) runEvalSkills(ctx context.Context, e skillsEval) error {
 	for _, name := range e.baselines {
-		row, there := loopbench.Names[name]
+		row, there := evaluation.Names[name]
 		if !there {
-			return usageError{fmt.Errorf("--baseline %s is unknown; use one of %s", name, strings.Join(slices.Sorted(maps.Keys(loopbench.Names)), ", "))}
+			return usageError{fmt.Errorf("--baseline %s is unknown; use one of %s", name, strings.Join(slices.Sorted(maps.Keys(evaluation.Names)), ", "))}
 		}
 		e.options.Rows = append(e.options.Rows, row)
 	}
@@ -141,12 +141,9 @@ func (c *cli) runEvalSkills(ctx context.Context, e skillsEval) error {
 			return usageError{fmt.Errorf("--judge needs a model: the offline rules cannot judge answers; set OPENAI_API_KEY or OPENAI_BASE_URL")}
 		}
 		fmt.Fprintln(c.errs, "model: offline rules")
-	} else {
-		endpoint := llm.Config{BaseURL: cfg.BaseURL, APIKey: cfg.APIKey, Structured: cfg.Structured, Timeout: cfg.Timeout}
-		if err := endpoint.Validate(); err != nil {
-			return err
-		}
-		e.options.Answers = &loopbench.Answering{Model: llm.OpenAI(endpoint), Name: cfg.Model, Judge: e.judge}
+	}
+	if e.options.Answers, err = app.Answering(cfg, e.judge); err != nil {
+		return err
 	}
 	if e.path == "" && e.public != "" {
 		e.path = samples.Public(e.public)

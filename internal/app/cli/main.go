@@ -3,26 +3,20 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"cairn/internal/adapter/sandbox"
-	"cairn/internal/bench/sweepbench"
-	"cairn/internal/domain/fault"
+	"cairn/internal/app"
 )
 
 // Execute runs the command line of this process and ends the process.
 func Execute() {
-	sandbox.Enter()
-	sweepbench.WorkIfAsked() // `cairn bench sweep` runs this program again as its worker
+	app.EnterSandbox()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := execute(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -37,38 +31,10 @@ func execute(ctx context.Context, args, environ []string, in io.Reader, out, err
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return 0
+	if err := root.ExecuteContext(ctx); err != nil {
+		return PrintError(errs, root.Name(), c.output, err)
 	}
-	f := asFault(err)
-	c.printFault(f)
-	return fault.Table[f.Code].Exit
-}
-
-// usageError marks what cobra itself complains about.
-type usageError struct{ error }
-
-func asFault(err error) *fault.Error {
-	if u, ok := err.(usageError); ok {
-		return fault.New(fault.InvalidArgument, u.Error(), "add --help to see the arguments and flags of a command")
-	}
-	if strings.HasPrefix(err.Error(), "unknown command") { // cobra has no type for it
-		return fault.New(fault.InvalidArgument, err.Error(), "`cairn --help` lists the commands")
-	}
-	return fault.From(err)
-}
-
-func (c *cli) printFault(f *fault.Error) {
-	if c.output == "json" {
-		problem := map[string]any{}
-		maps.Copy(problem, f.Extra)
-		problem["code"], problem["message"], problem["hint"], problem["retryable"] = f.Code, f.Error(), f.Hint, fault.Table[f.Code].Retryable
-		line, _ := json.Marshal(map[string]any{"error": problem})
-		fmt.Fprintln(c.errs, string(line))
-		return
-	}
-	fmt.Fprintf(c.errs, "cairn: %s [%s]\n  hint: %s\n", f.Error(), f.Code, f.Hint)
+	return 0
 }
 
 // cli is one invocation.
@@ -105,7 +71,7 @@ func (c *cli) root() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(c.demo(), c.dev(), c.turn(), c.chat(), c.conversations(), c.memories(), c.targets(), c.soul(), c.settings(), c.mcp(), c.distill(), c.skills(), c.search(), c.summarize(), c.retrieve(), c.working(), c.runs(), c.reflect(), c.serve(), c.keys(),
-		c.replay(), c.migrate(), c.doctor(), c.config(), c.erase(), c.schedule(), c.curate(), c.insights(), c.evalCommand(), c.bank(), c.feedback(), c.train(), c.evolve(), c.bench())
+		c.replay(), c.migrate(), c.doctor(), c.config(), c.erase(), c.schedule(), c.curate(), c.insights(), c.evalCommand(), c.bank(), c.feedback(), c.train(), c.evolve())
 	return root
 }
 

@@ -272,10 +272,6 @@ func (w *world) example(t *testing.T, line, workflowID string) {
 			args[i] = filepath.Join(w.folder, a)
 		}
 	}
-	if args[0] == "bench" {
-		w.benchExample(t, line, args)
-		return
-	}
 	if args[0] == "dev" || strings.HasPrefix(line, "cairn serve --listen") { // runs until it is told to stop
 		w.untilReady(t, args, func(string) {})
 		return

@@ -1,11 +1,10 @@
-package loopbench
+package evaluation
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 
-	"cairn/internal/adapter/offlinemodel"
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/prompt"
 	"cairn/schemas"
@@ -16,10 +15,6 @@ type Answering struct {
 	Model llm.Model
 	Name  string
 	Judge string // name of the model that judges; empty judges nothing
-}
-
-func rules() *Answering {
-	return &Answering{Model: llm.OpenAI(llm.Config{BaseURL: "http://offline.invalid/v1", Offline: true, HTTPClient: offlinemodel.Client()}), Name: offlinemodel.ModelName}
 }
 
 // answer has the questions answered and scored. Without anything read no model is

@@ -1,10 +1,11 @@
-package loopbench
+package evaluation
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"cairn/internal/adapter/offlinemodel"
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/service/evaluation/locomo"
@@ -30,6 +31,7 @@ func conversations(t *testing.T, n int) []locomo.Sample {
 func options(rows ...string) Options {
 	o := DefaultOptions()
 	o.Folds, o.Seeds, o.Iterations, o.Episodes, o.Rounds, o.Workers, o.Rows = 1, 1, 1, 1, 1, 1, rows
+	o.Answers = &Answering{Model: llm.OpenAI(llm.Config{BaseURL: "http://offline.invalid/v1", Offline: true, HTTPClient: offlinemodel.Client()}), Name: offlinemodel.ModelName}
 	return o
 }
 

@@ -1,10 +1,10 @@
-package loopbench
+package evaluation
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
+	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/memoryrules"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
@@ -95,11 +95,7 @@ func (l learner) mine(tried []played) (out []mined, err error) {
 			for _, e := range q.evidence {
 				c.Evidence = append(c.Evidence, e.text)
 			}
-			vs, err := embedder.Embed(context.Background(), []string{q.text})
-			if err != nil {
-				return nil, err
-			}
-			hard, vectors[c.Key()] = append(hard, c), folded(vs[0])
+			hard, vectors[c.Key()] = append(hard, c), folded(lexical.Vector(q.text, dims))
 		}
 	}
 	how := designer.DefaultMining()

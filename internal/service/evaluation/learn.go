@@ -1,12 +1,12 @@
-package loopbench
+package evaluation
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
 
+	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/keyedrand"
@@ -54,17 +54,13 @@ type learnt struct {
 	Made     []string // edits in force
 }
 
-func candidates(b memoryskill.Bank, fresh []string) (out []policy.Candidate, vectors map[string][]float64, err error) {
+func candidates(b memoryskill.Bank, fresh []string) (out []policy.Candidate, vectors map[string][]float64) {
 	vectors = map[string][]float64{}
 	for _, v := range b.Versions() {
-		vs, err := embedder.Embed(context.Background(), []string{v.Skill.Description})
-		if err != nil {
-			return nil, nil, err
-		}
-		vectors[v.ID] = folded(vs[0])
+		vectors[v.ID] = folded(lexical.Vector(v.Skill.Description, dims))
 		out = append(out, policy.Candidate{ID: v.ID, Vector: vectors[v.ID], Fresh: slices.Contains(fresh, v.ID)})
 	}
-	return out, vectors, nil
+	return out, vectors
 }
 
 // begin is the seed bank with a policy that knows nothing.
@@ -86,10 +82,7 @@ func (l learner) improve(s standing, stage int, fresh []string) (standing, error
 	if known, there := l.done.improved[key]; there {
 		return known, nil
 	}
-	of, vectors, err := candidates(s.bank, fresh)
-	if err != nil {
-		return s, err
-	}
+	of, vectors := candidates(s.bank, fresh)
 	for i := range l.Iterations {
 		scorer, err := s.policy.Scorer(of)
 		if err != nil {
@@ -123,10 +116,7 @@ func (l learner) improve(s standing, stage int, fresh []string) (standing, error
 
 // greedy chooses as in production.
 func (s standing) greedy(k int) (chooser, error) {
-	of, _, err := candidates(s.bank, nil)
-	if err != nil {
-		return nil, err
-	}
+	of, _ := candidates(s.bank, nil)
 	scorer, err := s.policy.Scorer(of)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package loopbench
+package evaluation
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package loopbench
+package evaluation
 
 import (
 	"cairn/internal/domain/fault"
@@ -28,7 +28,7 @@ type Options struct {
 	// SessionWorkers are spans of a tested conversation at once, at least 1: they see
 	// the memory as it was before the first of them, which costs quality.
 	SessionWorkers int
-	Answers        *Answering // nil lets the offline rules answer
+	Answers        *Answering
 	Log            func(format string, args ...any)
 }
 

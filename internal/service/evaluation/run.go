@@ -1,4 +1,4 @@
-package loopbench
+package evaluation
 
 import (
 	"context"
@@ -75,6 +75,9 @@ func MeasureAll(ctx context.Context, d Data, o Options) (out []Table, err error)
 }
 
 func measure(ctx context.Context, kind string, traces []*trace, o Options) (Table, error) {
+	if o.Answers == nil {
+		return Table{}, fault.New(fault.Internal, "evaluation without a model that answers", "")
+	}
 	folds := min(o.Folds, len(traces))
 	out := Table{Kind: kind, Folds: map[string][]Measure{}, Went: make([]Went, folds*o.Seeds)}
 	for _, row := range o.rows() {
@@ -143,10 +146,6 @@ func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Opti
 		short.questions = test.questions[:o.Limit]
 		test = &short
 	}
-	answers := o.Answers
-	if answers == nil {
-		answers = rules()
-	}
 	out := map[string]Measure{}
 	for _, row := range o.rows() {
 		var p played
@@ -180,7 +179,7 @@ func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Opti
 			p, err = playAtOnce(test, bank, choose, o.SessionWorkers)
 		}
 		if err == nil {
-			err = answers.answer(ctx, test, &p)
+			err = o.Answers.answer(ctx, test, &p)
 		}
 		if err != nil {
 			return nil, went, fmt.Errorf("%s: %w", row, err)

@@ -1,8 +1,7 @@
-package loopbench
+package evaluation
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"regexp"
 	"slices"
@@ -42,8 +41,8 @@ func textOf(content string) *text {
 	if known, ok := texts.Load(content); ok {
 		return known.(*text)
 	}
-	vectors, _ := embedder.Embed(context.Background(), []string{content}) // hashing does not fail
-	t := &text{content: content, tokens: llm.EstimateTokens(content), worth: worth(content), vector: vectors[0], seen: folded(vectors[0])}
+	vector := lexical.Vector(content, dims)
+	t := &text{content: content, tokens: llm.EstimateTokens(content), worth: worth(content), vector: vector, seen: folded(vector)}
 	t.known = sync.OnceValue(func() memoryrules.Known { return memoryrules.Recall("", content) })
 	t.words = sync.OnceValue(func() words {
 		terms := lexical.Terms(content)

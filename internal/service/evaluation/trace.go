@@ -1,11 +1,9 @@
-package loopbench
+package evaluation
 
 import (
-	"context"
 	"fmt"
 	"time"
 
-	"cairn/internal/adapter/embedding"
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/memoryrules"
@@ -20,8 +18,6 @@ import (
 
 // dims is the length of the vectors that memories are compared by.
 const dims = 128
-
-var embedder = embedding.Hashing(dims)
 
 // trace is a conversation, read once for all episodes on it.
 type trace struct {
@@ -101,11 +97,8 @@ func (t *trace) read(messages []transcript.Message) error {
 				read = append(read, prompt.Message{Index: p.Seq, Role: p.Role, Name: p.Speaker, Content: shown(transcript.Message{Time: p.Time}, p.Text)})
 			}
 			one.heard = memoryrules.Hear(read)
-			vectors, err := embedder.Embed(context.Background(), []string{s.Text()})
-			if err != nil {
-				return err
-			}
-			one.vector, one.seen = vectors[0], folded(vectors[0])
+			one.vector = lexical.Vector(s.Text(), dims)
+			one.seen = folded(one.vector)
 			t.spans, t.texts = append(t.spans, one), append(t.texts, s.Text())
 		}
 		session = nil

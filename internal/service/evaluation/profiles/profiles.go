@@ -5,7 +5,7 @@
 // plainly of themselves, a measurement tells what the rounds cost and that each way
 // remembers and answers; how well a model does with it they do not tell.
 //
-//	rows, err := profiles.Measure(ctx, host, profiles.All(), log)
+//	rows, err := profiles.Measure(ctx, cairn, profiles.All(), log)
 package profiles
 
 import (
@@ -16,12 +16,12 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/adapter/postgres"
-	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/curate"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -95,13 +95,38 @@ var (
 	}
 )
 
+// Workspaces are where profiles are measured, each in one of its own.
+type Workspaces interface {
+	// MakeWorkspace makes a workspace whose agents work as modes say.
+	MakeWorkspace(ctx context.Context, name string, modes settings.Modes) (id int64, key string, err error)
+	// Insights tells what the workspace used within some days up to now.
+	Insights(ctx context.Context, ws int64, days int) (curate.Insights, error)
+	// ToolCalls counts the calls of tools in all runs of the workspace.
+	ToolCalls(ctx context.Context, ws int64) (all, failed int, err error)
+}
+
+// Agents are those of long-term memory.
+type Agents interface {
+	Summarize(ctx context.Context, r memoryagent.Request) (run.Run, error)
+	Report(ctx context.Context, ref run.Ref) (memoryagent.Report, error)
+	Retrieve(ctx context.Context, q memoryagent.Question) (memoryagent.Answer, error)
+}
+
+// Cairn is what is measured.
+type Cairn struct {
+	Workspaces Workspaces
+	Agents     Agents
+	Wait       func(ctx context.Context, workflowID string) error // until a workflow has ended
+	Spec       conversation.Spec                                  // of every run
+}
+
 // Measure has each profile remember the session and answer the questions, in a
 // workspace of its own.
-func Measure(ctx context.Context, h *app.Host, of []Profile, log io.Writer) ([]Row, error) {
+func Measure(ctx context.Context, in Cairn, of []Profile, log io.Writer) ([]Row, error) {
 	var rows []Row
 	for _, p := range of {
 		fmt.Fprintf(log, "measuring %s\n", p.Name())
-		row, err := measure(ctx, h, p)
+		row, err := measure(ctx, in, p)
 		if err != nil {
 			return rows, fmt.Errorf("measure %s: %w", p.Name(), err)
 		}
@@ -110,26 +135,16 @@ func Measure(ctx context.Context, h *app.Host, of []Profile, log io.Writer) ([]R
 	return rows, nil
 }
 
-func measure(ctx context.Context, h *app.Host, p Profile) (row Row, err error) {
+func measure(ctx context.Context, in Cairn, p Profile) (row Row, err error) {
 	began := time.Now()
 	row = Row{Profile: p, Questions: len(questions)}
-	ws, err := h.Store.Workspace(ctx, "profile/"+p.Name(), true)
+	mode := settings.Mode{Profile: p.Tools, Thinking: p.Thinking, Calls: p.Calls}
+	modes := settings.Modes{Summarize: mode, Retrieve: mode, Personal: mode, Procedural: mode, Tool: mode, Identity: mode}
+	ws, key, err := in.Workspaces.MakeWorkspace(ctx, "profile/"+p.Name(), modes)
 	if err != nil {
 		return row, err
 	}
-	err = h.Store.WithWorkspace(ctx, ws.ID, func(q postgres.Queries) error {
-		s, err := q.Settings(ctx)
-		if err != nil {
-			return err
-		}
-		mode := settings.Mode{Profile: p.Tools, Thinking: p.Thinking, Calls: p.Calls}
-		s.Memory.Modes = settings.Modes{Summarize: mode, Retrieve: mode, Personal: mode, Procedural: mode, Tool: mode, Identity: mode}
-		return q.SetSettings(ctx, s)
-	})
-	if err != nil {
-		return row, err
-	}
-	report, err := remember(ctx, h, ws)
+	report, err := remember(ctx, in, ws, key)
 	if err != nil {
 		return row, err
 	}
@@ -138,7 +153,8 @@ func measure(ctx context.Context, h *app.Host, p Profile) (row Row, err error) {
 		row.Memories += len(t.Added)
 	}
 	for i, q := range questions {
-		a, err := h.Progressive.Retrieve(ctx, memoryagent.Question{Workspace: ws.ID, WorkspaceKey: ws.Key, ID: fmt.Sprint("q", i), Query: q.ask, Mode: memoryagent.Agentic, Spec: app.TurnSpec(h.Config)})
+		a, err := in.Agents.Retrieve(ctx, memoryagent.Question{Workspace: ws, WorkspaceKey: key, ID: fmt.Sprint("q", i),
+			Query: q.ask, Mode: memoryagent.Agentic, Spec: in.Spec})
 		if err != nil {
 			return row, err
 		}
@@ -150,7 +166,7 @@ func measure(ctx context.Context, h *app.Host, p Profile) (row Row, err error) {
 			row.Answered++
 		}
 	}
-	insights, err := h.Insights(ctx, ws.ID, 1)
+	insights, err := in.Workspaces.Insights(ctx, ws, 1)
 	if err != nil {
 		return row, err
 	}
@@ -159,45 +175,21 @@ func measure(ctx context.Context, h *app.Host, p Profile) (row Row, err error) {
 		row.Tokens += c.Tokens
 	}
 	row.Seconds = time.Since(began).Seconds()
-	return row, h.Store.WithWorkspace(ctx, ws.ID, func(q postgres.Queries) error { return row.count(ctx, q) })
-}
-
-// mostRuns are more than one measurement has.
-const mostRuns = 200
-
-// count counts the calls of tools in all runs of the workspace.
-func (r *Row) count(ctx context.Context, q postgres.Queries) error {
-	runs, err := q.Runs(ctx, mostRuns)
-	if err != nil {
-		return err
-	}
-	for _, one := range runs {
-		steps, err := q.Steps(ctx, one.Run.Ref.Run)
-		if err != nil {
-			return err
-		}
-		for _, s := range steps {
-			for _, c := range s.Calls {
-				r.ToolCalls++
-				if c.Code != "" {
-					r.Failed++
-				}
-			}
-		}
-	}
-	return nil
+	row.ToolCalls, row.Failed, err = in.Workspaces.ToolCalls(ctx, ws)
+	return row, err
 }
 
 // remember has the session remembered and waits for what comes of it.
-func remember(ctx context.Context, h *app.Host, ws postgres.Workspace) (out memoryagent.Report, err error) {
-	r, err := h.Progressive.Summarize(ctx, memoryagent.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, ID: "session", Messages: slices.Clone(session), Spec: app.TurnSpec(h.Config)})
+func remember(ctx context.Context, in Cairn, ws int64, key string) (out memoryagent.Report, err error) {
+	r, err := in.Agents.Summarize(ctx, memoryagent.Request{Workspace: ws, WorkspaceKey: key, ID: "session",
+		Messages: slices.Clone(session), Spec: in.Spec})
 	if err != nil {
 		return out, err
 	}
 	if r.Status != run.Ended {
-		if err := h.Driver.Ended(ctx, r.WorkflowID); err != nil {
+		if err := in.Wait(ctx, r.WorkflowID); err != nil {
 			return out, err
 		}
 	}
-	return h.Progressive.Report(ctx, r.Ref)
+	return in.Agents.Report(ctx, r.Ref)
 }

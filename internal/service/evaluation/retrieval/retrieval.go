@@ -10,8 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"cairn/internal/adapter/postgres"
-	"cairn/internal/app"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/service/evaluation/locomo"
 	"cairn/internal/service/search"
 )
@@ -47,20 +46,39 @@ type Result struct {
 	P99           float64            `json:"p99_ms"`
 }
 
+// Store keeps conversations, each in a workspace.
+type Store interface {
+	MakeWorkspace(ctx context.Context, name string) (int64, error)
+	PutConversation(ctx context.Context, ws int64, c transcript.Conversation) error
+}
+
+// Finder is the search of a workspace.
+type Finder interface {
+	Find(ctx context.Context, ws int64, r search.Request) ([]search.Result, error)
+}
+
+// Cairn is what is measured.
+type Cairn struct {
+	Store    Store
+	Finder   Finder
+	Embedder string // that its vectors are made with
+	Dims     int
+}
+
 // Measure stores the samples in workspaces of their own and asks their
 // questions, all categories but the adversarial one.
-func Measure(ctx context.Context, h *app.Host, samples []locomo.Sample) (Result, error) {
-	r := Result{Conversations: map[string]float64{}, Embedder: h.Embedder.Model(), Dims: h.Embedder.Dims()}
+func Measure(ctx context.Context, of Cairn, samples []locomo.Sample) (Result, error) {
+	r := Result{Conversations: map[string]float64{}, Embedder: of.Embedder, Dims: of.Dims}
 	var ours, baseline sums
 	var storing time.Duration
 	var took []time.Duration
 	for _, s := range samples {
-		ws, err := h.Store.Workspace(ctx, "retrieval-"+s.ID, true)
+		ws, err := of.Store.MakeWorkspace(ctx, "retrieval-"+s.ID)
 		if err != nil {
 			return r, err
 		}
 		started := time.Now()
-		if err := put(ctx, h, ws.ID, s); err != nil {
+		if err := of.Store.PutConversation(ctx, ws, s.Conversation); err != nil {
 			return r, fmt.Errorf("store %s: %w", s.ID, err)
 		}
 		storing += time.Since(started)
@@ -76,7 +94,7 @@ func Measure(ctx context.Context, h *app.Host, samples []locomo.Sample) (Result,
 				continue
 			}
 			started := time.Now()
-			found, err := ask(ctx, h, ws.ID, q.Text)
+			found, err := ask(ctx, of.Finder, ws, q.Text)
 			if err != nil {
 				return r, fmt.Errorf("ask %s %q: %w", s.ID, q.Text, err)
 			}
@@ -93,19 +111,12 @@ func Measure(ctx context.Context, h *app.Host, samples []locomo.Sample) (Result,
 	return r, nil
 }
 
-func put(ctx context.Context, h *app.Host, ws int64, s locomo.Sample) error {
-	return h.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
-		_, err := q.PutConversation(ctx, s.Conversation, "import")
-		return err
-	})
-}
-
 // ask returns the seqs of the turns found.
-func ask(ctx context.Context, h *app.Host, ws int64, question string) ([]int, error) {
-	found, err := h.Finder.Find(ctx, ws, search.Request{Query: question, Kinds: []string{search.KindTurn}, Limit: Depth})
+func ask(ctx context.Context, f Finder, ws int64, question string) ([]int, error) {
+	found, err := f.Find(ctx, ws, search.Request{Query: question, Kinds: []string{search.KindTurn}, Limit: Depth})
 	seqs := make([]int, len(found))
-	for i, f := range found {
-		seqs[i] = f.FromSeq
+	for i, r := range found {
+		seqs[i] = r.FromSeq
 	}
 	return seqs, err
 }

@@ -34,7 +34,7 @@ func TestRetrievalBeatsPlainBM25OnLoCoMo(t *testing.T) {
 	for i := range talks {
 		talks[i].Questions = talks[i].Questions[:40]
 	}
-	r, err := retrieval.Measure(t.Context(), h, talks)
+	r, err := retrieval.Measure(t.Context(), h.Retrieval(), talks)
 	testkit.Must(t, err)
 	t.Logf("%+v", r)
 	if r.Questions < 60 || r.At10 < r.Baseline.At10+0.1 || r.At10 < 0.7 || r.At5 > r.At10 || r.At10 > r.At20 {

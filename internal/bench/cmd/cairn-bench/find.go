@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -13,8 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/app"
+	"cairn/internal/app/cli"
+	"cairn/internal/app/lab"
 	"cairn/internal/bench/findbench"
-	"cairn/internal/service/evaluation/retrieval"
 )
 
 // findOptions are what hybrid retrieval is measured with.
@@ -25,16 +26,16 @@ type findOptions struct {
 	graphFrom     int // memories of one workspace
 }
 
-func (c *cli) benchFind() *cobra.Command {
+func (p *program) find() *cobra.Command {
 	var o findOptions
-	cmd := c.benchmark(&cobra.Command{
+	cmd := p.benchmark(&cobra.Command{
 		Use: "find", Short: "Measure hybrid retrieval at several sizes of workspace beside the bare exact search by vector",
-		Example: "  cairn bench find --sizes 1x1000 --dims 384 --buffers 128MB\n  cairn bench find --plot retrieval.svg",
+		Example: "  cairn-bench find --sizes 1x1000 --dims 384 --buffers 128MB\n  cairn-bench find --plot retrieval.svg",
 	}, func(ctx context.Context) error {
 		if len(o.sizes) == 0 || len(o.dims) == 0 {
-			return usageError{errors.New("give --sizes and --dims at least one value")}
+			return cli.UsageError(errors.New("give --sizes and --dims at least one value"))
 		}
-		return c.runBenchFind(ctx, o)
+		return p.runFind(ctx, o)
 	})
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.sizes, "sizes", []string{"1x1000", "1x10000", "1x100000", "1000x1000"}, "workspaces x memories in each, comma separated")
@@ -45,8 +46,8 @@ func (c *cli) benchFind() *cobra.Command {
 	return cmd
 }
 
-// runBenchFind measures all sizes; that a goal is missed is an error at the end.
-func (c *cli) runBenchFind(ctx context.Context, o findOptions) error {
+// runFind measures all sizes; that a goal is missed is an error at the end.
+func (p *program) runFind(ctx context.Context, o findOptions) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
 	type size struct{ workspaces, memories int }
@@ -54,7 +55,7 @@ func (c *cli) runBenchFind(ctx context.Context, o findOptions) error {
 	for _, text := range o.sizes {
 		var s size
 		if _, err := fmt.Sscanf(text, "%dx%d", &s.workspaces, &s.memories); err != nil || s.workspaces < 1 || s.memories < 1 {
-			return usageError{fmt.Errorf("--sizes %s is unknown; write workspaces x memories, 1x1000 for instance", text)}
+			return cli.UsageError(fmt.Errorf("--sizes %s is unknown; write workspaces x memories, 1x1000 for instance", text))
 		}
 		sizes = append(sizes, s)
 	}
@@ -65,10 +66,10 @@ func (c *cli) runBenchFind(ctx context.Context, o findOptions) error {
 		if r.Missed() != "" {
 			slow = errors.New("a goal was missed")
 		}
-		c.printFound(r)
+		p.printFound(r)
 	}
 	for i, s := range sizes {
-		if err := c.find(ctx, o, s.workspaces, s.memories, show); err != nil {
+		if err := p.measureSize(ctx, o, s.workspaces, s.memories, show); err != nil {
 			return fmt.Errorf("%s: %w", o.sizes[i], err)
 		}
 	}
@@ -78,9 +79,9 @@ func (c *cli) runBenchFind(ctx context.Context, o findOptions) error {
 	return errors.Join(os.WriteFile(o.plot, []byte(findbench.Plot(rows)), 0o644), missed(slow))
 }
 
-// find fills one database and searches it with vectors of all dimensions.
-func (c *cli) find(ctx context.Context, o findOptions, workspaces, memories int, show func(findbench.Row)) error {
-	first, done, err := retrieval.OpenLab(ctx, retrieval.Lab{Dims: o.dims[0], Buffers: o.buffers}, c.errs)
+// measureSize fills one database and searches it with vectors of all dimensions.
+func (p *program) measureSize(ctx context.Context, o findOptions, workspaces, memories int, show func(findbench.Row)) error {
+	first, done, err := lab.OpenDatabase(ctx, lab.Options{Dims: o.dims[0], Buffers: o.buffers}, p.errs)
 	if err != nil {
 		return err
 	}
@@ -119,9 +120,9 @@ func (c *cli) find(ctx context.Context, o findOptions, workspaces, memories int,
 }
 
 // printFound prints a size as soon as it was measured: a line, with -o json of JSON.
-func (c *cli) printFound(r findbench.Row) {
-	if c.output == "json" {
-		_ = json.NewEncoder(c.out).Encode(r)
+func (p *program) printFound(r findbench.Row) {
+	if p.output == "json" {
+		_ = json.NewEncoder(p.out).Encode(r)
 		return
 	}
 	line := fmt.Sprintf("%d x %d, %d dims: p50 %.2f ms, p99 %.2f; bare exact p50 %.2f, p99 %.2f; ratio %.2f; %.0f bytes each", r.Workspaces, r.Memories, r.Dims, r.P50, r.P99, r.BareP50, r.BareP99, r.P50/r.BareP50, r.Bytes)
@@ -136,5 +137,5 @@ func (c *cli) printFound(r findbench.Row) {
 	if why := r.Missed(); why != "" {
 		line += "; MISSED: " + why
 	}
-	fmt.Fprintln(c.out, line)
+	fmt.Fprintln(p.out, line)
 }

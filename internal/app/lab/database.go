@@ -1,4 +1,6 @@
-package retrieval
+// Package lab opens a throw-away Cairn on servers of its own, for measurements: nothing
+// of a user's is read or written.
+package lab
 
 import (
 	"context"
@@ -14,20 +16,19 @@ import (
 	"cairn/internal/app/config"
 )
 
-// Lab says what a throw-away database is to be like.
-type Lab struct {
+// Options say what a throw-away database is to be like. The zero value is a usual one.
+type Options struct {
 	Dims    int    // of the hashing embedder; 0 means its usual ones
 	Buffers string // shared_buffers, such as 2GB; "" means what a development stack has
 }
 
-// OpenLab opens a throw-away database with the hashing embedder over it. Nothing
-// of a user's is read or written.
-func OpenLab(ctx context.Context, lab Lab, progress io.Writer) (h *app.Host, done func(), err error) {
+// OpenDatabase opens a throw-away database with the hashing embedder over it.
+func OpenDatabase(ctx context.Context, o Options, progress io.Writer) (h *app.Host, done func(), err error) {
 	home, err := os.MkdirTemp("", "cairn-eval")
 	if err != nil {
 		return nil, nil, err
 	}
-	stack, err := devstack.Start(ctx, devstack.Options{Log: progress, SkipTemporal: true, Buffers: lab.Buffers})
+	stack, err := devstack.Start(ctx, devstack.Options{Log: progress, SkipTemporal: true, Buffers: o.Buffers})
 	if err != nil {
 		_ = os.RemoveAll(home)
 		return nil, nil, err
@@ -40,8 +41,8 @@ func OpenLab(ctx context.Context, lab Lab, progress io.Writer) (h *app.Host, don
 		_ = os.RemoveAll(home)
 	}
 	settings := map[string]string{"DATABASE_URL": stack.DatabaseURL(), "CAIRN_LOG": "error"}
-	if lab.Dims > 0 {
-		settings["CAIRN_EMBEDDING_DIMENSIONS"] = strconv.Itoa(lab.Dims)
+	if o.Dims > 0 {
+		settings["CAIRN_EMBEDDING_DIMENSIONS"] = strconv.Itoa(o.Dims)
 	}
 	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_CONFIG=" + os.DevNull}, settings)
 	if err == nil {

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/app/cli"
 	"cairn/internal/bench/searchbench"
 	"cairn/internal/bench/taubench"
 )
@@ -17,29 +18,29 @@ import (
 // searchGoal is what the median may be of that of the same SQL run bare.
 const searchGoal = 1.3
 
-func (c *cli) benchSearch() *cobra.Command {
+func (p *program) search() *cobra.Command {
 	var sizes []int
 	var seed uint64
-	cmd := c.benchmark(&cobra.Command{
+	cmd := p.benchmark(&cobra.Command{
 		Use: "search", Short: "Measure skill search at several sizes of library beside the same SQL run bare",
-		Example: "  cairn bench search --sizes 100",
+		Example: "  cairn-bench search --sizes 100",
 	}, func(ctx context.Context) error {
 		for _, n := range sizes {
 			if n < 1 {
-				return usageError{fmt.Errorf("--sizes %d: a library has 1 skill or more", n)}
+				return cli.UsageError(fmt.Errorf("--sizes %d: a library has 1 skill or more", n))
 			}
 		}
-		return c.runBenchSearch(ctx, sizes, seed)
+		return p.runSearch(ctx, sizes, seed)
 	})
 	cmd.Flags().IntSliceVar(&sizes, "sizes", []int{100, 1000, 10000}, "skills in the library, comma separated")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "of texts and questions")
 	return cmd
 }
 
-func (c *cli) runBenchSearch(ctx context.Context, sizes []int, seed uint64) error {
+func (p *program) runSearch(ctx context.Context, sizes []int, seed uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
-	lab, done, err := taubench.OpenLab(ctx, c.errs)
+	lab, done, err := taubench.OpenLab(ctx, p.errs)
 	if err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func (c *cli) runBenchSearch(ctx context.Context, sizes []int, seed uint64) erro
 			slow = append(slow, fmt.Errorf("%d skills: %.2f times the bare SQL, goal %.1f", n, row.RatioP50, searchGoal))
 		}
 	}
-	shown := c.measured(rows, func(w io.Writer) error { return printSearches(w, rows) })
+	shown := p.measured(rows, func(w io.Writer) error { return printSearches(w, rows) })
 	return errors.Join(shown, missed(errors.Join(slow...)))
 }
 

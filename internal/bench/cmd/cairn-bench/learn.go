@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/app"
+	"cairn/internal/app/cli"
 	"cairn/internal/app/samples"
 	"cairn/internal/bench/taubench"
 	"cairn/internal/domain/fault"
@@ -27,27 +29,27 @@ const (
 	locomoFile = "locomo/locomo8.json"
 )
 
-func (c *cli) benchTau() *cobra.Command {
+func (p *program) tau() *cobra.Command {
 	var file string
 	var atOnce int
-	cmd := c.benchmark(&cobra.Command{
+	cmd := p.benchmark(&cobra.Command{
 		Use: "tau", Short: "Distil τ-bench's airline trajectories with the offline rules, and look for what is personal in the skills",
-		Example: "  cairn bench tau --file airline.json --at-once 2",
+		Example: "  cairn-bench tau --file airline.json --at-once 2",
 	}, func(ctx context.Context) error {
 		path, err := publicFile(file, tauFile, "file", "historical_trajectories/gpt-4o-airline.json of sierra-research/tau-bench")
 		if err != nil {
 			return err
 		}
-		return c.runBenchTau(ctx, path, atOnce)
+		return p.runTau(ctx, path, atOnce)
 	})
 	cmd.Flags().StringVar(&file, "file", "", "trajectories of τ-bench (default "+tauFile+" under $CAIRN_DATA, else ../shared/data)")
 	cmd.Flags().IntVar(&atOnce, "at-once", 4, "distillations at once")
 	return cmd
 }
 
-func (c *cli) runBenchTau(ctx context.Context, path string, atOnce int) error {
+func (p *program) runTau(ctx context.Context, path string, atOnce int) error {
 	if atOnce < 1 {
-		return usageError{errors.New("--at-once is 1 or more")}
+		return cli.UsageError(errors.New("--at-once is 1 or more"))
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
 	defer cancel()
@@ -55,7 +57,7 @@ func (c *cli) runBenchTau(ctx context.Context, path string, atOnce int) error {
 	if err != nil {
 		return err
 	}
-	lab, done, err := taubench.OpenLab(ctx, c.errs)
+	lab, done, err := taubench.OpenLab(ctx, p.errs)
 	if err != nil {
 		return err
 	}
@@ -64,7 +66,7 @@ func (c *cli) runBenchTau(ctx context.Context, path string, atOnce int) error {
 	if err != nil {
 		return err
 	}
-	shown := c.measured(r, func(w io.Writer) error {
+	shown := p.measured(r, func(w io.Writer) error {
 		r.Print(w, atOnce)
 		return nil
 	})
@@ -81,21 +83,21 @@ func trajectoriesIn(path string) ([]transcript.Conversation, error) {
 	return transcript.Parse("airline", in, transcript.MaxInput)
 }
 
-func (c *cli) benchLoop() *cobra.Command {
-	o := loopbench.DefaultOptions()
+func (p *program) loop() *cobra.Command {
+	o := evaluation.DefaultOptions()
 	var talks, logs string
 	cmd := &cobra.Command{
 		Use: "loop", Short: "Measure whether memory skills that learn and evolve remember more than fixed ones, on LoCoMo and mixed traces",
-		Example: "  cairn bench loop --folds 2 --seeds 1 --iterations 2 --rounds 1 --logs \"\"",
+		Example: "  cairn-bench loop --folds 2 --seeds 1 --iterations 2 --rounds 1 --logs \"\"",
 	}
-	c.benchmark(cmd, func(ctx context.Context) (err error) {
+	p.benchmark(cmd, func(ctx context.Context) (err error) {
 		if talks, err = publicFile(talks, locomoFile, "talks", "locomo10.json of snap-research/locomo"); err != nil {
 			return err
 		}
 		if !cmd.Flags().Changed("logs") {
 			logs = samples.Public(tauFile)
 		}
-		return c.runBenchLoop(ctx, o, talks, logs)
+		return p.runLoop(ctx, o, talks, logs)
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&talks, "talks", "", "a file of snap-research/locomo's format (default "+locomoFile+" under $CAIRN_DATA, else ../shared/data)")
@@ -111,10 +113,11 @@ func (c *cli) benchLoop() *cobra.Command {
 	return cmd
 }
 
-// runBenchLoop leaves mixed traces out when logs is "".
-func (c *cli) runBenchLoop(ctx context.Context, o loopbench.Options, talks, logs string) (err error) {
-	o.Log = func(format string, args ...any) { fmt.Fprintf(c.errs, format+"\n", args...) }
-	var d loopbench.Data
+// runLoop leaves mixed traces out when logs is "".
+func (p *program) runLoop(ctx context.Context, o evaluation.Options, talks, logs string) (err error) {
+	o.Answers = app.OfflineAnswering()
+	o.Log = func(format string, args ...any) { fmt.Fprintf(p.errs, format+"\n", args...) }
+	var d evaluation.Data
 	if d.Talks, err = locomo.Open(talks); err != nil {
 		return err
 	}
@@ -123,21 +126,21 @@ func (c *cli) runBenchLoop(ctx context.Context, o loopbench.Options, talks, logs
 		if err != nil {
 			return err
 		}
-		d.Logs = loopbench.LogsOf(conversations)
+		d.Logs = evaluation.LogsOf(conversations)
 	}
 	started := time.Now()
 	debug.SetGCPercent(300) // episodes make and drop many small things
-	tables, err := loopbench.MeasureAll(ctx, d, o)
+	tables, err := evaluation.MeasureAll(ctx, d, o)
 	if err != nil {
 		return err
 	}
-	lines, ok := loopbench.Verdict(tables), true
+	lines, ok := evaluation.Verdict(tables), true
 	for _, l := range lines {
 		ok = ok && l.OK
 	}
 	took := time.Since(started).Seconds()
-	shown := c.measured(map[string]any{"tables": tables, "lines": lines, "seconds": took}, func(w io.Writer) error {
-		loopbench.Print(w, tables, lines)
+	shown := p.measured(map[string]any{"tables": tables, "lines": lines, "seconds": took}, func(w io.Writer) error {
+		evaluation.Print(w, tables, lines)
 		_, err := fmt.Fprintf(w, "\n%.0f s\n", took)
 		return err
 	})

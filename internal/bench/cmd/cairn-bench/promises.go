@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -9,26 +9,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/app/lab"
 	"cairn/internal/bench/chaos"
 	"cairn/internal/bench/clients"
 	"cairn/internal/bench/isolation"
 	"cairn/internal/bench/soak"
-	"cairn/internal/service/evaluation/retrieval"
 )
 
 // Experiments: what is promised, counted while much is done to break it.
 
-func (c *cli) benchChaos() *cobra.Command {
-	o := chaos.Options{Log: c.errs}
-	cmd := c.benchmark(&cobra.Command{
+func (p *program) chaos() *cobra.Command {
+	o := chaos.Options{Log: p.errs}
+	cmd := p.benchmark(&cobra.Command{
 		Use: "chaos", Short: "Kill workers, Postgres and Temporal under distillations, then count what was lost, doubled or paid twice",
-		Example: "  cairn bench chaos -n 40 --skills 8 --spread 10s",
+		Example: "  cairn-bench chaos -n 40 --skills 8 --spread 10s",
 	}, func(ctx context.Context) error {
 		result, err := chaos.Run(ctx, o)
 		if err != nil {
 			return err
 		}
-		return errors.Join(c.measured(result, result.Print), held(result.Held()))
+		return errors.Join(p.measured(result, result.Print), held(result.Held()))
 	})
 	flags := cmd.Flags()
 	flags.IntVarP(&o.Distillations, "distillations", "n", 200, "that are asked for")
@@ -40,17 +40,17 @@ func (c *cli) benchChaos() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) benchSoak() *cobra.Command {
-	o := soak.Options{Log: c.errs}
-	cmd := c.benchmark(&cobra.Command{
+func (p *program) soak() *cobra.Command {
+	o := soak.Options{Log: p.errs}
+	cmd := p.benchmark(&cobra.Command{
 		Use: "soak", Short: "Have many conversations at once while their worker is killed again and again, then count",
-		Example: "  cairn bench soak -n 10 --turns 5 --kill 3s",
+		Example: "  cairn-bench soak -n 10 --turns 5 --kill 3s",
 	}, func(ctx context.Context) error {
 		result, err := soak.Run(ctx, o)
 		if err != nil {
 			return err
 		}
-		return errors.Join(c.measured(result, result.Print), held(result.Held()))
+		return errors.Join(p.measured(result, result.Print), held(result.Held()))
 	})
 	flags := cmd.Flags()
 	flags.IntVarP(&o.Conversations, "conversations", "n", 100, "that are had")
@@ -63,14 +63,14 @@ func (c *cli) benchSoak() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) benchIsolation() *cobra.Command {
-	o := isolation.Options{Log: c.errs}
+func (p *program) isolation() *cobra.Command {
+	o := isolation.Options{Log: p.errs}
 	limit := 10 * time.Minute
-	cmd := c.benchmark(&cobra.Command{
+	cmd := p.benchmark(&cobra.Command{
 		Use: "isolation", Short: "Have many workspaces use one Cairn at once through all of its doors, and compare every answer with a model in memory",
-		Example: "  cairn bench isolation --workspaces 5 -n 200",
+		Example: "  cairn-bench isolation --workspaces 5 -n 200",
 	}, func(ctx context.Context) error {
-		h, done, err := retrieval.OpenLab(ctx, retrieval.Lab{}, c.errs) // the rows that are counted are all that there are
+		h, done, err := lab.OpenDatabase(ctx, lab.Options{}, p.errs) // the rows that are counted are all that there are
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (c *cli) benchIsolation() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return errors.Join(c.measured(result, result.Print), held(result.Held()))
+		return errors.Join(p.measured(result, result.Print), held(result.Held()))
 	})
 	flags := cmd.Flags()
 	flags.IntVar(&o.Workspaces, "workspaces", 0, "at once (default 50)")
@@ -92,35 +92,30 @@ func (c *cli) benchIsolation() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) benchClients() *cobra.Command {
+func (p *program) clients() *cobra.Command {
 	var program, report string
 	limit := 15 * time.Minute
-	cmd := c.benchmark(&cobra.Command{
+	cmd := p.benchmark(&cobra.Command{
 		Use: "clients", Short: "Install programs of others that speak to Cairn and run every call of theirs against its gateway (needs npm)",
-		Example: "  cairn bench clients --report mcp-conformance.md",
+		Example: "  cairn-bench clients --report mcp-conformance.md",
 	}, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		return c.runBenchClients(ctx, program, report)
+		return p.runClients(ctx, program, report)
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&program, "cairn", "", "the command line that they speak to (default this program)")
+	flags.StringVar(&program, "cairn", "bin/cairn", "the command line that they speak to, as make build leaves it")
 	flags.StringVar(&report, "report", "", "write what the programs of MCP say to this file")
 	flags.DurationVar(&limit, "limit", limit, "what is not done by then has failed")
 	return cmd
 }
 
-func (c *cli) runBenchClients(ctx context.Context, program, report string) (err error) {
-	if program == "" {
-		program, err = os.Executable()
-	} else {
-		program, err = filepath.Abs(program)
-	}
-	if err != nil {
+func (p *program) runClients(ctx context.Context, program, report string) (err error) {
+	if program, err = filepath.Abs(program); err != nil {
 		return err
 	}
-	result, err := clients.Run(ctx, clients.Options{Program: program, Log: c.errs})
-	if printed := c.measured(result, result.Print); err == nil {
+	result, err := clients.Run(ctx, clients.Options{Program: program, Log: p.errs})
+	if printed := p.measured(result, result.Print); err == nil {
 		err = printed
 	}
 	if err != nil || report == "" {

@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/app/cli"
 	"cairn/internal/bench/distillbench"
 	"cairn/internal/bench/sweepbench"
 	"cairn/internal/bench/turnbench"
@@ -17,21 +18,21 @@ import (
 // What durable execution costs: distillations, turns and sweeps beside bare
 // workflows.
 
-func (c *cli) benchDistill() *cobra.Command {
-	o := distillbench.Options{Log: c.errs}
-	cmd := c.benchmark(&cobra.Command{
+func (p *program) distill() *cobra.Command {
+	o := distillbench.Options{Log: p.errs}
+	cmd := p.benchmark(&cobra.Command{
 		Use: "distill", Short: "Measure what distillations cost beside their model calls and a bare workflow",
 		Long: "Distil with a scripted model on a Temporal server that keeps its state in memory, then on one that keeps it in a file: how long one\n" +
 			"takes beside its longest chain of model calls, and how many a second many at once come to beside bare workflows.",
-		Example: "  cairn bench distill --servers memory --runs 5 --load 64 --at-once 16",
+		Example: "  cairn-bench distill --servers memory --runs 5 --load 64 --at-once 16",
 	}, func(ctx context.Context) error {
 		all, err := distillbench.Run(ctx, o)
 		if len(all) == 0 {
 			return err
 		}
 		// What was measured before something failed is worth seeing.
-		shown := c.measured(all, func(w io.Writer) error {
-			fmt.Fprintln(w, c.line())
+		shown := p.measured(all, func(w io.Writer) error {
+			fmt.Fprintln(w, p.line())
 			return distillbench.Print(w, all)
 		})
 		return errors.Join(err, shown, missed(distillbench.Missed(all)))
@@ -45,15 +46,15 @@ func (c *cli) benchDistill() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) benchTurns() *cobra.Command {
+func (p *program) turns() *cobra.Command {
 	o := turnbench.Full()
 	var tiny bool
 	var atOnce int
-	cmd := c.benchmark(&cobra.Command{
+	cmd := p.benchmark(&cobra.Command{
 		Use: "turns", Short: "Measure what turns of 1, 2 and 4 model calls cost beside a bare workflow",
 		Long: "Have 1, 16 and 64 conversations at once with a scripted model, and set a turn's time without the model's beside a bare workflow's.\n" +
 			"It fails when a goal is missed, and when it could not measure all.",
-		Example: "  cairn bench turns --tiny\n  cairn bench turns --at-once 16 --reply 100ms -o json",
+		Example: "  cairn-bench turns --tiny\n  cairn-bench turns --at-once 16 --reply 100ms -o json",
 	}, func(ctx context.Context) error {
 		if tiny {
 			small := turnbench.Tiny()
@@ -63,16 +64,16 @@ func (c *cli) benchTurns() *cobra.Command {
 			o.Only(atOnce)
 		}
 		if len(o.Loads) == 0 {
-			return usageError{fmt.Errorf("--at-once %d is none of the loads: 1, 16 or 64, with --tiny 1 or 4", atOnce)}
+			return cli.UsageError(fmt.Errorf("--at-once %d is none of the loads: 1, 16 or 64, with --tiny 1 or 4", atOnce))
 		}
-		o.Log = c.errs
+		o.Log = p.errs
 		result, err := turnbench.Run(ctx, o)
 		if len(result.Cells) == 0 {
 			return err
 		}
 		// What was measured before something failed is worth seeing.
-		shown := c.measured(result, func(w io.Writer) error {
-			fmt.Fprintln(w, c.line())
+		shown := p.measured(result, func(w io.Writer) error {
+			fmt.Fprintln(w, p.line())
 			return result.Print(w)
 		})
 		return errors.Join(err, shown, missed(result.Missed()))
@@ -85,24 +86,24 @@ func (c *cli) benchTurns() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) benchSweep() *cobra.Command {
+func (p *program) sweep() *cobra.Command {
 	o := sweepbench.Full()
-	cmd := c.benchmark(&cobra.Command{
+	cmd := p.benchmark(&cobra.Command{
 		Use: "sweep", Short: "Sweep over workspaces that are due at once, beside bare starts, while the worker is killed",
 		Long: "Have the daily reflection of many workspaces due at the same time and sweep over them twice, undisturbed and while the worker is\n" +
 			"killed: how fast it is beside bare starts, and whether one was missed or started twice.",
-		Example: "  cairn bench sweep --workspaces 1000 --talking 50 --kills 1",
+		Example: "  cairn-bench sweep --workspaces 1000 --talking 50 --kills 1",
 	}, func(ctx context.Context) error {
 		if o.Talking < 1 || o.Workspaces < o.Talking || o.Kills < 0 {
-			return usageError{errors.New("give at least as many --workspaces as --talking, 1 or more, and --kills of 0 or more")}
+			return cli.UsageError(errors.New("give at least as many --workspaces as --talking, 1 or more, and --kills of 0 or more"))
 		}
-		o.Log = c.errs
+		o.Log = p.errs
 		result, err := sweepbench.Run(ctx, o)
 		if err != nil {
 			return err
 		}
-		err = c.measured(result, func(w io.Writer) error {
-			fmt.Fprintln(w, c.line())
+		err = p.measured(result, func(w io.Writer) error {
+			fmt.Fprintln(w, p.line())
 			return result.Print(w)
 		})
 		if failures := result.Failures(); len(failures) > 0 {

@@ -1,7 +1,8 @@
-package cli
+package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,27 +11,45 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cairn/internal/app/cli"
 	"cairn/internal/app/samples"
 	"cairn/internal/domain/fault"
 )
 
-// bench measures Cairn itself and puts it to the test, on servers of its own.
-func (c *cli) bench() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "bench", Short: "Measure Cairn, and see what its promises come to while servers and workers fail",
+// program is one invocation.
+type program struct {
+	args      []string
+	out, errs io.Writer
+	output    string // table, json or text
+}
+
+// root holds the benchmarks. Each starts the servers that it needs.
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use: "cairn-bench", Short: "Measure Cairn, and see what its promises come to while servers and workers fail",
 		Long: "What one needs of Postgres and Temporal it starts itself, whatever DATABASE_URL and TEMPORAL_ADDRESS name, and removes again. None needs\n" +
 			"a model. One ends with an error when a goal is missed or a promise is broken, and on a signal. Those that run a worker as a\n" +
 			"process of its own (chaos, distill, soak, turns) build it: run them in a clone of Cairn. docs/benchmarks.md tells what they came to.",
+		SilenceUsage: true, SilenceErrors: true,
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.benchDistill(), c.benchTurns(), c.benchSweep(), c.benchTau(), c.benchLoop(), c.benchSearch(), c.benchFind(),
-		c.benchChaos(), c.benchSoak(), c.benchIsolation(), c.benchClients())
-	return cmd
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.PersistentFlags().StringVarP(&p.output, "output", "o", "table", "how to print results: table, json or text")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if p.output != "table" && p.output != "json" && p.output != "text" {
+			return cli.UsageError(fmt.Errorf("-o %s is unknown; use table, json or text", p.output))
+		}
+		return nil
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.UsageError(err) })
+	root.AddCommand(p.distill(), p.turns(), p.sweep(), p.tau(), p.loop(), p.search(), p.find(),
+		p.chaos(), p.soak(), p.isolation(), p.clients())
+	return root
 }
 
 // benchmark completes cmd: it takes no arguments and carries run out. What ends
 // by a signal is cancelled, whatever it stumbled over then.
-func (c *cli) benchmark(cmd *cobra.Command, run func(ctx context.Context) error) *cobra.Command {
+func (p *program) benchmark(cmd *cobra.Command, run func(ctx context.Context) error) *cobra.Command {
 	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		ownServers()
@@ -60,15 +79,18 @@ func ownServers() {
 }
 
 // measured prints a result: with -o json as JSON, else by text.
-func (c *cli) measured(result any, text func(io.Writer) error) error {
-	if c.output == "json" {
-		return c.printJSON(result)
+func (p *program) measured(result any, text func(io.Writer) error) error {
+	if p.output == "json" {
+		enc := json.NewEncoder(p.out)
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		return enc.Encode(result)
 	}
-	return text(c.out)
+	return text(p.out)
 }
 
 // line is how the command was called, for a record of its figures.
-func (c *cli) line() string { return "cairn " + strings.Join(c.args, " ") }
+func (p *program) line() string { return "cairn-bench " + strings.Join(p.args, " ") }
 
 // missed is an error unless err is nil: a goal was not reached.
 func missed(err error) error {
@@ -92,7 +114,7 @@ func publicFile(path, name, flag, from string) (string, error) {
 		return path, nil
 	}
 	if path = samples.Public(name); path == "" {
-		return "", usageError{fmt.Errorf("there is no %s on this machine: get %s and name it with --%s, or set CAIRN_DATA", name, from, flag)}
+		return "", cli.UsageError(fmt.Errorf("there is no %s on this machine: get %s and name it with --%s, or set CAIRN_DATA", name, from, flag))
 	}
 	return path, nil
 }
