@@ -105,7 +105,7 @@ func serve(t *testing.T, c config.Config, said lines) <-chan error {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		ended <- app.Serve(ctx, c, slog.New(said), app.Queues())
+		ended <- app.Work(ctx, c, slog.New(said), app.Queues())
 	}()
 	t.Cleanup(func() { cancel(); <-gone })
 	return ended

@@ -14,6 +14,7 @@ import (
 
 	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/lexical"
 )
 
 // batchSize is how many texts one request carries. Endpoints limit both the
@@ -115,7 +116,7 @@ func (e *endpoint) vectors(data []openai.Embedding, want int) ([][]float32, erro
 				return nil, fault.Newf(fault.Misconfigured, "the embedding model %q gives numbers that are none", e.config.Model)
 			}
 		}
-		vectors[item.Index] = unit(item.Embedding)
+		vectors[item.Index] = lexical.Unit(item.Embedding)
 	}
 	return vectors, nil
 }

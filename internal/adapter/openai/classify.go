@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"cairn/internal/domain/fault"
 )
 
 // maxRetryAfter bounds how long an endpoint can make us wait.
@@ -110,11 +108,11 @@ func (e *Endpoint) unanswered(ctx context.Context, err error, sent bool) *Error 
 	case sent:
 		message = "the connection to the model endpoint broke before the answer was complete: "
 	}
-	return &Error{Class: Retryable, Message: message + e.masked(fmt.Sprint(err)), Sent: sent, cause: err}
+	return &Error{Class: Retryable, Message: message + e.masked(fmt.Sprint(err)), Sent: sent, Cause: err}
 }
 
 func interrupted(stop error, sent bool) *Error {
-	return &Error{Class: Retryable, Message: "the model call was interrupted: " + stop.Error(), Sent: sent, cause: stop}
+	return &Error{Class: Retryable, Message: "the model call was interrupted: " + stop.Error(), Sent: sent, Cause: stop}
 }
 
 // webPage is the mistake of a base URL without its /v1.
@@ -125,26 +123,6 @@ func webPage(answer *http.Response) *Error {
 	}
 	return &Error{Class: Fatal, Status: answer.StatusCode, Sent: true,
 		Message: "the model endpoint answered with a web page; its base URL normally ends in /v1"}
-}
-
-// Fault is e as users see it.
-func (e *Error) Fault() *fault.Error {
-	var known *fault.Error
-	switch {
-	case errors.As(e.cause, &known):
-		return known
-	case errors.Is(e.cause, context.Canceled):
-		return fault.New(fault.Cancelled, e.Message, "")
-	}
-	code := map[Class]fault.Code{
-		Retryable:     fault.Unavailable,
-		Fatal:         fault.ModelRejected,
-		Auth:          fault.ModelAuth,
-		ContextLength: fault.ModelContext,
-		NoSchema:      fault.ModelRejected,
-		NoOption:      fault.ModelRejected,
-	}[e.Class]
-	return fault.New(code, e.Message, "")
 }
 
 func readEndpointError(contents []byte) endpointError {

@@ -63,7 +63,7 @@ func (c Config) options() []option.RequestOption {
 // *Error.
 func (e *Endpoint) Post(ctx context.Context, body []byte, headers map[string]string) ([]byte, error) {
 	if err := e.config.Validate(); err != nil {
-		return nil, &Error{Class: Fatal, Message: err.Error(), cause: err}
+		return nil, &Error{Class: Fatal, Message: err.Error(), Cause: err}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, interrupted(err, false)

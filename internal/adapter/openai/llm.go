@@ -7,8 +7,11 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
+
+	"cairn/internal/domain/fault"
 )
 
 // Request is what a use-case asks of a model.
@@ -95,12 +98,32 @@ type Error struct {
 	Status     int           // HTTP status, 0 when no answer came
 	RetryAfter time.Duration // the endpoint's wish, 0 when it had none
 	Message    string
-	Sent       bool // whether the request may have reached the endpoint, and so may have been billed
-	cause      error
+	Sent       bool  // whether the request may have reached the endpoint, and so may have been billed
+	Cause      error // what the network reported, if anything
 }
 
 func (e *Error) Error() string { return e.Message }
 
 // Unwrap gives what the network reported, so that errors.Is finds
 // context.Canceled when the caller gave up.
-func (e *Error) Unwrap() error { return e.cause }
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Fault is e as users see it.
+func (e *Error) Fault() *fault.Error {
+	var known *fault.Error
+	switch {
+	case errors.As(e.Cause, &known):
+		return known
+	case errors.Is(e.Cause, context.Canceled):
+		return fault.New(fault.Cancelled, e.Message, "")
+	}
+	code := map[Class]fault.Code{
+		Retryable:     fault.Unavailable,
+		Fatal:         fault.ModelRejected,
+		Auth:          fault.ModelAuth,
+		ContextLength: fault.ModelContext,
+		NoSchema:      fault.ModelRejected,
+		NoOption:      fault.ModelRejected,
+	}[e.Class]
+	return fault.New(code, e.Message, "")
+}

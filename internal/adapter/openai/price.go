@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"cairn/internal/domain/fault"
@@ -75,7 +76,7 @@ func ParsePrices(overlay []byte) (Prices, error) {
 	}
 	for name, price := range given {
 		if min(price.InputMicros, price.OutputMicros) < 0 || max(price.InputMicros, price.OutputMicros) > maxPrice {
-			return nil, fault.New(fault.Misconfigured, "the price of "+quote(name)+" is negative or above 1000 dollars per million tokens", hint)
+			return nil, fault.New(fault.Misconfigured, "the price of "+strconv.Quote(name)+" is negative or above 1000 dollars per million tokens", hint)
 		}
 		prices[name] = price
 	}

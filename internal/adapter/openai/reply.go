@@ -42,7 +42,7 @@ func (e *Endpoint) readReply(answer []byte, p Prepared) (Reply, error) {
 		reply.Model = p.Model
 	}
 	if reply.Usage.Input <= 0 {
-		reply.Usage = Usage{Input: estimateRequest(p.Body), Output: estimateReply(reply), Estimated: true}
+		reply.Usage = Usage{Input: EstimateRequest(p.Body), Output: EstimateReply(reply), Estimated: true}
 	}
 	if len(reply.Calls) > 0 && (reply.Finish == "stop" || reply.Finish == "") {
 		reply.Finish = "tool_calls" // some endpoints say stop all the same
@@ -97,4 +97,20 @@ func (e *Endpoint) errorInside(answer []byte, p Prepared, broken func(string, ..
 	}
 	return &Error{Class: classOf(int(status), said, p.Body), Status: int(status), Sent: true,
 		Message: fmt.Sprintf("the model endpoint answered %d inside a 200: %s", int(status), e.masked(said.Message))}
+}
+
+// callIDs are the ids of the tool calls of a request; what cannot be read has none.
+func callIDs(request []byte) (ids []string) {
+	var in struct {
+		Messages []struct {
+			ToolCalls []struct{ ID string } `json:"tool_calls"`
+		}
+	}
+	_ = json.Unmarshal(request, &in)
+	for _, message := range in.Messages {
+		for _, call := range message.ToolCalls {
+			ids = append(ids, call.ID)
+		}
+	}
+	return ids
 }

@@ -5,9 +5,9 @@ import "cairn/internal/domain/lang"
 // EstimateTokens guesses how many tokens text has, for endpoints that do not count.
 func EstimateTokens(text string) int { return lang.EstimateTokens(text) }
 
-// estimateRequest counts the words of a request, or the whole of a body that
+// EstimateRequest counts the words of a request, or the whole of a body that
 // it cannot read.
-func estimateRequest(body []byte) int {
+func EstimateRequest(body []byte) int {
 	request, err := ReadAsked(body)
 	if err != nil {
 		return EstimateTokens(string(body))
@@ -15,6 +15,7 @@ func estimateRequest(body []byte) int {
 	return EstimateTokens(request.words())
 }
 
-func estimateReply(r Reply) int {
+// EstimateReply counts the words and calls of a reply.
+func EstimateReply(r Reply) int {
 	return EstimateTokens(Asked{Messages: []Message{{Content: r.Text, Calls: r.Calls}}}.words())
 }

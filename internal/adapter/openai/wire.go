@@ -79,22 +79,6 @@ func textOr[T any](raw json.RawMessage) (text string, other T) {
 	return text, other
 }
 
-// callIDs are the ids of the tool calls of a request; what cannot be read has none.
-func callIDs(request []byte) (ids []string) {
-	var in struct {
-		Messages []struct {
-			ToolCalls []struct{ ID string } `json:"tool_calls"`
-		}
-	}
-	_ = json.Unmarshal(request, &in)
-	for _, message := range in.Messages {
-		for _, call := range message.ToolCalls {
-			ids = append(ids, call.ID)
-		}
-	}
-	return ids
-}
-
 // words are what a conversation says and offers, for an estimate of its tokens.
 func (a Asked) words() string {
 	var words strings.Builder
