@@ -18,8 +18,6 @@ type Distill struct{ Service *distill.Service }
 
 // RegisterMain makes w host the database steps.
 func (a Distill) RegisterMain(w worker.ActivityRegistry) {
-	register(w, contract.OpenRun, a.OpenRun)
-	register(w, contract.Commit, a.Commit)
 	register(w, contract.EndTask, a.EndTask)
 	register(w, contract.AwaitTask, a.AwaitTask)
 	register(w, contract.CloseRun, a.CloseRun)
@@ -31,8 +29,6 @@ func (a Distill) RegisterLLM(w worker.ActivityRegistry) {
 	a.RegisterMain(w)
 	register(w, contract.Chunk, a.Chunk)
 	register(w, contract.Draft, a.Draft)
-	register(w, contract.Recall, a.Recall)
-	register(w, contract.Extract, a.Extract)
 	register(w, contract.WriteFiles, a.WriteFiles)
 	register(w, contract.Judge, a.Judge)
 	register(w, contract.Merge, a.Merge)
@@ -41,17 +37,10 @@ func (a Distill) RegisterLLM(w worker.ActivityRegistry) {
 // RegisterBatch makes w host the steps that compute.
 func (a Distill) RegisterBatch(w worker.ActivityRegistry) {
 	register(w, contract.Publish, a.Publish)
-	register(w, contract.Package, a.Package)
 }
 
 func register(w worker.ActivityRegistry, name string, fn any) {
 	w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
-}
-
-// OpenRun picks a run up whose workflow was not told its pace.
-func (a Distill) OpenRun(ctx context.Context, in contract.RunRef) (contract.Opened, error) {
-	spec, open, err := a.Service.Open(ctx, ref(in))
-	return contract.Opened{Ended: !open, Pace: spec.Pace()}, temporalError(err)
 }
 
 // Chunk picks a run up, asks the gate and divides its conversation into tasks.
@@ -66,19 +55,6 @@ func (a Distill) Draft(ctx context.Context, in contract.TaskRef) (contract.Draft
 	defer beat(ctx)()
 	plan, ended, err := a.Service.Draft(ctx, ref(in.RunRef), in.Task)
 	return contract.Drafted{Ended: ended, Scripts: plan.Scripts, Docs: plan.Docs, Judge: plan.Judge}, temporalError(err)
-}
-
-// Recall is the first half of Draft, for tasks that began before that.
-func (a Distill) Recall(ctx context.Context, in contract.TaskRef) (contract.Recalled, error) {
-	defer beat(ctx)()
-	n, ended, err := a.Service.Recall(ctx, ref(in.RunRef), in.Task)
-	return contract.Recalled{Candidates: n, Ended: ended}, temporalError(err)
-}
-
-// Extract is the other half. It is a function of its own, since the SDK knows each by
-// one name.
-func (a Distill) Extract(ctx context.Context, in contract.TaskRef) (contract.Drafted, error) {
-	return a.Draft(ctx, in)
 }
 
 // WriteFiles writes a task's scripts, or one of its documents.
@@ -101,22 +77,10 @@ func (a Distill) Publish(ctx context.Context, in contract.TaskRef) (contract.Pub
 	return contract.Published{Packaged: contract.Packaged{Unseen: unseen}, Committed: committed(c)}, temporalError(err)
 }
 
-// Package renders, zips and uploads a task's version.
-func (a Distill) Package(ctx context.Context, in contract.TaskRef) (contract.Packaged, error) {
-	unseen, err := a.Service.Pack(ctx, ref(in.RunRef), in.Task)
-	return contract.Packaged{Unseen: unseen}, temporalError(err)
-}
-
 // Merge joins a task's draft with a head that its model has not seen.
 func (a Distill) Merge(ctx context.Context, in contract.TaskRef) error {
 	defer beat(ctx)()
 	return temporalError(a.Service.Merge(ctx, ref(in.RunRef), in.Task))
-}
-
-// Commit moves the skill's head to the packaged version.
-func (a Distill) Commit(ctx context.Context, in contract.TaskRef) (contract.Committed, error) {
-	c, err := a.Service.Commit(ctx, ref(in.RunRef), in.Task)
-	return committed(c), temporalError(err)
 }
 
 func committed(c distill.Committed) contract.Committed {

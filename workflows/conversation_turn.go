@@ -80,7 +80,7 @@ func (c *conversation) turn(ctx workflow.Context, t contract.TurnRef) (contract.
 	c.state.Pace = t.Pace
 	ended, err := c.answer(ctx, t, wanted)
 	if err != nil {
-		c.erased = c.erased || isErased(ctx, err)
+		c.erased = c.erased || isErased(err)
 		return contract.TurnResult{}, temporal.NewApplicationErrorWithCause("the turn was not brought to its end", contract.TurnLost, err)
 	}
 	c.state.Seen.Add(t.MessageID)
@@ -95,9 +95,9 @@ func (c *conversation) turn(ctx workflow.Context, t contract.TurnRef) (contract.
 
 // isErased tells that a turn was lost since its rows are gone. Whoever brought it
 // had read them before, and without this the conversation would be there again.
-func isErased(ctx workflow.Context, err error) bool {
+func isErased(err error) bool {
 	code, _ := explain(err)
-	return (code == "not_found" || code == "erasing") && workflow.GetVersion(ctx, "end-when-erased", workflow.DefaultVersion, 1) == 1
+	return code == "not_found" || code == "erasing"
 }
 
 // merge takes the counters after a turn. A review that ended during the turn was

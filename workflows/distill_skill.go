@@ -28,12 +28,12 @@ func DistillSkill(ctx workflow.Context, task contract.TaskRef) (contract.TaskRes
 	if err := writeFiles(ctx, task, drafted); err != nil {
 		return endTask(ctx, task, err)
 	}
-	return publishOnHead(ctx, story, task, publish)
+	return publishOnHead(ctx, story, task)
 }
 
 // publishOnHead packages and commits, and merges with a head that the draft's model
 // has not seen, until the head is one that it has.
-func publishOnHead(ctx workflow.Context, story story, task contract.TaskRef, publish func(workflow.Context, contract.TaskRef, int) (contract.Published, error)) (contract.TaskResult, error) {
+func publishOnHead(ctx workflow.Context, story story, task contract.TaskRef) (contract.TaskResult, error) {
 	for round := 1; round <= maxRounds; round++ {
 		story.tell(fmt.Sprintf("Packaging and committing, round %d", round))
 		published, err := publish(ctx, task, round)

@@ -14,11 +14,11 @@ import (
 	"cairn/workflows"
 )
 
-// Histories are kept as <release>/<workflow>/<how it ended>.json. A change to a
-// workflow keeps every one of them replaying.
+// Histories are kept as 1/<workflow>/<how it ended>.json. A change to what a
+// workflow does records them anew.
 func TestRecordedHistoriesReplay(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/histories/*/*/*.json")
+	files, err := filepath.Glob("testdata/histories/1/*/*.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{contract.Distill, contract.DistillSkill, contract.DistillTask, contract.Conversation, contract.Turn, contract.Nudge, contract.Erase, contract.Summarize, contract.Specialist, contract.Retrieve, contract.Refine, contract.Sweep, contract.Curate, contract.ReflectionWorkflow, contract.Build, contract.Train, contract.TrainStage, contract.TrainIteration, contract.TrainEpisode, contract.Evolve, contract.Adapt, contract.Probe, contract.Offload} {
+	for _, name := range []string{contract.Distill, contract.DistillSkill, contract.Conversation, contract.Turn, contract.Nudge, contract.Erase, contract.Summarize, contract.Specialist, contract.Retrieve, contract.Refine, contract.Sweep, contract.Curate, contract.ReflectionWorkflow, contract.Build, contract.Train, contract.TrainStage, contract.TrainIteration, contract.TrainEpisode, contract.Evolve, contract.Adapt, contract.Probe, contract.Offload} {
 		if !recorded[name] {
 			t.Errorf("no history of %s is kept", name)
 		}
@@ -46,7 +46,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 func TestIsolatedCallsAreAmongTheHistories(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"isolated": "EVENT_TYPE_ACTIVITY_TASK_COMPLETED", "unsandboxed": "TIMEOUT_TYPE_SCHEDULE_TO_START", "isolated-lost": "TIMEOUT_TYPE_HEARTBEAT"} {
-		raw, err := os.ReadFile("testdata/histories/0.5/Turn/" + name + ".json")
+		raw, err := os.ReadFile("testdata/histories/1/Turn/" + name + ".json")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestIsolatedCallsAreAmongTheHistories(t *testing.T) {
 // No word of what was said may be in a history.
 func TestHistoriesHoldNoText(t *testing.T) {
 	t.Parallel()
-	files, _ := filepath.Glob("testdata/histories/*/*/*.json")
+	files, _ := filepath.Glob("testdata/histories/1/*/*.json")
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
 		if err != nil {

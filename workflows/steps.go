@@ -18,25 +18,10 @@ import (
 // numbered from 0.
 const allScripts = -1
 
-// defaultPace is used by workflows that were not started with their run's own, until
-// OpenRun has told that.
+// defaultPace is used by workflows that do not know the pace of a run yet.
 var defaultPace = contract.Pace{Database: 15 * time.Second, Heartbeat: 20 * time.Second, Model: 3 * time.Minute, GiveUp: 24 * time.Hour}
 
 var errTooManyConflicts = temporal.NewNonRetryableApplicationError("the skill kept changing under the task", "version_conflict", nil)
-
-func firstPace(in contract.DistillInput) contract.Pace {
-	pace := defaultPace
-	if in.FirstStep > 0 {
-		pace.Database = in.FirstStep
-	}
-	return pace
-}
-
-func openRun(ctx workflow.Context, ref contract.RunRef, pace contract.Pace) (out contract.Opened, err error) {
-	ctx = here(ctx, pace, "open the run, ask the gate")
-	err = workflow.ExecuteActivity(ctx, contract.OpenRun, ref).Get(ctx, &out)
-	return out, err
-}
 
 func chunk(ctx workflow.Context, ref contract.RunRef, pace contract.Pace) (out contract.Chunked, err error) {
 	ctx = model(ctx, pace, "divide into tasks → model")
@@ -105,9 +90,6 @@ func endTask(ctx workflow.Context, task contract.TaskRef, cause error) (out cont
 // It is done for a cancelled run too, which is then reported as cancelled.
 func closeRun(ctx workflow.Context, ref contract.RunRef, pace contract.Pace, cause error) (out contract.DistillResult, err error) {
 	code, reason := explain(cause)
-	if pace.Database == 0 {
-		pace = defaultPace
-	}
 	detached, _ := workflow.NewDisconnectedContext(ctx)
 	detached = here(detached, pace, "close the run")
 	err = workflow.ExecuteActivity(detached, contract.CloseRun, contract.CloseInput{RunRef: ref, Code: code, Reason: reason}).Get(detached, &out)

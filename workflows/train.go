@@ -33,9 +33,7 @@ func Train(ctx workflow.Context, in contract.TrainInput) (contract.TrainResult, 
 		in.From++
 		return contract.TrainResult{}, workflow.NewContinueAsNewError(ctx, contract.Train, in)
 	}
-	if of.Trials > 0 {
-		story.tell(fmt.Sprintf("Trying what was trained on %d conversations", of.Trials))
-	}
+	story.tell(fmt.Sprintf("Trying what was trained on %d conversations", of.Trials))
 	return closeTraining(ctx, in, try(ctx, in.RunRef, in.Pace, contract.TrainTrial, of.Trials))
 }
 

@@ -16,6 +16,6 @@ func Turn(ctx workflow.Context, in contract.AgentInput) (contract.AgentResult, e
 		return contract.AgentResult{}, err
 	}
 	newStory(ctx).tell(fmt.Sprintf("Answering turn %d within %d model calls", in.Number, in.Budget.Max))
-	in.Base.Compacts = true // see StepResult.Overflow: no recorded history has one
+	in.Base.Compacts = true // see StepResult.Overflow
 	return runAgent(ctx, in)
 }

@@ -78,26 +78,6 @@ func TestATrainingThatIsNoBetterStaysOutOfForce(t *testing.T) {
 	}
 }
 
-// A training that was accepted before there was a gate ends as it was meant to.
-func TestATrainingFromBeforeTheGateIsPromoted(t *testing.T) {
-	testkit.Long(t)
-	t.Parallel()
-	b := apptest.OpenIdle(t)
-	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: everything})
-	service, _ := shaken(b)
-	ref, err := trainedUntilTheGate(t, b, service)
-	testkit.Must(t, err)
-	exec(b, "update cairn.runs set spec = spec - 'gate' - 'held' where id = $1", ref.Run)
-	spec, over, err := service.OpenTraining(t.Context(), ref)
-	if err != nil || over != nil || len(spec.Held) != 0 {
-		t.Errorf("%+v, %v", spec.Held, err)
-	}
-	out, err := service.CloseTraining(t.Context(), ref, "", "")
-	if err != nil || out.Version != 2 || out.Gate != nil {
-		t.Errorf("%+v, %v", out, err)
-	}
-}
-
 // lostSpans refuses all spans of a trial but the last, of both sides.
 func lostSpans(b *apptest.Bundle) {
 	for side := range 2 {

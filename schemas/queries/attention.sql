@@ -19,4 +19,4 @@ union all
 select 'unheard workspace', '', count(distinct d.workspace_id), 0::float8 from reflection_runs d where d.unheard and d.local_date > current_date - 3;
 
 -- name: SchemaVersion :one
-select version::bigint as version, oldest::bigint as oldest from cairn.schema_version();
+select cairn.schema_version()::bigint as version;

@@ -148,7 +148,6 @@ func (b *bundle) graphScans(ws postgres.Workspace, space int16, v []float32) (sc
 	return scans
 }
 
-// A graph of an earlier version has fewer edges, and is searched wider.
 func TestAGraphIsSearchedAsWideAsItNeeds(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -166,11 +165,7 @@ func TestAGraphIsSearchedAsWideAsItNeeds(t *testing.T) {
 		testkit.Must(t, err)
 		testkit.Must(t, postgres.GraphVectors(t.Context(), b.url, b.a.ID, space))
 		if ef := wide(space, dims); ef != want {
-			t.Errorf("a new graph of %d dimensions is searched with ef_search %s, want %s", dims, ef, want)
-		}
-		b.exec(fmt.Sprintf("alter index cairn.embeddings_space_%d_graph_%d set (m = 16)", space, b.a.ID))
-		if ef := wide(space, dims); ef != "200" {
-			t.Errorf("an earlier graph of %d dimensions is searched with ef_search %s, want 200", dims, ef)
+			t.Errorf("a graph of %d dimensions is searched with ef_search %s, want %s", dims, ef, want)
 		}
 	}
 }

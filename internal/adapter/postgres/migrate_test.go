@@ -1,15 +1,11 @@
 package postgres_test
 
 import (
-	"strings"
 	"sync"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/testkit"
-	"cairn/schemas"
 )
 
 func TestMigratingAgainDoesNothing(t *testing.T) {
@@ -64,26 +60,4 @@ func TestTwoProcessesMayMigrateAtOnce(t *testing.T) {
 		t.Fatalf("open what was migrated: %v", err)
 	}
 	s.Close()
-}
-
-// What was deleted before there were days to take it back in has its days from then on.
-func TestWhatWasDeletedEarlierIsKeptForItsDays(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	b.seed(b.a)
-	raw, err := schemas.Migrations.ReadFile("migrations/00029_undo_days.sql")
-	testkit.Must(t, err)
-	_, move, found := strings.Cut(string(raw), "Their days begin now.\n")
-	if !found {
-		t.Fatal("the migration moves no rows")
-	}
-	b.exec("update cairn.memories set status = 'removed', updated_at = now() - interval '1 year'")
-	conn, err := pgx.Connect(t.Context(), b.url)
-	testkit.Must(t, err)
-	defer conn.Close(t.Context())
-	_, err = conn.PgConn().Exec(t.Context(), "begin;"+move+"commit").ReadAll()
-	testkit.Must(t, err)
-	if n := b.number("select count(*) from cairn.memories where updated_at > now() - interval '1 hour'"); n == 0 || n != b.number("select count(*) from cairn.memories") {
-		t.Errorf("%d memories are kept from now on", n)
-	}
 }

@@ -19,29 +19,23 @@ import (
 type Schema struct {
 	Version int64 `json:"version" doc:"Of the database"`
 	Program int64 `json:"program" doc:"Of the schema that this program was built for"`
-	Oldest  int64 `json:"oldest_program" doc:"A program built for an earlier schema does not work on the database"`
 }
 
 // Schema reads the schema's version, as the role that serves requests.
 func (s *Store) Schema(ctx context.Context) (Schema, error) {
 	out := Schema{Program: programSchema()}
-	row, err := dbsqlc.New(s.app).SchemaVersion(ctx)
+	version, err := dbsqlc.New(s.app).SchemaVersion(ctx)
 	if err != nil {
 		return out, classify("read the schema's version", err)
 	}
-	out.Version, out.Oldest = row.Version, row.Oldest
+	out.Version = version
 	return out, nil
 }
 
-// Check is Misconfigured when this program does not work on the schema: the
-// schema is behind, or so far ahead that something the program needs is gone.
+// Check is Misconfigured when the schema is behind the one that this program needs.
 func (v Schema) Check() error {
-	switch {
-	case v.Version < v.Program:
+	if v.Version < v.Program {
 		return fault.New(fault.Misconfigured, fmt.Sprintf("the database's schema has version %d, this program needs %d", v.Version, v.Program), "run `cairn migrate` of this program")
-	case v.Program < v.Oldest:
-		return fault.New(fault.Misconfigured, fmt.Sprintf("the database's schema has version %d and no longer serves programs built for less than %d; this one was built for %d", v.Version, v.Oldest, v.Program),
-			"deploy the program that migrated the database, or a later one")
 	}
 	return nil
 }

@@ -54,22 +54,16 @@ func SearchAttributes() map[string]string {
 const (
 	Distill      = "Distill"
 	DistillSkill = "DistillSkill"
-	DistillTask  = "DistillTask" // of runs that began before DistillSkill
 )
 
 // Activities.
 const (
-	OpenRun    = "OpenRun"
 	Chunk      = "Chunk"
 	Draft      = "Draft"
-	Recall     = "Recall" // Recall and Extract are of tasks that began before Draft
-	Extract    = "Extract"
 	WriteFiles = "WriteFiles"
 	Judge      = "Judge"
 	Publish    = "Publish"
-	Package    = "Package" // Package and Commit are of tasks that began before Publish
 	Merge      = "Merge"
-	Commit     = "Commit"
 	EndTask    = "EndTask"
 	AwaitTask  = "AwaitTask"
 	CloseRun   = "CloseRun"
@@ -95,15 +89,8 @@ type TaskRef struct {
 // DistillInput starts Distill.
 type DistillInput struct {
 	RunRef
-	WorkflowID string        `json:"workflow_id"` // of this workflow: its children's ids begin with it
-	Pace       Pace          `json:"pace,omitzero"`
-	FirstStep  time.Duration `json:"first_step,omitempty"` // without a pace: bounds OpenRun, which tells that of the others; 0 means 15 s
-}
-
-// Opened is what OpenRun decided.
-type Opened struct {
-	Ended bool `json:"ended"` // there is nothing left to do: gated, or ended by an earlier attempt
-	Pace  Pace `json:"pace"`
+	WorkflowID string `json:"workflow_id"` // of this workflow: its children's ids begin with it
+	Pace       Pace   `json:"pace"`
 }
 
 // Pace bounds the activities of a run. It is pinned with the run, so that a deploy
@@ -128,12 +115,6 @@ type Drafted struct {
 	Scripts int  `json:"scripts"` // how many; one call writes them all
 	Docs    int  `json:"docs"`    // how many; one call each
 	Judge   bool `json:"judge"`   // the draft is to be judged, too
-}
-
-// Recalled counts what is known already, for tasks that began before Draft.
-type Recalled struct {
-	Candidates int  `json:"candidates"`
-	Ended      bool `json:"ended"` // the task has ended
 }
 
 // WriteInput asks for the scripts (Doc -1) or for one document of a task.

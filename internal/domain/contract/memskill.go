@@ -99,8 +99,8 @@ type TrainingOpened struct {
 	Stages     int          `json:"stages"`
 	Iterations int          `json:"iterations"`
 	Episodes   int          `json:"episodes"`
-	Parallel   int          `json:"parallel"`         // episodes at once
-	Trials     int          `json:"trials,omitempty"` // held-out conversations to try what was trained on; 0 of trainings from before there was a gate
+	Parallel   int          `json:"parallel"` // episodes at once
+	Trials     int          `json:"trials"`   // held-out conversations to try what was trained on
 	Ended      *TrainResult `json:"ended,omitempty"`
 }
 

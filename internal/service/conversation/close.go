@@ -215,7 +215,7 @@ func (j *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base Ba
 		if err := tx.PutMessages(ctx, c, t.Number, messages); err != nil {
 			return nil, err
 		}
-		if err := tx.IndexSaid(ctx, c, append(j.asked(c.Last.Indexed), messages...)); err != nil {
+		if err := tx.IndexSaid(ctx, c, append(j.asked(), messages...)); err != nil {
 			return nil, err
 		}
 		c.NextSeq += len(messages)

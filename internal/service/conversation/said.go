@@ -3,11 +3,10 @@ package conversation
 import "cairn/internal/domain/transcript"
 
 // asked is what the user said in this turn, at its time. It becomes findable with
-// the answer, unless an earlier release has indexed it: what looks something up for
-// the turn is not shown the turn itself.
-func (j *runState) asked(indexed bool) (out []transcript.Message) {
+// the answer: what looks something up for the turn is not shown the turn itself.
+func (j *runState) asked() (out []transcript.Message) {
 	for _, m := range j.earlier {
-		if m.Turn == j.turn.Number && !indexed {
+		if m.Turn == j.turn.Number {
 			m.Time = j.turn.AcceptedAt
 			out = append(out, m.Message)
 		}

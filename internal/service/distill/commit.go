@@ -42,7 +42,8 @@ type Committed struct {
 	Version  int     `json:"version"`
 }
 
-// Publish is Pack and then, unless the head is unseen, Commit.
+// Publish packages a task and, unless the head is unseen, makes the package the
+// head of its skill, once.
 func (s *Service) Publish(ctx context.Context, ref run.Ref, key string) (c Committed, unseen bool, err error) {
 	j, t, made, unseen, err := s.pack(ctx, ref, key)
 	if err != nil || unseen {
@@ -50,25 +51,6 @@ func (s *Service) Publish(ctx context.Context, ref run.Ref, key string) (c Commi
 	}
 	c, err = s.commit(ctx, t, j.spec, func(ctx context.Context) error { return s.upload(ctx, *t.Package, made) })
 	return c, false, err
-}
-
-// Commit makes a task's package the head of its skill, once.
-func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (Committed, error) {
-	var (
-		t    Task
-		spec Spec
-	)
-	err := s.Store.Within(ctx, ref.Workspace, func(tx Tx) (err error) {
-		if t, err = tx.Task(ctx, ref.Run, key); err != nil {
-			return err
-		}
-		spec, err = s.specs.of(ctx, tx, ref)
-		return err
-	})
-	if err != nil {
-		return Committed{}, err
-	}
-	return s.commit(ctx, t, spec, nil)
 }
 
 func (s *Service) commit(ctx context.Context, t Task, spec Spec, upload func(context.Context) error) (Committed, error) {

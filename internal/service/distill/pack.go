@@ -16,25 +16,10 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// Pack makes a task's draft and files into a version on the head that is in
-// force now, renders and zips it, and uploads the zip. It may be run again at
-// any time before the commit; the last package counts. Unseen is set, and
-// nothing done, when the draft's model has not seen that head: it is to be
-// merged first.
-func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen bool, err error) {
-	_, t, made, unseen, err := s.pack(ctx, ref, key)
-	if err != nil || unseen || t.Stage == EndedTask {
-		return unseen, err
-	}
-	return false, s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		if held, err := tx.HoldTask(ctx, t); err != nil || !held {
-			return err
-		}
-		return s.upload(ctx, *t.Package, made)
-	})
-}
-
-// pack is Pack without the upload.
+// pack makes a task's draft and files into a version on the head that is in force
+// now, and renders and zips it. It may be run again at any time before the commit;
+// the last package counts. Unseen is set, and nothing done, when the draft's model
+// has not seen that head: it is to be merged first.
 func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t Task, made packageBytes, unseen bool, err error) {
 	var written []WrittenFile
 	j, t, err = s.loadTask(ctx, ref, key, nil, func(tx Tx, _ job, t Task) (err error) {

@@ -11,7 +11,6 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/ledger"
@@ -51,30 +50,6 @@ func (s *Service) recall(ctx context.Context, tx Tx, j job, t *Task, w wanted) (
 		return err
 	}
 	return tx.SaveRecall(ctx, *t)
-}
-
-// Recall is the first half of Draft. It returns how many skills there are, and ended
-// when the task is over.
-func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidates int, ended bool, err error) {
-	var (
-		q question
-		w wanted
-	)
-	j, t, err := s.loadTask(ctx, ref, key, rewriteStep, func(tx Tx, j job, t Task) error {
-		if t.Stage != Chunked {
-			return nil
-		}
-		q = j.rewriting(t, &w.query)
-		return s.open(ctx, tx, j, &q)
-	})
-	if err != nil || t.Stage != Chunked {
-		return len(t.Candidates), t.Stage == EndedTask, err
-	}
-	if ended, err = s.wants(ctx, j, t, q, &w); err != nil || ended {
-		return 0, ended, err
-	}
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return s.recall(ctx, tx, j, &t, w) })
-	return len(t.Candidates), false, err
 }
 
 func rewriteStep(t Task) string { return t.Key + "/rewrite" }

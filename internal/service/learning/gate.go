@@ -18,8 +18,8 @@ func gated(ctx context.Context, tx Tx, ref run.Ref, held int) (c *designer.Compa
 		if err != nil {
 			return nil, o, "", err
 		}
-		if !found { // a worker of an earlier release drove the run: it knows no trials
-			return nil, o, "the held-out conversations were not tried: begin again", nil
+		if !found {
+			return nil, o, "", fmt.Errorf("compare what run %d came to: trial %d has no result", ref.Run, n)
 		}
 		if o = o.plus(one.Outcomes); one.Known {
 			candidate, incumbent = append(candidate, one.Candidate), append(incumbent, one.Incumbent)

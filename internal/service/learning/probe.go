@@ -110,9 +110,6 @@ func (s *Service) acceptProbe(ctx context.Context, tx Tx, build run.Run, spec Bu
 	}
 	key := fmt.Sprintf("build/%d", build.Ref.Run)
 	asked := ProbeSpec{Spec: spec.Spec, Lang: spec.Lang, Bank: spec.Bank, BankID: spec.BankID, Build: build.Ref.Run, TopN: spec.Keeping.TopN}
-	if asked.Model, err = asked.Model.instructed(); err != nil { // a build from before there were probes has no words for them
-		return err
-	}
 	raw, err := json.Marshal(asked)
 	if err != nil {
 		return fmt.Errorf("encode the configuration: %w", err)

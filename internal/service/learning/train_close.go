@@ -150,20 +150,18 @@ func (s *Service) promoteTrained(ctx context.Context, tx Tx, ref run.Ref, spec T
 	}
 	out.Best, out.Policy = score, d.Policy.Hash()
 	d.Base, d.Run, d.Reason = spec.Base, ref.Run, fmt.Sprintf("best of %d stages: %.4f", out.Stages, score)
-	if spec.Gate {
-		c, _, why, err := gated(ctx, tx, ref, len(spec.Held))
-		if err != nil {
-			return err
-		}
-		if out.Gate = c; c != nil && !c.Promote {
-			why = "what was trained is not better on held-out conversations than what is in force"
-		}
-		if c == nil || !c.Promote {
-			out.Note = why
-			return nil
-		}
-		d.Reason += fmt.Sprintf(", %+.4f on %d held-out traces (lower bound %+.4f)", c.Mean, c.Traces, c.Lower)
+	c, _, why, err := gated(ctx, tx, ref, len(spec.Held))
+	if err != nil {
+		return err
 	}
+	if out.Gate = c; c != nil && !c.Promote {
+		why = "what was trained is not better on held-out conversations than what is in force"
+	}
+	if c == nil || !c.Promote {
+		out.Note = why
+		return nil
+	}
+	d.Reason += fmt.Sprintf(", %+.4f on %d held-out traces (lower bound %+.4f)", c.Mean, c.Traces, c.Lower)
 	head, err := s.advance(ctx, tx, BankRow{ID: spec.BankID, Name: spec.Bank, Head: spec.Base}, d)
 	if fault.CodeOf(err) == fault.VersionConflict { // somebody was at the bank all the same: it is theirs
 		out.Outcome, out.Note = run.Failed, err.Error()

@@ -39,10 +39,9 @@ type TrainSpec struct {
 	Fuse        string  `json:"fuse,omitempty"`
 	Temperature float64 `json:"fuse_temperature,omitempty"`
 	Traces      []int64 `json:"traces"` // conversations to train on
-	// Gate lets what was trained into force only when it is better than what is,
-	// on the Held conversations. It is false of a training from before there was one.
-	Gate bool    `json:"gate,omitempty"`
-	Held []int64 `json:"held,omitempty"`
+	// Held are the conversations that are not trained on: what was trained comes into
+	// force only when it is better on them than what is.
+	Held []int64 `json:"held"`
 }
 
 // TrainRequest asks to train a bank's policy, and with Design the bank too.
@@ -125,7 +124,6 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 		if len(all) == 0 {
 			return fault.New(fault.NotFound, fmt.Sprintf("bank %q has no questions with known answers", spec.Bank), "import traces: cairn train --traces FILE")
 		}
-		spec.Gate = true
 		if spec.Traces, spec.Held = split(all); len(spec.Held) == 0 {
 			return fault.New(fault.InvalidArgument, fmt.Sprintf("bank %q has questions about one conversation only, and none can be held out: nothing would come into force", spec.Bank), "import two conversations or more: cairn train --traces FILE")
 		}

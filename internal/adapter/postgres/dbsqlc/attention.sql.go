@@ -63,17 +63,12 @@ func (q *Queries) Attention(ctx context.Context, patience int32) ([]AttentionRow
 }
 
 const SchemaVersion = `-- name: SchemaVersion :one
-select version::bigint as version, oldest::bigint as oldest from cairn.schema_version()
+select cairn.schema_version()::bigint as version
 `
 
-type SchemaVersionRow struct {
-	Version int64
-	Oldest  int64
-}
-
-func (q *Queries) SchemaVersion(ctx context.Context) (SchemaVersionRow, error) {
+func (q *Queries) SchemaVersion(ctx context.Context) (int64, error) {
 	row := q.db.QueryRow(ctx, SchemaVersion)
-	var i SchemaVersionRow
-	err := row.Scan(&i.Version, &i.Oldest)
-	return i, err
+	var version int64
+	err := row.Scan(&version)
+	return version, err
 }

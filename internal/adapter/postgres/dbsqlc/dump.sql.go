@@ -35,7 +35,7 @@ func (q *Queries) ConversationOf(ctx context.Context, arg ConversationOfParams) 
 }
 
 const DumpConversations = `-- name: DumpConversations :many
-select c.workspace_id, c.id, c.external_id, c.channel, c.title, c.reward, c.next_seq, c.created_at, c.next_turn, c.counters, c.counted, c.reviewed_turn, c.notice, c.last_turn_at, c.closed_at, c.dated from conversations c where c.workspace_id = $1 and c.id > $2 and (
+select c.workspace_id, c.id, c.external_id, c.channel, c.title, c.reward, c.next_seq, c.next_turn, c.counters, c.counted, c.reviewed_turn, c.notice, c.dated, c.created_at, c.last_turn_at, c.closed_at from conversations c where c.workspace_id = $1 and c.id > $2 and (
   exists (select from memory_histories h where h.workspace_id = c.workspace_id and h.conversation_id = c.id)
   or exists (select from memories m where m.workspace_id = c.workspace_id and m.conversation_id = c.id))
 order by c.id limit $3
@@ -65,15 +65,15 @@ func (q *Queries) DumpConversations(ctx context.Context, arg DumpConversationsPa
 			&i.Title,
 			&i.Reward,
 			&i.NextSeq,
-			&i.CreatedAt,
 			&i.NextTurn,
 			&i.Counters,
 			&i.Counted,
 			&i.ReviewedTurn,
 			&i.Notice,
+			&i.Dated,
+			&i.CreatedAt,
 			&i.LastTurnAt,
 			&i.ClosedAt,
-			&i.Dated,
 		); err != nil {
 			return nil, err
 		}
@@ -223,7 +223,7 @@ func (q *Queries) DumpIdentities(ctx context.Context, arg DumpIdentitiesParams) 
 }
 
 const DumpMemories = `-- name: DumpMemories :many
-select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.created_at, m.updated_at, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.last_retrieved_at, coalesce(c.external_id, '')::text as conversation
+select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.created_at, m.updated_at, m.last_retrieved_at, coalesce(c.external_id, '')::text as conversation
 from memories m left join conversations c on c.workspace_id = m.workspace_id and c.id = m.conversation_id
 where m.workspace_id = $1 and m.id > $2 order by m.id limit $3
 `
@@ -266,8 +266,6 @@ func (q *Queries) DumpMemories(ctx context.Context, arg DumpMemoriesParams) ([]D
 			&i.Memory.FromSeq,
 			&i.Memory.ToSeq,
 			&i.Memory.EventTime,
-			&i.Memory.CreatedAt,
-			&i.Memory.UpdatedAt,
 			&i.Memory.WhenToUse,
 			&i.Memory.EmbeddedField,
 			&i.Memory.Metadata,
@@ -277,6 +275,8 @@ func (q *Queries) DumpMemories(ctx context.Context, arg DumpMemoriesParams) ([]D
 			&i.Memory.Targets,
 			&i.Memory.SupersededBy,
 			&i.Memory.RetrieveCount,
+			&i.Memory.CreatedAt,
+			&i.Memory.UpdatedAt,
 			&i.Memory.LastRetrievedAt,
 			&i.Conversation,
 		); err != nil {
@@ -291,7 +291,7 @@ func (q *Queries) DumpMemories(ctx context.Context, arg DumpMemoriesParams) ([]D
 }
 
 const DumpRevisions = `-- name: DumpRevisions :many
-select r.workspace_id, r.memory_id, r.version, r.action, r.content, r.origin, r.tainted, r.run_id, r.op_id, r.conversation_id, r.from_seq, r.to_seq, r.created_at, r.status, r.when_to_use, r.metadata, r.targets, r.author, r.decision_id, coalesce(c.external_id, '')::text as conversation
+select r.workspace_id, r.memory_id, r.version, r.action, r.content, r.origin, r.tainted, r.run_id, r.op_id, r.conversation_id, r.from_seq, r.to_seq, r.status, r.when_to_use, r.metadata, r.targets, r.author, r.decision_id, r.created_at, coalesce(c.external_id, '')::text as conversation
 from memory_revisions r left join conversations c on c.workspace_id = r.workspace_id and c.id = r.conversation_id
 where r.workspace_id = $1 and r.memory_id = any($2::bigint[]) order by r.memory_id, r.version
 `
@@ -328,13 +328,13 @@ func (q *Queries) DumpRevisions(ctx context.Context, arg DumpRevisionsParams) ([
 			&i.MemoryRevision.ConversationID,
 			&i.MemoryRevision.FromSeq,
 			&i.MemoryRevision.ToSeq,
-			&i.MemoryRevision.CreatedAt,
 			&i.MemoryRevision.Status,
 			&i.MemoryRevision.WhenToUse,
 			&i.MemoryRevision.Metadata,
 			&i.MemoryRevision.Targets,
 			&i.MemoryRevision.Author,
 			&i.MemoryRevision.DecisionID,
+			&i.MemoryRevision.CreatedAt,
 			&i.Conversation,
 		); err != nil {
 			return nil, err
@@ -541,7 +541,7 @@ func (q *Queries) IdentityLoad(ctx context.Context, arg IdentityLoadParams) erro
 }
 
 const LongTermList = `-- name: LongTermList :many
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at from memories where workspace_id = $1 and id > $2 and type = any($3::text[]) and (cardinality($4::text[]) = 0 or target = any($4::text[]))
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and id > $2 and type = any($3::text[]) and (cardinality($4::text[]) = 0 or target = any($4::text[]))
   and ($5::boolean or status = 'active') and metadata @> $6::jsonb
 order by id limit $7
 `
@@ -592,8 +592,6 @@ func (q *Queries) LongTermList(ctx context.Context, arg LongTermListParams) ([]M
 			&i.FromSeq,
 			&i.ToSeq,
 			&i.EventTime,
-			&i.CreatedAt,
-			&i.UpdatedAt,
 			&i.WhenToUse,
 			&i.EmbeddedField,
 			&i.Metadata,
@@ -603,6 +601,8 @@ func (q *Queries) LongTermList(ctx context.Context, arg LongTermListParams) ([]M
 			&i.Targets,
 			&i.SupersededBy,
 			&i.RetrieveCount,
+			&i.CreatedAt,
+			&i.UpdatedAt,
 			&i.LastRetrievedAt,
 		); err != nil {
 			return nil, err
@@ -616,7 +616,7 @@ func (q *Queries) LongTermList(ctx context.Context, arg LongTermListParams) ([]M
 }
 
 const LongTermNewest = `-- name: LongTermNewest :many
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at from memories where workspace_id = $1 and ($2::bigint = 0 or id < $2) and type = any($3::text[]) and (cardinality($4::text[]) = 0 or target = any($4::text[]))
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and ($2::bigint = 0 or id < $2) and type = any($3::text[]) and (cardinality($4::text[]) = 0 or target = any($4::text[]))
   and ($5::boolean or status = 'active') and metadata @> $6::jsonb
 order by id desc limit $7
 `
@@ -667,8 +667,6 @@ func (q *Queries) LongTermNewest(ctx context.Context, arg LongTermNewestParams) 
 			&i.FromSeq,
 			&i.ToSeq,
 			&i.EventTime,
-			&i.CreatedAt,
-			&i.UpdatedAt,
 			&i.WhenToUse,
 			&i.EmbeddedField,
 			&i.Metadata,
@@ -678,6 +676,8 @@ func (q *Queries) LongTermNewest(ctx context.Context, arg LongTermNewestParams) 
 			&i.Targets,
 			&i.SupersededBy,
 			&i.RetrieveCount,
+			&i.CreatedAt,
+			&i.UpdatedAt,
 			&i.LastRetrievedAt,
 		); err != nil {
 			return nil, err

@@ -270,7 +270,7 @@ func (q *Queries) PendingExpire(ctx context.Context, workspaceID int64) ([]int64
 }
 
 const PendingGet = `-- name: PendingGet :one
-select p.workspace_id, p.id, p.skill_id, p.base_version, p.version, p.reason, p.origin, p.state, p.created_at, p.decided_at, p.op, p.gist, p.absorbed_into, p.run_id, (p.state = 'expired' or p.created_at < now() - interval '30 days')::boolean as expired from pending_writes p where p.workspace_id = $1 and p.id = $2 for update
+select p.workspace_id, p.id, p.skill_id, p.base_version, p.version, p.reason, p.origin, p.state, p.op, p.gist, p.absorbed_into, p.run_id, p.created_at, p.decided_at, (p.state = 'expired' or p.created_at < now() - interval '30 days')::boolean as expired from pending_writes p where p.workspace_id = $1 and p.id = $2 for update
 `
 
 type PendingGetParams struct {
@@ -287,12 +287,12 @@ type PendingGetRow struct {
 	Reason       string
 	Origin       string
 	State        string
-	CreatedAt    time.Time
-	DecidedAt    *time.Time
 	Op           string
 	Gist         string
 	AbsorbedInto *int64
 	RunID        *int64
+	CreatedAt    time.Time
+	DecidedAt    *time.Time
 	Expired      bool
 }
 
@@ -308,12 +308,12 @@ func (q *Queries) PendingGet(ctx context.Context, arg PendingGetParams) (Pending
 		&i.Reason,
 		&i.Origin,
 		&i.State,
-		&i.CreatedAt,
-		&i.DecidedAt,
 		&i.Op,
 		&i.Gist,
 		&i.AbsorbedInto,
 		&i.RunID,
+		&i.CreatedAt,
+		&i.DecidedAt,
 		&i.Expired,
 	)
 	return i, err

@@ -443,7 +443,7 @@ func (q *Queries) LeaseTake(ctx context.Context, arg LeaseTakeParams) (LeaseTake
 }
 
 const LongTermByID = `-- name: LongTermByID :many
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at from memories where workspace_id = $1 and external_id = any($2::text[]) order by id
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and external_id = any($2::text[]) order by id
 `
 
 type LongTermByIDParams struct {
@@ -478,8 +478,6 @@ func (q *Queries) LongTermByID(ctx context.Context, arg LongTermByIDParams) ([]M
 			&i.FromSeq,
 			&i.ToSeq,
 			&i.EventTime,
-			&i.CreatedAt,
-			&i.UpdatedAt,
 			&i.WhenToUse,
 			&i.EmbeddedField,
 			&i.Metadata,
@@ -489,6 +487,8 @@ func (q *Queries) LongTermByID(ctx context.Context, arg LongTermByIDParams) ([]M
 			&i.Targets,
 			&i.SupersededBy,
 			&i.RetrieveCount,
+			&i.CreatedAt,
+			&i.UpdatedAt,
 			&i.LastRetrievedAt,
 		); err != nil {
 			return nil, err
@@ -519,7 +519,7 @@ func (q *Queries) LongTermCount(ctx context.Context, arg LongTermCountParams) (i
 }
 
 const LongTermDigest = `-- name: LongTermDigest :one
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at from memories where workspace_id = $1 and type = 'summary' and status = 'active' and history_id is not distinct from $2::text
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and type = 'summary' and status = 'active' and history_id is not distinct from $2::text
   and ($2::text is not null or content_sha256 = $3) limit 1
 `
 
@@ -550,8 +550,6 @@ func (q *Queries) LongTermDigest(ctx context.Context, arg LongTermDigestParams) 
 		&i.FromSeq,
 		&i.ToSeq,
 		&i.EventTime,
-		&i.CreatedAt,
-		&i.UpdatedAt,
 		&i.WhenToUse,
 		&i.EmbeddedField,
 		&i.Metadata,
@@ -561,13 +559,15 @@ func (q *Queries) LongTermDigest(ctx context.Context, arg LongTermDigestParams) 
 		&i.Targets,
 		&i.SupersededBy,
 		&i.RetrieveCount,
+		&i.CreatedAt,
+		&i.UpdatedAt,
 		&i.LastRetrievedAt,
 	)
 	return i, err
 }
 
 const LongTermGuideline = `-- name: LongTermGuideline :one
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at from memories where workspace_id = $1 and type = 'tool' and when_to_use = $2 and status = 'active'
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and type = 'tool' and when_to_use = $2 and status = 'active'
 `
 
 type LongTermGuidelineParams struct {
@@ -596,8 +596,6 @@ func (q *Queries) LongTermGuideline(ctx context.Context, arg LongTermGuidelinePa
 		&i.FromSeq,
 		&i.ToSeq,
 		&i.EventTime,
-		&i.CreatedAt,
-		&i.UpdatedAt,
 		&i.WhenToUse,
 		&i.EmbeddedField,
 		&i.Metadata,
@@ -607,6 +605,8 @@ func (q *Queries) LongTermGuideline(ctx context.Context, arg LongTermGuidelinePa
 		&i.Targets,
 		&i.SupersededBy,
 		&i.RetrieveCount,
+		&i.CreatedAt,
+		&i.UpdatedAt,
 		&i.LastRetrievedAt,
 	)
 	return i, err
@@ -618,7 +618,7 @@ insert into memories (workspace_id, external_id, type, target, content, content_
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::text[], $14, $15,
   $16, $17, $18, $19, $20, $21)
 on conflict (workspace_id, external_id) do nothing
-returning workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at
+returning workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at
 `
 
 type LongTermInsertParams struct {
@@ -689,8 +689,6 @@ func (q *Queries) LongTermInsert(ctx context.Context, arg LongTermInsertParams) 
 		&i.FromSeq,
 		&i.ToSeq,
 		&i.EventTime,
-		&i.CreatedAt,
-		&i.UpdatedAt,
 		&i.WhenToUse,
 		&i.EmbeddedField,
 		&i.Metadata,
@@ -700,13 +698,15 @@ func (q *Queries) LongTermInsert(ctx context.Context, arg LongTermInsertParams) 
 		&i.Targets,
 		&i.SupersededBy,
 		&i.RetrieveCount,
+		&i.CreatedAt,
+		&i.UpdatedAt,
 		&i.LastRetrievedAt,
 	)
 	return i, err
 }
 
 const LongTermOfRuns = `-- name: LongTermOfRuns :many
-select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.created_at, m.updated_at, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.last_retrieved_at, r.first_version::int as first_version, r.last_version::int as last_version,
+select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.created_at, m.updated_at, m.last_retrieved_at, r.first_version::int as first_version, r.last_version::int as last_version,
   exists (select from memory_revisions l where l.workspace_id = m.workspace_id and l.memory_id = m.id and l.version > r.first_version and l.action <> 'undo'
     and not coalesce(l.run_id = any($1::bigint[]), false))::boolean as moved_on
 from (select v.memory_id, min(v.version) as first_version, max(v.version) as last_version from memory_revisions v
@@ -757,8 +757,6 @@ func (q *Queries) LongTermOfRuns(ctx context.Context, arg LongTermOfRunsParams) 
 			&i.Memory.FromSeq,
 			&i.Memory.ToSeq,
 			&i.Memory.EventTime,
-			&i.Memory.CreatedAt,
-			&i.Memory.UpdatedAt,
 			&i.Memory.WhenToUse,
 			&i.Memory.EmbeddedField,
 			&i.Memory.Metadata,
@@ -768,6 +766,8 @@ func (q *Queries) LongTermOfRuns(ctx context.Context, arg LongTermOfRunsParams) 
 			&i.Memory.Targets,
 			&i.Memory.SupersededBy,
 			&i.Memory.RetrieveCount,
+			&i.Memory.CreatedAt,
+			&i.Memory.UpdatedAt,
 			&i.Memory.LastRetrievedAt,
 			&i.FirstVersion,
 			&i.LastVersion,
@@ -945,7 +945,7 @@ func (q *Queries) LongTermRevise(ctx context.Context, arg LongTermReviseParams) 
 }
 
 const LongTermRevision = `-- name: LongTermRevision :one
-select workspace_id, memory_id, version, action, content, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, created_at, status, when_to_use, metadata, targets, author, decision_id from memory_revisions where workspace_id = $1 and memory_id = $2 and version = $3
+select workspace_id, memory_id, version, action, content, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, status, when_to_use, metadata, targets, author, decision_id, created_at from memory_revisions where workspace_id = $1 and memory_id = $2 and version = $3
 `
 
 type LongTermRevisionParams struct {
@@ -970,19 +970,19 @@ func (q *Queries) LongTermRevision(ctx context.Context, arg LongTermRevisionPara
 		&i.ConversationID,
 		&i.FromSeq,
 		&i.ToSeq,
-		&i.CreatedAt,
 		&i.Status,
 		&i.WhenToUse,
 		&i.Metadata,
 		&i.Targets,
 		&i.Author,
 		&i.DecisionID,
+		&i.CreatedAt,
 	)
 	return i, err
 }
 
 const LongTermSaying = `-- name: LongTermSaying :one
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at from memories where workspace_id = $1 and type = $2 and target = $3 and content_sha256 = $4 and status = 'active' limit 1
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and type = $2 and target = $3 and content_sha256 = $4 and status = 'active' limit 1
 `
 
 type LongTermSayingParams struct {
@@ -1018,8 +1018,6 @@ func (q *Queries) LongTermSaying(ctx context.Context, arg LongTermSayingParams) 
 		&i.FromSeq,
 		&i.ToSeq,
 		&i.EventTime,
-		&i.CreatedAt,
-		&i.UpdatedAt,
 		&i.WhenToUse,
 		&i.EmbeddedField,
 		&i.Metadata,
@@ -1029,6 +1027,8 @@ func (q *Queries) LongTermSaying(ctx context.Context, arg LongTermSayingParams) 
 		&i.Targets,
 		&i.SupersededBy,
 		&i.RetrieveCount,
+		&i.CreatedAt,
+		&i.UpdatedAt,
 		&i.LastRetrievedAt,
 	)
 	return i, err

@@ -12,7 +12,7 @@ import (
 )
 
 const MemoriesList = `-- name: MemoriesList :many
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at from memories
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories
 where workspace_id = $1 and type = any($2::text[]) and ($3::boolean or status = 'active')
 order by id limit $4
 `
@@ -56,8 +56,6 @@ func (q *Queries) MemoriesList(ctx context.Context, arg MemoriesListParams) ([]M
 			&i.FromSeq,
 			&i.ToSeq,
 			&i.EventTime,
-			&i.CreatedAt,
-			&i.UpdatedAt,
 			&i.WhenToUse,
 			&i.EmbeddedField,
 			&i.Metadata,
@@ -67,6 +65,8 @@ func (q *Queries) MemoriesList(ctx context.Context, arg MemoriesListParams) ([]M
 			&i.Targets,
 			&i.SupersededBy,
 			&i.RetrieveCount,
+			&i.CreatedAt,
+			&i.UpdatedAt,
 			&i.LastRetrievedAt,
 		); err != nil {
 			return nil, err
@@ -136,7 +136,7 @@ func (q *Queries) MemoryChange(ctx context.Context, arg MemoryChangeParams) (int
 }
 
 const MemoryGet = `-- name: MemoryGet :one
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at from memories where workspace_id = $1 and external_id = $2
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and external_id = $2
 `
 
 type MemoryGetParams struct {
@@ -165,8 +165,6 @@ func (q *Queries) MemoryGet(ctx context.Context, arg MemoryGetParams) (Memory, e
 		&i.FromSeq,
 		&i.ToSeq,
 		&i.EventTime,
-		&i.CreatedAt,
-		&i.UpdatedAt,
 		&i.WhenToUse,
 		&i.EmbeddedField,
 		&i.Metadata,
@@ -176,6 +174,8 @@ func (q *Queries) MemoryGet(ctx context.Context, arg MemoryGetParams) (Memory, e
 		&i.Targets,
 		&i.SupersededBy,
 		&i.RetrieveCount,
+		&i.CreatedAt,
+		&i.UpdatedAt,
 		&i.LastRetrievedAt,
 	)
 	return i, err
@@ -185,7 +185,7 @@ const MemoryInsert = `-- name: MemoryInsert :one
 insert into memories (workspace_id, external_id, type, target, content, content_sha256, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 on conflict (workspace_id, external_id) do nothing
-returning workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at
+returning workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at
 `
 
 type MemoryInsertParams struct {
@@ -242,8 +242,6 @@ func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) (Mem
 		&i.FromSeq,
 		&i.ToSeq,
 		&i.EventTime,
-		&i.CreatedAt,
-		&i.UpdatedAt,
 		&i.WhenToUse,
 		&i.EmbeddedField,
 		&i.Metadata,
@@ -253,6 +251,8 @@ func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) (Mem
 		&i.Targets,
 		&i.SupersededBy,
 		&i.RetrieveCount,
+		&i.CreatedAt,
+		&i.UpdatedAt,
 		&i.LastRetrievedAt,
 	)
 	return i, err
@@ -320,7 +320,7 @@ func (q *Queries) MemoryRevisionInsert(ctx context.Context, arg MemoryRevisionIn
 }
 
 const MemoryRevisions = `-- name: MemoryRevisions :many
-select r.workspace_id, r.memory_id, r.version, r.action, r.content, r.origin, r.tainted, r.run_id, r.op_id, r.conversation_id, r.from_seq, r.to_seq, r.created_at, r.status, r.when_to_use, r.metadata, r.targets, r.author, r.decision_id from memory_revisions r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
+select r.workspace_id, r.memory_id, r.version, r.action, r.content, r.origin, r.tainted, r.run_id, r.op_id, r.conversation_id, r.from_seq, r.to_seq, r.status, r.when_to_use, r.metadata, r.targets, r.author, r.decision_id, r.created_at from memory_revisions r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
 where r.workspace_id = $1 and m.external_id = $2 order by r.version desc limit $3
 `
 
@@ -352,13 +352,13 @@ func (q *Queries) MemoryRevisions(ctx context.Context, arg MemoryRevisionsParams
 			&i.ConversationID,
 			&i.FromSeq,
 			&i.ToSeq,
-			&i.CreatedAt,
 			&i.Status,
 			&i.WhenToUse,
 			&i.Metadata,
 			&i.Targets,
 			&i.Author,
 			&i.DecisionID,
+			&i.CreatedAt,
 		); err != nil {
 			return nil, err
 		}

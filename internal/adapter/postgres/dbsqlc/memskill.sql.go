@@ -299,7 +299,7 @@ func (q *Queries) DecisionEnd(ctx context.Context, arg DecisionEndParams) error 
 }
 
 const DecisionGet = `-- name: DecisionGet :one
-select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, outcome, created_at, sampled, update_run, canary from decisions where workspace_id = $1 and id = $2
+select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, outcome, sampled, update_run, canary, created_at from decisions where workspace_id = $1 and id = $2
 `
 
 type DecisionGetParams struct {
@@ -322,10 +322,10 @@ func (q *Queries) DecisionGet(ctx context.Context, arg DecisionGetParams) (Decis
 		&i.BankVersion,
 		&i.Choice,
 		&i.Outcome,
-		&i.CreatedAt,
 		&i.Sampled,
 		&i.UpdateRun,
 		&i.Canary,
+		&i.CreatedAt,
 	)
 	return i, err
 }
@@ -409,7 +409,7 @@ func (q *Queries) DecisionsBehind(ctx context.Context, arg DecisionsBehindParams
 }
 
 const DecisionsOfRun = `-- name: DecisionsOfRun :many
-select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, outcome, created_at, sampled, update_run, canary from decisions where workspace_id = $1 and run_id = $2 order by span
+select workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, outcome, sampled, update_run, canary, created_at from decisions where workspace_id = $1 and run_id = $2 order by span
 `
 
 type DecisionsOfRunParams struct {
@@ -438,10 +438,10 @@ func (q *Queries) DecisionsOfRun(ctx context.Context, arg DecisionsOfRunParams) 
 			&i.BankVersion,
 			&i.Choice,
 			&i.Outcome,
-			&i.CreatedAt,
 			&i.Sampled,
 			&i.UpdateRun,
 			&i.Canary,
+			&i.CreatedAt,
 		); err != nil {
 			return nil, err
 		}

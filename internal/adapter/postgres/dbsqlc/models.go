@@ -69,15 +69,15 @@ type Conversation struct {
 	Title        string
 	Reward       *float64
 	NextSeq      int32
-	CreatedAt    time.Time
 	NextTurn     int32
 	Counters     json.RawMessage
 	Counted      int32
 	ReviewedTurn int32
 	Notice       string
+	Dated        bool
+	CreatedAt    time.Time
 	LastTurnAt   *time.Time
 	ClosedAt     *time.Time
-	Dated        bool
 }
 
 type Decision struct {
@@ -92,10 +92,10 @@ type Decision struct {
 	BankVersion    int32
 	Choice         json.RawMessage
 	Outcome        json.RawMessage
-	CreatedAt      time.Time
 	Sampled        bool
 	UpdateRun      *int64
 	Canary         *int32
+	CreatedAt      time.Time
 }
 
 type DistillTask struct {
@@ -194,8 +194,6 @@ type Memory struct {
 	FromSeq         *int32
 	ToSeq           *int32
 	EventTime       *time.Time
-	CreatedAt       time.Time
-	UpdatedAt       time.Time
 	WhenToUse       string
 	EmbeddedField   string
 	Metadata        json.RawMessage
@@ -205,6 +203,8 @@ type Memory struct {
 	Targets         []string
 	SupersededBy    *string
 	RetrieveCount   int32
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
 	LastRetrievedAt *time.Time
 }
 
@@ -236,13 +236,13 @@ type MemoryRevision struct {
 	ConversationID *int64
 	FromSeq        *int32
 	ToSeq          *int32
-	CreatedAt      time.Time
 	Status         string
 	WhenToUse      string
 	Metadata       json.RawMessage
 	Targets        []string
 	Author         string
 	DecisionID     string
+	CreatedAt      time.Time
 }
 
 type MemoryTarget struct {
@@ -343,9 +343,9 @@ type ReflectionRun struct {
 	Skills        int32
 	Failures      int32
 	Reason        *string
+	Unheard       bool
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
-	Unheard       bool
 }
 
 type Run struct {
@@ -363,12 +363,12 @@ type Run struct {
 	Reason         string
 	Result         json.RawMessage
 	WorkflowID     string
+	SessionID      *int64
+	ParentID       *int64
 	CreatedAt      time.Time
 	StartedAt      *time.Time
 	EndedAt        *time.Time
 	OpenedAt       time.Time
-	SessionID      *int64
-	ParentID       *int64
 }
 
 type Skill struct {
@@ -384,13 +384,13 @@ type Skill struct {
 	Passes       int32
 	Uses         int64
 	LastUsedAt   *time.Time
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
 	Category     string
 	Managed      bool
 	Tainted      bool
-	DeletedAt    *time.Time
 	AbsorbedInto *int64
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	DeletedAt    *time.Time
 }
 
 type SoulVersion struct {

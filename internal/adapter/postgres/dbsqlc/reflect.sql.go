@@ -38,7 +38,7 @@ func (q *Queries) NoteRecalled(ctx context.Context, arg NoteRecalledParams) erro
 }
 
 const NotesRecalled = `-- name: NotesRecalled :many
-select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.created_at, m.updated_at, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.last_retrieved_at, avg(r.relevance)::float8 as relevance, sum(r.recalls)::int as recalls, count(distinct r.query_sha)::int as queries, count(distinct r.day)::int as days,
+select m.workspace_id, m.id, m.external_id, m.type, m.target, m.content, m.content_sha256, m.version, m.status, m.origin, m.tainted, m.run_id, m.op_id, m.conversation_id, m.from_seq, m.to_seq, m.event_time, m.when_to_use, m.embedded_field, m.metadata, m.history_id, m.author, m.importance, m.targets, m.superseded_by, m.retrieve_count, m.created_at, m.updated_at, m.last_retrieved_at, avg(r.relevance)::float8 as relevance, sum(r.recalls)::int as recalls, count(distinct r.query_sha)::int as queries, count(distinct r.day)::int as days,
   extract(epoch from now() - max(r.last_at))::float8 as seconds
 from note_recalls r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
 where r.workspace_id = $1 and m.type = 'note' and m.status = 'active' and not m.tainted and m.origin = 'reflection' and r.day > current_date - 60
@@ -97,8 +97,6 @@ func (q *Queries) NotesRecalled(ctx context.Context, arg NotesRecalledParams) ([
 			&i.Memory.FromSeq,
 			&i.Memory.ToSeq,
 			&i.Memory.EventTime,
-			&i.Memory.CreatedAt,
-			&i.Memory.UpdatedAt,
 			&i.Memory.WhenToUse,
 			&i.Memory.EmbeddedField,
 			&i.Memory.Metadata,
@@ -108,6 +106,8 @@ func (q *Queries) NotesRecalled(ctx context.Context, arg NotesRecalledParams) ([
 			&i.Memory.Targets,
 			&i.Memory.SupersededBy,
 			&i.Memory.RetrieveCount,
+			&i.Memory.CreatedAt,
+			&i.Memory.UpdatedAt,
 			&i.Memory.LastRetrievedAt,
 			&i.Relevance,
 			&i.Recalls,
@@ -174,7 +174,7 @@ func (q *Queries) ReflectionDayPut(ctx context.Context, arg ReflectionDayPutPara
 }
 
 const ReflectionDays = `-- name: ReflectionDays :many
-select workspace_id, local_date, zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason, created_at, updated_at, unheard from reflection_runs where workspace_id = $1 and local_date between $2 and $3 order by local_date desc limit $4
+select workspace_id, local_date, zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason, unheard, created_at, updated_at from reflection_runs where workspace_id = $1 and local_date between $2 and $3 order by local_date desc limit $4
 `
 
 type ReflectionDaysParams struct {
@@ -213,9 +213,9 @@ func (q *Queries) ReflectionDays(ctx context.Context, arg ReflectionDaysParams) 
 			&i.Skills,
 			&i.Failures,
 			&i.Reason,
+			&i.Unheard,
 			&i.CreatedAt,
 			&i.UpdatedAt,
-			&i.Unheard,
 		); err != nil {
 			return nil, err
 		}
@@ -261,7 +261,7 @@ func (q *Queries) ReflectionMark(ctx context.Context, arg ReflectionMarkParams) 
 }
 
 const ReflectionNotes = `-- name: ReflectionNotes :many
-select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at from memories where workspace_id = $1 and type = 'note' and target = $2 and status = 'active' order by id limit $3
+select workspace_id, id, external_id, type, target, content, content_sha256, version, status, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time, when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, created_at, updated_at, last_retrieved_at from memories where workspace_id = $1 and type = 'note' and target = $2 and status = 'active' order by id limit $3
 `
 
 type ReflectionNotesParams struct {
@@ -298,8 +298,6 @@ func (q *Queries) ReflectionNotes(ctx context.Context, arg ReflectionNotesParams
 			&i.FromSeq,
 			&i.ToSeq,
 			&i.EventTime,
-			&i.CreatedAt,
-			&i.UpdatedAt,
 			&i.WhenToUse,
 			&i.EmbeddedField,
 			&i.Metadata,
@@ -309,6 +307,8 @@ func (q *Queries) ReflectionNotes(ctx context.Context, arg ReflectionNotesParams
 			&i.Targets,
 			&i.SupersededBy,
 			&i.RetrieveCount,
+			&i.CreatedAt,
+			&i.UpdatedAt,
 			&i.LastRetrievedAt,
 		); err != nil {
 			return nil, err
@@ -322,7 +322,7 @@ func (q *Queries) ReflectionNotes(ctx context.Context, arg ReflectionNotesParams
 }
 
 const ReflectionOf = `-- name: ReflectionOf :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, opened_at, session_id, parent_id from runs where workspace_id = $1 and kind = 'reflection' and business_key = $2 and generation = $3
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, opened_at from runs where workspace_id = $1 and kind = 'reflection' and business_key = $2 and generation = $3
 `
 
 type ReflectionOfParams struct {
@@ -349,12 +349,12 @@ func (q *Queries) ReflectionOf(ctx context.Context, arg ReflectionOfParams) (Run
 		&i.Reason,
 		&i.Result,
 		&i.WorkflowID,
+		&i.SessionID,
+		&i.ParentID,
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.EndedAt,
 		&i.OpenedAt,
-		&i.SessionID,
-		&i.ParentID,
 	)
 	return i, err
 }
@@ -732,7 +732,7 @@ func (q *Queries) ReflectionUnread(ctx context.Context, arg ReflectionUnreadPara
 }
 
 const ReflectionsRecent = `-- name: ReflectionsRecent :many
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, opened_at, session_id, parent_id from runs where workspace_id = $1 and kind = 'reflection' and ($2::text = '' or business_key = $2::text) order by id desc limit $3
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, opened_at from runs where workspace_id = $1 and kind = 'reflection' and ($2::text = '' or business_key = $2::text) order by id desc limit $3
 `
 
 type ReflectionsRecentParams struct {
@@ -765,12 +765,12 @@ func (q *Queries) ReflectionsRecent(ctx context.Context, arg ReflectionsRecentPa
 			&i.Reason,
 			&i.Result,
 			&i.WorkflowID,
+			&i.SessionID,
+			&i.ParentID,
 			&i.CreatedAt,
 			&i.StartedAt,
 			&i.EndedAt,
 			&i.OpenedAt,
-			&i.SessionID,
-			&i.ParentID,
 		); err != nil {
 			return nil, err
 		}

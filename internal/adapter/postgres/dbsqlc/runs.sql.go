@@ -12,7 +12,7 @@ import (
 )
 
 const RunByKey = `-- name: RunByKey :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, opened_at, session_id, parent_id from runs where workspace_id = $1 and kind = $2 and business_key = $3
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, opened_at from runs where workspace_id = $1 and kind = $2 and business_key = $3
 order by generation desc limit 1
 `
 
@@ -40,12 +40,12 @@ func (q *Queries) RunByKey(ctx context.Context, arg RunByKeyParams) (Run, error)
 		&i.Reason,
 		&i.Result,
 		&i.WorkflowID,
+		&i.SessionID,
+		&i.ParentID,
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.EndedAt,
 		&i.OpenedAt,
-		&i.SessionID,
-		&i.ParentID,
 	)
 	return i, err
 }
@@ -88,7 +88,7 @@ func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) error {
 }
 
 const RunGet = `-- name: RunGet :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, opened_at, session_id, parent_id from runs where workspace_id = $1 and id = $2
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, opened_at from runs where workspace_id = $1 and id = $2
 `
 
 type RunGetParams struct {
@@ -114,18 +114,18 @@ func (q *Queries) RunGet(ctx context.Context, arg RunGetParams) (Run, error) {
 		&i.Reason,
 		&i.Result,
 		&i.WorkflowID,
+		&i.SessionID,
+		&i.ParentID,
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.EndedAt,
 		&i.OpenedAt,
-		&i.SessionID,
-		&i.ParentID,
 	)
 	return i, err
 }
 
 const RunGetLocked = `-- name: RunGetLocked :one
-select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, created_at, started_at, ended_at, opened_at, session_id, parent_id from runs where workspace_id = $1 and id = $2 for no key update
+select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, spec, status, outcome, reason, result, workflow_id, session_id, parent_id, created_at, started_at, ended_at, opened_at from runs where workspace_id = $1 and id = $2 for no key update
 `
 
 type RunGetLockedParams struct {
@@ -151,12 +151,12 @@ func (q *Queries) RunGetLocked(ctx context.Context, arg RunGetLockedParams) (Run
 		&i.Reason,
 		&i.Result,
 		&i.WorkflowID,
+		&i.SessionID,
+		&i.ParentID,
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.EndedAt,
 		&i.OpenedAt,
-		&i.SessionID,
-		&i.ParentID,
 	)
 	return i, err
 }

@@ -100,7 +100,7 @@ func (q *Queries) SkillAdvance(ctx context.Context, arg SkillAdvanceParams) (int
 }
 
 const SkillByName = `-- name: SkillByName :one
-select workspace_id, id, name, status, head_version, pinned, origin, eta, trials, passes, uses, last_used_at, created_at, updated_at, category, managed, tainted, deleted_at, absorbed_into from skills where workspace_id = $1 and name = $2 and deleted_at is null
+select workspace_id, id, name, status, head_version, pinned, origin, eta, trials, passes, uses, last_used_at, category, managed, tainted, absorbed_into, created_at, updated_at, deleted_at from skills where workspace_id = $1 and name = $2 and deleted_at is null
 `
 
 type SkillByNameParams struct {
@@ -124,13 +124,13 @@ func (q *Queries) SkillByName(ctx context.Context, arg SkillByNameParams) (Skill
 		&i.Passes,
 		&i.Uses,
 		&i.LastUsedAt,
-		&i.CreatedAt,
-		&i.UpdatedAt,
 		&i.Category,
 		&i.Managed,
 		&i.Tainted,
-		&i.DeletedAt,
 		&i.AbsorbedInto,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.DeletedAt,
 	)
 	return i, err
 }
@@ -172,7 +172,7 @@ func (q *Queries) SkillCategories(ctx context.Context, arg SkillCategoriesParams
 }
 
 const SkillGet = `-- name: SkillGet :one
-select s.workspace_id, s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.trials, s.passes, s.uses, s.last_used_at, s.created_at, s.updated_at, s.category, s.managed, s.tainted, s.deleted_at, s.absorbed_into, v.description, v.lang, v.degraded, p.key as package_key
+select s.workspace_id, s.id, s.name, s.status, s.head_version, s.pinned, s.origin, s.eta, s.trials, s.passes, s.uses, s.last_used_at, s.category, s.managed, s.tainted, s.absorbed_into, s.created_at, s.updated_at, s.deleted_at, v.description, v.lang, v.degraded, p.key as package_key
 from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
 where s.workspace_id = $1 and s.id = $2 and s.deleted_at is null
@@ -196,13 +196,13 @@ type SkillGetRow struct {
 	Passes       int32
 	Uses         int64
 	LastUsedAt   *time.Time
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
 	Category     string
 	Managed      bool
 	Tainted      bool
-	DeletedAt    *time.Time
 	AbsorbedInto *int64
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	DeletedAt    *time.Time
 	Description  string
 	Lang         string
 	Degraded     []string
@@ -225,13 +225,13 @@ func (q *Queries) SkillGet(ctx context.Context, arg SkillGetParams) (SkillGetRow
 		&i.Passes,
 		&i.Uses,
 		&i.LastUsedAt,
-		&i.CreatedAt,
-		&i.UpdatedAt,
 		&i.Category,
 		&i.Managed,
 		&i.Tainted,
-		&i.DeletedAt,
 		&i.AbsorbedInto,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.DeletedAt,
 		&i.Description,
 		&i.Lang,
 		&i.Degraded,
@@ -480,7 +480,7 @@ func (q *Queries) SourcesPut(ctx context.Context, arg SourcesPutParams) error {
 }
 
 const VersionGet = `-- name: VersionGet :one
-select v.workspace_id, v.skill_id, v.version, v.base_version, v.run_id, v.task_key, v.display_name, v.description, v.body, v.lang, v.content_sha256, v.package_sha256, v.origin, v.change_summary, v.model, v.prompt_sha256, v.degraded, v.violations, v.created_at, v.risk, v.redactions, v.quality, v.extra, v.restores, v.category, v.op, v.body_sha256, s.name, s.status, s.head_version, s.created_at as skill_created_at, p.key as package_key, p.bytes as package_bytes
+select v.workspace_id, v.skill_id, v.version, v.base_version, v.run_id, v.task_key, v.display_name, v.description, v.body, v.lang, v.content_sha256, v.package_sha256, v.origin, v.change_summary, v.model, v.prompt_sha256, v.degraded, v.violations, v.risk, v.redactions, v.quality, v.extra, v.restores, v.category, v.op, v.body_sha256, v.created_at, s.name, s.status, s.head_version, s.created_at as skill_created_at, p.key as package_key, p.bytes as package_bytes
 from skill_versions v join skills s on s.workspace_id = v.workspace_id and s.id = v.skill_id
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
 where v.workspace_id = $1 and v.skill_id = $2 and v.version = $3
@@ -511,7 +511,6 @@ type VersionGetRow struct {
 	PromptSha256   string
 	Degraded       []string
 	Violations     []string
-	CreatedAt      time.Time
 	Risk           []string
 	Redactions     int32
 	Quality        json.RawMessage
@@ -520,6 +519,7 @@ type VersionGetRow struct {
 	Category       string
 	Op             string
 	BodySha256     []byte
+	CreatedAt      time.Time
 	Name           string
 	Status         string
 	HeadVersion    int32
@@ -550,7 +550,6 @@ func (q *Queries) VersionGet(ctx context.Context, arg VersionGetParams) (Version
 		&i.PromptSha256,
 		&i.Degraded,
 		&i.Violations,
-		&i.CreatedAt,
 		&i.Risk,
 		&i.Redactions,
 		&i.Quality,
@@ -559,6 +558,7 @@ func (q *Queries) VersionGet(ctx context.Context, arg VersionGetParams) (Version
 		&i.Category,
 		&i.Op,
 		&i.BodySha256,
+		&i.CreatedAt,
 		&i.Name,
 		&i.Status,
 		&i.HeadVersion,

@@ -54,7 +54,7 @@ func (q *Queries) ConversationChannel(ctx context.Context, arg ConversationChann
 }
 
 const ConversationGet = `-- name: ConversationGet :one
-select workspace_id, id, external_id, channel, title, reward, next_seq, created_at, next_turn, counters, counted, reviewed_turn, notice, last_turn_at, closed_at, dated from conversations where workspace_id = $1 and id = $2
+select workspace_id, id, external_id, channel, title, reward, next_seq, next_turn, counters, counted, reviewed_turn, notice, dated, created_at, last_turn_at, closed_at from conversations where workspace_id = $1 and id = $2
 `
 
 type ConversationGetParams struct {
@@ -73,15 +73,15 @@ func (q *Queries) ConversationGet(ctx context.Context, arg ConversationGetParams
 		&i.Title,
 		&i.Reward,
 		&i.NextSeq,
-		&i.CreatedAt,
 		&i.NextTurn,
 		&i.Counters,
 		&i.Counted,
 		&i.ReviewedTurn,
 		&i.Notice,
+		&i.Dated,
+		&i.CreatedAt,
 		&i.LastTurnAt,
 		&i.ClosedAt,
-		&i.Dated,
 	)
 	return i, err
 }

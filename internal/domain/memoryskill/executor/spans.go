@@ -62,16 +62,16 @@ func Spans(said []transcript.Message, how Spanning) (out []Span) {
 const talk = "Conversation:"
 
 // titled is the date of a session, as far as it is known, and the marker of a
-// conversation. Spans of a run from before modes had names have none.
+// conversation.
 func titled(session []transcript.Message, mode string) string {
 	var lines []string
 	for _, m := range session {
-		if mode != "" && !m.Time.IsZero() {
+		if !m.Time.IsZero() {
 			lines = append(lines, "Date: "+m.Time.UTC().Format(time.DateOnly))
 			break
 		}
 	}
-	if mode == TurnPair || mode == FullSession || mode == FixedLength {
+	if mode != Turn && mode != Paragraph {
 		lines = append(lines, talk)
 	}
 	return strings.Join(lines, "\n")

@@ -123,10 +123,9 @@ func TestEachModeCutsByItsOwnRule(t *testing.T) {
 			"Date: 2024-03-02|Ada: Document 2: c", "Date: 2024-03-02|Ben: Six."},
 		FixedLength: {"Date: 2024-03-01|Conversation:|Ada: One.|Ben: Two.|Ada: Three.", "Date: 2024-03-02|Conversation:|Ben: Four.| |Five.", "Date: 2024-03-02|Conversation:|Ada: Document 1:", "Date: 2024-03-02|Conversation:|Ada: 1: a||b|Document",
 			"Date: 2024-03-02|Conversation:|Ada: Document 2: c", "Date: 2024-03-02|Conversation:|Ada: c|Ben: Six."},
-		"": {"Ada: One.|Ben: Two.|Ada: Three.", "Ben: Four.| |Five.", "Ada: Document 1:", "Ada: 1: a||b|Document", "Ada: Document 2: c", "Ada: c|Ben: Six."},
 	} {
 		messages := said
-		if mode == FixedLength || mode == "" { // white space of its own weighs a token there
+		if mode == FixedLength { // white space of its own weighs a token there
 			messages = slices.Delete(slices.Clone(said), 2, 3)
 		}
 		spans := Spans(messages, Spanning{Mode: mode, Tokens: 4, Overlap: 1, Pause: time.Hour})

@@ -1,0 +1,141 @@
+-- +goose Up
+-- Tenancy: workspaces and the keys that open them. Runs as cairn_owner, which no
+-- login has: Migrate has made the roles (schemas/roles.sql), the extension and the
+-- schema before.
+
+create schema if not exists cairn;
+
+-- A workspace is a tenant: no row of one is seen from another.
+create table workspaces (
+  id               bigint generated always as identity primary key,
+  external_id      text not null unique check (char_length(external_id) between 1 and 200),
+  key              text not null unique,                -- opaque: stands for the workspace in workflow ids and search attributes
+  time_zone        text not null default 'UTC',
+  settings         jsonb not null default '{}',
+  state            text not null default 'active' check (state in ('active', 'erasing')),
+  soul_version     int not null default 0,              -- the head, 0 before the first
+  identity_version int not null default 0,              -- the head, 0 before the first
+  -- What a person takes away is gone from prompts at once: a prompt that is being
+  -- frozen meanwhile notices by this number and reads again.
+  sessions_epoch   bigint not null default 0,
+  reflection_cron  text not null default '0 23 * * *' check (reflection_cron <> ''), -- of the built-in reflection
+  -- When nothing scheduled starts, and whether days are looked back on at all: what
+  -- a workspace chose, as the sweep sees it. Of its settings it sees nothing else.
+  reflects         boolean not null generated always as ((settings ->> 'reflection') is distinct from 'false') stored,
+  quiet_from       text generated always as (settings -> 'quiet_hours' ->> 'from') stored,
+  quiet_to         text generated always as (settings -> 'quiet_hours' ->> 'to') stored,
+  undo_days        int not null generated always as (coalesce((settings -> 'limits' ->> 'undo_days')::int, 7)) stored, -- for which what was deleted can be taken back
+  created_at       timestamptz not null default now()
+);
+
+create table api_keys (
+  workspace_id bigint not null references workspaces,
+  id           bigint generated always as identity,
+  name         text not null,
+  hash         bytea not null unique,                   -- SHA-256 of the key, which nobody keeps
+  hint         text not null,                           -- its first characters, to tell keys apart
+  scopes       text[] not null,
+  created_at   timestamptz not null default now(),
+  revoked_at   timestamptz,
+  primary key (workspace_id, id)
+);
+
+alter table workspaces enable row level security;
+alter table workspaces force row level security;
+-- The workspace of this transaction, null when none was entered. A reset setting
+-- is '' and not null, hence nullif: outside a workspace every policy is false.
+-- Policies spell the expression out, so that the planner sees a stable setting.
+create policy workspaces_app on workspaces to cairn_app
+  using (id = nullif(current_setting('cairn.workspace', true), '')::bigint);
+create policy workspaces_definer on workspaces to cairn_owner using (true) with check (true);
+create policy workspaces_system on workspaces for select to cairn_system using (true);
+grant select, update (time_zone, settings, soul_version, identity_version, sessions_epoch, reflection_cron) on workspaces to cairn_app;
+grant select (id, external_id, key, time_zone, state, reflection_cron, reflects, quiet_from, quiet_to, undo_days) on workspaces to cairn_system;
+
+alter table api_keys enable row level security;
+alter table api_keys force row level security;
+create policy api_keys_app on api_keys to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint);
+grant select, insert on api_keys to cairn_app;
+grant update (revoked_at) on api_keys to cairn_app;
+-- A key names its workspace, so it is looked up before any can be entered. The
+-- caller shows the hash of a key; only who has the key has its hash.
+create policy api_keys_definer on api_keys for select to cairn_owner using (true);
+
+-- Functions name pg_temp last: unnamed it would come first, and a caller's
+-- temporary table would stand in for ours.
+
+-- cairn.enter is the only door to a workspace's rows: it sets the transaction's
+-- workspace, takes the shared half of the erase fence, and refuses a workspace
+-- that is unknown (CA002) or being erased (CA001). Erase takes the exclusive half
+-- after it has set the state, so nobody who passed the check writes afterwards.
+-- +goose StatementBegin
+create function cairn.enter(ws bigint) returns void
+language plpgsql volatile security invoker set search_path = cairn, pg_catalog, pg_temp as $$
+declare st text;
+begin
+  perform set_config('cairn.workspace', ws::text, true);
+  perform pg_advisory_xact_lock_shared(1, hashint8(ws));
+  select state into st from workspaces where id = ws;
+  if st is null then
+    raise exception 'no workspace %', ws using errcode = 'CA002';
+  elsif st <> 'active' then
+    raise exception 'workspace % is being erased', ws using errcode = 'CA001';
+  end if;
+end $$;
+-- +goose StatementEnd
+grant execute on function cairn.enter(bigint) to cairn_app;
+
+-- A workspace is found, or made, before any can be entered: the name is all that
+-- is known. Only this function can do it, and it tells only what was asked for.
+-- A new workspace has the built-in tasks, not planned yet: the sweep does that.
+-- +goose StatementBegin
+create function cairn.open_workspace(ext text, make boolean) returns table (ws_id bigint, ws_key text, ws_state text)
+language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
+declare made bigint;
+begin
+  return query select w.id, w.key, w.state from workspaces w where w.external_id = ext;
+  if found or not make then return; end if;
+  insert into workspaces (external_id, key)
+    values (ext, 'w' || substr(replace(gen_random_uuid()::text, '-', ''), 1, 16)) on conflict (external_id) do nothing returning id into made;
+  if made is not null then
+    insert into scheduled_tasks (workspace_id, name, kind, cron) values (made, 'daily-reflection', 'reflection', null), (made, 'weekly-curation', 'curate', '30 3 * * 0'),
+      (made, 'nightly-evolution', 'evolution', '40 2 * * *');
+  end if;
+  return query select w.id, w.key, w.state from workspaces w where w.external_id = ext;
+end $$;
+-- +goose StatementEnd
+revoke all on function cairn.open_workspace(text, boolean) from public;
+grant execute on function cairn.open_workspace(text, boolean) to cairn_app;
+
+-- What start-up asks before it serves anybody.
+-- +goose StatementBegin
+create function cairn.session_roles() returns table (login text, role text, super boolean, bypass boolean, owns boolean, login_super boolean)
+language sql stable security invoker as $$
+  select session_user::text, current_user::text, r.rolsuper, r.rolbypassrls,
+    exists (select from pg_catalog.pg_class c where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p') and pg_has_role(r.oid, c.relowner, 'usage')),
+    l.rolsuper
+  from pg_catalog.pg_roles r, pg_catalog.pg_roles l where r.rolname = current_user and l.rolname = session_user
+$$;
+-- +goose StatementEnd
+
+-- The workspace of a key in force.
+-- +goose StatementBegin
+create function cairn.resolve_key(key_hash bytea) returns table (ws_id bigint, ws_name text, ws_key text, key_id bigint, key_scopes text[])
+language sql stable security definer set search_path = cairn, pg_catalog, pg_temp as $$
+  select w.id, w.external_id, w.key, k.id, k.scopes from api_keys k join workspaces w on w.id = k.workspace_id
+  where k.hash = key_hash and k.revoked_at is null and w.state = 'active'
+$$;
+-- +goose StatementEnd
+revoke all on function cairn.resolve_key(bytea) from public;
+grant execute on function cairn.resolve_key(bytea) to cairn_app;
+
+-- The number of the last migration that was applied. A program works on its own
+-- version of the schema and on later ones.
+-- +goose StatementBegin
+create function cairn.schema_version() returns bigint
+language sql stable security definer set search_path = cairn, pg_catalog, pg_temp as $$
+  select coalesce(max(version_id), 0) from goose_db_version where is_applied
+$$;
+-- +goose StatementEnd
+revoke all on function cairn.schema_version() from public;
+grant execute on function cairn.schema_version() to cairn_app;

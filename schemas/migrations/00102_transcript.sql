@@ -1,0 +1,62 @@
+-- +goose Up
+-- Transcript: append-only. All that is remembered points back to message ranges.
+
+create table conversations (
+  workspace_id  bigint not null references workspaces,
+  id            bigint generated always as identity,
+  external_id   text not null,
+  channel       text not null default 'chat' check (channel in ('voice', 'sms', 'chat', 'scheduled', 'import')),
+  title         text not null default '',
+  reward        double precision,                       -- outcome that came with an imported trajectory
+  next_seq      int not null default 0,                 -- sequence numbers have no gaps: taken under this row's lock
+  next_turn     int not null default 1,                 -- turns have no gaps: numbered under this row's lock
+  counters      jsonb not null default '{}',            -- of the nudge, after the turn `counted`
+  counted       int not null default 0,                 -- turns that have been counted
+  reviewed_turn int not null default 0,                 -- the last turn that a nudge has read
+  notice        text not null default '',               -- one line for the next answer: what a nudge saved
+  -- Conversations that were had elsewhere are looked back on when their messages
+  -- have times; others are never read, and nobody waits for them.
+  dated         boolean not null default false,
+  created_at    timestamptz not null default now(),
+  last_turn_at  timestamptz,
+  closed_at     timestamptz,                            -- ended by its user; the next message opens it again
+  primary key (workspace_id, id),
+  unique (workspace_id, external_id)
+);
+
+create table messages (
+  workspace_id    bigint not null,
+  conversation_id bigint not null,
+  seq             int not null check (seq >= 0),
+  external_id     text not null,                        -- the channel's id, or the position in an imported file
+  role            text not null check (role in ('user', 'assistant', 'tool', 'system')),
+  content         text not null,
+  name            text not null default '',
+  tool_calls      jsonb not null default '[]',
+  tool_call_id    text not null default '',
+  event_time      timestamptz,                          -- when it was said: for display, never a watermark
+  -- A turn owns its messages: while one is answered, the next may have been said.
+  turn            int,
+  created_at      timestamptz not null default now(),
+  primary key (workspace_id, conversation_id, seq),
+  unique (workspace_id, conversation_id, external_id),
+  foreign key (workspace_id, conversation_id) references conversations
+);
+create index messages_turn on messages (workspace_id, conversation_id, turn, seq) where turn is not null;
+
+-- +goose StatementBegin
+do $$
+declare t text;
+begin
+  foreach t in array array['conversations', 'messages'] loop
+    execute format('alter table %I enable row level security', t);
+    execute format('alter table %I force row level security', t);
+    execute format($p$create policy %I on %I to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint)$p$, t || '_app', t);
+  end loop;
+end $$;
+-- +goose StatementEnd
+grant select, insert on conversations, messages to cairn_app;
+grant update (next_seq, title, next_turn, counters, counted, reviewed_turn, notice, last_turn_at, closed_at, dated) on conversations to cairn_app;
+
+create policy conversations_system on conversations for select to cairn_system using (true);
+grant select (workspace_id, id, channel, next_seq, last_turn_at, dated) on conversations to cairn_system;

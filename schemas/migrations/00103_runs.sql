@@ -1,0 +1,205 @@
+-- +goose Up
+-- Runs, the ledger of model calls, the log of operations, the outbox: what makes
+-- every effect happen once.
+
+-- The exact beginning of every request of a session: system message and tools.
+create table frozen_sessions (
+  workspace_id bigint not null references workspaces,
+  id           bigint generated always as identity,
+  channel      text not null,
+  lang         text not null,
+  rendered     text not null,
+  tools        jsonb not null,
+  sha256       bytea not null,                          -- of both
+  created_at   timestamptz not null default now(),
+  expires_at   timestamptz not null,                    -- counted from its creation: use does not prolong it
+  revoked_at   timestamptz,                             -- something in it was found to be poisoned
+  primary key (workspace_id, id)
+);
+create index frozen_sessions_live on frozen_sessions (workspace_id, channel, lang, expires_at desc);
+
+-- A run is one durable piece of work: what was asked, what it is pinned to, and how
+-- it ended.
+create table runs (
+  workspace_id    bigint not null references workspaces,
+  id              bigint generated always as identity,
+  kind            text not null check (kind in ('distill', 'turn', 'nudge', 'summarize', 'specialist', 'retrieve', 'reflection', 'build', 'train', 'evolve', 'adapt', 'probe', 'offload', 'flush')),
+  business_key    text not null,                        -- the caller's id of the request
+  generation      int not null default 1,               -- raised by a deliberate redo, which pays again
+  attempt         int not null default 1,               -- raised by a retry, which pays only for what is missing
+  args_sha        bytea not null,                       -- of what was asked: one key, one request
+  conversation_id bigint,
+  spec            jsonb not null,                       -- pinned configuration, instructions included
+  status          text not null default 'accepted' check (status in ('accepted', 'running', 'ended')),
+  outcome         text not null default '',             -- set when ended
+  reason          text not null default '',
+  result          jsonb not null default '{}',
+  workflow_id     text not null,
+  session_id      bigint,                               -- of a turn: set by its first step, kept to its end
+  parent_id       bigint,                               -- of a specialist: the run that handed its target off
+  created_at      timestamptz not null default now(),
+  started_at      timestamptz,
+  ended_at        timestamptz,
+  -- Since when a run has been open. A retry sets it anew: the run was done in between.
+  opened_at       timestamptz not null default now(),
+  primary key (workspace_id, id),
+  unique (workspace_id, kind, business_key, generation),
+  foreign key (workspace_id, conversation_id) references conversations,
+  check ((status = 'ended') = (outcome <> '')),
+  foreign key (workspace_id, session_id) references frozen_sessions,
+  foreign key (workspace_id, parent_id) references runs
+);
+create index runs_recent on runs (workspace_id, id desc);
+create index runs_open on runs (kind, opened_at) where status <> 'ended';
+create index runs_nudges_day on runs (workspace_id, created_at) where kind = 'nudge';
+create index runs_nudges_of on runs (workspace_id, conversation_id, id desc) where kind = 'nudge';
+create index runs_children on runs (workspace_id, parent_id, id) where parent_id is not null;
+create index runs_reflections on runs (workspace_id, id desc) where kind = 'reflection';
+create index runs_probing on runs (workspace_id, created_at) where kind = 'probe';
+
+-- Conversations that a run without one of its own has shown to a model.
+create table run_conversations (
+  workspace_id    bigint not null,
+  run_id          bigint not null,
+  conversation_id bigint not null,
+  primary key (workspace_id, run_id, conversation_id),
+  foreign key (workspace_id, run_id) references runs,
+  foreign key (workspace_id, conversation_id) references conversations
+);
+
+-- Ledger. The exact request is stored before the call, the reply before the
+-- activity returns; the lease is on this database's clock.
+create table llm_calls (
+  workspace_id    bigint not null,
+  run_id          bigint not null,
+  step            text not null,                        -- chunk, <task>/extract, <task>/doc/<file> …
+  round           int not null,                         -- 0, then one for each repair
+  state           text not null check (state in ('started', 'done', 'failed', 'unknown')),
+  stage           text not null,
+  model           text not null,
+  label           jsonb not null,
+  request         text not null,                        -- the bytes that are sent, and sent again
+  request_sha     bytea not null,
+  holder          uuid not null,                        -- the attempt that holds the lease
+  lease_until     timestamptz not null,
+  attempts        int not null default 1,
+  unknown         int not null default 0,               -- attempts that died between sending and storing: perhaps paid
+  reserved        bigint not null default 0,            -- tokens held against the day's budget until the reply settles it
+  reserved_micros bigint not null default 0,            -- what they may cost, 0 when the model's price is unknown
+  reply           text,
+  tool_calls      jsonb not null default '[]',          -- [{id, name, arguments}] of the reply; arguments are a text, as the model wrote it
+  refusal         text not null default '',
+  finish          text not null default '',
+  reply_model     text not null default '',
+  input_tokens    bigint not null default 0,
+  output_tokens   bigint not null default 0,
+  estimated       boolean not null default false,
+  cost_micros     bigint,                               -- micro-dollars, null when the model's price is unknown
+  error_class     text not null default '',
+  error           text not null default '',
+  created_at      timestamptz not null default now(),
+  sent_at         timestamptz not null default now(),   -- latest attempt: its day pays
+  finished_at     timestamptz,
+  primary key (workspace_id, run_id, step, round),
+  foreign key (workspace_id, run_id) references runs,
+  check ((state = 'done') = (reply is not null))
+);
+-- A long conversation's request is stored for each model call. PostgreSQL's own
+-- compression takes over a millisecond for 60 kB of it, lz4 a fifth of that and
+-- twice the room. A server that was built without lz4 keeps its own.
+-- +goose StatementBegin
+do $$ begin
+  alter table llm_calls alter column request set compression lz4;
+exception when feature_not_supported then
+  raise notice 'the server has no lz4: requests are compressed as before';
+end $$;
+-- +goose StatementEnd
+create index llm_calls_day on llm_calls (workspace_id, sent_at);
+create index llm_calls_open on llm_calls (lease_until) where state = 'started';
+create index llm_calls_unknown on llm_calls (lease_until) where state = 'unknown';
+
+-- The row of an operation goes in first, in the transaction of its effect: a
+-- second attempt blocks on the key and reads the result. Other arguments under
+-- the same id are an error, never a silent skip.
+create table tool_op_log (
+  workspace_id bigint not null references workspaces,
+  op_id        text not null,                           -- <run>/<step>/<call>
+  args_sha     bytea not null,
+  result       jsonb,
+  created_at   timestamptz not null default now(),
+  primary key (workspace_id, op_id)
+);
+
+-- What was accepted is driven to its end by the relay.
+create table outbox (
+  workspace_id bigint not null references workspaces,
+  id           bigint generated always as identity primary key,
+  kind         text not null check (kind in ('drive', 'embed', 'settings')),
+  key          text not null,                           -- run id, document id
+  due_at       timestamptz not null default now(),
+  attempts     int not null default 0,
+  last_error   text not null default '',
+  created_at   timestamptz not null default now(),
+  unique (workspace_id, kind, key)
+);
+create index outbox_due on outbox (due_at);
+
+-- +goose StatementBegin
+do $$
+declare t text;
+begin
+  foreach t in array array['frozen_sessions', 'runs', 'run_conversations', 'llm_calls', 'tool_op_log', 'outbox'] loop
+    execute format('alter table %I enable row level security', t);
+    execute format('alter table %I force row level security', t);
+    execute format($p$create policy %I on %I to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint)$p$, t || '_app', t);
+  end loop;
+end $$;
+-- +goose StatementEnd
+grant select, insert on frozen_sessions, run_conversations to cairn_app;
+grant select, insert, update on runs, llm_calls, tool_op_log to cairn_app;
+grant select, insert, update, delete on outbox to cairn_app;
+grant update (revoked_at) on frozen_sessions to cairn_app;
+
+-- What needs a look is counted across workspaces, so by the system role. It sees
+-- of which kind open runs are and since when, not whose they are nor what they ask.
+create policy runs_system on runs for select to cairn_system using (status <> 'ended');
+grant select (kind, status, opened_at) on runs to cairn_system;
+
+-- An update must be allowed to see the row that it leaves, hence two policies.
+create policy llm_calls_system_see on llm_calls for select to cairn_system using (state in ('started', 'unknown'));
+create policy llm_calls_system_expire on llm_calls for update to cairn_system using (state = 'started') with check (state = 'unknown');
+grant select (workspace_id, run_id, step, round, state, unknown, lease_until), update (state, unknown) on llm_calls to cairn_system;
+
+-- The relay and the watch over leases have no workspace yet: they see ids and times only.
+create policy outbox_system on outbox to cairn_system using (true);
+grant select, update (due_at, attempts, last_error), delete on outbox to cairn_system;
+
+-- Statements whose outcome decides about their transaction fail by themselves, so
+-- that the commit can travel with them.
+-- +goose StatementBegin
+create function cairn.changed(n bigint, due bigint) returns void
+language plpgsql as $$
+begin
+  if n <> due then
+    raise exception '% rows changed, not %', n, due using errcode = 'CA004';
+  end if;
+end $$;
+-- +goose StatementEnd
+
+-- Keeps a run from being ended until the transaction is over.
+-- +goose StatementBegin
+create function cairn.hold_run(ws bigint, run bigint) returns void
+language plpgsql as $$
+declare
+  state text;
+begin
+  select status into state from cairn.runs where workspace_id = ws and id = run for share;
+  if state is null then
+    raise exception 'no run %', run using errcode = 'CA005';
+  elsif state = 'ended' then
+    raise exception 'run % has ended', run using errcode = 'CA006';
+  end if;
+end $$;
+-- +goose StatementEnd
+revoke all on function cairn.changed, cairn.hold_run from public;
+grant execute on function cairn.changed, cairn.hold_run to cairn_app;

@@ -1,0 +1,77 @@
+-- +goose Up
+-- Conversations that are answered: turns, and what an agent did in a run.
+
+create table turns (
+  workspace_id    bigint not null,
+  conversation_id bigint not null,
+  number          int not null check (number > 0),
+  message_id      text not null,                        -- the channel's id of the message
+  mode            text not null check (mode in ('answer', 'observe')),
+  origin          text not null check (origin in ('user', 'scheduled', 'heartbeat', 'subagent')),
+  args_sha        bytea not null,                       -- of what was said: one id, one message
+  run_id          bigint,                               -- null when the turn was only observed
+  context         text not null default '',             -- what was volatile when the turn began: told with the message, and kept
+  first_seq       int not null,
+  reply_seq       int,
+  status          text not null default 'accepted' check (status in ('accepted', 'ended')),
+  reason          text not null default '',             -- why it ended
+  facts           jsonb not null default '{}',          -- what the nudge's counters follow from
+  tainted         boolean not null default false,       -- untrusted text has entered
+  accepted_at     timestamptz not null default now(),
+  ended_at        timestamptz,
+  primary key (workspace_id, conversation_id, number),
+  unique (workspace_id, conversation_id, message_id),
+  foreign key (workspace_id, conversation_id) references conversations,
+  foreign key (workspace_id, run_id) references runs,
+  check ((status = 'ended') = (reason <> ''))
+);
+create index turns_run on turns (workspace_id, run_id);
+
+-- One row for each model response of a run.
+create table agent_steps (
+  workspace_id bigint not null,
+  run_id       bigint not null,
+  step         int not null check (step > 0),
+  note         text not null default '',                -- said to the model before this response, and kept for the next
+  content      text not null,
+  finish       text not null default '',
+  created_at   timestamptz not null default now(),
+  primary key (workspace_id, run_id, step),
+  foreign key (workspace_id, run_id) references runs
+);
+
+-- One row for each tool call of a response, in its order. The result is what the
+-- model was told, once and for all.
+create table agent_calls (
+  workspace_id bigint not null,
+  run_id       bigint not null,
+  step         int not null,
+  position     int not null check (position >= 0),
+  call_id      text not null,
+  tool         text not null,
+  class        text not null check (class in ('fast', 'slow', 'control', 'isolated')),
+  arguments    text not null,                           -- as the model wrote them: perhaps no JSON
+  result       text,                                    -- null until it has run
+  code         text not null default '',                -- of a failure
+  ended_at     timestamptz,
+  primary key (workspace_id, run_id, step, position),
+  foreign key (workspace_id, run_id, step) references agent_steps
+);
+
+-- +goose StatementBegin
+do $$
+declare t text;
+begin
+  foreach t in array array['turns', 'agent_steps', 'agent_calls'] loop
+    execute format('alter table %I enable row level security', t);
+    execute format('alter table %I force row level security', t);
+    execute format($p$create policy %I on %I to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint)$p$, t || '_app', t);
+  end loop;
+end $$;
+-- +goose StatementEnd
+grant select, insert on turns, agent_steps, agent_calls to cairn_app;
+grant update (context, reply_seq, status, reason, facts, tainted, ended_at) on turns to cairn_app;
+grant update (result, code, ended_at) on agent_calls to cairn_app;
+
+create policy turns_system on turns for select to cairn_system using (origin = 'user');
+grant select (workspace_id, origin, accepted_at) on turns to cairn_system;

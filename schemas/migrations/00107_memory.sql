@@ -1,0 +1,276 @@
+-- +goose Up
+-- Memory: one remembered statement is a row, of every type. core and profile are
+-- short and always in the prompt; what is first read of the others is short, and
+-- leads to the sessions themselves. A row's external id is made when it is created
+-- and stays for life; its content moves on by versions, all of which are kept.
+
+-- How far a conversation has been read, and for what: nothing is extracted twice.
+create table conversation_marks (
+  workspace_id    bigint not null,
+  conversation_id bigint not null,
+  kind            text not null check (kind in ('summarize', 'distill', 'reflection')),
+  seq             int not null,                         -- of the last message that was read
+  run_id          bigint,                               -- that read it
+  updated_at      timestamptz not null default now(),
+  primary key (workspace_id, conversation_id, kind),
+  foreign key (workspace_id, conversation_id) references conversations,
+  foreign key (workspace_id, run_id) references runs
+);
+
+-- Who or what there are memories about. A key is the folded form of a name, a
+-- match_key has its letters and digits alone: another spelling finds the target.
+create table memory_targets (
+  workspace_id    bigint not null references workspaces,
+  id              bigint generated always as identity,  -- ascending in the order of creation, which is the order of the lines
+  type            text not null check (type in ('personal', 'procedural')),
+  target_key      text not null check (target_key <> ''),
+  match_key       text not null,
+  target          text not null,                        -- as it was first written
+  description     text not null default '',             -- empty: the sentence of its type
+  aliases         text[] not null default '{}',         -- other keys that mean it
+  run_id          bigint,                               -- that registered it; it may have been erased
+  created_at      timestamptz not null default now(),
+  last_used_at    timestamptz not null default now(),
+  last_summary_at timestamptz,
+  primary key (workspace_id, id),
+  unique (workspace_id, type, target_key)
+);
+create index memory_targets_match on memory_targets (workspace_id, type, match_key);
+
+-- One writer at a time for a target. A fence rises with every holder: a write
+-- under an older one is refused, whatever its holder believes.
+create table memory_leases (
+  workspace_id bigint not null references workspaces,
+  type         text not null,
+  target_key   text not null,
+  holder       text not null,
+  fence        bigint not null,
+  lease_until  timestamptz not null,                    -- by this database's clock
+  primary key (workspace_id, type, target_key)
+);
+
+-- One session, or a part of one: a range of a conversation's messages. The id is
+-- the hash of the messages, so that a session that is sent again is the same.
+create table memory_histories (
+  workspace_id    bigint not null references workspaces,
+  id              text not null check (id ~ '^[0-9a-f]{16}$'),
+  content_sha256  bytea not null,
+  conversation_id bigint not null,
+  from_seq        int not null,
+  to_seq          int not null check (to_seq >= from_seq),
+  messages        int not null,                         -- without those of the system
+  tokens          int not null,                         -- estimated
+  author          text not null default '',
+  run_id          bigint,
+  op_id           text not null,
+  created_at      timestamptz not null default now(),
+  primary key (workspace_id, id),
+  unique (workspace_id, content_sha256),
+  foreign key (workspace_id, conversation_id) references conversations,
+  foreign key (workspace_id, run_id) references runs
+);
+
+-- What of a session is found by a query: whole turns.
+create table history_chunks (
+  workspace_id bigint not null,
+  id           bigint generated always as identity,
+  history_id   text not null,
+  number       int not null,
+  from_seq     int not null,
+  to_seq       int not null check (to_seq >= from_seq),
+  tokens       int not null,                            -- estimated
+  primary key (workspace_id, id),
+  unique (workspace_id, history_id, number),
+  foreign key (workspace_id, history_id) references memory_histories
+);
+
+-- What is remembered.
+create table memories (
+  workspace_id      bigint not null references workspaces,
+  id                bigint generated always as identity, -- ascending in the order of creation, which is the order of the prompt
+  external_id       text not null check (external_id ~ '^[0-9a-f]{16}$'),
+  type              text not null check (type in ('core', 'profile', 'identity', 'personal', 'procedural', 'tool', 'summary', 'note')),
+  target            text not null default '',           -- who or what it is about; empty for core and profile
+  content           text not null check (content <> ''),
+  content_sha256    bytea not null,
+  version           int not null default 1,
+  status            text not null default 'active' check (status in ('active', 'superseded', 'removed', 'quarantined')),
+  origin            text not null check (origin in ('user', 'agent', 'nudge', 'reflection', 'distill', 'designer', 'import')),
+  tainted           boolean not null default false,     -- untrusted text was in view when it was written
+  run_id            bigint,                             -- that created it, null outside of a run
+  op_id             text not null,                      -- of the latest version
+  conversation_id   bigint,                             -- evidence: messages, both ends included
+  from_seq          int,
+  to_seq            int check (to_seq >= from_seq),
+  event_time        timestamptz,                        -- when what it says happened, if that is known
+  when_to_use       text not null default '',
+  embedded_field    text not null default 'content' check (embedded_field in ('content', 'when_to_use')),
+  metadata          jsonb not null default '{}' check (jsonb_typeof(metadata) = 'object'),
+  history_id        text,                               -- the session that it was first drawn from
+  author            text not null default '',           -- model@prompt-hash
+  importance        real not null default 0,
+  targets           text[] not null default '{}',       -- of a summary: type/key of whom the session was about
+  superseded_by     text,                               -- the entry that says the same
+  retrieve_count    int not null default 0,             -- runs that were shown it
+  created_at        timestamptz not null default now(),
+  updated_at        timestamptz not null default now(),
+  last_retrieved_at timestamptz,
+  primary key (workspace_id, id),
+  unique (workspace_id, external_id),
+  foreign key (workspace_id, run_id) references runs,
+  foreign key (workspace_id, conversation_id) references conversations,
+  check (num_nulls(conversation_id, from_seq, to_seq) in (0, 3)),
+  foreign key (workspace_id, history_id) references memory_histories
+);
+create index memories_scope on memories (workspace_id, type, target, status);
+-- What must not be there twice: a sentence about one target, the guideline of a
+-- tool, the digest of a session.
+create unique index memories_content on memories (workspace_id, type, target, content_sha256) where status = 'active' and type not in ('tool', 'summary');
+create unique index memories_guideline on memories (workspace_id, when_to_use) where status = 'active' and type = 'tool';
+create unique index memories_digest on memories (workspace_id, history_id) where status = 'active' and type = 'summary' and history_id is not null;
+create unique index memories_digest_text on memories (workspace_id, content_sha256) where status = 'active' and type = 'summary' and history_id is null;
+create index memories_gone on memories (updated_at) where status = 'removed';
+
+-- A revision holds all of what an entry was, so that any can be gone back to.
+create table memory_revisions (
+  workspace_id    bigint not null,
+  memory_id       bigint not null,
+  version         int not null,
+  action          text not null check (action in ('add', 'replace', 'remove', 'merge', 'restore', 'undo')),
+  content         text not null,                        -- of a removal: what was removed
+  origin          text not null,
+  tainted         boolean not null,
+  run_id          bigint,
+  op_id           text not null,
+  conversation_id bigint,
+  from_seq        int,
+  to_seq          int,
+  status          text not null default 'active',
+  when_to_use     text not null default '',
+  metadata        jsonb not null default '{}',
+  targets         text[] not null default '{}',
+  author          text not null default '',
+  decision_id     text not null default '',             -- that led to it
+  created_at      timestamptz not null default now(),
+  primary key (workspace_id, memory_id, version),
+  foreign key (workspace_id, memory_id) references memories,
+  foreign key (workspace_id, run_id) references runs,
+  foreign key (workspace_id, conversation_id) references conversations
+);
+-- How much a run has added so far.
+create index memory_revisions_run on memory_revisions (workspace_id, run_id) where run_id is not null;
+create index memory_revisions_decision on memory_revisions (workspace_id, decision_id) where decision_id <> '';
+
+-- Every session that an entry was drawn from.
+create table memory_refs (
+  workspace_id bigint not null,
+  memory_id    bigint not null,
+  history_id   text not null,
+  run_id       bigint,                                  -- that found it there
+  created_at   timestamptz not null default clock_timestamp(),
+  primary key (workspace_id, memory_id, history_id),
+  foreign key (workspace_id, memory_id) references memories,
+  foreign key (workspace_id, history_id) references memory_histories,
+  foreign key (workspace_id, run_id) references runs
+);
+
+-- What a run has been shown: counted once, and all that it may be let change.
+create table memory_views (
+  workspace_id bigint not null,
+  run_id       bigint not null,
+  memory_id    bigint not null,
+  op_id        text not null,                           -- the call that showed it first
+  created_at   timestamptz not null default now(),
+  primary key (workspace_id, run_id, memory_id),
+  foreign key (workspace_id, run_id) references runs,
+  foreign key (workspace_id, memory_id) references memories
+);
+
+-- Writes that wait for a person. What they were made on is in base: an entry that
+-- has moved on since ends the write as a conflict.
+create table pending_memories (
+  workspace_id    bigint not null references workspaces,
+  id              bigint generated always as identity,
+  type            text not null,
+  operations      jsonb not null,                       -- what is to be done, entries named by their ids
+  base            jsonb not null,                       -- external id → version
+  adds            int not null,                         -- entries that it would add
+  gist            text not null,                        -- one line for whoever decides
+  risk            text[] not null default '{}',         -- findings of the scan, never their text
+  reason          text not null,                        -- why it waits: approval, risk, taint
+  origin          text not null,
+  tainted         boolean not null,
+  run_id          bigint,
+  op_id           text not null,
+  conversation_id bigint,
+  from_seq        int,
+  to_seq          int,
+  state           text not null default 'pending' check (state in ('pending', 'approved', 'rejected', 'conflict', 'expired')),
+  created_at      timestamptz not null default now(),
+  expires_at      timestamptz not null default now() + interval '30 days',
+  decided_at      timestamptz,
+  primary key (workspace_id, id),
+  foreign key (workspace_id, run_id) references runs,
+  foreign key (workspace_id, conversation_id) references conversations
+);
+create index pending_memories_open on pending_memories (workspace_id, id) where state = 'pending';
+
+-- The soul is how the user wants to be answered: one text, every version kept.
+create table soul_versions (
+  workspace_id    bigint not null references workspaces,
+  version         int not null,
+  content         text not null,
+  action          text not null check (action in ('replace', 'append', 'rollback')),
+  origin          text not null,
+  run_id          bigint,
+  op_id           text not null,
+  conversation_id bigint,
+  from_seq        int,
+  to_seq          int,
+  created_at      timestamptz not null default now(),
+  primary key (workspace_id, version),
+  foreign key (workspace_id, run_id) references runs,
+  foreign key (workspace_id, conversation_id) references conversations
+);
+
+-- Who the agent is: one document, every version kept.
+create table identity_versions (
+  workspace_id bigint not null references workspaces,
+  version      int not null,
+  content      text not null,
+  action       text not null check (action in ('replace', 'rollback', 'undo')),
+  origin       text not null,
+  author       text not null default '',
+  run_id       bigint,
+  op_id        text not null,
+  history_id   text,
+  created_at   timestamptz not null default now(),
+  primary key (workspace_id, version),
+  foreign key (workspace_id, run_id) references runs,
+  foreign key (workspace_id, history_id) references memory_histories
+);
+
+-- +goose StatementBegin
+do $$
+declare t text;
+begin
+  foreach t in array array['conversation_marks', 'memory_targets', 'memory_leases', 'memory_histories', 'history_chunks', 'memories', 'memory_revisions', 'memory_refs', 'memory_views', 'pending_memories', 'soul_versions', 'identity_versions'] loop
+    execute format('alter table %I enable row level security', t);
+    execute format('alter table %I force row level security', t);
+    execute format($p$create policy %I on %I to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint)$p$, t || '_app', t);
+  end loop;
+end $$;
+-- +goose StatementEnd
+grant select, insert on conversation_marks, memory_leases, memory_histories, history_chunks, memories, memory_revisions, memory_views, pending_memories, soul_versions, identity_versions to cairn_app;
+grant select, insert, delete on memory_targets, memory_refs to cairn_app;
+grant update (seq, run_id, updated_at) on conversation_marks to cairn_app;
+grant update (description, aliases, last_used_at, last_summary_at) on memory_targets to cairn_app;
+grant update (holder, fence, lease_until) on memory_leases to cairn_app;
+grant update (content, content_sha256, version, status, tainted, op_id, event_time, updated_at, when_to_use, embedded_field, metadata, author, targets, superseded_by, retrieve_count, last_retrieved_at) on memories to cairn_app;
+grant update (state, decided_at) on pending_memories to cairn_app;
+
+create policy conversation_marks_system on conversation_marks for select to cairn_system using (kind = 'reflection');
+grant select (workspace_id, conversation_id, kind, seq) on conversation_marks to cairn_system;
+
+create policy memories_system_gone on memories for select to cairn_system using (status = 'removed');
+grant select (workspace_id, status, updated_at) on memories to cairn_system;

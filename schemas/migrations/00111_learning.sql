@@ -1,0 +1,265 @@
+-- +goose Up
+-- Memory skills that learn: banks of them, the policies that choose from these,
+-- the decisions that were made, the questions that memory was asked, and what was
+-- said of its answers.
+
+-- A skill as it stood at one time, named by what it says.
+create table memory_skills (
+  workspace_id bigint not null references workspaces,
+  id           text not null,                           -- name@hash
+  body         jsonb not null,                          -- the version: skill, content, parent, author, origin
+  created_at   timestamptz not null default now(),
+  primary key (workspace_id, id)
+);
+
+-- Weights of a policy, or the state of its optimiser, named by their SHA-256.
+-- Those of iterations that training has left behind go; those of a version stay.
+create table policies (
+  workspace_id bigint not null references workspaces,
+  sha          text not null check (sha ~ '^[0-9a-f]{64}$'),
+  kind         text not null check (kind in ('policy', 'optimiser')),
+  blob         bytea not null,
+  created_at   timestamptz not null default now(),
+  primary key (workspace_id, sha)
+);
+
+-- A bank is a set of memory skills with the policy that chooses from it.
+create table banks (
+  workspace_id bigint not null references workspaces,
+  id           bigint generated always as identity,
+  name         text not null check (name ~ '^[a-z][a-z0-9_-]{0,63}$'),
+  head         int not null default 0,                  -- number of the version in force
+  created_at   timestamptz not null default now(),
+  primary key (workspace_id, id),
+  unique (workspace_id, name)
+);
+
+-- Bank, policy and optimiser as one: they are promoted and rolled back together.
+create table bank_versions (
+  workspace_id  bigint not null,
+  bank_id       bigint not null,
+  number        int not null check (number > 0),
+  parent        int,                                    -- the version that it was made on
+  action        text not null check (action in ('seed', 'import', 'evolve', 'train', 'adapt', 'rollback')),
+  bank_sha      text not null,
+  capacity      int not null,
+  members       text[] not null,                        -- ids of skills, ascending
+  fresh         text[] not null default '{}',           -- of these, new since the version before
+  policy_sha    text not null,
+  optimiser_sha text not null,
+  snapshot_sha  text not null,                          -- of the three
+  reason        text not null default '',
+  run_id        bigint,
+  created_at    timestamptz not null default now(),
+  primary key (workspace_id, bank_id, number),
+  foreign key (workspace_id, bank_id) references banks,
+  foreign key (workspace_id, policy_sha) references policies,
+  foreign key (workspace_id, optimiser_sha) references policies,
+  foreign key (workspace_id, run_id) references runs
+);
+
+-- How the versions of memory skills have done: numbers, by which a full bank
+-- gives up its least useful skill.
+create table skill_stats (
+  workspace_id bigint not null,
+  bank_id      bigint not null,
+  skill_id     text not null,                           -- a version of memory_skills
+  stats        jsonb not null,                          -- count, mean, recent rewards, usage
+  updated_at   timestamptz not null default now(),
+  primary key (workspace_id, bank_id, skill_id),
+  foreign key (workspace_id, bank_id) references banks
+);
+
+-- One choice of skills for one span, with what came of it.
+create table decisions (
+  workspace_id    bigint not null,
+  id              text not null,                        -- run/span, as memories point back to it
+  run_id          bigint not null,
+  conversation_id bigint not null,
+  span            int not null,
+  from_seq        int not null,
+  to_seq          int not null,
+  bank_id         bigint not null,
+  bank_version    int not null,
+  choice          jsonb not null,                       -- candidates, logits, bias, choice, its probability
+  outcome         jsonb,                                -- actions and what became of them; null until the span is done
+  sampled         boolean not null default false,       -- drawn by the policy's probabilities: only such ones can be learnt from
+  update_run      bigint,                               -- that learns from it: one at most
+  canary          int,                                  -- number of the update whose policy chose; null is that of the version
+  created_at      timestamptz not null default now(),
+  primary key (workspace_id, id),
+  unique (workspace_id, run_id, span),
+  foreign key (workspace_id, run_id) references runs,
+  foreign key (workspace_id, conversation_id) references conversations,
+  foreign key (workspace_id, bank_id) references banks,
+  constraint decisions_update_run_fkey foreign key (workspace_id, update_run) references runs
+);
+create index decisions_sampled on decisions (workspace_id, created_at) where sampled;
+create index decisions_of_version on decisions (workspace_id, bank_id, bank_version);
+
+-- What somebody said of an answer, for each decision behind the memories that it
+-- was given from.
+create table decision_outcomes (
+  workspace_id bigint not null,
+  decision_id  text not null,
+  op_id        text not null,                           -- of whoever said it: it counts once
+  run_id       bigint not null,                         -- that answered
+  source       text not null check (source in ('praise', 'feedback', 'correction', 'probe')),
+  score        float8 not null check (score between 0 and 1),
+  created_at   timestamptz not null default now(),
+  primary key (workspace_id, decision_id, op_id),
+  foreign key (workspace_id, decision_id) references decisions,
+  foreign key (workspace_id, run_id) references runs
+);
+
+-- An update of a policy on its way into force: compared in the shadow, tried by a
+-- share of the live builds, promoted or dropped.
+create table policy_updates (
+  workspace_id  bigint not null,
+  bank_id       bigint not null,
+  number        int not null,
+  run_id        bigint not null,
+  base          int not null,                           -- version of the bank that it began on
+  state         text not null check (state in ('shadow', 'canary', 'promoted', 'dropped')),
+  policy_sha    text not null,                          -- its weights are kept until it is dropped
+  optimiser_sha text not null,
+  decisions     int not null,                           -- that it has learnt from
+  shadow        jsonb not null default '{}',            -- how it differs from the policy in force
+  canary        jsonb,                                  -- how it has done beside that one, when it was judged
+  note          text not null default '',
+  created_at    timestamptz not null default now(),
+  canary_at     timestamptz,
+  ended_at      timestamptz,
+  primary key (workspace_id, bank_id, number),
+  unique (workspace_id, run_id),
+  foreign key (workspace_id, bank_id) references banks,
+  foreign key (workspace_id, run_id) references runs
+);
+create unique index policy_updates_open on policy_updates (workspace_id, bank_id) where state in ('shadow', 'canary');
+
+-- Questions that memory was asked, with what is known of their answers. A hard case
+-- of live memory lives as long as it goes on failing: what has not failed for a
+-- while expires, as in the buffer of a training.
+create table cases (
+  workspace_id    bigint not null,
+  id              bigint generated always as identity,
+  bank_id         bigint not null,
+  key             text not null,
+  source          text not null check (source in ('feedback', 'correction', 'retrieval', 'import', 'training')),
+  state           text not null default 'open' check (state in ('open', 'resolved', 'expired')),
+  question        text not null,
+  gold            text[] not null default '{}',         -- right answers; any of them will do
+  evidence        int[] not null default '{}',          -- messages of the conversation that hold the answer
+  category        text not null default '',
+  prediction      text not null default '',
+  retrieved       text[] not null default '{}',         -- ids of the memories that were found
+  score           float8 not null default 0,
+  failures        int not null default 0,               -- 0 is a question that is known and never failed
+  iteration       int not null default 0,
+  conversation_id bigint,                               -- where it was said; null when that is not known
+  run_id          bigint,
+  op_id           text not null,
+  created_at      timestamptz not null default now(),
+  updated_at      timestamptz not null default now(),
+  failed_at       timestamptz not null default now(),   -- of the last failure
+  primary key (workspace_id, id),
+  unique (workspace_id, bank_id, key),
+  foreign key (workspace_id, bank_id) references banks,
+  foreign key (workspace_id, conversation_id) references conversations,
+  foreign key (workspace_id, run_id) references runs
+);
+create index cases_open on cases (workspace_id, bank_id, id) where state = 'open' and failures > 0;
+
+-- One round of the designer.
+create table evolution_rounds (
+  workspace_id  bigint not null,
+  bank_id       bigint not null,
+  number        int not null,
+  run_id        bigint not null,
+  base          int not null,                           -- version of the bank that it began on
+  conversations bigint[] not null default '{}',         -- that its cases are from
+  mined         jsonb not null default '[]',            -- the cases that it looked at, with what failed
+  analysis      jsonb,
+  proposal      jsonb,
+  candidate     jsonb,                                  -- the bank that the proposal makes
+  comparison    jsonb,                                  -- candidate against incumbent on held-out traces
+  outcome       text not null default '' check (outcome in ('', 'promoted', 'rejected', 'no_change', 'no_cases', 'no_traces', 'superseded', 'failed')),
+  note          text not null default '',
+  created_at    timestamptz not null default now(),
+  ended_at      timestamptz,
+  primary key (workspace_id, bank_id, number),
+  unique (workspace_id, run_id),
+  foreign key (workspace_id, bank_id) references banks,
+  foreign key (workspace_id, run_id) references runs
+);
+
+-- What each step of a training or of a comparison came to. The first result stays.
+create table training_steps (
+  workspace_id    bigint not null,
+  run_id          bigint not null,
+  step            text not null,                        -- stage/iteration/episode, as far as it goes
+  conversation_id bigint,                               -- of an episode
+  result          jsonb not null,
+  created_at      timestamptz not null default now(),
+  primary key (workspace_id, run_id, step),
+  foreign key (workspace_id, run_id) references runs,
+  foreign key (workspace_id, conversation_id) references conversations
+);
+
+-- Memory asks itself: questions made from a conversation that was remembered, the
+-- answers of which are known, tell how the decisions behind what is found for them
+-- have turned out.
+create table probes (
+  workspace_id    bigint not null,
+  run_id          bigint not null,                      -- that made it
+  number          int not null,
+  conversation_id bigint not null,                      -- that it was made from
+  bank_id         bigint not null,
+  question        text not null,
+  answer          text not null,
+  evidence        int[] not null,                       -- messages of the conversation that hold the answer
+  decisions       text[] not null,                      -- of the spans with these
+  state           text not null default 'open' check (state in ('open', 'scored', 'unscored', 'error')),
+  score           float8 check (score between 0 and 1),
+  note            text not null default '',             -- why it has no score
+  created_at      timestamptz not null default now(),
+  ended_at        timestamptz,
+  primary key (workspace_id, run_id, number),
+  check ((state = 'scored') = (score is not null)),
+  foreign key (workspace_id, run_id) references runs,
+  foreign key (workspace_id, conversation_id) references conversations,
+  foreign key (workspace_id, bank_id) references banks
+);
+
+-- +goose StatementBegin
+do $$
+declare t text;
+begin
+  foreach t in array array['memory_skills', 'policies', 'banks', 'bank_versions', 'skill_stats', 'decisions', 'decision_outcomes', 'policy_updates', 'cases', 'evolution_rounds', 'training_steps', 'probes'] loop
+    execute format('alter table %I enable row level security', t);
+    execute format('alter table %I force row level security', t);
+    execute format($p$create policy %I on %I to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint)$p$, t || '_app', t);
+  end loop;
+end $$;
+-- +goose StatementEnd
+grant select, insert on memory_skills, banks, bank_versions, skill_stats, decisions, decision_outcomes, policy_updates, cases, evolution_rounds, probes to cairn_app;
+grant select, insert, delete on policies, training_steps to cairn_app;
+grant update (head) on banks to cairn_app;
+grant update (stats, updated_at) on skill_stats to cairn_app;
+grant update (outcome, update_run) on decisions to cairn_app;
+grant update (state, shadow, canary, note, canary_at, ended_at) on policy_updates to cairn_app;
+grant update (source, state, gold, evidence, category, prediction, retrieved, score, failures, iteration, conversation_id, run_id, op_id, updated_at, failed_at) on cases to cairn_app;
+grant update (conversations, mined, analysis, proposal, candidate, comparison, outcome, note, ended_at) on evolution_rounds to cairn_app;
+grant update (state, score, note, ended_at) on probes to cairn_app;
+
+-- The sweep passes over a workspace in which there is nothing to learn from.
+create policy decisions_system on decisions for select to cairn_system using (sampled and update_run is null);
+grant select (workspace_id, sampled, update_run) on decisions to cairn_system;
+
+-- What the sweep has judged, and what a scrape counts.
+create policy policy_updates_system on policy_updates for select to cairn_system using (state = 'canary');
+grant select (workspace_id, state, canary_at) on policy_updates to cairn_system;
+
+-- The sweep starts nothing where no question waits: it sees that there is one.
+create policy cases_system on cases for select to cairn_system using (state = 'open' and failures > 0);
+grant select (workspace_id, state, failures) on cases to cairn_system;
