@@ -37,7 +37,7 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 // pack is Pack without the upload.
 func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t Task, made parcel, unseen bool, err error) {
 	var written []WrittenFile
-	j, t, err = s.loadTask(ctx, ref, key, nil, func(tx Tx, _ job, t Task) (err error) {
+	j, t, err = s.loadTask(ctx, ref, key, func(tx Tx, _ job, t Task) (err error) {
 		written, err = tx.Written(ctx, t)
 		return err
 	})

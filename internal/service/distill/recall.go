@@ -60,7 +60,7 @@ func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidat
 		q question
 		w wanted
 	)
-	j, t, err := s.loadTask(ctx, ref, key, rewriteStep, func(tx Tx, j job, t Task) error {
+	j, t, err := s.loadTask(ctx, ref, key, func(tx Tx, j job, t Task) error {
 		if t.Stage != Chunked {
 			return nil
 		}
