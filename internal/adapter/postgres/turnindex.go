@@ -82,11 +82,11 @@ func (q Queries) indexTurns(ctx context.Context, conversationID int64, ms []tran
 		_, err := q.IndexNew(ctx, docs)
 		return err
 	}
-	return q.indexEmbedded(ctx, docs)
+	return q.indexWithSpace(ctx, docs)
 }
 
-// indexEmbedded indexes what was said and gives it its vectors, or owes them.
-func (q Queries) indexEmbedded(ctx context.Context, docs []search.Doc) error {
+// indexWithSpace indexes what was said and gives it its vectors, or owes them.
+func (q Queries) indexWithSpace(ctx context.Context, docs []search.Doc) error {
 	if q.vectors.inline == nil {
 		ids, err := q.IndexNew(ctx, docs)
 		if err != nil || len(ids) == 0 {
@@ -102,5 +102,5 @@ func (q Queries) indexEmbedded(ctx context.Context, docs []search.Doc) error {
 	if err != nil {
 		return fmt.Errorf("embed the turns: %w", err)
 	}
-	return q.indexSoon(ctx, docs, q.vectors.space, vectors)
+	return q.indexEmbedded(ctx, docs, q.vectors.space, vectors)
 }

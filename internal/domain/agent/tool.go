@@ -87,7 +87,6 @@ type ToolSpec struct {
 	Class       Class           `json:"class"`
 	Origins     []Origin        `json:"origins"` // who may call it
 	ReadOnly    bool            `json:"read_only,omitempty"`
-	Ahead       bool            `json:"-"` // reads so that it may run before it is its call's turn, even if that never comes
 	Destructive bool            `json:"destructive,omitempty"`
 	Idempotent  bool            `json:"idempotent,omitempty"`
 	Instead     string          `json:"-"`             // what those are told who may not call it

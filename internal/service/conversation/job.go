@@ -22,7 +22,6 @@ type runState struct {
 	since          int               // responses up to this one are not shown
 	identity, meta string            // of the agent that answers from long-term memory, for the context of a turn
 	earlier        []TurnMessage     // of the turns before, and of this one what the user said
-	early          *early            // a call of the last response that was begun before its step; nil without one
 }
 
 // load reads a run with all that its next request is made of.

@@ -112,7 +112,6 @@ func (s *Service) call(ctx context.Context, j *runState, k run.CallKey, request 
 		ticket ledger.Ticket
 	)
 	err := s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
-		sought := tx.SeekCall(k, 0)
 		if err := j.resume(ctx, tx, true); err != nil {
 			return err
 		}
@@ -123,7 +122,7 @@ func (s *Service) call(ctx context.Context, j *runState, k run.CallKey, request 
 		if wish, err = s.Ledger.Wish(k, asked, 0); err != nil {
 			return err
 		}
-		ticket, err = tx.AdmitCall(ctx, wish, sought)
+		ticket, err = tx.AdmitCall(ctx, wish)
 		return err
 	})
 	if err != nil {

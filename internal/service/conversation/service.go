@@ -26,7 +26,7 @@ type Tx interface {
 	StartRun(ctx context.Context, id int64) (bool, error)
 	LockRun(ctx context.Context, id int64) (run.Run, []Step, error) // until the transaction is over
 	LockTurn(ctx context.Context, conversation, id int64, first int) (Conversation, run.Run, []Step, error)
-	HoldRun(ctx context.Context, id int64, ended error) // the same against its end only; what follows fails with ended when it has
+	HoldRun(ctx context.Context, id int64) (bool, error) // the same against its end only; false when it has ended
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 	OweRun(ctx context.Context, id int64) error
 
@@ -39,7 +39,7 @@ type Tx interface {
 	SetNotice(ctx context.Context, conversation int64, notice string) error
 	CloseConversation(ctx context.Context, conversation int64, c nudge.Counters, ended bool) error
 
-	PutTurn(ctx context.Context, t Turn, n NewRun) (*run.Run, error) // with its run, which is known when the transaction is over
+	PutTurn(ctx context.Context, t Turn, n NewRun) (run.Run, error) // with its run
 	EndTurn(ctx context.Context, t Turn) error
 	News(ctx context.Context, t Turn, frozen time.Time) (SessionChanges, error)
 	PinContext(ctx context.Context, t Turn, told string) (string, error)                      // as it is stored; of a turn that has none and whose run is held
@@ -97,8 +97,6 @@ type Service struct {
 
 	Compactor Compactor   // nil where conversations are cut
 	FlushSpec func() Spec // the configuration of reviews before a compaction
-
-	carried carried
 }
 
 // Conversation is a row as turns need it.

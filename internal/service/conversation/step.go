@@ -32,26 +32,22 @@ type Stepped struct {
 // Step makes one model response: it runs the calls that the last one left, asks
 // the model and stores what it said. A response that is the answer, or the last
 // that the budget allows, closes the run in the same transaction.
-func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base Base) (out Stepped, err error) {
-	j := s.carried.take(ctx, ref, step.N)
+func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base Base) (Stepped, error) {
 	for {
-		if j == nil {
-			if j, err = s.load(ctx, ref); err != nil {
-				return out, err
-			}
+		j, err := s.load(ctx, ref)
+		if err != nil {
+			return Stepped{}, err
 		}
 		if j.run.Status == run.Ended {
-			break
-		}
-		if out, err = s.step(ctx, j, step, base); !errors.Is(err, errEnded) && !errors.Is(err, errRevoked) {
+			out := Stepped{StepDone: agent.StepDone{Final: true}}
+			out.Ended, err = j.ended()
 			return out, err
 		}
-		j = nil
+		out, err := s.step(ctx, j, step, base)
+		if !errors.Is(err, errEnded) && !errors.Is(err, errRevoked) {
+			return out, err
+		}
 	}
-	out = Stepped{}
-	out.Final = true
-	out.Ended, err = j.ended()
-	return out, err
 }
 
 func (s *Service) step(ctx context.Context, j *runState, step agent.Step, base Base) (out Stepped, err error) {
@@ -143,9 +139,6 @@ func (s *Service) step(ctx context.Context, j *runState, step agent.Step, base B
 		for _, i := range j.sequence(said.Calls) {
 			c := said.Calls[i]
 			out.Calls = append(out.Calls, agent.CallRef{Index: c.Position, Tool: s.shown(j, c.Tool), Class: c.Class})
-		}
-		if r.done {
-			s.carry(ctx, j, step.N)
 		}
 	}
 	return out, err

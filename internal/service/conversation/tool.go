@@ -107,11 +107,9 @@ func (s *Service) runCall(ctx context.Context, j *runState, c *Call, unrun agent
 		}
 	}
 	if unrun == "" {
-		result, why, found := j.ranEarly(c)
-		if !found {
-			if result, why, err = s.use(ctx, j, *c); err != nil {
-				return err
-			}
+		result, why, err := s.use(ctx, j, *c)
+		if err != nil {
+			return err
 		}
 		unrun = why
 		c.Result, c.Code = string(result.JSON), string(result.Code)
@@ -147,7 +145,13 @@ var errEnded = errors.New("the run has ended")
 // before, nothing of fn is kept.
 func (s *Service) whileOpen(ctx context.Context, j *runState, fn func(Tx) error) error {
 	return s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
-		tx.HoldRun(ctx, j.run.Ref.Run, errEnded)
+		open, err := tx.HoldRun(ctx, j.run.Ref.Run)
+		if err == nil && !open {
+			err = errEnded
+		}
+		if err != nil {
+			return err
+		}
 		return fn(tx)
 	})
 }

@@ -39,7 +39,7 @@ func (s *Service) open(ctx context.Context, tx Tx, j job, q *question) error {
 	if o.Wish, err = s.Ledger.Wish(run.CallKey{Ref: j.run.Ref, Step: q.step}, req, j.spec.Limits.Parallel); err != nil {
 		return err
 	}
-	if o.Ticket, err = tx.AdmitCall(ctx, o.Wish, j.sought); err != nil {
+	if o.Ticket, err = tx.AdmitCall(ctx, o.Wish); err != nil {
 		return fmt.Errorf("open ledger entry %s: %w", q.step, err)
 	}
 	q.opened = &o

@@ -22,7 +22,7 @@ import (
 // has not seen that head: it is to be merged first.
 func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t Task, made packageBytes, unseen bool, err error) {
 	var written []WrittenFile
-	j, t, err = s.loadTask(ctx, ref, key, nil, func(tx Tx, _ job, t Task) (err error) {
+	j, t, err = s.loadTask(ctx, ref, key, func(tx Tx, _ job, t Task) (err error) {
 		written, err = tx.Written(ctx, t)
 		return err
 	})

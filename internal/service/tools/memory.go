@@ -41,7 +41,7 @@ func Memory(k *promptmemory.Service) ([]Tool, error) {
 			func(ctx context.Context, a agent.Actor, in batchArgs) (promptmemory.Written, error) {
 				return k.Batch(ctx, a, promptmemory.BatchArgs(in))
 			})),
-		made(New(agent.ToolSpec{Name: "memory_search", Class: agent.Fast, Origins: rememberers, ReadOnly: true, Ahead: true, Idempotent: true,
+		made(New(agent.ToolSpec{Name: "memory_search", Class: agent.Fast, Origins: rememberers, ReadOnly: true, Idempotent: true,
 			Description: "Look up what is remembered, by words and meaning, with the messages and sessions that it comes from: what stands in the prompt, and what is known beside it of people, tasks, tools and earlier sessions. Memories saved during this conversation are found here before they stand in the prompt. Nothing near enough gives an empty list."},
 			func(ctx context.Context, a agent.Actor, in searchArgs) (promptmemory.SearchResult, error) {
 				return k.Search(ctx, a, promptmemory.SearchArgs(in))
