@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/schemas"
 )
