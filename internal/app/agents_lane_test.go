@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/testkit"

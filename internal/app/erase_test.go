@@ -13,12 +13,12 @@ import (
 	"go.temporal.io/api/temporalproto"
 
 	"cairn/internal/adapter/objectstore"
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/service/erase"
 	"cairn/internal/testkit"
 )

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"cairn/internal/adapter/offlinemodel"
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/settings"
@@ -30,8 +29,7 @@ func Answering(c config.Config, judge string) (*evaluation.Answering, error) {
 
 // OfflineAnswering is Answering by the offline rules, whatever is configured.
 func OfflineAnswering() *evaluation.Answering {
-	m := llm.Config{BaseURL: offlineURL, HTTPClient: offlinemodel.Client(), Offline: true}
-	return &evaluation.Answering{Model: llm.OpenAI(m), Name: offlinemodel.ModelName}
+	return &evaluation.Answering{Model: offlinemodel.New(0), Name: offlinemodel.ModelName}
 }
 
 // Retrieval is this Cairn as retrieval is measured in it.

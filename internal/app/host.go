@@ -21,11 +21,12 @@ import (
 	"cairn/internal/adapter/launcher"
 	"cairn/internal/adapter/objectstore"
 	"cairn/internal/adapter/offlinemodel"
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/adapter/openai"
 	"cairn/internal/adapter/payloadcodec"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
@@ -255,18 +256,15 @@ func embedder(c config.Config) embedding.Embedder {
 
 // model is the configured endpoint, or the offline rules in this process.
 func model(c config.Config) (llm.Model, error) {
-	m := llm.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Structured: c.Structured, Timeout: c.Timeout}
 	if c.Offline() {
-		m = llm.Config{BaseURL: offlineURL, HTTPClient: offlinemodel.Client(), Offline: true, Timeout: c.Timeout}
+		return offlinemodel.New(c.Timeout), openai.Config{Timeout: c.Timeout}.Validate()
 	}
+	m := openai.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Structured: c.Structured, Timeout: c.Timeout}
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}
-	return llm.OpenAI(m), nil
+	return openai.New(m), nil
 }
-
-// offlineURL is never resolved: its client answers in this process.
-const offlineURL = "http://offline.invalid/v1"
 
 func prices(c config.Config) (llm.Prices, error) {
 	if c.Prices == "" {

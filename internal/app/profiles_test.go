@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/evaluation/profiles"
 	"cairn/internal/testkit"

@@ -9,11 +9,11 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/service/schedule"
 	"cairn/internal/testkit"

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
@@ -16,6 +15,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/service/conversation"
 	"cairn/internal/testkit"
 )

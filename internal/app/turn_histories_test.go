@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/llm"
 	"cairn/internal/testkit"
 )
 

@@ -10,12 +10,12 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app"
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/llm"
 	"cairn/internal/service/conversation"
 	"cairn/internal/testkit"
 )

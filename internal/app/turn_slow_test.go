@@ -10,11 +10,11 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/llm"
 	"cairn/internal/service/tools"
 	"cairn/internal/testkit"
 )

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"regexp"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/annotate"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 )
 

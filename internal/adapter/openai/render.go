@@ -1,4 +1,4 @@
-package llm
+package openai
 
 import (
 	"encoding/json"
@@ -6,9 +6,10 @@ import (
 	"slices"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 )
 
-func (c *Client) render(r Request) (out body, err error) {
+func (c *Client) render(r llm.Request) (out body, err error) {
 	if r.Model == "" {
 		return out, fault.New(fault.Misconfigured, "no model is named for stage "+quote(r.Label.Stage), "set CAIRN_MODEL")
 	}
@@ -19,9 +20,9 @@ func (c *Client) render(r Request) (out body, err error) {
 	if r.Schema != nil {
 		switch c.config.Structured {
 		case StructuredNone:
-			r = WithoutSchema(r)
+			r = llm.WithoutSchema(r)
 		case StructuredObject:
-			r = WithoutSchema(r)
+			r = llm.WithoutSchema(r)
 			out.ResponseFormat = &bodyFormat{Type: "json_object"}
 		default:
 			strict := c.config.Structured == StructuredSchema || strictable(r.Schema.JSON)
@@ -35,9 +36,9 @@ func (c *Client) render(r Request) (out body, err error) {
 		return out, err
 	}
 	switch {
-	case r.ToolChoice == ChooseNone && len(r.Tools) > 0: // without tools endpoints refuse it
-		out.ToolChoice = string(ChooseNone)
-	case r.ToolChoice != ChooseAuto && r.ToolChoice != ChooseNone:
+	case r.ToolChoice == llm.ChooseNone && len(r.Tools) > 0: // without tools endpoints refuse it
+		out.ToolChoice = string(llm.ChooseNone)
+	case r.ToolChoice != llm.ChooseAuto && r.ToolChoice != llm.ChooseNone:
 		return out, fault.New(fault.InvalidArgument, "tool choice "+quote(string(r.ToolChoice))+" of a model request is unknown", "use none, or leave it empty")
 	}
 	if r.NoReasoning {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/ledger"

@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/domain/llm"
 	"cairn/internal/testkit"
 )
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
 )

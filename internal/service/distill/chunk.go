@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/lang"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"

@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
-	"cairn/schemas"
 )
 
 // Answering is who answers from what was read, and who judges the answers.
@@ -73,7 +72,7 @@ func (a *Answering) ask(ctx context.Context, stage prompt.Stage, name string, m 
 	if err != nil {
 		return err
 	}
-	prepared, err := a.Model.Prepare(llm.Request{Model: name, System: system, Messages: llm.User(user), Schema: &llm.Schema{Name: stage.Schema(), JSON: schemas.Model(stage.Schema())},
+	prepared, err := a.Model.Prepare(llm.Request{Model: name, System: system, Messages: llm.User(user), Schema: &llm.Schema{Name: stage.Schema(), JSON: prompt.Schema(stage)},
 		Temperature: new(0.0), Label: llm.Label{Stage: string(stage)}})
 	if err != nil {
 		return err

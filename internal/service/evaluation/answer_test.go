@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/offlinemodel"
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/service/evaluation/locomo"
 )
@@ -31,7 +31,7 @@ func conversations(t *testing.T, n int) []locomo.Sample {
 func options(rows ...string) Options {
 	o := DefaultOptions()
 	o.Folds, o.Seeds, o.Iterations, o.Episodes, o.Rounds, o.Workers, o.Rows = 1, 1, 1, 1, 1, 1, rows
-	o.Answers = &Answering{Model: llm.OpenAI(llm.Config{BaseURL: "http://offline.invalid/v1", Offline: true, HTTPClient: offlinemodel.Client()}), Name: offlinemodel.ModelName}
+	o.Answers = &Answering{Model: offlinemodel.New(0), Name: offlinemodel.ModelName}
 	return o
 }
 
@@ -42,7 +42,7 @@ func TestAnswersAreJudgedAndABadJudgeIsNoZero(t *testing.T) {
 	srv.On(openaitest.Rule{Stage: "grade", Match: "Which museum", Reply: `{"reason": "right", "score": 1}`})
 	srv.On(openaitest.Rule{Stage: "grade", Reply: `{"reason": "beyond", "score": 7}`})
 	o := options(Static)
-	o.Answers = &Answering{Model: llm.OpenAI(llm.Config{BaseURL: srv.URL}), Name: "m", Judge: "j"}
+	o.Answers = &Answering{Model: openai.New(openai.Config{BaseURL: srv.URL}), Name: "m", Judge: "j"}
 	tables, err := MeasureAll(t.Context(), Data{Talks: conversations(t, 1)}, o)
 	if err != nil {
 		t.Fatal(err)

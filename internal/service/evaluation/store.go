@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memoryrules"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/service/evaluation/score"

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memoryrules"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"

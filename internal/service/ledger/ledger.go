@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/uuid"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 )
 

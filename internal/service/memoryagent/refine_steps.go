@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -19,7 +19,6 @@ import (
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/longterm"
-	"cairn/schemas"
 )
 
 // Place is a candidate in a model's order, by its number.
@@ -204,7 +203,7 @@ func (s *Service) askRefine(ctx context.Context, w conversation.RunView, p Pinne
 		return "", err
 	}
 	req := llm.Request{Model: w.Spec.Model, System: p.Refining.Systems[stage], Messages: llm.User(user), MaxTokens: w.Spec.Limits.MaxTokens,
-		Schema: &llm.Schema{Name: stage.Schema(), JSON: schemas.Model(stage.Schema())}, Label: llm.Label{Stage: string(stage), Run: fmt.Sprint(w.Run.Ref.Run), Task: string(stage)}}
+		Schema: &llm.Schema{Name: stage.Schema(), JSON: prompt.Schema(stage)}, Label: llm.Label{Stage: string(stage), Run: fmt.Sprint(w.Run.Ref.Run), Task: string(stage)}}
 	_, wrong, err := s.Ledger.Ask(ctx, ledger.Question{Run: w.Run.Ref, Step: string(stage), Lang: w.Spec.Lang, Request: req, Decode: decode})
 	if f, over := ledger.Hopeless(err); over {
 		return "the model failed (" + string(f.Code) + ")", nil

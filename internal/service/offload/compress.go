@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"strings"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/ledger"
-	"cairn/schemas"
 )
 
 // job is a run with what it works on.
@@ -109,7 +108,7 @@ func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.M
 	step := fmt.Sprintf("group/%d%s", group, suffix)
 	_, problem, err = s.Ledger.Ask(ctx, ledger.Question{Run: j.run.Ref, Step: step, Lang: j.spec.Lang, Repairs: l.Repairs,
 		Request: llm.Request{Model: j.spec.Model, System: j.spec.System, Messages: llm.User(user), MaxTokens: l.ReplyTokens,
-			Schema: &llm.Schema{Name: prompt.Compress.Schema(), JSON: schemas.Model(prompt.Compress.Schema())},
+			Schema: &llm.Schema{Name: prompt.Compress.Schema(), JSON: prompt.Schema(prompt.Compress)},
 			Label:  llm.Label{Stage: string(j.run.Kind), Run: fmt.Sprint(j.run.Ref.Run), Task: step}},
 		Decode: func(text string) (err error) {
 			out, err = workingmemory.ReadSnapshot(text, ms)

@@ -13,8 +13,8 @@ import (
 	"os"
 	"strings"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/service/evaluation/score"
 )
 

@@ -3,8 +3,8 @@ package llm_test
 import (
 	"testing"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 )
 
 func TestCostIsRoundedUpInMicroDollars(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 )
 
 func TestLooksRefused(t *testing.T) {

@@ -1,7 +1,7 @@
-// Package llm talks to OpenAI-compatible chat endpoints. A call has two halves,
-// so that the ledger can stand between them: Prepare renders the exact bytes of
-// a request, Send sends such bytes. Retries belong to Temporal: a Send is one
-// request.
+// Package llm is the port to chat models: requests, replies, failures, prices, and
+// the JSON in what a model says. A call has two halves, so that the ledger can stand
+// between them: Prepare renders the exact bytes of a request, Send sends such bytes.
+// Retries belong to Temporal: a Send is one request.
 package llm
 
 import (

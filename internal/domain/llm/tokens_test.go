@@ -3,7 +3,7 @@ package llm_test
 import (
 	"testing"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 )
 
 func TestEstimateTokens(t *testing.T) {
