@@ -16,7 +16,7 @@ TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -timeout 40m -parallel $(PARALLE
 # leaves them out, as it does the tests that say that they are long.
 EXPERIMENTS := $(addprefix cairn/internal/,service/evaluation service/evaluation/retrieval $(addprefix bench/,distillbench isolation soak sweepbench taubench turnbench))
 # The packages that take longest come first, or one would be left to run alone.
-PACKAGES = ./internal/app ./internal/app/cli ./internal/bench/chaos $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
+PACKAGES = ./internal/e2e ./internal/app/cli ./internal/bench/chaos $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
 BIN := bin
 BENCH = $(GO) run ./internal/bench/cmd/cairn-bench
 TOOLS := $(BIN)/tools
@@ -101,7 +101,7 @@ bench-policy: ## Measure what a policy learns in a synthetic world, how fast it 
 	$(GO) test ./internal/domain/memoryskill/policy -run LearnsWhichSkills -v
 	$(GO) test ./internal/domain/memoryskill/policy -run '^$$' -bench 'Decide|Update' -benchtime 20x
 	$(GO) test ./internal/domain/memoryskill/policy -run '^$$' -bench 'Learning|Memory' -benchtime 1x
-	$(GO) test ./internal/app -run '^$$' -bench Spans -benchtime 1x
+	$(GO) test ./internal/e2e -run '^$$' -bench Spans -benchtime 1x
 
 .PHONY: bench-loop
 bench-loop: ## Measure whether memory skills that learn and evolve remember more than fixed ones
