@@ -8,17 +8,31 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/domain/contract"
-	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/memoryagent"
 )
 
+// AgentService runs the agents of long-term memory.
+type AgentService interface {
+	KeepSession(ctx context.Context, ref run.Ref) (over *run.Run, err error)
+	HandOff(
+		ctx context.Context, ref run.Ref, step, position int, base conversation.Base,
+	) (memoryagent.HandedOff, error)
+	RecordHandOff(
+		ctx context.Context, ref run.Ref, step, position int, runs []int64, base conversation.Base,
+	) error
+	TakeTarget(ctx context.Context, ref run.Ref) (fence int64, over *run.Run, err error)
+	FreeTarget(ctx context.Context, ref run.Ref, fence int64) error
+	Await(ctx context.Context, ref run.Ref) (run.Run, error)
+	RefineService
+}
+
 // Agents are the activities of the agents of long-term memory; their steps are
 // those of Converse.
 type Agents struct {
-	Service *memoryagent.Service
-	Idle    func(ctx context.Context, in contract.IdleInput) (contract.IdleRead, error)
+	Service AgentService
+	Idle    func(ctx context.Context, in contract.IdleInput) (contract.IdleResult, error)
 }
 
 // RegisterMain makes w host the database steps.
@@ -34,52 +48,54 @@ func (a Agents) RegisterMain(w worker.ActivityRegistry) {
 // RegisterSteps makes w host what runs where the steps of agents do.
 func (a Agents) RegisterSteps(w worker.ActivityRegistry) {
 	register(w, contract.HandOff, a.HandOff)
-	register(w, contract.TellHandOff, a.TellHandOff)
+	register(w, contract.RecordHandOff, a.RecordHandOff)
 }
 
 // KeepSession keeps the session of a run.
-func (a Agents) KeepSession(ctx context.Context, in contract.AgentInput) (contract.SessionKept, error) {
+func (a Agents) KeepSession(ctx context.Context, in contract.AgentInput) (contract.KeepSessionResult, error) {
 	over, err := a.Service.KeepSession(ctx, ref(in.RunRef))
 	if err != nil || over == nil {
-		return contract.SessionKept{}, temporalError(err)
+		return contract.KeepSessionResult{}, temporalError(err)
 	}
 	out, err := endedRun(*over)
-	return contract.SessionKept{Ended: out}, err
+	return contract.KeepSessionResult{Ended: &out}, temporalError(err)
 }
 
 // HandOff makes the runs of a call to hands_off.
-func (a Agents) HandOff(ctx context.Context, in contract.ToolInput) (out contract.HandedOff, err error) {
+func (a Agents) HandOff(ctx context.Context, in contract.ToolInput) (contract.HandOffResult, error) {
 	handed, err := a.Service.HandOff(ctx, ref(in.RunRef), in.Step, in.Position, conversation.Base(in.Base))
 	if err != nil {
-		return out, temporalError(err)
+		return contract.HandOffResult{}, temporalError(err)
 	}
-	out.Told = handed.Told
-	for _, r := range handed.Specialists {
-		input, err := memoryagent.Input(in.WorkspaceKey, r)
+	specialists, err := agentsToStart(in.WorkspaceKey, handed.Specialists)
+	return contract.HandOffResult{Recorded: handed.Told, Specialists: specialists}, temporalError(err)
+}
+
+func agentsToStart(workspaceKey string, runs []run.Run) (out []contract.AgentToStart, err error) {
+	for _, r := range runs {
+		input, err := memoryagent.Input(workspaceKey, r)
 		if err != nil {
-			return out, temporalError(err)
+			return nil, err
 		}
-		out.Specialists = append(out.Specialists, contract.AgentToStart{WorkflowID: r.WorkflowID, Type: input.Kind, Input: input})
+		out = append(out, contract.AgentToStart{WorkflowID: r.WorkflowID, Type: input.Kind, Input: input})
 	}
 	return out, nil
 }
 
-// TellHandOff stores what became of them.
-func (a Agents) TellHandOff(ctx context.Context, in contract.TellInput) error {
-	return temporalError(a.Service.TellHandOff(ctx, ref(in.RunRef), in.Step, in.Position, in.Runs, conversation.Base(in.Base)))
+// RecordHandOff stores what became of them.
+func (a Agents) RecordHandOff(ctx context.Context, in contract.RecordHandOffInput) error {
+	return temporalError(a.Service.RecordHandOff(
+		ctx, ref(in.RunRef), in.Step, in.Position, in.Runs, conversation.Base(in.Base)))
 }
 
 // TakeTarget takes the target of a specialist, or says that another has it.
-func (a Agents) TakeTarget(ctx context.Context, in contract.AgentInput) (contract.TargetTaken, error) {
+func (a Agents) TakeTarget(ctx context.Context, in contract.AgentInput) (contract.TakeTargetResult, error) {
 	fence, over, err := a.Service.TakeTarget(ctx, ref(in.RunRef))
-	if fault.CodeOf(err) == fault.Unavailable { // its turn will come
-		return contract.TargetTaken{}, benign(err, string(fault.Unavailable), 0)
-	}
 	if err != nil || over == nil {
-		return contract.TargetTaken{Fence: fence}, temporalError(err)
+		return contract.TakeTargetResult{Fence: fence}, queueError(err)
 	}
 	out, err := endedRun(*over)
-	return contract.TargetTaken{Ended: out}, err
+	return contract.TakeTargetResult{Ended: &out}, temporalError(err)
 }
 
 // FreeTarget gives it back.
@@ -94,22 +110,20 @@ func (a Agents) AwaitAgent(ctx context.Context, in contract.RunRef) (contract.Ag
 		return contract.AgentResult{}, temporalError(err)
 	}
 	out, err := endedRun(r)
-	if err != nil {
-		return contract.AgentResult{}, err
-	}
-	return *out, nil
+	return out, temporalError(err)
 }
 
 // ReadIdle has an idle conversation read.
-func (a Agents) ReadIdle(ctx context.Context, in contract.IdleInput) (contract.IdleRead, error) {
+func (a Agents) ReadIdle(ctx context.Context, in contract.IdleInput) (contract.IdleResult, error) {
 	out, err := a.Idle(ctx, in)
 	return out, temporalError(err)
 }
 
-func endedRun(r run.Run) (*contract.AgentResult, error) {
+// endedRun decodes what the row of a run says.
+func endedRun(r run.Run) (contract.AgentResult, error) {
 	var e conversation.Ended
 	if err := json.Unmarshal(r.Result, &e); err != nil {
-		return nil, temporalError(fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err))
+		return contract.AgentResult{}, fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
 	}
-	return ended(&e), nil
+	return agentResult(e), nil
 }

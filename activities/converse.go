@@ -5,13 +5,28 @@ import (
 
 	"go.temporal.io/sdk/worker"
 
+	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
 )
 
+// ConversationService answers turns and runs the agents in conversations.
+type ConversationService interface {
+	Step(ctx context.Context, ref run.Ref, step agent.Step, base conversation.Base) (conversation.Stepped, error)
+	RunTool(ctx context.Context, ref run.Ref, step, position int, base conversation.Base) error
+	Close(
+		ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base conversation.Base,
+	) (*conversation.Ended, error)
+	Await(ctx context.Context, ref run.Ref) (*conversation.Ended, error)
+	OpenNudge(ctx context.Context, r conversation.Review) (conversation.Reviewing, error)
+	CloseConversation(ctx context.Context, workspace, id int64, counters nudge.Counters, byUser bool) error
+}
+
 // Converse are the activities of conversations and of the agents in them.
 type Converse struct {
-	Service  *conversation.Service
+	Service  ConversationService
 	Approver Approver
 	Spec     func() conversation.Spec // the configuration that a review is pinned to
 	// Built hears of each review: a workspace may have its memories built then.
@@ -32,8 +47,12 @@ func (a Converse) RegisterMain(w worker.ActivityRegistry) {
 	register(w, contract.CloseConversation, a.CloseConversation)
 }
 
-// RegisterLLM makes w host the steps of turns.
-func (a Converse) RegisterLLM(w worker.ActivityRegistry) { a.registerAgent(w) }
+// RegisterLLM makes w host the steps of turns, with what closes those whose workflow
+// runs beside them.
+func (a Converse) RegisterLLM(w worker.ActivityRegistry) {
+	a.registerAgent(w)
+	register(w, contract.CloseAgent, a.CloseAgent)
+}
 
 // RegisterBatch makes w host the steps of reviews: nobody waits for those.
 func (a Converse) RegisterBatch(w worker.ActivityRegistry) {
@@ -54,51 +73,67 @@ func (a Converse) RegisterSandbox(w worker.ActivityRegistry) {
 // Step makes one model response of a run, and runs the tools that the last one
 // called.
 func (a Converse) Step(ctx context.Context, in contract.StepInput) (contract.StepResult, error) {
-	defer beat(ctx)()
+	defer heartbeat(ctx)()
 	out, err := a.Service.Step(ctx, ref(in.RunRef), in.Step, conversation.Base(in.Base))
-	result := contract.StepResult{StepDone: out.StepDone, Ended: ended(out.Ended)}
-	if o := out.Overflow; o != nil {
-		result.Overflow = &contract.OffloadToStart{WorkflowID: o.WorkflowID, Input: o.Input}
-	}
-	return result, temporalError(err)
+	return contract.StepResult{
+		StepDone: out.StepDone, Ended: encoded(out.Ended, agentResult), Overflow: encoded(out.Overflow, offloadToStart),
+	}, temporalError(err)
 }
 
 // RunTool runs one slow or isolated tool call.
 func (a Converse) RunTool(ctx context.Context, in contract.ToolInput) error {
-	defer beat(ctx)()
-	return temporalError(a.Service.RunTool(ctx, ref(in.RunRef), in.Step, in.Position, conversation.Base(in.Base)))
+	defer heartbeat(ctx)()
+	return temporalError(a.Service.RunTool(
+		ctx, ref(in.RunRef), in.Step, in.Position, conversation.Base(in.Base)))
 }
 
 // CloseAgent ends a run that no step has ended.
 func (a Converse) CloseAgent(ctx context.Context, in contract.CloseAgentInput) (contract.AgentResult, error) {
-	return result(a.Service.Close(ctx, ref(in.RunRef), in.Reason, in.Detail, conversation.Base(in.Base)))
+	e, err := a.Service.Close(ctx, ref(in.RunRef), in.Reason, in.Detail, conversation.Base(in.Base))
+	return resultOf(e), temporalError(err)
 }
 
 // CountTurn ends a turn that a gateway's own agent has answered.
 func (a Converse) CountTurn(ctx context.Context, in contract.CountInput) (contract.AgentResult, error) {
-	return result(a.Service.Close(ctx, ref(in.RunRef), contract.Observed, "", conversation.Base(in.Base)))
+	e, err := a.Service.Close(ctx, ref(in.RunRef), contract.Observed, "", conversation.Base(in.Base))
+	return resultOf(e), temporalError(err)
 }
 
 // AwaitTurn returns when a turn has ended.
 func (a Converse) AwaitTurn(ctx context.Context, in contract.RunRef) (contract.AgentResult, error) {
-	return result(a.Service.Await(ctx, ref(in)))
+	e, err := a.Service.Await(ctx, ref(in))
+	return resultOf(e), temporalError(err)
 }
 
 // OpenNudge records a review and pins what its model is told.
-func (a Converse) OpenNudge(ctx context.Context, in contract.NudgeInput) (contract.NudgeOpened, error) {
-	r, err := a.Service.OpenNudge(ctx, conversation.Review{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Number: in.Number, Turn: in.Turn,
-		Memory: in.Memory, Skill: in.Skill, Counters: in.Counters, Spec: a.Spec()})
+func (a Converse) OpenNudge(ctx context.Context, in contract.NudgeInput) (contract.OpenNudgeResult, error) {
+	r, err := a.Service.OpenNudge(ctx, conversation.Review{
+		Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation,
+		Number: in.Number, Turn: in.Turn, Memory: in.Memory, Skill: in.Skill, Counters: in.Counters, Spec: a.Spec(),
+	})
 	if err == nil && a.Built != nil {
-		err = a.Built(ctx, contract.IdleInput{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation})
+		err = a.Built(ctx, contract.IdleInput{
+			Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation,
+		})
 	}
-	return contract.NudgeOpened{RunRef: contract.RunRef{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Run: r.Run.Ref.Run, Attempt: r.Run.Attempt},
-		Budget: r.Spec.Budget, Pace: r.Spec.Pace(), Ended: ended(r.Ended)}, temporalError(err)
+	return openNudgeResult(in, r), temporalError(err)
+}
+
+func openNudgeResult(in contract.NudgeInput, r conversation.Reviewing) contract.OpenNudgeResult {
+	return contract.OpenNudgeResult{
+		RunRef: contract.RunRef{
+			Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Run: r.Run.Ref.Run, Attempt: r.Run.Attempt,
+		},
+		Budget: r.Spec.Budget, Timeouts: r.Spec.Pace(), Ended: encoded(r.Ended, agentResult),
+	}
 }
 
 // ApproveWrite decides about a change that waits for approval.
-func (a Converse) ApproveWrite(ctx context.Context, in contract.ApproveWriteInput) (contract.ApprovedWrite, error) {
+func (a Converse) ApproveWrite(
+	ctx context.Context, in contract.ApproveWriteInput,
+) (contract.ApproveWriteResult, error) {
 	skill, version, err := a.Approver.Decide(ctx, in.Workspace, in.Pending, in.Approve)
-	return contract.ApprovedWrite{Skill: skill, Version: version}, temporalError(err)
+	return contract.ApproveWriteResult{Skill: skill, Version: version}, temporalError(err)
 }
 
 // CloseConversation writes down where a conversation stands.
@@ -106,16 +141,17 @@ func (a Converse) CloseConversation(ctx context.Context, in contract.CloseConver
 	return temporalError(a.Service.CloseConversation(ctx, in.Workspace, in.Conversation, in.Counters, in.Ended))
 }
 
-func result(e *conversation.Ended, err error) (contract.AgentResult, error) {
-	if err != nil {
-		return contract.AgentResult{}, temporalError(err)
+// resultOf is what a run has ended with, empty beside an error.
+func resultOf(e *conversation.Ended) (out contract.AgentResult) {
+	if e != nil {
+		out = agentResult(*e)
 	}
-	return *ended(e), nil
+	return out
 }
 
-func ended(e *conversation.Ended) *contract.AgentResult {
-	if e == nil {
-		return nil
+func agentResult(e conversation.Ended) contract.AgentResult {
+	return contract.AgentResult{
+		Reason: e.Reason, Steps: e.Steps, Saved: len(e.Writes), ReplySeq: e.ReplySeq,
+		Counters: e.Counters, MayNudge: e.MayNudge, Status: e.Status,
 	}
-	return &contract.AgentResult{Reason: e.Reason, Steps: e.Steps, Saved: len(e.Writes), ReplySeq: e.ReplySeq, Counters: e.Counters, MayNudge: e.MayNudge, Status: e.Status}
 }

@@ -13,8 +13,26 @@ import (
 	"cairn/internal/service/distill"
 )
 
+// DistillService distils conversations.
+type DistillService interface {
+	Chunk(ctx context.Context, ref run.Ref) ([]string, error)
+	Close(ctx context.Context, ref run.Ref, attempt int, code, reason string) (distill.Result, error)
+	DistillTaskService
+}
+
+// DistillTaskService works on one task of a conversation.
+type DistillTaskService interface {
+	Draft(ctx context.Context, ref run.Ref, task string) (plan distill.Plan, ended bool, err error)
+	Write(ctx context.Context, ref run.Ref, task string, doc int) (degraded bool, err error)
+	Judge(ctx context.Context, ref run.Ref, task string) error
+	Publish(ctx context.Context, ref run.Ref, task string) (c distill.Committed, unseen bool, err error)
+	Merge(ctx context.Context, ref run.Ref, task string) error
+	EndTask(ctx context.Context, ref run.Ref, attempt int, task, code, reason string) (distill.Task, error)
+	AwaitTask(ctx context.Context, ref run.Ref, task string) error
+}
+
 // Distill are the activities of a distillation.
-type Distill struct{ Service *distill.Service }
+type Distill struct{ Service DistillService }
 
 // RegisterMain makes w host the database steps.
 func (a Distill) RegisterMain(w worker.ActivityRegistry) {
@@ -44,47 +62,47 @@ func register(w worker.ActivityRegistry, name string, fn any) {
 }
 
 // Chunk picks a run up, asks the gate and divides its conversation into tasks.
-func (a Distill) Chunk(ctx context.Context, in contract.RunRef) (contract.Chunked, error) {
-	defer beat(ctx)()
+func (a Distill) Chunk(ctx context.Context, in contract.RunRef) (contract.ChunkResult, error) {
+	defer heartbeat(ctx)()
 	keys, err := a.Service.Chunk(ctx, ref(in))
-	return contract.Chunked{Tasks: keys, Ended: len(keys) == 0}, temporalError(err)
+	return contract.ChunkResult{Tasks: keys, Ended: len(keys) == 0}, temporalError(err)
 }
 
 // Draft finds the skills that a task may belong to and makes its draft.
-func (a Distill) Draft(ctx context.Context, in contract.TaskRef) (contract.Drafted, error) {
-	defer beat(ctx)()
+func (a Distill) Draft(ctx context.Context, in contract.TaskRef) (contract.DraftResult, error) {
+	defer heartbeat(ctx)()
 	plan, ended, err := a.Service.Draft(ctx, ref(in.RunRef), in.Task)
-	return contract.Drafted{Ended: ended, Scripts: plan.Scripts, Docs: plan.Docs, Judge: plan.Judge}, temporalError(err)
+	return contract.DraftResult{
+		Ended: ended, Scripts: plan.Scripts, Docs: plan.Docs, Judge: plan.Judge,
+	}, temporalError(err)
 }
 
 // WriteFiles writes a task's scripts, or one of its documents.
-func (a Distill) WriteFiles(ctx context.Context, in contract.WriteInput) (contract.Written, error) {
-	defer beat(ctx)()
+func (a Distill) WriteFiles(ctx context.Context, in contract.WriteInput) (contract.WriteResult, error) {
+	defer heartbeat(ctx)()
 	degraded, err := a.Service.Write(ctx, ref(in.RunRef), in.Task, in.Doc)
-	return contract.Written{Degraded: degraded}, temporalError(err)
+	return contract.WriteResult{Degraded: degraded}, temporalError(err)
 }
 
 // Judge has a task's draft judged.
 func (a Distill) Judge(ctx context.Context, in contract.TaskRef) error {
-	defer beat(ctx)()
+	defer heartbeat(ctx)()
 	return temporalError(a.Service.Judge(ctx, ref(in.RunRef), in.Task))
 }
 
 // Publish renders, zips and uploads a task's version, and moves the skill's head to
 // it.
-func (a Distill) Publish(ctx context.Context, in contract.TaskRef) (contract.Published, error) {
+func (a Distill) Publish(ctx context.Context, in contract.TaskRef) (contract.PublishResult, error) {
 	c, unseen, err := a.Service.Publish(ctx, ref(in.RunRef), in.Task)
-	return contract.Published{Packaged: contract.Packaged{Unseen: unseen}, Committed: committed(c)}, temporalError(err)
+	return contract.PublishResult{
+		Unseen: unseen, Conflict: c.Conflict, Outcome: string(c.Outcome), Skill: c.Skill, Version: c.Version,
+	}, temporalError(err)
 }
 
 // Merge joins a task's draft with a head that its model has not seen.
 func (a Distill) Merge(ctx context.Context, in contract.TaskRef) error {
-	defer beat(ctx)()
+	defer heartbeat(ctx)()
 	return temporalError(a.Service.Merge(ctx, ref(in.RunRef), in.Task))
-}
-
-func committed(c distill.Committed) contract.Committed {
-	return contract.Committed{Conflict: c.Conflict, Outcome: string(c.Outcome), Skill: c.Skill, Version: c.Version}
 }
 
 // EndTask ends a task that no commit ended.
@@ -101,7 +119,9 @@ func (a Distill) AwaitTask(ctx context.Context, in contract.TaskRef) error {
 // CloseRun ends a run and adds up its tasks.
 func (a Distill) CloseRun(ctx context.Context, in contract.CloseInput) (contract.DistillResult, error) {
 	r, err := a.Service.Close(ctx, ref(in.RunRef), in.Attempt, in.Code, in.Reason)
-	return contract.DistillResult{Outcome: string(r.Outcome), Tasks: r.Tasks, Created: r.Created, Updated: r.Updated, Failed: r.Failed}, temporalError(err)
+	return contract.DistillResult{
+		Outcome: string(r.Outcome), Tasks: r.Tasks, Created: r.Created, Updated: r.Updated, Failed: r.Failed,
+	}, temporalError(err)
 }
 
 func ref(in contract.RunRef) run.Ref { return run.Ref{Workspace: in.Workspace, Run: in.Run} }

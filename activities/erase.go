@@ -9,8 +9,20 @@ import (
 	"cairn/internal/service/erase"
 )
 
+// EraseService erases workspaces and conversations.
+type EraseService interface {
+	Fence(ctx context.Context, erasure int64) error
+	Stop(ctx context.Context, erasure int64) error
+	Derived(ctx context.Context, erasure int64) error
+	CountObjects(ctx context.Context, erasure int64) error
+	Rows(ctx context.Context, erasure int64) error
+	Objects(ctx context.Context, erasure int64) error
+	End(ctx context.Context, erasure int64) (ended bool, err error)
+	Report(ctx context.Context, workspace, erasure int64) (erase.Erasure, error)
+}
+
 // Erase are the activities of an erase.
-type Erase struct{ Service *erase.Service }
+type Erase struct{ Service EraseService }
 
 // RegisterMain makes w host the steps.
 func (a Erase) RegisterMain(w worker.ActivityRegistry) {
@@ -25,47 +37,49 @@ func (a Erase) RegisterMain(w worker.ActivityRegistry) {
 
 // Fence waits for writers in flight.
 func (a Erase) Fence(ctx context.Context, in contract.EraseRef) error {
-	defer beat(ctx)()
+	defer heartbeat(ctx)()
 	return temporalError(a.Service.Fence(ctx, in.Erasure))
 }
 
 // Stop stops open workflows.
 func (a Erase) Stop(ctx context.Context, in contract.EraseRef) error {
-	defer beat(ctx)()
+	defer heartbeat(ctx)()
 	return temporalError(a.Service.Stop(ctx, in.Erasure))
 }
 
 // Derived looks after what came of a conversation.
 func (a Erase) Derived(ctx context.Context, in contract.EraseRef) error {
-	defer beat(ctx)()
+	defer heartbeat(ctx)()
 	return temporalError(a.Service.Derived(ctx, in.Erasure))
 }
 
 // Count counts the objects that will go.
 func (a Erase) Count(ctx context.Context, in contract.EraseRef) error {
-	defer beat(ctx)()
+	defer heartbeat(ctx)()
 	return temporalError(a.Service.CountObjects(ctx, in.Erasure))
 }
 
 // Rows deletes rows.
 func (a Erase) Rows(ctx context.Context, in contract.EraseRef) error {
-	defer beat(ctx)()
+	defer heartbeat(ctx)()
 	return temporalError(a.Service.Rows(ctx, in.Erasure))
 }
 
 // Objects deletes packages.
 func (a Erase) Objects(ctx context.Context, in contract.EraseRef) error {
-	defer beat(ctx)()
+	defer heartbeat(ctx)()
 	return temporalError(a.Service.Objects(ctx, in.Erasure))
 }
 
 // End counts what is left.
 func (a Erase) End(ctx context.Context, in contract.EraseRef) (contract.EraseResult, error) {
-	defer beat(ctx)()
+	defer heartbeat(ctx)()
 	ended, err := a.Service.End(ctx, in.Erasure)
 	if err != nil {
 		return contract.EraseResult{}, temporalError(err)
 	}
 	e, err := a.Service.Report(ctx, 0, in.Erasure)
-	return contract.EraseResult{Ended: ended, Rows: e.Rows(), Objects: e.Objects, Workflows: e.Workflows}, temporalError(err)
+	return contract.EraseResult{
+		Ended: ended, Rows: e.Rows(), Objects: e.Objects, Workflows: e.Workflows,
+	}, temporalError(err)
 }

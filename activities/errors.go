@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"cairn/internal/domain/fault"
@@ -50,22 +49,11 @@ func benign(err error, code string, wait time.Duration) error {
 		Cause: err, NextRetryDelay: wait, Category: temporal.ApplicationErrorCategoryBenign})
 }
 
-// beat keeps telling Temporal that the worker is alive, until the returned
-// function is called. The server hears a fraction of it.
-func beat(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	every := max(activity.GetInfo(ctx).HeartbeatTimeout/4, 100*time.Millisecond)
-	go func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				activity.RecordHeartbeat(ctx)
-			}
-		}
-	}()
-	return cancel
+// queueError is temporalError of a step that waits until something is free: that it
+// is not yet is part of normal work.
+func queueError(err error) error {
+	if fault.CodeOf(err) == fault.Unavailable {
+		return benign(err, string(fault.Unavailable), 0)
+	}
+	return temporalError(err)
 }

@@ -6,11 +6,29 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
 	"cairn/internal/service/learning"
 )
 
+// LearningService looks after memory skills: what remembers with them, and what they
+// learn from.
+type LearningService interface {
+	BuildService
+	TrainService
+	EvolveService
+	AdaptService
+	ProbeService
+}
+
 // MemorySkills are the activities of memory skills.
-type MemorySkills struct{ Service *learning.Service }
+type MemorySkills struct{ Service LearningService }
+
+// BuildService makes memories of sessions.
+type BuildService interface {
+	OpenBuild(ctx context.Context, ref run.Ref) (spans int, over *learning.Built, err error)
+	BuildSpan(ctx context.Context, ref run.Ref, number int) (learning.SpanOutcome, error)
+	CloseBuild(ctx context.Context, ref run.Ref, code, reason string) (learning.Built, error)
+}
 
 // RegisterMain makes w host the database steps.
 func (a MemorySkills) RegisterMain(w worker.ActivityRegistry) {
@@ -34,18 +52,23 @@ func (a MemorySkills) RegisterLLM(w worker.ActivityRegistry) {
 }
 
 // OpenBuild keeps the session of a build and counts its spans.
-func (a MemorySkills) OpenBuild(ctx context.Context, in contract.BuildInput) (contract.BuildOpened, error) {
+func (a MemorySkills) OpenBuild(ctx context.Context, in contract.BuildInput) (contract.OpenBuildResult, error) {
 	spans, over, err := a.Service.OpenBuild(ctx, ref(in.RunRef))
-	if err != nil || over == nil {
-		return contract.BuildOpened{Spans: spans}, temporalError(err)
+	return contract.OpenBuildResult{Spans: spans, Ended: encoded(over, buildResult)}, temporalError(err)
+}
+
+// encoded is what an earlier attempt has ended with, nil when none has.
+func encoded[T, R any](over *T, encode func(T) R) *R {
+	if over == nil {
+		return nil
 	}
-	out := built(*over)
-	return contract.BuildOpened{Ended: &out}, nil
+	out := encode(*over)
+	return &out
 }
 
 // BuildSpan remembers one span.
-func (a MemorySkills) BuildSpan(ctx context.Context, in contract.SpanInput) (out contract.SpanBuilt, err error) {
-	defer beat(ctx)()
+func (a MemorySkills) BuildSpan(ctx context.Context, in contract.SpanInput) (out contract.BuildSpanResult, err error) {
+	defer heartbeat(ctx)()
 	o, err := a.Service.BuildSpan(ctx, ref(in.RunRef), in.Span)
 	if err != nil {
 		return out, temporalError(err)
@@ -64,9 +87,12 @@ func (a MemorySkills) BuildSpan(ctx context.Context, in contract.SpanInput) (out
 // CloseBuild ends a build.
 func (a MemorySkills) CloseBuild(ctx context.Context, in contract.CloseInput) (contract.BuildResult, error) {
 	out, err := a.Service.CloseBuild(ctx, ref(in.RunRef), in.Code, in.Reason)
-	return built(out), temporalError(err)
+	return buildResult(out), temporalError(err)
 }
 
-func built(b learning.Built) contract.BuildResult {
-	return contract.BuildResult{Outcome: string(b.Outcome), Spans: b.Spans, Failed: b.Failed, Added: len(b.Added), Updated: len(b.Updated), Deleted: len(b.Deleted)}
+func buildResult(b learning.Built) contract.BuildResult {
+	return contract.BuildResult{
+		Outcome: string(b.Outcome), Spans: b.Spans, Failed: b.Failed,
+		Added: len(b.Added), Updated: len(b.Updated), Deleted: len(b.Deleted),
+	}
 }

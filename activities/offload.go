@@ -6,11 +6,20 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/conversation"
 	"cairn/internal/service/offload"
 )
 
+// OffloadService makes threads shorter that have grown too long.
+type OffloadService interface {
+	Compress(ctx context.Context, ref run.Ref, group int) (code string, err error)
+	Close(ctx context.Context, ref run.Ref, reasons []string, code, why string) (offload.CompactionResult, error)
+	Await(ctx context.Context, ref run.Ref) (offload.CompactionResult, error)
+}
+
 // Offload are the activities of working memory.
-type Offload struct{ Service *offload.Service }
+type Offload struct{ Service OffloadService }
 
 // RegisterMain makes w host the database steps.
 func (a Offload) RegisterMain(w worker.ActivityRegistry) {
@@ -22,22 +31,30 @@ func (a Offload) RegisterMain(w worker.ActivityRegistry) {
 func (a Offload) RegisterLLM(w worker.ActivityRegistry) { register(w, contract.Compress, a.Compress) }
 
 // Compress has a model record one group of messages.
-func (a Offload) Compress(ctx context.Context, in contract.GroupInput) (contract.Compressed, error) {
-	defer beat(ctx)()
+func (a Offload) Compress(ctx context.Context, in contract.GroupInput) (contract.CompressResult, error) {
+	defer heartbeat(ctx)()
 	code, err := a.Service.Compress(ctx, ref(in.RunRef), in.Group)
-	return contract.Compressed{Reason: code}, temporalError(err)
+	return contract.CompressResult{Reason: code}, temporalError(err)
 }
 
 // CloseOffload ends a run.
 func (a Offload) CloseOffload(ctx context.Context, in contract.CloseOffloadInput) (contract.OffloadResult, error) {
-	return offloaded(a.Service.Close(ctx, ref(in.RunRef), in.Reasons, in.Code, in.Why))
+	r, err := a.Service.Close(ctx, ref(in.RunRef), in.Reasons, in.Code, in.Why)
+	return offloadResult(r), temporalError(err)
 }
 
 // AwaitOffload returns when a run has ended.
 func (a Offload) AwaitOffload(ctx context.Context, in contract.RunRef) (contract.OffloadResult, error) {
-	return offloaded(a.Service.Await(ctx, ref(in)))
+	r, err := a.Service.Await(ctx, ref(in))
+	return offloadResult(r), temporalError(err)
 }
 
-func offloaded(r offload.CompactionResult, err error) (contract.OffloadResult, error) {
-	return contract.OffloadResult{Degraded: r.Degraded != "", Groups: max(len(r.Records), len(r.Handles)), Tokens: r.Tokens}, temporalError(err)
+func offloadResult(r offload.CompactionResult) contract.OffloadResult {
+	return contract.OffloadResult{
+		Degraded: r.Degraded != "", Groups: max(len(r.Records), len(r.Handles)), Tokens: r.Tokens,
+	}
+}
+
+func offloadToStart(o conversation.CompactionPlan) contract.OffloadToStart {
+	return contract.OffloadToStart{WorkflowID: o.WorkflowID, Input: o.Input}
 }

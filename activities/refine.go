@@ -6,8 +6,16 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
 	"cairn/internal/service/memoryagent"
 )
+
+// RefineService has a model go over what a search found.
+type RefineService interface {
+	Rerank(ctx context.Context, ref run.Ref) (order []memoryagent.Place, problem string, err error)
+	Condense(ctx context.Context, ref run.Ref, order []memoryagent.Place) error
+	CloseRefine(ctx context.Context, ref run.Ref, order []memoryagent.Place, problem string) error
+}
 
 // RegisterLLM makes w host the steps that call a model without an agent.
 func (a Agents) RegisterLLM(w worker.ActivityRegistry) {
@@ -16,28 +24,29 @@ func (a Agents) RegisterLLM(w worker.ActivityRegistry) {
 }
 
 // RerankFound asks for an order of what a search found.
-func (a Agents) RerankFound(ctx context.Context, in contract.RunRef) (out contract.Reranked, err error) {
-	defer beat(ctx)()
+func (a Agents) RerankFound(ctx context.Context, in contract.RunRef) (contract.RerankResult, error) {
+	defer heartbeat(ctx)()
 	order, problem, err := a.Service.Rerank(ctx, ref(in))
+	out := contract.RerankResult{Problem: problem}
 	for _, p := range order {
 		out.Order = append(out.Order, contract.Place(p))
 	}
-	out.Problem = problem
 	return out, temporalError(err)
 }
 
 // CondenseFound asks for a text of what is left of it, and ends the run.
 func (a Agents) CondenseFound(ctx context.Context, in contract.CondenseInput) error {
-	defer beat(ctx)()
-	return temporalError(a.Service.Condense(ctx, ref(in.RunRef), places(in.Order)))
+	defer heartbeat(ctx)()
+	return temporalError(a.Service.Condense(ctx, ref(in.RunRef), placesOf(in.Order)))
 }
 
 // CloseRefine ends the run without a text.
-func (a Agents) CloseRefine(ctx context.Context, in contract.CloseRefineInput) error {
-	return temporalError(a.Service.CloseRefine(ctx, ref(in.RunRef), places(in.Order), in.Problem))
+func (a Agents) CloseRefine(ctx context.Context, in contract.CloseRefineInput) (contract.RefineResult, error) {
+	err := a.Service.CloseRefine(ctx, ref(in.RunRef), placesOf(in.Order), in.Problem)
+	return contract.RefineResult{Problem: in.Problem}, temporalError(err)
 }
 
-func places(in []contract.Place) (out []memoryagent.Place) {
+func placesOf(in []contract.Place) (out []memoryagent.Place) {
 	for _, p := range in {
 		out = append(out, memoryagent.Place(p))
 	}

@@ -14,7 +14,7 @@ import (
 // Reflect are the activities of reflections; their steps are those of Converse.
 type Reflect struct {
 	Open    func(ctx context.Context, in contract.ReflectionInput, workflowID string) (reflection.Opened, error)
-	Distill func(ctx context.Context, ref run.Ref, workspaceKey string) (contract.DayDistilled, error)
+	Distill func(ctx context.Context, ref run.Ref, workspaceKey string) (contract.DistillDayResult, error)
 }
 
 // RegisterMain makes w host the database steps.
@@ -24,14 +24,20 @@ func (a Reflect) RegisterMain(w worker.ActivityRegistry) {
 }
 
 // OpenReflection records the reflection of a date and takes up what there is to read.
-func (a Reflect) OpenReflection(ctx context.Context, in contract.ReflectionInput) (contract.ReflectionOpened, error) {
+func (a Reflect) OpenReflection(
+	ctx context.Context, in contract.ReflectionInput,
+) (contract.OpenReflectionResult, error) {
 	r, err := a.Open(ctx, in, activity.GetInfo(ctx).WorkflowExecution.ID)
-	return contract.ReflectionOpened{RunRef: contract.RunRef{Workspace: r.Run.Workspace, WorkspaceKey: in.Workspace, Run: r.Run.Ref.Run, Attempt: r.Run.Attempt},
-		Budget: r.Spec.Budget, Pace: r.Spec.Pace(), Ended: ended(r.Ended)}, temporalError(err)
+	of := contract.RunRef{
+		Workspace: r.Run.Workspace, WorkspaceKey: in.Workspace, Run: r.Run.Ref.Run, Attempt: r.Run.Attempt,
+	}
+	return contract.OpenReflectionResult{
+		RunRef: of, Budget: r.Spec.Budget, Timeouts: r.Spec.Pace(), Ended: encoded(r.Ended, agentResult),
+	}, temporalError(err)
 }
 
 // DistillDay accepts what the day's conversations are worth.
-func (a Reflect) DistillDay(ctx context.Context, in contract.RunRef) (contract.DayDistilled, error) {
+func (a Reflect) DistillDay(ctx context.Context, in contract.RunRef) (contract.DistillDayResult, error) {
 	out, err := a.Distill(ctx, ref(in), in.WorkspaceKey)
 	return out, temporalError(err)
 }

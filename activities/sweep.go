@@ -7,13 +7,22 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/service/curate"
-	"cairn/internal/service/schedule"
 )
+
+// Sweeper starts what is due.
+type Sweeper interface {
+	Page(ctx context.Context, claim string, rows int) (contract.SweepCounts, error)
+}
+
+// Curator looks after skills that nobody uses.
+type Curator interface {
+	Curate(ctx context.Context, workspace int64, dryRun bool) (curate.Report, error)
+}
 
 // Sweep are the activities of what is done again and again.
 type Sweep struct {
-	Sweeper *schedule.Sweeper
-	Curator *curate.Service
+	Sweeper Sweeper
+	Curator Curator
 }
 
 // RegisterMain makes w host the steps.
@@ -24,7 +33,7 @@ func (a Sweep) RegisterMain(w worker.ActivityRegistry) {
 
 // Page claims a page of what is due and starts it.
 func (a Sweep) Page(ctx context.Context, in contract.SweepPageInput) (contract.SweepCounts, error) {
-	defer beat(ctx)()
+	defer heartbeat(ctx)()
 	out, err := a.Sweeper.Page(ctx, in.Claim, in.Rows)
 	return out, temporalError(err)
 }
@@ -32,5 +41,8 @@ func (a Sweep) Page(ctx context.Context, in contract.SweepPageInput) (contract.S
 // Curate looks after skills that nobody uses.
 func (a Sweep) Curate(ctx context.Context, in contract.CurateInput) (contract.CurateResult, error) {
 	r, err := a.Curator.Curate(ctx, in.Workspace, false)
-	return contract.CurateResult{Staled: r.Count(curate.Stale), Archived: r.Count(curate.Archive), Restored: r.Count(curate.Restore), Similar: len(r.Similar)}, temporalError(err)
+	return contract.CurateResult{
+		Staled: r.Count(curate.Stale), Archived: r.Count(curate.Archive), Restored: r.Count(curate.Restore),
+		Similar: len(r.Similar),
+	}, temporalError(err)
 }

@@ -6,9 +6,19 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"cairn/internal/domain/contract"
-	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/service/learning"
 )
+
+// TrainService trains policies.
+type TrainService interface {
+	OpenTraining(ctx context.Context, ref run.Ref) (spec learning.TrainSpec, over *learning.TrainingResult, err error)
+	Episode(ctx context.Context, ref run.Ref, stage, iteration, episode int, beat func()) error
+	Learn(ctx context.Context, ref run.Ref, stage, iteration int) (learning.IterationResult, error)
+	CloseStage(ctx context.Context, ref run.Ref, stage int, beat func()) (learning.Staged, error)
+	TrainTrial(ctx context.Context, ref run.Ref, n int, beat func()) error
+	CloseTraining(ctx context.Context, ref run.Ref, code, reason string) (learning.TrainingResult, error)
+}
 
 // RegisterBatch makes w host the steps that compute.
 func (a MemorySkills) RegisterBatch(w worker.ActivityRegistry) {
@@ -24,38 +34,31 @@ func (a MemorySkills) RegisterBatch(w worker.ActivityRegistry) {
 }
 
 // OpenTraining takes a bank for a training, or says that another has it.
-func (a MemorySkills) OpenTraining(ctx context.Context, in contract.TrainInput) (out contract.TrainingOpened, err error) {
+func (a MemorySkills) OpenTraining(ctx context.Context, in contract.TrainInput) (contract.OpenTrainingResult, error) {
 	spec, over, err := a.Service.OpenTraining(ctx, ref(in.RunRef))
-	if fault.CodeOf(err) == fault.Unavailable { // its turn will come
-		return out, benign(err, string(fault.Unavailable), 0)
-	}
-	if err != nil {
-		return out, temporalError(err)
-	}
-	out = contract.TrainingOpened{Stages: spec.Stages, Iterations: spec.Iterations, Episodes: spec.Episodes, Parallel: spec.Parallel, Trials: len(spec.Held)}
-	if over != nil {
-		ended := trained(*over)
-		out.Ended = &ended
-	}
-	return out, nil
+	return contract.OpenTrainingResult{
+		Stages: spec.Stages, Iterations: spec.Iterations, Episodes: spec.Episodes, Parallel: spec.Parallel,
+		Trials: len(spec.Held), Ended: encoded(over, trainResult),
+	}, queueError(err)
 }
 
 // PlayEpisode plays one episode.
 func (a MemorySkills) PlayEpisode(ctx context.Context, in contract.EpisodeInput) error {
-	defer beat(ctx)()
-	return temporalError(a.Service.Episode(ctx, ref(in.RunRef), in.Stage, in.Iteration, in.Episode, func() {}))
+	defer heartbeat(ctx)()
+	return temporalError(a.Service.Episode(
+		ctx, ref(in.RunRef), in.Stage, in.Iteration, in.Episode, func() {}))
 }
 
 // Learn updates the policy from an iteration's episodes.
 func (a MemorySkills) Learn(ctx context.Context, in contract.IterationInput) (contract.IterationResult, error) {
-	defer beat(ctx)()
+	defer heartbeat(ctx)()
 	out, err := a.Service.Learn(ctx, ref(in.RunRef), in.Stage, in.Iteration)
 	return contract.IterationResult{Reward: out.Reward, Policy: out.Policy}, temporalError(err)
 }
 
 // CloseStage scores a stage and prepares the next.
 func (a MemorySkills) CloseStage(ctx context.Context, in contract.StageInput) (out contract.StageResult, err error) {
-	defer beat(ctx)()
+	defer heartbeat(ctx)()
 	staged, err := a.Service.CloseStage(ctx, ref(in.RunRef), in.Stage, func() {})
 	if err != nil {
 		return out, temporalError(err)
@@ -66,16 +69,19 @@ func (a MemorySkills) CloseStage(ctx context.Context, in contract.StageInput) (o
 // TrainTrial plays a held-out conversation with what was trained and with what is
 // in force.
 func (a MemorySkills) TrainTrial(ctx context.Context, in contract.TrialInput) error {
-	defer beat(ctx)()
+	defer heartbeat(ctx)()
 	return temporalError(a.Service.TrainTrial(ctx, ref(in.RunRef), in.Trial, func() {}))
 }
 
 // CloseTraining promotes what was best, if it is better, and ends the run.
 func (a MemorySkills) CloseTraining(ctx context.Context, in contract.CloseInput) (contract.TrainResult, error) {
 	out, err := a.Service.CloseTraining(ctx, ref(in.RunRef), in.Code, in.Reason)
-	return trained(out), temporalError(err)
+	return trainResult(out), temporalError(err)
 }
 
-func trained(t learning.TrainingResult) contract.TrainResult {
-	return contract.TrainResult{Outcome: string(t.Outcome), Version: t.Version, Policy: t.Policy, Stages: t.Stages, Iterations: t.Iterations, Best: t.Best}
+func trainResult(t learning.TrainingResult) contract.TrainResult {
+	return contract.TrainResult{
+		Outcome: string(t.Outcome), Version: t.Version, Policy: t.Policy,
+		Stages: t.Stages, Iterations: t.Iterations, Best: t.Best,
+	}
 }

@@ -17,7 +17,7 @@ func Conversation(ctx workflow.Context, in contract.ConversationInput) error {
 		return err
 	}
 	c := &conversation{in: in, state: in.State, turns: workflow.NewMutex(ctx)}
-	if err := c.listen(ctx); err != nil {
+	if err := c.registerHandlers(ctx); err != nil {
 		return err
 	}
 	full, err := c.waitForEnd(ctx)
@@ -33,7 +33,7 @@ func Conversation(ctx workflow.Context, in contract.ConversationInput) error {
 	return c.end(ctx)
 }
 
-// conversation is the state of one run of the workflow.
+// conversation is one run of the workflow. What is carried into the next is in state.
 type conversation struct {
 	in      contract.ConversationInput
 	state   contract.ConversationState
@@ -48,73 +48,110 @@ type conversation struct {
 	cancel  workflow.CancelFunc
 }
 
-// listen registers everything that may be said to the conversation, before
+// registerHandlers registers everything that may be said to the conversation, before
 // anything blocks.
-func (c *conversation) listen(ctx workflow.Context) error {
-	if err := workflow.SetQueryHandler(ctx, contract.QueryState, func() (contract.ConversationView, error) { return c.view(), nil }); err != nil {
+func (c *conversation) registerHandlers(ctx workflow.Context) error {
+	view := func() (contract.ConversationView, error) { return c.view(), nil }
+	if err := workflow.SetQueryHandler(ctx, contract.QueryState, view); err != nil {
 		return err
 	}
 	err := workflow.SetUpdateHandlerWithOptions(ctx, contract.UpdateTurn, c.turn, workflow.UpdateHandlerOptions{
 		Description: "Answer, or count, one message that is stored.",
-		Validator: func(_ workflow.Context, t contract.TurnRef) error {
-			if t.MessageID == "" || t.Run == 0 || t.Mode != contract.Answer && t.Mode != contract.Observe {
-				return temporal.NewNonRetryableApplicationError("the turn names no message, no run or no mode", "invalid_argument", nil)
-			}
-			return c.open()
-		}})
+		Validator:   c.validateTurn,
+	})
 	if err != nil {
 		return err
 	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, contract.UpdateApproveWrite, c.approve, workflow.UpdateHandlerOptions{
-		Description: "Decide about a change that waits for approval.", Validator: func(workflow.Context, contract.ApproveWriteInput) error { return c.open() }})
+	decide := workflow.UpdateHandlerOptions{
+		Description: "Decide about a change that waits for approval.",
+		Validator:   func(workflow.Context, contract.ApproveWriteInput) error { return c.validateOpen() },
+	}
+	err = workflow.SetUpdateHandlerWithOptions(ctx, contract.UpdateApproveWrite, c.approve, decide)
 	if err != nil {
 		return err
 	}
-	err = workflow.SetUpdateHandlerWithOptions(ctx, contract.UpdateEnd, func(workflow.Context) (contract.ConversationView, error) {
-		c.ending = true
-		return c.view(), nil
-	}, workflow.UpdateHandlerOptions{Description: "End the conversation: what was not reviewed is.", Validator: func(workflow.Context) error { return c.open() }})
+	err = workflow.SetUpdateHandlerWithOptions(ctx, contract.UpdateEnd, c.endByUser, workflow.UpdateHandlerOptions{
+		Description: "End the conversation: what was not reviewed is.",
+		Validator:   func(workflow.Context) error { return c.validateOpen() },
+	})
 	if err != nil {
 		return err
 	}
-	workflow.Go(ctx, c.hear)
+	workflow.Go(ctx, c.receiveSignals)
 	return nil
 }
 
-// open turns updates away while the run is rolled over: their senders send them
-// again, to the next.
-func (c *conversation) open() error {
+func (c *conversation) validateTurn(_ workflow.Context, t contract.TurnRef) error {
+	if t.MessageID == "" || t.Run == 0 || t.Mode != contract.Answer && t.Mode != contract.Observe {
+		return temporal.NewNonRetryableApplicationError(
+			"the turn names no message, no run or no mode", "invalid_argument", nil)
+	}
+	return c.validateOpen()
+}
+
+// validateOpen turns updates away while the run is rolled over: their senders send
+// them again, to the next.
+func (c *conversation) validateOpen() error {
 	if c.closing {
-		return temporal.NewApplicationError("the conversation continues as new: send this again", contract.RollingOver)
+		return temporal.NewApplicationError(
+			"the conversation continues as new: send this again", contract.RollingOver)
 	}
 	return nil
 }
 
-// hear takes signals as they come.
-func (c *conversation) hear(ctx workflow.Context) {
+// receiveSignals takes signals as they come.
+func (c *conversation) receiveSignals(ctx workflow.Context) {
 	selector := workflow.NewSelector(ctx)
-	selector.AddReceive(workflow.GetSignalChannel(ctx, contract.SignalNudgeDone), func(ch workflow.ReceiveChannel, _ bool) { c.nudgeDone(ctx, ch) })
-	selector.AddReceive(workflow.GetSignalChannel(ctx, contract.SignalCancelTurn), func(ch workflow.ReceiveChannel, _ bool) { c.cancelTurn(ctx, ch) })
-	selector.AddReceive(workflow.GetSignalChannel(ctx, contract.SignalSettings), func(ch workflow.ReceiveChannel, _ bool) { c.settingsChanged(ctx, ch) })
+	for _, name := range conversationSignals() {
+		selector.AddReceive(workflow.GetSignalChannel(ctx, name), func(ch workflow.ReceiveChannel, _ bool) {
+			c.receive(ctx, name, ch)
+		})
+	}
 	for {
 		selector.Select(ctx)
 	}
 }
 
-func (c *conversation) approve(ctx workflow.Context, in contract.ApproveWriteInput) (out contract.ApprovedWrite, err error) {
-	in.Workspace = c.in.Workspace
-	ctx = database(ctx, c.pace(), "decide about a change")
-	err = workflow.ExecuteActivity(ctx, contract.ApproveWrite, in).Get(ctx, &out)
-	return out, err
+func conversationSignals() []string {
+	return []string{contract.SignalNudgeDone, contract.SignalCancelTurn, contract.SignalSettings}
 }
 
-func (c *conversation) pace() contract.Pace {
-	if c.state.Pace.Database == 0 {
-		return defaultPace
+// receive takes one signal of that name.
+func (c *conversation) receive(ctx workflow.Context, name string, ch workflow.ReceiveChannel) {
+	switch name {
+	case contract.SignalNudgeDone:
+		c.nudgeDone(ctx, ch)
+	case contract.SignalCancelTurn:
+		c.cancelTurn(ctx, ch)
+	case contract.SignalSettings:
+		c.settingsChanged(ctx, ch)
 	}
-	return c.state.Pace
+}
+
+func (c *conversation) approve(
+	ctx workflow.Context, in contract.ApproveWriteInput,
+) (contract.ApproveWriteResult, error) {
+	in.Workspace = c.in.Workspace
+	options := databaseStep(c.timeouts(), "decide about a change")
+	return execute[contract.ApproveWriteResult](ctx, options, contract.ApproveWrite, in)
+}
+
+func (c *conversation) endByUser(workflow.Context) (contract.ConversationView, error) {
+	c.ending = true
+	return c.view(), nil
+}
+
+// timeouts are those of the latest turn.
+func (c *conversation) timeouts() contract.StepTimeouts {
+	if c.state.Timeouts.Database == 0 {
+		return defaultTimeouts()
+	}
+	return c.state.Timeouts
 }
 
 func (c *conversation) view() contract.ConversationView {
-	return contract.ConversationView{Counters: c.state.Counters, Turns: c.handled, Busy: c.busy, Answers: c.answers, LastTurn: c.state.LastTurn, Settings: c.state.Settings}
+	return contract.ConversationView{
+		Counters: c.state.Counters, Turns: c.handled, Busy: c.busy, Answers: c.answers,
+		LastTurn: c.state.LastTurn, Settings: c.state.Settings,
+	}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // waitForEnd blocks until this run of the workflow is over: it is full, its user
-// has ended the conversation, its rows are gone, or nobody has said anything for so long. One timer
-// covers many turns: it is set anew only when it fires.
+// has ended the conversation, its rows are gone, or nobody has said anything for so
+// long. One timer covers many turns: it is set anew only when it fires.
 func (c *conversation) waitForEnd(ctx workflow.Context) (full bool, err error) {
 	for {
 		since := c.state.LastTurn
@@ -32,7 +32,9 @@ func (c *conversation) waitForEnd(ctx workflow.Context) (full bool, err error) {
 		switch {
 		case left > 0:
 			// The first turn after a while wakes it, to wait for the silence after that.
-			_, err = workflow.AwaitWithTimeout(ctx, left, func() bool { return over() || !armed && c.busy == 0 && c.unread() })
+			_, err = workflow.AwaitWithTimeout(ctx, left, func() bool {
+				return over() || !armed && c.busy == 0 && c.unread()
+			})
 		case c.busy > 0:
 			err = workflow.Await(ctx, func() bool { return c.busy == 0 || over() })
 		default:
@@ -55,10 +57,13 @@ func (c *conversation) unread() bool {
 // after the next turns.
 func (c *conversation) read(ctx workflow.Context) {
 	c.state.ReadFor = c.state.LastTurn
-	pace := c.pace()
-	pace.GiveUp = min(pace.GiveUp, time.Hour)
-	read := database(ctx, pace, "have the idle conversation read")
-	if err := workflow.ExecuteActivity(read, contract.ReadIdle, contract.IdleInput{Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Conversation: c.in.Conversation}).Get(read, nil); err != nil {
+	timeouts := c.timeouts()
+	timeouts.GiveUp = min(timeouts.GiveUp, time.Hour)
+	options := databaseStep(timeouts, "have the idle conversation read")
+	idle := contract.IdleInput{
+		Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Conversation: c.in.Conversation,
+	}
+	if err := perform(ctx, options, contract.ReadIdle, idle); err != nil {
 		workflow.GetLogger(ctx).Warn("the idle conversation could not be read", "error", err)
 	}
 }
@@ -78,22 +83,15 @@ func (c *conversation) rollOver(ctx workflow.Context) error {
 	return workflow.NewContinueAsNewError(ctx, contract.Conversation, next)
 }
 
+// drain takes what was sent before this run was over, and nothing more.
 func (c *conversation) drain(ctx workflow.Context) error {
 	c.closing = true
 	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 		return err
 	}
-	for _, name := range []string{contract.SignalNudgeDone, contract.SignalCancelTurn, contract.SignalSettings} {
-		ch := workflow.GetSignalChannel(ctx, name)
-		for ch.Len() > 0 {
-			switch name {
-			case contract.SignalNudgeDone:
-				c.nudgeDone(ctx, ch)
-			case contract.SignalCancelTurn:
-				c.cancelTurn(ctx, ch)
-			case contract.SignalSettings:
-				c.settingsChanged(ctx, ch)
-			}
+	for _, name := range conversationSignals() {
+		for ch := workflow.GetSignalChannel(ctx, name); ch.Len() > 0; {
+			c.receive(ctx, name, ch)
 		}
 	}
 	return nil
@@ -115,7 +113,8 @@ func (c *conversation) end(ctx workflow.Context) error {
 	if !c.state.Known && !c.ending {
 		return nil // nothing was said in this run, so the row is right as it is
 	}
-	ctx = database(ctx, c.pace(), "write down where the conversation stands")
-	return workflow.ExecuteActivity(ctx, contract.CloseConversation, contract.CloseConversationInput{Workspace: c.in.Workspace, Conversation: c.in.Conversation,
-		Ended: c.ending, Counters: c.state.Counters}).Get(ctx, nil)
+	options := databaseStep(c.timeouts(), "write down where the conversation stands")
+	return perform(ctx, options, contract.CloseConversation, contract.CloseConversationInput{
+		Workspace: c.in.Workspace, Conversation: c.in.Conversation, Ended: c.ending, Counters: c.state.Counters,
+	})
 }

@@ -45,16 +45,16 @@ func (c *conversation) startNudge(ctx workflow.Context, turn int, memory, skill 
 	number := c.state.Counters.Total
 	started := nudge.Started(c.state.Counters, number, memory, skill)
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
-	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            contract.NudgeID(c.in.WorkspaceKey, c.in.Conversation, number),
-		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
-		WorkflowTaskTimeout:   contract.TaskTimeout,
-		StaticSummary:         fmt.Sprintf("review after turn %d", turn),
-		TypedSearchAttributes: attributes(ctx, "nudge"),
+	id := contract.NudgeID(c.in.WorkspaceKey, c.in.Conversation, number)
+	options := independentChild(id, fmt.Sprintf("review after turn %d", turn), attributes(ctx, "nudge"))
+	options.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
+	ctx = workflow.WithChildOptions(ctx, options)
+	child := workflow.ExecuteChildWorkflow(ctx, contract.Nudge, contract.NudgeInput{
+		Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey,
+		Conversation: c.in.Conversation, Channel: c.in.Channel,
+		Parent: workflow.GetInfo(ctx).WorkflowExecution.ID, Number: number, Turn: turn,
+		Memory: memory, Skill: skill, Counters: started, Timeouts: c.timeouts(),
 	})
-	child := workflow.ExecuteChildWorkflow(ctx, contract.Nudge, contract.NudgeInput{Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Conversation: c.in.Conversation, Channel: c.in.Channel,
-		Parent: workflow.GetInfo(ctx).WorkflowExecution.ID, Number: number, Turn: turn, Memory: memory, Skill: skill, Counters: started, Pace: c.pace()})
 	err := child.GetChildWorkflowExecution().Get(ctx, nil)
 	if err != nil && !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
 		workflow.GetLogger(ctx).Warn("the review could not be started", "error", err)

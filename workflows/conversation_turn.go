@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -52,9 +51,9 @@ func (c *conversation) begin(message string) (wanted bool) {
 	return wanted
 }
 
-// hearCancellations takes those that came with the message: where both come as
+// receiveCancellations takes those that came with the message: where both come as
 // the conversation begins, the message's handler runs before what hears signals.
-func (c *conversation) hearCancellations(ctx workflow.Context) {
+func (c *conversation) receiveCancellations(ctx workflow.Context) {
 	for ch := workflow.GetSignalChannel(ctx, contract.SignalCancelTurn); ch.Len() > 0; {
 		c.cancelTurn(ctx, ch)
 	}
@@ -72,16 +71,17 @@ func (c *conversation) turn(ctx workflow.Context, t contract.TurnRef) (contract.
 		return contract.TurnResult{}, err
 	}
 	defer c.turns.Unlock()
-	c.hearCancellations(ctx)
+	c.receiveCancellations(ctx)
 	wanted := c.begin(t.MessageID)
 	if c.state.Seen.Has(t.MessageID) {
 		return contract.TurnResult{Number: t.Number, Known: true}, nil
 	}
-	c.state.Pace = t.Pace
+	c.state.Timeouts = t.Timeouts
 	ended, err := c.answer(ctx, t, wanted)
 	if err != nil {
 		c.erased = c.erased || isErased(err)
-		return contract.TurnResult{}, temporal.NewApplicationErrorWithCause("the turn was not brought to its end", contract.TurnLost, err)
+		return contract.TurnResult{}, temporal.NewApplicationErrorWithCause(
+			"the turn was not brought to its end", contract.TurnLost, err)
 	}
 	c.state.Seen.Add(t.MessageID)
 	c.state.LastTurn, c.state.LastNumber = workflow.Now(ctx), max(c.state.LastNumber, t.Number)
@@ -90,7 +90,9 @@ func (c *conversation) turn(ctx workflow.Context, t contract.TurnRef) (contract.
 	if ended.MayNudge {
 		c.nudgeIfDue(ctx, t)
 	}
-	return contract.TurnResult{Number: t.Number, Reason: ended.Reason, ReplySeq: ended.ReplySeq, Steps: ended.Steps}, nil
+	return contract.TurnResult{
+		Number: t.Number, Reason: ended.Reason, ReplySeq: ended.ReplySeq, Steps: ended.Steps,
+	}, nil
 }
 
 // isErased tells that a turn was lost since its rows are gone. Whoever brought it
@@ -116,35 +118,35 @@ func (c *conversation) merge(after nudge.Counters) nudge.Counters {
 
 // answer runs the turn's child, or counts an observed turn. A child that has run
 // before, in a history that was reset, is not run again: its row is read.
-func (c *conversation) answer(ctx workflow.Context, t contract.TurnRef, wanted bool) (out contract.AgentResult, err error) {
-	ref := contract.RunRef{Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Run: t.Run, Attempt: t.Attempt}
-	base := contract.Base{Known: c.state.Known, Counters: c.state.Counters}
-	if t.Mode == contract.Observe {
-		ctx = database(ctx, t.Pace, fmt.Sprintf("count turn %d", t.Number))
-		err = workflow.ExecuteActivity(ctx, contract.CountTurn, contract.CountInput{RunRef: ref, Base: base}).Get(ctx, &out)
-		return out, err
+func (c *conversation) answer(
+	ctx workflow.Context, t contract.TurnRef, wanted bool,
+) (out contract.AgentResult, err error) {
+	ref := contract.RunRef{
+		Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Run: t.Run, Attempt: t.Attempt,
 	}
-	in := contract.AgentInput{RunRef: ref, Kind: "turn", Conversation: c.in.Conversation, Number: t.Number, Budget: t.Budget, Pace: t.Pace, Queue: contract.QueueLLM, Base: base}
+	base := contract.ConversationBase{Known: c.state.Known, Counters: c.state.Counters}
+	if t.Mode == contract.Observe {
+		options := databaseStep(t.Timeouts, fmt.Sprintf("count turn %d", t.Number))
+		count := contract.CountInput{RunRef: ref, Base: base}
+		return execute[contract.AgentResult](ctx, options, contract.CountTurn, count)
+	}
+	in := contract.AgentInput{
+		RunRef: ref, Kind: "turn", Conversation: c.in.Conversation, Number: t.Number,
+		Budget: t.Budget, Timeouts: t.Timeouts, Queue: contract.QueueLLM, Base: base,
+	}
 	if !wanted {
 		return closeAgent(ctx, in, agent.Interrupted, nil)
 	}
 	ctx, c.cancel = workflow.WithCancel(ctx)
 	c.answers = t.MessageID
 	defer func() { c.cancel, c.answers = nil, "" }()
-	child := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            t.WorkflowID,
-		TaskQueue:             t.Queue,
-		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
-		ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
-		WaitForCancellation:   true,
-		WorkflowTaskTimeout:   contract.TaskTimeout,
-		StaticSummary:         fmt.Sprintf("turn %d", t.Number),
-		TypedSearchAttributes: attributes(ctx, "turn"),
-	})
-	err = workflow.ExecuteChildWorkflow(child, contract.Turn, in).Get(child, &out)
+	options := independentChild(t.WorkflowID, fmt.Sprintf("turn %d", t.Number), attributes(ctx, "turn"))
+	options.TaskQueue, options.WaitForCancellation = t.Queue, true
+	child := workflow.WithChildOptions(ctx, options)
+	err = workflow.ExecuteChildWorkflow(child, contract.Turn, in).Get(ctx, &out)
 	switch {
 	case temporal.IsWorkflowExecutionAlreadyStartedError(err):
-		return c.await(ctx, t, ref)
+		return awaitTurn(ctx, t, ref)
 	case temporal.IsCanceledError(err): // before it could begin
 		return closeAgent(ctx, in, agent.Interrupted, err)
 	}
@@ -154,16 +156,13 @@ func (c *conversation) answer(ctx workflow.Context, t contract.TurnRef, wanted b
 // awaitMargin is how long after its wall clock a turn may still be closing.
 const awaitMargin = time.Minute
 
-// await waits for a turn that an earlier run of the conversation has started. One
+// awaitTurn waits for a turn that an earlier run of the conversation has started. One
 // that does not end in its time has been lost with its workflow.
-func (c *conversation) await(ctx workflow.Context, t contract.TurnRef, ref contract.RunRef) (out contract.AgentResult, err error) {
-	ctx = database(ctx, t.Pace, fmt.Sprintf("wait for turn %d", t.Number))
-	o := workflow.GetActivityOptions(ctx)
-	o.RetryPolicy.MaximumInterval = time.Second
+func awaitTurn(ctx workflow.Context, t contract.TurnRef, ref contract.RunRef) (contract.AgentResult, error) {
+	patience := t.Timeouts.GiveUp
 	if t.Budget.Wall > 0 {
-		o.ScheduleToCloseTimeout = min(o.ScheduleToCloseTimeout, t.Budget.Wall+awaitMargin)
+		patience = min(patience, t.Budget.Wall+awaitMargin)
 	}
-	ctx = workflow.WithActivityOptions(ctx, o)
-	err = workflow.ExecuteActivity(ctx, contract.AwaitTurn, ref).Get(ctx, &out)
-	return out, err
+	options := polling(databaseStep(t.Timeouts, fmt.Sprintf("wait for turn %d", t.Number)), patience)
+	return execute[contract.AgentResult](ctx, options, contract.AwaitTurn, ref)
 }

@@ -1,13 +1,16 @@
 package workflows
 
 import (
-	"fmt"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"cairn/internal/domain/contract"
+)
+
+const (
+	eraseAgain    = 10 * time.Second // the pause before what was left is deleted
+	eraseStepTime = 24 * time.Hour   // for one step: there may be much to delete
 )
 
 // Erase removes a workspace or one conversation: nobody writes any more, open
@@ -15,18 +18,20 @@ import (
 // It ends when that is nothing. Every step may be done again, so it is never
 // given up.
 func Erase(ctx workflow.Context, in contract.EraseInput) (contract.EraseResult, error) {
-	story := newStory(ctx)
-	story.tell("Waiting for writers in flight")
-	if err := erase(ctx, in, contract.EraseFence, "wait for writers in flight"); err != nil {
+	ref := contract.EraseRef{Erasure: in.Erasure}
+	setDetails(ctx, "Waiting for writers in flight")
+	fence := eraseStep(in.Timeouts, "wait for writers in flight")
+	if err := perform(ctx, fence, contract.EraseFence, ref); err != nil {
 		return contract.EraseResult{}, err
 	}
 	for round := 1; ; round++ {
-		story.tell(fmt.Sprintf("Deleting, round %d", round))
+		setDetails(ctx, "Deleting, round %d", round)
 		if err := eraseAll(ctx, in); err != nil {
 			return contract.EraseResult{}, err
 		}
-		story.tell(fmt.Sprintf("Counting what is left, round %d", round))
-		result, err := eraseEnd(ctx, in)
+		setDetails(ctx, "Counting what is left, round %d", round)
+		count := eraseStep(in.Timeouts, "count what is left")
+		result, err := execute[contract.EraseResult](ctx, count, contract.EraseEnd, ref)
 		if err != nil || result.Ended {
 			return result, err
 		}
@@ -35,9 +40,6 @@ func Erase(ctx workflow.Context, in contract.EraseInput) (contract.EraseResult, 
 		}
 	}
 }
-
-// eraseAgain is the pause before what was left is deleted.
-const eraseAgain = 10 * time.Second
 
 func eraseAll(ctx workflow.Context, in contract.EraseInput) error {
 	for _, step := range []struct{ activity, summary string }{
@@ -48,29 +50,19 @@ func eraseAll(ctx workflow.Context, in contract.EraseInput) error {
 		{contract.EraseObjects, "delete objects"},
 		{contract.EraseStop, "stop workflows that began meanwhile"},
 	} {
-		if err := erase(ctx, in, step.activity, step.summary); err != nil {
+		options := eraseStep(in.Timeouts, step.summary)
+		if err := perform(ctx, options, step.activity, contract.EraseRef{Erasure: in.Erasure}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func erase(ctx workflow.Context, in contract.EraseInput, activity, summary string) error {
-	ctx = erasing(ctx, in.Pace, summary)
-	return workflow.ExecuteActivity(ctx, activity, contract.EraseRef{Erasure: in.Erasure}).Get(ctx, nil)
-}
-
-func eraseEnd(ctx workflow.Context, in contract.EraseInput) (out contract.EraseResult, err error) {
-	ctx = erasing(ctx, in.Pace, "count what is left")
-	err = workflow.ExecuteActivity(ctx, contract.EraseEnd, contract.EraseRef{Erasure: in.Erasure}).Get(ctx, &out)
-	return out, err
-}
-
-// erasing is a step as long as there is much to delete; a worker that dies is
+// eraseStep is a step as long as there is much to delete; a worker that dies is
 // noticed by its heartbeat.
-func erasing(ctx workflow.Context, pace contract.Pace, summary string) workflow.Context {
-	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: contract.QueueMain, StartToCloseTimeout: 24 * time.Hour, HeartbeatTimeout: pace.Heartbeat, Summary: summary,
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 15 * time.Second},
-	})
+func eraseStep(timeouts contract.StepTimeouts, summary string) workflow.ActivityOptions {
+	options := databaseStep(timeouts, summary)
+	options.StartToCloseTimeout, options.ScheduleToCloseTimeout = eraseStepTime, 0
+	options.HeartbeatTimeout = timeouts.Heartbeat
+	return options
 }

@@ -1,8 +1,6 @@
 package workflows
 
 import (
-	"fmt"
-
 	"go.temporal.io/sdk/workflow"
 
 	"cairn/internal/domain/contract"
@@ -14,29 +12,28 @@ func Nudge(ctx workflow.Context, in contract.NudgeInput) (contract.NudgeResult, 
 	if err := inWorkspace(ctx, in.WorkspaceKey); err != nil {
 		return contract.NudgeResult{}, err
 	}
-	story := newStory(ctx)
-	story.tell(fmt.Sprintf("Opening the review after turn %d", in.Turn))
-	opened, err := openNudge(ctx, in)
+	setDetails(ctx, "Opening the review after turn %d", in.Turn)
+	options := onQueue(contract.QueueBatch, databaseStep(in.Timeouts, "open the review"))
+	opened, err := execute[contract.OpenNudgeResult](ctx, options, contract.OpenNudge, in)
 	if err != nil {
 		return contract.NudgeResult{}, err
 	}
 	ended := opened.Ended
 	if ended == nil {
-		story.tell(fmt.Sprintf("Reviewing up to turn %d within %d model calls", in.Turn, opened.Budget.Max))
-		out, err := runAgent(ctx, contract.AgentInput{RunRef: opened.RunRef, Kind: "nudge", Conversation: in.Conversation, Number: in.Turn, Budget: opened.Budget, Pace: opened.Pace, Queue: contract.QueueBatch})
+		setDetails(ctx, "Reviewing up to turn %d within %d model calls", in.Turn, opened.Budget.Max)
+		out, err := runAgent(ctx, contract.AgentInput{
+			RunRef: opened.RunRef, Kind: "nudge", Conversation: in.Conversation, Number: in.Turn,
+			Budget: opened.Budget, Timeouts: opened.Timeouts, Queue: contract.QueueBatch,
+		})
 		if err != nil {
 			return contract.NudgeResult{}, err
 		}
 		ended = &out
 	}
-	result := contract.NudgeResult{Number: in.Number, Run: opened.Run, Status: ended.Status, Saved: ended.Saved, Steps: ended.Steps}
+	result := contract.NudgeResult{
+		Number: in.Number, Run: opened.Run, Status: ended.Status, Saved: ended.Saved, Steps: ended.Steps,
+	}
 	// A conversation that has ended meanwhile reads the counters from its row.
 	_ = workflow.SignalExternalWorkflow(ctx, in.Parent, "", contract.SignalNudgeDone, result).Get(ctx, nil)
 	return result, nil
-}
-
-func openNudge(ctx workflow.Context, in contract.NudgeInput) (out contract.NudgeOpened, err error) {
-	ctx = workflow.WithTaskQueue(database(ctx, in.Pace, "open the review"), contract.QueueBatch)
-	err = workflow.ExecuteActivity(ctx, contract.OpenNudge, in).Get(ctx, &out)
-	return out, err
 }

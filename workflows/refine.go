@@ -1,7 +1,6 @@
 package workflows
 
 import (
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"cairn/internal/domain/contract"
@@ -11,47 +10,28 @@ import (
 // text. Whoever asked may have stopped waiting; what could not be done is told in
 // the run's row, and the search's own answer stands.
 func Refine(ctx workflow.Context, in contract.RefineInput) (contract.RefineResult, error) {
-	story := newStory(ctx)
-	var order []contract.Place
+	var found contract.RerankResult
+	var err error
 	if in.Rerank {
-		story.tell("Ordering what was found")
-		out, err := rerankFound(ctx, in)
-		if err != nil || out.Problem != "" {
-			return closeRefine(ctx, in, nil, out.Problem, err)
+		setDetails(ctx, "Ordering what was found")
+		options := modelStep(in.Timeouts, "rerank what was found → model")
+		found, err = execute[contract.RerankResult](ctx, options, contract.RerankFound, in.RunRef)
+	}
+	if found.Problem != "" { // what was ordered with a problem is in no order
+		found.Order = nil
+	}
+	if in.Rewrite && err == nil && found.Problem == "" {
+		setDetails(ctx, "Writing what was found as one text")
+		options := modelStep(in.Timeouts, "rewrite what is left → model")
+		condense := contract.CondenseInput{RunRef: in.RunRef, Order: found.Order}
+		if err = perform(ctx, options, contract.CondenseFound, condense); err == nil {
+			return contract.RefineResult{}, nil // which has ended the run
 		}
-		order = out.Order
 	}
-	if !in.Rewrite {
-		return closeRefine(ctx, in, order, "", nil)
+	closing := contract.CloseRefineInput{RunRef: in.RunRef, Order: found.Order, Problem: found.Problem}
+	if code, _ := explain(err); code != "" {
+		closing.Problem = "the model did not answer (" + code + ")"
 	}
-	story.tell("Writing what was found as one text")
-	if err := condenseFound(ctx, in, order); err != nil {
-		return closeRefine(ctx, in, order, "", err)
-	}
-	return contract.RefineResult{}, nil
-}
-
-func rerankFound(ctx workflow.Context, in contract.RefineInput) (out contract.Reranked, err error) {
-	ctx = model(ctx, in.Pace, "rerank what was found → model")
-	err = workflow.ExecuteActivity(ctx, contract.RerankFound, in.RunRef).Get(ctx, &out)
-	return out, err
-}
-
-func condenseFound(ctx workflow.Context, in contract.RefineInput, order []contract.Place) error {
-	ctx = model(ctx, in.Pace, "rewrite what is left → model")
-	return workflow.ExecuteActivity(ctx, contract.CondenseFound, contract.CondenseInput{RunRef: in.RunRef, Order: order}).Get(ctx, nil)
-}
-
-// closeRefine makes the run's row say what was done, for a cancelled run too.
-func closeRefine(ctx workflow.Context, in contract.RefineInput, order []contract.Place, problem string, cause error) (contract.RefineResult, error) {
-	if code, _ := explain(cause); code != "" {
-		problem = "the model did not answer (" + code + ")"
-	}
-	detached, _ := workflow.NewDisconnectedContext(ctx)
-	detached = database(detached, in.Pace, "close the run")
-	err := workflow.ExecuteActivity(detached, contract.CloseRefine, contract.CloseRefineInput{RunRef: in.RunRef, Order: order, Problem: problem}).Get(detached, nil)
-	if temporal.IsCanceledError(cause) {
-		return contract.RefineResult{Problem: problem}, cause
-	}
-	return contract.RefineResult{Problem: problem}, err
+	return closeRun[contract.CloseRefineInput, contract.RefineResult](
+		ctx, in.Timeouts, contract.CloseRefine, closing, err)
 }

@@ -3,7 +3,6 @@ package workflows
 import (
 	"fmt"
 
-	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -14,16 +13,19 @@ import (
 // skills, and those that are worth it are distilled. How it ended is in its row;
 // nobody waits for it.
 func Reflection(ctx workflow.Context, in contract.ReflectionInput) (contract.ReflectionResult, error) {
-	story := newStory(ctx)
-	story.tell("Taking up what was said until the end of " + in.Date)
-	opened, err := openReflection(ctx, in)
+	setDetails(ctx, "Taking up what was said until the end of %s", in.Date)
+	options := databaseStep(defaultTimeouts(), "open the reflection of "+in.Date)
+	opened, err := execute[contract.OpenReflectionResult](ctx, options, contract.OpenReflection, in)
 	if err != nil {
 		return contract.ReflectionResult{}, err
 	}
 	ended := opened.Ended
 	if ended == nil {
-		story.tell(fmt.Sprintf("Looking back over %s within %d model calls", in.Date, opened.Budget.Max))
-		out, err := runAgent(ctx, contract.AgentInput{RunRef: opened.RunRef, Kind: "reflection", Budget: opened.Budget, Pace: opened.Pace, Queue: contract.QueueBatch})
+		setDetails(ctx, "Looking back over %s within %d model calls", in.Date, opened.Budget.Max)
+		out, err := runAgent(ctx, contract.AgentInput{
+			RunRef: opened.RunRef, Kind: "reflection",
+			Budget: opened.Budget, Timeouts: opened.Timeouts, Queue: contract.QueueBatch,
+		})
 		if err != nil {
 			return contract.ReflectionResult{}, err
 		}
@@ -31,42 +33,34 @@ func Reflection(ctx workflow.Context, in contract.ReflectionInput) (contract.Ref
 	}
 	result := contract.ReflectionResult{Run: opened.Run, Status: ended.Status, Steps: ended.Steps}
 	if ended.Steps > 0 && ctx.Err() == nil {
-		story.tell("Distilling the conversations of " + in.Date)
+		setDetails(ctx, "Distilling the conversations of %s", in.Date)
 		result.Distills = distillDay(ctx, opened)
 	}
 	return result, nil
 }
 
-func openReflection(ctx workflow.Context, in contract.ReflectionInput) (out contract.ReflectionOpened, err error) {
-	ctx = database(ctx, defaultPace, "open the reflection of "+in.Date)
-	err = workflow.ExecuteActivity(ctx, contract.OpenReflection, in).Get(ctx, &out)
-	return out, err
-}
-
 // distillDay starts the distillations of a day and leaves them to themselves: one
 // that does not start here is started by the relay.
-func distillDay(ctx workflow.Context, opened contract.ReflectionOpened) (started int) {
-	var day contract.DayDistilled
-	read := database(ctx, opened.Pace, "distil what is worth it")
-	if err := workflow.ExecuteActivity(read, contract.DistillDay, opened.RunRef).Get(read, &day); err != nil {
+func distillDay(ctx workflow.Context, opened contract.OpenReflectionResult) (started int) {
+	options := databaseStep(opened.Timeouts, "distil what is worth it")
+	day, err := execute[contract.DistillDayResult](ctx, options, contract.DistillDay, opened.RunRef)
+	if err != nil {
 		return 0 // the next reflection, or the conversation's own idle time, finds it
 	}
 	var children []workflow.ChildWorkflowFuture
 	for _, one := range day.Distills {
-		child := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-			WorkflowID:            one.WorkflowID,
-			TaskQueue:             contract.QueueLLM, // beside its steps
-			WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
-			ParentClosePolicy:     enums.PARENT_CLOSE_POLICY_ABANDON,
-			WorkflowTaskTimeout:   contract.TaskTimeout,
-			StaticSummary:         fmt.Sprintf("distil a conversation · run %d", one.Input.Run),
-			TypedSearchAttributes: temporal.NewSearchAttributes(attributes(ctx, "distill").Copy(),
-				temporal.NewSearchAttributeKeyKeyword(contract.AttributeConversation).ValueSet(fmt.Sprint(one.Conversation))),
-		})
+		of := temporal.NewSearchAttributeKeyKeyword(contract.AttributeConversation).
+			ValueSet(fmt.Sprint(one.Conversation))
+		options := independentChild(
+			one.WorkflowID, fmt.Sprintf("distil a conversation · run %d", one.Input.Run),
+			temporal.NewSearchAttributes(attributes(ctx, "distill").Copy(), of))
+		options.TaskQueue = contract.QueueLLM // beside its steps
+		child := workflow.WithChildOptions(ctx, options)
 		children = append(children, workflow.ExecuteChildWorkflow(child, contract.Distill, one.Input))
 	}
 	for _, c := range children {
-		if err := c.GetChildWorkflowExecution().Get(ctx, nil); err == nil || temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+		err := c.GetChildWorkflowExecution().Get(ctx, nil)
+		if err == nil || temporal.IsWorkflowExecutionAlreadyStartedError(err) {
 			started++
 		}
 	}

@@ -7,30 +7,29 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// Register makes w host every workflow.
+// Register makes w host every workflow. Each call stands for itself, since
+// workflowcheck looks for them.
 func Register(w worker.WorkflowRegistry) {
-	w.RegisterWorkflowWithOptions(Distill, workflow.RegisterOptions{Name: contract.Distill})
-	w.RegisterWorkflowWithOptions(DistillSkill, workflow.RegisterOptions{Name: contract.DistillSkill})
+	RegisterNearModels(w)
+	w.RegisterWorkflowWithOptions(Adapt, workflow.RegisterOptions{Name: contract.Adapt})
+	w.RegisterWorkflowWithOptions(Build, workflow.RegisterOptions{Name: contract.Build})
 	w.RegisterWorkflowWithOptions(Conversation, workflow.RegisterOptions{Name: contract.Conversation})
-	w.RegisterWorkflowWithOptions(Turn, workflow.RegisterOptions{Name: contract.Turn})
-	w.RegisterWorkflowWithOptions(Nudge, workflow.RegisterOptions{Name: contract.Nudge})
-	w.RegisterWorkflowWithOptions(Erase, workflow.RegisterOptions{Name: contract.Erase})
-	w.RegisterWorkflowWithOptions(Summarize, workflow.RegisterOptions{Name: contract.Summarize})
-	w.RegisterWorkflowWithOptions(Specialist, workflow.RegisterOptions{Name: contract.Specialist})
-	w.RegisterWorkflowWithOptions(Sweep, workflow.RegisterOptions{Name: contract.Sweep})
 	w.RegisterWorkflowWithOptions(Curate, workflow.RegisterOptions{Name: contract.Curate})
-	w.RegisterWorkflowWithOptions(Retrieve, workflow.RegisterOptions{Name: contract.Retrieve})
+	w.RegisterWorkflowWithOptions(Erase, workflow.RegisterOptions{Name: contract.Erase})
+	w.RegisterWorkflowWithOptions(Evolve, workflow.RegisterOptions{Name: contract.Evolve})
+	w.RegisterWorkflowWithOptions(Nudge, workflow.RegisterOptions{Name: contract.Nudge})
+	w.RegisterWorkflowWithOptions(Offload, workflow.RegisterOptions{Name: contract.Offload})
+	w.RegisterWorkflowWithOptions(Probe, workflow.RegisterOptions{Name: contract.Probe})
 	w.RegisterWorkflowWithOptions(Refine, workflow.RegisterOptions{Name: contract.Refine})
 	w.RegisterWorkflowWithOptions(Reflection, workflow.RegisterOptions{Name: contract.ReflectionWorkflow})
-	w.RegisterWorkflowWithOptions(Offload, workflow.RegisterOptions{Name: contract.Offload})
-	w.RegisterWorkflowWithOptions(Build, workflow.RegisterOptions{Name: contract.Build})
+	w.RegisterWorkflowWithOptions(Retrieve, workflow.RegisterOptions{Name: contract.Retrieve})
+	w.RegisterWorkflowWithOptions(Specialist, workflow.RegisterOptions{Name: contract.Specialist})
+	w.RegisterWorkflowWithOptions(Summarize, workflow.RegisterOptions{Name: contract.Summarize})
+	w.RegisterWorkflowWithOptions(Sweep, workflow.RegisterOptions{Name: contract.Sweep})
 	w.RegisterWorkflowWithOptions(Train, workflow.RegisterOptions{Name: contract.Train})
-	w.RegisterWorkflowWithOptions(TrainStage, workflow.RegisterOptions{Name: contract.TrainStage})
-	w.RegisterWorkflowWithOptions(TrainIteration, workflow.RegisterOptions{Name: contract.TrainIteration})
 	w.RegisterWorkflowWithOptions(TrainEpisode, workflow.RegisterOptions{Name: contract.TrainEpisode})
-	w.RegisterWorkflowWithOptions(Evolve, workflow.RegisterOptions{Name: contract.Evolve})
-	w.RegisterWorkflowWithOptions(Adapt, workflow.RegisterOptions{Name: contract.Adapt})
-	w.RegisterWorkflowWithOptions(Probe, workflow.RegisterOptions{Name: contract.Probe})
+	w.RegisterWorkflowWithOptions(TrainIteration, workflow.RegisterOptions{Name: contract.TrainIteration})
+	w.RegisterWorkflowWithOptions(TrainStage, workflow.RegisterOptions{Name: contract.TrainStage})
 }
 
 // RegisterNearModels makes w host what runs on the queue of its steps.

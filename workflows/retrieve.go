@@ -1,8 +1,6 @@
 package workflows
 
 import (
-	"fmt"
-
 	"go.temporal.io/sdk/workflow"
 
 	"cairn/internal/domain/contract"
@@ -11,6 +9,6 @@ import (
 // Retrieve answers a question from memory: it looks for memories, reads the
 // sessions that they lead to, and says what was found.
 func Retrieve(ctx workflow.Context, in contract.AgentInput) (contract.AgentResult, error) {
-	newStory(ctx).tell(fmt.Sprintf("Looking into memory within %d model calls", in.Budget.Max))
+	setDetails(ctx, "Looking into memory within %d model calls", in.Budget.Max)
 	return runAgent(ctx, in)
 }

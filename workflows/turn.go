@@ -1,8 +1,6 @@
 package workflows
 
 import (
-	"fmt"
-
 	"go.temporal.io/sdk/workflow"
 
 	"cairn/internal/domain/contract"
@@ -15,7 +13,7 @@ func Turn(ctx workflow.Context, in contract.AgentInput) (contract.AgentResult, e
 	if err := inWorkspace(ctx, in.WorkspaceKey); err != nil {
 		return contract.AgentResult{}, err
 	}
-	newStory(ctx).tell(fmt.Sprintf("Answering turn %d within %d model calls", in.Number, in.Budget.Max))
+	setDetails(ctx, "Answering turn %d within %d model calls", in.Number, in.Budget.Max)
 	in.Base.Compacts = true // see StepResult.Overflow
 	return runAgent(ctx, in)
 }

@@ -20,5 +20,6 @@ func inWorkspace(ctx workflow.Context, key string) error {
 	if key == "" || !slices.Contains(named, kind) || strings.HasPrefix(rest, key+"/") {
 		return nil
 	}
-	return temporal.NewNonRetryableApplicationError(fmt.Sprintf("the input is of workspace %s, and the id is %s", key, id), "out_of_scope", nil)
+	return temporal.NewNonRetryableApplicationError(
+		fmt.Sprintf("the input is of workspace %s, and the id is %s", key, id), "out_of_scope", nil)
 }

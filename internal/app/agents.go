@@ -72,7 +72,7 @@ func (h *Host) takeSession(ctx context.Context, a agent.Actor, messages []transc
 // readIdle has an idle conversation remembered, by agents or with memory skills as
 // its workspace chose, and distilled when there is
 // enough in it: the gate is asked when the distillation opens.
-func (h *Host) readIdle(ctx context.Context, in contract.IdleInput) (out contract.IdleRead, err error) {
+func (h *Host) readIdle(ctx context.Context, in contract.IdleInput) (out contract.IdleResult, err error) {
 	made, err := h.Progressive.SummarizeIdle(ctx, memoryagent.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: TurnSpec(h.Config)})
 	if err != nil {
 		return out, err
@@ -130,6 +130,6 @@ func (h *Host) distillIdle(ctx context.Context, in contract.IdleInput) (int64, e
 }
 
 // ReadIdle has a conversation read as if it had gone idle now.
-func (h *Host) ReadIdle(ctx context.Context, workspaceKey string, ws, conversation int64) (contract.IdleRead, error) {
+func (h *Host) ReadIdle(ctx context.Context, workspaceKey string, ws, conversation int64) (contract.IdleResult, error) {
 	return h.readIdle(ctx, contract.IdleInput{Workspace: ws, WorkspaceKey: workspaceKey, Conversation: conversation})
 }

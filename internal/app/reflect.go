@@ -61,7 +61,7 @@ func (h *Host) openReflection(ctx context.Context, in contract.ReflectionInput, 
 // in them that nobody has distilled yet, and remembered with memory skills where
 // the workspace chose them: gate and marks are those of conversations that have
 // gone idle.
-func (h *Host) distillDay(ctx context.Context, ref run.Ref, workspaceKey string) (out contract.DayDistilled, err error) {
+func (h *Host) distillDay(ctx context.Context, ref run.Ref, workspaceKey string) (out contract.DistillDayResult, err error) {
 	conversations, err := h.Reflect.Conversations(ctx, ref)
 	if err != nil {
 		return out, err

@@ -38,7 +38,7 @@ func (s starter) StartSlot(ctx context.Context, slot schedule.ClaimedFiring) (ou
 	began := false
 	if slot.Kind == schedule.Curate {
 		began, err = s.h.Driver.Curate(ctx, slot.Key, contract.CurateInput{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey,
-			Pace: contract.Pace{Database: s.h.Config.DatabaseStep, Heartbeat: s.h.Config.Heartbeat, GiveUp: giveUp}})
+			Timeouts: contract.StepTimeouts{Database: s.h.Config.DatabaseStep, Heartbeat: s.h.Config.Heartbeat, GiveUp: giveUp}})
 	} else {
 		began, err = s.h.Driver.Reflect(ctx, contract.ReflectionInput{Workspace: slot.WorkspaceKey, Date: slot.Date, Zone: slot.Zone, From: slot.ReflectedTo.UTC(), To: slot.At.UTC(), Why: slot.Why})
 	}
@@ -163,7 +163,7 @@ func (h *Host) sweepOptions() client.ScheduleOptions {
 		ID:   contract.SweepSchedule,
 		Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: h.Config.SweepEvery}}, TimeZoneName: "UTC"},
 		Action: &client.ScheduleWorkflowAction{ID: contract.SweepSchedule, Workflow: contract.Sweep, TaskQueue: contract.QueueMain, WorkflowTaskTimeout: contract.TaskTimeout,
-			Args: []any{contract.SweepInput{Pace: contract.Pace{Heartbeat: h.Config.Heartbeat}}}, StaticSummary: "what is due in all workspaces",
+			Args: []any{contract.SweepInput{Timeouts: contract.StepTimeouts{Heartbeat: h.Config.Heartbeat}}}, StaticSummary: "what is due in all workspaces",
 			TypedSearchAttributes: temporal.NewSearchAttributes(temporal.NewSearchAttributeKeyKeyword(contract.AttributeKind).ValueSet("sweep"))},
 		Overlap: enums.SCHEDULE_OVERLAP_POLICY_SKIP, CatchupWindow: sweepCatchUp,
 	}

@@ -24,7 +24,7 @@ func swept(b *apptest.Bundle, id string, in contract.SweepInput) (out contract.S
 	b.T.Helper()
 	ctx, cancel := context.WithTimeout(b.T.Context(), time.Minute)
 	defer cancel()
-	in.Pace.Heartbeat = 2 * time.Second
+	in.Timeouts.Heartbeat = 2 * time.Second
 	r, err := b.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: contract.QueueMain}, contract.Sweep, in)
 	testkit.Must(b.T, err)
 	testkit.Must(b.T, r.Get(ctx, &out))

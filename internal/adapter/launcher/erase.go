@@ -16,7 +16,7 @@ import (
 // Erase makes sure that the workflow of an erasure runs, or has run.
 func (d Driver) Erase(ctx context.Context, workspaceKey string, erasure, conversation int64) error {
 	o := options(workspaceKey, "", "erase", contract.EraseID(workspaceKey, conversation), conversation, fmt.Sprintf("erase · erasure %d", erasure))
-	return d.begin(ctx, o, contract.Erase, contract.EraseInput{Erasure: erasure, Conversation: conversation, Pace: contract.Pace{Heartbeat: d.Heartbeat}})
+	return d.begin(ctx, o, contract.Erase, contract.EraseInput{Erasure: erasure, Conversation: conversation, Timeouts: contract.StepTimeouts{Heartbeat: d.Heartbeat}})
 }
 
 // openPage is how many open workflows are listed at once.

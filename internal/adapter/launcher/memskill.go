@@ -20,16 +20,16 @@ func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, 
 	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run)
 	ref := contract.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
 	if r.Kind == run.Train {
-		return d.begin(ctx, o, contract.Train, contract.TrainInput{RunRef: ref, WorkflowID: r.WorkflowID, Pace: spec.Timing.Pace()})
+		return d.begin(ctx, o, contract.Train, contract.TrainInput{RunRef: ref, WorkflowID: r.WorkflowID, Timeouts: spec.Timing.Pace()})
 	}
 	if r.Kind == run.Evolve {
-		return d.begin(ctx, o, contract.Evolve, contract.EvolveInput{RunRef: ref, Pace: spec.Timing.Pace()})
+		return d.begin(ctx, o, contract.Evolve, contract.EvolveInput{RunRef: ref, Timeouts: spec.Timing.Pace()})
 	}
 	if r.Kind == run.Adapt {
-		return d.begin(ctx, o, contract.Adapt, contract.AdaptInput{RunRef: ref, Pace: spec.Timing.Pace()})
+		return d.begin(ctx, o, contract.Adapt, contract.AdaptInput{RunRef: ref, Timeouts: spec.Timing.Pace()})
 	}
 	if r.Kind == run.Probe {
-		return d.begin(ctx, o, contract.Probe, contract.ProbeInput{RunRef: ref, Pace: spec.Timing.Pace()})
+		return d.begin(ctx, o, contract.Probe, contract.ProbeInput{RunRef: ref, Timeouts: spec.Timing.Pace()})
 	}
-	return d.begin(ctx, o, contract.Build, contract.BuildInput{RunRef: ref, Pace: spec.Timing.Pace()})
+	return d.begin(ctx, o, contract.Build, contract.BuildInput{RunRef: ref, Timeouts: spec.Timing.Pace()})
 }

@@ -68,7 +68,7 @@ func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec 
 	return d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start, UpdateOptions: client.UpdateWorkflowOptions{
 		UpdateID: spec.MessageID + suffix, UpdateName: contract.UpdateTurn, WaitForStage: stage,
 		Args: []any{contract.TurnRef{Number: spec.Number, MessageID: spec.MessageID, Mode: spec.Mode, Run: r.Ref.Run, Attempt: r.Attempt, WorkflowID: r.WorkflowID,
-			Budget: spec.Budget, Pace: spec.Pace(), Settings: spec.Settings, Idle: spec.Idle, Queue: contract.QueueLLM}}}})
+			Budget: spec.Budget, Timeouts: spec.Pace(), Settings: spec.Settings, Idle: spec.Idle, Queue: contract.QueueLLM}}}})
 }
 
 // sending tells an answer of the conversation's from trouble on the way to it.
@@ -117,7 +117,7 @@ func (d Driver) review(ctx context.Context, workspaceKey string, r run.Run) erro
 	}
 	return d.begin(ctx, options(workspaceKey, spec.Channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("review after turn %d", spec.Turn)), contract.Nudge,
 		contract.NudgeInput{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Conversation: r.Conversation, Channel: spec.Channel,
-			Parent: contract.ConversationID(workspaceKey, r.Conversation), Number: spec.Number, Turn: spec.Turn, Pace: spec.Pace()})
+			Parent: contract.ConversationID(workspaceKey, r.Conversation), Number: spec.Number, Turn: spec.Turn, Timeouts: spec.Pace()})
 }
 
 // conversation is how the conversation of a turn starts when it is not there.

@@ -163,7 +163,7 @@ from workspaces w where w.id = t.workspace_id and w.key like 'wbench%' and split
 func (l *lab) sweep(ctx context.Context, date string, meanwhile func(context.Context) error) (time.Duration, error) {
 	began := time.Now()
 	w, err := l.host.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "sweep-" + date, TaskQueue: contract.QueueMain, WorkflowTaskTimeout: contract.TaskTimeout}, contract.Sweep,
-		contract.SweepInput{Pages: 5, Rows: l.rows(), Pace: contract.Pace{Heartbeat: 2 * time.Second}})
+		contract.SweepInput{Pages: 5, Rows: l.rows(), Timeouts: contract.StepTimeouts{Heartbeat: 2 * time.Second}})
 	if err != nil {
 		return 0, fmt.Errorf("start the sweep: %w", err)
 	}

@@ -16,27 +16,27 @@ const (
 
 // Activities of these agents.
 const (
-	KeepSession = "KeepSession" // AgentInput → SessionKept
-	HandOff     = "HandOff"     // ToolInput → HandedOff
-	TellHandOff = "TellHandOff" // TellInput
-	TakeTarget  = "TakeTarget"  // AgentInput → TargetTaken
-	FreeTarget  = "FreeTarget"  // TargetInput
-	AwaitAgent  = "AwaitAgent"  // RunRef → AgentResult
-	ReadIdle    = "ReadIdle"    // IdleInput → IdleRead
+	KeepSession   = "KeepSession"   // AgentInput → KeepSessionResult
+	HandOff       = "HandOff"       // ToolInput → HandOffResult
+	RecordHandOff = "RecordHandOff" // RecordHandOffInput
+	TakeTarget    = "TakeTarget"    // AgentInput → TakeTargetResult
+	FreeTarget    = "FreeTarget"    // TargetInput
+	AwaitAgent    = "AwaitAgent"    // RunRef → AgentResult
+	ReadIdle      = "ReadIdle"      // IdleInput → IdleResult
 )
 
 // HandsOff is the tool whose calls become children.
 const HandsOff = "hands_off"
 
-// SessionKept tells that a session is stored, or that the run is over.
-type SessionKept struct {
+// KeepSessionResult tells that a session is stored, or that the run is over.
+type KeepSessionResult struct {
 	Ended *AgentResult `json:"ended,omitempty"`
 }
 
-// HandedOff is the specialists that a call asks for, each once. Told means that
-// the call has its result already.
-type HandedOff struct {
-	Told        bool           `json:"told,omitempty"`
+// HandOffResult is the specialists that a call asks for, each once. Recorded means
+// that the call has its result already.
+type HandOffResult struct {
+	Recorded    bool           `json:"recorded,omitempty"`
 	Specialists []AgentToStart `json:"specialists,omitempty"`
 }
 
@@ -47,14 +47,14 @@ type AgentToStart struct {
 	Input      AgentInput `json:"input"`
 }
 
-// TellInput says which runs a call to hands_off has led to.
-type TellInput struct {
+// RecordHandOffInput says which runs a call to hands_off has led to.
+type RecordHandOffInput struct {
 	ToolInput
 	Runs []int64 `json:"runs"`
 }
 
-// TargetTaken is a lease on the target of a run.
-type TargetTaken struct {
+// TakeTargetResult is a lease on the target of a run.
+type TakeTargetResult struct {
 	Fence int64        `json:"fence"`
 	Ended *AgentResult `json:"ended,omitempty"` // an earlier attempt has brought the run to its end
 }
@@ -72,8 +72,8 @@ type IdleInput struct {
 	Conversation int64  `json:"conversation"`
 }
 
-// IdleRead is the runs that were made; the relay starts what is not started.
-type IdleRead struct {
+// IdleResult is the runs that were made; the relay starts what is not started.
+type IdleResult struct {
 	Summarize int64 `json:"summarize,omitempty"`
 	Distill   int64 `json:"distill,omitempty"`
 	Build     int64 `json:"build,omitempty"`
@@ -113,4 +113,4 @@ func SpecialistID(workspaceKey string, parent int64, kind, target string, attemp
 
 // LeaseFor is how long a specialist keeps its target without a sign of life: as
 // long as a step may take, with its retries.
-func LeaseFor(p Pace) time.Duration { return max(3*p.Model, 2*time.Minute) }
+func LeaseFor(t StepTimeouts) time.Duration { return max(3*t.Model, 2*time.Minute) }

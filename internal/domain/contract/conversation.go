@@ -30,7 +30,7 @@ const (
 // What is said to a Conversation while it runs.
 const (
 	UpdateTurn         = "turn"            // TurnRef → TurnResult; the update's id is the channel's id of the message
-	UpdateApproveWrite = "approveWrite"    // ApproveWriteInput → ApprovedWrite
+	UpdateApproveWrite = "approveWrite"    // ApproveWriteInput → ApproveWriteResult
 	UpdateEnd          = "endConversation" // → ConversationView
 	SignalNudgeDone    = "nudgeDone"       // NudgeResult
 	SignalCancelTurn   = "cancelTurn"      // CancelTurnInput
@@ -82,7 +82,7 @@ type ConversationState struct {
 	LastTurn   time.Time      `json:"last_turn"`
 	LastNumber int            `json:"last_number"` // of the latest turn
 	NudgeFrom  time.Time      `json:"nudge_from"`  // when the nudge in flight began
-	Pace       Pace           `json:"pace"`        // of the latest turn
+	Timeouts   StepTimeouts   `json:"timeouts"`    // of the latest turn
 
 	Stopped []string `json:"stopped,omitempty"` // messages that are to be answered with nothing done, whenever they come
 
@@ -109,7 +109,7 @@ type TurnRef struct {
 	Attempt    int            `json:"attempt"`
 	WorkflowID string         `json:"workflow_id"`
 	Budget     agent.Budget   `json:"budget"`
-	Pace       Pace           `json:"pace"`
+	Timeouts   StepTimeouts   `json:"timeouts"`
 	Settings   nudge.Settings `json:"settings"`
 
 	Idle  time.Duration `json:"idle,omitempty"`  // after it, until the conversation is read for long-term memory; 0 is never
@@ -119,13 +119,13 @@ type TurnRef struct {
 // AgentInput starts Turn, and is what the agent loop needs of any run.
 type AgentInput struct {
 	RunRef
-	Kind         string       `json:"kind"` // turn, nudge: for the lines that Temporal UI shows
-	Conversation int64        `json:"conversation"`
-	Number       int          `json:"number"` // of the turn
-	Budget       agent.Budget `json:"budget"`
-	Pace         Pace         `json:"pace"`
-	Queue        string       `json:"queue"` // where its steps run
-	Base         Base         `json:"base"`
+	Kind         string           `json:"kind"` // turn, nudge: for the lines that Temporal UI shows
+	Conversation int64            `json:"conversation"`
+	Number       int              `json:"number"` // of the turn
+	Budget       agent.Budget     `json:"budget"`
+	Timeouts     StepTimeouts     `json:"timeouts"`
+	Queue        string           `json:"queue"` // where its steps run
+	Base         ConversationBase `json:"base"`
 
 	Interval time.Duration `json:"interval,omitempty"` // between the starts of two calls of one response
 }
@@ -144,12 +144,12 @@ type TurnResult struct {
 type StepInput struct {
 	RunRef
 	agent.Step
-	Base Base `json:"base"`
+	Base ConversationBase `json:"base"`
 }
 
-// Base is where a conversation's counters stand before a turn. Unless they are
+// ConversationBase is where a conversation's counters stand before a turn. Unless they are
 // known, the stored ones are taken.
-type Base struct {
+type ConversationBase struct {
 	Known    bool           `json:"known"`
 	Counters nudge.Counters `json:"counters"`
 	Fence    int64          `json:"fence,omitempty"`    // of the lease under which an agent works
@@ -181,17 +181,17 @@ type AgentResult struct {
 // ToolInput asks for one slow call of a response.
 type ToolInput struct {
 	RunRef
-	Step     int  `json:"step"`
-	Position int  `json:"position"`
-	Base     Base `json:"base,omitzero"`
+	Step     int              `json:"step"`
+	Position int              `json:"position"`
+	Base     ConversationBase `json:"base,omitzero"`
 }
 
 // CloseAgentInput closes a run whose last response never came.
 type CloseAgentInput struct {
 	RunRef
-	Reason agent.Reason `json:"reason"`
-	Detail string       `json:"detail,omitempty"` // the code of what went wrong
-	Base   Base         `json:"base"`
+	Reason agent.Reason     `json:"reason"`
+	Detail string           `json:"detail,omitempty"` // the code of what went wrong
+	Base   ConversationBase `json:"base"`
 }
 
 // NudgeInput starts Nudge, the review of what was said since the last one.
@@ -206,15 +206,15 @@ type NudgeInput struct {
 	Memory       bool           `json:"memory"`
 	Skill        bool           `json:"skill"`
 	Counters     nudge.Counters `json:"counters"` // after the start
-	Pace         Pace           `json:"pace"`
+	Timeouts     StepTimeouts   `json:"timeouts"`
 }
 
-// NudgeOpened is a nudge's run. Ended is set when an earlier attempt finished it.
-type NudgeOpened struct {
+// OpenNudgeResult is a nudge's run. Ended is set when an earlier attempt finished it.
+type OpenNudgeResult struct {
 	RunRef
-	Budget agent.Budget `json:"budget"`
-	Pace   Pace         `json:"pace"`
-	Ended  *AgentResult `json:"ended,omitempty"`
+	Budget   agent.Budget `json:"budget"`
+	Timeouts StepTimeouts `json:"timeouts"`
+	Ended    *AgentResult `json:"ended,omitempty"`
 }
 
 // NudgeResult is what a nudge came to.
@@ -240,7 +240,7 @@ type SettingsInput struct {
 // CountInput asks for an observed turn to be counted.
 type CountInput struct {
 	RunRef
-	Base Base `json:"base"`
+	Base ConversationBase `json:"base"`
 }
 
 // ApproveWriteInput decides about a change that waits for approval.
@@ -250,8 +250,8 @@ type ApproveWriteInput struct {
 	Approve   bool  `json:"approve"`
 }
 
-// ApprovedWrite is what became of it.
-type ApprovedWrite struct {
+// ApproveWriteResult is what became of it.
+type ApproveWriteResult struct {
 	Skill   int64 `json:"skill"`
 	Version int   `json:"version"`
 }

@@ -18,9 +18,9 @@ const (
 
 // EraseInput starts Erase.
 type EraseInput struct {
-	Erasure      int64 `json:"erasure"`
-	Conversation int64 `json:"conversation,omitempty"` // 0 is the whole workspace
-	Pace         Pace  `json:"pace"`                   // Heartbeat of it
+	Erasure      int64        `json:"erasure"`
+	Conversation int64        `json:"conversation,omitempty"` // 0 is the whole workspace
+	Timeouts     StepTimeouts `json:"timeouts"`               // Heartbeat of it
 }
 
 // EraseRef points to an erasure.

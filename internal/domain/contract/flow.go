@@ -80,22 +80,22 @@ type RunRef struct {
 // TaskRef points to one task of a run.
 type TaskRef struct {
 	RunRef
-	Task     string `json:"task"`     // its key
-	Position int    `json:"position"` // from 1
-	Of       int    `json:"of"`
-	Pace     Pace   `json:"pace"`
+	Task     string       `json:"task"`     // its key
+	Position int          `json:"position"` // from 1
+	Of       int          `json:"of"`
+	Timeouts StepTimeouts `json:"timeouts"`
 }
 
 // DistillInput starts Distill.
 type DistillInput struct {
 	RunRef
-	WorkflowID string `json:"workflow_id"` // of this workflow: its children's ids begin with it
-	Pace       Pace   `json:"pace"`
+	WorkflowID string       `json:"workflow_id"` // of this workflow: its children's ids begin with it
+	Timeouts   StepTimeouts `json:"timeouts"`
 }
 
-// Pace bounds the activities of a run. It is pinned with the run, so that a deploy
+// StepTimeouts bound the activities of a run. It is pinned with the run, so that a deploy
 // does not change it under a running workflow.
-type Pace struct {
+type StepTimeouts struct {
 	Tasks     int           `json:"tasks"`     // tasks at once
 	Model     time.Duration `json:"model"`     // one model activity, repairs included
 	Heartbeat time.Duration `json:"heartbeat"` // a silent worker is dead after this
@@ -103,14 +103,14 @@ type Pace struct {
 	GiveUp    time.Duration `json:"give_up"`   // an activity with all its retries
 }
 
-// Chunked names the tasks that were found, in their order.
-type Chunked struct {
+// ChunkResult names the tasks that were found, in their order.
+type ChunkResult struct {
 	Tasks []string `json:"tasks"`
 	Ended bool     `json:"ended"` // the run has ended: nothing found, or the model's answer was no use
 }
 
-// Drafted is the plan of the files to write; the text is in the task's row.
-type Drafted struct {
+// DraftResult is the plan of the files to write; the text is in the task's row.
+type DraftResult struct {
 	Ended   bool `json:"ended"`   // the task has ended
 	Scripts int  `json:"scripts"` // how many; one call writes them all
 	Docs    int  `json:"docs"`    // how many; one call each
@@ -123,28 +123,18 @@ type WriteInput struct {
 	Doc int `json:"doc"`
 }
 
-// Written tells how an optional file fared; a file that could not be written
+// WriteResult tells how an optional file fared; a file that could not be written
 // degrades the skill and does not fail it.
-type Written struct {
+type WriteResult struct {
 	Degraded bool `json:"degraded"`
 }
 
-// Packaged tells whether a task's package is ready. Unseen asks for a merge
-// first: its model has not seen the head that is in force now.
-type Packaged struct {
-	Unseen bool `json:"unseen"`
-}
-
-// Published is Packaged and Committed in one.
-type Published struct {
-	Packaged
-	Committed
-}
-
-// Committed is what became of a task. Conflict asks to package again on the
-// head that is in force now.
-type Committed struct {
-	Conflict bool   `json:"conflict"`
+// PublishResult is what became of a task's package. Unseen asks for a merge first:
+// its model has not seen the head that is in force now. Conflict asks to package
+// again on that head.
+type PublishResult struct {
+	Unseen   bool   `json:"unseen,omitempty"`
+	Conflict bool   `json:"conflict,omitempty"`
 	Outcome  string `json:"outcome"`
 	Skill    int64  `json:"skill"`
 	Version  int    `json:"version"`

@@ -9,8 +9,8 @@ const (
 
 // Activities of memory skills.
 const (
-	OpenBuild  = "OpenBuild"  // BuildInput → BuildOpened
-	BuildSpan  = "BuildSpan"  // SpanInput → SpanBuilt
+	OpenBuild  = "OpenBuild"  // BuildInput → OpenBuildResult
+	BuildSpan  = "BuildSpan"  // SpanInput → BuildSpanResult
 	CloseBuild = "CloseBuild" // CloseInput → BuildResult
 )
 
@@ -18,12 +18,12 @@ const (
 // has continued as new.
 type BuildInput struct {
 	RunRef
-	Pace Pace `json:"pace"`
-	From int  `json:"from,omitempty"`
+	Timeouts StepTimeouts `json:"timeouts"`
+	From     int          `json:"from,omitempty"`
 }
 
-// BuildOpened counts the spans of a session.
-type BuildOpened struct {
+// OpenBuildResult counts the spans of a session.
+type OpenBuildResult struct {
 	Spans int          `json:"spans"`
 	Ended *BuildResult `json:"ended,omitempty"` // an earlier attempt has brought the run to its end
 }
@@ -34,8 +34,8 @@ type SpanInput struct {
 	Span int `json:"span"`
 }
 
-// SpanBuilt counts what became of the actions of a span.
-type SpanBuilt struct {
+// BuildSpanResult counts what became of the actions of a span.
+type BuildSpanResult struct {
 	Outcome string `json:"outcome"`
 	Done    int    `json:"done"`
 	Refused int    `json:"refused"`
@@ -77,7 +77,7 @@ const (
 
 // Activities of a training.
 const (
-	OpenTraining  = "OpenTraining"  // TrainInput → TrainingOpened
+	OpenTraining  = "OpenTraining"  // TrainInput → OpenTrainingResult
 	PlayEpisode   = "PlayEpisode"   // EpisodeInput
 	Learn         = "Learn"         // IterationInput → IterationResult
 	CloseStage    = "CloseStage"    // StageInput → StageResult
@@ -85,17 +85,17 @@ const (
 	CloseTraining = "CloseTraining" // CloseInput → TrainResult
 )
 
-// TrainInput starts Train. From is the first stage that is left, after the
+// TrainInput starts Train. FromStage is the first that is left, after the
 // workflow has continued as new.
 type TrainInput struct {
 	RunRef
-	WorkflowID string `json:"workflow_id"` // its children's ids begin with it
-	Pace       Pace   `json:"pace"`
-	From       int    `json:"from,omitempty"`
+	WorkflowID string       `json:"workflow_id"` // its children's ids begin with it
+	Timeouts   StepTimeouts `json:"timeouts"`
+	FromStage  int          `json:"from_stage,omitempty"`
 }
 
-// TrainingOpened tells how long a training is.
-type TrainingOpened struct {
+// OpenTrainingResult tells how long a training is.
+type OpenTrainingResult struct {
 	Stages     int          `json:"stages"`
 	Iterations int          `json:"iterations"`
 	Episodes   int          `json:"episodes"`
@@ -104,11 +104,13 @@ type TrainingOpened struct {
 	Ended      *TrainResult `json:"ended,omitempty"`
 }
 
-// StageInput starts one stage. From is the first iteration that is left.
+// StageInput starts one stage. FromIteration is the first that is left.
 type StageInput struct {
 	TrainInput
-	Stage int            `json:"stage"`
-	Of    TrainingOpened `json:"of"`
+	Stage int                `json:"stage"`
+	Of    OpenTrainingResult `json:"of"`
+
+	FromIteration int `json:"from_iteration,omitempty"`
 }
 
 // StageResult tells where a training stands after a stage.
@@ -150,9 +152,9 @@ const Evolve = "Evolve" // EvolveInput → EvolveResult
 
 // Activities of a round.
 const (
-	OpenRound   = "OpenRound"   // EvolveInput → RoundOpened
-	MineRound   = "MineRound"   // EvolveInput → RoundMined
-	DesignRound = "DesignRound" // EvolveInput → RoundDesigned
+	OpenRound   = "OpenRound"   // EvolveInput → OpenRoundResult
+	MineRound   = "MineRound"   // EvolveInput → MineRoundResult
+	DesignRound = "DesignRound" // EvolveInput → DesignRoundResult
 	Trial       = "Trial"       // TrialInput
 	CloseRound  = "CloseRound"  // CloseInput → EvolveResult
 )
@@ -160,21 +162,21 @@ const (
 // EvolveInput starts Evolve.
 type EvolveInput struct {
 	RunRef
-	Pace Pace `json:"pace"`
+	Timeouts StepTimeouts `json:"timeouts"`
 }
 
-// RoundOpened tells whether an earlier attempt has ended the round.
-type RoundOpened struct {
+// OpenRoundResult tells whether an earlier attempt has ended the round.
+type OpenRoundResult struct {
 	Ended *EvolveResult `json:"ended,omitempty"`
 }
 
-// RoundMined counts the cases of a round.
-type RoundMined struct {
+// MineRoundResult counts the cases of a round.
+type MineRoundResult struct {
 	Cases int `json:"cases"`
 }
 
-// RoundDesigned counts the conversations to try a candidate on; 0 without one.
-type RoundDesigned struct {
+// DesignRoundResult counts the conversations to try a candidate on; 0 without one.
+type DesignRoundResult struct {
 	Trials int `json:"trials"`
 }
 
@@ -197,8 +199,8 @@ const Adapt = "Adapt" // AdaptInput → AdaptResult
 
 // Activities of an update.
 const (
-	OpenAdapt   = "OpenAdapt"   // AdaptInput → AdaptOpened
-	AdaptPolicy = "AdaptPolicy" // AdaptInput → PolicyAdapted
+	OpenAdapt   = "OpenAdapt"   // AdaptInput → OpenAdaptResult
+	AdaptPolicy = "AdaptPolicy" // AdaptInput → AdaptPolicyResult
 	ShadowTrial = "ShadowTrial" // TrialInput
 	CloseAdapt  = "CloseAdapt"  // CloseInput → AdaptResult
 )
@@ -206,17 +208,17 @@ const (
 // AdaptInput starts Adapt.
 type AdaptInput struct {
 	RunRef
-	Pace Pace `json:"pace"`
+	Timeouts StepTimeouts `json:"timeouts"`
 }
 
-// AdaptOpened counts the decisions that an update learns from.
-type AdaptOpened struct {
+// OpenAdaptResult counts the decisions that an update learns from.
+type OpenAdaptResult struct {
 	Decisions int          `json:"decisions"`
 	Ended     *AdaptResult `json:"ended,omitempty"` // an earlier attempt has ended it
 }
 
-// PolicyAdapted counts the conversations to try the new policy on.
-type PolicyAdapted struct {
+// AdaptPolicyResult counts the conversations to try the new policy on.
+type AdaptPolicyResult struct {
 	Trials int `json:"trials"`
 }
 
@@ -238,8 +240,8 @@ const Probe = "Probe" // ProbeInput → ProbeResult
 
 // Activities of a probing.
 const (
-	OpenProbe  = "OpenProbe"  // ProbeInput → ProbeOpened
-	MakeProbes = "MakeProbes" // ProbeInput → ProbesMade
+	OpenProbe  = "OpenProbe"  // ProbeInput → OpenProbeResult
+	MakeProbes = "MakeProbes" // ProbeInput → MakeProbesResult
 	AskProbe   = "AskProbe"   // AskInput
 	CloseProbe = "CloseProbe" // CloseInput → ProbeResult
 )
@@ -247,16 +249,16 @@ const (
 // ProbeInput starts Probe.
 type ProbeInput struct {
 	RunRef
-	Pace Pace `json:"pace"`
+	Timeouts StepTimeouts `json:"timeouts"`
 }
 
-// ProbeOpened tells whether an earlier attempt has ended the probing.
-type ProbeOpened struct {
+// OpenProbeResult tells whether an earlier attempt has ended the probing.
+type OpenProbeResult struct {
 	Ended *ProbeResult `json:"ended,omitempty"`
 }
 
-// ProbesMade counts the questions.
-type ProbesMade struct {
+// MakeProbesResult counts the questions.
+type MakeProbesResult struct {
 	Probes int `json:"probes"`
 }
 

@@ -7,7 +7,7 @@ const Offload = "Offload"
 
 // Activities of working memory.
 const (
-	Compress     = "Compress"     // GroupInput → Compressed
+	Compress     = "Compress"     // GroupInput → CompressResult
 	CloseOffload = "CloseOffload" // CloseOffloadInput → OffloadResult
 	AwaitOffload = "AwaitOffload" // RunRef → OffloadResult
 )
@@ -15,9 +15,9 @@ const (
 // OffloadInput starts Offload. Flush is the review that comes before, nil for none.
 type OffloadInput struct {
 	RunRef
-	Groups int         `json:"groups"`
-	Pace   Pace        `json:"pace"`
-	Flush  *AgentInput `json:"flush,omitempty"`
+	Groups   int          `json:"groups"`
+	Timeouts StepTimeouts `json:"timeouts"`
+	Flush    *AgentInput  `json:"flush,omitempty"`
 }
 
 // OffloadToStart is a conversation that has grown too long for the model.
@@ -32,8 +32,8 @@ type GroupInput struct {
 	Group int `json:"group"`
 }
 
-// Compressed tells whether a group has its record. Reason is the code of why not.
-type Compressed struct {
+// CompressResult tells whether a group has its record. Reason is the code of why not.
+type CompressResult struct {
 	Reason string `json:"reason,omitempty"`
 }
 

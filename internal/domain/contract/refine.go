@@ -6,7 +6,7 @@ const Refine = "Refine"
 
 // Activities of Refine.
 const (
-	RerankFound   = "RerankFound"   // RunRef → Reranked
+	RerankFound   = "RerankFound"   // RunRef → RerankResult
 	CondenseFound = "CondenseFound" // CondenseInput
 	CloseRefine   = "CloseRefine"   // CloseRefineInput
 )
@@ -14,9 +14,9 @@ const (
 // RefineInput starts Refine.
 type RefineInput struct {
 	RunRef
-	Pace    Pace `json:"pace"`
-	Rerank  bool `json:"rerank,omitempty"`
-	Rewrite bool `json:"rewrite,omitempty"`
+	Timeouts StepTimeouts `json:"timeouts"`
+	Rerank   bool         `json:"rerank,omitempty"`
+	Rewrite  bool         `json:"rewrite,omitempty"`
 }
 
 // Place is a candidate in a model's order, by its number in the run's row.
@@ -25,8 +25,8 @@ type Place struct {
 	Score     float64 `json:"score"` // 0 to 1
 }
 
-// Reranked is that order, or why there is none.
-type Reranked struct {
+// RerankResult is that order, or why there is none.
+type RerankResult struct {
 	Order   []Place `json:"order,omitempty"`
 	Problem string  `json:"problem,omitempty"`
 }

@@ -4,13 +4,13 @@ import "fmt"
 
 // Activities of a reflection; its steps are those of any agent.
 const (
-	OpenReflection = "OpenReflection" // ReflectionInput → ReflectionOpened
-	DistillDay     = "DistillDay"     // RunRef → DayDistilled
+	OpenReflection = "OpenReflection" // ReflectionInput → OpenReflectionResult
+	DistillDay     = "DistillDay"     // RunRef → DistillDayResult
 )
 
-// ReflectionOpened is a reflection's run. Ended is set when there is nothing to
+// OpenReflectionResult is a reflection's run. Ended is set when there is nothing to
 // do, or an earlier attempt has done it.
-type ReflectionOpened NudgeOpened
+type OpenReflectionResult OpenNudgeResult
 
 // ReflectionResult is what a reflection came to.
 type ReflectionResult struct {
@@ -20,8 +20,8 @@ type ReflectionResult struct {
 	Distills int    `json:"distills,omitempty"` // distillations that were started
 }
 
-// DayDistilled is the distillations that a day's conversations are worth.
-type DayDistilled struct {
+// DistillDayResult is the distillations that a day's conversations are worth.
+type DistillDayResult struct {
 	Distills []DistillToStart `json:"distills,omitempty"`
 }
 

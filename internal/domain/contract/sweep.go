@@ -19,11 +19,11 @@ const SweepSchedule = "sweep"
 
 // SweepInput starts Sweep. What is so far is carried through continue-as-new.
 type SweepInput struct {
-	Pages int         `json:"pages,omitempty"` // of one run, before it continues as new; 0 means 20
-	Rows  int         `json:"rows,omitempty"`  // of one page; 0 leaves it to the activity
-	Pace  Pace        `json:"pace"`
-	Runs  int         `json:"runs,omitempty"` // that have continued as new
-	SoFar SweepCounts `json:"so_far"`
+	Pages    int          `json:"pages,omitempty"` // of one run, before it continues as new; 0 means 20
+	Rows     int          `json:"rows,omitempty"`  // of one page; 0 leaves it to the activity
+	Timeouts StepTimeouts `json:"timeouts"`
+	Runs     int          `json:"runs,omitempty"` // that have continued as new
+	SoFar    SweepCounts  `json:"so_far"`
 }
 
 // SweepPageInput claims a page. An attempt that is repeated has the same claim,
@@ -45,9 +45,9 @@ type SweepCounts struct {
 
 // CurateInput starts Curate.
 type CurateInput struct {
-	Workspace    int64  `json:"workspace"`
-	WorkspaceKey string `json:"workspace_key"`
-	Pace         Pace   `json:"pace"`
+	Workspace    int64        `json:"workspace"`
+	WorkspaceKey string       `json:"workspace_key"`
+	Timeouts     StepTimeouts `json:"timeouts"`
 }
 
 // CurateResult is what was done to skills.

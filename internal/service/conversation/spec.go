@@ -72,9 +72,9 @@ type Spec struct {
 }
 
 // Pace bounds the activities of a run, as workflows see it.
-func (s Spec) Pace() contract.Pace {
+func (s Spec) Pace() contract.StepTimeouts {
 	t := s.Timing
-	return contract.Pace{Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
+	return contract.StepTimeouts{Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
 }
 
 func (s Spec) encode() (json.RawMessage, error) {

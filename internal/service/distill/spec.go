@@ -90,14 +90,14 @@ func (s Spec) pin() (json.RawMessage, error) {
 }
 
 // Pace is how long the run's steps may take.
-func (s Spec) Pace() contract.Pace {
+func (s Spec) Pace() contract.StepTimeouts {
 	t := s.Timing
-	return contract.Pace{Tasks: s.Limits.Parallel, Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
+	return contract.StepTimeouts{Tasks: s.Limits.Parallel, Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
 }
 
 // PaceOf reads the pace from a pinned configuration. It is zero when it cannot be
 // read, or is not whole.
-func PaceOf(pinned json.RawMessage) contract.Pace {
+func PaceOf(pinned json.RawMessage) contract.StepTimeouts {
 	var s struct { // without the instructions, which are long
 		Limits struct {
 			Parallel int `json:"parallel"`
@@ -105,7 +105,7 @@ func PaceOf(pinned json.RawMessage) contract.Pace {
 		Timing Timing `json:"timing"`
 	}
 	if json.Unmarshal(pinned, &s) != nil || min(s.Timing.Model, s.Timing.Heartbeat, s.Timing.Database, s.Timing.GiveUp) <= 0 {
-		return contract.Pace{}
+		return contract.StepTimeouts{}
 	}
 	return Spec{Limits: Limits{Parallel: s.Limits.Parallel}, Timing: s.Timing}.Pace()
 }

@@ -48,8 +48,8 @@ type Timing struct {
 }
 
 // Pace is the timing as workflows see it.
-func (t Timing) Pace() contract.Pace {
-	return contract.Pace{Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
+func (t Timing) Pace() contract.StepTimeouts {
+	return contract.StepTimeouts{Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
 }
 
 // SpanOptions says how spans are remembered.

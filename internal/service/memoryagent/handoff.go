@@ -146,8 +146,8 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w conversation.RunView,
 	}
 }
 
-// TellHandOff stores what became of the runs of a call to hands_off.
-func (s *Service) TellHandOff(ctx context.Context, ref run.Ref, n, position int, runs []int64, base conversation.Base) error {
+// RecordHandOff stores what became of the runs of a call to hands_off.
+func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position int, runs []int64, base conversation.Base) error {
 	_, result, over, err := s.Loop.Reach(ctx, ref, n, position, base)
 	if err != nil || over {
 		return err

@@ -113,10 +113,10 @@ func Input(workspaceKey string, r run.Run) (in contract.OffloadInput, err error)
 		return in, err
 	}
 	ref := contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
-	in = contract.OffloadInput{RunRef: ref, Groups: len(spec.Groups), Pace: conversation.Spec{Timing: spec.Timing}.Pace()}
+	in = contract.OffloadInput{RunRef: ref, Groups: len(spec.Groups), Timeouts: conversation.Spec{Timing: spec.Timing}.Pace()}
 	if c := spec.Cycle; c != nil && c.Flush != 0 {
 		ref.Run = c.Flush
-		in.Flush = &contract.AgentInput{RunRef: ref, Kind: string(run.Flush), Conversation: r.Conversation, Number: c.Upto, Budget: c.Budget, Pace: conversation.Spec{Timing: c.Pace}.Pace(), Queue: contract.QueueBatch}
+		in.Flush = &contract.AgentInput{RunRef: ref, Kind: string(run.Flush), Conversation: r.Conversation, Number: c.Upto, Budget: c.Budget, Timeouts: conversation.Spec{Timing: c.Pace}.Pace(), Queue: contract.QueueBatch}
 	}
 	return in, nil
 }

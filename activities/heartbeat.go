@@ -1,0 +1,31 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+)
+
+// leastHeartbeat is the shortest time between two heartbeats.
+const leastHeartbeat = 100 * time.Millisecond
+
+// heartbeat keeps telling Temporal that the worker is alive, until the returned
+// function is called. The server hears a fraction of it.
+func heartbeat(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	every := max(activity.GetInfo(ctx).HeartbeatTimeout/4, leastHeartbeat)
+	go func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				activity.RecordHeartbeat(ctx)
+			}
+		}
+	}()
+	return cancel
+}

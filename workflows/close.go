@@ -1,0 +1,50 @@
+package workflows
+
+import (
+	"errors"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"cairn/internal/domain/contract"
+)
+
+// closeRun makes the run's row say how it ended, and returns what the row says. A
+// cancelled run is closed, too, and then reported as cancelled: cause is why the
+// workflow gave up, nil when it did not.
+func closeRun[I, R any](
+	ctx workflow.Context, timeouts contract.StepTimeouts, activity string, in I, cause error,
+) (R, error) {
+	detached, _ := workflow.NewDisconnectedContext(ctx)
+	options := onWorkflowQueue(ctx, databaseStep(timeouts, "write down how it ended"))
+	out, err := execute[R](detached, options, activity, in)
+	if temporal.IsCanceledError(cause) {
+		return out, cause
+	}
+	return out, err
+}
+
+// closeInput is what most runs are closed with.
+func closeInput(ref contract.RunRef, cause error) contract.CloseInput {
+	code, reason := explain(cause)
+	return contract.CloseInput{RunRef: ref, Code: code, Reason: reason}
+}
+
+// explain reduces an error to what a run's row keeps: a code and a reason.
+func explain(err error) (code, reason string) {
+	if err == nil {
+		return "", ""
+	}
+	if temporal.IsCanceledError(err) {
+		return "cancelled", "cancelled on request"
+	}
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		return app.Type(), app.Message()
+	}
+	var timeout *temporal.TimeoutError
+	if errors.As(err, &timeout) {
+		return "unavailable", "a step did not finish in time: " + timeout.Message()
+	}
+	return "internal", err.Error()
+}
