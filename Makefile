@@ -14,10 +14,11 @@ PARALLEL ?= 4
 TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -timeout 40m -parallel $(PARALLEL) $(1)
 # Experiments in small say that a measurement works, not that Cairn does: make test
 # leaves them out, as it does the tests that say that they are long.
-EXPERIMENTS := $(addprefix cairn/internal/bench/,distillbench isolation loopbench retrieval soak sweepbench taubench turnbench)
+EXPERIMENTS := $(addprefix cairn/internal/,service/evaluation service/evaluation/retrieval $(addprefix bench/,distillbench isolation soak sweepbench taubench turnbench))
 # The packages that take longest come first, or one would be left to run alone.
-PACKAGES = ./internal/app ./starter ./internal/bench/chaos $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
+PACKAGES = ./internal/e2e ./internal/app/cli ./internal/bench/chaos $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
 BIN := bin
+BENCH = $(GO) run ./internal/bench/cmd/cairn-bench
 TOOLS := $(BIN)/tools
 RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
 
@@ -56,19 +57,19 @@ race: ## Run all tests under the race detector (needs a C compiler)
 
 .PHONY: chaos
 chaos: ## Kill workers, Postgres and Temporal under 200 distillations, then count
-	$(GO) run ./starter bench chaos
+	$(BENCH) chaos
 
 .PHONY: soak
 soak: ## Answer 2,000 messages while the worker is killed every 10 s, then count
-	$(GO) run ./starter bench soak
+	$(BENCH) soak
 
 .PHONY: isolation
 isolation: ## Do 10,000 operations in 50 workspaces at once and compare every answer with a model
-	$(GO) run ./starter bench isolation
+	$(BENCH) isolation
 
 .PHONY: clients
 clients: build ## Run mem0's npm client, MCP's conformance suite and Inspector, and a skill validator against cairn serve (needs npm)
-	$(BIN)/cairn bench clients --report docs/mcp-conformance.md
+	$(BENCH) clients --cairn $(BIN)/cairn --report docs/mcp-conformance.md
 
 .PHONY: bench
 bench: ## Run all benchmarks, the others too when one misses a goal
@@ -76,39 +77,39 @@ bench: ## Run all benchmarks, the others too when one misses a goal
 
 .PHONY: bench-distill
 bench-distill: ## Measure a distillation against its critical path and a bare workflow
-	$(GO) run ./starter bench distill
+	$(BENCH) distill
 
 .PHONY: bench-turns
 bench-turns: ## Measure turns of 1, 2 and 4 model calls against a bare workflow
-	$(GO) run ./starter bench turns
+	$(BENCH) turns
 
 .PHONY: bench-tau
 bench-tau: ## Distil the 160 airline trajectories of τ-bench with the offline rules
-	$(GO) run ./starter bench tau
+	$(BENCH) tau
 
 .PHONY: bench-search
 bench-search: ## Measure skill search against the bare SQL, and hybrid retrieval beside the bare search by vector
-	$(GO) run ./starter bench search; skills=$$?; \
-	$(GO) run ./starter bench find --plot docs/retrieval.svg && exit $$skills
+	$(BENCH) search; skills=$$?; \
+	$(BENCH) find --plot docs/retrieval.svg && exit $$skills
 
 .PHONY: bench-sweep
 bench-sweep: ## Sweep 100,000 workspaces that are due at once, beside bare starts, while the worker is killed
-	$(GO) run ./starter bench sweep
+	$(BENCH) sweep
 
 .PHONY: bench-policy
 bench-policy: ## Measure what a policy learns in a synthetic world, how fast it decides and learns, and how fast spans are remembered
 	$(GO) test ./internal/domain/memoryskill/policy -run LearnsWhichSkills -v
 	$(GO) test ./internal/domain/memoryskill/policy -run '^$$' -bench 'Decide|Update' -benchtime 20x
 	$(GO) test ./internal/domain/memoryskill/policy -run '^$$' -bench 'Learning|Memory' -benchtime 1x
-	$(GO) test ./internal/app -run '^$$' -bench Spans -benchtime 1x
+	$(GO) test ./internal/e2e -run '^$$' -bench Spans -benchtime 1x
 
 .PHONY: bench-loop
 bench-loop: ## Measure whether memory skills that learn and evolve remember more than fixed ones
-	$(GO) run ./starter bench loop
+	$(BENCH) loop
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a minute
-	@for at in adapter/openai:FuzzExtractJSON domain/skill:FuzzParseDocument domain/skill:FuzzDecodeDraft domain/skill:FuzzUnpack domain/skill:FuzzUnpackMembers domain/skill:FuzzCheckFile domain/skill:FuzzCanonical domain/skill:FuzzPatch domain/skill:FuzzNormalizeContent domain/transcript:FuzzDecodeTasks domain/transcript:FuzzParse domain/guard:FuzzRedact domain/guard:FuzzScan domain/transcript/fence:FuzzClosing domain/prompt:FuzzUserRoundTrip domain/lexical:FuzzTerms domain/recurrence:FuzzParse; do \
+	@for at in domain/llm:FuzzExtractJSON domain/skill:FuzzParseDocument domain/skill:FuzzDecodeDraft domain/skill:FuzzUnpack domain/skill:FuzzUnpackMembers domain/skill:FuzzCheckFile domain/skill:FuzzCanonical domain/skill:FuzzPatch domain/skill:FuzzNormalizeContent domain/transcript:FuzzDecodeTasks domain/transcript:FuzzParse domain/guard:FuzzRedact domain/guard:FuzzScan domain/transcript/fence:FuzzClosing domain/prompt:FuzzUserRoundTrip domain/lexical:FuzzTerms domain/recurrence:FuzzParse; do \
 	  echo "$$at"; $(GO) test ./internal/$${at%%:*} -run '^$$' -fuzz "^$${at##*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; done
 
 .PHONY: generate

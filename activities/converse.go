@@ -76,7 +76,7 @@ func (a Converse) Step(ctx context.Context, in contract.StepInput) (contract.Ste
 	defer heartbeat(ctx)()
 	out, err := a.Service.Step(ctx, ref(in.RunRef), in.Step, conversation.Base(in.Base))
 	return contract.StepResult{
-		Stepped: out.Stepped, Ended: encoded(out.Ended, agentResult), Overflow: encoded(out.Overflow, offloadToStart),
+		StepDone: out.StepDone, Ended: encoded(out.Ended, agentResult), Overflow: encoded(out.Overflow, offloadToStart),
 	}, temporalError(err)
 }
 

@@ -14,8 +14,8 @@ import (
 // OffloadService makes threads shorter that have grown too long.
 type OffloadService interface {
 	Compress(ctx context.Context, ref run.Ref, group int) (code string, err error)
-	Close(ctx context.Context, ref run.Ref, reasons []string, code, why string) (offload.Recorded, error)
-	Await(ctx context.Context, ref run.Ref) (offload.Recorded, error)
+	Close(ctx context.Context, ref run.Ref, reasons []string, code, why string) (offload.CompactionResult, error)
+	Await(ctx context.Context, ref run.Ref) (offload.CompactionResult, error)
 }
 
 // Offload are the activities of working memory.
@@ -49,12 +49,12 @@ func (a Offload) AwaitOffload(ctx context.Context, in contract.RunRef) (contract
 	return offloadResult(r), temporalError(err)
 }
 
-func offloadResult(r offload.Recorded) contract.OffloadResult {
+func offloadResult(r offload.CompactionResult) contract.OffloadResult {
 	return contract.OffloadResult{
 		Degraded: r.Degraded != "", Groups: max(len(r.Records), len(r.Handles)), Tokens: r.Tokens,
 	}
 }
 
-func offloadToStart(o conversation.Overflowing) contract.OffloadToStart {
+func offloadToStart(o conversation.CompactionPlan) contract.OffloadToStart {
 	return contract.OffloadToStart{WorkflowID: o.WorkflowID, Input: o.Input}
 }

@@ -12,12 +12,12 @@ import (
 
 // TrainService trains policies.
 type TrainService interface {
-	OpenTraining(ctx context.Context, ref run.Ref) (spec learning.TrainSpec, over *learning.TrainedTo, err error)
+	OpenTraining(ctx context.Context, ref run.Ref) (spec learning.TrainSpec, over *learning.TrainingResult, err error)
 	Episode(ctx context.Context, ref run.Ref, stage, iteration, episode int, beat func()) error
-	Learn(ctx context.Context, ref run.Ref, stage, iteration int) (learning.Iterated, error)
+	Learn(ctx context.Context, ref run.Ref, stage, iteration int) (learning.IterationResult, error)
 	CloseStage(ctx context.Context, ref run.Ref, stage int, beat func()) (learning.Staged, error)
 	TrainTrial(ctx context.Context, ref run.Ref, n int, beat func()) error
-	CloseTraining(ctx context.Context, ref run.Ref, code, reason string) (learning.TrainedTo, error)
+	CloseTraining(ctx context.Context, ref run.Ref, code, reason string) (learning.TrainingResult, error)
 }
 
 // RegisterBatch makes w host the steps that compute.
@@ -79,7 +79,7 @@ func (a MemorySkills) CloseTraining(ctx context.Context, in contract.CloseInput)
 	return trainResult(out), temporalError(err)
 }
 
-func trainResult(t learning.TrainedTo) contract.TrainResult {
+func trainResult(t learning.TrainingResult) contract.TrainResult {
 	return contract.TrainResult{
 		Outcome: string(t.Outcome), Version: t.Version, Policy: t.Policy,
 		Stages: t.Stages, Iterations: t.Iterations, Best: t.Best,

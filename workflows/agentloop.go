@@ -43,7 +43,7 @@ func runAgent(ctx workflow.Context, in contract.AgentInput) (contract.AgentResul
 				return *out.Ended, nil
 			}
 			called, cause = toolNames(out.Calls), err
-			state, effect = agent.Next(state, eventFor(ctx, err, out.Stepped))
+			state, effect = agent.Next(state, eventFor(ctx, err, out.StepDone))
 		case agent.RunTools:
 			err := runTools(ctx, in, state, todo)
 			state, effect = agent.Next(state, eventFor(ctx, err, agent.ToolsRan{}))

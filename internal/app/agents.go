@@ -21,8 +21,8 @@ import (
 // hire brings the agents of long-term memory into the loop.
 func (h *Host) hire() error {
 	h.Progressive = &memoryagent.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.Converse, Registry: memoryagent.NewRegistry(), Ledger: h.Converse.Ledger}
-	h.Progressive.Missed = h.missed
-	performer := memoryagent.Performer{Service: h.Progressive}
+	h.Progressive.OnNoAnswer = h.missed
+	performer := memoryagent.AgentHooks{Service: h.Progressive}
 	h.Converse.Agents = map[run.Kind]conversation.Agent{run.Summarize: performer, run.Specialist: performer, run.Retrieve: performer}
 	if err := h.hireReflection(); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (h *Host) hire() error {
 	if err != nil {
 		return err
 	}
-	if h.Converse.Remy, err = tools.NewRegistry(slices.Concat(answering, look)...); err != nil {
+	if h.Converse.MemoryAgentTools, err = tools.NewRegistry(slices.Concat(answering, look)...); err != nil {
 		return err
 	}
 	read, err := tools.RetrievalServer().Tools(h.LongTerm)

@@ -16,6 +16,7 @@ import (
 	"cairn/internal/service/library"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/offload"
+	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/tools"
 )
 
@@ -77,9 +78,9 @@ func conversationLimits(c config.Config) contract.ConversationLimits {
 
 // known is what a session is told of its workspace.
 type known struct {
-	memory *longterm.Keeper
+	memory *promptmemory.Service
 	skills *library.Library
-	about  *longterm.LongTerm
+	about  *longterm.Service
 }
 
 // Remembered reads the soul, the prompt memories and the index of skills.

@@ -1,4 +1,4 @@
 package app
 
-// Waiting is what the log says while Serve waits.
+// Waiting is what the log says while Work waits.
 const Waiting = waiting

@@ -53,7 +53,7 @@ func (h *Host) NoteFeedback(ctx context.Context, ws int64, op string, f Feedback
 	if f.Rating != Good && f.Rating != Bad {
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("the rating is %q", f.Rating), "use good or bad, or give a correction")
 	}
-	failed := learning.Failed{Op: op, Bank: f.Bank, Source: learning.FromFeedback, Question: f.Question, Prediction: f.Answer}
+	failed := learning.FailedQuestion{Op: op, Bank: f.Bank, Source: learning.FromFeedback, Question: f.Question, Prediction: f.Answer}
 	if f.MessageID != "" || f.Conversation != "" {
 		if err := h.turnOf(ctx, ws, f, &failed); err != nil {
 			return out, err
@@ -64,7 +64,7 @@ func (h *Host) NoteFeedback(ctx context.Context, ws int64, op string, f Feedback
 		if strings.TrimSpace(out.Question) == "" {
 			return out, fault.New(fault.InvalidArgument, "the feedback is about nothing", "give conversation and message_id, or the question")
 		}
-		err := h.Evolve.Succeeded(ctx, ws, learning.Praised{Op: op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction, Run: failed.Run})
+		err := h.Evolve.Succeeded(ctx, ws, learning.PositiveFeedback{Op: op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction, Run: failed.Run})
 		if err == nil {
 			h.learnEarly(ctx, ws)
 		}
@@ -112,7 +112,7 @@ func (h *Host) evolving(ws int64, workspaceKey string, least int) learning.Due {
 }
 
 // turnOf fills in what a turn was asked and what it answered.
-func (h *Host) turnOf(ctx context.Context, ws int64, f Feedback, into *learning.Failed) error {
+func (h *Host) turnOf(ctx context.Context, ws int64, f Feedback, into *learning.FailedQuestion) error {
 	answer, err := h.Converse.Answer(ctx, ws, f.Conversation, f.MessageID)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (h *Host) missed(ctx context.Context, q memoryagent.Question, a memoryagent
 	if op == "" {
 		op = uuid.NewString() // each time that it is asked is a failure of its own
 	}
-	_, err = h.Evolve.Note(ctx, q.Workspace, learning.Failed{Op: "retrieve/" + op + "/" + learning.KeyOf(q.Query), Source: learning.FromRetrieval, Question: q.Query, Prediction: a.Text, Run: a.Run})
+	_, err = h.Evolve.Note(ctx, q.Workspace, learning.FailedQuestion{Op: "retrieve/" + op + "/" + learning.KeyOf(q.Query), Source: learning.FromRetrieval, Question: q.Query, Prediction: a.Text, Run: a.Run})
 	if err == nil {
 		h.learnEarly(ctx, q.Workspace)
 	}

@@ -21,11 +21,12 @@ import (
 	"cairn/internal/adapter/launcher"
 	"cairn/internal/adapter/objectstore"
 	"cairn/internal/adapter/offlinemodel"
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/adapter/openai"
 	"cairn/internal/adapter/payloadcodec"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
@@ -38,6 +39,7 @@ import (
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/offload"
+	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/relay"
 	"cairn/internal/service/schedule"
@@ -59,8 +61,8 @@ type Host struct {
 	Distill     *distill.Service
 	Library     *library.Library
 	Finder      search.Finder
-	Memory      *longterm.Keeper
-	LongTerm    *longterm.LongTerm
+	Memory      *promptmemory.Service
+	LongTerm    *longterm.Service
 	Tools       *tools.Registry
 	Offered     *tools.Registry // Tools, and what other programs may read of long-term memory
 	Converse    *conversation.Service
@@ -126,14 +128,14 @@ func (h *Host) build(ctx context.Context) (err error) {
 	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space, MinCosine: c.RecallMinSim, VectorShare: share}
 	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder,
 		KeepVersions: c.KeepVersions, Settings: h.skillSettings}
-	h.Memory = &longterm.Keeper{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
-	h.LongTerm = &longterm.LongTerm{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
+	h.Memory = &promptmemory.Service{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
+	h.LongTerm = &longterm.Service{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
 	h.Offload = &offload.Service{Store: h.Store.Offload(), Ledger: calls}
 	if h.Tools, err = h.registry(); err != nil {
 		return err
 	}
 	h.Converse = &conversation.Service{Store: h.Store.Conversations(), Ledger: calls, Tools: h.Tools, Memory: known{h.Memory, h.Library, h.LongTerm},
-		Compactor: offload.Cycles{Service: h.Offload, Spec: func() offload.Spec { return OffloadSpec(c) }}, FlushSpec: func() conversation.Spec { return FlushSpec(c) }}
+		Compactor: offload.ConversationCompactor{Service: h.Offload, Spec: func() offload.Spec { return OffloadSpec(c) }}, FlushSpec: func() conversation.Spec { return FlushSpec(c) }}
 	if err := h.hire(); err != nil {
 		return err
 	}
@@ -254,18 +256,15 @@ func embedder(c config.Config) embedding.Embedder {
 
 // model is the configured endpoint, or the offline rules in this process.
 func model(c config.Config) (llm.Model, error) {
-	m := llm.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Structured: c.Structured, Timeout: c.Timeout}
 	if c.Offline() {
-		m = llm.Config{BaseURL: offlineURL, HTTPClient: offlinemodel.Client(), Offline: true, Timeout: c.Timeout}
+		return offlinemodel.New(c.Timeout), openai.Config{Timeout: c.Timeout}.Validate()
 	}
+	m := openai.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Structured: c.Structured, Timeout: c.Timeout}
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}
-	return llm.OpenAI(m), nil
+	return openai.New(m), nil
 }
-
-// offlineURL is never resolved: its client answers in this process.
-const offlineURL = "http://offline.invalid/v1"
 
 func prices(c config.Config) (llm.Prices, error) {
 	if c.Prices == "" {

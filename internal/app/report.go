@@ -19,7 +19,7 @@ type RunReport struct {
 	Kind  run.Kind     `json:"kind"`
 	Agent *AgentReport `json:"agent,omitempty"` // of a turn or a review
 
-	Offload *offload.Recorded `json:"offload,omitempty"` // of a thread that was made shorter, once it has ended
+	Offload *offload.CompactionResult `json:"offload,omitempty"` // of a thread that was made shorter, once it has ended
 }
 
 // AgentReport is what an agent did in a turn or a review.

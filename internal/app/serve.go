@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
+	"cairn/internal/gateway/prometheus"
 )
 
 // Pauses between attempts to serve while Postgres or Temporal are away.
@@ -18,18 +19,24 @@ const (
 // waiting is what the log says meanwhile.
 const waiting = "the worker waits for what it needs"
 
-// Serve hosts the named queues until ctx ends. While Postgres or Temporal do not
-// answer it waits for them, for ever, and says so in the log: a worker is no use
-// without them, and ending would only ask its service manager for another. It
-// ends by itself for what an operator must mend: the settings, a role, the schema.
-func Serve(ctx context.Context, c config.Config, log *slog.Logger, queues []string) error {
+// Work hosts the named queues until ctx ends, and shows this process' counts where
+// the configuration says so. While Postgres or Temporal do not answer it waits for
+// them, for ever, and says so in the log: a worker is no use without them, and ending
+// would only ask its service manager for another. It ends by itself for what an
+// operator must mend: the settings, a role, the schema.
+func Work(ctx context.Context, c config.Config, log *slog.Logger, queues []string) error {
+	hide, err := prometheus.Show(c.WorkerMetrics, log)
+	if err != nil {
+		return err
+	}
+	defer hide()
 	if c.TemporalAddress == "" {
 		return fault.New(fault.Misconfigured, "there is no Temporal server", "set TEMPORAL_ADDRESS, or start the development stack: cairn dev")
 	}
 	pause := firstPause
 	for {
 		began := time.Now()
-		err := serveOnce(ctx, c, log, queues)
+		err := workOnce(ctx, c, log, queues)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -49,7 +56,7 @@ func Serve(ctx context.Context, c config.Config, log *slog.Logger, queues []stri
 	}
 }
 
-func serveOnce(ctx context.Context, c config.Config, log *slog.Logger, queues []string) error {
+func workOnce(ctx context.Context, c config.Config, log *slog.Logger, queues []string) error {
 	h, err := Open(ctx, c, log)
 	if err != nil {
 		return err

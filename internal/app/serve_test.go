@@ -42,7 +42,7 @@ func TestServeWaitsForServersThatAreAway(t *testing.T) {
 			ended := serve(t, c, said)
 			said.await(t, ended)
 			said.await(t, ended) // and does not give up after one attempt
-			ref := start(b)
+			ref := b.StartDistill()
 			server.Restore()
 
 			if r := b.Wait(ref); r.Outcome != run.Completed {
@@ -61,8 +61,8 @@ func TestAWorkerProcessOutlivesAStartWithoutTemporal(t *testing.T) {
 	temporal := testkit.NewProxy(t, "tcp", b.Config.TemporalAddress)
 	temporal.Cut()
 	b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
-	eventually(t, "the worker has looked for Temporal again and again", func() bool { return temporal.Refused() > 5 })
-	ref := start(b)
+	testkit.Eventually(t, "the worker has looked for Temporal again and again", func() bool { return temporal.Refused() > 5 })
+	ref := b.StartDistill()
 	temporal.Restore()
 	if r := b.Wait(ref); r.Outcome != run.Completed {
 		t.Errorf("ended as %q (%s)", r.Outcome, r.Reason)
@@ -105,7 +105,7 @@ func serve(t *testing.T, c config.Config, said lines) <-chan error {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		ended <- app.Serve(ctx, c, slog.New(said), app.Queues())
+		ended <- app.Work(ctx, c, slog.New(said), app.Queues())
 	}()
 	t.Cleanup(func() { cancel(); <-gone })
 	return ended

@@ -25,7 +25,7 @@ type starter struct{ h *Host }
 
 // StartSlot starts the workflow or says the prompt of a slot. What it starts is
 // named by the slot, so that a slot which is started twice is started once.
-func (s starter) StartSlot(ctx context.Context, slot schedule.Slot) (outcome, reason string, err error) {
+func (s starter) StartSlot(ctx context.Context, slot schedule.ClaimedFiring) (outcome, reason string, err error) {
 	if slot.Kind == schedule.Turn {
 		return s.say(ctx, slot)
 	}
@@ -54,7 +54,7 @@ func (s starter) StartSlot(ctx context.Context, slot schedule.Slot) (outcome, re
 // evolve starts a round for each bank about which something new is known, and an
 // update of its policy when enough outcomes of live decisions are. They are stored
 // before any workflow starts.
-func (s starter) evolve(ctx context.Context, slot schedule.Slot) (outcome, reason string, err error) {
+func (s starter) evolve(ctx context.Context, slot schedule.ClaimedFiring) (outcome, reason string, err error) {
 	rounds, err := s.h.Evolve.EvolveDue(ctx, s.h.evolving(slot.Workspace, slot.WorkspaceKey, 1))
 	if err != nil {
 		return "", "", fmt.Errorf("start the rounds: %w", err)
@@ -71,7 +71,7 @@ func (s starter) evolve(ctx context.Context, slot schedule.Slot) (outcome, reaso
 
 // say has a task's prompt answered as a turn. Once the turn is stored it is
 // answered, whoever dies: the relay brings it to its conversation, too.
-func (s starter) say(ctx context.Context, slot schedule.Slot) (outcome, reason string, err error) {
+func (s starter) say(ctx context.Context, slot schedule.ClaimedFiring) (outcome, reason string, err error) {
 	var (
 		t     schedule.Task
 		found bool

@@ -168,9 +168,9 @@ update agent_calls set result = coalesce(result, @result), code = case when resu
 where workspace_id = @workspace_id and run_id = @run_id and step = @step and position = @position
 returning result::text as told, code;
 
--- name: RunHold :exec
--- Keeps the run from being ended until the transaction is over; of one that has ended it fails.
-select cairn.hold_run(@workspace_id, @id);
+-- name: RunHold :one
+-- Keeps the run from being ended until the transaction is over.
+select status from runs where workspace_id = @workspace_id and id = @id for share;
 
 -- name: NudgesToday :one
 select count(*) from runs where workspace_id = @workspace_id and kind = 'nudge' and created_at >= date_trunc('day', now());

@@ -41,10 +41,6 @@ on conflict (space, workspace_id, doc) do update set v = excluded.v;
 -- name: EmbeddingDrop :exec
 delete from embeddings where workspace_id = @workspace_id and doc = @doc and space = @space;
 
--- name: Scans :exec
--- Whether plans that are made in this transaction may scan tables: on or off.
-select set_config('enable_seqscan', @choice::text, true);
-
 -- name: SearchRanked :many
 select r.doc::bigint as doc, r.owner_id::bigint as owner_id, r.lexical::float8 as lexical, r.hits::int as hits, r.terms::int as terms, r.cosine::float8 as cosine, r.score::float8 as score
 from cairn.rank_docs(@workspace_id::bigint, @kind::text, @states::text[], @terms::int[], @query::halfvec, @space::smallint, @max_rows::int) r

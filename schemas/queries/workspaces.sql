@@ -1,18 +1,6 @@
 -- name: WorkspaceOpen :one
 select ws_id::bigint as id, ws_key::text as key, ws_state::text as state from cairn.open_workspace(@external_id::text, @make::boolean);
 
--- name: WorkspaceEnter :exec
-select cairn.enter(@workspace_id::bigint);
-
--- name: WorkspaceEnterByKeys :exec
--- WorkspaceEnter for a transaction whose statements find their rows by keys, in any workspace the same way: each is
--- planned once for a connection, those of enter too. It may be planned while its tables are small, so a scan is no choice.
-select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true), cairn.enter(@workspace_id::bigint);
-
--- name: WorkspaceEnterToSearch :exec
--- WorkspaceEnter for one statement that calls a function, which plans what is in it by its own settings.
-select set_config('plan_cache_mode', 'force_generic_plan', true), cairn.enter(@workspace_id::bigint);
-
 -- name: WorkspaceSettings :one
 select settings, time_zone, reflection_cron from workspaces where id = @workspace_id;
 

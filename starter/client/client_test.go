@@ -14,9 +14,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
+	"cairn/internal/domain/llm"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/testkit"
 	"cairn/starter/client"

@@ -12,8 +12,10 @@ import (
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/param"
 
-	llm "cairn/internal/adapter/openai"
+	chat "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/llm"
 )
 
 // batchSize is how many texts one request carries. Endpoints limit both the
@@ -22,23 +24,23 @@ const batchSize = 128
 
 // Config names an OpenAI-compatible embedding model.
 type Config struct {
-	BaseURL    string // with its /v1; empty means llm.OpenAIURL
+	BaseURL    string // with its /v1; empty means chat.OpenAIURL
 	APIKey     string
 	Model      string
 	Dims       int           // of the model's vectors; vectors of another length are refused
-	Timeout    time.Duration // of one request, 0 means llm.DefaultTimeout
+	Timeout    time.Duration // of one request, 0 means chat.DefaultTimeout
 	HTTPClient *http.Client  // nil means a pooled client
 }
 
 // endpoint is a Config at work.
 type endpoint struct {
 	config Config
-	http   *llm.Endpoint
+	http   *chat.Endpoint
 }
 
 // OpenAI makes an embedder that asks an endpoint. A bad cfg is reported by Embed.
 func OpenAI(cfg Config) Embedder {
-	return &endpoint{config: cfg, http: llm.EmbeddingEndpoint(llm.Config{
+	return &endpoint{config: cfg, http: chat.EmbeddingEndpoint(chat.Config{
 		BaseURL: cfg.BaseURL, APIKey: cfg.APIKey, Timeout: cfg.Timeout, HTTPClient: cfg.HTTPClient,
 	})}
 }
@@ -115,7 +117,7 @@ func (e *endpoint) vectors(data []openai.Embedding, want int) ([][]float32, erro
 				return nil, fault.Newf(fault.Misconfigured, "the embedding model %q gives numbers that are none", e.config.Model)
 			}
 		}
-		vectors[item.Index] = unit(item.Embedding)
+		vectors[item.Index] = lexical.Unit(item.Embedding)
 	}
 	return vectors, nil
 }

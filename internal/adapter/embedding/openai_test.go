@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/embedding"
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 )
 
 func TestOpenAIEmbedsInBatchesInOrder(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/adapter/offlinemodel/annotate"
-	"cairn/internal/adapter/offlinemodel/memoryrules"
+	"cairn/internal/domain/annotate"
+	"cairn/internal/domain/memoryrules"
 	"cairn/internal/domain/prompt"
 )
 

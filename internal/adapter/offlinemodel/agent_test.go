@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 )
 
@@ -52,7 +52,7 @@ func loop(t *testing.T, r llm.Request, tools []llm.Tool) []made {
 
 func play(t *testing.T, r llm.Request, result func(made) string) (calls []made, final string) {
 	t.Helper()
-	model := llm.OpenAI(llm.Config{BaseURL: "http://offline.invalid/v1", Offline: true, HTTPClient: Client()})
+	model := New(0)
 	seen := map[string]bool{}
 	r.Model = "offline"
 	for range 6 {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/domain/annotate"
 )
 
 // An answerer says what the view shows for a property: a scalar, a list, or

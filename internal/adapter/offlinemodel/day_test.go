@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 )
 

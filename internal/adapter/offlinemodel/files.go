@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/prompt"
 )
 

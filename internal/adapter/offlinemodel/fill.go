@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/adapter/offlinemodel/memoryrules"
+	"cairn/internal/domain/memoryrules"
 )
 
 // maxDepth bounds schemas that nest or refer to themselves.

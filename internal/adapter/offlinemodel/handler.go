@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"time"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 )
 
 // ModelName is what replies carry as their model.
@@ -30,8 +32,17 @@ func Handler() http.Handler {
 	return mux
 }
 
+// New is the offline rules as a model, each request bounded by timeout. What it
+// prepares is what an endpoint would be sent.
+func New(timeout time.Duration) llm.Model {
+	return openai.New(openai.Config{BaseURL: url, HTTPClient: Client(), Offline: true, Timeout: timeout})
+}
+
+// url is never resolved: Client answers in this process.
+const url = "http://offline.invalid/v1"
+
 // Client calls Handler in this process.
-func Client() *http.Client { return llm.InProcess(Handler()) }
+func Client() *http.Client { return openai.InProcess(Handler()) }
 
 func complete(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/prompt"
 )
 

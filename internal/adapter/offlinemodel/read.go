@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"regexp"
 
-	"cairn/internal/adapter/offlinemodel/annotate"
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/annotate"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 )
 

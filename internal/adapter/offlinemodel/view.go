@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/internal/adapter/offlinemodel/annotate"
+	"cairn/internal/domain/annotate"
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/prompt"
 )

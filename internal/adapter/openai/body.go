@@ -1,9 +1,10 @@
-package llm
+package openai
 
 import (
 	"encoding/json"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 )
 
 // body is a chat completion request on the wire, byte for byte what the SDK's
@@ -61,24 +62,24 @@ type bodySchema struct {
 // typeFunction is the type of calls and of tools.
 const typeFunction = "function"
 
-func messagesOf(r Request) ([]bodyMessage, error) {
+func messagesOf(r llm.Request) ([]bodyMessage, error) {
 	messages := make([]bodyMessage, 0, len(r.Messages)+1)
 	if r.System != "" {
-		messages = append(messages, bodyMessage{Role: RoleSystem, Content: &r.System})
+		messages = append(messages, bodyMessage{Role: llm.RoleSystem, Content: &r.System})
 	}
 	for i := range r.Messages {
 		m := &r.Messages[i]
 		out := bodyMessage{Role: m.Role, Content: &m.Content}
 		switch {
-		case m.Role == RoleAssistant:
+		case m.Role == llm.RoleAssistant:
 			if m.Content == "" && len(m.Calls) > 0 { // some endpoints refuse empty text next to calls
 				out.Content = nil
 			}
 			out.ToolCalls = callsBody(m.Calls)
-		case m.Role == RoleUser:
-		case m.Role == RoleTool && m.CallID != "":
+		case m.Role == llm.RoleUser:
+		case m.Role == llm.RoleTool && m.CallID != "":
 			out.CallID = m.CallID
-		case m.Role == RoleTool:
+		case m.Role == llm.RoleTool:
 			return nil, fault.New(fault.InvalidArgument, "a tool message of a model request names no call", "set CallID")
 		default:
 			return nil, fault.New(fault.InvalidArgument, "role "+quote(m.Role)+" of a model request is unknown", "use user, assistant or tool")
@@ -91,7 +92,7 @@ func messagesOf(r Request) ([]bodyMessage, error) {
 	return messages, nil
 }
 
-func callsBody(calls []ToolCall) []bodyCall {
+func callsBody(calls []llm.ToolCall) []bodyCall {
 	var out []bodyCall
 	for _, call := range calls {
 		c := bodyCall{ID: call.ID, Type: typeFunction}
@@ -115,7 +116,7 @@ func echoed(arguments string) string {
 	return string(wrapped)
 }
 
-func toolsOf(r Request) ([]bodyTool, error) {
+func toolsOf(r llm.Request) ([]bodyTool, error) {
 	var tools []bodyTool
 	for _, tool := range r.Tools {
 		if tool.Name == "" {

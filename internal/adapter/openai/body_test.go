@@ -1,4 +1,4 @@
-package llm_test
+package openai_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,8 @@ import (
 
 	"github.com/openai/openai-go/v3"
 
-	llm "cairn/internal/adapter/openai"
+	chat "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 )
 
 // What is sent is what the SDK would send: it reads every kind of request and
@@ -26,8 +27,8 @@ func TestRequestsAreThoseOfTheSDK(t *testing.T) {
 	withTools := talking
 	withTools.Tools, none.Tools = sorted, sorted
 	for name, r := range map[string]llm.Request{"schema": formed, "tools": withTools, "options": without, "no choice": none} {
-		for _, mode := range []string{"", llm.StructuredObject, llm.StructuredNone} {
-			sent := prepare(t, llm.OpenAI(llm.Config{Structured: mode}), r).Body
+		for _, mode := range []string{"", chat.StructuredObject, chat.StructuredNone} {
+			sent := prepare(t, chat.New(chat.Config{Structured: mode}), r).Body
 			var params openai.ChatCompletionNewParams
 			if err := json.Unmarshal(sent, &params); err != nil {
 				t.Fatal(err)
@@ -49,7 +50,7 @@ func BenchmarkPrepare(b *testing.B) {
 	for i := range 300 {
 		long.Messages = append(long.Messages, llm.Message{Role: llm.RoleUser, Content: fmt.Sprintf("What was it that I said %d days ago?", i)}, llm.Message{Role: llm.RoleAssistant, Content: strings.Repeat("window ", 20)})
 	}
-	model := llm.OpenAI(llm.Config{})
+	model := chat.New(chat.Config{})
 	sent, err := model.Prepare(long)
 	if err != nil {
 		b.Fatal(err)

@@ -1,7 +1,8 @@
-package llm
+package openai
 
 import (
 	"bytes"
+	"cairn/internal/domain/llm"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,8 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"cairn/internal/domain/fault"
 )
 
 // maxRetryAfter bounds how long an endpoint can make us wait.
@@ -43,10 +42,10 @@ type endpointError struct {
 }
 
 // rejected classes an answer that is not 2xx. request is what was sent.
-func (e *Endpoint) rejected(answer *http.Response, request []byte) *Error {
+func (e *Endpoint) rejected(answer *http.Response, request []byte) *llm.Error {
 	contents, _ := io.ReadAll(answer.Body)
 	said := readEndpointError(contents)
-	failure := &Error{
+	failure := &llm.Error{
 		Class:      classOf(answer.StatusCode, said, request),
 		Status:     answer.StatusCode,
 		RetryAfter: retryAfter(answer.Header, time.Now()),
@@ -59,10 +58,10 @@ func (e *Endpoint) rejected(answer *http.Response, request []byte) *Error {
 	}
 	switch answer.Header.Get("X-Should-Retry") {
 	case "true":
-		failure.Class = Retryable
+		failure.Class = llm.Retryable
 	case "false":
-		if failure.Class == Retryable {
-			failure.Class = Fatal
+		if failure.Class == llm.Retryable {
+			failure.Class = llm.Fatal
 		}
 	}
 	return failure
@@ -76,30 +75,30 @@ func has(request []byte, parameter string) bool {
 
 // classOf says what an answer to request means; a parameter can only be to
 // blame when the request has it.
-func classOf(status int, said endpointError, request []byte) Class {
+func classOf(status int, said endpointError, request []byte) llm.Class {
 	words := fmt.Sprint(said.Message, " ", said.Type, " ", said.Code, " ", said.Param)
 	switch {
 	case status == 401 || status == 402 || status == 403:
-		return Auth
+		return llm.Auth
 	case status == 429 && outOfMoney.MatchString(words):
-		return Auth
+		return llm.Auth
 	case status == 413, (status == 400 || status == 422) && tooLong.MatchString(words):
-		return ContextLength
+		return llm.ContextLength
 	case (status == 400 || status == 422) && has(request, "response_format") && schemaTalk.MatchString(words):
-		return NoSchema
+		return llm.NoSchema
 	case (status == 400 || status == 422) && (has(request, "tool_choice") || has(request, "temperature") || has(request, "reasoning_effort")) && optionTalk.MatchString(words):
-		return NoOption
+		return llm.NoOption
 	case status == 408 || status == 409 || status == 429:
-		return Retryable
+		return llm.Retryable
 	case status >= 500 && status != 501:
-		return Retryable
+		return llm.Retryable
 	default:
-		return Fatal
+		return llm.Fatal
 	}
 }
 
 // unanswered classes a request whose answer did not come, or not whole.
-func (e *Endpoint) unanswered(ctx context.Context, err error, sent bool) *Error {
+func (e *Endpoint) unanswered(ctx context.Context, err error, sent bool) *llm.Error {
 	if stop := ctx.Err(); stop != nil {
 		return interrupted(stop, sent)
 	}
@@ -110,41 +109,21 @@ func (e *Endpoint) unanswered(ctx context.Context, err error, sent bool) *Error 
 	case sent:
 		message = "the connection to the model endpoint broke before the answer was complete: "
 	}
-	return &Error{Class: Retryable, Message: message + e.masked(fmt.Sprint(err)), Sent: sent, cause: err}
+	return &llm.Error{Class: llm.Retryable, Message: message + e.masked(fmt.Sprint(err)), Sent: sent, Cause: err}
 }
 
-func interrupted(stop error, sent bool) *Error {
-	return &Error{Class: Retryable, Message: "the model call was interrupted: " + stop.Error(), Sent: sent, cause: stop}
+func interrupted(stop error, sent bool) *llm.Error {
+	return &llm.Error{Class: llm.Retryable, Message: "the model call was interrupted: " + stop.Error(), Sent: sent, Cause: stop}
 }
 
 // webPage is the mistake of a base URL without its /v1.
-func webPage(answer *http.Response) *Error {
+func webPage(answer *http.Response) *llm.Error {
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if kind != "text/html" {
 		return nil
 	}
-	return &Error{Class: Fatal, Status: answer.StatusCode, Sent: true,
+	return &llm.Error{Class: llm.Fatal, Status: answer.StatusCode, Sent: true,
 		Message: "the model endpoint answered with a web page; its base URL normally ends in /v1"}
-}
-
-// Fault is e as users see it.
-func (e *Error) Fault() *fault.Error {
-	var known *fault.Error
-	switch {
-	case errors.As(e.cause, &known):
-		return known
-	case errors.Is(e.cause, context.Canceled):
-		return fault.New(fault.Cancelled, e.Message, "")
-	}
-	code := map[Class]fault.Code{
-		Retryable:     fault.Unavailable,
-		Fatal:         fault.ModelRejected,
-		Auth:          fault.ModelAuth,
-		ContextLength: fault.ModelContext,
-		NoSchema:      fault.ModelRejected,
-		NoOption:      fault.ModelRejected,
-	}[e.Class]
-	return fault.New(code, e.Message, "")
 }
 
 func readEndpointError(contents []byte) endpointError {

@@ -1,6 +1,7 @@
-package llm
+package openai
 
 import (
+	"cairn/internal/domain/llm"
 	"net/http"
 	"testing"
 	"time"
@@ -11,24 +12,24 @@ func TestStatusesMapToClasses(t *testing.T) {
 	for _, test := range []struct {
 		status int
 		said   string
-		want   Class
+		want   llm.Class
 	}{
-		{400, "bad top_p", Fatal},
-		{400, "tool_choice 'none' is not supported", NoOption},
-		{422, "Unsupported value: 'temperature' does not support 0 with this model", NoOption},
-		{400, "This model's maximum context length is 8192 tokens", ContextLength},
-		{400, "prompt is too long: 210000 tokens > 200000 maximum", ContextLength},
-		{400, "Invalid schema for response_format 'task'", NoSchema},
-		{401, "", Auth}, {402, "", Auth}, {403, "", Auth},
-		{404, "model not found", Fatal},
-		{408, "", Retryable}, {409, "", Retryable},
-		{413, "", ContextLength},
-		{422, "unprocessable", Fatal},
-		{422, "json_schema is not supported", NoSchema},
-		{429, "slow down", Retryable},
-		{429, "You exceeded your current quota, please check your plan", Auth},
-		{500, "", Retryable}, {502, "", Retryable}, {503, "maximum context", Retryable}, {504, "", Retryable}, {529, "", Retryable},
-		{501, "", Fatal},
+		{400, "bad top_p", llm.Fatal},
+		{400, "tool_choice 'none' is not supported", llm.NoOption},
+		{422, "Unsupported value: 'temperature' does not support 0 with this model", llm.NoOption},
+		{400, "This model's maximum context length is 8192 tokens", llm.ContextLength},
+		{400, "prompt is too long: 210000 tokens > 200000 maximum", llm.ContextLength},
+		{400, "Invalid schema for response_format 'task'", llm.NoSchema},
+		{401, "", llm.Auth}, {402, "", llm.Auth}, {403, "", llm.Auth},
+		{404, "model not found", llm.Fatal},
+		{408, "", llm.Retryable}, {409, "", llm.Retryable},
+		{413, "", llm.ContextLength},
+		{422, "unprocessable", llm.Fatal},
+		{422, "json_schema is not supported", llm.NoSchema},
+		{429, "slow down", llm.Retryable},
+		{429, "You exceeded your current quota, please check your plan", llm.Auth},
+		{500, "", llm.Retryable}, {502, "", llm.Retryable}, {503, "maximum context", llm.Retryable}, {504, "", llm.Retryable}, {529, "", llm.Retryable},
+		{501, "", llm.Fatal},
 	} {
 		if got := classOf(test.status, endpointError{Message: test.said}, []byte(`{"response_format":{},"tool_choice":"none"}`)); got != test.want {
 			t.Errorf("%d %q: got %s, want %s", test.status, test.said, got, test.want)
@@ -40,7 +41,7 @@ func TestAParameterThatWasNotSentIsNotToBlame(t *testing.T) {
 	t.Parallel()
 	request := []byte(`{"messages":[{"content":"\"response_format\": \"tool_choice\":"}]}`)
 	for _, said := range []string{"response_format is unknown", "tool_choice is unknown", "temperature is unknown"} {
-		if got := classOf(400, endpointError{Message: said}, request); got != Fatal {
+		if got := classOf(400, endpointError{Message: said}, request); got != llm.Fatal {
 			t.Errorf("%q: got %s", said, got)
 		}
 	}

@@ -1,4 +1,5 @@
-package llm
+// Package openai is the client of OpenAI-compatible chat endpoints.
+package openai
 
 import (
 	"context"
@@ -6,11 +7,12 @@ import (
 	"mime"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 )
 
 // Client is a Model behind an OpenAI-compatible endpoint.
 //
-//	model := llm.OpenAI(llm.Config{BaseURL: "http://localhost:11434/v1"})
+//	model := openai.New(openai.Config{BaseURL: "http://localhost:11434/v1"})
 //	prepared, err := model.Prepare(llm.Request{Model: "qwen3", System: "Answer in one word.", Messages: llm.User("Is it raining?")})
 //	… store prepared …
 //	reply, err := model.Send(ctx, prepared)
@@ -19,10 +21,10 @@ type Client struct {
 	endpoint *Endpoint
 }
 
-var _ Model = (*Client)(nil)
+var _ llm.Model = (*Client)(nil)
 
-// OpenAI makes a Client. A bad c is reported by c.Validate and by every Prepare.
-func OpenAI(c Config) *Client {
+// New makes a Client. A bad c is reported by c.Validate and by every Prepare.
+func New(c Config) *Client {
 	return &Client{config: c, endpoint: ChatEndpoint(c)}
 }
 
@@ -31,30 +33,30 @@ func (c *Client) Offline() bool { return c.config.Offline }
 
 // Prepare renders r. The bytes survive a round trip of Prepared through
 // encoding/json unchanged; they do not survive a jsonb column, which reorders.
-func (c *Client) Prepare(r Request) (Prepared, error) {
+func (c *Client) Prepare(r llm.Request) (llm.Prepared, error) {
 	if err := c.config.Validate(); err != nil {
-		return Prepared{}, err
+		return llm.Prepared{}, err
 	}
 	rendered, err := c.render(r)
 	if err != nil {
-		return Prepared{}, err
+		return llm.Prepared{}, err
 	}
 	body, err := json.Marshal(rendered)
 	if err != nil {
-		return Prepared{}, fault.Wrap(err, fault.InvalidArgument, "the request to model "+quote(r.Model)+" cannot be rendered", "")
+		return llm.Prepared{}, fault.Wrap(err, fault.InvalidArgument, "the request to model "+quote(r.Model)+" cannot be rendered", "")
 	}
-	return Prepared{Model: r.Model, Body: body, Label: r.Label}, nil
+	return llm.Prepared{Model: r.Model, Body: body, Label: r.Label}, nil
 }
 
 // Send posts p.Body as it is. Refusals are replies, not errors.
-func (c *Client) Send(ctx context.Context, p Prepared) (Reply, error) {
+func (c *Client) Send(ctx context.Context, p llm.Prepared) (llm.Reply, error) {
 	answer, err := c.endpoint.Post(ctx, p.Body, labelHeaders(p.Label))
 	if err != nil {
-		return Reply{}, err
+		return llm.Reply{}, err
 	}
 	reply, err := c.endpoint.readReply(answer, p)
 	if err != nil {
-		return Reply{}, err
+		return llm.Reply{}, err
 	}
 	if c.config.Offline {
 		reply.Usage.Estimated = true
@@ -63,7 +65,7 @@ func (c *Client) Send(ctx context.Context, p Prepared) (Reply, error) {
 }
 
 // labelHeaders encodes labels that are not plain ASCII as RFC 2047 words.
-func labelHeaders(l Label) map[string]string {
+func labelHeaders(l llm.Label) map[string]string {
 	headers := map[string]string{}
 	for name, value := range map[string]string{
 		"X-Skill-Stage": l.Stage, "X-Skill-Run": l.Run, "X-Skill-Task": l.Task, "X-Skill-File": l.File,

@@ -1,4 +1,4 @@
-package llm_test
+package openai_test
 
 import (
 	"bytes"
@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 )
 
 var (
@@ -35,7 +36,7 @@ func TestSendPostsThePreparedBytesOnceWithItsLabel(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)
 	srv.On(openaitest.Rule{Stage: "extract", Run: "r-1", Task: "退款 task", File: "a.py", Reply: `{"name":"x"}`, Usage: &llm.Usage{Input: 7, Output: 3}})
-	model := llm.OpenAI(llm.Config{BaseURL: srv.URL, APIKey: "sk-test"})
+	model := openai.New(openai.Config{BaseURL: srv.URL, APIKey: "sk-test"})
 	prepared := prepare(t, model, request)
 
 	stored, err := json.Marshal(prepared) // the ledger keeps it, another process sends it
@@ -70,19 +71,19 @@ func TestPrepareRendersDeterministicBytes(t *testing.T) {
 	loose := request
 	loose.Schema = &llm.Schema{Name: "task", JSON: json.RawMessage(`{"type":"object","properties":{}}`)}
 	for name, test := range map[string]struct {
-		config  llm.Config
+		config  openai.Config
 		request llm.Request
 		want    string
 	}{
-		"compatible server": {llm.Config{BaseURL: "http://localhost/v1"}, request, `{` + messages + `"max_tokens":50,` + format("true")},
-		"openai":            {llm.Config{}, request, `{` + messages + `"max_completion_tokens":50,` + format("true")},
-		"no strict mode for a loose schema": {llm.Config{}, loose, `{` + messages + `"max_completion_tokens":50,` +
+		"compatible server": {openai.Config{BaseURL: "http://localhost/v1"}, request, `{` + messages + `"max_tokens":50,` + format("true")},
+		"openai":            {openai.Config{}, request, `{` + messages + `"max_completion_tokens":50,` + format("true")},
+		"no strict mode for a loose schema": {openai.Config{}, loose, `{` + messages + `"max_completion_tokens":50,` +
 			strings.Replace(format("false"), string(schema.JSON), string(loose.Schema.JSON), 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for range 3 {
-				if got := prepare(t, llm.OpenAI(test.config), test.request).Body; string(got) != test.want {
+				if got := prepare(t, openai.New(test.config), test.request).Body; string(got) != test.want {
 					t.Fatalf("got  %s\nwant %s", got, test.want)
 				}
 			}
@@ -92,11 +93,11 @@ func TestPrepareRendersDeterministicBytes(t *testing.T) {
 
 func TestSchemaTravelsAsTextWhereItMust(t *testing.T) {
 	t.Parallel()
-	for mode, format := range map[string]string{llm.StructuredNone: "", llm.StructuredObject: `"response_format":{"type":"json_object"}`} {
+	for mode, format := range map[string]string{openai.StructuredNone: "", openai.StructuredObject: `"response_format":{"type":"json_object"}`} {
 		for system, sentence := range map[string]string{"Name it.": "Reply with one JSON value", "请给任务命名。": "只回复一个"} {
 			r := request
 			r.System = system
-			body := string(prepare(t, llm.OpenAI(llm.Config{Structured: mode}), r).Body)
+			body := string(prepare(t, openai.New(openai.Config{Structured: mode}), r).Body)
 			if strings.Contains(body, "response_format") != (format != "") || !strings.Contains(body, format) ||
 				!strings.Contains(body, sentence) || !strings.Contains(body, `\"additionalProperties\":false`) {
 				t.Errorf("mode %s, system %q: %s", mode, system, body)
@@ -111,21 +112,21 @@ func TestSchemaTravelsAsTextWhereItMust(t *testing.T) {
 func TestPrepareRefusesWhatCannotBeSent(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		config llm.Config
+		config openai.Config
 		change func(*llm.Request)
 		want   fault.Code
 	}{
-		"no model":       {llm.Config{}, func(r *llm.Request) { r.Model = "" }, fault.Misconfigured},
-		"role":           {llm.Config{}, func(r *llm.Request) { r.Messages = []llm.Message{{Role: "oracle"}} }, fault.InvalidArgument},
-		"no messages":    {llm.Config{}, func(r *llm.Request) { *r = llm.Request{Model: "m"} }, fault.InvalidArgument},
-		"broken schema":  {llm.Config{}, func(r *llm.Request) { r.Schema = &llm.Schema{JSON: json.RawMessage("{")} }, fault.InvalidArgument},
-		"structured":     {llm.Config{Structured: "yaml"}, func(*llm.Request) {}, fault.Misconfigured},
-		"base URL":       {llm.Config{BaseURL: "localhost:1234"}, func(*llm.Request) {}, fault.Misconfigured},
-		"negative limit": {llm.Config{Timeout: -1}, func(*llm.Request) {}, fault.Misconfigured},
+		"no model":       {openai.Config{}, func(r *llm.Request) { r.Model = "" }, fault.Misconfigured},
+		"role":           {openai.Config{}, func(r *llm.Request) { r.Messages = []llm.Message{{Role: "oracle"}} }, fault.InvalidArgument},
+		"no messages":    {openai.Config{}, func(r *llm.Request) { *r = llm.Request{Model: "m"} }, fault.InvalidArgument},
+		"broken schema":  {openai.Config{}, func(r *llm.Request) { r.Schema = &llm.Schema{JSON: json.RawMessage("{")} }, fault.InvalidArgument},
+		"structured":     {openai.Config{Structured: "yaml"}, func(*llm.Request) {}, fault.Misconfigured},
+		"base URL":       {openai.Config{BaseURL: "localhost:1234"}, func(*llm.Request) {}, fault.Misconfigured},
+		"negative limit": {openai.Config{Timeout: -1}, func(*llm.Request) {}, fault.Misconfigured},
 	} {
 		r := request
 		test.change(&r)
-		if _, err := llm.OpenAI(test.config).Prepare(r); fault.CodeOf(err) != test.want {
+		if _, err := openai.New(test.config).Prepare(r); fault.CodeOf(err) != test.want {
 			t.Errorf("%s: got %v, want %s", name, err, test.want)
 		}
 	}
@@ -138,7 +139,7 @@ func TestRefusalsAreReplies(t *testing.T) {
 	srv.On(openaitest.Rule{Stage: "filter", Finish: "content_filter"})
 	srv.On(openaitest.Rule{Stage: "words", Reply: "I'm sorry, but I can't help with that."})
 	srv.On(openaitest.Rule{Stage: "answer", Reply: "I can't find a task here."})
-	model := llm.OpenAI(llm.Config{BaseURL: srv.URL})
+	model := openai.New(openai.Config{BaseURL: srv.URL})
 	for stage, want := range map[string]string{
 		"field": "No.", "filter": "the endpoint's content filter stopped the reply",
 		"words": "I'm sorry, but I can't help with that.", "answer": "",
@@ -155,22 +156,22 @@ func TestUsageIsEstimatedWhenTheEndpointDoesNotCount(t *testing.T) {
 	srv := openaitest.New(t)
 	srv.On(openaitest.Rule{Stage: "silent", Reply: "退款ok", Usage: &llm.Usage{}})
 	srv.On(openaitest.Rule{Reply: "ok", Usage: &llm.Usage{Input: 5, Output: 1}})
-	send := func(config llm.Config, stage string) llm.Usage {
+	send := func(config openai.Config, stage string) llm.Usage {
 		config.BaseURL = srv.URL
-		model := llm.OpenAI(config)
+		model := openai.New(config)
 		reply, err := model.Send(t.Context(), prepare(t, model, llm.Request{Model: "m", System: "12345678", Messages: llm.User("你好"), Label: llm.Label{Stage: stage}}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return reply.Usage
 	}
-	if got, want := send(llm.Config{}, "silent"), (llm.Usage{Input: 4, Output: 3, Estimated: true}); got != want {
+	if got, want := send(openai.Config{}, "silent"), (llm.Usage{Input: 4, Output: 3, Estimated: true}); got != want {
 		t.Errorf("not counted: got %+v, want %+v", got, want)
 	}
-	if got, want := send(llm.Config{}, "x"), (llm.Usage{Input: 5, Output: 1}); got != want {
+	if got, want := send(openai.Config{}, "x"), (llm.Usage{Input: 5, Output: 1}); got != want {
 		t.Errorf("counted: got %+v, want %+v", got, want)
 	}
-	if got := send(llm.Config{Offline: true}, "x"); !got.Estimated {
+	if got := send(openai.Config{Offline: true}, "x"); !got.Estimated {
 		t.Errorf("offline: got %+v, want it marked as estimated", got)
 	}
 }
@@ -179,7 +180,7 @@ func TestAHandlerInTheProcessCanAnswer(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)
 	srv.On(openaitest.Rule{Reply: "in process"})
-	model := llm.OpenAI(llm.Config{BaseURL: "http://offline.invalid/v1", Offline: true, HTTPClient: llm.InProcess(srv)})
+	model := openai.New(openai.Config{BaseURL: "http://offline.invalid/v1", Offline: true, HTTPClient: openai.InProcess(srv)})
 	reply, err := model.Send(t.Context(), prepare(t, model, llm.Request{Model: "m", Messages: llm.User("u")}))
 	if err != nil || reply.Text != "in process" || !model.Offline() {
 		t.Fatalf("got %+v, %v", reply, err)

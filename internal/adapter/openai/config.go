@@ -1,4 +1,4 @@
-package llm
+package openai
 
 import (
 	"net/http"
@@ -10,7 +10,7 @@ import (
 
 // How a Schema is asked for.
 const (
-	StructuredAuto   = "auto"        // json_schema, strict when the schema allows it; callers fall back through WithoutSchema on NoSchema
+	StructuredAuto   = "auto"        // json_schema, strict when the schema allows it; callers fall back through llm.WithoutSchema on llm.NoSchema
 	StructuredSchema = "json_schema" // json_schema, always strict
 	StructuredObject = "json_object" // JSON mode, with the schema as text in the system message
 	StructuredNone   = "none"        // the schema as text in the system message, nothing else

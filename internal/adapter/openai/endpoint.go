@@ -1,6 +1,7 @@
-package llm
+package openai
 
 import (
+	"cairn/internal/domain/llm"
 	"context"
 	"net/http"
 	"net/http/httptrace"
@@ -63,7 +64,7 @@ func (c Config) options() []option.RequestOption {
 // *Error.
 func (e *Endpoint) Post(ctx context.Context, body []byte, headers map[string]string) ([]byte, error) {
 	if err := e.config.Validate(); err != nil {
-		return nil, &Error{Class: Fatal, Message: err.Error(), cause: err}
+		return nil, &llm.Error{Class: llm.Fatal, Message: err.Error(), Cause: err}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, interrupted(err, false)

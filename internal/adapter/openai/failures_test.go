@@ -1,4 +1,4 @@
-package llm_test
+package openai_test
 
 import (
 	"context"
@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 )
 
 func TestFailuresAreClassed(t *testing.T) {
@@ -47,7 +48,7 @@ func TestFailuresAreClassed(t *testing.T) {
 			if name != "unmatched" {
 				srv.On(test.rule)
 			}
-			model := llm.OpenAI(llm.Config{BaseURL: srv.URL})
+			model := openai.New(openai.Config{BaseURL: srv.URL})
 			// A reused connection is where HTTP clients like to send twice.
 			if _, err := model.Send(t.Context(), prepare(t, model, llm.Request{Model: "m", Messages: llm.User("u"), Label: llm.Label{Stage: "warm"}})); err != nil {
 				t.Fatal(err)
@@ -75,7 +76,7 @@ func TestNothingWasSentWhenTheConnectionIsRefused(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	model := llm.OpenAI(llm.Config{BaseURL: gone.URL + "/v1"})
+	model := openai.New(openai.Config{BaseURL: gone.URL + "/v1"})
 	_, err := model.Send(t.Context(), prepare(t, model, request))
 	var failure *llm.Error
 	if !errors.As(err, &failure) || failure.Class != llm.Retryable || failure.Sent || failure.Status != 0 {
@@ -91,7 +92,7 @@ func (brokenTransport) RoundTrip(*http.Request) (*http.Response, error) {
 
 func TestATransportThatCannotTellMayHaveSent(t *testing.T) {
 	t.Parallel()
-	model := llm.OpenAI(llm.Config{BaseURL: "http://proxy.invalid/v1", HTTPClient: &http.Client{Transport: brokenTransport{}}})
+	model := openai.New(openai.Config{BaseURL: "http://proxy.invalid/v1", HTTPClient: &http.Client{Transport: brokenTransport{}}})
 	_, err := model.Send(t.Context(), prepare(t, model, request))
 	var failure *llm.Error
 	if !errors.As(err, &failure) || failure.Class != llm.Retryable || !failure.Sent {
@@ -103,7 +104,7 @@ func TestCancellationPassesThrough(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)
 	srv.On(openaitest.Rule{Barrier: "never", Reply: "late"})
-	model := llm.OpenAI(llm.Config{BaseURL: srv.URL})
+	model := openai.New(openai.Config{BaseURL: srv.URL})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		_ = srv.AwaitBarrier(t.Context(), "never", 1)
@@ -123,7 +124,7 @@ func TestAnEndpointThatHangsIsRetryable(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)
 	srv.On(openaitest.Rule{Barrier: "never"})
-	model := llm.OpenAI(llm.Config{BaseURL: srv.URL, Timeout: 20 * time.Millisecond})
+	model := openai.New(openai.Config{BaseURL: srv.URL, Timeout: 20 * time.Millisecond})
 	_, err := model.Send(t.Context(), prepare(t, model, request))
 	var failure *llm.Error
 	if !errors.As(err, &failure) || failure.Class != llm.Retryable || !strings.Contains(failure.Message, "within 20ms") {
@@ -167,7 +168,7 @@ func TestOddAnswersAreNamed(t *testing.T) {
 			t.Parallel()
 			srv := httptest.NewServer(test.answer)
 			defer srv.Close()
-			model := llm.OpenAI(llm.Config{BaseURL: srv.URL, APIKey: "sk-secret"})
+			model := openai.New(openai.Config{BaseURL: srv.URL, APIKey: "sk-secret"})
 			_, err := model.Send(t.Context(), prepare(t, model, request))
 			var failure *llm.Error
 			if !errors.As(err, &failure) || failure.Class != test.class || !strings.Contains(failure.Message, test.says) ||

@@ -1,15 +1,15 @@
-package llm
+package openai
 
 import (
 	"encoding/json"
-	"errors"
 	"net/url"
 	"slices"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 )
 
-func (c *Client) render(r Request) (out body, err error) {
+func (c *Client) render(r llm.Request) (out body, err error) {
 	if r.Model == "" {
 		return out, fault.New(fault.Misconfigured, "no model is named for stage "+quote(r.Label.Stage), "set CAIRN_MODEL")
 	}
@@ -20,9 +20,9 @@ func (c *Client) render(r Request) (out body, err error) {
 	if r.Schema != nil {
 		switch c.config.Structured {
 		case StructuredNone:
-			r = WithoutSchema(r)
+			r = llm.WithoutSchema(r)
 		case StructuredObject:
-			r = WithoutSchema(r)
+			r = llm.WithoutSchema(r)
 			out.ResponseFormat = &bodyFormat{Type: "json_object"}
 		default:
 			strict := c.config.Structured == StructuredSchema || strictable(r.Schema.JSON)
@@ -36,9 +36,9 @@ func (c *Client) render(r Request) (out body, err error) {
 		return out, err
 	}
 	switch {
-	case r.ToolChoice == ChooseNone && len(r.Tools) > 0: // without tools endpoints refuse it
-		out.ToolChoice = string(ChooseNone)
-	case r.ToolChoice != ChooseAuto && r.ToolChoice != ChooseNone:
+	case r.ToolChoice == llm.ChooseNone && len(r.Tools) > 0: // without tools endpoints refuse it
+		out.ToolChoice = string(llm.ChooseNone)
+	case r.ToolChoice != llm.ChooseAuto && r.ToolChoice != llm.ChooseNone:
 		return out, fault.New(fault.InvalidArgument, "tool choice "+quote(string(r.ToolChoice))+" of a model request is unknown", "use none, or leave it empty")
 	}
 	if r.NoReasoning {
@@ -54,22 +54,6 @@ func (c *Client) render(r Request) (out body, err error) {
 		}
 	}
 	return out, nil
-}
-
-// WithoutSchema moves r's schema into the system message as text: what an
-// endpoint without structured output gets, and what to send after a NoSchema.
-func WithoutSchema(r Request) Request {
-	if r.Schema == nil {
-		return r
-	}
-	wording := wordingFor(r.System)
-	separator := ""
-	if r.System != "" {
-		separator = "\n\n"
-	}
-	r.System += separator + wording.schema + "\n" + string(r.Schema.JSON)
-	r.Schema = nil
-	return r
 }
 
 // strictable tells whether every object of a schema lists all its properties
@@ -102,27 +86,4 @@ func strictNode(node any) bool {
 		}
 	}
 	return true
-}
-
-// WithoutOptions leaves out what only some endpoints take: what to send after a
-// NoOption.
-func WithoutOptions(r Request) Request {
-	r.ToolChoice, r.Temperature, r.NoReasoning = ChooseAuto, nil, false
-	return r
-}
-
-// Plainer is r without what err says that the endpoint does not know; false
-// when there is nothing to leave out.
-func Plainer(r Request, err error) (Request, bool) {
-	var failed *Error
-	if !errors.As(err, &failed) {
-		return r, false
-	}
-	switch {
-	case failed.Class == NoSchema && r.Schema != nil:
-		return WithoutSchema(r), true
-	case failed.Class == NoOption && (r.ToolChoice != ChooseAuto || r.Temperature != nil || r.NoReasoning):
-		return WithoutOptions(r), true
-	}
-	return r, false
 }

@@ -1,6 +1,7 @@
-package llm
+package openai
 
 import (
+	"cairn/internal/domain/llm"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,35 +15,35 @@ const filtered = "the endpoint's content filter stopped the reply"
 
 // readReply decodes a 2xx answer to p. An answer that is no chat completion is
 // Retryable: proxies cut answers, and the next attempt may be whole.
-func (e *Endpoint) readReply(answer []byte, p Prepared) (Reply, error) {
-	broken := func(format string, args ...any) *Error {
-		return &Error{Class: Retryable, Status: http.StatusOK, Sent: true,
+func (e *Endpoint) readReply(answer []byte, p llm.Prepared) (llm.Reply, error) {
+	broken := func(format string, args ...any) *llm.Error {
+		return &llm.Error{Class: llm.Retryable, Status: http.StatusOK, Sent: true,
 			Message: "the model endpoint's answer is broken: " + e.masked(fmt.Sprintf(format, args...))}
 	}
 	// The SDK's decoder forgives broken JSON, so this comes first.
 	if !json.Valid(answer) {
-		return Reply{}, broken("not JSON: %.80q", answer)
+		return llm.Reply{}, broken("not JSON: %.80q", answer)
 	}
 	var completion openai.ChatCompletion
 	if err := json.Unmarshal(answer, &completion); err != nil {
-		return Reply{}, broken("%v", err)
+		return llm.Reply{}, broken("%v", err)
 	}
 	if len(completion.Choices) == 0 {
-		return Reply{}, e.errorInside(answer, p, broken)
+		return llm.Reply{}, e.errorInside(answer, p, broken)
 	}
 	choice := completion.Choices[0]
-	reply := Reply{
+	reply := llm.Reply{
 		Text:   choice.Message.Content,
 		Calls:  callsOf(choice.Message, p.Body),
 		Finish: choice.FinishReason,
 		Model:  completion.Model,
-		Usage:  Usage{Input: int(completion.Usage.PromptTokens), Output: int(completion.Usage.CompletionTokens)},
+		Usage:  llm.Usage{Input: int(completion.Usage.PromptTokens), Output: int(completion.Usage.CompletionTokens)},
 	}
 	if reply.Model == "" {
 		reply.Model = p.Model
 	}
 	if reply.Usage.Input <= 0 {
-		reply.Usage = Usage{Input: estimateRequest(p.Body), Output: estimateReply(reply), Estimated: true}
+		reply.Usage = llm.Usage{Input: llm.EstimateRequest(p.Body), Output: llm.EstimateReply(reply), Estimated: true}
 	}
 	if len(reply.Calls) > 0 && (reply.Finish == "stop" || reply.Finish == "") {
 		reply.Finish = "tool_calls" // some endpoints say stop all the same
@@ -52,7 +53,7 @@ func (e *Endpoint) readReply(answer []byte, p Prepared) (Reply, error) {
 		reply.Refusal = choice.Message.Refusal
 	case choice.FinishReason == "content_filter":
 		reply.Refusal = filtered
-	case len(reply.Calls) == 0 && LooksRefused(reply.Text):
+	case len(reply.Calls) == 0 && llm.LooksRefused(reply.Text):
 		reply.Refusal = reply.Text
 	}
 	return reply, nil
@@ -61,7 +62,7 @@ func (e *Endpoint) readReply(answer []byte, p Prepared) (Reply, error) {
 // callsOf reads the tool calls of a reply to request. Results find their calls
 // by id, so a missing id, and one that this conversation has had before, is
 // replaced by one made from the call's position in the conversation.
-func callsOf(message openai.ChatCompletionMessage, request []byte) []ToolCall {
+func callsOf(message openai.ChatCompletionMessage, request []byte) []llm.ToolCall {
 	if len(message.ToolCalls) == 0 {
 		return nil // most requests are long, and reading one takes a while
 	}
@@ -70,9 +71,9 @@ func callsOf(message openai.ChatCompletionMessage, request []byte) []ToolCall {
 	for _, id := range earlier {
 		used[id] = true
 	}
-	var calls []ToolCall
+	var calls []llm.ToolCall
 	for i, made := range message.ToolCalls {
-		call := ToolCall{ID: made.ID, Name: made.Function.Name, Arguments: made.Function.Arguments}
+		call := llm.ToolCall{ID: made.ID, Name: made.Function.Name, Arguments: made.Function.Arguments}
 		switch raw := made.Function.JSON.Arguments.Raw(); {
 		case made.Type == "custom":
 			call.Name, call.Arguments = made.Custom.Name, made.Custom.Input
@@ -89,12 +90,28 @@ func callsOf(message openai.ChatCompletionMessage, request []byte) []ToolCall {
 }
 
 // errorInside reads the error that gateways such as OpenRouter put into a 200.
-func (e *Endpoint) errorInside(answer []byte, p Prepared, broken func(string, ...any) *Error) *Error {
+func (e *Endpoint) errorInside(answer []byte, p llm.Prepared, broken func(string, ...any) *llm.Error) *llm.Error {
 	said := readEndpointError(answer)
 	status, ok := said.Code.(float64)
 	if !ok || status < 400 {
 		return broken("no choices: %s", said.Message)
 	}
-	return &Error{Class: classOf(int(status), said, p.Body), Status: int(status), Sent: true,
+	return &llm.Error{Class: classOf(int(status), said, p.Body), Status: int(status), Sent: true,
 		Message: fmt.Sprintf("the model endpoint answered %d inside a 200: %s", int(status), e.masked(said.Message))}
+}
+
+// callIDs are the ids of the tool calls of a request; what cannot be read has none.
+func callIDs(request []byte) (ids []string) {
+	var in struct {
+		Messages []struct {
+			ToolCalls []struct{ ID string } `json:"tool_calls"`
+		}
+	}
+	_ = json.Unmarshal(request, &in)
+	for _, message := range in.Messages {
+		for _, call := range message.ToolCalls {
+			ids = append(ids, call.ID)
+		}
+	}
+	return ids
 }

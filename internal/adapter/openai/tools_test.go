@@ -1,4 +1,4 @@
-package llm_test
+package openai_test
 
 import (
 	"encoding/json"
@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 )
 
 var (
@@ -55,14 +56,14 @@ func TestToolsAndTheirResultsAreRenderedInOrder(t *testing.T) {
 		r := talking
 		r.ToolChoice = choice
 		for range 3 {
-			if got := prepare(t, llm.OpenAI(llm.Config{}), r).Body; string(got) != want {
+			if got := prepare(t, openai.New(openai.Config{}), r).Body; string(got) != want {
 				t.Fatalf("choice %q\ngot  %s\nwant %s", choice, got, want)
 			}
 		}
 	}
 	r := talking
 	r.Tools, r.ToolChoice = nil, llm.ChooseNone
-	if body := string(prepare(t, llm.OpenAI(llm.Config{}), r).Body); strings.Contains(body, "tool_choice") {
+	if body := string(prepare(t, openai.New(openai.Config{}), r).Body); strings.Contains(body, "tool_choice") {
 		t.Errorf("endpoints refuse a choice without tools: %s", body)
 	}
 }
@@ -78,7 +79,7 @@ func TestPrepareRefusesToolsThatCannotBeSent(t *testing.T) {
 	} {
 		r := talking
 		change(&r)
-		if _, err := llm.OpenAI(llm.Config{}).Prepare(r); fault.CodeOf(err) != fault.InvalidArgument {
+		if _, err := openai.New(openai.Config{}).Prepare(r); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -102,7 +103,7 @@ func TestCallsComeInOrderWithIdsOfTheirOwn(t *testing.T) {
 			want = append(want, call)
 		}
 		srv.On(openaitest.Rule{Calls: given, Finish: "stop"})
-		model := llm.OpenAI(llm.Config{BaseURL: srv.URL})
+		model := openai.New(openai.Config{BaseURL: srv.URL})
 		for range 2 {
 			reply, err := model.Send(t.Context(), prepare(t, model, talking))
 			if err != nil || !reflect.DeepEqual(reply.Calls, want) || reply.Finish != "tool_calls" || reply.Empty() {
@@ -113,14 +114,14 @@ func TestCallsComeInOrderWithIdsOfTheirOwn(t *testing.T) {
 }
 
 // answering is an endpoint that always gives this message.
-func answering(t *testing.T, message string) *llm.Client {
+func answering(t *testing.T, message string) *openai.Client {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"model":"m","choices":[{"message":%s,"finish_reason":"tool_calls"}]}`, message)
 	}))
 	t.Cleanup(srv.Close)
-	return llm.OpenAI(llm.Config{BaseURL: srv.URL + "/v1"})
+	return openai.New(openai.Config{BaseURL: srv.URL + "/v1"})
 }
 
 func TestOddCallsAreRead(t *testing.T) {
@@ -162,7 +163,7 @@ func TestAnApologyNextToACallIsNoRefusal(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)
 	srv.On(openaitest.Rule{Reply: "I'm sorry, but I can't help with that.", Calls: []llm.ToolCall{{ID: "1", Name: "memory_list"}}})
-	model := llm.OpenAI(llm.Config{BaseURL: srv.URL})
+	model := openai.New(openai.Config{BaseURL: srv.URL})
 	if reply, err := model.Send(t.Context(), prepare(t, model, talking)); err != nil || reply.Refusal != "" {
 		t.Errorf("%+v, %v", reply, err)
 	}

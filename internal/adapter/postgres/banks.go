@@ -33,14 +33,14 @@ func (q Queries) BankOf(ctx context.Context, id int64) (learning.BankRow, error)
 }
 
 // Banks lists them by name.
-func (q Queries) Banks(ctx context.Context) ([]learning.Listed, error) {
+func (q Queries) Banks(ctx context.Context) ([]learning.BankSummary, error) {
 	rows, err := q.q.BanksList(ctx, q.ws)
 	if err != nil {
 		return nil, classify("list the banks", err)
 	}
-	out := make([]learning.Listed, len(rows))
+	out := make([]learning.BankSummary, len(rows))
 	for i, r := range rows {
-		out[i] = learning.Listed{Name: r.Name, Version: int(r.Head), Skills: int(r.Skills), Action: r.Action, Snapshot: r.SnapshotSha, OpenCases: int(r.OpenCases)}
+		out[i] = learning.BankSummary{Name: r.Name, Version: int(r.Head), Skills: int(r.Skills), Action: r.Action, Snapshot: r.SnapshotSha, OpenCases: int(r.OpenCases)}
 		if r.CreatedAt != nil {
 			out[i].CreatedAt = *r.CreatedAt
 		}

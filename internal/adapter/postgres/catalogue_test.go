@@ -55,7 +55,6 @@ var reviewedPolicies = []string{
 
 // reviewedFunctions are all of schema cairn: name, security, search_path.
 var reviewedFunctions = []string{
-	"changed invoker -",
 	"cover_erase invoker search_path=cairn, pg_catalog, pg_temp",
 	"derived_of invoker search_path=cairn, pg_catalog, pg_temp",
 	"erase_accept definer search_path=cairn, pg_catalog, pg_temp",
@@ -79,7 +78,6 @@ var reviewedFunctions = []string{
 	"find invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;enable_seqscan=off;jit=off",
 	"find_docs invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;enable_seqscan=off;enable_nestloop=off;enable_mergejoin=off;enable_sort=off;jit=off",
 	"graph_bytes invoker search_path=cairn, public, pg_catalog, pg_temp",
-	"hold_run invoker -",
 	"many_documents invoker -",
 	"nearest_in_graph invoker search_path=cairn, public, pg_catalog, pg_temp;enable_sort=off;jit=off",
 	"nearest_of_many invoker search_path=cairn, public, pg_catalog, pg_temp;enable_seqscan=on;jit=off;enable_sort=on",

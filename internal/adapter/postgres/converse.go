@@ -20,10 +20,9 @@ type converseStore struct{ *Store }
 // Conversations is the store for the use-case converse.
 func (s *Store) Conversations() conversation.Store { return converseStore{s} }
 
-// WithConversations runs fn in a transaction that enters ws with its first
-// statement.
+// WithConversations runs fn in a transaction that has entered ws.
 func (s converseStore) WithConversations(ctx context.Context, ws int64, fn func(conversation.Tx) error) error {
-	return s.within(ctx, byKeys, ws, func(q Queries) error { return fn(q) })
+	return s.within(ctx, readCommitted, ws, func(q Queries) error { return fn(q) })
 }
 
 // PutRun records a run; one that has its key is returned as it is.
@@ -57,23 +56,29 @@ func (q Queries) OweRun(ctx context.Context, id int64) error {
 // OpenConversation makes or finds a conversation and locks it. Turn is nil when it
 // has none of the message.
 func (q Queries) OpenConversation(ctx context.Context, name, channel, title, message string) (c conversation.Conversation, known *conversation.Turn, chosen Settings, err error) {
-	var opened []dbsqlc.ConversationOpenRow
-	var turns []dbsqlc.Turn
-	ahead(q, "open the conversation", &opened, dbsqlc.ConversationOpen, q.ws, storable(name), channel, storable(title))
-	ahead(q, "look for the message", &turns, dbsqlc.TurnByNames, q.ws, storable(message), storable(name))
+	r, err := q.q.ConversationOpen(ctx, dbsqlc.ConversationOpenParams{
+		WorkspaceID: q.ws, ExternalID: storable(name), Channel: channel, Title: storable(title)})
+	if err != nil {
+		return c, nil, chosen, classify("open the conversation", err)
+	}
+	t, err := q.q.TurnByNames(ctx, dbsqlc.TurnByNamesParams{
+		WorkspaceID: q.ws, MessageID: storable(message), ExternalID: storable(name)})
+	accepted := err == nil
+	if err != nil && !isNoRows(err) {
+		return c, nil, chosen, classify("look for the message", err)
+	}
 	if chosen, err = q.Settings(ctx); err != nil {
 		return c, nil, chosen, err
 	}
-	r := opened[0]
 	if r.Channel != channel {
 		return c, nil, chosen, fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q is on channel %s, not %s", name, r.Channel, channel), "give a thread on another channel another id")
 	}
-	if len(turns) > 0 {
-		t, err := turnOf(turns[0])
+	if accepted {
+		found, err := turnOf(t)
 		if err != nil {
 			return c, nil, chosen, err
 		}
-		known = &t
+		known = &found
 	}
 	c, err = conversationOf(r.ID, name, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn, r.Notice)
 	return c, known, chosen, err
@@ -109,8 +114,8 @@ func conversationOf(id int64, name, channel string, seq, turn int32, counters js
 
 // Said writes down how far a conversation is numbered.
 func (q Queries) Said(ctx context.Context, c conversation.Conversation) error {
-	_, err := q.soon("number the conversation", 1).ConversationSaid(ctx, dbsqlc.ConversationSaidParams{NextSeq: int32(c.NextSeq), NextTurn: int32(c.NextTurn), WorkspaceID: q.ws, ID: c.ID})
-	return err
+	n, err := q.q.ConversationSaid(ctx, dbsqlc.ConversationSaidParams{NextSeq: int32(c.NextSeq), NextTurn: int32(c.NextTurn), WorkspaceID: q.ws, ID: c.ID})
+	return oneRow("number the conversation", n, err)
 }
 
 // Counted writes down the counters of a conversation and where its messages end.
@@ -119,8 +124,8 @@ func (q Queries) Counted(ctx context.Context, c conversation.Conversation) error
 	if err != nil {
 		return err
 	}
-	_, err = q.soon("count in the conversation", 1).ConversationCount(ctx, dbsqlc.ConversationCountParams{NextSeq: int32(c.NextSeq), Counters: raw, Counted: int32(c.Counts), ReviewedTurn: int32(c.Reviewed), WorkspaceID: q.ws, ID: c.ID})
-	return err
+	n, err := q.q.ConversationCount(ctx, dbsqlc.ConversationCountParams{NextSeq: int32(c.NextSeq), Counters: raw, Counted: int32(c.Counts), ReviewedTurn: int32(c.Reviewed), WorkspaceID: q.ws, ID: c.ID})
+	return oneRow("count in the conversation", n, err)
 }
 
 // SetNotice sets the line that the next answer ends with.

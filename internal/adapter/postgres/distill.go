@@ -12,8 +12,7 @@ type distillStore struct{ *Store }
 // Distill is the store for the use-case distill.
 func (s *Store) Distill() distill.Store { return distillStore{s} }
 
-// Within runs fn in a transaction whose statements find their rows by keys, but for
-// Search.
+// Within runs fn in a transaction that has entered ws.
 func (s distillStore) Within(ctx context.Context, ws int64, fn func(distill.Tx) error) error {
-	return s.within(ctx, byKeys, ws, func(q Queries) error { return fn(q) })
+	return s.within(ctx, readCommitted, ws, func(q Queries) error { return fn(q) })
 }

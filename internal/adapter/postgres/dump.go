@@ -20,7 +20,7 @@ func (s *Store) Dumps() dump.Store { return dumpStore{s} }
 
 // WithSnapshot runs fn over a workspace as it is at one moment.
 func (s dumpStore) WithSnapshot(ctx context.Context, ws int64, fn func(dump.Source) error) error {
-	return s.within(ctx, snapshot, ws, func(q Queries) error { return fn(q) })
+	return s.within(ctx, repeatableRead, ws, func(q Queries) error { return fn(q) })
 }
 
 // WithLoad runs fn in a transaction that has entered ws.

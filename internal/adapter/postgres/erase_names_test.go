@@ -10,7 +10,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 	"cairn/internal/testkit"
 )
 
@@ -51,7 +51,7 @@ func TestTheIdentityThatAConversationWroteGoesWithIt(t *testing.T) {
 			if err != nil || head.Version != c.head {
 				t.Errorf("%s: in force is %+v, %v", c.derived, head, err)
 			}
-			next, err := q.AdvanceIdentity(ctx, head.Version, "anew", "replace", "", longterm.Writer{Origin: "user", Op: "op2"})
+			next, err := q.AdvanceIdentity(ctx, head.Version, "anew", "replace", "", memorywrite.Writer{Origin: "user", Op: "op2"})
 			if err != nil || next != c.next {
 				t.Errorf("%s: the next version is %d, %v", c.derived, next, err)
 			}

@@ -88,11 +88,11 @@ func (q Queries) Decisions(ctx context.Context, run int64) ([]learning.Decision,
 }
 
 // Met are the memories that a run was shown, with the decisions behind them.
-func (q Queries) Met(ctx context.Context, run int64) ([]learning.Met, error) {
+func (q Queries) Met(ctx context.Context, run int64) ([]learning.MemoryUse, error) {
 	rows, err := q.q.DecisionsBehind(ctx, dbsqlc.DecisionsBehindParams{WorkspaceID: q.ws, RunID: run})
-	out := make([]learning.Met, len(rows))
+	out := make([]learning.MemoryUse, len(rows))
 	for i, r := range rows {
-		out[i] = learning.Met{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
+		out[i] = learning.MemoryUse{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
 	}
 	return out, classify("read what the run was shown", err)
 }

@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
 	"cairn/internal/testkit"
 )
@@ -68,7 +68,7 @@ func (k *talk) remember(ws postgres.Workspace, kind memory.Type, target, content
 	k.t.Helper()
 	e := &memory.Entry{Type: kind, Target: target}
 	k.in(ws, func(ctx context.Context, q postgres.Queries) error {
-		return q.WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}}, longterm.Writer{Origin: "user", Op: "op-" + content, Space: k.finder.Space})
+		return q.WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}}, memorywrite.Writer{Origin: "user", Op: "op-" + content, Space: k.finder.Space})
 	})
 	return e.ID
 }

@@ -31,9 +31,8 @@ func (q Queries) IndexNew(ctx context.Context, docs []search.Doc) ([]int64, erro
 	return ids, classify("index the documents", err)
 }
 
-// indexSoon is IndexNew with the documents' vectors, put aside: nobody asks for
-// the ids.
-func (q Queries) indexSoon(ctx context.Context, docs []search.Doc, space int16, vectors [][]float32) error {
+// indexEmbedded is IndexNew with the documents' vectors, in the same statement.
+func (q Queries) indexEmbedded(ctx context.Context, docs []search.Doc, space int16, vectors [][]float32) error {
 	if len(docs) == 0 {
 		return nil
 	}
@@ -42,8 +41,8 @@ func (q Queries) indexSoon(ctx context.Context, docs []search.Doc, space int16, 
 		return err
 	}
 	p.Space, p.Vectors = space, halves(vectors)
-	_, err = q.soon("index the documents", -1).DocsPut(ctx, p)
-	return err
+	_, err = q.q.DocsPut(ctx, p)
+	return classify("index the documents", err)
 }
 
 // newDocs counts documents, and holds them as they are put.
@@ -56,7 +55,7 @@ func (q Queries) newDocs(ctx context.Context, docs []search.Doc) (dbsqlc.DocsPut
 			moves.speakers(d.TargetTerms, 1)
 		}
 	}
-	if err := q.soon("count the documents", -1).StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: int32(len(docs))}); err != nil {
+	if err := classify("count the documents", q.q.StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: int32(len(docs))})); err != nil {
 		return p, err
 	}
 	return p, q.moveTerms(ctx, moves)
@@ -81,7 +80,7 @@ func addDoc(p *dbsqlc.DocsPutParams, at int, d search.Doc) {
 
 // PutEmbeddings stores the vectors of new documents.
 func (q Queries) PutEmbeddings(ctx context.Context, docs []int64, space int16, vectors [][]float32) error {
-	return q.soon("store the vectors", -1).EmbeddingsPut(ctx, dbsqlc.EmbeddingsPutParams{WorkspaceID: q.ws, Space: space, Docs: docs, Vectors: halves(vectors)})
+	return classify("store the vectors", q.q.EmbeddingsPut(ctx, dbsqlc.EmbeddingsPutParams{WorkspaceID: q.ws, Space: space, Docs: docs, Vectors: halves(vectors)}))
 }
 
 func halves(vectors [][]float32) []pgvector.HalfVector {

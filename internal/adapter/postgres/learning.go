@@ -49,10 +49,10 @@ func (q Queries) Explored(ctx context.Context) (int, error) {
 }
 
 // Newcomers are the skills that versions of a bank brought, the latest first.
-func (q Queries) Newcomers(ctx context.Context, bank int64, number, most int) (out []learning.Newcomers, err error) {
+func (q Queries) Newcomers(ctx context.Context, bank int64, number, most int) (out []learning.RecentSkills, err error) {
 	rows, err := q.q.VersionNewcomers(ctx, dbsqlc.VersionNewcomersParams{WorkspaceID: q.ws, BankID: bank, Number: int32(number), MaxRows: int32(most)})
 	for _, r := range rows {
-		out = append(out, learning.Newcomers{Version: int(r.Number), Skills: r.Fresh, Explored: int(r.Explored)})
+		out = append(out, learning.RecentSkills{Version: int(r.Number), Skills: r.Fresh, Explored: int(r.Explored)})
 	}
 	return out, classify("look for new skills", err)
 }

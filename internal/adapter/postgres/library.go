@@ -91,7 +91,7 @@ func (q Queries) CreateSkill(ctx context.Context, v skill.Version, status skill.
 	}
 	if status == skill.Active && len(vector) > 0 {
 		d.Owner = id
-		return id, q.indexSoon(ctx, []search.Doc{d}, space, [][]float32{vector})
+		return id, q.indexEmbedded(ctx, []search.Doc{d}, space, [][]float32{vector})
 	}
 	return id, q.indexSkill(ctx, id, d, vector, space)
 }

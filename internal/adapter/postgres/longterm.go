@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
 )
 
@@ -17,10 +18,10 @@ import (
 type longTermStore struct{ *Store }
 
 // LongTerm is the store for long-term memory.
-func (s *Store) LongTerm() longterm.LongTermStore { return longTermStore{s} }
+func (s *Store) LongTerm() longterm.Store { return longTermStore{s} }
 
 // WithLongTerm runs fn in a transaction that has entered ws.
-func (s longTermStore) WithLongTerm(ctx context.Context, ws int64, fn func(longterm.LongTermTx) error) error {
+func (s longTermStore) WithLongTerm(ctx context.Context, ws int64, fn func(longterm.Tx) error) error {
 	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
 }
 
@@ -94,7 +95,7 @@ func (q Queries) whole(ctx context.Context, rows []dbsqlc.Memory) ([]memory.Entr
 }
 
 // AddLongTerm adds an entry and its first revision, and gives e its ids.
-func (q Queries) AddLongTerm(ctx context.Context, e *memory.Entry, w longterm.Writer) error {
+func (q Queries) AddLongTerm(ctx context.Context, e *memory.Entry, w memorywrite.Writer) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(e.Metadata))
 	if err != nil {
 		return err
@@ -128,7 +129,7 @@ func (q Queries) AddLongTerm(ctx context.Context, e *memory.Entry, w longterm.Wr
 }
 
 // Revise writes e as the version after the one that it was read at.
-func (q Queries) Revise(ctx context.Context, e *memory.Entry, action memory.Action, w longterm.Writer) error {
+func (q Queries) Revise(ctx context.Context, e *memory.Entry, action memory.Action, w memorywrite.Writer) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(e.Metadata))
 	if err != nil {
 		return err
@@ -149,7 +150,7 @@ func (q Queries) Revise(ctx context.Context, e *memory.Entry, action memory.Acti
 }
 
 // keepRevision keeps what e is now.
-func (q Queries) keepRevision(ctx context.Context, e *memory.Entry, action memory.Action, w longterm.Writer) error {
+func (q Queries) keepRevision(ctx context.Context, e *memory.Entry, action memory.Action, w memorywrite.Writer) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(e.Metadata))
 	if err != nil {
 		return err
@@ -189,7 +190,7 @@ func (q Queries) DropReferencesOf(ctx context.Context, run int64) error {
 
 // IndexLongTerm makes entries what search finds: by all of their words, and by
 // the meaning of what is embedded of them.
-func (q Queries) IndexLongTerm(ctx context.Context, entries []memory.Entry, w longterm.Writer) error {
+func (q Queries) IndexLongTerm(ctx context.Context, entries []memory.Entry, w memorywrite.Writer) error {
 	var docs []search.Doc
 	var vectors [][]float32
 	for _, e := range entries {
@@ -231,7 +232,7 @@ func (q Queries) Show(ctx context.Context, run int64, op string, keys []int64) e
 }
 
 // WrittenBy lists the long-term entries that a run has written.
-func (q Queries) WrittenBy(ctx context.Context, runs []int64) ([]longterm.Touched, error) {
+func (q Queries) WrittenBy(ctx context.Context, runs []int64) ([]longterm.WrittenEntry, error) {
 	rows, err := q.q.LongTermOfRuns(ctx, dbsqlc.LongTermOfRunsParams{WorkspaceID: q.ws, RunIds: runs})
 	if err != nil {
 		return nil, classify("list what the runs have written", err)
@@ -244,9 +245,9 @@ func (q Queries) WrittenBy(ctx context.Context, runs []int64) ([]longterm.Touche
 	if err != nil {
 		return nil, err
 	}
-	out := make([]longterm.Touched, len(rows))
+	out := make([]longterm.WrittenEntry, len(rows))
 	for i, r := range rows {
-		out[i] = longterm.Touched{Entry: entries[i], First: int(r.FirstVersion), Last: int(r.LastVersion), MovedOn: r.MovedOn}
+		out[i] = longterm.WrittenEntry{Entry: entries[i], First: int(r.FirstVersion), Last: int(r.LastVersion), MovedOn: r.MovedOn}
 	}
 	return out, nil
 }

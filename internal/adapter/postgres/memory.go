@@ -9,7 +9,8 @@ import (
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/search"
 )
 
@@ -17,10 +18,10 @@ import (
 type memoryStore struct{ *Store }
 
 // Memory is the store for the use-case remember.
-func (s *Store) Memory() longterm.Store { return memoryStore{s} }
+func (s *Store) Memory() promptmemory.Store { return memoryStore{s} }
 
 // WithMemory runs fn in a transaction that has entered ws.
-func (s memoryStore) WithMemory(ctx context.Context, ws int64, fn func(longterm.Tx) error) error {
+func (s memoryStore) WithMemory(ctx context.Context, ws int64, fn func(promptmemory.Tx) error) error {
 	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
 }
 
@@ -93,7 +94,7 @@ func (q Queries) AddedBy(ctx context.Context, run int64, types []memory.Type) (i
 
 // WriteMemories does the steps of a plan, keeps every version, and makes what is
 // there in the end what search finds.
-func (q Queries) WriteMemories(ctx context.Context, steps []memory.Step, w longterm.Writer) error {
+func (q Queries) WriteMemories(ctx context.Context, steps []memory.Step, w memorywrite.Writer) error {
 	var changed []*memory.Entry
 	seen := map[*memory.Entry]bool{}
 	for _, s := range steps {
@@ -114,7 +115,7 @@ func (q Queries) WriteMemories(ctx context.Context, steps []memory.Step, w longt
 }
 
 // writeStep writes one version of an entry and brings e up to it.
-func (q Queries) writeStep(ctx context.Context, s memory.Step, w longterm.Writer) error {
+func (q Queries) writeStep(ctx context.Context, s memory.Step, w memorywrite.Writer) error {
 	e := s.Entry
 	if s.Action == memory.Add {
 		if err := q.addMemory(ctx, e, s.Content, w); err != nil {
@@ -144,7 +145,7 @@ func (q Queries) writeStep(ctx context.Context, s memory.Step, w longterm.Writer
 // the same sentence takes one.
 const salts = 10_000
 
-func (q Queries) addMemory(ctx context.Context, e *memory.Entry, content string, w longterm.Writer) error {
+func (q Queries) addMemory(ctx context.Context, e *memory.Entry, content string, w memorywrite.Writer) error {
 	run, conversation, from, to := whence(w)
 	sum := sha256.Sum256([]byte(content))
 	p := dbsqlc.MemoryInsertParams{WorkspaceID: q.ws, Type: string(e.Type), Target: e.Target, Content: content, ContentSha256: sum[:], Origin: w.Origin, Tainted: w.Tainted,
@@ -165,7 +166,7 @@ func (q Queries) addMemory(ctx context.Context, e *memory.Entry, content string,
 }
 
 // whence is a writer's run and evidence as columns.
-func whence(w longterm.Writer) (run, conversation *int64, from, to *int32) {
+func whence(w memorywrite.Writer) (run, conversation *int64, from, to *int32) {
 	if w.Run != 0 {
 		run = &w.Run
 	}

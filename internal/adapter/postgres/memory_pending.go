@@ -9,11 +9,12 @@ import (
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/promptmemory"
 )
 
 // PutPendingMemory stores a write that waits for a person.
-func (q Queries) PutPendingMemory(ctx context.Context, p longterm.Pending, w longterm.Writer) (int64, error) {
+func (q Queries) PutPendingMemory(ctx context.Context, p promptmemory.Pending, w memorywrite.Writer) (int64, error) {
 	operations, err := encode("the operations", p.Operations)
 	if err != nil {
 		return 0, err
@@ -29,23 +30,23 @@ func (q Queries) PutPendingMemory(ctx context.Context, p longterm.Pending, w lon
 }
 
 // PendingMemory reads and locks a write that waits.
-func (q Queries) PendingMemory(ctx context.Context, id int64) (longterm.Pending, error) {
+func (q Queries) PendingMemory(ctx context.Context, id int64) (promptmemory.Pending, error) {
 	r, err := q.q.PendingMemoryGet(ctx, dbsqlc.PendingMemoryGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
 		if expired, err := q.q.PendingMemoryExpired(ctx, dbsqlc.PendingMemoryExpiredParams{WorkspaceID: q.ws, ID: id}); err != nil || expired {
-			return longterm.Pending{}, cmp.Or(classify("read the pending write", err), error(fault.New(fault.NotFound, fmt.Sprintf("write %d has expired: nobody decided about it within 30 days", id), "let it be written again").With("state", "expired")))
+			return promptmemory.Pending{}, cmp.Or(classify("read the pending write", err), error(fault.New(fault.NotFound, fmt.Sprintf("write %d has expired: nobody decided about it within 30 days", id), "let it be written again").With("state", "expired")))
 		}
-		return longterm.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("no write %d to memory waits for approval", id), "list the pending writes and use one of those ids")
+		return promptmemory.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("no write %d to memory waits for approval", id), "list the pending writes and use one of those ids")
 	}
 	if err != nil {
-		return longterm.Pending{}, classify("read the pending write", err)
+		return promptmemory.Pending{}, classify("read the pending write", err)
 	}
 	return pendingMemoryOf(r)
 }
 
 // PendingMemories lists the writes that wait, the oldest first, then those for
 // which nobody decided in time.
-func (q Queries) PendingMemories(ctx context.Context, max int) ([]longterm.Pending, error) {
+func (q Queries) PendingMemories(ctx context.Context, max int) ([]promptmemory.Pending, error) {
 	if _, err := q.q.PendingMemoryExpire(ctx, q.ws); err != nil {
 		return nil, classify("expire pending writes", err)
 	}
@@ -53,7 +54,7 @@ func (q Queries) PendingMemories(ctx context.Context, max int) ([]longterm.Pendi
 	if err != nil {
 		return nil, classify("list the pending writes", err)
 	}
-	out := make([]longterm.Pending, len(rows))
+	out := make([]promptmemory.Pending, len(rows))
 	for i, r := range rows {
 		if out[i], err = pendingMemoryOf(r); err != nil {
 			return nil, err
@@ -74,8 +75,8 @@ func (q Queries) DecideMemory(ctx context.Context, id int64, state string) error
 	return oneRow("decide the pending write", n, err)
 }
 
-func pendingMemoryOf(r dbsqlc.PendingMemory) (longterm.Pending, error) {
-	p := longterm.Pending{ID: r.ID, Store: memory.Type(r.Type), Adds: int(r.Adds), Gist: r.Gist, Risk: r.Risk, Reason: r.Reason, Origin: r.Origin, Tainted: r.Tainted, Run: number(r.RunID),
+func pendingMemoryOf(r dbsqlc.PendingMemory) (promptmemory.Pending, error) {
+	p := promptmemory.Pending{ID: r.ID, Store: memory.Type(r.Type), Adds: int(r.Adds), Gist: r.Gist, Risk: r.Risk, Reason: r.Reason, Origin: r.Origin, Tainted: r.Tainted, Run: number(r.RunID),
 		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), State: r.State, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
 	if err := json.Unmarshal(r.Operations, &p.Operations); err != nil {
 		return p, fmt.Errorf("decode the operations of pending write %d: %w", r.ID, err)

@@ -42,8 +42,8 @@ func Once[T any](ctx context.Context, q Queries, op string, args any, effect fun
 	if err != nil {
 		return result, err
 	}
-	_, err = q.soon("end "+op, 1).OpEnd(ctx, dbsqlc.OpEndParams{Result: raw, WorkspaceID: q.ws, OpID: op})
-	return result, err
+	n, err = q.q.OpEnd(ctx, dbsqlc.OpEndParams{Result: raw, WorkspaceID: q.ws, OpID: op})
+	return result, oneRow("end "+op, n, err)
 }
 
 // Logged is the result of an operation that was done before. What an attempt

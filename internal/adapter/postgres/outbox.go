@@ -28,7 +28,7 @@ type Duty struct {
 // Owe records a duty in the transaction of what it follows from. The relay looks
 // at it after wait, for whoever recorded it normally does it at once.
 func (q Queries) Owe(ctx context.Context, kind, key string, wait time.Duration) error {
-	return q.soon("record a duty", -1).OutboxPut(ctx, dbsqlc.OutboxPutParams{WorkspaceID: q.ws, Kind: kind, Key: key, Wait: wait})
+	return classify("record a duty", q.q.OutboxPut(ctx, dbsqlc.OutboxPutParams{WorkspaceID: q.ws, Kind: kind, Key: key, Wait: wait}))
 }
 
 // Settle removes a duty that is done; one that is not there is done already.

@@ -11,7 +11,7 @@ import (
 // TouchPackage records that a zip is about to be uploaded, so that collection
 // waits. It comes before the upload; the commit makes the package live.
 func (q Queries) TouchPackage(ctx context.Context, sha [sha256.Size]byte, key string, bytes int) error {
-	return q.soon("record the package", -1).PackageTouch(ctx, dbsqlc.PackageTouchParams{WorkspaceID: q.ws, Sha256: sha[:], Key: key, Bytes: int32(bytes)})
+	return classify("record the package", q.q.PackageTouch(ctx, dbsqlc.PackageTouchParams{WorkspaceID: q.ws, Sha256: sha[:], Key: key, Bytes: int32(bytes)}))
 }
 
 // IdlePackage is an upload that no version refers to.

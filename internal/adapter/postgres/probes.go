@@ -58,11 +58,11 @@ func probesOf(rows []dbsqlc.Probe) []learning.Probe {
 }
 
 // Behind are memories with the decisions that have written them.
-func (q Queries) Behind(ctx context.Context, memories []string) ([]learning.Met, error) {
+func (q Queries) Behind(ctx context.Context, memories []string) ([]learning.MemoryUse, error) {
 	rows, err := q.q.DecisionsOfMemories(ctx, dbsqlc.DecisionsOfMemoriesParams{WorkspaceID: q.ws, Ids: texts(memories)})
-	out := make([]learning.Met, len(rows))
+	out := make([]learning.MemoryUse, len(rows))
 	for i, r := range rows {
-		out[i] = learning.Met{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
+		out[i] = learning.MemoryUse{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
 	}
 	return out, classify("read what led to memories", err)
 }

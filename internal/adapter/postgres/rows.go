@@ -50,12 +50,15 @@ func isNoRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
 
 // oneRow turns a write that touched no row, which row-level security does
 // silently, into an error.
-func oneRow(doing string, n int64, err error) error {
+func oneRow(doing string, n int64, err error) error { return someRows(doing, n, 1, err) }
+
+// someRows is oneRow for a write that must touch so many rows.
+func someRows(doing string, n, want int64, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	if n != 1 {
-		return fmt.Errorf("%s: %d rows changed, not 1", doing, n)
+	if n != want {
+		return fmt.Errorf("%s: %d rows changed, not %d", doing, n, want)
 	}
 	return nil
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -25,7 +23,7 @@ const driveAfter = 3 * time.Second
 // run is new.
 func (s *Store) Accept(ctx context.Context, a distill.Accepted) (r run.Run, made bool, err error) {
 	a.Key = storable(a.Key)
-	err = s.within(ctx, byKeys, a.Workspace, func(q Queries) error {
+	err = s.within(ctx, readCommitted, a.Workspace, func(q Queries) error {
 		old, exists, err := q.accepted(ctx, a)
 		if err != nil {
 			return err
@@ -92,18 +90,13 @@ func (q Queries) RunState(ctx context.Context, id int64) (run.Run, error) {
 	return stateOf(r), nil
 }
 
-// RunTask is RunState with one of the run's tasks, in one round trip.
+// RunTask is RunState with one of the run's tasks.
 func (q Queries) RunTask(ctx context.Context, id int64, key string) (run.Run, distill.Task, error) {
-	var tasks []dbsqlc.DistillTask
-	ahead(q, "read the task", &tasks, dbsqlc.TaskGet, q.ws, id, key)
 	r, err := q.RunState(ctx, id)
 	if err != nil {
 		return r, distill.Task{}, err
 	}
-	if len(tasks) == 0 {
-		return r, distill.Task{}, classify("read the task", pgx.ErrNoRows)
-	}
-	t, err := taskOf(tasks[0])
+	t, err := q.Task(ctx, id, key)
 	return r, t, err
 }
 
@@ -154,8 +147,8 @@ func (q Queries) EndRun(ctx context.Context, id int64, outcome run.Outcome, reas
 	if err != nil {
 		return err
 	}
-	return q.soon("end the run", -1).RunEnd(ctx, dbsqlc.RunEndParams{Outcome: string(outcome), Reason: storable(reason), Result: raw,
-		Why: storable(fmt.Sprintf("%s: %s", outcome, reason)), WorkspaceID: q.ws, ID: id, Duty: fmt.Sprint(id)})
+	return classify("end the run", q.q.RunEnd(ctx, dbsqlc.RunEndParams{Outcome: string(outcome), Reason: storable(reason), Result: raw,
+		Why: storable(fmt.Sprintf("%s: %s", outcome, reason)), WorkspaceID: q.ws, ID: id, Duty: fmt.Sprint(id)}))
 }
 
 // Reopen lets an ended run go on from its stored replies: its failed tasks are

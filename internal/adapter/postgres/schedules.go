@@ -43,7 +43,7 @@ func (q Queries) tasks(ctx context.Context, name string, id int64) ([]schedule.T
 			DueAt: r.DueAt, DueDate: r.DueDate, StartsAt: r.StartAt, Off: !r.Wanted, WorkspaceKey: r.WorkspaceKey,
 			Quiet: schedule.QuietHours{From: r.QuietFrom, To: r.QuietTo, Zone: r.HomeZone}, Created: r.CreatedAt, Now: r.At}
 		if r.SlotAt != nil {
-			out[i].Last = &schedule.Fired{At: *r.SlotAt, Date: r.SlotDate, Key: r.SlotKey, Outcome: r.SlotOutcome, Reason: r.SlotReason}
+			out[i].Last = &schedule.FiringRecord{At: *r.SlotAt, Date: r.SlotDate, Key: r.SlotKey, Outcome: r.SlotOutcome, Reason: r.SlotReason}
 		}
 	}
 	return out, classify("list the scheduled tasks", err)

@@ -37,7 +37,7 @@ func (q Queries) IndexAll(ctx context.Context, docs []search.Doc) ([]int64, erro
 		count += by
 	}
 	if count != 0 {
-		if err := q.soon("count the documents", -1).StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: count}); err != nil {
+		if err := classify("count the documents", q.q.StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: count})); err != nil {
 			return nil, err
 		}
 	}
@@ -48,7 +48,7 @@ func (q Queries) IndexAll(ctx context.Context, docs []search.Doc) ([]int64, erro
 		if d.Gone {
 			continue
 		}
-		if err := q.soon("write the postings", -1).PostingsPut(ctx, dbsqlc.PostingsPutParams{WorkspaceID: q.ws, Terms: terms(d.Terms), Doc: ids[i], Weights: d.Weights}); err != nil {
+		if err := classify("write the postings", q.q.PostingsPut(ctx, dbsqlc.PostingsPutParams{WorkspaceID: q.ws, Terms: terms(d.Terms), Doc: ids[i], Weights: d.Weights})); err != nil {
 			return nil, err
 		}
 	}
@@ -80,7 +80,7 @@ func (q Queries) putDoc(ctx context.Context, d search.Doc, moves termMoves) (id 
 		moves.speakers(d.TargetTerms, 1)
 	}
 	if len(gone) > 0 {
-		if err := q.soon("drop the postings", -1).PostingsDrop(ctx, dbsqlc.PostingsDropParams{WorkspaceID: q.ws, Doc: old.Doc, Terms: gone}); err != nil {
+		if err := classify("drop the postings", q.q.PostingsDrop(ctx, dbsqlc.PostingsDropParams{WorkspaceID: q.ws, Doc: old.Doc, Terms: gone})); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -90,8 +90,8 @@ func (q Queries) putDoc(ctx context.Context, d search.Doc, moves termMoves) (id 
 		}
 		return 0, -1, q.Settle(ctx, EmbedDoc, fmt.Sprint(old.Doc)) // there is nothing left to embed
 	}
-	err = q.soon("index the document", -1).DocPut(ctx, dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Terms: terms(d.Terms), Type: d.Type, Target: storable(d.Target), TargetTerms: terms(d.TargetTerms),
-		Asks: d.Asks, Dated: d.Dated, ConversationID: d.Conversation, EventTime: d.EventTime, WorkspaceID: q.ws, Doc: old.Doc})
+	err = classify("index the document", q.q.DocPut(ctx, dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Terms: terms(d.Terms), Type: d.Type, Target: storable(d.Target), TargetTerms: terms(d.TargetTerms),
+		Asks: d.Asks, Dated: d.Dated, ConversationID: d.Conversation, EventTime: d.EventTime, WorkspaceID: q.ws, Doc: old.Doc}))
 	return old.Doc, by, err
 }
 
@@ -126,7 +126,7 @@ func (q Queries) moveTerms(ctx context.Context, moves termMoves) error {
 	if len(p.Terms) == 0 {
 		return nil
 	}
-	return q.soon("count the terms", -1).TermsMove(ctx, p)
+	return classify("count the terms", q.q.TermsMove(ctx, p))
 }
 
 // indexWithVectors makes documents what search finds. A text without its vector,
@@ -155,12 +155,12 @@ func (q Queries) indexWithVectors(ctx context.Context, docs []search.Doc, vector
 
 // PutEmbedding stores a document's vector.
 func (q Queries) PutEmbedding(ctx context.Context, doc int64, space int16, v []float32) error {
-	return q.soon("store the vector", -1).EmbeddingPut(ctx, dbsqlc.EmbeddingPutParams{WorkspaceID: q.ws, Doc: doc, Space: space, V: pgvector.NewHalfVector(v)})
+	return classify("store the vector", q.q.EmbeddingPut(ctx, dbsqlc.EmbeddingPutParams{WorkspaceID: q.ws, Doc: doc, Space: space, V: pgvector.NewHalfVector(v)}))
 }
 
 // DropEmbedding removes a vector whose text has changed.
 func (q Queries) DropEmbedding(ctx context.Context, doc int64, space int16) error {
-	return q.soon("drop the vector", -1).EmbeddingDrop(ctx, dbsqlc.EmbeddingDropParams{WorkspaceID: q.ws, Doc: doc, Space: space})
+	return classify("drop the vector", q.q.EmbeddingDrop(ctx, dbsqlc.EmbeddingDropParams{WorkspaceID: q.ws, Doc: doc, Space: space}))
 }
 
 // DocText is what is embedded for a document.
@@ -175,19 +175,9 @@ const noSpace = -1
 // Search ranks the workspace's documents.
 func (q Queries) Search(ctx context.Context, in search.Query) ([]search.Hit, error) {
 	vector, space := vectorOf(in)
-	if q.t.byKeys { // what is in the function may be planned with scans
-		if err := q.soon("allow scans", -1).Scans(ctx, "on"); err != nil {
-			return nil, err
-		}
-	}
 	rows, err := q.q.SearchRanked(ctx, dbsqlc.SearchRankedParams{WorkspaceID: q.ws, MaxRows: int32(in.Limit), Terms: terms(in.Terms), Kind: in.Kind, States: in.States, Space: space, Query: vector})
 	if err != nil {
 		return nil, classify("search", err)
-	}
-	if q.t.byKeys {
-		if err := q.soon("forbid scans", -1).Scans(ctx, "off"); err != nil {
-			return nil, err
-		}
 	}
 	out := make([]search.Hit, len(rows))
 	for i, r := range rows {
@@ -232,7 +222,7 @@ func (s *Store) SearchIndex() search.Index { return searchIndex{s} }
 // FindSkills ranks and reads in one statement.
 func (s searchIndex) FindSkills(ctx context.Context, ws int64, in search.Query, name string) (out []search.SkillHit, err error) {
 	vector, space := vectorOf(in)
-	err = s.Reading(ctx, ws, func(q Queries) error {
+	err = s.WithWorkspace(ctx, ws, func(q Queries) error {
 		rows, err := q.q.SearchSkills(ctx, dbsqlc.SearchSkillsParams{Name: name, WorkspaceID: q.ws, States: in.States, Terms: terms(in.Terms), Query: vector, Space: space, MaxRows: int32(in.Limit)})
 		for _, r := range rows {
 			out = append(out, search.SkillHit{Named: r.Named,

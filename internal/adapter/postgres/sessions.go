@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
 )
 
@@ -38,7 +39,7 @@ func historyOf(r dbsqlc.MemoryHistory, err error) (memory.History, bool, error) 
 
 // PutHistory keeps a session, gives it its id, and makes its chunks what search
 // finds.
-func (q Queries) PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk, w longterm.Writer) error {
+func (q Queries) PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk, w memorywrite.Writer) error {
 	run, _, _, _ := whence(w)
 	p := dbsqlc.HistoryInsertParams{WorkspaceID: q.ws, ContentSha256: h.SHA[:], ConversationID: h.Conversation, FromSeq: int32(h.FromSeq), ToSeq: int32(h.ToSeq), Messages: int32(h.Messages),
 		Tokens: int32(h.Tokens), Author: storable(h.Author), RunID: run, OpID: w.Op}
@@ -120,7 +121,7 @@ func (q Queries) IdentityHistory(ctx context.Context, max int) ([]memory.Identit
 
 // AdvanceIdentity makes content the next version; base must be the head. They are
 // not neighbours when an erase put an earlier one in force.
-func (q Queries) AdvanceIdentity(ctx context.Context, base int, content, action, history string, w longterm.Writer) (int, error) {
+func (q Queries) AdvanceIdentity(ctx context.Context, base int, content, action, history string, w memorywrite.Writer) (int, error) {
 	latest, err := q.q.IdentityLatest(ctx, q.ws)
 	if err != nil {
 		return 0, classify("find the last identity", err)

@@ -101,7 +101,7 @@ var errConflict = errors.New("the head has moved")
 // package's base any more, when its name was taken meanwhile, when its zip was
 // collected, or when the task has ended or was erased: then it is to be packaged again.
 func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (out distill.Committed, err error) {
-	err = s.within(ctx, byKeys, t.Ref.Workspace, func(q Queries) error {
+	err = s.within(ctx, readCommitted, t.Ref.Workspace, func(q Queries) error {
 		if c.Upload != nil {
 			held, err := q.HoldTask(ctx, t)
 			if err == nil && !held {
@@ -116,13 +116,11 @@ func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Com
 		}
 		// Creations and updates of one workspace follow each other: names, near
 		// duplicates and term counts are decided on rows that stand still.
-		if err := q.soon("lock the skills", -1).SkillsLock(ctx, q.ws); err != nil {
+		if err := classify("lock the skills", q.q.SkillsLock(ctx, q.ws)); err != nil {
 			return err
 		}
-		var seen beforeCommit
-		ahead(q, "look for the name", &seen.named, dbsqlc.SkillByName, q.ws, t.Package.Version.Name)
-		ahead(q, "read the tasks' outcomes", &seen.tasks, dbsqlc.TaskOutcomes, q.ws, t.Ref.Run)
-		out, err = Once(ctx, q, t.Ref.Op(t.Key+"/commit", 0), c.Args(t), func() (distill.Committed, error) { return q.commitVersion(ctx, t, c, seen) })
+		op := t.Ref.Op(t.Key+"/commit", 0)
+		out, err = Once(ctx, q, op, c.Args(t), func() (distill.Committed, error) { return q.commitVersion(ctx, t, c) })
 		return err
 	})
 	if errors.Is(err, errConflict) {
@@ -131,17 +129,14 @@ func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Com
 	return out, err
 }
 
-// beforeCommit is what is read when the skills have been locked.
-type beforeCommit struct {
-	named []dbsqlc.Skill // the skill that has the version's name, if one has
-	tasks []dbsqlc.TaskOutcomesRow
-}
-
-func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Commit, seen beforeCommit) (distill.Committed, error) {
+func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.Committed, error) {
 	p := t.Package
-	_, err := q.soonOr("commit", 1, errConflict).PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: p.Version.PackageSHA[:]})
+	live, err := q.q.PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: p.Version.PackageSHA[:]})
 	if err != nil {
-		return distill.Committed{}, err
+		return distill.Committed{}, classify("make the package live", err)
+	}
+	if live != 1 {
+		return distill.Committed{}, errConflict
 	}
 	out := distill.Committed{Skill: p.Skill, Version: p.Base + 1, Outcome: distill.Updated}
 	switch {
@@ -150,9 +145,6 @@ func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Co
 		err = q.putSources(ctx, out.Skill, out.Version, p.Version.Sources)
 	case p.Skill == 0:
 		out.Outcome = distill.Created
-		if len(seen.named) > 0 { // it was not there when the version was packaged
-			return out, errConflict
-		}
 		out.Skill, err = q.createFound(ctx, p, c)
 	case p.Staged:
 		out.Version, out.Outcome = p.Base, distill.Staged
@@ -174,12 +166,16 @@ func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Co
 			return out, err
 		}
 	}
-	return out, q.endWithTask(ctx, t, seen.tasks)
+	return out, q.endWithTask(ctx, t)
 }
 
 // endWithTask ends a run whose other tasks had ended before t: who waits for it
 // need not wait for its workflow, too, which finds it ended then.
-func (q Queries) endWithTask(ctx context.Context, t distill.Task, all []dbsqlc.TaskOutcomesRow) error {
+func (q Queries) endWithTask(ctx context.Context, t distill.Task) error {
+	all, err := q.q.TaskOutcomes(ctx, dbsqlc.TaskOutcomesParams{WorkspaceID: q.ws, RunID: t.Ref.Run})
+	if err != nil {
+		return classify("read the tasks' outcomes", err)
+	}
 	outcomes := make([]distill.Outcome, len(all))
 	for i, r := range all {
 		outcomes[i] = distill.Outcome(r.Outcome)
@@ -218,9 +214,16 @@ func (q Queries) advanceHead(ctx context.Context, p *distill.Package, c distill.
 	return err
 }
 
-// createFound makes a skill, unless one is too similar that was not there when it
-// was packaged.
+// createFound makes a skill, unless one has its name or is too similar that was not
+// there when it was packaged.
 func (q Queries) createFound(ctx context.Context, p *distill.Package, c distill.Commit) (int64, error) {
+	_, err := q.q.SkillByName(ctx, dbsqlc.SkillByNameParams{WorkspaceID: q.ws, Name: p.Version.Name})
+	if err == nil {
+		return 0, errConflict
+	}
+	if !isNoRows(err) {
+		return 0, classify("look for the name", err)
+	}
 	near, err := q.Search(ctx, c.Near)
 	if err != nil {
 		return 0, err
@@ -246,20 +249,20 @@ func (q Queries) putVersion(ctx context.Context, id int64, number int, v skill.V
 	if p.Extra, err = encode("the extra files", append([]skill.Extra{}, v.Extra...)); err != nil {
 		return err
 	}
-	if err := q.soon("write the version", -1).VersionInsert(ctx, p); err != nil {
+	if err := classify("write the version", q.q.VersionInsert(ctx, p)); err != nil {
 		return err
 	}
 	files := dbsqlc.FilesPutParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)}
 	for _, f := range v.Files {
 		files.Paths, files.Contents = append(files.Paths, f.Path), append(files.Contents, f.Content)
 	}
-	return q.soon("write the files", -1).FilesPut(ctx, files)
+	return classify("write the files", q.q.FilesPut(ctx, files))
 }
 
 func (q Queries) putSources(ctx context.Context, id int64, number int, sources []skill.Source) error {
 	for _, s := range sources {
-		err := q.soon("write the sources", -1).SourcesPut(ctx, dbsqlc.SourcesPutParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number), ConversationID: s.Conversation,
-			FromSeqs: []int32{int32(s.From)}, ToSeqs: []int32{int32(s.To)}})
+		err := classify("write the sources", q.q.SourcesPut(ctx, dbsqlc.SourcesPutParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number), ConversationID: s.Conversation,
+			FromSeqs: []int32{int32(s.From)}, ToSeqs: []int32{int32(s.To)}}))
 		if err != nil {
 			return err
 		}

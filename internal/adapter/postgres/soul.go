@@ -7,7 +7,7 @@ import (
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 )
 
 // Soul is the version in force, version 0 when there is none yet.
@@ -42,7 +42,7 @@ func (q Queries) SoulHistory(ctx context.Context, max int) ([]memory.Soul, error
 }
 
 // AdvanceSoul makes content the version after base, which must be the head.
-func (q Queries) AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction, w longterm.Writer) (int, error) {
+func (q Queries) AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction, w memorywrite.Writer) (int, error) {
 	version := base + 1
 	n, err := q.q.SoulAdvance(ctx, dbsqlc.SoulAdvanceParams{Version: int32(version), WorkspaceID: q.ws, BaseVersion: int32(base)})
 	if err == nil && n != 1 {

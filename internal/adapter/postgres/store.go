@@ -96,8 +96,7 @@ func pool(ctx context.Context, url, role string, conns int32) (*pgxpool.Pool, er
 	c.ConnConfig.RuntimeParams["role"] = role
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
 	c.ConnConfig.RuntimeParams["application_name"] = role
-	// A cached generic plan chosen for one workspace is a disaster for another, where
-	// statements do not say themselves that theirs is the same for all; see byKeys.
+	// A cached generic plan chosen for one workspace is a disaster for another.
 	c.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
 	c.MaxConns = conns
 	c.MaxConnIdleTime = 5 * time.Minute
@@ -168,7 +167,7 @@ func checkRole(ctx context.Context, p *pgxpool.Pool) error {
 type Queries struct {
 	ws      int64
 	q       *dbsqlc.Queries
-	t       *transaction
+	tx      pgx.Tx
 	vectors *turnVectors
 }
 
@@ -176,39 +175,7 @@ type Queries struct {
 // returns nil and rolls back otherwise. A workspace that is unknown is NotFound,
 // one that is being erased is Erasing.
 func (s *Store) WithWorkspace(ctx context.Context, ws int64, fn func(Queries) error) error {
-	return s.within(ctx, atOnce, ws, fn)
-}
-
-// Reading is WithWorkspace for one statement, which fn reads to its end: the whole
-// transaction is one round trip.
-func (s *Store) Reading(ctx context.Context, ws int64, fn func(Queries) error) error {
-	return s.within(ctx, inOne, ws, fn)
-}
-
-// within is WithWorkspace in a transaction that is opened so.
-func (s *Store) within(ctx context.Context, o opening, ws int64, fn func(Queries) error) error {
-	conn, err := s.app.Acquire(ctx)
-	if err != nil {
-		return classify("begin", err)
-	}
-	defer conn.Release() // one that is still in a transaction is closed by it
-	t := begin(conn, o, ws)
-	if o.inside {
-		err = t.flush(ctx)
-	}
-	if err == nil {
-		err = fn(Queries{ws: ws, q: dbsqlc.New(t), t: t, vectors: s.vectors})
-	}
-	if err == nil {
-		err = classify("commit", t.commit(ctx))
-	}
-	if t.refused {
-		s.forget(ws)
-	}
-	if err != nil {
-		return classify("", t.rollback(ctx, err))
-	}
-	return nil
+	return s.within(ctx, readCommitted, ws, fn)
 }
 
 // WithSystem runs fn in a transaction of the system role.

@@ -18,7 +18,7 @@ func (s *Store) Claims() schedule.Claims { return sweepStore{s} }
 
 // ClaimPage takes what is due. The row of the page goes in first: an attempt that
 // is repeated waits for the other's transaction, and gets its page.
-func (s sweepStore) ClaimPage(ctx context.Context, claim string, max int, lease time.Duration, plan func([]schedule.Due) ([]schedule.Move, []schedule.Due)) (out schedule.Page, err error) {
+func (s sweepStore) ClaimPage(ctx context.Context, claim string, max int, lease time.Duration, plan func([]schedule.Due) ([]schedule.Advance, []schedule.Due)) (out schedule.ClaimResult, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		if n, err := q.SweepPageOpen(ctx, claim); err != nil || n == 0 {
 			if err == nil {
@@ -52,22 +52,22 @@ func dueOf(r dbsqlc.SweepClaimRow) schedule.Due {
 }
 
 // heldPage is what a claim took that is known, and has not dealt with yet.
-func heldPage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.Duration) (out schedule.Page, err error) {
+func heldPage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.Duration) (out schedule.ClaimResult, err error) {
 	p, err := q.SweepPageGet(ctx, claim)
 	if err != nil {
 		return out, fmt.Errorf("read the page: %w", err)
 	}
-	out = schedule.Page{Looked: int(p.Looked), Taken: int(p.Taken), Empty: int(p.Empty), Skipped: int(p.Skipped), More: p.More}
+	out = schedule.ClaimResult{Looked: int(p.Looked), Taken: int(p.Taken), Empty: int(p.Empty), Skipped: int(p.Skipped), More: p.More}
 	rows, err := q.SweepHeld(ctx, dbsqlc.SweepHeldParams{Lease: lease, Claim: claim})
 	for _, r := range rows {
-		out.Slots = append(out.Slots, schedule.Slot{Workspace: r.WorkspaceID, WorkspaceKey: r.WorkspaceKey, Task: r.ID, Kind: schedule.Kind(r.Kind), Zone: r.Zone,
+		out.Slots = append(out.Slots, schedule.ClaimedFiring{Workspace: r.WorkspaceID, WorkspaceKey: r.WorkspaceKey, Task: r.ID, Kind: schedule.Kind(r.Kind), Zone: r.Zone,
 			Firing: schedule.Firing{At: *r.SlotAt, Date: r.SlotDate, Key: *r.SlotKey}, ReflectedTo: r.ReflectedTo, Why: contract.ReflectionOfSweep})
 	}
 	return out, err
 }
 
 // takePage writes down what was decided about a page.
-func takePage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.Duration, moves []schedule.Move, again []schedule.Due) (out schedule.Page, err error) {
+func takePage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.Duration, moves []schedule.Advance, again []schedule.Due) (out schedule.ClaimResult, err error) {
 	advance := dbsqlc.SweepAdvanceParams{Claim: claim, Lease: lease}
 	for _, m := range moves {
 		a := &advance
@@ -105,8 +105,8 @@ func takePage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.D
 	return out, nil
 }
 
-func slotOf(d schedule.Due, f schedule.Firing) schedule.Slot {
-	return schedule.Slot{Workspace: d.Workspace, WorkspaceKey: d.WorkspaceKey, Task: d.Task, Kind: d.Kind, Zone: d.Zone, Firing: f, ReflectedTo: d.ReflectedTo, Why: contract.ReflectionOfSweep}
+func slotOf(d schedule.Due, f schedule.Firing) schedule.ClaimedFiring {
+	return schedule.ClaimedFiring{Workspace: d.Workspace, WorkspaceKey: d.WorkspaceKey, Task: d.Task, Kind: d.Kind, Zone: d.Zone, Firing: f, ReflectedTo: d.ReflectedTo, Why: contract.ReflectionOfSweep}
 }
 
 // orMissing stands for rows that row-level security left out without a word.
@@ -119,7 +119,7 @@ func orMissing(err error) error {
 
 // SettleSlots ends slots that the claim still holds; one that another page has
 // taken over is that page's.
-func (s sweepStore) SettleSlots(ctx context.Context, claim string, ended []schedule.Ended) error {
+func (s sweepStore) SettleSlots(ctx context.Context, claim string, ended []schedule.DispatchResult) error {
 	p := dbsqlc.SweepSettleParams{Claim: claim}
 	for _, e := range ended {
 		p.Workspaces, p.Ids = append(p.Workspaces, e.Slot.Workspace), append(p.Ids, e.Slot.Task)

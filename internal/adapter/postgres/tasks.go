@@ -16,7 +16,7 @@ import (
 // PutTasks stores a run's tasks; those that are there stay as they are.
 func (q Queries) PutTasks(ctx context.Context, ts []distill.Task) error {
 	for _, t := range ts {
-		err := q.soon("store a task", -1).TaskInsert(ctx, dbsqlc.TaskInsertParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Position: int32(t.Position), Name: storable(t.Name), Seqs: int32s(t.Seqs), Lang: t.Lang})
+		err := classify("store a task", q.q.TaskInsert(ctx, dbsqlc.TaskInsertParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Position: int32(t.Position), Name: storable(t.Name), Seqs: int32s(t.Seqs), Lang: t.Lang}))
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (q Queries) SaveRecall(ctx context.Context, t distill.Task) error {
 	if err != nil {
 		return err
 	}
-	return q.soon("store the candidates", -1).TaskRecalled(ctx, dbsqlc.TaskRecalledParams{Query: storable(t.Query), Candidates: raw, WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
+	return classify("store the candidates", q.q.TaskRecalled(ctx, dbsqlc.TaskRecalledParams{Query: storable(t.Query), Candidates: raw, WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
 // SaveDraft stores what was extracted, with the version that it was written on.
@@ -63,7 +63,7 @@ func (q Queries) SaveDraft(ctx context.Context, t distill.Task, notes []string) 
 	if err != nil {
 		return err
 	}
-	return q.soon("store the draft", -1).TaskExtracted(ctx, dbsqlc.TaskExtractedParams{Draft: raw, BasedOnSkill: t.Based.Skill, BasedOnVersion: int32(t.Based.Version), Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
+	return classify("store the draft", q.q.TaskExtracted(ctx, dbsqlc.TaskExtractedParams{Draft: raw, BasedOnSkill: t.Based.Skill, BasedOnVersion: int32(t.Based.Version), Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
 // SaveBase stores a draft with the version that it was written on.
@@ -72,8 +72,8 @@ func (q Queries) SaveBase(ctx context.Context, t distill.Task) error {
 	if err != nil {
 		return fmt.Errorf("encode the draft: %w", err)
 	}
-	return q.soon("store the draft's base", -1).TaskBased(ctx, dbsqlc.TaskBasedParams{BasedOnSkill: t.Based.Skill, BasedOnVersion: int32(t.Based.Version), Draft: raw,
-		WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
+	return classify("store the draft's base", q.q.TaskBased(ctx, dbsqlc.TaskBasedParams{BasedOnSkill: t.Based.Skill, BasedOnVersion: int32(t.Based.Version), Draft: raw,
+		WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
 // SaveQuality stores what the judge said of a task's draft, or why it did not.
@@ -82,7 +82,7 @@ func (q Queries) SaveQuality(ctx context.Context, t distill.Task, notes []string
 	if err != nil {
 		return err
 	}
-	return q.soon("store the draft's quality", -1).TaskJudged(ctx, dbsqlc.TaskJudgedParams{Quality: raw, Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
+	return classify("store the draft's quality", q.q.TaskJudged(ctx, dbsqlc.TaskJudgedParams{Quality: raw, Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
 // SaveWritten stores files as they were written. A file that was written stays.
@@ -91,7 +91,7 @@ func (q Queries) SaveWritten(ctx context.Context, t distill.Task, kind string, f
 	for _, f := range files {
 		p.Names, p.Contents, p.Reasons = append(p.Names, storable(f.Name)), append(p.Contents, storable(f.Content)), append(p.Reasons, storable(f.Reason))
 	}
-	return q.soon("store the written files", -1).TaskFilesPut(ctx, p)
+	return classify("store the written files", q.q.TaskFilesPut(ctx, p))
 }
 
 // Written lists the files that were written for a task.
@@ -123,7 +123,7 @@ func (q Queries) SavePackage(ctx context.Context, t distill.Task) error {
 	if err != nil {
 		return err
 	}
-	return q.soon("store the package", -1).TaskPackaged(ctx, dbsqlc.TaskPackagedParams{Package: raw, WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
+	return classify("store the package", q.q.TaskPackaged(ctx, dbsqlc.TaskPackagedParams{Package: raw, WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
 // EndTask ends a task; one that has ended stays as it is.
@@ -133,8 +133,8 @@ func (q Queries) EndTask(ctx context.Context, t distill.Task) error {
 		version := int32(t.Version)
 		p.SkillID, p.Version = &t.Skill, &version
 	}
-	_, err := q.soon("end the task", -1).TaskEnd(ctx, p)
-	return err
+	_, err := q.q.TaskEnd(ctx, p)
+	return classify("end the task", err)
 }
 
 func taskOf(r dbsqlc.DistillTask) (distill.Task, error) {
@@ -183,15 +183,15 @@ func ints(in []int32) []int {
 }
 
 // Memo looks for why the same material failed for good not longer than fresh ago.
-func (q Queries) Memo(ctx context.Context, key [32]byte, fresh time.Duration) (distill.Memo, bool, error) {
+func (q Queries) Memo(ctx context.Context, key [32]byte, fresh time.Duration) (distill.CachedFailure, bool, error) {
 	row, err := q.q.MemoGet(ctx, dbsqlc.MemoGetParams{WorkspaceID: q.ws, Key: key[:], Fresh: fresh})
 	if isNoRows(err) {
-		return distill.Memo{}, false, nil
+		return distill.CachedFailure{}, false, nil
 	}
-	return distill.Memo{Code: fault.Code(row.Code), Reason: row.Reason}, err == nil, classify("read the memo", err)
+	return distill.CachedFailure{Code: fault.Code(row.Code), Reason: row.Reason}, err == nil, classify("read the memo", err)
 }
 
 // PutMemo remembers why material failed for good.
-func (q Queries) PutMemo(ctx context.Context, key [32]byte, m distill.Memo) error {
+func (q Queries) PutMemo(ctx context.Context, key [32]byte, m distill.CachedFailure) error {
 	return classify("store the memo", q.q.MemoPut(ctx, dbsqlc.MemoPutParams{WorkspaceID: q.ws, Key: key[:], Code: string(m.Code), Reason: storable(m.Reason)}))
 }

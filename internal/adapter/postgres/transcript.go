@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
@@ -28,8 +26,8 @@ func (q Queries) PutConversation(ctx context.Context, c transcript.Conversation,
 	if err := q.putMessages(ctx, row.ID, c.Messages); err != nil {
 		return 0, err
 	}
-	_, err = q.soon("advance the conversation", 1).ConversationAdvance(ctx, dbsqlc.ConversationAdvanceParams{NextSeq: int32(len(c.Messages)), Dated: dated(c.Messages), WorkspaceID: q.ws, ID: row.ID, Was: 0})
-	return row.ID, err
+	n, err := q.q.ConversationAdvance(ctx, dbsqlc.ConversationAdvanceParams{NextSeq: int32(len(c.Messages)), Dated: dated(c.Messages), WorkspaceID: q.ws, ID: row.ID, Was: 0})
+	return row.ID, oneRow("advance the conversation", n, err)
 }
 
 // dated tells whether some message says when it was said.
@@ -89,7 +87,8 @@ func (q Queries) putMessagesFrom(ctx context.Context, conversation int64, from i
 		}
 		p.EventTimes = append(p.EventTimes, at)
 	}
-	if _, err := q.soon("store the messages", int64(len(ms))).MessagesPut(ctx, p); err != nil {
+	n, err := q.q.MessagesPut(ctx, p)
+	if err := someRows("store the messages", n, int64(len(ms)), err); err != nil {
 		return err
 	}
 	last, err := q.lastSitting(ctx, conversation, from)
@@ -105,16 +104,14 @@ func (q Queries) putMessagesFrom(ctx context.Context, conversation int64, from i
 
 // Conversation reads a conversation with the messages from..to, both included.
 func (q Queries) Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error) {
-	var heads []dbsqlc.Conversation
-	ahead(q, "read the conversation", &heads, dbsqlc.ConversationGet, q.ws, id)
+	head, err := q.q.ConversationGet(ctx, dbsqlc.ConversationGetParams{WorkspaceID: q.ws, ID: id})
+	if err != nil {
+		return transcript.Conversation{}, classify("read the conversation", err)
+	}
 	rows, err := q.q.MessagesRange(ctx, dbsqlc.MessagesRangeParams{WorkspaceID: q.ws, ConversationID: id, FromSeq: int32(from), ToSeq: int32(to)})
 	if err != nil {
 		return transcript.Conversation{}, classify("read the messages", err)
 	}
-	if len(heads) == 0 {
-		return transcript.Conversation{}, classify("read the conversation", pgx.ErrNoRows)
-	}
-	head := heads[0]
 	out := transcript.Conversation{ID: head.ExternalID, Title: head.Title, Reward: head.Reward, Messages: make([]transcript.Message, len(rows))}
 	for i, r := range rows {
 		m := transcript.Message{ID: r.ExternalID, Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID}

@@ -35,9 +35,9 @@ const SittingGap = 30 * time.Minute
 const indexedRunes = 4000
 
 // lastSitting reads where a conversation stood before a message.
-func (q Queries) lastSitting(ctx context.Context, conversationID int64, seq int) (conversation.Sitting, error) {
+func (q Queries) lastSitting(ctx context.Context, conversationID int64, seq int) (conversation.ActivityWindow, error) {
 	r, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversationID, Before: int32(seq), Message: int32(seq)})
-	return conversation.Sitting(r), classify("read the last sitting", err)
+	return conversation.ActivityWindow(r), classify("read the last sitting", err)
 }
 
 // IndexSaid makes live messages of a conversation findable, each by its Seq. Those
@@ -54,7 +54,7 @@ func (q Queries) IndexSaid(ctx context.Context, c conversation.Conversation, ms 
 // indexTurns makes what users and assistants said after a sitting findable. Tools'
 // results and system messages are not what anybody said. live messages without a
 // time are said now.
-func (q Queries) indexTurns(ctx context.Context, conversationID int64, ms []transcript.Message, last conversation.Sitting, live bool) error {
+func (q Queries) indexTurns(ctx context.Context, conversationID int64, ms []transcript.Message, last conversation.ActivityWindow, live bool) error {
 	session, before, docs := int(last.Session), last.EventTime, []search.Doc{}
 	for _, m := range ms {
 		text := transcript.Clip(strings.TrimSpace(storable(m.Content)), indexedRunes)
@@ -82,11 +82,11 @@ func (q Queries) indexTurns(ctx context.Context, conversationID int64, ms []tran
 		_, err := q.IndexNew(ctx, docs)
 		return err
 	}
-	return q.indexEmbedded(ctx, docs)
+	return q.indexWithSpace(ctx, docs)
 }
 
-// indexEmbedded indexes what was said and gives it its vectors, or owes them.
-func (q Queries) indexEmbedded(ctx context.Context, docs []search.Doc) error {
+// indexWithSpace indexes what was said and gives it its vectors, or owes them.
+func (q Queries) indexWithSpace(ctx context.Context, docs []search.Doc) error {
 	if q.vectors.inline == nil {
 		ids, err := q.IndexNew(ctx, docs)
 		if err != nil || len(ids) == 0 {
@@ -102,5 +102,5 @@ func (q Queries) indexEmbedded(ctx context.Context, docs []search.Doc) error {
 	if err != nil {
 		return fmt.Errorf("embed the turns: %w", err)
 	}
-	return q.indexSoon(ctx, docs, q.vectors.space, vectors)
+	return q.indexEmbedded(ctx, docs, q.vectors.space, vectors)
 }

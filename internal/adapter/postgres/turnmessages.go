@@ -31,8 +31,8 @@ func (q Queries) PutMessages(ctx context.Context, c conversation.Conversation, t
 		p.ToolCalls = append(p.ToolCalls, string(calls))
 		p.ToolCallIds = append(p.ToolCallIds, storable(m.ToolCallID))
 	}
-	_, err := q.soon("store the messages", int64(len(ms))).TurnMessagesPut(ctx, p)
-	return err
+	n, err := q.q.TurnMessagesPut(ctx, p)
+	return someRows("store the messages", n, int64(len(ms)), err)
 }
 
 // Messages reads the messages of the turns after one, up to another, turn by turn.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/agent"
@@ -52,23 +51,23 @@ func (q Queries) Turns(ctx context.Context, conversationID int64, from, to int) 
 	return out, nil
 }
 
-// PutTurn puts aside a turn that is accepted, with its run and the duty to drive
-// that. The run is known when the transaction is over.
-func (q Queries) PutTurn(_ context.Context, t conversation.Turn, n conversation.NewRun) (*run.Run, error) {
+// PutTurn stores a turn that is accepted, with its run and the duty to drive that.
+func (q Queries) PutTurn(ctx context.Context, t conversation.Turn, n conversation.NewRun) (run.Run, error) {
+	made := run.Run{Kind: run.Turn, Key: n.Key, Generation: 1, ArgsSHA: n.ArgsSHA, Conversation: n.Conversation,
+		WorkflowID: n.WorkflowID}
 	facts, err := encode("the facts of a turn", t.Facts)
 	if err != nil {
-		return nil, err
+		return made, err
 	}
-	made := &run.Run{Kind: run.Turn, Key: n.Key, Generation: 1, ArgsSHA: n.ArgsSHA, Conversation: n.Conversation, WorkflowID: n.WorkflowID}
-	q.t.aside = append(q.t.aside, statement{sql: dbsqlc.TurnAccept, args: []any{q.ws, storable(n.Key), n.ArgsSHA[:], n.Conversation, n.Spec, n.WorkflowID,
-		int32(t.Number), storable(t.MessageID), t.Mode, t.Origin, int32(t.FirstSeq), seqOrNull(t.ReplySeq), facts, DriveRun, driveAfter},
-		take: func(r pgx.BatchResults) error {
-			var attempt int32
-			made.Workspace = q.ws
-			err := r.QueryRow().Scan(&made.Ref.Run, &made.Spec, &made.Status, &attempt)
-			made.Attempt = int(attempt)
-			return classify("store the turn", err)
-		}})
+	r, err := q.q.TurnAccept(ctx, dbsqlc.TurnAcceptParams{WorkspaceID: q.ws, BusinessKey: storable(n.Key),
+		ArgsSha: n.ArgsSHA[:], ConversationID: &n.Conversation, Spec: n.Spec, WorkflowID: n.WorkflowID,
+		Number: int32(t.Number), MessageID: storable(t.MessageID), Mode: t.Mode, Origin: t.Origin,
+		FirstSeq: int32(t.FirstSeq), ReplySeq: seqOrNull(t.ReplySeq), Facts: facts, Duty: DriveRun, Wait: driveAfter})
+	if err != nil {
+		return made, classify("store the turn", err)
+	}
+	made.Ref = run.Ref{Workspace: q.ws, Run: r.ID}
+	made.Spec, made.Status, made.Attempt = r.Spec, run.Status(r.Status), int(r.Attempt)
 	return made, nil
 }
 
@@ -78,17 +77,17 @@ func (q Queries) EndTurn(ctx context.Context, t conversation.Turn) error {
 	if err != nil {
 		return err
 	}
-	_, err = q.soon("end the turn", 1).TurnEnd(ctx, dbsqlc.TurnEndParams{Reason: t.Reason, ReplySeq: seqOrNull(t.ReplySeq), Facts: facts, Tainted: t.Tainted, WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
-	return err
+	n, err := q.q.TurnEnd(ctx, dbsqlc.TurnEndParams{Reason: t.Reason, ReplySeq: seqOrNull(t.ReplySeq), Facts: facts, Tainted: t.Tainted, WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
+	return oneRow("end the turn", n, err)
 }
 
 // News reads what a turn is told beside its session, frozen at a time.
-func (q Queries) News(ctx context.Context, t conversation.Turn, frozen time.Time) (conversation.News, error) {
+func (q Queries) News(ctx context.Context, t conversation.Turn, frozen time.Time) (conversation.SessionChanges, error) {
 	rows, err := q.q.TurnNews(ctx, dbsqlc.TurnNewsParams{WorkspaceID: q.ws, Conversation: t.Conversation, Before: int32(t.Number - 1), Frozen: frozen})
 	return newsOf(rows), classify("read what is new to a turn", err)
 }
 
-func newsOf(rows []dbsqlc.TurnNewsRow) (out conversation.News) {
+func newsOf(rows []dbsqlc.TurnNewsRow) (out conversation.SessionChanges) {
 	for _, r := range rows {
 		out.Zone = r.TimeZone
 		switch {
@@ -110,8 +109,8 @@ func newsOf(rows []dbsqlc.TurnNewsRow) (out conversation.News) {
 // stored. Whoever does it holds the turn's run.
 func (q Queries) PinContext(ctx context.Context, t conversation.Turn, told string) (string, error) {
 	kept := storable(told)
-	_, err := q.soon("pin what a turn is told", 1).TurnContextPin(ctx, dbsqlc.TurnContextPinParams{Context: kept, WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
-	return kept, err
+	n, err := q.q.TurnContextPin(ctx, dbsqlc.TurnContextPinParams{Context: kept, WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
+	return kept, oneRow("pin what a turn is told", n, err)
 }
 
 func seqOrNull(seq int) *int32 {
@@ -139,25 +138,47 @@ func turnOf(r dbsqlc.Turn) (conversation.Turn, error) {
 
 // Steps reads what a run's model has said, with the calls of each response.
 func (q Queries) Steps(ctx context.Context, id int64) ([]conversation.Step, error) {
-	var rows []dbsqlc.StepsOfRow
-	ahead(q, "read the steps", &rows, dbsqlc.StepsOf, q.ws, id)
+	rows, err := q.q.StepsOf(ctx, dbsqlc.StepsOfParams{WorkspaceID: q.ws, RunID: id})
+	if err != nil {
+		return nil, classify("read the steps", err)
+	}
 	calls, err := q.q.AgentCallsOf(ctx, dbsqlc.AgentCallsOfParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return nil, classify("read the calls", err)
 	}
-	out := make([]conversation.Step, len(rows))
-	for i, r := range rows {
+	return stepRows{rows, calls}.all(), nil
+}
+
+// stepRows are the rows of what a run's model has said.
+type stepRows struct {
+	steps []dbsqlc.StepsOfRow
+	calls []dbsqlc.AgentCallsOfRow
+}
+
+// queue adds the reading of the rows to a batch.
+func (s *stepRows) queue(b *pgx.Batch, ws, id int64) {
+	collect(b, "read the steps", &s.steps, dbsqlc.StepsOf, ws, id)
+	collect(b, "read the calls", &s.calls, dbsqlc.AgentCallsOf, ws, id)
+}
+
+func (s stepRows) all() []conversation.Step {
+	out, calls := make([]conversation.Step, len(s.steps)), s.calls
+	for i, r := range s.steps {
 		out[i] = conversation.Step{N: int(r.Step), Note: r.Note, Content: r.Content, Finish: r.Finish}
 		for len(calls) > 0 && calls[0].Step == r.Step {
-			c := calls[0]
-			call := conversation.Call{Step: int(c.Step), Position: int(c.Position), ID: c.CallID, Tool: c.Tool, Class: agent.Class(c.Class), Arguments: c.Arguments, Done: c.Result != nil, Code: c.Code}
-			if c.Result != nil {
-				call.Result = *c.Result
-			}
-			out[i].Calls, calls = append(out[i].Calls, call), calls[1:]
+			out[i].Calls, calls = append(out[i].Calls, callOf(calls[0])), calls[1:]
 		}
 	}
-	return out, nil
+	return out
+}
+
+func callOf(c dbsqlc.AgentCallsOfRow) conversation.Call {
+	out := conversation.Call{Step: int(c.Step), Position: int(c.Position), ID: c.CallID, Tool: c.Tool,
+		Class: agent.Class(c.Class), Arguments: c.Arguments, Done: c.Result != nil, Code: c.Code}
+	if c.Result != nil {
+		out.Result = *c.Result
+	}
+	return out
 }
 
 // PutStep stores a response with its calls; one that is stored stays as it is.
@@ -170,7 +191,7 @@ func (q Queries) PutStep(ctx context.Context, id int64, s conversation.Step) err
 		p.Classes = append(p.Classes, string(c.Class))
 		p.Arguments = append(p.Arguments, storable(c.Arguments))
 	}
-	return q.soon("store the step", -1).StepPut(ctx, p)
+	return classify("store the step", q.q.StepPut(ctx, p))
 }
 
 // EndCall stores what a model is told of a call, once and for all, and returns
@@ -182,17 +203,9 @@ func (q Queries) EndCall(ctx context.Context, id int64, c conversation.Call) (co
 	return c, classify("store the result of a call", err)
 }
 
-// HoldRun keeps a run from being ended until the transaction is over. It goes out
-// before the next statement; of a run that has ended, the transaction fails with
-// ended.
-func (q Queries) HoldRun(_ context.Context, id int64, ended error) {
-	q.t.put(dbsqlc.RunHold, []any{q.ws, id}, func(_ pgconn.CommandTag, err error) error {
-		switch codeOf(err) {
-		case "CA005":
-			return noRun(id, pgx.ErrNoRows)
-		case "CA006":
-			return ended
-		}
-		return classify("hold the run", err)
-	})
+// HoldRun keeps a run from being ended until the transaction is over. It is false
+// when the run has ended.
+func (q Queries) HoldRun(ctx context.Context, id int64) (bool, error) {
+	status, err := q.q.RunHold(ctx, dbsqlc.RunHoldParams{WorkspaceID: q.ws, ID: id})
+	return run.Status(status) != run.Ended, noRun(id, err)
 }

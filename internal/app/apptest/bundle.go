@@ -232,3 +232,11 @@ func (b *Bundle) Within(fn func(context.Context, postgres.Queries) error) {
 	b.T.Helper()
 	testkit.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q postgres.Queries) error { return fn(b.T.Context(), q) }))
 }
+
+// StartDistill starts the distillation of the sample conversation C1 and does not wait for it.
+func (b *Bundle) StartDistill() run.Ref {
+	b.T.Helper()
+	r := b.Accept(C1())
+	testkit.Must(b.T, b.Driver.Start(b.T.Context(), b.Workspace.Key, "import", r))
+	return r.Ref
+}

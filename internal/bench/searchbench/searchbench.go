@@ -115,7 +115,7 @@ func timeBare(ctx context.Context, h *app.Host, c *pgx.Conn, ws int64, text stri
 		return 0, err
 	}
 	defer tx.Rollback(ctx)
-	if _, err := tx.Exec(ctx, dbsqlc.WorkspaceEnter, ws); err != nil {
+	if _, err := tx.Exec(ctx, "select cairn.enter($1)", ws); err != nil {
 		return 0, err
 	}
 	rows, err := tx.Query(ctx, dbsqlc.SearchSkills, skill.Canonical(text), ws, []string{string(skill.Active)}, terms, vector, h.Space, int32(4*limit))

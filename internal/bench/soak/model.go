@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 )
 

@@ -80,7 +80,7 @@ type timed struct {
 	to io.Writer
 }
 
-func (t *timed) StartSlot(ctx context.Context, s schedule.Slot) (string, string, error) {
+func (t *timed) StartSlot(ctx context.Context, s schedule.ClaimedFiring) (string, string, error) {
 	began := time.Now()
 	outcome, reason, err := t.Starter.StartSlot(ctx, s)
 	if err == nil {

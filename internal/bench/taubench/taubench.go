@@ -5,20 +5,14 @@ package taubench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
-	"cairn/internal/adapter/devstack"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
-	"cairn/internal/app/config"
-	"cairn/internal/domain/contract"
+	"cairn/internal/app/lab"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
@@ -60,46 +54,16 @@ type Lab struct {
 	Workspace postgres.Workspace
 }
 
-// OpenLab starts a throw-away stack with workers in this process. Close it.
-func OpenLab(ctx context.Context, log io.Writer) (lab Lab, close func(), err error) {
-	home, err := os.MkdirTemp("", "cairn-tau")
-	if err != nil {
-		return lab, nil, err
+// OpenLab opens a throw-away Cairn to distil in. Call done at the end.
+func OpenLab(ctx context.Context, log io.Writer) (l Lab, done func(), err error) {
+	if l.Host, done, err = lab.OpenStack(ctx, log); err != nil {
+		return Lab{}, nil, err
 	}
-	var closers []func()
-	close = func() {
-		for i := len(closers) - 1; i >= 0; i-- {
-			closers[i]()
-		}
+	if l.Workspace, err = l.Host.Store.Workspace(ctx, "tau", true); err != nil {
+		done()
+		return Lab{}, nil, err
 	}
-	closers = append(closers, func() { _ = os.RemoveAll(home) })
-	fail := func(err error) (Lab, func(), error) { close(); return Lab{}, nil, err }
-	stack, err := devstack.Start(ctx, devstack.Options{Log: log, SearchAttributes: contract.SearchAttributes()})
-	if err != nil {
-		return fail(err)
-	}
-	closers = append(closers, func() { _ = stack.Close() })
-	if _, err := postgres.Migrate(ctx, stack.DatabaseURL()); err != nil {
-		return fail(err)
-	}
-	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_CONFIG=" + os.DevNull}, map[string]string{
-		"DATABASE_URL": stack.DatabaseURL(), "TEMPORAL_ADDRESS": stack.TemporalAddress(), "TEMPORAL_NAMESPACE": stack.TemporalNamespace(), "CAIRN_LOG": "error", "SKILL_QUALITY": "off", "SKILL_KEEP_VERSIONS": "0"}) // every version is looked through
-	if err != nil {
-		return fail(err)
-	}
-	c.SkillsDir = filepath.Join(home, "packages")
-	if lab.Host, err = app.Open(ctx, c, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))); err != nil {
-		return fail(err)
-	}
-	closers = append(closers, lab.Host.Close)
-	working, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var workers sync.WaitGroup
-	workers.Go(func() { err = errors.Join(err, lab.Host.Work(working, app.Queues())) })
-	closers = append(closers, func() { stop(); workers.Wait() })
-	if lab.Workspace, err = lab.Host.Store.Workspace(ctx, "tau", true); err != nil {
-		return fail(err)
-	}
-	return lab, close, nil
+	return l, done, nil
 }
 
 // Distil runs the conversations, side by side, and looks at the skills.

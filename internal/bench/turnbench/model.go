@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/domain/llm"
 )
 
 // model is the scripted server behind a clock.

@@ -16,9 +16,9 @@ type Call struct {
 
 // Outcome is what became of a call: a result, or why there is none.
 type Outcome struct {
-	Content string // the tool's result
-	Failed  bool   // the result tells of an error
-	Unrun   Unrun  // set when there is no result; Content is then ignored
+	Content string     // the tool's result
+	Failed  bool       // the result tells of an error
+	Unrun   SkipReason // set when there is no result; Content is then ignored
 }
 
 // Answer is the tool message of one call.
@@ -29,39 +29,39 @@ type Answer struct {
 	Failed  bool
 }
 
-// Unrun is why a call has no result of its own.
-type Unrun string
+// SkipReason is why a call has no result of its own.
+type SkipReason string
 
 const (
-	UnrunBudget      Unrun = "budget"
-	UnrunWallClock   Unrun = "wall_clock"
-	UnrunGuardrail   Unrun = "guardrail"
-	UnrunRepeated    Unrun = "repeated"
-	UnrunInterrupted Unrun = "interrupted"
-	UnrunUnknownTool Unrun = "unknown_tool"
-	UnrunArguments   Unrun = "arguments" // not JSON
-	UnrunTimeout     Unrun = "timeout"
-	UnrunUntaken     Unrun = "untaken"         // no sandboxed worker began it, and none will
-	UnrunUnknown     Unrun = "unknown_outcome" // begun by one, which did not come back
+	SkipBudget      SkipReason = "budget"
+	SkipWallClock   SkipReason = "wall_clock"
+	SkipGuardrail   SkipReason = "guardrail"
+	SkipRepeated    SkipReason = "repeated"
+	SkipInterrupted SkipReason = "interrupted"
+	SkipUnknownTool SkipReason = "unknown_tool"
+	SkipArguments   SkipReason = "arguments" // not JSON
+	SkipTimeout     SkipReason = "timeout"
+	SkipUntaken     SkipReason = "untaken"         // no sandboxed worker began it, and none will
+	SkipUnknown     SkipReason = "unknown_outcome" // begun by one, which did not come back
 )
 
-// Unrun is why the calls left at the end of a run have no result.
-func (r Reason) Unrun() Unrun {
+// SkipReason is why the calls left at the end of a run have no result.
+func (r Reason) SkipReason() SkipReason {
 	switch r {
 	case Exhausted, OverBudget:
-		return UnrunBudget
+		return SkipBudget
 	case WallClock:
-		return UnrunWallClock
+		return SkipWallClock
 	case Guardrail:
-		return UnrunGuardrail
+		return SkipGuardrail
 	}
-	return UnrunInterrupted
+	return SkipInterrupted
 }
 
 // Answers answers every call of a reply exactly once and in its order, which is
 // what makes the message list valid for any endpoint. Known outcomes are by the
 // index of the call; the calls without one are answered with rest.
-func Answers(calls []Call, known map[int]Outcome, rest Unrun) []Answer {
+func Answers(calls []Call, known map[int]Outcome, rest SkipReason) []Answer {
 	answers := make([]Answer, len(calls))
 	for i, call := range calls {
 		outcome, ok := known[i]
@@ -78,7 +78,7 @@ func Answers(calls []Call, known map[int]Outcome, rest Unrun) []Answer {
 
 // content is the tool result that tells the model why there is none, in the form
 // of every other tool error.
-func (u Unrun) content(tool string) string {
+func (u SkipReason) content(tool string) string {
 	e := u.fault(tool)
 	type body struct {
 		Code      fault.Code `json:"code"`
@@ -96,28 +96,28 @@ func (u Unrun) content(tool string) string {
 	return string(text)
 }
 
-func (u Unrun) fault(tool string) *fault.Error {
+func (u SkipReason) fault(tool string) *fault.Error {
 	const answerNow = "answer from what is known, and say what is still open"
 	switch u {
-	case UnrunBudget:
+	case SkipBudget:
 		return fault.New(fault.QuotaExceeded, "not executed: budget exhausted", answerNow)
-	case UnrunWallClock:
+	case SkipWallClock:
 		return fault.New(fault.QuotaExceeded, "not executed: the time is up", answerNow)
-	case UnrunGuardrail:
+	case SkipGuardrail:
 		return fault.New(fault.QuotaExceeded, "not executed: the same calls were repeated without a new result", answerNow)
-	case UnrunRepeated:
+	case SkipRepeated:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("not executed: %s gave the same result to the same arguments twice", tool),
 			"use that result, change the arguments, or answer")
-	case UnrunUnknownTool:
+	case SkipUnknownTool:
 		return fault.New(fault.UnknownTool, fmt.Sprintf("not executed: there is no tool %q", tool), "")
-	case UnrunArguments:
+	case SkipArguments:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("not executed: the arguments of %s are not a JSON object", tool),
 			"send one JSON object that fits the tool's schema")
-	case UnrunTimeout:
+	case SkipTimeout:
 		return fault.New(fault.Unavailable, fmt.Sprintf("%s gave no result in time", tool), "find out whether it took effect before you try again")
-	case UnrunUntaken:
+	case SkipUntaken:
 		return fault.New(fault.Unavailable, fmt.Sprintf("not executed: no sandboxed worker took %s", tool), "go on without it, and say what is still open")
-	case UnrunUnknown:
+	case SkipUnknown:
 		return fault.New(fault.UnknownOutcome, fmt.Sprintf("%s was begun and interrupted: nobody knows how far it came", tool), "")
 	}
 	return fault.New(fault.Cancelled, "not executed: the run was interrupted", answerNow)

@@ -11,8 +11,8 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-var unruns = []agent.Unrun{agent.UnrunBudget, agent.UnrunWallClock, agent.UnrunGuardrail, agent.UnrunRepeated,
-	agent.UnrunInterrupted, agent.UnrunUnknownTool, agent.UnrunArguments, agent.UnrunTimeout}
+var unruns = []agent.SkipReason{agent.SkipBudget, agent.SkipWallClock, agent.SkipGuardrail, agent.SkipRepeated,
+	agent.SkipInterrupted, agent.SkipUnknownTool, agent.SkipArguments, agent.SkipTimeout}
 
 func TestEveryCallIsAnsweredOnceAndInOrder(t *testing.T) {
 	t.Parallel()
@@ -60,18 +60,18 @@ func TestEveryCallIsAnsweredOnceAndInOrder(t *testing.T) {
 
 func TestAnUnrunCallSaysWhyAndWhatToDo(t *testing.T) {
 	t.Parallel()
-	for unrun, want := range map[agent.Unrun]struct {
+	for unrun, want := range map[agent.SkipReason]struct {
 		code    fault.Code
 		message string
 	}{
-		agent.UnrunBudget:      {fault.QuotaExceeded, "not executed: budget exhausted"},
-		agent.UnrunWallClock:   {fault.QuotaExceeded, "time is up"},
-		agent.UnrunGuardrail:   {fault.QuotaExceeded, "repeated"},
-		agent.UnrunRepeated:    {fault.InvalidArgument, "web_search gave the same result"},
-		agent.UnrunInterrupted: {fault.Cancelled, "interrupted"},
-		agent.UnrunUnknownTool: {fault.UnknownTool, `no tool "web_search"`},
-		agent.UnrunArguments:   {fault.InvalidArgument, "not a JSON object"},
-		agent.UnrunTimeout:     {fault.Unavailable, "no result in time"},
+		agent.SkipBudget:      {fault.QuotaExceeded, "not executed: budget exhausted"},
+		agent.SkipWallClock:   {fault.QuotaExceeded, "time is up"},
+		agent.SkipGuardrail:   {fault.QuotaExceeded, "repeated"},
+		agent.SkipRepeated:    {fault.InvalidArgument, "web_search gave the same result"},
+		agent.SkipInterrupted: {fault.Cancelled, "interrupted"},
+		agent.SkipUnknownTool: {fault.UnknownTool, `no tool "web_search"`},
+		agent.SkipArguments:   {fault.InvalidArgument, "not a JSON object"},
+		agent.SkipTimeout:     {fault.Unavailable, "no result in time"},
 	} {
 		answer := agent.Answers([]agent.Call{{ID: "1", Tool: "web_search", Arguments: "{"}}, nil, unrun)[0]
 		var body struct {
@@ -96,11 +96,11 @@ func TestAnUnrunCallSaysWhyAndWhatToDo(t *testing.T) {
 
 func TestEveryEndHasItsReasonForCallsLeftOver(t *testing.T) {
 	t.Parallel()
-	for reason, want := range map[agent.Reason]agent.Unrun{
-		agent.Exhausted: agent.UnrunBudget, agent.OverBudget: agent.UnrunBudget, agent.WallClock: agent.UnrunWallClock,
-		agent.Guardrail: agent.UnrunGuardrail, agent.Interrupted: agent.UnrunInterrupted, agent.ProviderError: agent.UnrunInterrupted,
+	for reason, want := range map[agent.Reason]agent.SkipReason{
+		agent.Exhausted: agent.SkipBudget, agent.OverBudget: agent.SkipBudget, agent.WallClock: agent.SkipWallClock,
+		agent.Guardrail: agent.SkipGuardrail, agent.Interrupted: agent.SkipInterrupted, agent.ProviderError: agent.SkipInterrupted,
 	} {
-		if got := reason.Unrun(); got != want {
+		if got := reason.SkipReason(); got != want {
 			t.Errorf("%s: %s", reason, got)
 		}
 	}

@@ -101,14 +101,14 @@ func tireless(classes ...agent.Class) func(agent.Effect) agent.Event {
 		case !ok:
 			return agent.ToolsRan{}
 		case step.Toolless:
-			return agent.Stepped{Final: true}
+			return agent.StepDone{Final: true}
 		}
 		return calling(classes...)
 	}
 }
 
-func calling(classes ...agent.Class) agent.Stepped {
-	var s agent.Stepped
+func calling(classes ...agent.Class) agent.StepDone {
+	var s agent.StepDone
 	for i, class := range classes {
 		s.Calls = append(s.Calls, agent.CallRef{Index: i, Tool: "tool", Class: class})
 	}

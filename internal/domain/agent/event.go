@@ -31,9 +31,9 @@ type Begin struct {
 	Budget Budget
 }
 
-// Stepped reports one model call. A reply without Calls that is not Final counts
+// StepDone reports one model call. A reply without Calls that is not Final counts
 // as Unusable, and the calls of an unusable reply are not run.
-type Stepped struct {
+type StepDone struct {
 	Calls          []CallRef `json:"calls,omitempty"`
 	Final          bool      `json:"final,omitempty"`           // the reply is the answer, and the step has closed the run with it
 	More           bool      `json:"more,omitempty"`            // a reply without calls ends a part of the work, and another follows
@@ -60,7 +60,7 @@ type DeadlinePassed struct{}
 type Cancelled struct{}
 
 func (Begin) event()          {}
-func (Stepped) event()        {}
+func (StepDone) event()       {}
 func (ToolsRan) event()       {}
 func (Failed) event()         {}
 func (DeadlinePassed) event() {}
@@ -72,12 +72,12 @@ type Effect interface{ effect() }
 // Step is one model call. Before it asks, the step runs the fast calls that the
 // previous reply left, unless Unrun says why they are answered without.
 type Step struct {
-	N        int   `json:"n"`                  // 1 for the first model call of the run; no number is used twice
-	Toolless bool  `json:"toolless,omitempty"` // the reply must be the answer: tools stay listed, none may be chosen
-	Last     bool  `json:"last,omitempty"`     // whatever the reply is, no other is asked for, a refund excepted
-	Grace    bool  `json:"grace,omitempty"`    // outside the budget
-	Unrun    Unrun `json:"unrun,omitempty"`
-	Left     int   `json:"left,omitempty"` // units after this one, which the model is told; 0 tells nothing
+	N        int        `json:"n"`                  // 1 for the first model call of the run; no number is used twice
+	Toolless bool       `json:"toolless,omitempty"` // the reply must be the answer: tools stay listed, none may be chosen
+	Last     bool       `json:"last,omitempty"`     // whatever the reply is, no other is asked for, a refund excepted
+	Grace    bool       `json:"grace,omitempty"`    // outside the budget
+	Unrun    SkipReason `json:"unrun,omitempty"`
+	Left     int        `json:"left,omitempty"` // units after this one, which the model is told; 0 tells nothing
 }
 
 // RunTools is calls of the last reply in their order, an activity or a child

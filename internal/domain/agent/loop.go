@@ -45,7 +45,7 @@ func Next(s State, event Event) (State, Effect) {
 			s.Deadline = e.At.Add(e.Budget.Wall)
 		}
 		return s.askOrEnd("")
-	case Stepped:
+	case StepDone:
 		s.expect(stageStep, event)
 		return s.stepped(e)
 	case ToolsRan:
@@ -77,7 +77,7 @@ func (s State) expect(stage Stage, event Event) {
 }
 
 // stepped reads one report of a model call.
-func (s State) stepped(e Stepped) (State, Effect) {
+func (s State) stepped(e StepDone) (State, Effect) {
 	if e.OverBudget {
 		return s.end(OverBudget)
 	}
@@ -102,7 +102,7 @@ func (s State) stepped(e Stepped) (State, Effect) {
 		return s.end(s.Ending)
 	case e.Tripped && !s.Budget.RunLast:
 		s.Ending = Guardrail
-		return s.askOrEnd(UnrunGuardrail)
+		return s.askOrEnd(SkipGuardrail)
 	case e.Tripped && e.Unusable:
 		return s.end(Guardrail)
 	case e.Tripped:
@@ -118,12 +118,12 @@ func (s State) stepped(e Stepped) (State, Effect) {
 	case s.Budget.RunLast:
 		return s.runLast(e.Calls, Exhausted)
 	}
-	return s.askOrEnd(UnrunBudget)
+	return s.askOrEnd(SkipBudget)
 }
 
 // refund gives back what a reply cost when the task had nothing from it, once
 // for each reply. Outside the budget there is nothing to give back.
-func (s State) refund(e Stepped) State {
+func (s State) refund(e StepDone) State {
 	if s.Graced {
 		s.Returned = false
 		return s
@@ -140,7 +140,7 @@ func (s State) refund(e Stepped) State {
 
 // askOrEnd asks the model again, from the budget or as the one grace call, or
 // ends the run when neither is there.
-func (s State) askOrEnd(unrun Unrun) (State, Effect) {
+func (s State) askOrEnd(unrun SkipReason) (State, Effect) {
 	grace := s.Budget.Left() == 0
 	after := s.Budget.Grace || s.Budget.Wrap // a call outside the budget
 	if grace && (!after || s.Graced) {

@@ -37,7 +37,7 @@ func randomWorld(r *rand.Rand, ends bool) func(agent.Effect) agent.Event {
 		if !ok {
 			return agent.ToolsRan{}
 		}
-		s := agent.Stepped{Unusable: often(15), Cheap: often(10), AllUnavailable: often(10), Tripped: ends && often(3), OverBudget: ends && often(2)}
+		s := agent.StepDone{Unusable: often(15), Cheap: often(10), AllUnavailable: often(10), Tripped: ends && often(3), OverBudget: ends && often(2)}
 		s.Final = ends && often(3) || step.Toolless && often(60)
 		for i := range r.IntN(6) {
 			s.Calls = append(s.Calls, agent.CallRef{Index: i, Tool: "a_tool_with_rather_a_long_name", Class: []agent.Class{agent.Fast, agent.Slow, agent.Control, ""}[r.IntN(4)]})
@@ -96,7 +96,7 @@ func checkCallsRunOnce(t *testing.T, seed uint64, b agent.Budget, run trace) {
 		if !ok {
 			continue
 		}
-		reply, ok := run.events[i].(agent.Stepped)
+		reply, ok := run.events[i].(agent.StepDone)
 		if !ok || reply.Unusable || len(tools.Calls) == 0 {
 			t.Fatalf("seed %d: %+v after %+v", seed, tools, run.events[i])
 		}
@@ -105,7 +105,7 @@ func checkCallsRunOnce(t *testing.T, seed uint64, b agent.Budget, run trace) {
 		}
 	}
 	n := len(run.events)
-	reply, ok := run.events[n-1].(agent.Stepped)
+	reply, ok := run.events[n-1].(agent.StepDone)
 	if ok && b.RunLast && !reply.Final && !reply.OverBudget && !reply.Unusable && len(reply.Calls) > 0 {
 		t.Fatalf("seed %d: a review ended without running %+v", seed, reply)
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestARunThatAnswersEndsFinal(t *testing.T) {
 	t.Parallel()
-	run := drive(t, agent.ForChannel("chat"), replies(calling(agent.Fast), agent.Stepped{Final: true}))
+	run := drive(t, agent.ForChannel("chat"), replies(calling(agent.Fast), agent.StepDone{Final: true}))
 	want := []agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, agent.End{Reason: agent.Final, Closed: true}}
 	if !reflect.DeepEqual(run.effects, want) {
 		t.Errorf("effects %+v", run.effects)
@@ -38,12 +38,12 @@ func TestATirelessModelIsStoppedByItsBudget(t *testing.T) {
 		end    agent.End
 	}{
 		"voice":            {agent.ForChannel("voice"), 6, agent.Step{N: 6, Toolless: true, Last: true}, answered},
-		"sms":              {agent.ForChannel("sms"), 11, agent.Step{N: 11, Toolless: true, Last: true, Grace: true, Unrun: agent.UnrunBudget}, answered},
-		"scheduled":        {agent.ForChannel("scheduled"), 16, agent.Step{N: 16, Toolless: true, Last: true, Grace: true, Unrun: agent.UnrunBudget}, answered},
+		"sms":              {agent.ForChannel("sms"), 11, agent.Step{N: 11, Toolless: true, Last: true, Grace: true, Unrun: agent.SkipBudget}, answered},
+		"scheduled":        {agent.ForChannel("scheduled"), 16, agent.Step{N: 16, Toolless: true, Last: true, Grace: true, Unrun: agent.SkipBudget}, answered},
 		"nudge":            {agent.ForNudge(), 5, agent.Step{N: 5, Last: true}, silent},
 		"reflection":       {agent.ForReflection(), 15, agent.Step{N: 15, Last: true}, silent},
 		"voice, three":     {three(agent.ForChannel("voice")), 3, agent.Step{N: 3, Toolless: true, Last: true}, answered},
-		"scheduled, three": {three(agent.ForChannel("scheduled")), 4, agent.Step{N: 4, Toolless: true, Last: true, Grace: true, Unrun: agent.UnrunBudget}, answered},
+		"scheduled, three": {three(agent.ForChannel("scheduled")), 4, agent.Step{N: 4, Toolless: true, Last: true, Grace: true, Unrun: agent.SkipBudget}, answered},
 		"voice, one":       {one, 1, agent.Step{N: 1, Toolless: true, Last: true}, answered},
 		"sub-agent":        {agent.ForChild(4, time.Minute), 4, agent.Step{N: 4, Toolless: true, Last: true}, answered},
 	} {
@@ -76,7 +76,7 @@ func TestTheLastCallsOfAReviewAreRun(t *testing.T) {
 
 func TestSlowAndControlCallsRunBeforeTheNextStep(t *testing.T) {
 	t.Parallel()
-	run := drive(t, agent.ForChannel("chat"), replies(calling(agent.Fast, agent.Slow, "", agent.Control), agent.Stepped{Final: true}))
+	run := drive(t, agent.ForChannel("chat"), replies(calling(agent.Fast, agent.Slow, "", agent.Control), agent.StepDone{Final: true}))
 	want := []agent.Effect{
 		agent.Step{N: 1},
 		agent.RunTools{Calls: []agent.CallRef{{Index: 1, Tool: "tool", Class: agent.Slow}, {Index: 3, Tool: "tool", Class: agent.Control}}},
@@ -91,7 +91,7 @@ func TestSlowAndControlCallsRunBeforeTheNextStep(t *testing.T) {
 // The units of sms are ten; what is asked for beyond them is refunds and grace.
 func TestRefunds(t *testing.T) {
 	t.Parallel()
-	unusable, empty := agent.Stepped{Unusable: true}, agent.Stepped{}
+	unusable, empty := agent.StepDone{Unusable: true}, agent.StepDone{}
 	unavailable, cheap := calling(agent.Fast), calling(agent.Fast)
 	unavailable.AllUnavailable, cheap.Cheap = true, true
 	both := unavailable
@@ -128,7 +128,7 @@ func TestRefunds(t *testing.T) {
 func TestAnUnusableLastReplyIsAskedForAgainOnARefundOnly(t *testing.T) {
 	t.Parallel()
 	b := agent.Budget{Max: 1, Refunds: 1, LastToolless: true}
-	run := drive(t, b, replies(agent.Stepped{Unusable: true}))
+	run := drive(t, b, replies(agent.StepDone{Unusable: true}))
 	last := agent.Step{Toolless: true, Last: true}
 	first, second := last, last
 	first.N, second.N = 1, 2
@@ -140,7 +140,7 @@ func TestAnUnusableLastReplyIsAskedForAgainOnARefundOnly(t *testing.T) {
 
 func TestTheGraceCallIsOneAndNotRefunded(t *testing.T) {
 	t.Parallel()
-	for name, reply := range map[string]agent.Stepped{"unusable": {Unusable: true}, "calls all the same": calling(agent.Slow)} {
+	for name, reply := range map[string]agent.StepDone{"unusable": {Unusable: true}, "calls all the same": calling(agent.Slow)} {
 		run := drive(t, agent.ForChannel("sms"), func(e agent.Effect) agent.Event {
 			if step, ok := e.(agent.Step); ok && step.Grace {
 				return reply
@@ -157,8 +157,8 @@ func TestATrippedGuardDemandsTheAnswer(t *testing.T) {
 	t.Parallel()
 	tripped := calling(agent.Slow)
 	tripped.Tripped = true
-	forced := agent.Step{N: 3, Toolless: true, Last: true, Unrun: agent.UnrunGuardrail}
-	answer := agent.Stepped{Final: true}
+	forced := agent.Step{N: 3, Toolless: true, Last: true, Unrun: agent.SkipGuardrail}
+	answer := agent.StepDone{Final: true}
 	for name, c := range map[string]struct {
 		budget agent.Budget
 		world  []agent.Event
@@ -168,13 +168,13 @@ func TestATrippedGuardDemandsTheAnswer(t *testing.T) {
 			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, forced, agent.End{Reason: agent.Guardrail, Closed: true}}},
 		"the answer does not come": {agent.ForChannel("chat"), []agent.Event{calling(agent.Fast), tripped, tripped},
 			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, forced, agent.End{Reason: agent.Guardrail}}},
-		"answered in the same step": {agent.ForChannel("chat"), []agent.Event{agent.Stepped{Final: true, Tripped: true}},
+		"answered in the same step": {agent.ForChannel("chat"), []agent.Event{agent.StepDone{Final: true, Tripped: true}},
 			[]agent.Effect{agent.Step{N: 1}, agent.End{Reason: agent.Guardrail, Closed: true}}},
 		"on the grace call": {agent.Budget{Max: 1, Grace: true}, []agent.Event{tripped, answer},
-			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2, Toolless: true, Last: true, Grace: true, Unrun: agent.UnrunGuardrail}, agent.End{Reason: agent.Guardrail, Closed: true}}},
-		"unusable without a refund": {agent.Budget{Max: 5, Grace: true}, []agent.Event{calling(agent.Fast), tripped, agent.Stepped{Unusable: true}},
+			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2, Toolless: true, Last: true, Grace: true, Unrun: agent.SkipGuardrail}, agent.End{Reason: agent.Guardrail, Closed: true}}},
+		"unusable without a refund": {agent.Budget{Max: 5, Grace: true}, []agent.Event{calling(agent.Fast), tripped, agent.StepDone{Unusable: true}},
 			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, forced, agent.End{Reason: agent.Guardrail}}},
-		"unusable with a refund": {agent.Budget{Max: 5, Refunds: 1}, []agent.Event{calling(agent.Fast), tripped, agent.Stepped{Unusable: true}, answer},
+		"unusable with a refund": {agent.Budget{Max: 5, Refunds: 1}, []agent.Event{calling(agent.Fast), tripped, agent.StepDone{Unusable: true}, answer},
 			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, forced, agent.Step{N: 4, Toolless: true, Last: true}, agent.End{Reason: agent.Guardrail, Closed: true}}},
 		"nothing left to ask with": {agent.Budget{Max: 1}, []agent.Event{tripped},
 			[]agent.Effect{agent.Step{N: 1, Last: true}, agent.End{Reason: agent.Guardrail}}},
@@ -197,7 +197,7 @@ func TestWhatEndsARunAtOnce(t *testing.T) {
 		"our fault": {agent.Failed{}, agent.Interrupted},
 		"deadline":  {agent.DeadlinePassed{}, agent.WallClock},
 		"cancelled": {agent.Cancelled{}, agent.Interrupted},
-		"no money":  {agent.Stepped{OverBudget: true}, agent.OverBudget},
+		"no money":  {agent.StepDone{OverBudget: true}, agent.OverBudget},
 	} {
 		for _, b := range []agent.Budget{agent.ForChannel("sms"), agent.ForChannel("voice"), agent.ForNudge()} {
 			run := drive(t, b, replies(calling(agent.Fast), c.event))
@@ -251,7 +251,7 @@ func TestTheDeadlineIsSetOnceFromTheWallClock(t *testing.T) {
 
 func TestWhatComesAfterTheEndChangesNothing(t *testing.T) {
 	t.Parallel()
-	run := drive(t, agent.ForChannel("sms"), replies(agent.Stepped{Final: true}))
+	run := drive(t, agent.ForChannel("sms"), replies(agent.StepDone{Final: true}))
 	last := run.states[len(run.states)-1]
 	for _, event := range []agent.Event{agent.DeadlinePassed{}, agent.Cancelled{}, calling(agent.Fast), agent.ToolsRan{}, agent.Failed{Provider: true}} {
 		if s, effect := agent.Next(last, event); s != last || effect != run.end() {
@@ -267,7 +267,7 @@ func TestAnEventOutOfPlaceIsADefect(t *testing.T) {
 		state agent.State
 		event agent.Event
 	}{
-		"reply before the beginning": {agent.State{}, agent.Stepped{Final: true}},
+		"reply before the beginning": {agent.State{}, agent.StepDone{Final: true}},
 		"tools that were not run":    {begun, agent.ToolsRan{}},
 		"second beginning":           {begun, agent.Begin{}},
 	} {

@@ -56,7 +56,7 @@ func TestSubAgentsStandTwoDeepAtMost(t *testing.T) {
 	if _, ok := child.Lend(2); ok || child.Left() != 4 {
 		t.Errorf("a grandchild may delegate: %t, %d left", ok, child.Left())
 	}
-	deep := agent.Pool{Cap: 10, Depth: 2}
+	deep := agent.SubagentBudget{Cap: 10, Depth: 2}
 	if _, ok := deep.Reserve(1, 1); ok {
 		t.Error("a third generation")
 	}
@@ -115,13 +115,13 @@ func TestATreeOfSubAgentsStaysUnderItsCap(t *testing.T) {
 	}
 }
 
-func restored(t *testing.T, p agent.Pool) agent.Pool {
+func restored(t *testing.T, p agent.SubagentBudget) agent.SubagentBudget {
 	t.Helper()
 	text, err := json.Marshal(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back agent.Pool
+	var back agent.SubagentBudget
 	if err := json.Unmarshal(text, &back); err != nil || back != p {
 		t.Fatalf("%s: %+v, %v", text, back, err)
 	}

@@ -39,12 +39,12 @@ type Actor struct {
 	ToSeq        int
 	Op           string // operation id of this call: its effect happens once under it
 	Tainted      bool   // untrusted text has entered the run's window
-	Subject      Subject
+	Subject      MemoryScope
 }
 
-// Subject is what the tools of long-term memory work on. It comes from what
+// MemoryScope is what the tools of long-term memory work on. It comes from what
 // runs, never from an argument of a tool.
-type Subject struct {
+type MemoryScope struct {
 	Type      string // of the memories; empty where a tool's arguments tell it, and for people, who may change any
 	Target    string // who or what they are about
 	History   string // id of the session that what is written was drawn from
@@ -70,12 +70,12 @@ const (
 	Isolated Class = "isolated"
 )
 
-// Set is a group of tools that a workspace may add to its conversations.
-type Set string
+// ToolSet is a group of tools that a workspace may add to its conversations.
+type ToolSet string
 
 const (
-	SetSkills Set = "skills" // skills step by step: what there is, how it is done, its files
-	SetShell  Set = "shell"  // commands of a skill, in a sandbox
+	SetSkills ToolSet = "skills" // skills step by step: what there is, how it is done, its files
+	SetShell  ToolSet = "shell"  // commands of a skill, in a sandbox
 )
 
 // ToolSpec is what is known of a tool without its handler.
@@ -87,11 +87,10 @@ type ToolSpec struct {
 	Class       Class           `json:"class"`
 	Origins     []Origin        `json:"origins"` // who may call it
 	ReadOnly    bool            `json:"read_only,omitempty"`
-	Ahead       bool            `json:"-"` // reads so that it may run before it is its call's turn, even if that never comes
 	Destructive bool            `json:"destructive,omitempty"`
 	Idempotent  bool            `json:"idempotent,omitempty"`
 	Instead     string          `json:"-"`             // what those are told who may not call it
-	Set         Set             `json:"set,omitempty"` // that a conversation has to choose; empty for what all have
+	Set         ToolSet         `json:"set,omitempty"` // that a conversation has to choose; empty for what all have
 }
 
 // Allows tells whether o may call the tool.

@@ -159,7 +159,7 @@ type ConversationBase struct {
 // StepResult is what a Step did: what the loop must know, and what became of
 // the run when the step has closed it.
 type StepResult struct {
-	agent.Stepped
+	agent.StepDone
 	Ended *AgentResult `json:"ended,omitempty"`
 
 	// Overflow is a conversation that does not fit. The step has asked nothing, and

@@ -19,10 +19,10 @@ const conversations = 10_000
 
 var heard = map[int64]said{}
 
-// Prefix notes with what a request of a conversation began. Providers keep what they
+// RecordPromptPrefix notes with what a request of a conversation began. Providers keep what they
 // have computed of a prompt's beginning, and cannot use it when it changes: each time
 // it does is counted by how often it has within the hour, as this process saw it.
-func Prefix(conversation int64, prefix [32]byte, now time.Time) {
+func RecordPromptPrefix(conversation int64, prefix [32]byte, now time.Time) {
 	mu.Lock()
 	defer mu.Unlock()
 	old := func(at time.Time) bool { return now.Sub(at) > time.Hour }

@@ -10,13 +10,13 @@ import (
 
 // Counts are what has happened since the process began.
 type Counts struct {
-	Blocked map[string]int    // kept entries that were not shown, since they would attack their reader, by store
-	Prefix  map[int]int       // changes of how the prompts of a conversation begin, by how many there were within the hour
-	Learnt  map[string]Learnt // outcomes of learning, by kind of run
+	Blocked map[string]int              // kept entries that were not shown, since they would attack their reader, by store
+	Prefix  map[int]int                 // changes of how the prompts of a conversation begin, by how many there were within the hour
+	Learnt  map[string]LearningOutcomes // outcomes of learning, by kind of run
 }
 
-// Learnt are outcomes that memory skills learn from.
-type Learnt struct {
+// LearningOutcomes are outcomes that memory skills learn from.
+type LearningOutcomes struct {
 	Scored int // that a span or a question came to one
 	Masked int // that trouble of the endpoint took away
 	Alarms int // iterations or rounds of which too much was masked
@@ -24,7 +24,7 @@ type Learnt struct {
 
 var (
 	mu  sync.Mutex
-	all = Counts{map[string]int{}, map[int]int{}, map[string]Learnt{}}
+	all = Counts{map[string]int{}, map[int]int{}, map[string]LearningOutcomes{}}
 )
 
 // Blocked counts one look at an entry of a store that was kept out of a prompt or

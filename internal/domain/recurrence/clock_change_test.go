@@ -14,7 +14,7 @@ func TestAChangeOfTheClockNeitherDoublesNorLosesADate(t *testing.T) {
 	for _, c := range []struct {
 		zone, expression, after string
 		date, at                string
-		meeting                 Meeting
+		meeting                 ClockChange
 	}{
 		// The hour from 23:00 comes twice on the evening of the change.
 		{"America/Santiago", Daily, "2026-04-04T12:00:00Z", "2026-04-04", "2026-04-05T02:00:00Z", Doubled},

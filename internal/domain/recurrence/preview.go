@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Meeting is how a wall time meets the clock.
-type Meeting string
+// ClockChange is how a wall time meets the clock.
+type ClockChange string
 
 const (
-	Plain   Meeting = ""
-	Skipped Meeting = "skipped" // the clock goes over it; due right after
-	Doubled Meeting = "doubled" // the clock shows it twice
+	Plain   ClockChange = ""
+	Skipped ClockChange = "skipped" // the clock goes over it; due right after
+	Doubled ClockChange = "doubled" // the clock shows it twice
 )
 
 // Firing is one time at which a schedule is due.
@@ -21,7 +21,7 @@ type Firing struct {
 	Local     time.Time     // the same instant on the schedule's clock
 	Offset    time.Duration // of the clock, ahead of UTC
 	LocalDate Date          // of the wall time that was meant
-	Meeting   Meeting
+	Meeting   ClockChange
 	Note      string // what the clock did to this firing or to the window before it; mostly ""
 }
 
@@ -45,7 +45,7 @@ func (s Schedule) Preview(from, until time.Time, most int) []Firing {
 }
 
 // meet says how the wall time of a firing meets the clock.
-func (s Schedule) meet(at, wall time.Time) (Meeting, []string) {
+func (s Schedule) meet(at, wall time.Time) (ClockChange, []string) {
 	if shown := s.clock.shows(at); !shown.Equal(wall) {
 		return Skipped, []string{fmt.Sprintf("the clock skips %s on %s; due right after", wall.Format("15:04"), DateOf(wall))}
 	}

@@ -52,7 +52,7 @@ type Toolsets struct {
 }
 
 // Chosen lists the groups, sorted.
-func (t Toolsets) Chosen() (out []agent.Set) {
+func (t Toolsets) Chosen() (out []agent.ToolSet) {
 	if t.Shell {
 		out = append(out, agent.SetShell)
 	}

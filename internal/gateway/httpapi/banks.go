@@ -12,7 +12,7 @@ const tagBanks = "banks"
 
 // The forms in which banks travel.
 type (
-	BankSummary     learning.Listed
+	BankSummary     learning.BankSummary
 	BankVersion     learning.Version
 	MemorySkillText memoryskill.Skill
 	PolicyUpdate    learning.PolicyUpdate

@@ -25,19 +25,19 @@ import (
 func (b *bundle) mixed(n int) {
 	b.T.Helper()
 	ctx := b.T.Context()
-	a := func(op string, s agent.Subject) agent.Actor {
+	a := func(op string, s agent.MemoryScope) agent.Actor {
 		return agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: op, Subject: s}
 	}
 	var sessions []string
 	for i := range 5 {
-		h, err := b.LongTerm.AddHistory(ctx, a(fmt.Sprint("session", i), agent.Subject{Author: "m@p"}), []transcript.Message{{Role: transcript.User, Content: fmt.Sprintf("Session %d is about bees.", i)}, {Role: transcript.Assistant, Content: "Noted."}})
+		h, err := b.LongTerm.AddHistory(ctx, a(fmt.Sprint("session", i), agent.MemoryScope{Author: "m@p"}), []transcript.Message{{Role: transcript.User, Content: fmt.Sprintf("Session %d is about bees.", i)}, {Role: transcript.Assistant, Content: "Noted."}})
 		testkit.Must(b.T, err)
 		sessions = append(sessions, h.ID)
-		_, err = b.LongTerm.AddSummary(ctx, a(fmt.Sprint("digest", i), agent.Subject{History: h.ID}), longterm.SummaryArgs{Content: fmt.Sprintf("Digest %d", i)})
+		_, err = b.LongTerm.AddSummary(ctx, a(fmt.Sprint("digest", i), agent.MemoryScope{History: h.ID}), longterm.SummaryArgs{Content: fmt.Sprintf("Digest %d", i)})
 		testkit.Must(b.T, err)
 	}
 	for at := 0; at < n; at += 20 {
-		s := agent.Subject{Type: string([]memory.Type{memory.Personal, memory.Procedural, memory.Guideline}[at/20%3]), Target: fmt.Sprintf("target %d", at/20%4), History: sessions[at/20%5], Author: "m@p"}
+		s := agent.MemoryScope{Type: string([]memory.Type{memory.Personal, memory.Procedural, memory.Guideline}[at/20%3]), Target: fmt.Sprintf("target %d", at/20%4), History: sessions[at/20%5], Author: "m@p"}
 		var in []longterm.NewMemory
 		for i := at; i < min(at+20, n); i++ {
 			in = append(in, longterm.NewMemory{Content: fmt.Sprintf("Fact %d: 蜂蜜 \"quoted\" <tag>", i), WhenToUse: fmt.Sprintf("tool_%d", i), Metadata: memory.Metadata{"n": float64(i)}, Importance: 0.5})
@@ -46,10 +46,10 @@ func (b *bundle) mixed(n int) {
 		testkit.Must(b.T, err)
 		_, err = b.LongTerm.UpdateMemories(ctx, a(fmt.Sprint("update", at), s), []longterm.ChangedMemory{{ID: items[0].ID, Content: fmt.Sprintf("Changed %d", at)}})
 		testkit.Must(b.T, err)
-		_, err = b.LongTerm.DeleteMemories(ctx, a(fmt.Sprint("delete", at), agent.Subject{}), []longterm.GoneMemory{{ID: items[1].ID}})
+		_, err = b.LongTerm.DeleteMemories(ctx, a(fmt.Sprint("delete", at), agent.MemoryScope{}), []longterm.DeleteRequest{{ID: items[1].ID}})
 		testkit.Must(b.T, err)
 	}
-	_, err := b.LongTerm.UpdateIdentity(ctx, a("identity", agent.Subject{}), longterm.IdentityArgs{Content: "I am a bee keeper's helper."})
+	_, err := b.LongTerm.UpdateIdentity(ctx, a("identity", agent.MemoryScope{}), longterm.IdentityArgs{Content: "I am a bee keeper's helper."})
 	testkit.Must(b.T, err)
 	b.post("/v1/memories", object{"content": "Lives in Osaka.", "store": "profile"}).into(http.StatusCreated, nil)
 	b.do(request{method: http.MethodPut, path: "/v1/soul", body: object{"content": "Answer briefly."}})

@@ -14,6 +14,8 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/promptmemory"
 )
 
 // NewLongTerm is what makes a new memory a long-term one, which stands in no
@@ -133,19 +135,19 @@ func (g *Gateway) listLongTerm(ctx context.Context, in LongTermQuery, all bool, 
 	return out, err
 }
 
-func (g *Gateway) addLongTerm(ctx context.Context, once OnceKey, m NewMemory) (longterm.Written, error) {
+func (g *Gateway) addLongTerm(ctx context.Context, once OnceKey, m NewMemory) (promptmemory.Written, error) {
 	who := person(ctx, once)
-	who.Subject = agent.Subject{Type: m.Type, Target: m.Target}
+	who.Subject = agent.MemoryScope{Type: m.Type, Target: m.Target}
 	w, err := written(memory.Type(m.Type))(g.LongTerm.AddMemories(ctx, who, []longterm.NewMemory{{Content: m.Content, WhenToUse: m.WhenToUse, Metadata: m.Metadata, EventTime: m.EventTime, Importance: m.Importance}}))
 	if err != nil {
-		return longterm.Written{}, err
+		return promptmemory.Written{}, err
 	}
-	return longterm.Written(w.Body), nil
+	return promptmemory.Written(w.Body), nil
 }
 
 // written tells of items as writes of prompt memories are told of.
-func written(t memory.Type) func([]longterm.Item, error) (*bodyOf[MemoryWritten], error) {
-	return func(items []longterm.Item, err error) (*bodyOf[MemoryWritten], error) {
+func written(t memory.Type) func([]longterm.ItemResult, error) (*bodyOf[MemoryWritten], error) {
+	return func(items []longterm.ItemResult, err error) (*bodyOf[MemoryWritten], error) {
 		if err != nil {
 			return nil, err
 		}
@@ -207,7 +209,7 @@ func (g *Gateway) describeTarget(ctx context.Context, in *struct {
 	who := person(ctx, in.OnceKey)
 	one := longterm.NewTarget{Type: memory.Type(in.Type), Target: in.Target, Description: in.Body.Description}
 	made, err := g.LongTerm.AddTargets(ctx, who, []longterm.NewTarget{one})
-	if err != nil || made[0].Status == longterm.Added {
+	if err != nil || made[0].Status == memorywrite.Added {
 		return &bodyOf[longterm.RegisteredTarget]{first(made)}, err
 	}
 	who.Op += "/describe"

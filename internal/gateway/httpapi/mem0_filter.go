@@ -197,9 +197,9 @@ func (c *mem0Call) forget(q mem0Query) (int, error) {
 	if err != nil || len(entries) == 0 {
 		return 0, err
 	}
-	var gone []longterm.GoneMemory
+	var gone []longterm.DeleteRequest
 	for i, e := range entries {
-		gone = append(gone, longterm.GoneMemory{Index: i, ID: e.ID})
+		gone = append(gone, longterm.DeleteRequest{Index: i, ID: e.ID})
 	}
 	_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), gone)
 	return len(gone), err

@@ -182,7 +182,7 @@ type mem0Queued struct {
 // later it is looked at again, as mem0 does.
 func (c *mem0Call) summarize(in mem0Add, messages []transcript.Message) (run.Run, error) {
 	where := in.target()
-	choices := memoryagent.Choices{Types: mem0Types, Metadata: facts{entity: in.entity, Expires: in.Expires}.stamp(in.Metadata), Guidance: cmp.Or(in.Prompt, in.Custom)}
+	choices := memoryagent.RequestOptions{Types: mem0Types, Metadata: facts{entity: in.entity, Expires: in.Expires}.stamp(in.Metadata), Guidance: cmp.Or(in.Prompt, in.Custom)}
 	if in.Type != "" {
 		where.Type, choices.Types = memory.Procedural, []memory.Type{memory.Procedural}
 	}
@@ -256,7 +256,7 @@ func failureOf(r memoryagent.Report) error {
 func (c *mem0Call) addAsIs(in mem0Add, messages []transcript.Message) (any, error) {
 	where := in.target()
 	who := c.person()
-	who.Subject = agent.Subject{Type: string(where.Type), Target: where.Target}
+	who.Subject = agent.MemoryScope{Type: string(where.Type), Target: where.Target}
 	var wanted []longterm.NewMemory
 	for i, m := range messages {
 		f := facts{entity: in.entity, Expires: in.Expires, Role: string(m.Role)}
@@ -336,7 +336,7 @@ func (c *mem0Call) update() (any, error) {
 func (c *mem0Call) remove() (any, error) {
 	e, err := c.entry()
 	if err == nil {
-		_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), []longterm.GoneMemory{{ID: e.ID}})
+		_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), []longterm.DeleteRequest{{ID: e.ID}})
 	}
 	return mem0Message("Memory deleted successfully!"), err
 }

@@ -166,17 +166,17 @@ func (c *mem0Call) removeMany() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var gone []longterm.GoneMemory
+	var gone []longterm.DeleteRequest
 	for i, m := range in.Memories {
-		gone = append(gone, longterm.GoneMemory{Index: i, ID: m.ID})
+		gone = append(gone, longterm.DeleteRequest{Index: i, ID: m.ID})
 	}
 	items, err := c.LongTerm.DeleteMemories(c.r.Context(), c.person(), gone)
 	return mem0Done("deleted", items, err)
 }
 
 // mem0Done tells how many of a batch were done, and why the others were not.
-func mem0Done(what string, items []longterm.Item, err error) (any, error) {
-	done, failed := 0, []longterm.Item{}
+func mem0Done(what string, items []longterm.ItemResult, err error) (any, error) {
+	done, failed := 0, []longterm.ItemResult{}
 	for _, i := range items {
 		if i.Status == longterm.Failed {
 			failed = append(failed, i)

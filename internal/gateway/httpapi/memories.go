@@ -9,13 +9,15 @@ import (
 
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/promptmemory"
 )
 
 // The forms in which memories travel: those of the use-case.
 type (
 	Memory         memory.Entry
 	MemoryRevision memory.Revision
-	MemoryWritten  longterm.Written
+	MemoryWritten  promptmemory.Written
 )
 
 // MemoryList is what is remembered, in the order of its making.
@@ -65,7 +67,7 @@ func (g *Gateway) listMemories(ctx context.Context, in *struct {
 	if in.given() {
 		return g.listLongTerm(ctx, in.LongTermQuery, in.All, in.Limit)
 	}
-	listing, err := g.Memory.List(ctx, person(ctx, OnceKey{}), longterm.ListArgs{Store: in.Store, All: in.All, Limit: in.Limit})
+	listing, err := g.Memory.List(ctx, person(ctx, OnceKey{}), promptmemory.ListArgs{Store: in.Store, All: in.All, Limit: in.Limit})
 	out := &bodyOf[MemoryList]{MemoryList{Memories: []Memory{}, Usage: listing.Usage}}
 	for _, e := range listing.Entries {
 		out.Body.Memories = append(out.Body.Memories, Memory(e))
@@ -80,18 +82,18 @@ func (g *Gateway) addMemory(ctx context.Context, in *struct {
 	Status int
 	Body   MemoryWritten
 }, error) {
-	save := func() (longterm.Written, error) {
-		return g.Memory.Save(ctx, person(ctx, in.OnceKey), longterm.SaveArgs{Content: in.Body.Content, Store: in.Body.Store})
+	save := func() (promptmemory.Written, error) {
+		return g.Memory.Save(ctx, person(ctx, in.OnceKey), promptmemory.SaveArgs{Content: in.Body.Content, Store: in.Body.Store})
 	}
 	if in.Body.Type != "" {
-		save = func() (longterm.Written, error) { return g.addLongTerm(ctx, in.OnceKey, in.Body) }
+		save = func() (promptmemory.Written, error) { return g.addLongTerm(ctx, in.OnceKey, in.Body) }
 	}
 	w, err := save()
 	out := &struct {
 		Status int
 		Body   MemoryWritten
 	}{http.StatusOK, MemoryWritten(w)}
-	if w.Action == longterm.Added {
+	if w.Action == memorywrite.Added {
 		out.Status = http.StatusCreated
 	}
 	return out, err
@@ -119,7 +121,7 @@ func (g *Gateway) updateMemory(ctx context.Context, in *struct {
 	if slices.Contains(memory.LongTermTypes, e.Type) {
 		return written(e.Type)(g.LongTerm.UpdateMemories(ctx, who, []longterm.ChangedMemory{{ID: in.ID, Content: in.Body.Content, Metadata: in.Body.Metadata, Expected: in.Body.Expected}}))
 	}
-	w, err := g.Memory.Replace(ctx, who, longterm.ReplaceArgs{Store: string(e.Type), Match: in.ID, Content: in.Body.Content})
+	w, err := g.Memory.Replace(ctx, who, promptmemory.ReplaceArgs{Store: string(e.Type), Match: in.ID, Content: in.Body.Content})
 	return &bodyOf[MemoryWritten]{MemoryWritten(w)}, err
 }
 
@@ -133,9 +135,9 @@ func (g *Gateway) deleteMemory(ctx context.Context, in *struct {
 		return nil, err
 	}
 	if slices.Contains(memory.LongTermTypes, e.Type) {
-		return written(e.Type)(g.LongTerm.DeleteMemories(ctx, who, []longterm.GoneMemory{{ID: in.ID}}))
+		return written(e.Type)(g.LongTerm.DeleteMemories(ctx, who, []longterm.DeleteRequest{{ID: in.ID}}))
 	}
-	w, err := g.Memory.Remove(ctx, who, longterm.RemoveArgs{Store: string(e.Type), Match: in.ID})
+	w, err := g.Memory.Remove(ctx, who, promptmemory.RemoveArgs{Store: string(e.Type), Match: in.ID})
 	return &bodyOf[MemoryWritten]{MemoryWritten(w)}, err
 }
 

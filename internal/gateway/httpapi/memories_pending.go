@@ -5,13 +5,13 @@ import (
 	"net/http"
 
 	"cairn/internal/domain/agent"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/promptmemory"
 )
 
 // The forms in which writes that wait travel.
 type (
-	PendingMemory  longterm.Pending
-	DecidedPending longterm.Decided
+	PendingMemory  promptmemory.Pending
+	DecidedPending promptmemory.Decided
 )
 
 // PendingMemories are the writes that wait for a person, the oldest first.
@@ -56,7 +56,7 @@ func (g *Gateway) rejectMemory(ctx context.Context, in *pendingMemoryInput) (*bo
 	return decided(g.Memory.Reject, ctx, in)
 }
 
-func decided(decide func(context.Context, agent.Actor, int64) (longterm.Decided, error), ctx context.Context, in *pendingMemoryInput) (*bodyOf[DecidedPending], error) {
+func decided(decide func(context.Context, agent.Actor, int64) (promptmemory.Decided, error), ctx context.Context, in *pendingMemoryInput) (*bodyOf[DecidedPending], error) {
 	d, err := decide(ctx, person(ctx, in.OnceKey), in.ID)
 	return &bodyOf[DecidedPending]{DecidedPending(d)}, err
 }

@@ -11,7 +11,8 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/settings"
 	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/promptmemory"
 	"cairn/internal/testkit"
 )
 
@@ -20,9 +21,9 @@ import (
 func (b *bundle) waiting(content string) int64 {
 	b.T.Helper()
 	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: map[string]any{"write_approval": map[string]any{"memory": "all"}}}).into(http.StatusOK, nil)
-	w, err := b.Memory.Save(b.T.Context(), agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent, Op: "test/" + content}, longterm.SaveArgs{Content: content})
+	w, err := b.Memory.Save(b.T.Context(), agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent, Op: "test/" + content}, promptmemory.SaveArgs{Content: content})
 	testkit.Must(b.T, err)
-	if w.Action != longterm.Staged {
+	if w.Action != memorywrite.Staged {
 		b.T.Fatalf("written as %+v", w)
 	}
 	return w.Pending
@@ -41,7 +42,7 @@ func TestMemoriesAreKeptOverHTTP(t *testing.T) {
 	add.body = map[string]any{"content": "Lives in Kyoto."}
 	b.do(add).refused(fault.OpReused)
 	b.post("/v1/memories", map[string]any{"content": "Lives in Osaka.", "store": "profile"}).into(http.StatusOK, &again)
-	if again.Action != longterm.Unchanged {
+	if again.Action != memorywrite.Unchanged {
 		t.Errorf("what is known was %s", again.Action)
 	}
 	b.post("/v1/memories", map[string]any{"content": "The password is hunter2-Zq81Kd02, AKIAIOSFODNN7EXAMPLE."}).refused(fault.SecretDetected)

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/reflection"

@@ -14,7 +14,7 @@ const tagSchedules = "schedules"
 // The forms in which scheduled tasks travel.
 type (
 	ScheduledTask schedule.Task
-	Firing        schedule.Fired
+	Firing        schedule.FiringRecord
 )
 
 // ScheduleList are the workspace's scheduled tasks, the built-in ones first.

@@ -5,13 +5,14 @@ import (
 	"net/http"
 
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/promptmemory"
 )
 
 // The forms in which the soul travels.
 type (
 	Soul        memory.Soul
-	SoulWritten longterm.SoulWritten
+	SoulWritten promptmemory.SoulWritten
 )
 
 // SoulHistory are the versions of the soul, the latest first.
@@ -50,7 +51,7 @@ func (g *Gateway) updateSoul(ctx context.Context, in *struct {
 	OnceKey
 	Body SoulChange
 }) (*bodyOf[SoulWritten], error) {
-	w, err := g.Memory.SoulUpdate(ctx, person(ctx, in.OnceKey), longterm.SoulArgs(in.Body))
+	w, err := g.Memory.SoulUpdate(ctx, person(ctx, in.OnceKey), promptmemory.SoulArgs(in.Body))
 	return &bodyOf[SoulWritten]{SoulWritten(w)}, err
 }
 
@@ -69,6 +70,6 @@ func (g *Gateway) rollbackSoul(ctx context.Context, in *struct {
 	OnceKey
 	Body SoulRollback
 }) (*bodyOf[SoulWritten], error) {
-	w, err := g.Memory.SoulRollback(ctx, person(ctx, in.OnceKey), longterm.RollbackArgs(in.Body))
+	w, err := g.Memory.SoulRollback(ctx, person(ctx, in.OnceKey), memorywrite.RollbackArgs(in.Body))
 	return &bodyOf[SoulWritten]{SoulWritten(w)}, err
 }

@@ -50,8 +50,8 @@ type AgentOptions struct {
 	SummaryMemory  *bool    `json:"enable_summary_memory,omitempty" doc:"Retrieval looks into digests of sessions, too"`
 }
 
-func (o AgentOptions) choices() memoryagent.Choices {
-	c := memoryagent.Choices{Multiple: o.Multiple, ThinkingParams: o.ThinkingParams, ThinkTool: o.ThinkTool, ToolMemory: o.ToolMemory, IdentityMemory: o.IdentityMemory, SummaryMemory: o.SummaryMemory}
+func (o AgentOptions) choices() memoryagent.RequestOptions {
+	c := memoryagent.RequestOptions{Multiple: o.Multiple, ThinkingParams: o.ThinkingParams, ThinkTool: o.ThinkTool, ToolMemory: o.ToolMemory, IdentityMemory: o.IdentityMemory, SummaryMemory: o.SummaryMemory}
 	for _, t := range o.Types {
 		c.Types = append(c.Types, memory.Type(t))
 	}

@@ -7,14 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
+	"cairn/internal/service/memorywrite"
 	"cairn/internal/testkit"
 )
 
@@ -23,7 +24,7 @@ type object = map[string]any
 // remembers adds a long-term memory and returns its id.
 func (b *bundle) remembers(kind, target, content string) string {
 	b.T.Helper()
-	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/" + content, Subject: agent.Subject{Type: kind, Target: target}}
+	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/" + content, Subject: agent.MemoryScope{Type: kind, Target: target}}
 	items, err := b.LongTerm.AddMemories(b.T.Context(), a, []longterm.NewMemory{{Content: content}})
 	testkit.Must(b.T, err)
 	return items[0].ID
@@ -319,7 +320,7 @@ func TestARequestIsUndone(t *testing.T) {
 		t.Errorf("sent again: %+v", again)
 	}
 	undo.header = nil
-	if b.do(undo).into(http.StatusOK, &again); again.Operations[0].Status != longterm.Unchanged {
+	if b.do(undo).into(http.StatusOK, &again); again.Operations[0].Status != memorywrite.Unchanged {
 		t.Errorf("a second time: %+v", again)
 	}
 	b.post("/v1/requests/none/undo", nil).refused(fault.NotFound)

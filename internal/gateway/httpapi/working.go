@@ -28,8 +28,8 @@ type OffloadRequest struct {
 	Wait        *int             `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for a model, 60 when left out; after them the thread comes back as it was, and the same request has the records later"`
 }
 
-// PutAway is something that was put away.
-type PutAway offload.Away
+// OffloadedItem is something that was put away.
+type OffloadedItem offload.OffloadedItem
 
 // OffloadAnswer is the thread after it was shortened.
 type OffloadAnswer struct {
@@ -37,7 +37,7 @@ type OffloadAnswer struct {
 	Mode         string           `json:"mode,omitempty" enum:"compact,compress" doc:"What was done; left out when nothing had to be"`
 	TokensBefore int              `json:"tokens_before" doc:"Estimated"`
 	TokensAfter  int              `json:"tokens_after" doc:"Estimated"`
-	Offloaded    []PutAway        `json:"offloaded"`
+	Offloaded    []OffloadedItem  `json:"offloaded"`
 	Degraded     bool             `json:"degraded" doc:"The messages are the original ones, because of what reason says"`
 	Reason       string           `json:"reason,omitempty"`
 	Run          int64            `json:"run,omitempty" doc:"Of the model's work"`
@@ -122,10 +122,10 @@ func (g *Gateway) offload(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	out := OffloadAnswer{Messages: shown(b.Messages, r.Messages, short.Messages), Mode: string(short.Mode), TokensBefore: short.TokensBefore, TokensAfter: short.TokensAfter, Offloaded: []PutAway{},
+	out := OffloadAnswer{Messages: shown(b.Messages, r.Messages, short.Messages), Mode: string(short.Mode), TokensBefore: short.TokensBefore, TokensAfter: short.TokensAfter, Offloaded: []OffloadedItem{},
 		Degraded: short.Degraded, Reason: short.Reason, Run: short.Run}
 	for _, a := range short.Away {
-		out.Offloaded = append(out.Offloaded, PutAway(a))
+		out.Offloaded = append(out.Offloaded, OffloadedItem(a))
 	}
 	return &bodyOf[OffloadAnswer]{out}, nil
 }

@@ -26,7 +26,7 @@ func TestAWorkerShowsItsCounts(t *testing.T) {
 	metrics.Blocked("core")
 	metrics.Outcomes("train", 6, 2, true)
 	for n := range byte(5) { // changes four times
-		metrics.Prefix(1, [32]byte{n}, time.Now())
+		metrics.RecordPromptPrefix(1, [32]byte{n}, time.Now())
 	}
 	answer, err := http.Get(regexp.MustCompile(`http://\S+/metrics`).FindString(log.String()))
 	if err != nil {

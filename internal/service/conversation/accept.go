@@ -160,7 +160,6 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 	if err != nil {
 		return out, err
 	}
-	var made *run.Run
 	err = s.Store.WithConversations(ctx, r.Workspace, func(tx Tx) error {
 		c, known, chosen, err := tx.OpenConversation(ctx, r.Conversation, r.Channel, title(messages), r.MessageID)
 		switch {
@@ -169,13 +168,10 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 		case known != nil:
 			out, err = acceptedBefore(ctx, tx, *known, sha)
 		default:
-			out, made, err = accept(ctx, tx, r, c, chosen, spec, sha, messages)
+			out, err = accept(ctx, tx, r, c, chosen, spec, sha, messages)
 		}
 		return err
 	})
-	if err == nil && made != nil {
-		out.Run, out.Turn.Run = *made, made.Ref.Run
-	}
 	return out, err
 }
 
@@ -187,14 +183,14 @@ func acceptedBefore(ctx context.Context, tx Tx, t Turn, sha [32]byte) (Accepted,
 	return Accepted{Run: r, Conversation: t.Conversation, Turn: t}, err
 }
 
-func accept(ctx context.Context, tx Tx, r Request, c Conversation, chosen settings.Settings, spec Spec, sha [32]byte, messages []transcript.Message) (out Accepted, made *run.Run, err error) {
+func accept(ctx context.Context, tx Tx, r Request, c Conversation, chosen settings.Settings, spec Spec, sha [32]byte, messages []transcript.Message) (out Accepted, err error) {
 	spec.Number, spec.Settings, spec.Agent = c.NextTurn, chosen.Nudge, chosen.Agent
 	spec.Toolsets = chosen.Tools.Chosen()
 	spec.Budget.Checkpoint = chosen.ScheduledCheckpoint && spec.Channel == agent.ChannelScheduled
 	spec.Idle = time.Duration(chosen.Memory.IdleMinutes) * time.Minute
 	raw, err := spec.encode()
 	if err != nil {
-		return out, nil, err
+		return out, err
 	}
 	out = Accepted{Conversation: c.ID, Made: true}
 	out.Turn = Turn{Conversation: c.ID, Number: c.NextTurn, MessageID: r.MessageID, Mode: r.Mode, Origin: r.Origin, ArgsSHA: sha, FirstSeq: c.NextSeq, ReplySeq: -1,
@@ -205,22 +201,23 @@ func accept(ctx context.Context, tx Tx, r Request, c Conversation, chosen settin
 	for i := range messages {
 		messages[i].ID = messageID(r.MessageID, i)
 	}
-	made, err = tx.PutTurn(ctx, out.Turn, NewRun{Key: fmt.Sprintf("%d/%s", c.ID, r.MessageID), ArgsSHA: sha, Conversation: c.ID, Spec: raw,
+	out.Run, err = tx.PutTurn(ctx, out.Turn, NewRun{Key: fmt.Sprintf("%d/%s", c.ID, r.MessageID), ArgsSHA: sha, Conversation: c.ID, Spec: raw,
 		WorkflowID: contract.TurnID(r.WorkspaceKey, c.ID, contract.VisibleKey(r.MessageID), 1)})
 	if err != nil {
-		return out, nil, err
+		return out, err
 	}
+	out.Turn.Run = out.Run.Ref.Run
 	number(messages, c.NextSeq)
 	if err := tx.PutMessages(ctx, c, c.NextTurn, messages); err != nil {
-		return out, nil, err
+		return out, err
 	}
 	if r.Mode == contract.Observe { // what is answered here is indexed with its answer
 		if err := tx.IndexSaid(ctx, c, messages); err != nil {
-			return out, nil, err
+			return out, err
 		}
 	}
 	c.NextSeq, c.NextTurn = c.NextSeq+len(messages), c.NextTurn+1
-	return out, made, tx.Said(ctx, c)
+	return out, tx.Said(ctx, c)
 }
 
 // observed tells what a gateway's own agent did: the answer's place, and what

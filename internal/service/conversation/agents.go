@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/tools"
@@ -19,39 +19,39 @@ import (
 // Step, RunTool and Close drive it, and ask here for what is its own.
 type Agent interface {
 	// Tools of a run, the same to its end.
-	Tools(w Work) (Tools, error)
+	Tools(w RunView) (Tools, error)
 	// Subject is what the calls of a run work on; an error of code
 	// version_conflict ends the run. Fence is of its lease, 0 without one.
-	Subject(ctx context.Context, w Work, fence int64) (agent.Subject, error)
+	Subject(ctx context.Context, w RunView, fence int64) (agent.MemoryScope, error)
 	// Brief is what the model is told before a response, with what is true now.
 	// Short asks for less: an endpoint has said that it was too much.
-	Brief(ctx context.Context, w Work, short bool) (Brief, error)
+	Brief(ctx context.Context, w RunView, short bool) (PromptInput, error)
 	// Finish does what is left when no response follows, before the run is closed.
 	// It may be done again: its effects have operation ids of the run's.
-	Finish(ctx context.Context, w Work, e Ended) (json.RawMessage, error)
+	Finish(ctx context.Context, w RunView, e Ended) (json.RawMessage, error)
 	// Result fills in Status and Report from all that the run has done, and from
 	// what Finish has returned. It has no effect.
-	Result(w Work, finished json.RawMessage, e *Ended) (run.Outcome, error)
+	Result(w RunView, finished json.RawMessage, e *Ended) (run.Outcome, error)
 }
 
-// Work is a run as its Agent sees it.
-type Work struct {
+// RunView is a run as its Agent sees it.
+type RunView struct {
 	Run   run.Run
 	Spec  Spec
 	Steps []Step
 }
 
-// Brief is a request without what the run itself has said and done.
-type Brief struct {
+// PromptInput is a request without what the run itself has said and done.
+type PromptInput struct {
 	System     string
 	Messages   []llm.Message
 	Unthinking bool // the endpoint is asked not to reason before it answers
 }
 
-func (j *job) work() Work { return Work{j.run, j.spec, j.steps} }
+func (j *runState) work() RunView { return RunView{j.run, j.spec, j.steps} }
 
-// hire finds out whose run it is.
-func (s *Service) hire(j *job) (err error) {
+// resolveAgent finds out whose run it is.
+func (s *Service) resolveAgent(j *runState) (err error) {
 	j.tools = s.turnTools(j.spec)
 	if a, found := s.Agents[j.run.Kind]; found {
 		j.agent = a
@@ -63,7 +63,7 @@ func (s *Service) hire(j *job) (err error) {
 // turnTools are what the agent that answers turns can do.
 func (s *Service) turnTools(spec Spec) Tools {
 	if spec.Agent == settings.Remy {
-		return chosen{s.Remy, spec.Toolsets}
+		return chosen{s.MemoryAgentTools, spec.Toolsets}
 	}
 	return chosen{s.Tools, spec.Toolsets}
 }
@@ -71,7 +71,7 @@ func (s *Service) turnTools(spec Spec) Tools {
 // chosen are tools without those of groups that were not chosen.
 type chosen struct {
 	Tools
-	sets []agent.Set
+	sets []agent.ToolSet
 }
 
 func (c chosen) Offered(o agent.Origin, names ...string) []agent.ToolSpec {
@@ -87,22 +87,22 @@ func (c chosen) Call(ctx context.Context, a agent.Actor, name string, arguments 
 
 // withdrawn tells whether a tool is not offered in step n: nobody reflects twice
 // in a row.
-func (j *job) withdrawn(tool string, n int) bool {
+func (j *runState) withdrawn(tool string, n int) bool {
 	if j.agent == nil || tool != tools.Think {
 		return false
 	}
 	before, _ := j.step(n - 1)
-	return slices.ContainsFunc(before.Calls, func(c Call) bool { return c.Tool == tools.Think && c.Code != string(agent.UnrunUnknownTool) })
+	return slices.ContainsFunc(before.Calls, func(c Call) bool { return c.Tool == tools.Think && c.Code != string(agent.SkipUnknownTool) })
 }
 
 // offered are the tools of step n.
-func (j *job) offered(n int) []agent.ToolSpec {
+func (j *runState) offered(n int) []agent.ToolSpec {
 	return slices.DeleteFunc(j.tools.Offered(j.spec.Origin), func(t agent.ToolSpec) bool { return j.withdrawn(t.Name, n) })
 }
 
 // class is how a tool runs in this run. With a pause between them calls are
 // activities, which the workflow can put a timer between.
-func (j *job) class(c agent.Class) agent.Class {
+func (j *runState) class(c agent.Class) agent.Class {
 	if j.spec.Interval > 0 && c == agent.Fast {
 		return agent.Slow
 	}
@@ -111,7 +111,7 @@ func (j *job) class(c agent.Class) agent.Class {
 
 // sequence is the order in which calls run, by their positions: as the model made
 // them, or in the order of the tools.
-func (j *job) sequence(calls []Call) []int {
+func (j *runState) sequence(calls []Call) []int {
 	out := make([]int, len(calls))
 	for i := range out {
 		out[i] = i
@@ -128,7 +128,7 @@ func (j *job) sequence(calls []Call) []int {
 }
 
 // brief asks for the request of a run that has an Agent.
-func (s *Service) brief(ctx context.Context, j *job, step agent.Step, note string, short bool) (llm.Request, error) {
+func (s *Service) brief(ctx context.Context, j *runState, step agent.Step, note string, short bool) (llm.Request, error) {
 	told, err := j.agent.Brief(ctx, j.work(), short)
 	if err != nil {
 		return llm.Request{}, err
@@ -142,7 +142,7 @@ func (s *Service) brief(ctx context.Context, j *job, step agent.Step, note strin
 }
 
 // subject reads what the run works on, once for each activity.
-func (s *Service) subject(ctx context.Context, j *job, base Base) (err error) {
+func (s *Service) subject(ctx context.Context, j *runState, base Base) (err error) {
 	if j.agent != nil {
 		j.subject, err = j.agent.Subject(ctx, j.work(), base.Fence)
 	}
@@ -150,7 +150,7 @@ func (s *Service) subject(ctx context.Context, j *job, base Base) (err error) {
 }
 
 // closeAgent ends a run that has an Agent.
-func (s *Service) closeAgent(ctx context.Context, j *job, e ending) (out *Ended, err error) {
+func (s *Service) closeAgent(ctx context.Context, j *runState, e ending) (out *Ended, err error) {
 	text := func() string {
 		if e.answer != "" {
 			return e.answer
@@ -188,7 +188,7 @@ func (s *Service) closeAgent(ctx context.Context, j *job, e ending) (out *Ended,
 // Reach runs the calls of a response that come before a control call, then that
 // call, and returns its result without storing it: what follows from it is for
 // the workflow. Told is true when the call has a result already.
-func (s *Service) Reach(ctx context.Context, ref run.Ref, n, position int, base Base) (w Work, result tools.Result, told bool, err error) {
+func (s *Service) Reach(ctx context.Context, ref run.Ref, n, position int, base Base) (w RunView, result tools.Result, told bool, err error) {
 	j, c, err := s.control(ctx, ref, n, position)
 	if err != nil || j.run.Status == run.Ended || c.Done {
 		return j.work(), result, true, err
@@ -205,7 +205,7 @@ func (s *Service) Reach(ctx context.Context, ref run.Ref, n, position int, base 
 		}
 	}
 	if j.judge(*c) == "" {
-		var unrun agent.Unrun
+		var unrun agent.SkipReason
 		if result, unrun, err = s.use(ctx, j, *c); err != nil || result.OK {
 			return j.work(), result, false, err
 		}
@@ -229,7 +229,7 @@ func (s *Service) Tell(ctx context.Context, ref run.Ref, n, position int, result
 	})
 }
 
-func (s *Service) control(ctx context.Context, ref run.Ref, n, position int) (*job, *Call, error) {
+func (s *Service) control(ctx context.Context, ref run.Ref, n, position int) (*runState, *Call, error) {
 	j, err := s.load(ctx, ref)
 	if err != nil || j.run.Status == run.Ended {
 		return j, &Call{}, err

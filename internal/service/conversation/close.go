@@ -68,7 +68,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, d
 // Await returns what became of a run once it has ended; before that it is
 // Unavailable, to be asked again.
 func (s *Service) Await(ctx context.Context, ref run.Ref) (*Ended, error) {
-	j := &job{}
+	j := &runState{}
 	err := s.Store.WithConversations(ctx, ref.Workspace, func(tx Tx) (err error) {
 		j.run, err = tx.Run(ctx, ref.Run)
 		return err
@@ -95,7 +95,7 @@ func (s *Service) CloseConversation(ctx context.Context, ws, conversation int64,
 }
 
 // ended reads what became of a run that has ended.
-func (j *job) ended() (*Ended, error) {
+func (j *runState) ended() (*Ended, error) {
 	out := &Ended{}
 	if err := json.Unmarshal(j.run.Result, out); err != nil {
 		return nil, fmt.Errorf("decode the result of run %d: %w", j.run.Ref.Run, err)
@@ -105,7 +105,7 @@ func (j *job) ended() (*Ended, error) {
 
 // close ends a run. When another attempt has ended it, what that one made of it
 // is returned.
-func (s *Service) close(ctx context.Context, j *job, base Base, e ending) (out *Ended, err error) {
+func (s *Service) close(ctx context.Context, j *runState, base Base, e ending) (out *Ended, err error) {
 	if j.agent != nil {
 		return s.closeAgent(ctx, j, e)
 	}
@@ -131,7 +131,7 @@ func (s *Service) close(ctx context.Context, j *job, base Base, e ending) (out *
 // out what became of calls whose result was never stored: an effect that took
 // place is told, any other will never take place. Over is true when the run had
 // ended before. Its conversation is locked first, where somebody asks for it.
-func (j *job) settle(ctx context.Context, tx Tx, e ending, c *Conversation) (over bool, err error) {
+func (j *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation) (over bool, err error) {
 	id := j.run.Ref.Run
 	if c != nil {
 		*c, j.run, j.steps, err = tx.LockTurn(ctx, j.run.Conversation, id, j.turn.FirstSeq)
@@ -169,7 +169,7 @@ func (j *job) settle(ctx context.Context, tx Tx, e ending, c *Conversation) (ove
 			if err != nil {
 				return false, err
 			}
-			if c, err = c.told(effect, e.reason.Unrun()); err != nil {
+			if c, err = c.told(effect, e.reason.SkipReason()); err != nil {
 				return false, err
 			}
 			if s.Calls[i], err = tx.EndCall(ctx, id, c); err != nil {
@@ -181,9 +181,9 @@ func (j *job) settle(ctx context.Context, tx Tx, e ending, c *Conversation) (ove
 }
 
 // told is a call with its effect as its result, or with why it has none.
-func (c Call) told(effect json.RawMessage, unrun agent.Unrun) (Call, error) {
+func (c Call) told(effect json.RawMessage, unrun agent.SkipReason) (Call, error) {
 	if len(effect) > 0 && c.Class == agent.Isolated { // it was begun, and no more is written down
-		unrun, effect = agent.UnrunUnknown, nil
+		unrun, effect = agent.SkipUnknown, nil
 	}
 	if len(effect) == 0 {
 		c.Result, c.Code = c.result(unrun), string(unrun)
@@ -206,7 +206,7 @@ func mayNudge(ctx context.Context, tx Tx, s nudge.Settings, c nudge.Counters) (b
 }
 
 // closeTurn answers, counts and ends a turn, all or nothing.
-func (j *job) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e ending) (*Ended, error) {
+func (j *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e ending) (*Ended, error) {
 	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(j.steps), Writes: j.writes(), Staged: j.staged(), ReplySeq: j.turn.ReplySeq, Number: j.turn.Number}
 	t := j.turn
 	if t.Mode != contract.Observe {
@@ -250,7 +250,7 @@ func (j *job) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e
 
 // words are what the person reads: the model's answer, else what it said before
 // it had to stop, else words of our own with what was done. Silence is no answer.
-func (j *job) words(e ending) string {
+func (j *runState) words(e ending) string {
 	if e.answer != "" {
 		return e.answer
 	}
@@ -267,7 +267,7 @@ func (j *job) words(e ending) string {
 }
 
 // facts are what the counters of the nudge follow from.
-func (j *job) facts(e ending, writes []Write) nudge.Turn {
+func (j *runState) facts(e ending, writes []Write) nudge.Turn {
 	f := nudge.Turn{Origin: agent.Origin(j.turn.Origin), Role: "user", Delivered: true,
 		Interrupted: e.reason == agent.Interrupted, Failed: e.reason == agent.ProviderError || e.reason == agent.OverBudget}
 	for _, s := range j.steps {
@@ -288,7 +288,7 @@ func saves(f nudge.Turn, writes []Write) nudge.Turn {
 }
 
 // writes are the calls of the run that changed something.
-func (j *job) writes() (out []Write) {
+func (j *runState) writes() (out []Write) {
 	for _, s := range j.steps {
 		for _, c := range s.Calls {
 			if w, ok := wrote(c.Tool, c.Result); ok && c.Done {
@@ -303,7 +303,7 @@ func (j *job) writes() (out []Write) {
 const waits = "staged"
 
 // staged is how many calls of the run have proposed a change that waits.
-func (j *job) staged() (n int) {
+func (j *runState) staged() (n int) {
 	for _, s := range j.steps {
 		for _, c := range s.Calls {
 			if w, ok := said(c.Tool, c.Result); ok && c.Done && w.Action == waits {

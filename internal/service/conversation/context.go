@@ -11,9 +11,9 @@ import (
 	"cairn/internal/domain/settings"
 )
 
-// about reads, for a turn that is answered from long-term memory, who the agent
+// loadMemoryContext reads, for a turn that is answered from long-term memory, who the agent
 // is and whom there are memories about: its context tells what its session does not.
-func (s *Service) about(ctx context.Context, j *job) (err error) {
+func (s *Service) loadMemoryContext(ctx context.Context, j *runState) (err error) {
 	if j.run.Kind != run.Turn || j.turn.Context != "" || j.spec.Agent != settings.Remy {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (s *Service) about(ctx context.Context, j *job) (err error) {
 // pinContext gives a turn, once, what is volatile and so may not stand in its
 // session: the time at which it was accepted, and what has changed since the
 // session was frozen. It is told with the message in every request of the turn.
-func (j *job) pinContext(ctx context.Context, tx Tx, news News) error {
+func (j *runState) pinContext(ctx context.Context, tx Tx, news SessionChanges) error {
 	zone, err := time.LoadLocation(news.Zone)
 	if err != nil {
 		return fmt.Errorf("load the workspace's time zone: %w", err)

@@ -3,15 +3,15 @@ package conversation
 import (
 	"context"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/transcript"
 )
 
 // overInput tells that the next request would take a run over what all of its
 // requests may cost together: what they did cost, and a guess at this one.
-func (s *Service) overInput(ctx context.Context, j *job, step agent.Step, stored bool) (over bool, err error) {
+func (s *Service) overInput(ctx context.Context, j *runState, step agent.Step, stored bool) (over bool, err error) {
 	limit := j.spec.Limits.InputTokens
 	if limit == 0 || stored {
 		return false, nil

@@ -7,27 +7,26 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// job is a run under way: what is pinned for it, and what it has done.
-type job struct {
+// runState is a run under way: what is pinned for it, and what it has done.
+type runState struct {
 	run            run.Run
 	spec           Spec
 	turn           Turn
 	session        Session // of a turn: the one it keeps, else the live one of its channel, else none
 	kept           bool    // it is kept
 	steps          []Step
-	untold         []*Call       // calls of the last response that have run, and whose results are stored with the next request
-	tools          Tools         // that this run has
-	agent          Agent         // nil of turns and reviews
-	subject        agent.Subject // of its calls
-	since          int           // responses up to this one are not shown
-	identity, meta string        // of the agent that answers from long-term memory, for the context of a turn
-	earlier        []TurnMessage // of the turns before, and of this one what the user said
-	early          *early        // a call of the last response that was begun before its step; nil without one
+	untold         []*Call           // calls of the last response that have run, and whose results are stored with the next request
+	tools          Tools             // that this run has
+	agent          Agent             // nil of turns and reviews
+	subject        agent.MemoryScope // of its calls
+	since          int               // responses up to this one are not shown
+	identity, meta string            // of the agent that answers from long-term memory, for the context of a turn
+	earlier        []TurnMessage     // of the turns before, and of this one what the user said
 }
 
 // load reads a run with all that its next request is made of.
-func (s *Service) load(ctx context.Context, ref run.Ref) (j *job, err error) {
-	j = &job{}
+func (s *Service) load(ctx context.Context, ref run.Ref) (j *runState, err error) {
+	j = &runState{}
 	err = s.Store.WithConversations(ctx, ref.Workspace, func(tx Tx) error {
 		if j.run, j.steps, j.turn, err = tx.Job(ctx, ref.Run); err != nil {
 			return err
@@ -35,7 +34,7 @@ func (s *Service) load(ctx context.Context, ref run.Ref) (j *job, err error) {
 		if j.spec, err = SpecOf(j.run); err != nil || j.run.Status == run.Ended {
 			return err
 		}
-		if err = s.hire(j); err != nil {
+		if err = s.resolveAgent(j); err != nil {
 			return err
 		}
 		if j.run.Kind != run.Turn {
@@ -49,7 +48,7 @@ func (s *Service) load(ctx context.Context, ref run.Ref) (j *job, err error) {
 }
 
 // after is the turn after which what was said is shown word for word.
-func (j *job) after() int {
+func (j *runState) after() int {
 	if j.spec.Limits.Window > 0 {
 		return j.turn.Record.Upto
 	}
@@ -57,7 +56,7 @@ func (j *job) after() int {
 }
 
 // step finds a response that is stored.
-func (j *job) step(n int) (Step, bool) {
+func (j *runState) step(n int) (Step, bool) {
 	for _, s := range j.steps {
 		if s.N == n {
 			return s, true
@@ -69,7 +68,7 @@ func (j *job) step(n int) (Step, bool) {
 // history is every call that has run up to response n and is about the same part
 // of the work, in order, as the loop guard looks at it: what was the same for
 // another part is no repetition.
-func (j *job) history(n int) []agent.CallRecord {
+func (j *runState) history(n int) []agent.CallRecord {
 	var out []agent.CallRecord
 	since, _ := j.reached(n)
 	for _, s := range j.steps {
@@ -83,7 +82,7 @@ func (j *job) history(n int) []agent.CallRecord {
 }
 
 // actor is on whose behalf a call of this run acts.
-func (j *job) actor(c Call) agent.Actor {
+func (j *runState) actor(c Call) agent.Actor {
 	a := agent.Actor{Workspace: j.run.Workspace, Origin: j.spec.Origin, Run: j.run.Ref.Run, Conversation: j.run.Conversation, Channel: j.spec.Channel,
 		FromSeq: j.spec.FromSeq, ToSeq: j.spec.ToSeq, Op: j.run.Op(stepKey(c.Step), c.Position), Tainted: j.tainted(), Subject: j.subject}
 	if j.run.Kind == run.Turn {

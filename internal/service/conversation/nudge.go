@@ -79,7 +79,7 @@ func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err e
 		return out, err
 	}
 	if out.Run.Status == run.Ended {
-		j := &job{run: out.Run}
+		j := &runState{run: out.Run}
 		out.Ended, err = j.ended()
 	}
 	return out, err
@@ -115,7 +115,7 @@ func (s *Service) recordReview(ctx context.Context, r Review, key string, spec S
 		if err != nil {
 			return err
 		}
-		j := &job{run: made, spec: spec} // nothing is left to read, so nothing is paid for
+		j := &runState{run: made, spec: spec} // nothing is left to read, so nothing is paid for
 		if _, err := j.closeNudge(ctx, tx, c, ending{reason: agent.Final}); err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func reviewStatus(reason agent.Reason, writes int) string {
 
 // closeNudge ends a review. What it saved, and what waits for a person, is said with
 // the next answer.
-func (j *job) closeNudge(ctx context.Context, tx Tx, c Conversation, e ending) (*Ended, error) {
+func (j *runState) closeNudge(ctx context.Context, tx Tx, c Conversation, e ending) (*Ended, error) {
 	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(j.steps), Writes: j.writes(), Staged: j.staged(), ReplySeq: -1, Number: j.spec.Number}
 	out.Status = reviewStatus(e.reason, len(out.Writes))
 	c.Counters = reviewed(c.Counters, out)

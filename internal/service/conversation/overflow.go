@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/guard"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -25,7 +25,7 @@ type Record struct {
 
 // Compactor makes conversations shorter that do not fit their model.
 type Compactor interface {
-	Begin(ctx context.Context, o Overflow) (Overflowing, error)
+	Begin(ctx context.Context, o Overflow) (CompactionPlan, error)
 }
 
 // Overflow is a conversation that has grown too long.
@@ -40,8 +40,8 @@ type Overflow struct {
 	AtOnce       bool  // nobody can wait for a model
 }
 
-// Overflowing is the work on a conversation that has grown too long.
-type Overflowing struct {
+// CompactionPlan is the work on a conversation that has grown too long.
+type CompactionPlan struct {
 	WorkflowID string
 	Input      contract.OffloadInput
 	Done       bool // there is nothing to wait for
@@ -81,7 +81,7 @@ const urgent = 15 * time.Second
 
 // overflow finds out, before a turn asks anything, whether what was said before
 // fits its model. What does not is to be made shorter: never is it cut.
-func (s *Service) overflow(ctx context.Context, j *job, step agent.Step, base Base) (*Overflowing, error) {
+func (s *Service) overflow(ctx context.Context, j *runState, step agent.Step, base Base) (*CompactionPlan, error) {
 	if j.kept { // it was asked already
 		return nil, nil
 	}
@@ -90,7 +90,7 @@ func (s *Service) overflow(ctx context.Context, j *job, step agent.Step, base Ba
 
 // shorten begins the work on a conversation that has more than so many tokens, if
 // it is a turn's that has not asked anything yet.
-func (s *Service) shorten(ctx context.Context, j *job, step agent.Step, base Base, room int) (*Overflowing, error) {
+func (s *Service) shorten(ctx context.Context, j *runState, step agent.Step, base Base, room int) (*CompactionPlan, error) {
 	if j.run.Kind != run.Turn || s.Compactor == nil || !base.Compacts || step.N != 1 || len(j.steps) > 0 || j.spec.Limits.Window == 0 {
 		return nil, nil
 	}
@@ -125,7 +125,7 @@ func (s *Service) shorten(ctx context.Context, j *job, step agent.Step, base Bas
 
 // overflowing is the last turn that has to go for what was said before to have at
 // most so many tokens, 0 when it has, and how many go.
-func (j *job) overflowing(room int) (upto, tokens int) {
+func (j *runState) overflowing(room int) (upto, tokens int) {
 	total := llm.EstimateTokens(j.turn.Record.Content)
 	sizes := map[int]int{}
 	var turns []int
@@ -158,7 +158,7 @@ func (j *job) overflowing(room int) (upto, tokens int) {
 // pinFlush renders what a review is told that comes before turns become a record:
 // all that goes, and what is kept already. It adds to the day's notes and changes
 // nothing.
-func (s *Service) pinFlush(ctx context.Context, j *job, o Overflow) (spec Spec, err error) {
+func (s *Service) pinFlush(ctx context.Context, j *runState, o Overflow) (spec Spec, err error) {
 	zone := time.UTC
 	err = s.Store.WithConversations(ctx, o.Workspace, func(tx Tx) error {
 		chosen, err := tx.Settings(ctx)
@@ -201,26 +201,26 @@ type Flush struct{ Notes Tools }
 var _ Agent = Flush{}
 
 // Tools are those that take notes.
-func (f Flush) Tools(Work) (Tools, error) { return f.Notes, nil }
+func (f Flush) Tools(RunView) (Tools, error) { return f.Notes, nil }
 
 // Subject is the date whose notes are added to.
-func (f Flush) Subject(_ context.Context, w Work, _ int64) (agent.Subject, error) {
-	return agent.Subject{Type: string(memory.Note), Target: w.Spec.Date}, nil
+func (f Flush) Subject(_ context.Context, w RunView, _ int64) (agent.MemoryScope, error) {
+	return agent.MemoryScope{Type: string(memory.Note), Target: w.Spec.Date}, nil
 }
 
 // Brief is the request that was pinned.
-func (f Flush) Brief(_ context.Context, w Work, _ bool) (Brief, error) {
-	return Brief{System: w.Spec.System, Messages: llm.User(w.Spec.Material)}, nil
+func (f Flush) Brief(_ context.Context, w RunView, _ bool) (PromptInput, error) {
+	return PromptInput{System: w.Spec.System, Messages: llm.User(w.Spec.Material)}, nil
 }
 
 // Finish has nothing left to do.
-func (f Flush) Finish(context.Context, Work, Ended) (json.RawMessage, error) {
+func (f Flush) Finish(context.Context, RunView, Ended) (json.RawMessage, error) {
 	return json.RawMessage("null"), nil
 }
 
 // Result tells what was noted.
-func (f Flush) Result(w Work, _ json.RawMessage, e *Ended) (run.Outcome, error) {
-	e.Writes = (&job{steps: w.Steps}).writes()
+func (f Flush) Result(w RunView, _ json.RawMessage, e *Ended) (run.Outcome, error) {
+	e.Writes = (&runState{steps: w.Steps}).writes()
 	e.Status, e.Number = reviewStatus(e.Reason, len(e.Writes)), w.Spec.Turn
 	return outcomeOf(e.Reason), nil
 }

@@ -2,14 +2,14 @@ package conversation
 
 import "slices"
 
-// Continued is an Agent whose work has several parts, which are shown one after
+// MultipartAgent is an Agent whose work has several parts, which are shown one after
 // another. A response without calls ends a part; it ends the run when there is no
 // more after it.
-type Continued interface {
+type MultipartAgent interface {
 	// Reached tells of the response that follows on those of w: up to which one they
 	// were about earlier parts, and are not shown any more, and whether another part
 	// comes after its own.
-	Reached(w Work) (since int, more bool)
+	Reached(w RunView) (since int, more bool)
 }
 
 // Divided tells to which of several parts, from 0, each response belongs, which one
@@ -31,8 +31,8 @@ func Divided(steps []Step, parts, share int) (of []int, next, since int) {
 }
 
 // reached asks the Agent about response n.
-func (j *job) reached(n int) (since int, more bool) {
-	c, ok := j.agent.(Continued)
+func (j *runState) reached(n int) (since int, more bool) {
+	c, ok := j.agent.(MultipartAgent)
 	if !ok {
 		return 0, false
 	}

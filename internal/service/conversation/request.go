@@ -3,15 +3,15 @@ package conversation
 import (
 	"fmt"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 )
 
 // request is what the model is asked in a step. The ledger keeps the bytes that
 // were sent first, so a second attempt never asks something else.
-func (j *job) request(step agent.Step, note string, short bool) llm.Request {
+func (j *runState) request(step agent.Step, note string, short bool) llm.Request {
 	r := llm.Request{Model: j.spec.Model, MaxTokens: j.spec.Limits.MaxTokens, Label: llm.Label{Stage: string(j.run.Kind), Run: fmt.Sprint(j.run.Ref.Run), Task: fmt.Sprintf("step %d", step.N)}}
 	if j.run.Kind == run.Turn {
 		r.System, r.Tools = j.session.Rendered, j.session.Tools
@@ -34,7 +34,7 @@ func (j *job) request(step agent.Step, note string, short bool) llm.Request {
 }
 
 // sofar is what this run has said and done before step n.
-func (j *job) sofar(n int) (out []llm.Message) {
+func (j *runState) sofar(n int) (out []llm.Message) {
 	for _, s := range j.steps {
 		if s.N >= n || s.N <= j.since || s.Content == "" && len(s.Calls) == 0 { // an empty response is not shown to its model
 			continue
@@ -48,7 +48,7 @@ func (j *job) sofar(n int) (out []llm.Message) {
 		}
 		out = append(out, m)
 		for _, c := range s.Calls {
-			out = append(out, llm.Message{Role: llm.RoleTool, CallID: c.ID, Content: transcript.Clip(c.result(agent.UnrunInterrupted), j.spec.Limits.ResultChars)})
+			out = append(out, llm.Message{Role: llm.RoleTool, CallID: c.ID, Content: transcript.Clip(c.result(agent.SkipInterrupted), j.spec.Limits.ResultChars)})
 		}
 	}
 	return out
@@ -57,7 +57,7 @@ func (j *job) sofar(n int) (out []llm.Message) {
 // conversation is the thread up to the message that is being answered: the record
 // of its beginning, if there is one, and whole turns, the newest that fit. All do,
 // but when a model has said that it was too much, or none has made a record.
-func (j *job) conversation(short bool) []llm.Message {
+func (j *runState) conversation(short bool) []llm.Message {
 	left := j.spec.Limits.history() - llm.EstimateTokens(j.turn.Record.Content)
 	if short { // the model said that it was too much
 		left /= shortPart
@@ -93,7 +93,7 @@ const shortPart = 4
 // thread renders the messages of one turn. The record of a gateway's own agent
 // may lack results, or calls; endpoints refuse a call without its result next to
 // it, and a result without its call.
-func (j *job) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
+func (j *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
 	told := make([]bool, len(ms)) // results that stand beside their call
 	for i, m := range ms {
 		r := llm.Message{Role: string(m.Role), Content: m.Content}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -25,7 +25,7 @@ type response struct {
 	done   bool   // all of it is stored
 	ended  *Ended // with it the run has
 
-	overflow *Overflowing // there is none: the model has said that the conversation is too long for it
+	overflow *CompactionPlan // there is none: the model has said that the conversation is too long for it
 }
 
 // unusable tells that the model has neither answered nor called anything.
@@ -52,7 +52,7 @@ func (r *response) ends() *ending {
 
 // conclude stores a response and, when it is the last, closes the run; with more
 // in the same transaction, once the run is held.
-func (s *Service) conclude(ctx context.Context, j *job, r *response, more func(context.Context, Tx) error) (err error) {
+func (s *Service) conclude(ctx context.Context, j *runState, r *response, more func(context.Context, Tx) error) (err error) {
 	if e := r.ends(); e != nil {
 		e.keep = more
 		r.ended, err = s.close(ctx, j, r.base, *e)
@@ -70,7 +70,7 @@ func (s *Service) conclude(ctx context.Context, j *job, r *response, more func(c
 
 // respond asks the model. When it was too much a turn's conversation is to be made
 // shorter; what is too much even then is asked once more with less history.
-func (s *Service) respond(ctx context.Context, j *job, r *response) error {
+func (s *Service) respond(ctx context.Context, j *runState, r *response) error {
 	note := ""
 	if r.step.Toolless && r.step.N > 1 {
 		note = prompt.LastCall(j.spec.Lang, j.spec.Channel)
@@ -106,13 +106,12 @@ func (s *Service) respond(ctx context.Context, j *job, r *response) error {
 
 // call stores the request with what the model is told by it, sends it and has the
 // reply kept.
-func (s *Service) call(ctx context.Context, j *job, k run.CallKey, request func() (llm.Request, error), keep ledger.Keep) (llm.Reply, error) {
+func (s *Service) call(ctx context.Context, j *runState, k run.CallKey, request func() (llm.Request, error), keep ledger.Keep) (llm.Reply, error) {
 	var (
 		wish   ledger.Wish
 		ticket ledger.Ticket
 	)
 	err := s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
-		sought := tx.SeekCall(k, 0)
 		if err := j.resume(ctx, tx, true); err != nil {
 			return err
 		}
@@ -123,7 +122,7 @@ func (s *Service) call(ctx context.Context, j *job, k run.CallKey, request func(
 		if wish, err = s.Ledger.Wish(k, asked, 0); err != nil {
 			return err
 		}
-		ticket, err = tx.AdmitCall(ctx, wish, sought)
+		ticket, err = tx.AdmitCall(ctx, wish)
 		return err
 	})
 	if err != nil {
@@ -131,15 +130,15 @@ func (s *Service) call(ctx context.Context, j *job, k run.CallKey, request func(
 	}
 	j.untold = nil
 	if j.run.Kind == run.Turn {
-		metrics.Prefix(j.run.Conversation, j.session.SHA, time.Now())
+		metrics.RecordPromptPrefix(j.run.Conversation, j.session.SHA, time.Now())
 	}
 	return s.Ledger.Honour(ctx, wish, ticket, keep)
 }
 
 // resume holds a run that goes on, and stores what its next request tells. A turn
 // that asks with a session that was revoked is refused.
-func (j *job) resume(ctx context.Context, tx Tx, asks bool) error {
-	in := Resumed{}
+func (j *runState) resume(ctx context.Context, tx Tx, asks bool) error {
+	in := StepResume{}
 	for _, c := range j.untold {
 		in.Calls = append(in.Calls, *c)
 	}
@@ -189,7 +188,7 @@ func (j *job) resume(ctx context.Context, tx Tx, asks bool) error {
 // keeper stores a reply with what follows from it, in one transaction. What an
 // agent of long-term memory ends with is read outside of it: its last reply is
 // stored alone.
-func (s *Service) keeper(j *job, r *response, note string, k run.CallKey) ledger.Keep {
+func (s *Service) keeper(j *runState, r *response, note string, k run.CallKey) ledger.Keep {
 	return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
 		mine := *r
 		mine.said = j.read(r.step, note, reply)
@@ -216,7 +215,7 @@ func (s *Service) keeper(j *job, r *response, note string, k run.CallKey) ledger
 }
 
 // read is a reply as a response of the run.
-func (j *job) read(step agent.Step, note string, reply llm.Reply) Step {
+func (j *runState) read(step agent.Step, note string, reply llm.Reply) Step {
 	out := Step{N: step.N, Note: note, Content: strings.TrimSpace(reply.Text), Finish: reply.Finish}
 	if reply.Refusal != "" { // the person is told, in the endpoint's words
 		out.Content = strings.TrimSpace(reply.Refusal)

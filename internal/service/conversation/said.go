@@ -4,7 +4,7 @@ import "cairn/internal/domain/transcript"
 
 // asked is what the user said in this turn, at its time. It becomes findable with
 // the answer: what looks something up for the turn is not shown the turn itself.
-func (j *job) asked() (out []transcript.Message) {
+func (j *runState) asked() (out []transcript.Message) {
 	for _, m := range j.earlier {
 		if m.Turn == j.turn.Number {
 			m.Time = j.turn.AcceptedAt
@@ -23,7 +23,7 @@ func number(ms []transcript.Message, from int) {
 
 // answer is everything that the transcript keeps of a turn after what its user
 // said: calls and their results, then the answer.
-func (j *job) answer(e ending, notice string) (out []transcript.Message) {
+func (j *runState) answer(e ending, notice string) (out []transcript.Message) {
 	for _, s := range j.steps {
 		if len(s.Calls) == 0 {
 			continue
@@ -34,7 +34,7 @@ func (j *job) answer(e ending, notice string) (out []transcript.Message) {
 		}
 		out = append(out, m)
 		for _, c := range s.Calls {
-			out = append(out, transcript.Message{Role: transcript.Tool, Name: c.Tool, ToolCallID: c.ID, Content: c.result(e.reason.Unrun())})
+			out = append(out, transcript.Message{Role: transcript.Tool, Name: c.Tool, ToolCallID: c.ID, Content: c.result(e.reason.SkipReason())})
 		}
 	}
 	text := j.words(e)

@@ -26,7 +26,7 @@ type Tx interface {
 	StartRun(ctx context.Context, id int64) (bool, error)
 	LockRun(ctx context.Context, id int64) (run.Run, []Step, error) // until the transaction is over
 	LockTurn(ctx context.Context, conversation, id int64, first int) (Conversation, run.Run, []Step, error)
-	HoldRun(ctx context.Context, id int64, ended error) // the same against its end only; what follows fails with ended when it has
+	HoldRun(ctx context.Context, id int64) (bool, error) // the same against its end only; false when it has ended
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 	OweRun(ctx context.Context, id int64) error
 
@@ -39,9 +39,9 @@ type Tx interface {
 	SetNotice(ctx context.Context, conversation int64, notice string) error
 	CloseConversation(ctx context.Context, conversation int64, c nudge.Counters, ended bool) error
 
-	PutTurn(ctx context.Context, t Turn, n NewRun) (*run.Run, error) // with its run, which is known when the transaction is over
+	PutTurn(ctx context.Context, t Turn, n NewRun) (run.Run, error) // with its run
 	EndTurn(ctx context.Context, t Turn) error
-	News(ctx context.Context, t Turn, frozen time.Time) (News, error)
+	News(ctx context.Context, t Turn, frozen time.Time) (SessionChanges, error)
 	PinContext(ctx context.Context, t Turn, told string) (string, error)                      // as it is stored; of a turn that has none and whose run is held
 	PutMessages(ctx context.Context, c Conversation, turn int, ms []transcript.Message) error // of a turn, after those that c has
 	IndexSaid(ctx context.Context, c Conversation, ms []transcript.Message) error
@@ -49,7 +49,7 @@ type Tx interface {
 
 	Job(ctx context.Context, id int64) (run.Run, []Step, Turn, error)                                                    // the turn that the run answers, if it does
 	Thread(ctx context.Context, id int64, channel, lang string, t Turn, after int) (Session, bool, []TurnMessage, error) // what a request of a turn is made of
-	Resume(ctx context.Context, id int64, r Resumed) (Resumed, bool, error)                                              // false when the run has ended
+	Resume(ctx context.Context, id int64, r StepResume) (StepResume, bool, error)                                        // false when the run has ended
 	PutStep(ctx context.Context, id int64, s Step) error
 	EndCall(ctx context.Context, id int64, c Call) (Call, error)    // with what the model is told: the first result that was stored
 	VoidOp(ctx context.Context, op string) (json.RawMessage, error) // the effect of an operation; one without can have none any more
@@ -88,17 +88,15 @@ type Memory interface {
 
 // Service is the use-case.
 type Service struct {
-	Store  Store
-	Ledger *ledger.Ledger
-	Tools  Tools
-	Memory Memory
-	Agents map[run.Kind]Agent // of further kinds of runs
-	Remy   Tools              // of turns that the agent remy answers
+	Store            Store
+	Ledger           *ledger.Ledger
+	Tools            Tools
+	Memory           Memory
+	Agents           map[run.Kind]Agent // of further kinds of runs
+	MemoryAgentTools Tools              // of turns that the agent remy answers
 
 	Compactor Compactor   // nil where conversations are cut
 	FlushSpec func() Spec // the configuration of reviews before a compaction
-
-	carried carried
 }
 
 // Conversation is a row as turns need it.
@@ -112,12 +110,12 @@ type Conversation struct {
 	Counts   int            // how many those are
 	Reviewed int            // the last turn that a nudge has read
 	Notice   string
-	Last     Sitting // zero when it was not read
+	Last     ActivityWindow // zero when it was not read
 }
 
-// Sitting is where a conversation stood when it was read: messages of one sitting
+// ActivityWindow is where a conversation stood when it was read: messages of one sitting
 // follow each other without a long pause.
-type Sitting struct {
+type ActivityWindow struct {
 	Now       time.Time  // by the database's clock
 	Session   int32      // the message that it began with, -1 when nobody has said anything
 	EventTime *time.Time // of the last message
@@ -145,8 +143,8 @@ type Turn struct {
 	EndedAt      *time.Time
 }
 
-// News are what has happened that the session of a turn does not hold.
-type News struct {
+// SessionChanges are what has happened that the session of a turn does not hold.
+type SessionChanges struct {
 	Zone     string   // IANA name of the workspace's time zone
 	Changed  []string // skills, since the session was frozen
 	Approved []string // skills whose change this conversation had proposed, since the turn before
@@ -182,17 +180,17 @@ type Call struct {
 	Code      string // of a failure
 }
 
-// Resumed is what is stored when a run goes on: what its model is told of calls,
+// StepResume is what is stored when a run goes on: what its model is told of calls,
 // and the session that it keeps, 0 to leave that alone. In return it holds what
 // was stored first, and of a turn what its context is made of.
-type Resumed struct {
+type StepResume struct {
 	Calls   []Call
 	Session int64
 	Kept    int64 // session that it keeps already, 0 when nobody asks: what it is by now
 
 	Turn    *Turn     // whose context was not pinned, nil of others
 	Frozen  time.Time // its session was
-	News    News
+	News    SessionChanges
 	Context string // that was pinned meanwhile
 }
 

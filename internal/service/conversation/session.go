@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/tools"
@@ -49,7 +49,7 @@ func (s Spec) sessions(offloaded bool) string {
 	return name
 }
 
-func (j *job) sessions() string { return j.spec.sessions(j.turn.Record.Upto > 0) }
+func (j *runState) sessions() string { return j.spec.sessions(j.turn.Record.Upto > 0) }
 
 // freezeRounds bounds how often a session is rendered anew because something
 // was taken away meanwhile.
@@ -57,7 +57,7 @@ const freezeRounds = 5
 
 // freezeSession gives a turn a fresh session, or the one that somebody else froze
 // meanwhile.
-func (s *Service) freezeSession(ctx context.Context, j *job) error {
+func (s *Service) freezeSession(ctx context.Context, j *runState) error {
 	for range freezeRounds {
 		if stored, err := s.tryFreeze(ctx, j); err != nil || stored {
 			return err
@@ -66,7 +66,7 @@ func (s *Service) freezeSession(ctx context.Context, j *job) error {
 	return fault.New(fault.Unavailable, "what the session tells is being taken away faster than it can be read", "")
 }
 
-func (s *Service) tryFreeze(ctx context.Context, j *job) (stored bool, err error) {
+func (s *Service) tryFreeze(ctx context.Context, j *runState) (stored bool, err error) {
 	ws := j.run.Workspace
 	fresh, err := s.freeze(ctx, ws, j.spec, j.turn.Record.Upto > 0)
 	if err != nil {

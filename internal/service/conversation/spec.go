@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
 )
@@ -65,7 +65,7 @@ type Spec struct {
 
 	// Of an agent of long-term memory, and of the agent that answers turns.
 	Agent    string          `json:"agent,omitempty"`    // who answers: empty for the usual one, or remy
-	Toolsets []agent.Set     `json:"toolsets,omitempty"` // of a turn: groups of tools beside the usual ones, sorted
+	Toolsets []agent.ToolSet `json:"toolsets,omitempty"` // of a turn: groups of tools beside the usual ones, sorted
 	Pinned   json.RawMessage `json:"pinned,omitempty"`   // what the Agent of the run's kind is pinned to
 	Ordered  bool            `json:"ordered,omitempty"`  // calls of one response run in the order of the tools
 	Interval time.Duration   `json:"interval,omitempty"` // between the starts of two calls of one response

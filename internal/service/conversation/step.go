@@ -23,38 +23,34 @@ type Base struct {
 
 // Stepped is what a step did. Ended is set when it has closed the run.
 type Stepped struct {
-	agent.Stepped
+	agent.StepDone
 	Ended *Ended
 
-	Overflow *Overflowing // nothing was asked: the conversation is to be made shorter first
+	Overflow *CompactionPlan // nothing was asked: the conversation is to be made shorter first
 }
 
 // Step makes one model response: it runs the calls that the last one left, asks
 // the model and stores what it said. A response that is the answer, or the last
 // that the budget allows, closes the run in the same transaction.
-func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base Base) (out Stepped, err error) {
-	j := s.carried.take(ctx, ref, step.N)
+func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base Base) (Stepped, error) {
 	for {
-		if j == nil {
-			if j, err = s.load(ctx, ref); err != nil {
-				return out, err
-			}
+		j, err := s.load(ctx, ref)
+		if err != nil {
+			return Stepped{}, err
 		}
 		if j.run.Status == run.Ended {
-			break
-		}
-		if out, err = s.step(ctx, j, step, base); !errors.Is(err, errEnded) && !errors.Is(err, errRevoked) {
+			out := Stepped{StepDone: agent.StepDone{Final: true}}
+			out.Ended, err = j.ended()
 			return out, err
 		}
-		j = nil
+		out, err := s.step(ctx, j, step, base)
+		if !errors.Is(err, errEnded) && !errors.Is(err, errRevoked) {
+			return out, err
+		}
 	}
-	out = Stepped{}
-	out.Final = true
-	out.Ended, err = j.ended()
-	return out, err
 }
 
-func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) (out Stepped, err error) {
+func (s *Service) step(ctx context.Context, j *runState, step agent.Step, base Base) (out Stepped, err error) {
 	if out.Overflow, err = s.overflow(ctx, j, step, base); err != nil || out.Overflow != nil {
 		return out, err
 	}
@@ -63,7 +59,7 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 			return out, err
 		}
 	}
-	if err := s.about(ctx, j); err != nil {
+	if err := s.loadMemoryContext(ctx, j); err != nil {
 		return out, err
 	}
 	if err := s.subject(ctx, j, base); err != nil {
@@ -75,12 +71,12 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 	}
 	out.AllUnavailable, out.Tripped = before.unavailable, before.tripped
 	reason := agent.Exhausted
-	if step.Unrun == agent.UnrunGuardrail {
+	if step.Unrun == agent.SkipGuardrail {
 		reason = agent.Guardrail
 	}
 	said, stored := j.step(step.N)
 	if stored || before.tripped && j.spec.Budget.RunLast {
-		if err := s.tell(ctx, j); err != nil {
+		if err := s.storeToolResults(ctx, j); err != nil {
 			return out, err
 		}
 	}
@@ -95,7 +91,7 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 	if over, err := s.overInput(ctx, j, step, stored); err != nil {
 		return out, err
 	} else if over { // what it has saved stays
-		if err := s.tell(ctx, j); err != nil {
+		if err := s.storeToolResults(ctx, j); err != nil {
 			return out, err
 		}
 		out.Final = true
@@ -144,9 +140,6 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 			c := said.Calls[i]
 			out.Calls = append(out.Calls, agent.CallRef{Index: c.Position, Tool: s.shown(j, c.Tool), Class: c.Class})
 		}
-		if r.done {
-			s.carry(ctx, j, step.N)
-		}
 	}
 	return out, err
 }
@@ -154,7 +147,7 @@ func (s *Service) step(ctx context.Context, j *job, step agent.Step, base Base) 
 // shown is a tool's name as a workflow knows it: a typed one is the tool that it
 // stands for, and one that the model has made
 // up is its words, of any length.
-func (s *Service) shown(j *job, tool string) string {
+func (s *Service) shown(j *runState, tool string) string {
 	if len(j.tools.Offered(j.spec.Origin, tool)) == 0 {
 		return string(fault.UnknownTool)
 	}

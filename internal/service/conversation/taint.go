@@ -12,7 +12,7 @@ import (
 // tainted tells that untrusted text has entered the window of a run: what it
 // writes then waits for a person, and is marked. What people say is their word;
 // what tools bring in is nobody's, and an instruction in it is an attack.
-func (j *job) tainted() bool {
+func (j *runState) tainted() bool {
 	if j.spec.Tainted || j.turn.Tainted || j.run.Kind != run.Turn {
 		return j.spec.Tainted || j.turn.Tainted
 	}
@@ -38,7 +38,7 @@ const markTainted = `"tainted":true`
 // foreign tells that a tool brings in what we have not kept: one of a gateway's own
 // agent, or a program. What ours show was scanned when it was kept, and is again
 // when it is shown.
-func (j *job) foreign(tool string) bool {
+func (j *runState) foreign(tool string) bool {
 	specs := j.tools.Offered(j.spec.Origin, tool)
 	return len(specs) != 1 || specs[0].Class == agent.Isolated
 }

@@ -27,7 +27,7 @@ type ran struct {
 // step follows. With unrun nothing runs, and that is what the model is told. What
 // the model is told of the last call is left to be stored with the request that
 // tells it, when one follows.
-func (s *Service) runCalls(ctx context.Context, j *job, n int, unrun agent.Unrun, last bool) (out ran, err error) {
+func (s *Service) runCalls(ctx context.Context, j *runState, n int, unrun agent.SkipReason, last bool) (out ran, err error) {
 	at := slices.IndexFunc(j.steps, func(s Step) bool { return s.N == n })
 	if at < 0 || len(j.steps[at].Calls) == 0 {
 		return out, nil
@@ -39,7 +39,7 @@ func (s *Service) runCalls(ctx context.Context, j *job, n int, unrun agent.Unrun
 		if !c.Done {
 			why := unrun
 			if why == "" && !last && c.Class != agent.Fast && c.Class != agent.Isolated && c.Tool != tools.Think { // its own activity has given up
-				why = agent.UnrunTimeout
+				why = agent.SkipTimeout
 			}
 			if why == "" && c.Class == agent.Isolated {
 				if why, err = s.lost(ctx, j, *c, last); err != nil {
@@ -50,24 +50,24 @@ func (s *Service) runCalls(ctx context.Context, j *job, n int, unrun agent.Unrun
 				return out, err
 			}
 		}
-		out.unavailable = out.unavailable && (c.Code == string(fault.Unavailable) || c.Code == string(agent.UnrunTimeout) || c.Code == string(agent.UnrunUntaken))
-		out.tripped = out.tripped || c.Code == string(agent.UnrunGuardrail)
+		out.unavailable = out.unavailable && (c.Code == string(fault.Unavailable) || c.Code == string(agent.SkipTimeout) || c.Code == string(agent.SkipUntaken))
+		out.tripped = out.tripped || c.Code == string(agent.SkipGuardrail)
 	}
 	return out, nil
 }
 
 // lost is why a call that only a sandboxed worker runs has no result: it was
 // begun, or it never will be.
-func (s *Service) lost(ctx context.Context, j *job, c Call, last bool) (why agent.Unrun, err error) {
+func (s *Service) lost(ctx context.Context, j *runState, c Call, last bool) (why agent.SkipReason, err error) {
 	err = s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
 		begun, err := tx.VoidOp(ctx, j.run.Op(stepKey(c.Step), c.Position))
 		switch {
 		case len(begun) > 0:
-			why = agent.UnrunUnknown
+			why = agent.SkipUnknown
 		case last: // no activity was started for it
-			why = agent.UnrunBudget
+			why = agent.SkipBudget
 		default:
-			why = agent.UnrunUntaken
+			why = agent.SkipUntaken
 		}
 		return err
 	})
@@ -99,19 +99,17 @@ func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int, bas
 // runCall runs one call and stores what the model is told of it, or puts that off
 // to the next request. An attempt that never comes so far leaves the effect in the
 // operation log, where the next one finds it.
-func (s *Service) runCall(ctx context.Context, j *job, c *Call, unrun agent.Unrun, off bool) (err error) {
+func (s *Service) runCall(ctx context.Context, j *runState, c *Call, unrun agent.SkipReason, off bool) (err error) {
 	if unrun == "" {
 		unrun = j.judge(*c)
 		if unrun == "" && j.withdrawn(c.Tool, c.Step) {
-			unrun = agent.UnrunUnknownTool
+			unrun = agent.SkipUnknownTool
 		}
 	}
 	if unrun == "" {
-		result, why, found := j.ranEarly(c)
-		if !found {
-			if result, why, err = s.use(ctx, j, *c); err != nil {
-				return err
-			}
+		result, why, err := s.use(ctx, j, *c)
+		if err != nil {
+			return err
 		}
 		unrun = why
 		c.Result, c.Code = string(result.JSON), string(result.Code)
@@ -129,8 +127,8 @@ func (s *Service) runCall(ctx context.Context, j *job, c *Call, unrun agent.Unru
 	})
 }
 
-// tell stores what the model is told of calls when no request follows them.
-func (s *Service) tell(ctx context.Context, j *job) error {
+// storeToolResults stores what the model is told of calls when no request follows them.
+func (s *Service) storeToolResults(ctx context.Context, j *runState) error {
 	if len(j.untold) == 0 {
 		return nil
 	}
@@ -145,30 +143,36 @@ var errEnded = errors.New("the run has ended")
 
 // whileOpen runs fn in a transaction in which the run cannot be ended; when it was
 // before, nothing of fn is kept.
-func (s *Service) whileOpen(ctx context.Context, j *job, fn func(Tx) error) error {
+func (s *Service) whileOpen(ctx context.Context, j *runState, fn func(Tx) error) error {
 	return s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
-		tx.HoldRun(ctx, j.run.Ref.Run, errEnded)
+		open, err := tx.HoldRun(ctx, j.run.Ref.Run)
+		if err == nil && !open {
+			err = errEnded
+		}
+		if err != nil {
+			return err
+		}
 		return fn(tx)
 	})
 }
 
 // judge tells why a call is not to run.
-func (j *job) judge(c Call) agent.Unrun {
+func (j *runState) judge(c Call) agent.SkipReason {
 	switch agent.Judge(j.history(c.Step), c.Tool, agent.ArgsSHA([]byte(c.Arguments))) {
 	case agent.Repeat:
-		return agent.UnrunRepeated
+		return agent.SkipRepeated
 	case agent.Trip:
-		return agent.UnrunGuardrail
+		return agent.SkipGuardrail
 	}
 	if strings.TrimSpace(c.Arguments) != "" && !json.Valid([]byte(c.Arguments)) {
-		return agent.UnrunArguments
+		return agent.SkipArguments
 	}
 	return ""
 }
 
 // use calls the tool. One that takes too long is not waited for: what it did is
 // under its operation id.
-func (s *Service) use(ctx context.Context, j *job, c Call) (tools.Result, agent.Unrun, error) {
+func (s *Service) use(ctx context.Context, j *runState, c Call) (tools.Result, agent.SkipReason, error) {
 	limit, cancel := context.WithTimeout(ctx, j.spec.Timing.Tool)
 	defer cancel()
 	result, err := attempts(limit, j.tools, j.actor(c), c)
@@ -177,7 +181,7 @@ func (s *Service) use(ctx context.Context, j *job, c Call) (tools.Result, agent.
 	case ctx.Err() != nil:
 		return tools.Result{}, "", err
 	case limit.Err() != nil:
-		return tools.Result{}, agent.UnrunTimeout, nil
+		return tools.Result{}, agent.SkipTimeout, nil
 	default: // a tool that does not work is told; when it is the database, telling fails as well
 		result = tools.Failure(fault.New(fault.Unavailable, c.Tool+" does not work just now", "go on without it, and say what is still open"))
 	}
@@ -205,15 +209,15 @@ func attempts(ctx context.Context, t Tools, a agent.Actor, c Call) (result tools
 
 // ran tells whether the tool was called.
 func (c Call) ran() bool {
-	switch agent.Unrun(c.Code) {
-	case agent.UnrunBudget, agent.UnrunWallClock, agent.UnrunGuardrail, agent.UnrunRepeated, agent.UnrunInterrupted, agent.UnrunUnknownTool, agent.UnrunArguments, agent.UnrunUntaken:
+	switch agent.SkipReason(c.Code) {
+	case agent.SkipBudget, agent.SkipWallClock, agent.SkipGuardrail, agent.SkipRepeated, agent.SkipInterrupted, agent.SkipUnknownTool, agent.SkipArguments, agent.SkipUntaken:
 		return false
 	}
 	return c.Done
 }
 
 // result is what the model is told of a call: every call has one.
-func (c Call) result(unrun agent.Unrun) string {
+func (c Call) result(unrun agent.SkipReason) string {
 	if c.Done {
 		return c.Result
 	}
@@ -232,7 +236,7 @@ func record(c Call) agent.CallRecord {
 	r := agent.CallRecord{Tool: c.Tool, ArgsSHA: agent.ArgsSHA([]byte(c.Arguments)), Target: target(c), Failed: c.Code != ""}
 	sum := sha256.Sum256([]byte(c.Result))
 	r.OutcomeSHA = hex.EncodeToString(sum[:])
-	if c.Code == string(agent.UnrunRepeated) || c.Code == string(agent.UnrunGuardrail) {
+	if c.Code == string(agent.SkipRepeated) || c.Code == string(agent.SkipGuardrail) {
 		r.OutcomeSHA = agent.Withheld
 	}
 	return r

@@ -77,7 +77,7 @@ type RetryRequest struct {
 
 // Retry opens an ended run again, or makes its next generation.
 func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err error) {
-	j, err := s.load(ctx, r.Ref, noCall, nil)
+	j, err := s.load(ctx, r.Ref, nil)
 	if err != nil {
 		return run.Run{}, err
 	}

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/ledger"
-	"cairn/schemas"
 )
 
 // question is one stage's model call with its repairs.
@@ -39,7 +38,7 @@ func (s *Service) open(ctx context.Context, tx Tx, j job, q *question) error {
 	if o.Wish, err = s.Ledger.Wish(run.CallKey{Ref: j.run.Ref, Step: q.step}, req, j.spec.Limits.Parallel); err != nil {
 		return err
 	}
-	if o.Ticket, err = tx.AdmitCall(ctx, o.Wish, j.sought); err != nil {
+	if o.Ticket, err = tx.AdmitCall(ctx, o.Wish); err != nil {
 		return fmt.Errorf("open ledger entry %s: %w", q.step, err)
 	}
 	q.opened = &o
@@ -109,7 +108,7 @@ func (j job) request(q question) (llm.Request, error) {
 	}
 	return llm.Request{
 		Model: j.spec.Models[q.role], System: j.spec.Instructions[instructionKey(q.stage, q.lang)], Messages: llm.User(user),
-		Schema: &llm.Schema{Name: q.stage.Schema(), JSON: schemas.Model(q.stage.Schema())},
+		Schema: &llm.Schema{Name: q.stage.Schema(), JSON: prompt.Schema(q.stage)},
 		Label:  llm.Label{Stage: q.role, Run: fmt.Sprint(j.run.Ref.Run), Task: q.task, File: q.file},
 	}, nil
 }

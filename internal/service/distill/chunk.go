@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/lang"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -24,7 +24,7 @@ func (s *Service) Chunk(ctx context.Context, ref run.Ref) ([]string, error) {
 		made  []Task
 		asked []question
 	)
-	j, err := s.load(ctx, ref, windowStep(0), func(tx Tx, j job) (err error) {
+	j, err := s.load(ctx, ref, func(tx Tx, j job) (err error) {
 		if open, err = j.open(ctx, tx); err != nil || !open {
 			return err
 		}

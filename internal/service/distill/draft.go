@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -31,7 +31,7 @@ func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan
 		w wanted
 		d *drafting
 	)
-	j, t, err := s.loadTask(ctx, ref, key, draftStep, func(tx Tx, j job, t Task) (err error) {
+	j, t, err := s.loadTask(ctx, ref, key, func(tx Tx, j job, t Task) (err error) {
 		switch {
 		case t.Draft != nil: // an earlier attempt was here
 		case t.Stage == Chunked:
@@ -53,7 +53,6 @@ func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan
 			return Plan{}, ended, err
 		}
 		err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) (err error) {
-			j.sought = tx.SeekCall(run.CallKey{Ref: ref, Step: extractStep(t)}, j.spec.Limits.Parallel)
 			if err = s.recall(ctx, tx, j, &t, w); err != nil {
 				return err
 			}
@@ -70,7 +69,7 @@ func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan
 // drafting is what a draft is asked for with.
 type drafting struct {
 	memo       [sha256.Size]byte
-	failed     Memo
+	failed     CachedFailure
 	failedOnce bool // the same messages, within the last day
 	q          question
 	made       drafted
@@ -109,14 +108,6 @@ func (s *Service) draft(ctx context.Context, j job, t Task, d *drafting) (plan P
 		return Plan{}, true, nil
 	}
 	return j.planOf(*d.made.task.Draft), false, nil
-}
-
-// draftStep is the call that t's draft needs next.
-func draftStep(t Task) string {
-	if t.Stage == Chunked {
-		return rewriteStep(t)
-	}
-	return extractStep(t)
 }
 
 func extractStep(t Task) string { return t.Key + "/extract" }

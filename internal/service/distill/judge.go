@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -16,7 +16,7 @@ import (
 // and how well it is made. The score stays with the task for its package. A
 // judge that gives none changes nothing else: the task says why in a note.
 func (s *Service) Judge(ctx context.Context, ref run.Ref, key string) error {
-	j, t, err := s.loadTask(ctx, ref, key, nil, nil)
+	j, t, err := s.loadTask(ctx, ref, key, nil)
 	if err != nil || t.Stage == EndedTask || t.Quality != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 // memoFresh is how long a failure for good is remembered.
 const memoFresh = 24 * time.Hour
 
-// Memo is why the same messages, asked the same way, came to nothing.
-type Memo struct {
+// CachedFailure is why the same messages, asked the same way, came to nothing.
+type CachedFailure struct {
 	Code   fault.Code
 	Reason string
 }
@@ -37,7 +37,7 @@ func memoKey(j job, t Task, stage prompt.Stage) ([sha256.Size]byte, error) {
 }
 
 // remembered looks for a memo. A deliberate redo does not ask for it.
-func remembered(ctx context.Context, tx Tx, j job, key [sha256.Size]byte) (m Memo, found bool, err error) {
+func remembered(ctx context.Context, tx Tx, j job, key [sha256.Size]byte) (m CachedFailure, found bool, err error) {
 	if j.run.Generation > 1 {
 		return m, false, nil
 	}
@@ -50,7 +50,7 @@ func (s *Service) failTask(ctx context.Context, t Task, key [sha256.Size]byte, f
 	t.Outcome, t.Reason = Failed, f.Error()
 	return s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error {
 		if f.Code == fault.ModelInvalid || f.Code == fault.ModelRefused {
-			if err := tx.PutMemo(ctx, key, Memo{Code: f.Code, Reason: f.Error()}); err != nil {
+			if err := tx.PutMemo(ctx, key, CachedFailure{Code: f.Code, Reason: f.Error()}); err != nil {
 				return err
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -25,7 +25,7 @@ const mergeHandle = "S1"
 // which its model has not seen: the head has moved, or turned out to be of the
 // same name. When no model can, the fields are joined by rules alone.
 func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
-	j, t, err := s.loadTask(ctx, ref, key, nil, nil)
+	j, t, err := s.loadTask(ctx, ref, key, nil)
 	if err != nil || t.Stage == EndedTask {
 		return err
 	}

@@ -20,9 +20,9 @@ import (
 // now, and renders and zips it. It may be run again at any time before the commit;
 // the last package counts. Unseen is set, and nothing done, when the draft's model
 // has not seen that head: it is to be merged first.
-func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t Task, made parcel, unseen bool, err error) {
+func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t Task, made packageBytes, unseen bool, err error) {
 	var written []WrittenFile
-	j, t, err = s.loadTask(ctx, ref, key, nil, func(tx Tx, _ job, t Task) (err error) {
+	j, t, err = s.loadTask(ctx, ref, key, func(tx Tx, _ job, t Task) (err error) {
 		written, err = tx.Written(ctx, t)
 		return err
 	})
@@ -227,12 +227,12 @@ func freeName(ctx context.Context, tx Tx, name string) (string, error) {
 	}
 }
 
-// parcel is the bytes of a package.
-type parcel struct{ archive, markdown []byte }
+// packageBytes is the bytes of a package.
+type packageBytes struct{ archive, markdown []byte }
 
 // upload stores the bytes of p while its task is held: an erase waits until they are
 // there, and finds them.
-func (s *Service) upload(ctx context.Context, p Package, made parcel) error {
+func (s *Service) upload(ctx context.Context, p Package, made packageBytes) error {
 	puts, ctx := errgroup.WithContext(ctx)
 	puts.Go(func() error { return s.Blobs.Put(ctx, besidePackage(p.Version.PackageKey), made.markdown) })
 	puts.Go(func() error { return s.Blobs.Put(ctx, p.Version.PackageKey, made.archive) })

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"

@@ -58,7 +58,7 @@ type TaskReport struct {
 
 // Report tells how a run stands.
 func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err error) {
-	j, err := s.load(ctx, ref, noCall, nil)
+	j, err := s.load(ctx, ref, nil)
 	if err != nil {
 		return Report{}, err
 	}

@@ -42,8 +42,8 @@ type Tx interface {
 	SaveRecall(ctx context.Context, t Task) error
 	SaveDraft(ctx context.Context, t Task, notes []string) error
 	SaveBase(ctx context.Context, t Task) error
-	Memo(ctx context.Context, key [32]byte, fresh time.Duration) (Memo, bool, error)
-	PutMemo(ctx context.Context, key [32]byte, m Memo) error
+	Memo(ctx context.Context, key [32]byte, fresh time.Duration) (CachedFailure, bool, error)
+	PutMemo(ctx context.Context, key [32]byte, m CachedFailure) error
 	SaveQuality(ctx context.Context, t Task, notes []string) error
 	SaveWritten(ctx context.Context, t Task, kind string, files []WrittenFile) error
 	Written(ctx context.Context, t Task) ([]WrittenFile, error)
@@ -94,21 +94,17 @@ type job struct {
 	conv    transcript.Conversation // the messages of the run
 	history []transcript.Message    // what came before them
 	private private
-	sought  ledger.Sought // the call that is about to be made, as the transaction found it
 }
 
-// noCall is for loading what no model is asked about next.
-const noCall = ""
-
-// load reads a run, its configuration, its messages and the call of step that is
-// about to be made. What also does is done in the same transaction.
-func (s *Service) load(ctx context.Context, ref run.Ref, step string, also func(tx Tx, j job) error) (j job, err error) {
+// load reads a run, its configuration and its messages. What also does is done in
+// the same transaction.
+func (s *Service) load(ctx context.Context, ref run.Ref, also func(tx Tx, j job) error) (j job, err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
 		r, err := tx.RunState(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
-		if j, err = s.read(ctx, tx, r, step); err != nil || also == nil {
+		if j, err = s.read(ctx, tx, r); err != nil || also == nil {
 			return err
 		}
 		return also(tx, j)
@@ -117,14 +113,11 @@ func (s *Service) load(ctx context.Context, ref run.Ref, step string, also func(
 }
 
 // read reads what belongs to a run.
-func (s *Service) read(ctx context.Context, tx Tx, r run.Run, step string) (j job, err error) {
+func (s *Service) read(ctx context.Context, tx Tx, r run.Run) (j job, err error) {
 	ref := r.Ref
 	j.run = r
 	if j.spec, err = s.specs.of(ctx, tx, ref); err != nil {
 		return j, err
-	}
-	if step != noCall {
-		j.sought = tx.SeekCall(run.CallKey{Ref: ref, Step: step}, j.spec.Limits.Parallel)
 	}
 	j.conv, err = tx.Conversation(ctx, j.run.Conversation, max(0, j.spec.From-j.spec.Limits.HistoryMessages), j.spec.To)
 	if err != nil {
@@ -154,20 +147,16 @@ func (j job) newestHistory() []prompt.Message {
 // procedure, but what went wrong is worth remembering.
 func (j job) lessonsOnly() bool { return j.conv.Reward != nil && *j.conv.Reward <= 0 }
 
-// loadTask is load with one of the run's tasks, and step names the call that is made
-// for it. What also does is left out when the task has ended.
-func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string, step func(Task) string, also func(tx Tx, j job, t Task) error) (j job, t Task, err error) {
+// loadTask is load with one of the run's tasks. What also does is left out when the
+// task has ended.
+func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string, also func(tx Tx, j job, t Task) error) (j job, t Task, err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
 		r, task, err := tx.RunTask(ctx, ref.Run, key)
 		if err != nil {
 			return err
 		}
 		t = task
-		call := noCall
-		if step != nil {
-			call = step(t)
-		}
-		if j, err = s.read(ctx, tx, r, call); err != nil || t.Stage == EndedTask || also == nil {
+		if j, err = s.read(ctx, tx, r); err != nil || t.Stage == EndedTask || also == nil {
 			return err
 		}
 		return also(tx, j, t)

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
@@ -30,11 +30,7 @@ func (s *Service) Write(ctx context.Context, ref run.Ref, key string, doc int) (
 		p part
 		q question
 	)
-	step := func(t Task) string { // of a part that is not planned it is none
-		p, _ := t.part(doc)
-		return p.step
-	}
-	j, t, err := s.loadTask(ctx, ref, key, step, func(tx Tx, j job, t Task) (err error) {
+	j, t, err := s.loadTask(ctx, ref, key, func(tx Tx, j job, t Task) (err error) {
 		if p, err = t.part(doc); err != nil {
 			return err
 		}

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/guard"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 )

@@ -29,7 +29,7 @@ type BuildRequest struct {
 	Bank         string // empty is the default one
 	Fresh        bool   // again although it was done before, and pay again
 	Spec         Spec
-	Keeping      Keeping
+	Keeping      SpanOptions
 }
 
 // Build makes a session durable with the run that remembers it, and has its
@@ -89,7 +89,7 @@ type Idle struct {
 	WorkspaceKey string
 	Conversation int64
 	Spec         Spec
-	Keeping      Keeping
+	Keeping      SpanOptions
 }
 
 // BuildIdle has what was said since the last time remembered, where the workspace

@@ -17,11 +17,11 @@ import (
 // version that it begins on, are pinned when it takes the bank.
 type AdaptSpec struct {
 	Spec
-	Keeping Keeping `json:"keeping"`
-	Bank    string  `json:"bank"`
-	BankID  int64   `json:"bank_id"`
-	Recipe  string  `json:"recipe"`
-	Score   string  `json:"score"`
+	Keeping SpanOptions `json:"keeping"`
+	Bank    string      `json:"bank"`
+	BankID  int64       `json:"bank_id"`
+	Recipe  string      `json:"recipe"`
+	Score   string      `json:"score"`
 }
 
 const (
@@ -74,7 +74,7 @@ func (s *Service) AdaptDue(ctx context.Context, d Due) (started []run.Run, err e
 // acceptAdapt makes the update of a bank durable when there is enough to learn from
 // and none is on canary. Its key is the first decision that waits: the same update
 // until that is taken.
-func (s *Service) acceptAdapt(ctx context.Context, tx Tx, d Due, b Listed) (out run.Run, due bool, err error) {
+func (s *Service) acceptAdapt(ctx context.Context, tx Tx, d Due, b BankSummary) (out run.Run, due bool, err error) {
 	row, found, err := tx.BankNamed(ctx, b.Name)
 	if err != nil || !found || row.Head == 0 {
 		return out, false, err

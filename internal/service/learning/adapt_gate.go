@@ -35,7 +35,7 @@ func (s *Service) ShadowTrial(ctx context.Context, ref run.Ref, n int) error {
 		next Head
 	)
 	err := s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) (err error) {
-		if done, err = tx.Trained(ctx, ref.Run, shadowStep(n), new(Tried)); err != nil || done {
+		if done, err = tx.Trained(ctx, ref.Run, shadowStep(n), new(TrialResult)); err != nil || done {
 			return err
 		}
 		var from taken
@@ -166,7 +166,7 @@ func (s *Service) worse(ctx context.Context, tx Tx, ref run.Ref, held int, out *
 	gate := designer.DefaultGate()
 	var candidate, incumbent []float64
 	for n := range held {
-		var one Tried
+		var one TrialResult
 		found, err := tx.Trained(ctx, ref.Run, shadowStep(n), &one)
 		if err != nil {
 			return false, err

@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
-	"cairn/schemas"
 )
 
 // question is one model call with its repairs.
@@ -30,7 +29,7 @@ func (s *Service) ask(ctx context.Context, ref run.Ref, m Model, q question) (te
 		return "", nil, fmt.Errorf("render the material of %s: %w", q.step, err)
 	}
 	req := llm.Request{Model: m.Name, System: m.Instructions[instructionKey(q.stage, q.lang)], Messages: llm.User(user),
-		Schema: &llm.Schema{Name: q.stage.Schema(), JSON: schemas.Model(q.stage.Schema())}, Label: llm.Label{Stage: string(q.stage), Run: fmt.Sprint(ref.Run), Task: q.step}}
+		Schema: &llm.Schema{Name: q.stage.Schema(), JSON: prompt.Schema(q.stage)}, Label: llm.Label{Stage: string(q.stage), Run: fmt.Sprint(ref.Run), Task: q.step}}
 	req.Temperature = &q.heat
 	return s.Ledger.Ask(ctx, ledger.Question{Run: ref, Step: q.step, Lang: q.lang, Request: req, Parallel: q.parallel, Repairs: m.Repairs, Decode: q.decode})
 }

@@ -57,8 +57,8 @@ type Version struct {
 	CreatedAt time.Time `json:"created_at,omitzero"`
 }
 
-// Listed is a bank as lists show it.
-type Listed struct {
+// BankSummary is a bank as lists show it.
+type BankSummary struct {
 	Name      string    `json:"name"`
 	Version   int       `json:"version"`
 	Skills    int       `json:"skills"`
@@ -230,7 +230,7 @@ func (s *Service) advance(ctx context.Context, tx BankTx, row BankRow, d Draft) 
 }
 
 // Banks lists the banks of a workspace.
-func (s *Service) Banks(ctx context.Context, ws int64) (out []Listed, err error) {
+func (s *Service) Banks(ctx context.Context, ws int64) (out []BankSummary, err error) {
 	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
 		if _, err := s.bank(ctx, tx, DefaultBank); err != nil {
 			return err

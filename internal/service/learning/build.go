@@ -16,6 +16,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 )
 
 // job is a build with what it works on.
@@ -46,7 +47,7 @@ func (s *Service) job(ctx context.Context, ref run.Ref) (j job, err error) {
 
 func (j job) actor(step string, call int) agent.Actor {
 	return agent.Actor{Workspace: j.run.Workspace, Origin: agent.OriginDistill, Run: j.run.Ref.Run, Conversation: j.run.Conversation, FromSeq: j.spec.FromSeq, ToSeq: j.spec.ToSeq,
-		Op: j.run.Op(step, call), Tainted: j.spec.Tainted, Subject: agent.Subject{Author: j.spec.Author}}
+		Op: j.run.Op(step, call), Tainted: j.spec.Tainted, Subject: agent.MemoryScope{Author: j.spec.Author}}
 }
 
 // Built is what a build came to.
@@ -191,7 +192,7 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 func (s *Service) carryOut(ctx context.Context, j job, span executor.Span, head Head, d Decision) (out SpanOutcome, err error) {
 	chosen := selected(head.Bank, d.Choice.Chosen)
 	var stored []memory.Entry
-	err = s.LongTerm.Store.WithLongTerm(ctx, j.run.Workspace, func(tx longterm.LongTermTx) error {
+	err = s.LongTerm.Store.WithLongTerm(ctx, j.run.Workspace, func(tx longterm.Tx) error {
 		stored, err = tx.LongTerm(ctx, d.Choice.Shown)
 		return err
 	})
@@ -240,7 +241,7 @@ func (s *Service) apply(ctx context.Context, j job, span executor.Span, decision
 		}
 		switch a.Type {
 		case memoryskill.Delete:
-			changes.Deletes = append(changes.Deletes, longterm.GoneMemory{Index: i, ID: a.Memory})
+			changes.Deletes = append(changes.Deletes, longterm.DeleteRequest{Index: i, ID: a.Memory})
 		case memoryskill.Update:
 			changes.Updates = append(changes.Updates, longterm.ChangedMemory{Index: i, ID: a.Memory, Content: a.Content})
 		case memoryskill.Insert:
@@ -262,7 +263,7 @@ func (s *Service) apply(ctx context.Context, j job, span executor.Span, decision
 		switch item.Status {
 		case longterm.Failed:
 			r.Outcome, r.Note = executor.Refused, string(item.Code)+": "+item.Message
-		case longterm.AlreadyExists, longterm.Unchanged, longterm.Merged:
+		case longterm.AlreadyExists, memorywrite.Unchanged, longterm.Merged:
 			r.Outcome = executor.Duplicate
 		}
 	}

@@ -74,8 +74,8 @@ const (
 	mostGold      = 20
 )
 
-// Failed is a question that was answered badly, or not at all.
-type Failed struct {
+// FailedQuestion is a question that was answered badly, or not at all.
+type FailedQuestion struct {
 	Op           string // of the call: it counts once
 	Bank         string // empty is the default one
 	Source       string
@@ -98,7 +98,7 @@ func KeyOf(question string) string {
 // Note makes a hard case of a failed question, or counts one failure more, and
 // counts for the skills behind the memories that a bad answer was given from. The
 // same operation does so once.
-func (s *Service) Note(ctx context.Context, ws int64, f Failed) (out Case, err error) {
+func (s *Service) Note(ctx context.Context, ws int64, f FailedQuestion) (out Case, err error) {
 	c, err := f.check()
 	if err != nil {
 		return out, err
@@ -140,7 +140,7 @@ func (s *Service) noted(ctx context.Context, tx Tx, c Case) (out Case, err error
 		if c.Source == FromRetrieval { // nothing was found: nothing that was found is to blame
 			return nil
 		}
-		return s.judged(ctx, tx, judgement{op: c.Op, source: c.Source, run: c.Run, question: c.Question, answer: c.Prediction})
+		return s.recordJudgement(ctx, tx, judgement{op: c.Op, source: c.Source, run: c.Run, question: c.Question, answer: c.Prediction})
 	})
 	if err == nil && out.ID == 0 {
 		out, err = tx.CaseOf(ctx, done.Case)
@@ -148,8 +148,8 @@ func (s *Service) noted(ctx context.Context, tx Tx, c Case) (out Case, err error
 	return out, err
 }
 
-// Praised is a question that was answered well.
-type Praised struct {
+// PositiveFeedback is a question that was answered well.
+type PositiveFeedback struct {
 	Op       string // of the call: it counts once
 	Bank     string // empty is the default one
 	Question string
@@ -160,7 +160,7 @@ type Praised struct {
 // Succeeded takes failures from the case of a question that was answered well, if
 // it has one, and counts for the skills behind the memories that the answer was
 // given from. The same operation does so once.
-func (s *Service) Succeeded(ctx context.Context, ws int64, p Praised) error {
+func (s *Service) Succeeded(ctx context.Context, ws int64, p PositiveFeedback) error {
 	return s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
 		row, found, err := tx.BankNamed(ctx, bankName(p.Bank))
 		if err != nil || !found {
@@ -170,7 +170,7 @@ func (s *Service) Succeeded(ctx context.Context, ws int64, p Praised) error {
 			if err := tx.SucceedCase(ctx, row.ID, KeyOf(p.Question), p.Op); err != nil {
 				return err
 			}
-			return s.judged(ctx, tx, judgement{op: p.Op, source: FromPraise, run: p.Run, score: 1, question: p.Question, answer: p.Answer})
+			return s.recordJudgement(ctx, tx, judgement{op: p.Op, source: FromPraise, run: p.Run, score: 1, question: p.Question, answer: p.Answer})
 		})
 	})
 }
@@ -194,7 +194,7 @@ func bankName(name string) string {
 	return name
 }
 
-func (f Failed) check() (Case, error) {
+func (f FailedQuestion) check() (Case, error) {
 	question := strings.TrimSpace(f.Question)
 	switch {
 	case question == "":

@@ -46,7 +46,7 @@ func (s *Service) corrected(ctx context.Context, tx Tx, bank, conversation int64
 		return nil
 	}
 	prediction := []rune(answer.Content)
-	f := Failed{Op: fmt.Sprintf("corrected/%d/%d", conversation, said.Seq), Source: FromCorrection, Question: asked.Content, Prediction: string(prediction[:min(len(prediction), answerRunes)]), Conversation: conversation}
+	f := FailedQuestion{Op: fmt.Sprintf("corrected/%d/%d", conversation, said.Seq), Source: FromCorrection, Question: asked.Content, Prediction: string(prediction[:min(len(prediction), answerRunes)]), Conversation: conversation}
 	if right != "" {
 		f.Gold, f.Evidence = []string{right}, []int{said.Seq}
 	}

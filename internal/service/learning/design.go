@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"strings"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/guard"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/policy"

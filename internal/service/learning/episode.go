@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/memoryskill/policy"
@@ -41,7 +41,7 @@ type playing struct {
 	ref     run.Ref
 	step    string // prefix of its places in the ledger
 	model   Model
-	keeping Keeping
+	keeping SpanOptions
 	score   string
 	bank    memoryskill.Bank
 	scorer  *policy.Scorer
@@ -68,8 +68,8 @@ type Asked struct {
 	Retrieved  []string `json:"retrieved,omitempty"` // texts
 }
 
-// Played is what an episode came to.
-type Played struct {
+// EpisodeResult is what an episode came to.
+type EpisodeResult struct {
 	Conversation int64          `json:"conversation"`
 	Reward       float64        `json:"reward"`
 	Known        bool           `json:"known"` // some question was scored
@@ -79,7 +79,7 @@ type Played struct {
 	Failed       int            `json:"failed_spans,omitempty"`
 }
 
-func (p playing) play(ctx context.Context, t Trace) (out Played, err error) {
+func (p playing) play(ctx context.Context, t Trace) (out EpisodeResult, err error) {
 	out.Conversation = t.Conversation
 	var texts []string
 	for _, span := range t.Spans {
@@ -228,7 +228,7 @@ func nearest(items []*item, to []float32, most int) []*item {
 }
 
 // ask puts the trace's questions to what was remembered.
-func (p playing) ask(ctx context.Context, t Trace, items []*item, behind map[int][]string, out *Played) error {
+func (p playing) ask(ctx context.Context, t Trace, items []*item, behind map[int][]string, out *EpisodeResult) error {
 	var texts []string
 	for _, q := range t.Questions {
 		texts = append(texts, q.Question)

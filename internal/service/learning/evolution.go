@@ -21,14 +21,14 @@ import (
 // EvolveSpec is what a round of evolution is pinned to.
 type EvolveSpec struct {
 	Spec
-	Keeping Keeping `json:"keeping"`
-	Bank    string  `json:"bank"`
-	BankID  int64   `json:"bank_id"`
-	Base    int     `json:"base"`
-	Recipe  string  `json:"recipe"`
-	Score   string  `json:"score"`
-	Held    []int64 `json:"held"`          // conversations that the candidate is judged on
-	Due     bool    `json:"due,omitempty"` // nobody asked for it
+	Keeping SpanOptions `json:"keeping"`
+	Bank    string      `json:"bank"`
+	BankID  int64       `json:"bank_id"`
+	Base    int         `json:"base"`
+	Recipe  string      `json:"recipe"`
+	Score   string      `json:"score"`
+	Held    []int64     `json:"held"`          // conversations that the candidate is judged on
+	Due     bool        `json:"due,omitempty"` // nobody asked for it
 }
 
 // EvolveRequest asks for a round.
@@ -226,7 +226,7 @@ func (s *Service) remembered(ctx context.Context, ref run.Ref, cases []Case, top
 			return nil, nil, err
 		}
 		if len(c.Retrieved) > 0 {
-			err = s.LongTerm.Store.WithLongTerm(ctx, ref.Workspace, func(tx longterm.LongTermTx) error {
+			err = s.LongTerm.Store.WithLongTerm(ctx, ref.Workspace, func(tx longterm.Tx) error {
 				entries, err := tx.LongTerm(ctx, c.Retrieved)
 				for _, e := range entries {
 					found[c.Key] = append(found[c.Key], e.Content)

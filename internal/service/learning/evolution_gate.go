@@ -12,8 +12,8 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// Tried is a held-out trace with both sides.
-type Tried struct {
+// TrialResult is a held-out trace with both sides.
+type TrialResult struct {
 	Conversation int64    `json:"conversation"`
 	Incumbent    float64  `json:"incumbent"`
 	Candidate    float64  `json:"candidate"`
@@ -35,7 +35,7 @@ func (s *Service) Trial(ctx context.Context, ref run.Ref, n int) error {
 	var t Trace
 	done := false
 	r, spec, head, err := s.round(ctx, ref, func(tx Tx, spec EvolveSpec, h Head) (err error) {
-		if done, err = tx.Trained(ctx, ref.Run, trialStep(n), new(Tried)); err != nil || done {
+		if done, err = tx.Trained(ctx, ref.Run, trialStep(n), new(TrialResult)); err != nil || done {
 			return err
 		}
 		_, questions, err := s.traces(ctx, tx, h.ID)
@@ -68,9 +68,9 @@ type side struct {
 }
 
 // tried plays a trace with both sides, greedily.
-func (s *Service) tried(ctx context.Context, how playing, t Trace, incumbent, candidate side) (out Tried, err error) {
+func (s *Service) tried(ctx context.Context, how playing, t Trace, incumbent, candidate side) (out TrialResult, err error) {
 	out.Conversation = t.Conversation
-	both := [2]Played{}
+	both := [2]EpisodeResult{}
 	for i, with := range []side{incumbent, candidate} {
 		one := how
 		one.step = fmt.Sprintf("%s/%d", how.step, i)

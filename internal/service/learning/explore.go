@@ -35,8 +35,8 @@ func (s *Service) explore(ctx context.Context, tx Tx, decision string, k int, he
 	return how, fresh, err
 }
 
-// Newcomers are the skills that a version brought, added or refined.
-type Newcomers struct {
+// RecentSkills are the skills that a version brought, added or refined.
+type RecentSkills struct {
 	Version  int
 	Skills   []string
 	Explored int // choices that were drawn by this version and later ones

@@ -13,7 +13,7 @@ import (
 func gated(ctx context.Context, tx Tx, ref run.Ref, held int) (c *designer.Comparison, o Outcomes, why string, err error) {
 	var candidate, incumbent []float64
 	for n := range held {
-		var one Tried
+		var one TrialResult
 		found, err := tx.Trained(ctx, ref.Run, trialStep(n), &one)
 		if err != nil {
 			return nil, o, "", err

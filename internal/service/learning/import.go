@@ -55,7 +55,7 @@ func (s *Service) ImportTraces(ctx context.Context, ws int64, bank string, in []
 				return err
 			}
 			for n, q := range t.Questions {
-				f := Failed{Op: "import", Source: FromImport, Question: q.Question, Gold: q.Answers, Evidence: q.Evidence, Conversation: id}
+				f := FailedQuestion{Op: "import", Source: FromImport, Question: q.Question, Gold: q.Answers, Evidence: q.Evidence, Conversation: id}
 				c, err := f.check()
 				if err != nil {
 					return fmt.Errorf("trace %q, question %d: %w", t.ID, n, err)

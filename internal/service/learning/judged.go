@@ -12,9 +12,9 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// Met is a memory that a run was shown, with a decision behind it: one of those
+// MemoryUse is a memory that a run was shown, with a decision behind it: one of those
 // that wrote it until then. It is empty where no memory skill has.
-type Met struct {
+type MemoryUse struct {
 	Memory   string // its id
 	Decision string
 	Content  string // what it said after that decision; the last one is what was shown
@@ -34,12 +34,12 @@ type judgement struct {
 	answer   string
 }
 
-// judged counts what somebody says of an answer, 0 or 1, for the skills behind the
+// recordJudgement counts what somebody says of an answer, 0 or 1, for the skills behind the
 // memories that it was given from: each decision once, however many of its memories
 // were met. For the decisions behind what the answer cites it is an outcome that
 // their policy may learn from. An answer that an endpoint's failure cut off is
 // nobody's doing.
-func (s *Service) judged(ctx context.Context, tx Tx, j judgement) error {
+func (s *Service) recordJudgement(ctx context.Context, tx Tx, j judgement) error {
 	if j.run == 0 {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (s *Service) scored(ctx context.Context, tx Tx, ids []string, score float64
 // cited are the decisions behind the memories that an answer names, or takes words
 // from that the question did not have; behind all that were shown when it does so
 // with none.
-func cited(met []Met, question, answer string) (decisions []string) {
+func cited(met []MemoryUse, question, answer string) (decisions []string) {
 	said := map[string]bool{} // that the answer adds to the question
 	for _, w := range lexical.Words(answer) {
 		said[w] = !lexical.IsStopword(w)

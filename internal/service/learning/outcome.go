@@ -30,5 +30,5 @@ type LearningTx interface {
 	Explored(ctx context.Context) (int, error)
 	// Newcomers are the skills that versions up to number brought, the latest first;
 	// what a version took over from the one before is not among them.
-	Newcomers(ctx context.Context, bank int64, number, most int) ([]Newcomers, error)
+	Newcomers(ctx context.Context, bank int64, number, most int) ([]RecentSkills, error)
 }

@@ -30,7 +30,7 @@ func (o Outcomes) Useless() bool { return o.Share() > uselessShare }
 func (o Outcomes) plus(p Outcomes) Outcomes { return Outcomes{o.Of + p.Of, o.Masked + p.Masked} }
 
 // outcomes are those of an episode.
-func (p Played) outcomes() Outcomes {
+func (p EpisodeResult) outcomes() Outcomes {
 	out := Outcomes{Of: len(p.Episode.Decisions) + len(p.Asked), Masked: len(p.Episode.Lost)}
 	for _, a := range p.Asked {
 		if !a.Scored {

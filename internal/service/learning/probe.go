@@ -60,7 +60,7 @@ type ProbeTx interface {
 	// Probes are those of a bank, of the latest run first.
 	Probes(ctx context.Context, bank int64, most int) ([]Probe, error)
 	// Behind are memories with the decisions that have written them.
-	Behind(ctx context.Context, memories []string) ([]Met, error)
+	Behind(ctx context.Context, memories []string) ([]MemoryUse, error)
 }
 
 // ProbeSpec is what the probing of a build is pinned to.

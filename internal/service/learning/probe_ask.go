@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
@@ -78,7 +78,7 @@ func (s *Service) AskProbe(ctx context.Context, ref run.Ref, number int) error {
 // found are the memories that a question is answered from: the best of an ordinary
 // search, as many as an episode of a training reads.
 func (s *Service) found(ctx context.Context, ws int64, question string, most int) (out []memory.Entry, err error) {
-	ranked, err := s.LongTerm.Rank(ctx, ws, longterm.Look{Query: question, Types: []memory.Type{memory.Personal, memory.Procedural}})
+	ranked, err := s.LongTerm.Rank(ctx, ws, longterm.SearchRequest{Query: question, Types: []memory.Type{memory.Personal, memory.Procedural}})
 	if err != nil || len(ranked) == 0 {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (s *Service) found(ctx context.Context, ws int64, question string, most int
 		ids = append(ids, r.ID)
 	}
 	var entries []memory.Entry
-	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx longterm.LongTermTx) error {
+	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx longterm.Tx) error {
 		entries, err = tx.LongTerm(ctx, ids)
 		return err
 	})
@@ -129,7 +129,7 @@ func (s *Service) unscorable(ctx context.Context, tx Tx, p Probe) (string, error
 
 // probed gives the score of a probe to the decisions that answer for it, as the credit
 // of a training does.
-func (s *Service) probed(ctx context.Context, tx Tx, p Probe, met []Met) error {
+func (s *Service) probed(ctx context.Context, tx Tx, p Probe, met []MemoryUse) error {
 	q := policy.Query{Score: *p.Score, Scored: true, Cited: cited(met, p.Question, p.Answer), Evidence: p.Decisions}
 	for _, m := range met {
 		if m.Decision != "" {

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/guard"
 	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"

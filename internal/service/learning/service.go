@@ -29,7 +29,7 @@ type BankTx interface {
 	PutBank(ctx context.Context, name string) (BankRow, error)
 	BankNamed(ctx context.Context, name string) (BankRow, bool, error)
 	BankOf(ctx context.Context, id int64) (BankRow, error)
-	Banks(ctx context.Context) ([]Listed, error)
+	Banks(ctx context.Context) ([]BankSummary, error)
 	// AdvanceBank moves the head; false when it was not at base any more.
 	AdvanceBank(ctx context.Context, id int64, base, number int) (bool, error)
 	LastVersion(ctx context.Context, id int64) (int, error)
@@ -81,7 +81,7 @@ type Tx interface {
 	// has left in it.
 	Do(ctx context.Context, op string, args, result any, effect func() error) error
 	TurnOf(ctx context.Context, conversation int64, message string) (conversation.Turn, bool, error)
-	Met(ctx context.Context, run int64) ([]Met, error)
+	Met(ctx context.Context, run int64) ([]MemoryUse, error)
 	LearningTx
 	UpdateTx
 	ProbeTx
@@ -124,7 +124,7 @@ type Starter interface {
 // Service is the use-case.
 type Service struct {
 	Store    Store
-	LongTerm *longterm.LongTerm
+	LongTerm *longterm.Service
 	Ledger   *ledger.Ledger
 	Embedder Embedder
 	Space    int16

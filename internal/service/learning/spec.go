@@ -52,19 +52,21 @@ func (t Timing) Pace() contract.StepTimeouts {
 	return contract.StepTimeouts{Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
 }
 
-// Keeping says how spans are remembered.
-type Keeping struct {
+// SpanOptions says how spans are remembered.
+type SpanOptions struct {
 	executor.Spanning
 	K    int `json:"k"`     // skills chosen for a span
 	TopN int `json:"top_n"` // memories that it is shown
 }
 
 // Defaults of remembering: what was published for conversations.
-func DefaultKeeping() Keeping { return Keeping{Spanning: executor.DefaultSpans(), K: 7, TopN: 20} }
+func DefaultKeeping() SpanOptions {
+	return SpanOptions{Spanning: executor.DefaultSpans(), K: 7, TopN: 20}
+}
 
 // usual fills what is open: k skills for a span, and the rest as it was published
 // for conversations. Windows with a size of their own share nothing unless it says so.
-func (k Keeping) usual(skills int) Keeping {
+func (k SpanOptions) usual(skills int) SpanOptions {
 	d := DefaultKeeping()
 	if k.Tokens == 0 {
 		k.Tokens, k.Overlap = d.Tokens, cmp.Or(k.Overlap, d.Overlap)
@@ -74,7 +76,7 @@ func (k Keeping) usual(skills int) Keeping {
 }
 
 // check refuses what nothing can be remembered by.
-func (k Keeping) check() error {
+func (k SpanOptions) check() error {
 	if err := k.Spanning.Check(); err != nil {
 		return err
 	}
@@ -95,16 +97,16 @@ type Spec struct {
 // BuildSpec is what a build is pinned to.
 type BuildSpec struct {
 	Spec
-	Keeping Keeping `json:"keeping"`
-	Lang    string  `json:"lang"`
-	Bank    string  `json:"bank"`
-	BankID  int64   `json:"bank_id"`
-	Version int     `json:"bank_version"`
-	FromSeq int     `json:"from_seq"`
-	ToSeq   int     `json:"to_seq"`
-	Tainted bool    `json:"tainted,omitempty"`
-	Author  string  `json:"author"` // model@prompt-hash
-	Idle    bool    `json:"idle,omitempty"`
+	Keeping SpanOptions `json:"keeping"`
+	Lang    string      `json:"lang"`
+	Bank    string      `json:"bank"`
+	BankID  int64       `json:"bank_id"`
+	Version int         `json:"bank_version"`
+	FromSeq int         `json:"from_seq"`
+	ToSeq   int         `json:"to_seq"`
+	Tainted bool        `json:"tainted,omitempty"`
+	Author  string      `json:"author"` // model@prompt-hash
+	Idle    bool        `json:"idle,omitempty"`
 }
 
 func specOf[T any](r run.Run) (s T, err error) {

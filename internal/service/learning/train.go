@@ -54,7 +54,7 @@ func (s *Service) standing(ctx context.Context, tx Tx, ref run.Ref, spec TrainSp
 		out.since = (stage-max(0, before.Changed))*spec.Iterations + iteration
 	}
 	if iteration > 0 {
-		var before Iterated
+		var before IterationResult
 		if found, err := tx.Trained(ctx, ref.Run, iterationStep(stage, iteration-1), &before); err != nil || !found {
 			return out, missing(err, iterationStep(stage, iteration-1))
 		}
@@ -94,14 +94,14 @@ func missing(err error, step string) error {
 
 // OpenTraining marks a run as picked up and takes its bank. Over is set when an
 // earlier attempt has brought it to its end.
-func (s *Service) OpenTraining(ctx context.Context, ref run.Ref) (spec TrainSpec, over *TrainedTo, err error) {
+func (s *Service) OpenTraining(ctx context.Context, ref run.Ref) (spec TrainSpec, over *TrainingResult, err error) {
 	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
 		var r run.Run
 		if r, spec, err = s.trainSpec(ctx, tx, ref); err != nil {
 			return err
 		}
 		if r.Status == run.Ended {
-			over = new(TrainedTo)
+			over = new(TrainingResult)
 			return json.Unmarshal(r.Result, over)
 		}
 		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil {
@@ -177,10 +177,10 @@ func (s *Service) Episode(ctx context.Context, ref run.Ref, stage, iteration, ep
 
 // Learn updates the policy from the episodes of an iteration, in their order. The
 // first result stays; an attempt that comes later finds it.
-func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) (out Iterated, err error) {
+func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) (out IterationResult, err error) {
 	var spec TrainSpec
 	var now standing
-	var episodes []Played
+	var episodes []EpisodeResult
 	done := false
 	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
 		if done, err = tx.Trained(ctx, ref.Run, iterationStep(stage, iteration), &out); err != nil || done {
@@ -193,7 +193,7 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 			return err
 		}
 		for e := range spec.Episodes {
-			var one Played
+			var one EpisodeResult
 			if found, err := tx.Trained(ctx, ref.Run, episodeStep(stage, iteration, e), &one); err != nil || !found {
 				return missing(err, episodeStep(stage, iteration, e))
 			}
@@ -235,8 +235,8 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 	return out, err
 }
 
-func (s *Service) learn(ctx context.Context, spec TrainSpec, now standing, episodes []Played, stage, iteration int) (out Iterated, current policy.Policy, optimiser policy.Adam, err error) {
-	out = Iterated{Stage: stage, Iteration: iteration}
+func (s *Service) learn(ctx context.Context, spec TrainSpec, now standing, episodes []EpisodeResult, stage, iteration int) (out IterationResult, current policy.Policy, optimiser policy.Adam, err error) {
+	out = IterationResult{Stage: stage, Iteration: iteration}
 	current, optimiser = now.policy, now.optimiser
 	recipe, err := memoryskill.NewRecipe(spec.Recipe)
 	if err != nil {
@@ -279,7 +279,7 @@ func (s *Service) learn(ctx context.Context, spec TrainSpec, now standing, episo
 }
 
 // tally counts what the episodes of an iteration show of each skill.
-func (s *Service) tally(ctx context.Context, tx Tx, spec TrainSpec, played []Played) error {
+func (s *Service) tally(ctx context.Context, tx Tx, spec TrainSpec, played []EpisodeResult) error {
 	recipe, err := memoryskill.NewRecipe(spec.Recipe)
 	if err != nil {
 		return err
@@ -295,11 +295,11 @@ func (s *Service) tally(ctx context.Context, tx Tx, spec TrainSpec, played []Pla
 
 // forget drops the weights that nothing goes back to: those of two iterations ago
 // in the same stage.
-func (s *Service) forget(ctx context.Context, tx Tx, ref run.Ref, stage, iteration int, now Iterated) error {
+func (s *Service) forget(ctx context.Context, tx Tx, ref run.Ref, stage, iteration int, now IterationResult) error {
 	if iteration < 2 {
 		return nil
 	}
-	var old, last Iterated
+	var old, last IterationResult
 	if found, err := tx.Trained(ctx, ref.Run, iterationStep(stage, iteration-2), &old); err != nil || !found {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // better on held-out conversations than what is in force, and ends the run. Code is
 // set when the workflow gave up: what was best so far is kept for a run that goes
 // on, and nothing is promoted.
-func (s *Service) CloseTraining(ctx context.Context, ref run.Ref, code, reason string) (out TrainedTo, err error) {
+func (s *Service) CloseTraining(ctx context.Context, ref run.Ref, code, reason string) (out TrainingResult, err error) {
 	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
 		r, spec, err := s.trainSpec(ctx, tx, ref)
 		if err != nil {
@@ -47,14 +47,14 @@ func (s *Service) CloseTraining(ctx context.Context, ref run.Ref, code, reason s
 }
 
 // trainedSoFar adds up the steps of a training, and reads its last stage.
-func trainedSoFar(ctx context.Context, tx Tx, ref run.Ref, spec TrainSpec) (out TrainedTo, last Staged, err error) {
-	out = TrainedTo{Outcome: run.Completed, Bank: spec.Bank, Rewards: []float64{}}
+func trainedSoFar(ctx context.Context, tx Tx, ref run.Ref, spec TrainSpec) (out TrainingResult, last Staged, err error) {
+	out = TrainingResult{Outcome: run.Completed, Bank: spec.Bank, Rewards: []float64{}}
 	raw, err := tx.TrainedUnder(ctx, ref.Run, "stage/")
 	if err != nil {
 		return out, last, err
 	}
 	for _, step := range slices.Sorted(maps.Keys(raw)) {
-		var one Iterated
+		var one IterationResult
 		if err := json.Unmarshal(raw[step], &one); err == nil && one.Policy != "" && len(step) > len(stageStep(0)) {
 			out.Rewards, out.Outcomes = append(out.Rewards, one.Reward), out.Outcomes.plus(one.Outcomes)
 			out.Iterations++
@@ -96,7 +96,7 @@ func (s *Service) TrainTrial(ctx context.Context, ref run.Ref, n int, beat func(
 	var incumbent, candidate side
 	done := false
 	err := s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) (err error) {
-		if done, err = tx.Trained(ctx, ref.Run, trialStep(n), new(Tried)); err != nil || done {
+		if done, err = tx.Trained(ctx, ref.Run, trialStep(n), new(TrialResult)); err != nil || done {
 			return err
 		}
 		if _, spec, err = s.trainSpec(ctx, tx, ref); err != nil {
@@ -143,7 +143,7 @@ func (s *Service) TrainTrial(ctx context.Context, ref run.Ref, n int, beat func(
 }
 
 // promoteTrained brings the best stage into force when the gate lets it.
-func (s *Service) promoteTrained(ctx context.Context, tx Tx, ref run.Ref, spec TrainSpec, last Staged, out *TrainedTo) error {
+func (s *Service) promoteTrained(ctx context.Context, tx Tx, ref run.Ref, spec TrainSpec, last Staged, out *TrainingResult) error {
 	d, score, err := s.best(ctx, tx, last)
 	if err != nil {
 		return err

@@ -16,13 +16,13 @@ type hardCases struct {
 	cases     []Case              // that failed in this stage and are not resolved, by key
 	retrieved map[string][]string // by case key: what the last failure was answered from
 	items     map[string][]string // and all that was remembered then
-	held      []Hard              // the buffer, for the next stage
+	held      []BufferedCase      // the buffer, for the next stage
 }
 
 // hard goes through the episodes of a stage in their order. A question that was
 // answered badly is a hard case; well answered later, it loses half of its
 // failures. One that was not scored says nothing.
-func (s *Service) hard(ctx context.Context, tx Tx, ref run.Ref, spec TrainSpec, stage int, before []Hard, questions map[int64]Case) (out hardCases, err error) {
+func (s *Service) hard(ctx context.Context, tx Tx, ref run.Ref, spec TrainSpec, stage int, before []BufferedCase, questions map[int64]Case) (out hardCases, err error) {
 	out.retrieved, out.items = map[string][]string{}, map[string][]string{}
 	buffer := designer.NewBuffer(designer.DefaultWindow, designer.DefaultRoom, remembered(before, questions)...)
 	now := stage * spec.Iterations
@@ -33,7 +33,7 @@ func (s *Service) hard(ctx context.Context, tx Tx, ref run.Ref, spec TrainSpec, 
 			return out, err
 		}
 		for _, step := range slices.Sorted(maps.Keys(raw)) {
-			var one Played
+			var one EpisodeResult
 			if err := json.Unmarshal(raw[step], &one); err != nil {
 				return out, fmt.Errorf("decode %s of run %d: %w", step, ref.Run, err)
 			}
@@ -56,7 +56,7 @@ func (s *Service) hard(ctx context.Context, tx Tx, ref run.Ref, spec TrainSpec, 
 	}
 	for _, h := range buffer.Cases(now) {
 		c := byKey[h.QueryID]
-		out.held = append(out.held, Hard{Case: c.ID, Score: h.Score, Failures: h.Failures, Iteration: h.Iteration})
+		out.held = append(out.held, BufferedCase{Case: c.ID, Score: h.Score, Failures: h.Failures, Iteration: h.Iteration})
 		if out.retrieved[h.QueryID] == nil {
 			continue // of an earlier stage: nobody has asked since
 		}
@@ -68,7 +68,7 @@ func (s *Service) hard(ctx context.Context, tx Tx, ref run.Ref, spec TrainSpec, 
 
 // remembered are the cases of an earlier stage's buffer whose questions are still
 // known.
-func remembered(before []Hard, questions map[int64]Case) (out []designer.Case) {
+func remembered(before []BufferedCase, questions map[int64]Case) (out []designer.Case) {
 	for _, h := range before {
 		if c, known := questions[h.Case]; known {
 			out = append(out, designer.Case{QueryID: c.Key, Score: h.Score, Failures: h.Failures, Iteration: h.Iteration})

@@ -20,19 +20,19 @@ import (
 // TrainSpec is what a training is pinned to.
 type TrainSpec struct {
 	Spec
-	Keeping    Keeping `json:"keeping"`
-	Bank       string  `json:"bank"`
-	BankID     int64   `json:"bank_id"`
-	Base       int     `json:"base"` // version of the bank that it began on
-	Recipe     string  `json:"recipe"`
-	Stages     int     `json:"stages"`
-	Iterations int     `json:"iterations"` // of a stage
-	Episodes   int     `json:"episodes"`   // of an iteration
-	Parallel   int     `json:"parallel"`   // episodes at once; the result is the same for any
-	Seed       string  `json:"seed"`
-	Score      string  `json:"score"`
-	Design     bool    `json:"design"`           // a round of the designer after each stage
-	Sample     float64 `json:"sample,omitempty"` // share of a trace's questions that an episode asks, by category; 0 and 1 are all
+	Keeping    SpanOptions `json:"keeping"`
+	Bank       string      `json:"bank"`
+	BankID     int64       `json:"bank_id"`
+	Base       int         `json:"base"` // version of the bank that it began on
+	Recipe     string      `json:"recipe"`
+	Stages     int         `json:"stages"`
+	Iterations int         `json:"iterations"` // of a stage
+	Episodes   int         `json:"episodes"`   // of an iteration
+	Parallel   int         `json:"parallel"`   // episodes at once; the result is the same for any
+	Seed       string      `json:"seed"`
+	Score      string      `json:"score"`
+	Design     bool        `json:"design"`           // a round of the designer after each stage
+	Sample     float64     `json:"sample,omitempty"` // share of a trace's questions that an episode asks, by category; 0 and 1 are all
 	// Fuse is how the policy fuses the memories near a span, mean or sim_weighted;
 	// empty is as the policy in force does. Temperature is τ of sim_weighted, 0 the
 	// default.
@@ -151,8 +151,8 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 	return out, err
 }
 
-// Iterated is what an iteration came to.
-type Iterated struct {
+// IterationResult is what an iteration came to.
+type IterationResult struct {
 	Stage     int                `json:"stage"`
 	Iteration int                `json:"iteration"`
 	Reward    float64            `json:"reward"` // mean of its episodes
@@ -176,28 +176,28 @@ type Staged struct {
 	Note      string            `json:"note,omitempty"`
 	Failed    []string          `json:"failed,omitempty"` // edits that made nothing better
 	Pending   string            `json:"pending,omitempty"`
-	Kept      []Keepsake        `json:"kept,omitempty"` // the bank of each snapshot
-	Hard      []Hard            `json:"hard,omitempty"` // the designer's buffer of hard cases
+	Kept      []BankSnapshot    `json:"kept,omitempty"` // the bank of each snapshot
+	Hard      []BufferedCase    `json:"hard,omitempty"` // the designer's buffer of hard cases
 }
 
-// Hard is a case in the buffer of a training. It holds none of the case's text, for
+// BufferedCase is a case in the buffer of a training. It holds none of the case's text, for
 // a stage is kept when the conversation that the case is about is erased.
-type Hard struct {
+type BufferedCase struct {
 	Case      int64   `json:"case"`
 	Score     float64 `json:"score"`
 	Failures  int     `json:"failures"`
 	Iteration int     `json:"iteration"` // of the training, of its last failure
 }
 
-// Keepsake is the bank of a snapshot, so that it can be gone back to.
-type Keepsake struct {
+// BankSnapshot is the bank of a snapshot, so that it can be gone back to.
+type BankSnapshot struct {
 	Snapshot string    `json:"snapshot"`
 	Bank     Candidate `json:"bank"`
 	Changed  int       `json:"changed,omitempty"` // as in Staged
 }
 
-// TrainedTo is what a training came to.
-type TrainedTo struct {
+// TrainingResult is what a training came to.
+type TrainingResult struct {
 	Outcome    run.Outcome `json:"outcome"`
 	Bank       string      `json:"bank"`
 	Version    int         `json:"bank_version,omitempty"` // that was promoted; 0 when the gate kept it out

@@ -40,7 +40,7 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 			}
 		}
 		for i := range spec.Iterations {
-			var one Iterated
+			var one IterationResult
 			if found, err := tx.Trained(ctx, ref.Run, iterationStep(stage, i), &one); err != nil || !found {
 				return missing(err, iterationStep(stage, i))
 			}
@@ -90,7 +90,7 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 	snapshot := memoryskill.Bind(now.bank, now.policy, now.optimiser)
 	progress, verdict := before.Progress.Close(designer.Stage{Snapshot: snapshot, Score: designer.DefaultScoring().Of(rewards)}, designer.Limits{Evolutions: recipe.Evolutions, Patience: recipe.Patience})
 	out = Staged{Progress: progress, Stop: verdict.Stop || stage == spec.Stages-1, Failed: before.Failed, Hard: hard.held,
-		Kept: append(slices.Clip(before.Kept), Keepsake{snapshot.Hash, Candidate{Members: now.bank.Versions(), Capacity: now.bank.Capacity(), Fresh: fresh}, changed})}
+		Kept: append(slices.Clip(before.Kept), BankSnapshot{snapshot.Hash, Candidate{Members: now.bank.Versions(), Capacity: now.bank.Capacity(), Fresh: fresh}, changed})}
 	if before.Pending != "" && !verdict.Improved {
 		out.Failed = append(slices.Clip(out.Failed), before.Pending)
 	} else if verdict.Improved {

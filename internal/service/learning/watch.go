@@ -11,8 +11,8 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// Watched is how far a training is.
-type Watched struct {
+// TrainingProgress is how far a training is.
+type TrainingProgress struct {
 	Status  run.Status `json:"status"`
 	Done    int        `json:"iterations"`
 	Of      int        `json:"of"`
@@ -24,19 +24,19 @@ type Watched struct {
 	Outcomes Outcomes           `json:"outcomes,omitzero"`
 	Tried    int                `json:"tried"`
 	Trials   int                `json:"trials"`
-	Result   *TrainedTo         `json:"result,omitempty"` // once it has ended
+	Result   *TrainingResult    `json:"result,omitempty"` // once it has ended
 }
 
 // Watch tells how far a training is.
-func (s *Service) Watch(ctx context.Context, ref run.Ref) (out Watched, err error) {
+func (s *Service) Watch(ctx context.Context, ref run.Ref) (out TrainingProgress, err error) {
 	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
 		r, spec, err := s.trainSpec(ctx, tx, ref)
 		if err != nil {
 			return err
 		}
-		out = Watched{Status: r.Status, Of: spec.Stages * spec.Iterations, Rewards: []float64{}, Trials: len(spec.Held)}
+		out = TrainingProgress{Status: r.Status, Of: spec.Stages * spec.Iterations, Rewards: []float64{}, Trials: len(spec.Held)}
 		if r.Status == run.Ended {
-			out.Result = new(TrainedTo)
+			out.Result = new(TrainingResult)
 			return json.Unmarshal(r.Result, out.Result)
 		}
 		raw, err := tx.TrainedUnder(ctx, ref.Run, "stage/")
@@ -48,7 +48,7 @@ func (s *Service) Watch(ctx context.Context, ref run.Ref) (out Watched, err erro
 				out.Stages++
 				continue
 			}
-			var one Iterated
+			var one IterationResult
 			if err := json.Unmarshal(raw[step], &one); err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func (s *Service) WatchRound(ctx context.Context, ref run.Ref) (out RoundWatched
 			out.Done, out.Doing = 2+len(tried), fmt.Sprintf("tried on %d of %d conversations", len(tried), len(spec.Held))
 			var outcomes Outcomes
 			for _, step := range tried {
-				var one Tried
+				var one TrialResult
 				if err := json.Unmarshal(step, &one); err != nil {
 					return err
 				}

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/testkit"

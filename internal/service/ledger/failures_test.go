@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/testkit"
@@ -165,7 +166,7 @@ func TestAnEndpointWithoutOptionsIsAskedOnceMoreWithout(t *testing.T) {
 	srv.On(openaitest.Rule{Stage: "test", Nth: 1, Status: 400, Reply: "unknown response_format json_schema"})
 	srv.On(openaitest.Rule{Stage: "test", Nth: 2, Status: 400, Reply: "tool_choice none is not supported"})
 	srv.On(openaitest.Rule{Stage: "test", Calls: []llm.ToolCall{{Name: "look", Arguments: "{}"}}})
-	b.Model = llm.OpenAI(llm.Config{BaseURL: srv.URL})
+	b.Model = openai.New(openai.Config{BaseURL: srv.URL})
 	for range 2 {
 		r, err := b.ask(t.Context(), "s", "hi", withSchema, func(r *llm.Request) {
 			r.Tools, r.ToolChoice, r.Temperature = []llm.Tool{{Name: "look"}}, llm.ChooseNone, new(0.0)

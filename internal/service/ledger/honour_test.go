@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"testing"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/postgres"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
 	"cairn/internal/testkit"
@@ -20,7 +20,7 @@ func (b *bundle) honour(ctx context.Context, step string, keep ledger.Keep) (llm
 	testkit.Must(b.t, err)
 	var ticket ledger.Ticket
 	testkit.Must(b.t, b.store.WithWorkspace(ctx, b.ws.ID, func(q postgres.Queries) error {
-		ticket, err = q.AdmitCall(ctx, wish, q.SeekCall(wish.Key, wish.Parallel))
+		ticket, err = q.AdmitCall(ctx, wish)
 		return err
 	}))
 	return b.Honour(ctx, wish, ticket, keep)
@@ -107,7 +107,7 @@ func (b *bundle) question(parallel int) ledger.Question {
 	testkit.Must(b.t, err)
 	q.Opened = &ledger.Opened{Wish: wish}
 	testkit.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(tx postgres.Queries) error {
-		q.Opened.Ticket, err = tx.AdmitCall(b.t.Context(), wish, tx.SeekCall(wish.Key, parallel))
+		q.Opened.Ticket, err = tx.AdmitCall(b.t.Context(), wish)
 		return err
 	}))
 	return q

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
 )

@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/uuid"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 )
 
@@ -116,16 +116,10 @@ func (l *Ledger) Wish(k run.CallKey, req llm.Request, parallel int) (Wish, error
 
 // Rows are the ledger's rows in a transaction of a caller's.
 type Rows interface {
-	// SeekCall puts aside the reading of what AdmitCall decides by: it is read with
-	// the next statement.
-	SeekCall(k run.CallKey, parallel int) Sought
-	AdmitCall(ctx context.Context, w Wish, s Sought) (Ticket, error)
+	AdmitCall(ctx context.Context, w Wish) (Ticket, error)
 	// KeepReply fails the transaction with ErrOther when another reply is stored.
 	KeepReply(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) (llm.Reply, error)
 }
-
-// Sought is what the store finds of a call and beside it.
-type Sought any
 
 // ErrOther is a reply that another attempt was first to store.
 var ErrOther = errors.New("another attempt has stored a reply")

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/testkit"
 )

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 )
 

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 )
 

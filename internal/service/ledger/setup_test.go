@@ -11,9 +11,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/skill"
 )
 

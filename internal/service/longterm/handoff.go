@@ -30,15 +30,15 @@ type HandOffArgs struct {
 type HandedOff struct {
 	Text     string        `json:"text"`
 	Tasks    []memory.Task `json:"tasks"`
-	Rejected []Item        `json:"rejected,omitempty"`
+	Rejected []ItemResult  `json:"rejected,omitempty"`
 }
 
 // HandOff reads a call to hands_off. It has no effect: running the tasks is for
 // whoever called.
-func (l *LongTerm) HandOff(ctx context.Context, a agent.Actor, in HandOffArgs) (out HandedOff, err error) {
+func (l *Service) HandOff(ctx context.Context, a agent.Actor, in HandOffArgs) (out HandedOff, err error) {
 	out.Tasks = []memory.Task{}
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
-		g := &writing{LongTerm: l, tx: tx, a: a}
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
+		g := &writing{Service: l, tx: tx, a: a}
 		for _, one := range in.Tasks {
 			t, err := g.task(ctx, in, one)
 			switch {

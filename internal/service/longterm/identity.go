@@ -7,6 +7,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
 )
 
 // IdentityArgs replace who the agent is.
@@ -22,8 +23,8 @@ type IdentityWritten struct {
 }
 
 // ReadIdentity reads the version in force; version 0 is none yet.
-func (l *LongTerm) ReadIdentity(ctx context.Context, a agent.Actor) (out memory.IdentityVersion, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+func (l *Service) ReadIdentity(ctx context.Context, a agent.Actor) (out memory.IdentityVersion, err error) {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
 		out, err = tx.Identity(ctx)
 		return err
 	})
@@ -31,17 +32,17 @@ func (l *LongTerm) ReadIdentity(ctx context.Context, a agent.Actor) (out memory.
 		return out, fmt.Errorf("read_identity_memory: %w", err)
 	}
 	if a.Origin != agent.OriginUser {
-		out.Content = sanitise("identity", fmt.Sprint(out.Version), out.Content)
+		out.Content = memorywrite.Sanitize("identity", fmt.Sprint(out.Version), out.Content)
 	}
 	return out, nil
 }
 
 // IdentityHistory lists the versions, the latest first. It is for people.
-func (l *LongTerm) IdentityHistory(ctx context.Context, a agent.Actor, max int) (out []memory.IdentityVersion, err error) {
-	if err := person(a, "the identity's history"); err != nil {
+func (l *Service) IdentityHistory(ctx context.Context, a agent.Actor, max int) (out []memory.IdentityVersion, err error) {
+	if err := memorywrite.RequirePerson(a, "the identity's history"); err != nil {
 		return nil, err
 	}
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
 		out, err = tx.IdentityHistory(ctx, max)
 		return err
 	})
@@ -51,16 +52,16 @@ func (l *LongTerm) IdentityHistory(ctx context.Context, a agent.Actor, max int) 
 // UpdateIdentity replaces the whole document. What stands in every prompt is not
 // written while untrusted text is in view, nor when it may be an attack and
 // nobody watches.
-func (l *LongTerm) UpdateIdentity(ctx context.Context, a agent.Actor, in IdentityArgs) (IdentityWritten, error) {
+func (l *Service) UpdateIdentity(ctx context.Context, a agent.Actor, in IdentityArgs) (IdentityWritten, error) {
 	content, refused := memory.NormaliseIdentity(in.Content)
 	if refused == nil {
 		refused = mayIdentity(a, content)
 	}
-	return onceIn(ctx, l.Store.WithLongTerm, a, "update_identity_memory", in, func(tx LongTermTx) (IdentityWritten, error) {
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "update_identity_memory", in, func(tx Tx) (IdentityWritten, error) {
 		if refused != nil {
 			return IdentityWritten{}, refused
 		}
-		g := &writing{LongTerm: l, tx: tx, a: a, w: writerOf(a, l.Space)}
+		g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
 		g.w.Author = a.Subject.Author
 		if err := g.fenced(ctx); err != nil {
 			return IdentityWritten{}, err
@@ -84,11 +85,11 @@ func mayIdentity(a agent.Actor, content string) error {
 
 // RollbackIdentity makes a new version that says what an old one said. It is for
 // people.
-func (l *LongTerm) RollbackIdentity(ctx context.Context, a agent.Actor, in RollbackArgs) (IdentityWritten, error) {
-	if err := person(a, "rolling the identity back"); err != nil {
+func (l *Service) RollbackIdentity(ctx context.Context, a agent.Actor, in memorywrite.RollbackArgs) (IdentityWritten, error) {
+	if err := memorywrite.RequirePerson(a, "rolling the identity back"); err != nil {
 		return IdentityWritten{}, err
 	}
-	return onceIn(ctx, l.Store.WithLongTerm, a, "identity_rollback", in, func(tx LongTermTx) (IdentityWritten, error) {
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "identity_rollback", in, func(tx Tx) (IdentityWritten, error) {
 		old := memory.IdentityVersion{}
 		if in.Version != 0 {
 			var err error
@@ -96,7 +97,7 @@ func (l *LongTerm) RollbackIdentity(ctx context.Context, a agent.Actor, in Rollb
 				return IdentityWritten{}, err
 			}
 		}
-		return (&writing{LongTerm: l, tx: tx, a: a, w: writerOf(a, l.Space)}).setIdentity(ctx, old.Content, "rollback", in.Expected)
+		return (&writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}).setIdentity(ctx, old.Content, "rollback", in.Expected)
 	})
 }
 
@@ -109,7 +110,7 @@ func (g *writing) setIdentity(ctx context.Context, content, action string, expec
 		return IdentityWritten{}, fault.New(fault.VersionConflict, fmt.Sprintf("the identity is at version %d, not %d", head.Version, *expected), "read the version in force, then decide again")
 	}
 	if content == head.Content {
-		return IdentityWritten{Status: Unchanged, Version: head.Version}, nil
+		return IdentityWritten{Status: memorywrite.Unchanged, Version: head.Version}, nil
 	}
 	version, err := g.tx.AdvanceIdentity(ctx, head.Version, content, action, g.a.Subject.History, g.w)
 	return IdentityWritten{Status: Updated, Version: version}, err

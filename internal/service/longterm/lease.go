@@ -19,12 +19,12 @@ type Lease struct {
 
 // TakeLease takes the actor's target for a while, or keeps it. While another
 // holder has it the answer is Unavailable: ask again.
-func (l *LongTerm) TakeLease(ctx context.Context, a agent.Actor, holder string, lives time.Duration) (out Lease, err error) {
+func (l *Service) TakeLease(ctx context.Context, a agent.Actor, holder string, lives time.Duration) (out Lease, err error) {
 	if holder == "" || lives <= 0 {
 		return out, fault.New(fault.InvalidArgument, "a lease needs a holder and a time to live", "")
 	}
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
-		s, err := (&writing{LongTerm: l, tx: tx, a: a}).leased(ctx, a)
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
+		s, err := (&writing{Service: l, tx: tx, a: a}).leased(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -39,9 +39,9 @@ func (l *LongTerm) TakeLease(ctx context.Context, a agent.Actor, holder string, 
 
 // FreeLease gives the actor's target back before its time. One that has gone to
 // another stays there.
-func (l *LongTerm) FreeLease(ctx context.Context, a agent.Actor, lease Lease) error {
-	return l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
-		s, err := (&writing{LongTerm: l, tx: tx, a: a}).leased(ctx, a)
+func (l *Service) FreeLease(ctx context.Context, a agent.Actor, lease Lease) error {
+	return l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
+		s, err := (&writing{Service: l, tx: tx, a: a}).leased(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -49,8 +49,8 @@ func (l *LongTerm) FreeLease(ctx context.Context, a agent.Actor, lease Lease) er
 	})
 }
 
-// Touched is an entry that a run has written.
-type Touched struct {
+// WrittenEntry is an entry that a run has written.
+type WrittenEntry struct {
 	Entry   memory.Entry
 	First   int  // version that the runs wrote first
 	Last    int  // and last

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
 )
 
 // MostListed is how many entries a page has at most.
@@ -15,7 +16,7 @@ const MostListed = 1000
 
 // page is a filter that can be asked: with types that there are, and with
 // targets by their keys.
-func (l *LongTerm) page(ctx context.Context, tx LongTermTx, in memory.Filter) (memory.Filter, error) {
+func (l *Service) page(ctx context.Context, tx Tx, in memory.Filter) (memory.Filter, error) {
 	for _, t := range in.Types {
 		if !slices.Contains(memory.LongTermTypes, t) {
 			return in, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no list of %q memories", t), fmt.Sprintf("use some of %v", memory.LongTermTypes))
@@ -51,8 +52,8 @@ func (l *LongTerm) page(ctx context.Context, tx LongTermTx, in memory.Filter) (m
 
 // List lists long-term entries in the order of their making, or from the end of
 // it; the page after it begins after the Key of its last one.
-func (l *LongTerm) List(ctx context.Context, a agent.Actor, in memory.Filter) (out []memory.Entry, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+func (l *Service) List(ctx context.Context, a agent.Actor, in memory.Filter) (out []memory.Entry, err error) {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
 		in, err := l.page(ctx, tx, in)
 		if err != nil {
 			return err
@@ -68,8 +69,8 @@ func (l *LongTerm) List(ctx context.Context, a agent.Actor, in memory.Filter) (o
 
 // Get reads entries of any type and status by their ids, in that order; what is
 // not there is left out.
-func (l *LongTerm) Get(ctx context.Context, a agent.Actor, ids ...string) (out []memory.Entry, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+func (l *Service) Get(ctx context.Context, a agent.Actor, ids ...string) (out []memory.Entry, err error) {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
 		out, err = tx.LongTerm(ctx, ids)
 		return err
 	})
@@ -80,7 +81,7 @@ func (l *LongTerm) Get(ctx context.Context, a agent.Actor, ids ...string) (out [
 	return l.shownTo(a, out), nil
 }
 
-func (l *LongTerm) shownTo(a agent.Actor, entries []memory.Entry) []memory.Entry {
+func (l *Service) shownTo(a agent.Actor, entries []memory.Entry) []memory.Entry {
 	if a.Origin != agent.OriginUser {
 		for i := range entries {
 			entries[i] = Sanitised(entries[i])
@@ -91,17 +92,17 @@ func (l *LongTerm) shownTo(a agent.Actor, entries []memory.Entry) []memory.Entry
 
 // DeleteWhere takes all long-term memories out that a filter chooses, in one
 // transaction. It is for people, and wants to be told which.
-func (l *LongTerm) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Filter) ([]Item, error) {
-	if err := person(a, "deleting many memories"); err != nil {
+func (l *Service) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Filter) ([]ItemResult, error) {
+	if err := memorywrite.RequirePerson(a, "deleting many memories"); err != nil {
 		return nil, err
 	}
 	if len(in.Types)+len(in.Targets)+len(in.Metadata) == 0 {
 		return nil, fault.New(fault.InvalidArgument, "nothing says which memories are to be deleted", "name a type, a target, or members of the metadata")
 	}
 	in.EveryStatus, in.Newest, in.After, in.Limit = false, false, 0, MostListed
-	none := []Item{}
-	return onceIn(ctx, l.Store.WithLongTerm, a, "delete_memories", in, func(tx LongTermTx) ([]Item, error) {
-		g := &writing{LongTerm: l, tx: tx, a: a, w: writerOf(a, l.Space), items: none}
+	none := []ItemResult{}
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "delete_memories", in, func(tx Tx) ([]ItemResult, error) {
+		g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space), items: none}
 		filter, err := l.page(ctx, tx, in)
 		if err != nil {
 			return nil, err
@@ -116,7 +117,7 @@ func (l *LongTerm) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Fil
 				if err := g.revise(ctx, &e, memory.Remove, false); err != nil {
 					return nil, err
 				}
-				g.items = append(g.items, Item{Index: len(g.items), ID: e.ID, Status: Deleted})
+				g.items = append(g.items, ItemResult{Index: len(g.items), ID: e.ID, Status: Deleted})
 				filter.After = e.Key
 			}
 			if len(entries) < filter.Limit {

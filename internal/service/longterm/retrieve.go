@@ -14,11 +14,12 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/search"
 )
 
-// Look is a search over all of memory.
-type Look struct {
+// SearchRequest is a search over all of memory.
+type SearchRequest struct {
 	Query       string
 	Types       []memory.Type // of memories
 	Skills      bool          // active skills, too, in one order with memories
@@ -35,7 +36,7 @@ type Ranked struct {
 
 // Rank gives active memories that answer a query, the best first, whatever their
 // targets.
-func (l *LongTerm) Rank(ctx context.Context, ws int64, in Look) ([]Ranked, error) {
+func (l *Service) Rank(ctx context.Context, ws int64, in SearchRequest) ([]Ranked, error) {
 	r := search.Request{Query: in.Query, Types: in.Types, After: in.From, Before: in.Until, Limit: search.MostFound}
 	if len(in.Types) > 0 {
 		r.Kinds = append(r.Kinds, search.KindMemory)
@@ -54,10 +55,10 @@ func (l *LongTerm) Rank(ctx context.Context, ws int64, in Look) ([]Ranked, error
 	return out, err
 }
 
-var _ Finder = search.Finder{}
+var _ memorywrite.Finder = search.Finder{}
 
-// Want is one thing that is looked for.
-type Want struct {
+// Query is one thing that is looked for.
+type Query struct {
 	Index      int
 	Query      string
 	Type       memory.Type // empty: the actor's
@@ -67,7 +68,7 @@ type Want struct {
 
 // RetrieveArgs are what is looked for, and how.
 type RetrieveArgs struct {
-	Wants     []Want
+	Wants     []Query
 	Summaries bool // summaries of sessions too, which lead to their transcripts
 	TopK      int  // for each want; 0 means 20
 	NoRepeats bool // what the run was shown before is left out
@@ -87,7 +88,7 @@ type Retrieved struct {
 	Text   string             `json:"text"`
 	Found  []memory.Entry     `json:"-"`
 	Scores map[string]float64 `json:"-"` // by id; none for guidelines, which are named
-	Failed []Item             `json:"failed,omitempty"`
+	Failed []ItemResult       `json:"failed,omitempty"`
 }
 
 // NothingFound stands where there are no lines.
@@ -95,7 +96,7 @@ const NothingFound = "(no memories found)"
 
 // Retrieve finds memories of targets by words and meaning, each once, in the
 // order of what was asked.
-func (l *LongTerm) Retrieve(ctx context.Context, a agent.Actor, in RetrieveArgs) (out Retrieved, err error) {
+func (l *Service) Retrieve(ctx context.Context, a agent.Actor, in RetrieveArgs) (out Retrieved, err error) {
 	if n := len(in.Wants); n == 0 || n > MostWants {
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("%d things are looked for", n), fmt.Sprintf("look for 1 to %d at once", MostWants))
 	}
@@ -132,8 +133,8 @@ type answer struct {
 }
 
 // present joins the answers, and notes what the run is shown.
-func (l *LongTerm) present(ctx context.Context, a agent.Actor, in RetrieveArgs, answers []answer) (out Retrieved, err error) {
-	var items []Item
+func (l *Service) present(ctx context.Context, a agent.Actor, in RetrieveArgs, answers []answer) (out Retrieved, err error) {
+	var items []ItemResult
 	var lines []string
 	out.Scores = map[string]float64{}
 	for i, one := range answers {
@@ -142,7 +143,7 @@ func (l *LongTerm) present(ctx context.Context, a agent.Actor, in RetrieveArgs, 
 			items = append(items, out.Failed[len(out.Failed)-1])
 			continue
 		}
-		items = append(items, Item{})
+		items = append(items, ItemResult{})
 		if one.identity != "" && !slices.Contains(lines, one.identity) {
 			lines = append(lines, one.identity)
 		}
@@ -173,8 +174,8 @@ func (l *LongTerm) present(ctx context.Context, a agent.Actor, in RetrieveArgs, 
 
 // note leaves out what the run has seen, when that is wanted, and keeps what it
 // sees now. A retry of the call finds what the call found.
-func (l *LongTerm) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out *Retrieved) error {
-	return l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+func (l *Service) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out *Retrieved) error {
+	return l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
 		if in.NoRepeats {
 			shown, err := tx.Shown(ctx, a.Run, a.Op)
 			if err != nil {
@@ -191,9 +192,9 @@ func (l *LongTerm) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out
 	})
 }
 
-func (l *LongTerm) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, want Want) (out answer) {
-	if n := utf8.RuneCountInString(want.Query); strings.TrimSpace(want.Query) == "" || n > QueryRunes {
-		return answer{err: fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", QueryRunes, n), "look for a few words")}
+func (l *Service) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, want Query) (out answer) {
+	if n := utf8.RuneCountInString(want.Query); strings.TrimSpace(want.Query) == "" || n > memorywrite.QueryRunes {
+		return answer{err: fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", memorywrite.QueryRunes, n), "look for a few words")}
 	}
 	between, err := days(want.TimeFilter)
 	if err != nil {
@@ -202,7 +203,7 @@ func (l *LongTerm) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, w
 	if want.Type == "" {
 		want.Type, want.Target = memory.Type(a.Subject.Type), a.Subject.Target
 	}
-	t, err := subject(agent.Actor{Subject: agent.Subject{Type: string(want.Type), Target: want.Target}})
+	t, err := subject(agent.Actor{Subject: agent.MemoryScope{Type: string(want.Type), Target: want.Target}})
 	if err != nil {
 		return answer{err: err}
 	}
@@ -211,9 +212,9 @@ func (l *LongTerm) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, w
 		return answer{identity: IdentityText(v), err: err}
 	}
 	var s memory.Scope
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
 		if _, fixed := memory.FixedTarget(t.Type); !fixed {
-			known, found, err := (&writing{LongTerm: l, tx: tx, a: a}).findTarget(ctx, t)
+			known, found, err := (&writing{Service: l, tx: tx, a: a}).findTarget(ctx, t)
 			if err != nil {
 				return err
 			}
@@ -233,7 +234,7 @@ func (l *LongTerm) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, w
 
 // find ranks and keeps what is in scope: what is about the target first, then
 // sessions that it was in, then sessions that tell nobody.
-func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, query string, s memory.Scope, between span) (_ []memory.Entry, scores map[string]float64, err error) {
+func (l *Service) find(ctx context.Context, a agent.Actor, in RetrieveArgs, query string, s memory.Scope, between span) (_ []memory.Entry, scores map[string]float64, err error) {
 	if s.Type == memory.Guideline {
 		found, err := l.guideline(ctx, a, query)
 		return found, nil, err
@@ -242,7 +243,7 @@ func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, que
 	if in.Summaries {
 		types = append(types, memory.Summary)
 	}
-	ranked, err := l.Rank(ctx, a.Workspace, Look{Query: query, Types: types})
+	ranked, err := l.Rank(ctx, a.Workspace, SearchRequest{Query: query, Types: types})
 	if err != nil || len(ranked) == 0 {
 		return nil, nil, err
 	}
@@ -251,7 +252,7 @@ func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, que
 		ids[i], scores[r.ID] = r.ID, r.Score
 	}
 	var entries []memory.Entry
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) (err error) {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) (err error) {
 		entries, err = tx.LongTerm(ctx, ids)
 		return err
 	})
@@ -278,8 +279,8 @@ func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, que
 }
 
 // guideline is that of the tool that the query names, exactly.
-func (l *LongTerm) guideline(ctx context.Context, a agent.Actor, tool string) (out []memory.Entry, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+func (l *Service) guideline(ctx context.Context, a agent.Actor, tool string) (out []memory.Entry, err error) {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
 		e, found, err := tx.GuidelineOf(ctx, strings.TrimSpace(tool))
 		if found {
 			out = []memory.Entry{e}

@@ -7,11 +7,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/memorywrite"
 )
 
 // imported is the channel of sessions that are handed in as a whole.
@@ -22,31 +23,31 @@ const SessionMessages = 5000
 
 // AddHistory keeps a session that is handed in as a whole, and finds one that
 // is kept already. Messages of the system are left out.
-func (l *LongTerm) AddHistory(ctx context.Context, a agent.Actor, messages []transcript.Message) (memory.History, error) {
+func (l *Service) AddHistory(ctx context.Context, a agent.Actor, messages []transcript.Message) (memory.History, error) {
 	said := memory.Said(messages)
 	for i := range said {
 		said[i].Seq = i
 	}
-	return l.addHistory(ctx, a, said, func(tx LongTermTx, sum [32]byte) (int64, error) {
+	return l.addHistory(ctx, a, said, func(tx Tx, sum [32]byte) (int64, error) {
 		return tx.PutConversation(ctx, transcript.Conversation{ID: "session/" + memory.HistoryID(sum, 0), Messages: said}, imported)
 	})
 }
 
 // AddRange keeps a part of a conversation as a session; its messages stay where
 // they are.
-func (l *LongTerm) AddRange(ctx context.Context, a agent.Actor, in memory.Evidence) (memory.History, error) {
+func (l *Service) AddRange(ctx context.Context, a agent.Actor, in memory.Evidence) (memory.History, error) {
 	var c transcript.Conversation
-	err := l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) (err error) {
+	err := l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) (err error) {
 		c, err = tx.Conversation(ctx, in.Conversation, in.FromSeq, in.ToSeq)
 		return err
 	})
 	if err != nil {
 		return memory.History{}, fmt.Errorf("add_history_memory: %w", err)
 	}
-	return l.addHistory(ctx, a, memory.Said(c.Messages), func(LongTermTx, [32]byte) (int64, error) { return in.Conversation, nil })
+	return l.addHistory(ctx, a, memory.Said(c.Messages), func(Tx, [32]byte) (int64, error) { return in.Conversation, nil })
 }
 
-func (l *LongTerm) addHistory(ctx context.Context, a agent.Actor, said []transcript.Message, keep func(LongTermTx, [32]byte) (int64, error)) (memory.History, error) {
+func (l *Service) addHistory(ctx context.Context, a agent.Actor, said []transcript.Message, keep func(Tx, [32]byte) (int64, error)) (memory.History, error) {
 	switch n := len(said); {
 	case n == 0:
 		return memory.History{}, fault.New(fault.InvalidArgument, "the session has no messages beside those of the system", "send what was said")
@@ -66,9 +67,9 @@ func (l *LongTerm) addHistory(ctx context.Context, a agent.Actor, said []transcr
 	args := struct {
 		SHA [32]byte `json:"sha256"`
 	}{sum}
-	w := writerOf(a, l.Space)
-	w.Author, w.Vectors = a.Subject.Author, vectors(ctx, l.Embedder, distinct(texts))
-	return onceIn(ctx, l.Store.WithLongTerm, a, "add_history_memory", args, func(tx LongTermTx) (memory.History, error) {
+	w := memorywrite.WriterFor(a, l.Space)
+	w.Author, w.Vectors = a.Subject.Author, memorywrite.Vectors(ctx, l.Embedder, distinct(texts))
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "add_history_memory", args, func(tx Tx) (memory.History, error) {
 		if known, found, err := tx.HistoryBySum(ctx, sum); err != nil || found {
 			return known, err
 		}
@@ -101,39 +102,39 @@ const (
 
 // Session is a transcript, or a part of one.
 type Session struct {
-	Item
+	ItemResult
 	Text       string `json:"text,omitempty"`
 	NextOffset int    `json:"next_offset,omitempty" jsonschema:"where the next page begins; absent after the last"`
 }
 
 // ReadHistory reads transcripts, page by page or the parts that answer a query.
-func (l *LongTerm) ReadHistory(ctx context.Context, a agent.Actor, in ReadArgs) (out []Session, err error) {
+func (l *Service) ReadHistory(ctx context.Context, a agent.Actor, in ReadArgs) (out []Session, err error) {
 	if in.MaxTokens == 0 {
 		in.MaxTokens = usualTokens
 	}
 	if n := len(in.IDs); n == 0 || n > ReadSessions {
 		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%d sessions are asked for", n), fmt.Sprintf("ask for 1 to %d at once", ReadSessions))
 	}
-	if in.MaxTokens < leastOfChunks || in.MaxTokens > MostTokens || in.Offset < 0 || utf8.RuneCountInString(in.Query) > QueryRunes {
-		return nil, fault.New(fault.InvalidArgument, "max_tokens, offset or query is out of bounds", fmt.Sprintf("max_tokens is %d to %d, offset is not below 0, a query has at most %d characters", leastOfChunks, MostTokens, QueryRunes))
+	if in.MaxTokens < leastOfChunks || in.MaxTokens > MostTokens || in.Offset < 0 || utf8.RuneCountInString(in.Query) > memorywrite.QueryRunes {
+		return nil, fault.New(fault.InvalidArgument, "max_tokens, offset or query is out of bounds", fmt.Sprintf("max_tokens is %d to %d, offset is not below 0, a query has at most %d characters", leastOfChunks, MostTokens, memorywrite.QueryRunes))
 	}
 	var vector []float32
 	if in.Query != "" {
-		vector = vectors(ctx, l.Embedder, []string{in.Query})[in.Query]
+		vector = memorywrite.Vectors(ctx, l.Embedder, []string{in.Query})[in.Query]
 	}
-	var items []Item
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+	var items []ItemResult
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
 		for i, id := range in.IDs {
 			s, err := l.read(ctx, tx, a, in, strings.ToLower(strings.TrimSpace(id)), vector)
 			if err != nil && !mine(err) {
 				return err
 			}
 			if err != nil {
-				s = Session{Item: FailedItem(i, err)}
+				s = Session{ItemResult: FailedItem(i, err)}
 				s.ID = id
 			}
 			s.Index = i
-			out, items = append(out, s), append(items, s.Item)
+			out, items = append(out, s), append(items, s.ItemResult)
 		}
 		return AllFailed(items)
 	})
@@ -143,7 +144,7 @@ func (l *LongTerm) ReadHistory(ctx context.Context, a agent.Actor, in ReadArgs) 
 	return out, nil
 }
 
-func (l *LongTerm) read(ctx context.Context, tx LongTermTx, a agent.Actor, in ReadArgs, id string, vector []float32) (Session, error) {
+func (l *Service) read(ctx context.Context, tx Tx, a agent.Actor, in ReadArgs, id string, vector []float32) (Session, error) {
 	h, err := l.session(ctx, tx, id)
 	if err != nil {
 		return Session{}, err
@@ -152,7 +153,7 @@ func (l *LongTerm) read(ctx context.Context, tx LongTermTx, a agent.Actor, in Re
 	if err != nil {
 		return Session{}, err
 	}
-	out := Session{Item: Item{ID: h.ID, Status: "read"}}
+	out := Session{ItemResult: ItemResult{ID: h.ID, Status: "read"}}
 	if in.Query == "" {
 		out.Text, out.NextOffset = memory.Page(memory.RenderedAll(c.Messages), in.Offset, in.MaxTokens, llm.EstimateTokens)
 	} else {
@@ -163,7 +164,7 @@ func (l *LongTerm) read(ctx context.Context, tx LongTermTx, a agent.Actor, in Re
 		out.Text = best(chunks, c.Messages, in.MaxTokens)
 	}
 	if a.Origin != agent.OriginUser {
-		out.Text = sanitise("session", h.ID, out.Text)
+		out.Text = memorywrite.Sanitize("session", h.ID, out.Text)
 	}
 	return out, nil
 }
@@ -195,7 +196,7 @@ func best(chunks []memory.Chunk, messages []transcript.Message, tokens int) stri
 
 // session finds the session of an id, or the latest one that a memory was drawn
 // from.
-func (l *LongTerm) session(ctx context.Context, tx LongTermTx, id string) (memory.History, error) {
+func (l *Service) session(ctx context.Context, tx Tx, id string) (memory.History, error) {
 	h, found, err := tx.History(ctx, id)
 	if err != nil || found {
 		return h, err

@@ -21,7 +21,7 @@ func TestASessionThatIsSentAgainIsKeptOnce(t *testing.T) {
 	rows := l.longRows()
 	with := append([]transcript.Message{{Role: transcript.System, Content: "Be brief."}}, said("Where is the key?", "Under the mat.")...)
 	with[1].ID, with[2].ID = "m1", "m2"
-	again, err := l.AddHistory(t.Context(), l.actor(agent.OriginReflection), with)
+	again, err := l.AddHistory(t.Context(), l.Actor(agent.OriginReflection), with)
 	testkit.Must(t, err)
 	if again.ID != first || again.Messages != 2 {
 		t.Errorf("%+v, want %s", again, first)
@@ -29,14 +29,14 @@ func TestASessionThatIsSentAgainIsKeptOnce(t *testing.T) {
 	if got := strings.Replace(l.longRows(), "tool_op_log 2", "tool_op_log 1", 1); got != rows {
 		t.Errorf("rows %s, before %s", got, rows)
 	}
-	other := l.actor(agent.OriginReflection)
-	other.Workspace = l.b.ID
+	other := l.Actor(agent.OriginReflection)
+	other.Workspace = l.B.ID
 	elsewhere, err := l.AddHistory(t.Context(), other, said("Where is the key?", "Under the mat."))
 	testkit.Must(t, err)
 	if elsewhere.ID == first {
 		t.Error("two workspaces have one id")
 	}
-	_, err = l.AddHistory(t.Context(), l.user(), with[:1])
+	_, err = l.AddHistory(t.Context(), l.User(), with[:1])
 	wants(t, "only the system", err, fault.InvalidArgument)
 }
 
@@ -44,14 +44,14 @@ func TestASessionThatIsSentAgainIsKeptOnce(t *testing.T) {
 func TestAPartOfAConversationIsASession(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	h, err := l.AddHistory(t.Context(), l.user(), said("one", "two", "three", "four"))
+	h, err := l.AddHistory(t.Context(), l.User(), said("one", "two", "three", "four"))
 	testkit.Must(t, err)
-	messages := l.number("select count(*) from messages")
-	part, err := l.AddRange(t.Context(), l.user(), memory.Evidence{Conversation: h.Conversation, FromSeq: 2, ToSeq: 3})
+	messages := l.Number("select count(*) from messages")
+	part, err := l.AddRange(t.Context(), l.User(), memory.Evidence{Conversation: h.Conversation, FromSeq: 2, ToSeq: 3})
 	testkit.Must(t, err)
-	out, err := l.ReadHistory(t.Context(), l.user(), longterm.ReadArgs{IDs: []string{part.ID}})
+	out, err := l.ReadHistory(t.Context(), l.User(), longterm.ReadArgs{IDs: []string{part.ID}})
 	testkit.Must(t, err)
-	if out[0].Text != "user:\nthree\nassistant:\nfour\n" || l.number("select count(*) from messages") != messages || part.ID == h.ID {
+	if out[0].Text != "user:\nthree\nassistant:\nfour\n" || l.Number("select count(*) from messages") != messages || part.ID == h.ID {
 		t.Errorf("%+v", out)
 	}
 }
@@ -69,7 +69,7 @@ func TestPagesOfATranscriptLoseNothing(t *testing.T) {
 	var got strings.Builder
 	offset, pages := 0, 0
 	for {
-		out, err := l.ReadHistory(t.Context(), l.user(), longterm.ReadArgs{IDs: []string{id}, MaxTokens: 150, Offset: offset})
+		out, err := l.ReadHistory(t.Context(), l.User(), longterm.ReadArgs{IDs: []string{id}, MaxTokens: 150, Offset: offset})
 		testkit.Must(t, err)
 		got.WriteString(out[0].Text)
 		if pages++; out[0].NextOffset == 0 || pages > 100 {
@@ -91,12 +91,12 @@ func TestAQueryReadsThePartsThatAnswerIt(t *testing.T) {
 	}
 	lines[50] = "The vault code was changed by Marta"
 	id := l.session(lines...)
-	out, err := l.ReadHistory(t.Context(), l.user(), longterm.ReadArgs{IDs: []string{id}, Query: "who changed the vault code", MaxTokens: 100})
+	out, err := l.ReadHistory(t.Context(), l.User(), longterm.ReadArgs{IDs: []string{id}, Query: "who changed the vault code", MaxTokens: 100})
 	testkit.Must(t, err)
 	if !strings.Contains(out[0].Text, "Marta") || strings.Contains(out[0].Text, "topic 1 ") {
 		t.Errorf("read %q", out[0].Text)
 	}
-	if n := l.number("select count(*) from embeddings e join search_docs d on d.doc = e.doc where d.kind = 'chunk'"); n != l.number("select count(*) from history_chunks") || n < 10 {
+	if n := l.Number("select count(*) from embeddings e join search_docs d on d.doc = e.doc where d.kind = 'chunk'"); n != l.Number("select count(*) from history_chunks") || n < 10 {
 		t.Errorf("%d chunks have a vector", n)
 	}
 }
@@ -113,10 +113,10 @@ func TestAMemoryLeadsToItsSession(t *testing.T) {
 	if out[0].ID != history || !strings.Contains(out[0].Text, "I moved to Kyoto") || out[1].Code != fault.NotFound || out[2].Code != fault.NotFound {
 		t.Errorf("%+v", out)
 	}
-	_, err = l.ReadHistory(t.Context(), l.user(), longterm.ReadArgs{IDs: []string{"a", "b", "c", "d"}})
+	_, err = l.ReadHistory(t.Context(), l.User(), longterm.ReadArgs{IDs: []string{"a", "b", "c", "d"}})
 	wants(t, "four at once", err, fault.InvalidArgument)
-	other := l.user()
-	other.Workspace = l.b.ID
+	other := l.User()
+	other.Workspace = l.B.ID
 	_, err = l.ReadHistory(t.Context(), other, longterm.ReadArgs{IDs: []string{history}})
 	wants(t, "of another workspace", err, fault.NotFound)
 }
@@ -124,7 +124,7 @@ func TestAMemoryLeadsToItsSession(t *testing.T) {
 func TestASessionHasOneSummary(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	run, history := l.run(), l.session("Alice moved", "Noted")
+	run, history := l.Run(), l.session("Alice moved", "Noted")
 	a := func() agent.Actor { return l.about("", "", run, history) }
 	_, err := l.AddTargets(t.Context(), a(), []longterm.NewTarget{{Type: memory.Personal, Target: "Alice"}})
 	testkit.Must(t, err)
@@ -164,7 +164,7 @@ func TestSummariesAreTheWayToASessionWithoutMemories(t *testing.T) {
 	nobody := sum(l.session("c"), "The harbour festival was discussed")
 	hers := sum(l.session("a"), "Alice visited the harbour festival", memory.Task{Type: memory.Personal, Target: "ALICE"})
 	his := sum(l.session("b"), "Bob visited the harbour festival", memory.Task{Type: memory.Personal, Target: "bob"})
-	in := longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "harbour festival"}}, Summaries: true}
+	in := longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "harbour festival"}}, Summaries: true}
 	got := l.lines(l.about(memory.Personal, "alice", 0, ""), in)
 	if !strings.Contains(got, hers) || strings.Contains(got, his) || !strings.HasPrefix(lastLine(got), "memory_id="+nobody) || strings.Count(got, "\n") != 2 {
 		t.Errorf("found\n%s\nhers %s, his %s, nobody's %s", got, hers, his, nobody)
@@ -180,9 +180,9 @@ func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n'
 func TestWhatARunHasSeenIsNotShownAgain(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	run := l.run()
+	run := l.Run()
 	l.add(l.about(memory.Personal, "alice", 0, ""), "Likes green tea")
-	in := longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "green tea"}}, NoRepeats: true}
+	in := longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "green tea"}}, NoRepeats: true}
 	call := l.about(memory.Personal, "alice", run, "")
 	first := l.lines(call, in)
 	if again := l.lines(call, in); again != first || !strings.Contains(first, "green tea") {
@@ -205,7 +205,7 @@ func TestATimeFilterHoldsBothDays(t *testing.T) {
 	_, err := l.AddMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), in)
 	testkit.Must(t, err)
 	find := func(filter string) (longterm.Retrieved, error) {
-		return l.Retrieve(t.Context(), l.about(memory.Personal, "alice", 0, ""), longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "went running", TimeFilter: filter}}})
+		return l.Retrieve(t.Context(), l.about(memory.Personal, "alice", 0, ""), longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "went running", TimeFilter: filter}}})
 	}
 	for filter, want := range map[string]int{"": 4, "20260301": 1, "20260301,20260303": 2, "20270101": 0} {
 		if out, err := find(filter); err != nil || len(out.Found) != want {

@@ -3,136 +3,152 @@ package longterm_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"cairn/internal/adapter/embedding"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/settings"
+	"cairn/internal/domain/transcript"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/search"
 	"cairn/internal/testkit"
 )
 
-// bundle is a keeper over a fresh database with two workspaces.
-type bundle struct {
-	*longterm.Keeper
-	t     *testing.T
-	store *postgres.Store
-	admin *pgxpool.Pool // superuser: sees everything
-	a, b  postgres.Workspace
-	ops   atomic.Int64
+// db is the database of a test; the name keeps the embedded field apart from Service.Store.
+type db = pgtest.Store
+
+// long is long-term memory over a fresh database.
+type long struct {
+	*longterm.Service
+	*db
+	t *testing.T
 }
 
-func setup(t *testing.T) *bundle {
+func setupLong(t *testing.T) *long {
 	t.Helper()
-	url := pgtest.Database(t)
-	b := &bundle{t: t}
-	var err error
-	b.store, err = postgres.Open(t.Context(), url, postgres.Options{MaxConns: 8})
-	testkit.Must(t, err)
-	t.Cleanup(b.store.Close)
-	c, err := pgxpool.ParseConfig(url)
-	testkit.Must(t, err)
-	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
-	b.admin, err = pgxpool.NewWithConfig(t.Context(), c)
-	testkit.Must(t, err)
-	t.Cleanup(b.admin.Close)
-	b.a, err = b.store.Workspace(t.Context(), "a", true)
-	testkit.Must(t, err)
-	b.b, err = b.store.Workspace(t.Context(), "b", true)
-	testkit.Must(t, err)
+	l := &long{t: t, db: pgtest.Open(t)}
 	embedder := embedding.Hashing(embedding.DefaultDims)
-	space, err := b.store.Space(t.Context(), embedder.Model(), embedder.Dims())
+	space, err := l.db.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	b.Keeper = &longterm.Keeper{Store: b.store.Memory(), Embedder: embedder, Space: space,
-		Finder: search.Finder{Index: b.store.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}
-	return b
+	l.Service = &longterm.Service{Store: l.db.LongTerm(), Embedder: embedder, Space: space,
+		Finder: search.Finder{Index: l.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}
+	return l
 }
 
-// actor is a caller in the first workspace with an operation of its own.
-func (b *bundle) actor(o agent.Origin) agent.Actor {
-	return agent.Actor{Workspace: b.a.ID, Origin: o, Op: fmt.Sprintf("test/%d", b.ops.Add(1))}
-}
-
-func (b *bundle) user() agent.Actor { return b.actor(agent.OriginUser) }
-
-// in is a call of the actor's run.
-func in(a agent.Actor, run int64) agent.Actor {
+// about is a specialist's call for a target, in a run and a session.
+func (l *long) about(t memory.Type, target string, run int64, history string) agent.Actor {
+	a := l.Actor(agent.OriginReflection)
 	a.Run = run
+	a.Subject = agent.MemoryScope{Type: string(t), Target: target, History: history, Author: "m@1"}
 	return a
 }
 
-// run makes a run for autonomous writers to work in.
-func (b *bundle) run() int64 {
-	b.t.Helper()
-	return int64(b.number("insert into runs (workspace_id, kind, business_key, args_sha, spec, workflow_id) values ($1, 'distill', $2, 'x', '{}', 'w') returning id",
-		b.a.ID, fmt.Sprintf("run-%d", b.ops.Add(1))))
-}
-
-// save adds an entry as a person, and wants it added.
-func (b *bundle) save(store, content string) string {
-	b.t.Helper()
-	out, err := b.Save(b.t.Context(), b.user(), longterm.SaveArgs{Content: content, Store: store})
-	testkit.Must(b.t, err)
-	if out.Action != longterm.Added || len(out.IDs) != 1 {
-		b.t.Fatalf("save %q: %+v", content, out)
+// add adds memories and gives what became of each.
+func (l *long) add(a agent.Actor, contents ...string) []longterm.ItemResult {
+	l.t.Helper()
+	var in []longterm.NewMemory
+	for i, c := range contents {
+		in = append(in, longterm.NewMemory{Index: i, Content: c})
 	}
-	return out.IDs[0]
+	out, err := l.AddMemories(l.t.Context(), a, in)
+	testkit.Must(l.t, err)
+	return out
 }
 
-// says is what the first workspace remembers, one entry a line.
-func (b *bundle) says() string {
-	b.t.Helper()
-	return b.saysIn(b.a)
+func (l *long) entry(id string) (e memory.Entry) {
+	l.t.Helper()
+	testkit.Must(l.t, l.db.LongTerm().WithLongTerm(l.t.Context(), l.A.ID, func(tx longterm.Tx) error {
+		found, err := tx.LongTerm(l.t.Context(), []string{id})
+		if err == nil && len(found) == 1 {
+			e = found[0]
+		}
+		return err
+	}))
+	return e
 }
 
-func (b *bundle) saysIn(ws postgres.Workspace) string {
-	b.t.Helper()
-	out, err := b.List(b.t.Context(), agent.Actor{Workspace: ws.ID, Origin: agent.OriginUser}, longterm.ListArgs{})
-	testkit.Must(b.t, err)
+// holds is every active long-term entry of the first workspace, and the targets.
+func (l *long) holds() string {
+	l.t.Helper()
 	var lines []string
-	for _, e := range out.Entries {
-		lines = append(lines, string(e.Type)+": "+e.Content)
+	rows, err := l.Admin.Query(l.t.Context(), `select type || '/' || target || ' ' || when_to_use || ': ' || content || ' ' || metadata::text || ' ' || targets::text ||
+ (select coalesce(string_agg(r.history_id, ',' order by r.history_id), '') from memory_refs r where r.workspace_id = m.workspace_id and r.memory_id = m.id) || ' ' || m.created_at::text || ' ' || m.external_id
+from memories m where workspace_id = $1 and status = 'active' and type not in ('core', 'profile')
+union all select 'target ' || type || '/' || target_key from memory_targets where workspace_id = $1
+union all select 'identity ' || v.content from workspaces w join identity_versions v on v.workspace_id = w.id and v.version = w.identity_version where w.id = $1 order by 1`, l.A.ID)
+	testkit.Must(l.t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var line string
+		testkit.Must(l.t, rows.Scan(&line))
+		lines = append(lines, line)
 	}
+	testkit.Must(l.t, rows.Err())
 	return strings.Join(lines, "\n")
 }
 
-func (b *bundle) choose(change func(*settings.Settings)) {
-	b.t.Helper()
-	testkit.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.a.ID, func(q postgres.Queries) error {
-		s, err := q.Settings(b.t.Context())
-		if err != nil {
-			return err
+// session keeps a session of a few lines and gives its id.
+func (l *long) session(lines ...string) string {
+	l.t.Helper()
+	h, err := l.AddHistory(l.t.Context(), l.Actor(agent.OriginReflection), said(lines...))
+	testkit.Must(l.t, err)
+	return h.ID
+}
+
+// said is messages of a user and an assistant in turns.
+func said(lines ...string) (out []transcript.Message) {
+	for i, line := range lines {
+		role := transcript.User
+		if i%2 == 1 {
+			role = transcript.Assistant
 		}
-		change(&s)
-		return q.SetSettings(b.t.Context(), s)
-	}))
+		out = append(out, transcript.Message{Seq: i, Role: role, Content: line})
+	}
+	return out
 }
 
-// number is what the superuser reads.
-func (b *bundle) number(sql string, args ...any) (n int) {
-	b.t.Helper()
-	if err := b.admin.QueryRow(b.t.Context(), sql, args...).Scan(&n); err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
-	return n
+func (l *long) lines(a agent.Actor, in longterm.RetrieveArgs) string {
+	l.t.Helper()
+	out, err := l.Retrieve(l.t.Context(), a, in)
+	testkit.Must(l.t, err)
+	return out.Text
 }
 
-func (b *bundle) exec(sql string, args ...any) {
-	b.t.Helper()
-	if _, err := b.admin.Exec(b.t.Context(), sql, args...); err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
+func statuses(items []longterm.ItemResult) string {
+	var out []string
+	for _, i := range items {
+		s := i.Status
+		if i.Code != "" {
+			s += "/" + string(i.Code)
+		}
+		out = append(out, s)
 	}
+	return strings.Join(out, " ")
 }
+
+// lostLong is a store whose commits arrive and whose acknowledgements do not.
+type lostLong struct{ longterm.Store }
+
+func (l lostLong) WithLongTerm(ctx context.Context, ws int64, fn func(longterm.Tx) error) error {
+	if err := l.Store.WithLongTerm(ctx, ws, fn); err != nil {
+		return err
+	}
+	return errLost
+}
+
+// longRows counts all that a call may leave behind.
+func (l *long) longRows() string {
+	l.t.Helper()
+	return l.Rows("memories", "memory_revisions", "pending_memories", "soul_versions", "search_docs", "lex_postings", "embeddings",
+		"outbox", "tool_op_log", "memory_targets", "memory_histories", "history_chunks", "memory_refs", "identity_versions",
+		"conversations", "messages")
+}
+
+var errLost = errors.New("the connection broke after the commit")
 
 // wants compares an error's code; the empty code is success.
 func wants(t *testing.T, what string, err error, code fault.Code) {
@@ -142,36 +158,11 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 	}
 }
 
-// rows counts all that a write may leave behind.
-func (b *bundle) rows() string {
-	b.t.Helper()
-	var out []string
-	for _, table := range []string{"memories", "memory_revisions", "pending_memories", "soul_versions", "search_docs", "lex_postings", "embeddings", "outbox", "tool_op_log"} {
-		out = append(out, fmt.Sprintf("%s %d", table, b.number("select count(*) from "+table)))
-	}
-	return strings.Join(out, ", ")
+// save keeps an entry in prompt memory, which long-term memory must leave alone.
+func (l *long) save(store, content string) string {
+	l.t.Helper()
+	prompt := &promptmemory.Service{Store: l.db.Memory(), Embedder: l.Embedder, Space: l.Space, Finder: l.Finder}
+	out, err := prompt.Save(l.t.Context(), l.User(), promptmemory.SaveArgs{Content: content, Store: store})
+	testkit.Must(l.t, err)
+	return out.IDs[0]
 }
-
-// lossy is a store whose commits arrive and whose acknowledgements do not.
-type lossy struct{ longterm.Store }
-
-var errLost = errors.New("the connection broke after the commit")
-
-func (l lossy) WithMemory(ctx context.Context, ws int64, fn func(longterm.Tx) error) error {
-	if err := l.Store.WithMemory(ctx, ws, fn); err != nil {
-		return err
-	}
-	return errLost
-}
-
-// down is an embedder that does not answer.
-type down struct{ asked *atomic.Int64 }
-
-func (d down) Embed(context.Context, []string) ([][]float32, error) {
-	if d.asked != nil {
-		d.asked.Add(1)
-	}
-	return nil, errors.New("no answer")
-}
-
-var operations = []memory.Operation{{Op: memory.Add, Content: "Deploys on Fridays are forbidden"}, {Op: memory.Replace, Match: "staging", Content: "The staging host is quartz-2"}, {Op: memory.Remove, Match: "intern"}}

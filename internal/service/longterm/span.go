@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
 )
 
 // SpanMemory is a memory that a span of a session brings.
@@ -19,7 +20,7 @@ type SpanMemory struct {
 
 // SpanChanges are all that a span changes, each under an index of its own.
 type SpanChanges struct {
-	Deletes []GoneMemory    `json:"deletes,omitempty"`
+	Deletes []DeleteRequest `json:"deletes,omitempty"`
 	Updates []ChangedMemory `json:"updates,omitempty"`
 	Inserts []SpanMemory    `json:"inserts,omitempty"`
 }
@@ -34,7 +35,7 @@ const sameMeaning = 0.95
 // what is said otherwise, then what is new. Nothing is deleted for good. What is
 // remembered already, by its text or nearly by its meaning, is not added again.
 // An item that cannot be done says why and leaves the others alone.
-func (l *LongTerm) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) ([]Item, error) {
+func (l *Service) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) ([]ItemResult, error) {
 	refusedUpdates, riskyUpdates := make([]error, len(in.Updates)), make([]bool, len(in.Updates))
 	refusedInserts, riskyInserts := make([]error, len(in.Inserts)), make([]bool, len(in.Inserts))
 	var texts []string
@@ -56,9 +57,9 @@ func (l *LongTerm) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges)
 			texts = append(texts, in.Inserts[i].Content)
 		}
 	}
-	found := vectors(ctx, l.Embedder, distinct(texts))
-	return onceIn(ctx, l.Store.WithLongTerm, a, "apply_span", in, func(tx LongTermTx) ([]Item, error) {
-		g := &writing{LongTerm: l, tx: tx, a: a, w: writerOf(a, l.Space), free: true}
+	found := memorywrite.Vectors(ctx, l.Embedder, distinct(texts))
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "apply_span", in, func(tx Tx) ([]ItemResult, error) {
+		g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space), free: true}
 		g.w.Vectors, g.w.Author, g.w.Decision = found, a.Subject.Author, a.Subject.Decision
 		for _, one := range in.Deletes {
 			e, err := g.own(ctx, one.ID)
@@ -66,12 +67,12 @@ func (l *LongTerm) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges)
 				e.Status = memory.Removed
 				err = g.revise(ctx, &e, memory.Remove, false)
 			}
-			if err := g.done(one.Index, Item{ID: e.ID, Status: Deleted}, err); err != nil {
+			if err := g.done(one.Index, ItemResult{ID: e.ID, Status: Deleted}, err); err != nil {
 				return nil, err
 			}
 		}
 		for i, one := range in.Updates {
-			item, err := Item{}, refusedUpdates[i]
+			item, err := ItemResult{}, refusedUpdates[i]
 			if err == nil {
 				item, err = g.update(ctx, one, riskyUpdates[i])
 			}
@@ -80,7 +81,7 @@ func (l *LongTerm) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges)
 			}
 		}
 		for i, one := range in.Inserts {
-			item, err := Item{}, refusedInserts[i]
+			item, err := ItemResult{}, refusedInserts[i]
 			if err == nil {
 				item, err = g.addFromSpan(ctx, one, riskyInserts[i])
 			}
@@ -88,25 +89,25 @@ func (l *LongTerm) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges)
 				return nil, err
 			}
 		}
-		slices.SortStableFunc(g.items, func(x, y Item) int { return x.Index - y.Index })
+		slices.SortStableFunc(g.items, func(x, y ItemResult) int { return x.Index - y.Index })
 		return g.items, tx.IndexLongTerm(ctx, g.dirty, g.w)
 	})
 }
 
-func (g *writing) addFromSpan(ctx context.Context, m SpanMemory, risky bool) (Item, error) {
+func (g *writing) addFromSpan(ctx context.Context, m SpanMemory, risky bool) (ItemResult, error) {
 	t, err := memory.NewTarget(m.Type, m.About)
 	if err != nil {
-		return Item{}, err
+		return ItemResult{}, err
 	}
 	if t, _, err = g.target(ctx, t, true); err != nil {
-		return Item{}, err
+		return ItemResult{}, err
 	}
 	s := t.Scope()
 	if e, found, err := g.meaning(ctx, s, m.Content); err != nil || found {
 		if err != nil {
-			return Item{}, err
+			return ItemResult{}, err
 		}
-		return Item{ID: e.ID, Status: AlreadyExists}, g.refer(ctx, e.Key)
+		return ItemResult{ID: e.ID, Status: AlreadyExists}, g.refer(ctx, e.Key)
 	}
 	return g.add(ctx, s, m.NewMemory, risky)
 }

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
 )
 
 // SummaryArgs are the digest of the actor's session.
@@ -20,14 +21,14 @@ type SummaryArgs struct {
 // AddSummary keeps the digest of the actor's session. A session has one: a
 // second replaces the first. It is found under each of its targets; without any,
 // under all.
-func (l *LongTerm) AddSummary(ctx context.Context, a agent.Actor, in SummaryArgs) ([]Item, error) {
+func (l *Service) AddSummary(ctx context.Context, a agent.Actor, in SummaryArgs) ([]ItemResult, error) {
 	m := NewMemory{Content: in.Content, Metadata: in.Metadata}
 	risky, refused := checkNew(&m, memory.Summary)
 	var texts []string
 	if refused == nil {
 		texts = []string{m.Content}
 	}
-	return l.change(ctx, a, "add_summary_memory", in, vectors(ctx, l.Embedder, texts), func(g *writing) error {
+	return l.change(ctx, a, "add_summary_memory", in, memorywrite.Vectors(ctx, l.Embedder, texts), func(g *writing) error {
 		if refused != nil {
 			return refused
 		}
@@ -40,28 +41,28 @@ func (l *LongTerm) AddSummary(ctx context.Context, a agent.Actor, in SummaryArgs
 	})
 }
 
-func (g *writing) summarise(ctx context.Context, m NewMemory, targets []string, risky bool) (Item, error) {
+func (g *writing) summarise(ctx context.Context, m NewMemory, targets []string, risky bool) (ItemResult, error) {
 	known, found, err := g.tx.DigestOf(ctx, g.a.Subject.History, m.Content)
 	if err != nil {
-		return Item{}, err
+		return ItemResult{}, err
 	}
 	if !found {
 		e := memory.Entry{Type: memory.Summary, Content: m.Content, Metadata: m.Metadata, Targets: targets, Author: g.w.Author, Tainted: g.tainted(risky)}
 		err := g.create(ctx, &e)
-		return Item{ID: e.ID, Status: Added}, err
+		return ItemResult{ID: e.ID, Status: memorywrite.Added}, err
 	}
 	all := union(known.Targets, targets)
 	if known.Content == m.Content && len(all) == len(known.Targets) {
-		return Item{ID: known.ID, Status: AlreadyExists}, nil
+		return ItemResult{ID: known.ID, Status: AlreadyExists}, nil
 	}
 	known.Content, known.Metadata, known.Targets = m.Content, known.Metadata.With(m.Metadata), all
-	return Item{ID: known.ID, Status: Replaced}, g.revise(ctx, &known, memory.Replace, risky)
+	return ItemResult{ID: known.ID, Status: memorywrite.Replaced}, g.revise(ctx, &known, memory.Replace, risky)
 }
 
 // SummaryTargets adds targets to the digest of the actor's session: whom it was
 // about is known for sure when its tasks are handed off. A session without a
 // digest is left alone.
-func (l *LongTerm) SummaryTargets(ctx context.Context, a agent.Actor, targets []memory.Task) ([]Item, error) {
+func (l *Service) SummaryTargets(ctx context.Context, a agent.Actor, targets []memory.Task) ([]ItemResult, error) {
 	if a.Subject.History == "" {
 		return nil, fault.New(fault.OutOfScope, "this call has no session", "")
 	}
@@ -74,7 +75,7 @@ func (l *LongTerm) SummaryTargets(ctx context.Context, a agent.Actor, targets []
 		if err != nil {
 			return err
 		}
-		item := Item{ID: known.ID, Status: Unchanged}
+		item := ItemResult{ID: known.ID, Status: memorywrite.Unchanged}
 		if all := union(known.Targets, names); found && len(all) > len(known.Targets) {
 			known.Targets, item.Status = all, Updated
 			err = g.revise(ctx, &known, memory.Replace, false)

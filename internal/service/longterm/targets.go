@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
 )
 
 // NewTarget is a target to be registered.
@@ -20,28 +21,28 @@ type NewTarget struct {
 
 // RegisteredTarget is what became of one.
 type RegisteredTarget struct {
-	Item
+	ItemResult
 	Target memory.Task `json:"target"`
 }
 
 // AddTargets registers targets. Another spelling of one that is there finds it.
-func (l *LongTerm) AddTargets(ctx context.Context, a agent.Actor, in []NewTarget) (out []RegisteredTarget, err error) {
-	return onceIn(ctx, l.Store.WithLongTerm, a, "add_meta_memory", in, func(tx LongTermTx) (out []RegisteredTarget, err error) {
-		g := &writing{LongTerm: l, tx: tx, a: a, w: writerOf(a, l.Space)}
+func (l *Service) AddTargets(ctx context.Context, a agent.Actor, in []NewTarget) (out []RegisteredTarget, err error) {
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "add_meta_memory", in, func(tx Tx) (out []RegisteredTarget, err error) {
+		g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
 		for _, one := range in {
 			t, made, err := g.register(ctx, one)
 			if err != nil && !mine(err) {
 				return nil, err
 			}
-			r := RegisteredTarget{Item: Item{Status: AlreadyExists}, Target: memory.Task{Type: one.Type, Target: t.Display}}
+			r := RegisteredTarget{ItemResult: ItemResult{Status: AlreadyExists}, Target: memory.Task{Type: one.Type, Target: t.Display}}
 			if made {
-				r.Status = Added
+				r.Status = memorywrite.Added
 			}
 			if err != nil {
-				r.Item = FailedItem(one.Index, err)
+				r.ItemResult = FailedItem(one.Index, err)
 			}
 			r.Index = one.Index
-			out, g.items = append(out, r), append(g.items, r.Item)
+			out, g.items = append(out, r), append(g.items, r.ItemResult)
 		}
 		return out, AllFailed(g.items)
 	})
@@ -119,10 +120,10 @@ type Meta struct {
 }
 
 // ReadMeta lists the targets in force; it never fails on what they are called.
-func (l *LongTerm) ReadMeta(ctx context.Context, a agent.Actor, in MetaArgs) (out Meta, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+func (l *Service) ReadMeta(ctx context.Context, a agent.Actor, in MetaArgs) (out Meta, err error) {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
 		if len(in.Only) > 0 {
-			out.Targets, err = (&writing{LongTerm: l, tx: tx, a: a}).targets(ctx, in.Only)
+			out.Targets, err = (&writing{Service: l, tx: tx, a: a}).targets(ctx, in.Only)
 			out.Total = len(out.Targets)
 			return err
 		}
@@ -139,8 +140,8 @@ func (l *LongTerm) ReadMeta(ctx context.Context, a agent.Actor, in MetaArgs) (ou
 	}
 	shown := slices.Clone(out.Targets)
 	for i, t := range shown {
-		shown[i].Display = sanitise("target", t.Key, t.Display)
-		shown[i].Description = sanitise("target", t.Key, t.Description)
+		shown[i].Display = memorywrite.Sanitize("target", t.Key, t.Display)
+		shown[i].Description = memorywrite.Sanitize("target", t.Key, t.Description)
 	}
 	out.Text = memory.MetaText(shown, out.Total-len(shown), in.Tools, in.Identity)
 	return out, nil
@@ -166,9 +167,9 @@ func (g *writing) targets(ctx context.Context, tasks []memory.Task) (out []memor
 
 // DescribeTarget sets what a target's line says; empty goes back to the sentence
 // of its type. It is for people.
-func (l *LongTerm) DescribeTarget(ctx context.Context, a agent.Actor, in NewTarget) (RegisteredTarget, error) {
+func (l *Service) DescribeTarget(ctx context.Context, a agent.Actor, in NewTarget) (RegisteredTarget, error) {
 	var out RegisteredTarget
-	if err := person(a, "describing a target"); err != nil {
+	if err := memorywrite.RequirePerson(a, "describing a target"); err != nil {
 		return out, err
 	}
 	t, err := memory.NewTarget(in.Type, in.Target)
@@ -182,15 +183,15 @@ func (l *LongTerm) DescribeTarget(ctx context.Context, a agent.Actor, in NewTarg
 	if _, err := inspectAll(description); err != nil {
 		return out, err
 	}
-	return onceIn(ctx, l.Store.WithLongTerm, a, "describe_target", in, func(tx LongTermTx) (RegisteredTarget, error) {
-		known, found, err := (&writing{LongTerm: l, tx: tx, a: a}).findTarget(ctx, t)
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "describe_target", in, func(tx Tx) (RegisteredTarget, error) {
+		known, found, err := (&writing{Service: l, tx: tx, a: a}).findTarget(ctx, t)
 		if err == nil && !found {
 			err = notRegistered(memory.Task{Type: in.Type, Target: in.Target})
 		}
 		if err != nil {
 			return out, err
 		}
-		out = RegisteredTarget{Item: Item{Status: Updated}, Target: memory.Task{Type: known.Type, Target: known.Display}}
+		out = RegisteredTarget{ItemResult: ItemResult{Status: Updated}, Target: memory.Task{Type: known.Type, Target: known.Display}}
 		return out, tx.DescribeTarget(ctx, known.Row, description)
 	})
 }

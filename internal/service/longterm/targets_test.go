@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 	"cairn/internal/testkit"
 )
 
@@ -18,14 +19,14 @@ func (l *long) register(t memory.Type, names ...string) []longterm.RegisteredTar
 	for i, n := range names {
 		in = append(in, longterm.NewTarget{Index: i, Type: t, Target: n})
 	}
-	out, err := l.AddTargets(l.t.Context(), l.actor(agent.OriginReflection), in)
+	out, err := l.AddTargets(l.t.Context(), l.Actor(agent.OriginReflection), in)
 	testkit.Must(l.t, err)
 	return out
 }
 
 func (l *long) meta(in longterm.MetaArgs) string {
 	l.t.Helper()
-	out, err := l.ReadMeta(l.t.Context(), l.actor(agent.OriginReflection), in)
+	out, err := l.ReadMeta(l.t.Context(), l.Actor(agent.OriginReflection), in)
 	testkit.Must(l.t, err)
 	return out.Text
 }
@@ -38,7 +39,7 @@ func TestTargetsAreLinesInTheOrderOfTheirMaking(t *testing.T) {
 	}
 	l.register(memory.Personal, "jinli", "jinli&jiaji")
 	l.register(memory.Procedural, `bfcl-v3 (\beta)`+"\nx")
-	_, err := l.DescribeTarget(t.Context(), l.user(), longterm.NewTarget{Type: memory.Personal, Target: "JINLI", Description: "the owner\nof it"})
+	_, err := l.DescribeTarget(t.Context(), l.User(), longterm.NewTarget{Type: memory.Personal, Target: "JINLI", Description: "the owner\nof it"})
 	testkit.Must(t, err)
 	want := `- personal(jinli): the owner of it
 - personal(jinli&jiaji): facts, preferences and background of this person or group
@@ -62,15 +63,15 @@ func TestAnotherSpellingIsTheSameTarget(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"jinli&jiaji", "jin", "阿里"} {
-		if out := l.register(memory.Personal, name); out[0].Status != longterm.Added {
+		if out := l.register(memory.Personal, name); out[0].Status != memorywrite.Added {
 			t.Errorf("%q: %+v", name, out)
 		}
 	}
-	if out := l.register(memory.Procedural, "jinli"); out[0].Status != longterm.Added {
+	if out := l.register(memory.Procedural, "jinli"); out[0].Status != memorywrite.Added {
 		t.Errorf("another type: %+v", out)
 	}
 	id := l.add(l.about(memory.Personal, "jinli", 0, ""), "Likes tea")[0].ID
-	if got := l.lines(l.about(memory.Personal, "JIN LI", 0, ""), longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "likes tea"}}}); !strings.Contains(got, id) {
+	if got := l.lines(l.about(memory.Personal, "JIN LI", 0, ""), longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "likes tea"}}}); !strings.Contains(got, id) {
 		t.Errorf("under another spelling: %s", got)
 	}
 	if got := l.text("select array_to_string(aliases, '|') from memory_targets where target = 'Jin Li'"); got != "jinli|jin-li" {
@@ -81,7 +82,7 @@ func TestAnotherSpellingIsTheSameTarget(t *testing.T) {
 func TestBadTargetsAreRefusedByThemselves(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	out, err := l.AddTargets(t.Context(), l.user(), []longterm.NewTarget{{Index: 0, Type: memory.Personal, Target: " "}, {Index: 1, Type: memory.Personal, Target: "alice"}, {Index: 2, Type: memory.Guideline, Target: "x"},
+	out, err := l.AddTargets(t.Context(), l.User(), []longterm.NewTarget{{Index: 0, Type: memory.Personal, Target: " "}, {Index: 1, Type: memory.Personal, Target: "alice"}, {Index: 2, Type: memory.Guideline, Target: "x"},
 		{Index: 3, Type: memory.Personal, Target: strings.Repeat("x", memory.TargetRunes+1)}})
 	testkit.Must(t, err)
 	var got []string
@@ -96,8 +97,8 @@ func TestBadTargetsAreRefusedByThemselves(t *testing.T) {
 func TestLinesAreBounded(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	l.exec(`insert into memory_targets (workspace_id, type, target_key, match_key, target, last_used_at)
-select $1, 'personal', 't' || n, 't' || n, 't' || n, now() - make_interval(hours => n) from generate_series(1, 203) n`, l.a.ID)
+	l.Exec(`insert into memory_targets (workspace_id, type, target_key, match_key, target, last_used_at)
+select $1, 'personal', 't' || n, 't' || n, 't' || n, now() - make_interval(hours => n) from generate_series(1, 203) n`, l.A.ID)
 	lines := strings.Split(l.meta(longterm.MetaArgs{Identity: true}), "\n")
 	if len(lines) != memory.MetaLines+2 || lines[memory.MetaLines] != "(3 more, used longer ago)" || !strings.HasPrefix(lines[0], "- personal(t1)") || strings.Contains(strings.Join(lines, "\n"), "(t201)") {
 		t.Errorf("%d lines, %q", len(lines), lines[len(lines)-3:])
@@ -113,7 +114,7 @@ func TestHandOffKeepsToTheList(t *testing.T) {
 		{Type: memory.Guideline, Target: "tool_guidelines"}, {Type: memory.Identity, Target: "me"}, {Type: memory.Procedural, Target: "Alice (work)"}} {
 		in.Tasks = append(in.Tasks, longterm.NewTask{Index: i, Type: task.Type, Target: task.Target})
 	}
-	out, err := l.HandOff(t.Context(), l.actor(agent.OriginReflection), in)
+	out, err := l.HandOff(t.Context(), l.Actor(agent.OriginReflection), in)
 	testkit.Must(t, err)
 	if got := fmt.Sprint(out.Tasks); got != "[{personal Alice (work)} {tool tool_guidelines} {identity self}]" {
 		t.Errorf("tasks %s", got)
@@ -122,7 +123,7 @@ func TestHandOffKeepsToTheList(t *testing.T) {
 		t.Errorf("rejected %+v", out.Rejected)
 	}
 	in.Tasks, in.Tools = in.Tasks[3:4], false
-	_, err = l.HandOff(t.Context(), l.actor(agent.OriginReflection), in)
+	_, err = l.HandOff(t.Context(), l.Actor(agent.OriginReflection), in)
 	wants(t, "a specialist that is not there", err, fault.OutOfScope)
 }
 
@@ -135,7 +136,7 @@ func TestTheIdentityIsOneDocumentWithVersions(t *testing.T) {
 	testkit.Must(t, err)
 	again, err := l.UpdateIdentity(t.Context(), a(), longterm.IdentityArgs{Content: "A kind guide "})
 	testkit.Must(t, err)
-	if out.Version != 1 || again.Status != longterm.Unchanged {
+	if out.Version != 1 || again.Status != memorywrite.Unchanged {
 		t.Errorf("%+v, %+v", out, again)
 	}
 	_, err = l.UpdateIdentity(t.Context(), a(), longterm.IdentityArgs{Content: "x", Expected: &zero})
@@ -150,12 +151,12 @@ func TestTheIdentityIsOneDocumentWithVersions(t *testing.T) {
 	wants(t, "untrusted text in view", err, fault.BlockedContent)
 	_, err = l.UpdateIdentity(t.Context(), a(), longterm.IdentityArgs{Content: "A strict guide", Expected: &one})
 	testkit.Must(t, err)
-	_, err = l.RollbackIdentity(t.Context(), l.user(), longterm.RollbackArgs{Version: 1})
+	_, err = l.RollbackIdentity(t.Context(), l.User(), memorywrite.RollbackArgs{Version: 1})
 	testkit.Must(t, err)
 	if v, err := l.ReadIdentity(t.Context(), a()); err != nil || v.Content != "A kind guide" || v.Version != 3 {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if got := l.lines(a(), longterm.RetrieveArgs{Wants: []longterm.Want{{Query: "who am I"}}}); got != "identity memory:\nA kind guide" {
+	if got := l.lines(a(), longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "who am I"}}}); got != "identity memory:\nA kind guide" {
 		t.Errorf("retrieval gives %q", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
 )
 
 // RestoreArgs bring a memory back to what it said.
@@ -21,8 +22,8 @@ const erasedAtOnce = 1000
 
 // Restore makes a memory say again what it said, whatever its status. It is for
 // people.
-func (l *LongTerm) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([]Item, error) {
-	if err := person(a, "restoring a memory"); err != nil {
+func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([]ItemResult, error) {
+	if err := memorywrite.RequirePerson(a, "restoring a memory"); err != nil {
 		return nil, err
 	}
 	return l.change(ctx, a, "restore_memory", in, nil, func(g *writing) error {
@@ -46,7 +47,7 @@ func (l *LongTerm) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) (
 			return err
 		}
 		r.Status = memory.Active
-		return g.done(0, Item{ID: e.ID, Status: Restored}, g.back(ctx, e, r, memory.Restore))
+		return g.done(0, ItemResult{ID: e.ID, Status: Restored}, g.back(ctx, e, r, memory.Restore))
 	})
 }
 
@@ -97,8 +98,8 @@ type UndoArgs struct {
 // that they refer to, targets without entries, the identity. The sessions
 // themselves were said, and stay. What has been changed since is left alone and
 // told as failed. It is for people.
-func (l *LongTerm) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]Item, error) {
-	if err := person(a, "undoing a run"); err != nil {
+func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemResult, error) {
+	if err := memorywrite.RequirePerson(a, "undoing a run"); err != nil {
 		return nil, err
 	}
 	return l.change(ctx, a, "undo_run", in, nil, func(g *writing) error {
@@ -130,7 +131,7 @@ func (l *LongTerm) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]Item
 
 // undoEntries takes all of them out of each other's way before any gets its old
 // text: what the run made of one may be what another said.
-func (g *writing) undoEntries(ctx context.Context, touched []Touched) error {
+func (g *writing) undoEntries(ctx context.Context, touched []WrittenEntry) error {
 	var keys []int64
 	for _, t := range touched {
 		if !t.MovedOn && t.Entry.Version == t.Last {
@@ -144,15 +145,15 @@ func (g *writing) undoEntries(ctx context.Context, touched []Touched) error {
 		switch {
 		case t.MovedOn:
 			err := fault.New(fault.VersionConflict, fmt.Sprintf("memory %s has been changed since", t.Entry.ID), "look at its history and restore the version that is wanted")
-			if err := g.done(i, Item{}, err); err != nil {
+			if err := g.done(i, ItemResult{}, err); err != nil {
 				return err
 			}
 		case t.Entry.Version != t.Last: // undone before
-			if err := g.done(i, Item{ID: t.Entry.ID, Status: Unchanged}, nil); err != nil {
+			if err := g.done(i, ItemResult{ID: t.Entry.ID, Status: memorywrite.Unchanged}, nil); err != nil {
 				return err
 			}
 		default:
-			if err := g.done(i, Item{ID: t.Entry.ID, Status: Undone}, g.undoEntry(ctx, t)); err != nil {
+			if err := g.done(i, ItemResult{ID: t.Entry.ID, Status: Undone}, g.undoEntry(ctx, t)); err != nil {
 				return err
 			}
 		}
@@ -160,7 +161,7 @@ func (g *writing) undoEntries(ctx context.Context, touched []Touched) error {
 	return nil
 }
 
-func (g *writing) undoEntry(ctx context.Context, t Touched) error {
+func (g *writing) undoEntry(ctx context.Context, t WrittenEntry) error {
 	at := max(t.First-1, 1)
 	r, err := g.tx.RevisionAt(ctx, t.Entry.Key, at)
 	if err != nil {
@@ -192,7 +193,7 @@ func (g *writing) undoTargets(ctx context.Context, run int64) error {
 			return err
 		}
 		if gone {
-			if err := g.done(len(g.items), Item{Status: Undone, Message: "target " + t.Scope().Name()}, nil); err != nil {
+			if err := g.done(len(g.items), ItemResult{Status: Undone, Message: "target " + t.Scope().Name()}, nil); err != nil {
 				return err
 			}
 		}
@@ -200,8 +201,11 @@ func (g *writing) undoTargets(ctx context.Context, run int64) error {
 	return nil
 }
 
+// identityLimit is how many versions of an identity an undo looks at.
+const identityLimit = 1000
+
 func (g *writing) undoIdentity(ctx context.Context, runs []int64) error {
-	versions, err := g.tx.IdentityHistory(ctx, listLimit)
+	versions, err := g.tx.IdentityHistory(ctx, identityLimit)
 	theirs := func(v memory.IdentityVersion) bool { return slices.Contains(runs, v.Run) }
 	if err != nil || !slices.ContainsFunc(versions, theirs) {
 		return err
@@ -210,7 +214,7 @@ func (g *writing) undoIdentity(ctx context.Context, runs []int64) error {
 		if versions[0].Action == "undo" {
 			return nil
 		}
-		return g.done(len(g.items), Item{}, fault.New(fault.VersionConflict, "the identity has been changed since", "look at its history and roll back to the version that is wanted"))
+		return g.done(len(g.items), ItemResult{}, fault.New(fault.VersionConflict, "the identity has been changed since", "look at its history and roll back to the version that is wanted"))
 	}
 	old := memory.IdentityVersion{}
 	for _, v := range versions {
@@ -220,5 +224,5 @@ func (g *writing) undoIdentity(ctx context.Context, runs []int64) error {
 		}
 	}
 	_, err = g.setIdentity(ctx, old.Content, "undo", nil)
-	return g.done(len(g.items), Item{Status: Undone, Message: "identity"}, err)
+	return g.done(len(g.items), ItemResult{Status: Undone, Message: "identity"}, err)
 }

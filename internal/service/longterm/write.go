@@ -3,265 +3,326 @@ package longterm
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
-	"strings"
+	"time"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/settings"
+	"cairn/internal/service/memorywrite"
 )
 
-// SaveArgs add an entry.
-type SaveArgs struct {
-	Content string `json:"content" jsonschema:"one fact in one sentence, as a statement and not as an order"`
-	Store   string `json:"store,omitempty" jsonschema:"profile for who the user is, core for what is true"`
+// NewMemory is a memory to be added.
+type NewMemory struct {
+	Index      int             `json:"index"` // in the caller's list
+	Content    string          `json:"content"`
+	WhenToUse  string          `json:"when_to_use,omitempty"` // of a guideline: the exact name of the tool
+	Metadata   memory.Metadata `json:"metadata,omitempty"`
+	EventTime  *time.Time      `json:"event_time,omitempty"`
+	Importance float64         `json:"importance,omitempty"`
 }
 
-// ReplaceArgs change what an entry says.
-type ReplaceArgs struct {
-	Store   string `json:"store" jsonschema:"profile or core"`
-	Match   string `json:"match" jsonschema:"id of the entry, or a part of its text that no other entry has"`
-	Content string `json:"content" jsonschema:"all of what the entry says from now on"`
+// ChangedMemory is a memory that says something else from now on.
+type ChangedMemory struct {
+	Index    int             `json:"index"`
+	ID       string          `json:"memory_id"`
+	Content  string          `json:"content"`
+	Metadata memory.Metadata `json:"metadata,omitempty"`         // is merged into what is there; null takes a member away
+	Expected *int            `json:"expected_version,omitempty"` // that the change was made on; nil for any
 }
 
-// RemoveArgs take an entry out.
-type RemoveArgs struct {
-	Store string `json:"store" jsonschema:"profile or core"`
-	Match string `json:"match" jsonschema:"id of the entry, or a part of its text that no other entry has"`
+// DeleteRequest is a memory that is to be forgotten.
+type DeleteRequest struct {
+	Index int    `json:"index"`
+	ID    string `json:"memory_id"`
 }
 
-// BatchArgs do several changes at once, all of them or none.
-type BatchArgs struct {
-	Store      string             `json:"store" jsonschema:"profile or core"`
-	Operations []memory.Operation `json:"operations" jsonschema:"what is to be done, in order; only the final state must fit"`
-}
-
-// What became of a write.
-const (
-	Added     = "added"
-	Replaced  = "replaced"
-	Removed   = "removed"
-	Applied   = "applied" // a batch
-	Unchanged = "unchanged"
-	Staged    = "staged" // waits for a person
-)
-
-// Written is the short answer to a write: what a model sees of the rest would
-// tempt it to edit on.
-type Written struct {
-	Action   string      `json:"action" jsonschema:"added, replaced, removed, applied, unchanged, or staged until a person approves"`
-	Store    memory.Type `json:"store"`
-	IDs      []string    `json:"ids,omitempty" jsonschema:"entries that the operations were about"`
-	Usage    int         `json:"usage_percent" jsonschema:"how full the store is now"`
-	Pending  int64       `json:"pending_id,omitempty"`
-	Warnings []string    `json:"warnings,omitempty"`
-}
-
-// Save adds an entry. One that is there already is Unchanged.
-func (k *Keeper) Save(ctx context.Context, a agent.Actor, in SaveArgs) (Written, error) {
-	return k.write(ctx, a, "memory_save", in, Added, in.Store, []memory.Operation{{Op: memory.Add, Content: in.Content}})
-}
-
-// Replace changes what the selected entry says. When another entry says it
-// already, the two become one.
-func (k *Keeper) Replace(ctx context.Context, a agent.Actor, in ReplaceArgs) (Written, error) {
-	return k.write(ctx, a, "memory_replace", in, Replaced, in.Store, []memory.Operation{{Op: memory.Replace, Match: in.Match, Content: in.Content}})
-}
-
-// Remove takes the selected entry out; its history stays.
-func (k *Keeper) Remove(ctx context.Context, a agent.Actor, in RemoveArgs) (Written, error) {
-	return k.write(ctx, a, "memory_remove", in, Removed, in.Store, []memory.Operation{{Op: memory.Remove, Match: in.Match}})
-}
-
-// Batch does several operations on one store, all of them or none. The budget is
-// about the final state.
-func (k *Keeper) Batch(ctx context.Context, a agent.Actor, in BatchArgs) (Written, error) {
-	return k.write(ctx, a, "memory_batch", in, Applied, in.Store, in.Operations)
-}
-
-// request is a write that has been looked at.
-type request struct {
-	store      memory.Type
-	operations []memory.Operation
-	done       string // the action of a write that changed something
-	risk       []string
-}
-
-func (k *Keeper) write(ctx context.Context, a agent.Actor, name string, args any, done, store string, operations []memory.Operation) (Written, error) {
-	r, refusal := examine(a, done, store, operations)
-	w := k.writer(a)
-	if refusal == nil { // no secret goes to an embedder's endpoint
-		w.Vectors = k.embed(ctx, contents(r.operations))
-	}
-	return once(ctx, k, a, name, args, func(tx Tx) (Written, error) {
-		if refusal != nil { // a retry of what was done before has its result, whatever the rules are now
-			return Written{}, refusal
+// AddMemories adds memories to the actor's target. What the target's memories
+// say already is not said twice; the guideline of a tool is replaced.
+func (l *Service) AddMemories(ctx context.Context, a agent.Actor, in []NewMemory) ([]ItemResult, error) {
+	refused, risky := make([]error, len(in)), make([]bool, len(in))
+	var texts []string
+	for i := range in {
+		if risky[i], refused[i] = checkNew(&in[i], memory.Type(a.Subject.Type)); refused[i] == nil {
+			text, _ := memory.Entry{Content: in[i].Content, WhenToUse: in[i].WhenToUse}.Embedded()
+			texts = append(texts, text)
 		}
-		return k.apply(ctx, tx, a, r, w)
+	}
+	return l.change(ctx, a, "add_memory", in, memorywrite.Vectors(ctx, l.Embedder, distinct(texts)), func(g *writing) error {
+		s, err := g.scope(ctx, true)
+		if err != nil {
+			return err
+		}
+		if s.Type == memory.Identity {
+			return fault.New(fault.OutOfScope, "the identity is one document, and has no entries", "use update_identity_memory")
+		}
+		for i, one := range in {
+			item, err := ItemResult{}, refused[i]
+			if err == nil {
+				item, err = g.add(ctx, s, one, risky[i])
+			}
+			if err := g.done(one.Index, item, err); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-// examine checks everything that needs no row.
-func examine(a agent.Actor, done, store string, operations []memory.Operation) (r request, err error) {
-	r = request{operations: operations, done: done}
-	if r.store, err = storeOf(store); err != nil {
-		return r, err
+// checkNew normalises a memory and looks at all that it says. What only may be
+// an attack is kept, as tainted.
+func checkNew(m *NewMemory, t memory.Type) (risky bool, err error) {
+	if m.Content, err = memory.NormaliseLong(m.Content); err != nil {
+		return false, err
 	}
-	if n := len(operations); n == 0 || n > memory.BatchOperations {
-		return r, fault.New(fault.InvalidArgument, fmt.Sprintf("a batch has 1 to %d operations, this one has %d", memory.BatchOperations, n), "")
+	if m.WhenToUse, err = memory.NormaliseUse(m.WhenToUse); err != nil {
+		return false, err
 	}
-	if a.Origin.Autonomous() && a.Run == 0 {
-		return r, fault.Newf(fault.InvalidArgument, "%s writes outside of a run", a.Origin)
+	if t == memory.Guideline && m.WhenToUse == "" {
+		return false, fault.New(fault.InvalidArgument, "when_to_use is missing", "give the exact name of the tool that the guideline is for")
 	}
-	for i, o := range operations {
-		if o.Op == memory.Remove || o.Content == "" { // an empty content is the plan's to refuse
-			continue
-		}
-		what := "the content"
-		if len(operations) > 1 {
-			what = fmt.Sprintf("operation %d", i+1)
-		}
-		content, err := memory.Normalise(o.Content)
+	m.Metadata = memory.Metadata{}.With(m.Metadata)
+	if err := m.Metadata.Check(); err != nil {
+		return false, err
+	}
+	return inspectAll(m.Content, m.WhenToUse, m.Metadata.Text())
+}
+
+func inspectAll(texts ...string) (risky bool, err error) {
+	for _, text := range texts {
+		risk, err := memorywrite.Inspect("the memory", text)
 		if err != nil {
-			return r, err
+			return false, err
 		}
-		risk, err := inspect(what, content)
-		if err != nil {
-			return r, err
-		}
-		r.risk = append(r.risk, risk...)
+		risky = risky || len(risk) > 0
 	}
-	return r, nil
+	return risky, nil
 }
 
-// contents are what operations would store, each once.
-func contents(operations []memory.Operation) (out []string) {
-	for _, o := range operations {
-		if content, err := memory.Normalise(o.Content); err == nil && o.Op != memory.Remove && !slices.Contains(out, content) {
-			out = append(out, content)
-		}
-	}
-	return out
+func distinct(texts []string) []string {
+	slices.Sort(texts)
+	return slices.Compact(texts)
 }
 
-// apply plans on rows that stand still, and writes or stages the plan.
-func (k *Keeper) apply(ctx context.Context, tx Tx, a agent.Actor, r request, w Writer) (Written, error) {
-	chosen, err := tx.Settings(ctx)
+func (g *writing) add(ctx context.Context, s memory.Scope, m NewMemory, risky bool) (ItemResult, error) {
+	known, found, err := g.known(ctx, s, m)
 	if err != nil {
-		return Written{}, err
+		return ItemResult{}, err
 	}
-	plan, err := k.plan(ctx, tx, r, budget(chosen, r.store))
-	if err != nil {
-		return Written{}, err
-	}
-	if err := quota(ctx, tx, a, plan); err != nil {
-		return Written{}, err
-	}
-	out := Written{Action: r.done, Store: r.store, Usage: memory.Usage(plan.After, budget(chosen, r.store)), Warnings: r.risk}
-	if len(plan.Steps) == 0 {
-		out.Action, out.Warnings = Unchanged, nil
-	} else if reason := waits(a, chosen, r.risk); reason != "" {
-		out.Action, out.Usage = Staged, memory.Usage(plan.Before, budget(chosen, r.store))
-		out.Pending, err = stage(ctx, tx, r, plan, w, reason)
-	} else {
-		if err = tx.WriteMemories(ctx, plan.Steps, w); err == nil && a.Origin == agent.OriginUser {
-			err = withdraw(ctx, tx, plan)
+	if found {
+		if known.Content == m.Content {
+			return ItemResult{ID: known.ID, Status: AlreadyExists}, g.refer(ctx, known.Key)
 		}
+		known.Content, known.Metadata = m.Content, known.Metadata.With(m.Metadata)
+		return ItemResult{ID: known.ID, Status: Updated}, g.revise(ctx, &known, memory.Replace, risky)
 	}
-	if err != nil {
-		return Written{}, err
+	e := memory.Entry{Type: s.Type, Target: s.Target, Content: m.Content, WhenToUse: m.WhenToUse, Metadata: g.stamped(m.Metadata), EventTime: m.EventTime, Importance: m.Importance,
+		Author: g.w.Author, Tainted: g.tainted(risky)}
+	if err := g.create(ctx, &e); err != nil {
+		return ItemResult{}, err
 	}
-	for _, e := range plan.Meant {
-		if e.ID != "" && !slices.Contains(out.IDs, e.ID) {
-			out.IDs = append(out.IDs, e.ID)
-		}
-	}
-	if out.Action != Unchanged && out.Usage >= memory.WarnPercent {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%s is %d %% full: merge or remove entries that say the same or are out of date", r.store, out.Usage))
-	}
-	return out, nil
+	return ItemResult{ID: e.ID, Status: memorywrite.Added}, nil
 }
 
-// withdraw takes out of running prompts what a person has taken out of memory.
-// What is only added waits for the next session.
-func withdraw(ctx context.Context, tx Tx, plan memory.Plan) error {
-	if plan.Count(memory.Remove)+plan.Count(memory.Replace) == 0 {
-		return nil
+// stamp is what the caller of the run has its memories say.
+func (g *writing) stamp() memory.Metadata { return g.a.Subject.Metadata }
+
+// stamped adds the caller's metadata to a model's, which gives way when both are
+// too large.
+func (g *writing) stamped(m memory.Metadata) memory.Metadata {
+	if both := m.With(g.stamp()); both.Check() == nil {
+		return both
 	}
-	_, err := tx.RevokeSessions(ctx)
+	return memory.Metadata{}.With(g.stamp())
+}
+
+// CheckMetadata refuses metadata of a caller that no memory may have.
+func CheckMetadata(m memory.Metadata) error {
+	if err := m.Check(); err != nil {
+		return err
+	}
+	_, err := memorywrite.Inspect("the metadata", m.Text())
 	return err
 }
 
-func (k *Keeper) plan(ctx context.Context, tx Tx, r request, budget int) (memory.Plan, error) {
-	entries, err := tx.Memories(ctx, []memory.Type{r.store}, false, maxEntries)
-	if err != nil {
-		return memory.Plan{}, err
+// known is the entry in whose place a new one would stand.
+func (g *writing) known(ctx context.Context, s memory.Scope, m NewMemory) (memory.Entry, bool, error) {
+	if s.Type == memory.Guideline {
+		return g.tx.GuidelineOf(ctx, m.WhenToUse)
 	}
-	plan, err := memory.MakePlan(r.store, entries, r.operations, budget)
-	if err != nil && plan.After > budget {
-		return plan, full(err, entries, memory.Usage(plan.Before, budget))
-	}
-	return plan, shownSafe(err)
+	return g.tx.Saying(ctx, s, m.Content)
 }
 
-// shownSafe makes the entries that a refusal shows safe to read.
-func shownSafe(err error) error {
-	if err == nil {
+// create adds an entry with the session of the call.
+func (g *writing) create(ctx context.Context, e *memory.Entry) error {
+	if g.a.Subject.History != "" {
+		e.Histories = []string{g.a.Subject.History}
+	}
+	if err := g.tx.AddLongTerm(ctx, e, g.w); err != nil {
+		return err
+	}
+	g.changed(*e)
+	return g.refer(ctx, e.Key)
+}
+
+// revise writes a version of an entry that the call has changed.
+func (g *writing) revise(ctx context.Context, e *memory.Entry, action memory.Action, risky bool) error {
+	e.Tainted = !g.w.Person && (e.Tainted || g.tainted(risky))
+	e.Author = g.w.Author
+	if err := g.tx.Revise(ctx, e, action, g.w); err != nil {
+		return err
+	}
+	g.changed(*e)
+	return g.refer(ctx, e.Key)
+}
+
+func (g *writing) tainted(risky bool) bool {
+	return g.w.Tainted || risky && g.a.Origin.Autonomous()
+}
+
+// UpdateMemories changes what memories of the actor's target say. Their ids,
+// their sessions and what they are for stay.
+func (l *Service) UpdateMemories(ctx context.Context, a agent.Actor, in []ChangedMemory) ([]ItemResult, error) {
+	refused, risky := make([]error, len(in)), make([]bool, len(in))
+	var texts []string
+	for i := range in {
+		var err error
+		if in[i].Content, err = memory.NormaliseLong(in[i].Content); err == nil {
+			if err = in[i].Metadata.Check(); err == nil {
+				risky[i], err = inspectAll(in[i].Content, in[i].Metadata.Text())
+			}
+		}
+		if refused[i] = err; err == nil {
+			texts = append(texts, in[i].Content)
+		}
+	}
+	return l.change(ctx, a, "update_memory", in, memorywrite.Vectors(ctx, l.Embedder, distinct(texts)), func(g *writing) error {
+		for i, one := range in {
+			item, err := ItemResult{}, refused[i]
+			if err == nil {
+				item, err = g.update(ctx, one, risky[i])
+			}
+			if err := g.done(one.Index, item, err); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (g *writing) update(ctx context.Context, m ChangedMemory, risky bool) (ItemResult, error) {
+	e, err := g.own(ctx, m.ID)
+	if err != nil {
+		return ItemResult{}, err
+	}
+	if m.Expected != nil && *m.Expected != e.Version {
+		return ItemResult{}, fault.New(fault.VersionConflict, fmt.Sprintf("memory %s is at version %d, not %d", e.ID, e.Version, *m.Expected), "read it again, then decide again")
+	}
+	next := g.stamp().With(e.Metadata).With(m.Metadata) // what it says already stays
+	if err := next.Check(); err != nil {
+		return ItemResult{}, err
+	}
+	if e.Content == m.Content && reflect.DeepEqual(next, memory.Metadata{}.With(e.Metadata)) {
+		return ItemResult{ID: e.ID, Status: memorywrite.Unchanged}, g.refer(ctx, e.Key)
+	}
+	if e.Type != memory.Guideline && e.Type != memory.Summary {
+		other, found, err := g.tx.Saying(ctx, memory.Scope{Type: e.Type, Target: e.Target}, m.Content)
+		if err != nil {
+			return ItemResult{}, err
+		}
+		if found && other.Key != e.Key {
+			return g.merge(ctx, e, other, m.Metadata, risky)
+		}
+	}
+	e.Content, e.Metadata = m.Content, next
+	return ItemResult{ID: e.ID, Status: Updated}, g.revise(ctx, &e, memory.Replace, risky)
+}
+
+// merge makes e part of other, which says already what e was to say.
+func (g *writing) merge(ctx context.Context, e, other memory.Entry, change memory.Metadata, risky bool) (ItemResult, error) {
+	both := other.Metadata.With(change)
+	if err := both.Check(); err != nil {
+		return ItemResult{}, err
+	}
+	e.Status, e.SupersededBy = memory.Superseded, other.ID
+	if err := g.revise(ctx, &e, memory.Merge, risky); err != nil {
+		return ItemResult{}, err
+	}
+	if err := g.tx.CopyReferences(ctx, e.Key, other.Key, g.a.Run); err != nil {
+		return ItemResult{}, err
+	}
+	if len(change) > 0 {
+		other.Metadata = both
+		if err := g.revise(ctx, &other, memory.Replace, risky); err != nil {
+			return ItemResult{}, err
+		}
+	}
+	return ItemResult{ID: other.ID, Status: Merged, Merged: e.ID}, nil
+}
+
+// DeleteMemories takes memories of the actor's target out. What they said stays
+// in their history.
+func (l *Service) DeleteMemories(ctx context.Context, a agent.Actor, in []DeleteRequest) ([]ItemResult, error) {
+	return l.change(ctx, a, "delete_memory", in, nil, func(g *writing) error {
+		for _, one := range in {
+			e, err := g.own(ctx, one.ID)
+			if err == nil {
+				e.Status = memory.Removed
+				err = g.revise(ctx, &e, memory.Remove, false)
+			}
+			if err := g.done(one.Index, ItemResult{ID: e.ID, Status: Deleted}, err); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// own reads an active entry that the call may change.
+func (g *writing) own(ctx context.Context, id string) (memory.Entry, error) {
+	found, err := g.tx.LongTerm(ctx, []string{id})
+	if err != nil {
+		return memory.Entry{}, err
+	}
+	if len(found) == 0 {
+		if _, session, err := g.tx.History(ctx, id); err != nil || session {
+			return memory.Entry{}, either(err, fault.New(fault.OutOfScope, fmt.Sprintf("%q is a session, and what was said stays", id), "use the id of a memory"))
+		}
+		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("there is no memory %q", id), "look for it with vector_retrieve_memory and use the id that it shows")
+	}
+	e := found[0]
+	if err := g.inScope(ctx, e); err != nil {
+		return memory.Entry{}, err
+	}
+	switch {
+	case e.Status == memory.Superseded:
+		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("memory %s has become part of %s", id, e.SupersededBy), "use that id")
+	case e.Status != memory.Active:
+		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("memory %s was deleted", id), "look for what is there now with vector_retrieve_memory")
+	case g.shown != nil && !g.shown[e.Key]:
+		return memory.Entry{}, fault.New(fault.OutOfScope, fmt.Sprintf("memory %s was not shown in this run", id), "look for it with vector_retrieve_memory first")
+	}
+	return e, nil
+}
+
+func (g *writing) inScope(ctx context.Context, e memory.Entry) error {
+	if g.a.Subject.Type == "" && g.a.Origin == agent.OriginUser && slices.Contains(memory.LongTermTypes, e.Type) {
 		return nil
 	}
-	if hits, ok := fault.From(err).Extra["matches"].([]memory.Hit); ok {
-		for i, h := range hits {
-			hits[i].Text = sanitise("memory", h.ID, h.Text)
-		}
+	if g.free && slices.Contains(spanTypes, e.Type) {
+		return nil
+	}
+	s, err := g.scope(ctx, false)
+	if err == nil && !s.Holds(e) {
+		return fault.New(fault.OutOfScope, fmt.Sprintf("memory %s is not about %s", e.ID, s.Name()), "change only memories of this target")
 	}
 	return err
 }
 
-// maxEntries is more than any budget holds of entries of one character.
-const maxEntries = 100_000
-
-// full adds to a refusal what there is to make room in.
-func full(err error, entries []memory.Entry, usage int) error {
-	f := fault.From(err)
-	var lines strings.Builder
-	fmt.Fprintf(&lines, "%s (%d %%). Entries now:", f.Message, usage)
-	for _, e := range entries {
-		fmt.Fprintf(&lines, "\n%s: %s", e.ID, strings.ReplaceAll(sanitise(string(e.Type), e.ID, e.Content), "\n", " "))
-	}
-	out := fault.New(f.Code, lines.String(), f.Hint)
-	out.Extra = f.Extra
-	return out
-}
-
-// quota keeps a run that nobody watches from filling the prompt.
-func quota(ctx context.Context, tx Tx, a agent.Actor, plan memory.Plan) error {
-	adds := plan.Count(memory.Add)
-	if !a.Origin.Autonomous() || adds == 0 {
-		return nil
-	}
-	before, err := tx.AddedBy(ctx, a.Run, memory.PromptTypes)
+func either(err error, other error) error {
 	if err != nil {
 		return err
 	}
-	if before+adds > memory.RunEntries {
-		return fault.New(fault.QuotaExceeded, fmt.Sprintf("this run has added %d entries and may add %d in all", before, memory.RunEntries),
-			"leave the rest: what matters every day is in already, what matters once belongs in the day's notes")
-	}
-	return nil
-}
-
-// waits tells why a write has to wait for a person, empty when it need not.
-func waits(a agent.Actor, chosen settings.Settings, risk []string) string {
-	switch byPerson := a.Origin == agent.OriginUser; {
-	case byPerson:
-		return ""
-	case a.Tainted:
-		return "taint: untrusted text was in view when it was written"
-	case len(risk) > 0 && a.Origin.Autonomous():
-		return "risk: the scan has findings and nobody watched"
-	case chosen.WriteApproval.Memory.Stages(byPerson, a.Origin.Autonomous()):
-		return "approval: the workspace wants to see it first"
-	}
-	return ""
+	return other
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
@@ -15,16 +15,16 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// Performer is the agents of long-term memory as the loop drives them.
-type Performer struct{ *Service }
+// AgentHooks is the agents of long-term memory as the loop drives them.
+type AgentHooks struct{ *Service }
 
 var (
-	_ conversation.Agent     = Performer{}
-	_ conversation.Continued = Performer{}
+	_ conversation.Agent          = AgentHooks{}
+	_ conversation.MultipartAgent = AgentHooks{}
 )
 
 // Tools of a run are those of its profile.
-func (s Performer) Tools(w conversation.Work) (conversation.Tools, error) {
+func (s AgentHooks) Tools(w conversation.RunView) (conversation.Tools, error) {
 	p, err := pinned(w)
 	if err != nil {
 		return nil, err
@@ -39,12 +39,12 @@ func (s Performer) Tools(w conversation.Work) (conversation.Tools, error) {
 // Subject is the run's target, session and author. A specialist keeps its lease
 // by each step; when another has taken the target meanwhile, what it has read of
 // it may be wrong, and it ends.
-func (s Performer) Subject(ctx context.Context, w conversation.Work, fence int64) (out agent.Subject, err error) {
+func (s AgentHooks) Subject(ctx context.Context, w conversation.RunView, fence int64) (out agent.MemoryScope, err error) {
 	p, err := pinned(w)
 	if err != nil {
 		return out, err
 	}
-	out = agent.Subject{Type: string(p.Type), Target: p.Target, Author: p.Author, Fence: fence}
+	out = agent.MemoryScope{Type: string(p.Type), Target: p.Target, Author: p.Author, Fence: fence}
 	if out.History, err = s.history(ctx, w, p); err != nil || w.Run.Kind != run.Specialist {
 		return out, err
 	}
@@ -59,7 +59,7 @@ func (s Performer) Subject(ctx context.Context, w conversation.Work, fence int64
 }
 
 // Brief is the prompt with what is known now, and what the run works on.
-func (s Performer) Brief(ctx context.Context, w conversation.Work, short bool) (out conversation.Brief, err error) {
+func (s AgentHooks) Brief(ctx context.Context, w conversation.RunView, short bool) (out conversation.PromptInput, err error) {
 	p, err := pinned(w)
 	if err != nil {
 		return out, err
@@ -84,7 +84,7 @@ func (s Performer) Brief(ctx context.Context, w conversation.Work, short bool) (
 }
 
 // known is the state that a prompt shows.
-func (s Performer) known(ctx context.Context, w conversation.Work, p Pinned) (out prompt.Known, err error) {
+func (s AgentHooks) known(ctx context.Context, w conversation.RunView, p PinnedSpec) (out prompt.Known, err error) {
 	out = prompt.Known{Now: time.Now().UTC().Format("2006-01-02 15:04 (Monday)"), Type: string(p.Type), Target: p.Target, Guidance: p.choices().Guidance}
 	if w.Run.Kind == run.Specialist {
 		return out, nil

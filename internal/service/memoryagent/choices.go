@@ -13,9 +13,9 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// Choices are what a request decides for its agents. What it leaves open is as
+// RequestOptions are what a request decides for its agents. What it leaves open is as
 // the workspace's settings and the agent's profile have it.
-type Choices struct {
+type RequestOptions struct {
 	Multiple       *bool         `json:"multiple,omitempty"`        // several items in a call of a tool
 	ThinkingParams *bool         `json:"thinking_params,omitempty"` // each call has a text before its arguments
 	ThinkTool      *bool         `json:"think_tool,omitempty"`      // a tool to think in
@@ -30,13 +30,13 @@ type Choices struct {
 	Metadata memory.Metadata `json:"metadata,omitempty"`
 }
 
-func (c Choices) none() bool {
+func (c RequestOptions) none() bool {
 	return c.Multiple == nil && c.ThinkingParams == nil && c.ThinkTool == nil && c.ToolMemory == nil && c.IdentityMemory == nil && c.SummaryMemory == nil && c.SkillMemory == nil && c.Guidance == "" && len(c.Types)+len(c.Only)+len(c.Metadata) == 0
 }
 
 // orNil leaves no choices out of what is stored, so that a request without any
 // is the same as before there were some.
-func (c Choices) orNil() *Choices {
+func (c RequestOptions) orNil() *RequestOptions {
 	if c.none() {
 		return nil
 	}
@@ -48,7 +48,7 @@ const mostGuidance = 4000
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-func (c Choices) check(allowed []memory.Type) error {
+func (c RequestOptions) check(allowed []memory.Type) error {
 	if isTrue(c.ThinkingParams) && isTrue(c.ThinkTool) {
 		return fault.New(fault.InvalidArgument, "enable_thinking_params and add_think_tool are two ways to think", "choose one of them")
 	}
@@ -64,7 +64,7 @@ func (c Choices) check(allowed []memory.Type) error {
 }
 
 // over are the settings with what was chosen in their place.
-func (c Choices) over(s settings.LongTerm) settings.LongTerm {
+func (c RequestOptions) over(s settings.LongTerm) settings.LongTerm {
 	if c.Multiple != nil {
 		s.Single = !*c.Multiple
 	}
@@ -80,10 +80,12 @@ func (c Choices) over(s settings.LongTerm) settings.LongTerm {
 }
 
 // has tells whether memories of a type are made or looked for.
-func (c Choices) has(t memory.Type) bool { return len(c.Types) == 0 || slices.Contains(c.Types, t) }
+func (c RequestOptions) has(t memory.Type) bool {
+	return len(c.Types) == 0 || slices.Contains(c.Types, t)
+}
 
 // agent is the agent with what was chosen for its tools.
-func (c Choices) agent(d Definition) Definition {
+func (c RequestOptions) agent(d Definition) Definition {
 	o := &d.Profile.Options
 	set := func(to *bool, chosen *bool) {
 		if chosen != nil {
@@ -106,7 +108,7 @@ func (c Choices) agent(d Definition) Definition {
 }
 
 // searched are the types that a search over all of memory looks into.
-func (c Choices) searched() (out []memory.Type) {
+func (c RequestOptions) searched() (out []memory.Type) {
 	for _, t := range memory.LongTermTypes {
 		off := t == memory.Guideline && c.ToolMemory != nil && !*c.ToolMemory || t == memory.Summary && c.SummaryMemory != nil && !*c.SummaryMemory
 		if c.has(t) && !off {
@@ -117,12 +119,12 @@ func (c Choices) searched() (out []memory.Type) {
 }
 
 // skills tells whether such a search finds skills, too.
-func (c Choices) skills() bool {
+func (c RequestOptions) skills() bool {
 	return c.has(skill.MemoryType) && (c.SkillMemory == nil || *c.SkillMemory)
 }
 
 // withoutSkills are the choices as those are told that look for memories alone.
-func (c Choices) withoutSkills() Choices {
+func (c RequestOptions) withoutSkills() RequestOptions {
 	c.SkillMemory = nil
 	if types := slices.DeleteFunc(slices.Clone(c.Types), func(t memory.Type) bool { return t == skill.MemoryType }); len(types) > 0 || len(c.Types) == 0 {
 		c.Types = types

@@ -73,7 +73,7 @@ func (s *Service) fast(ctx context.Context, q Question) (Answer, error) {
 func (s *Service) about(ctx context.Context, q Question) (out []Found, err error) {
 	in := longterm.RetrieveArgs{Summaries: slices.Contains(q.Choices.searched(), memory.Summary), TopK: q.wide()}
 	for i, t := range q.Targets {
-		in.Wants = append(in.Wants, longterm.Want{Index: i, Query: q.Query, Type: t.Type, Target: t.Target, TimeFilter: q.TimeFilter})
+		in.Wants = append(in.Wants, longterm.Query{Index: i, Query: q.Query, Type: t.Type, Target: t.Target, TimeFilter: q.TimeFilter})
 	}
 	found, err := s.LongTerm.Retrieve(ctx, agent.Actor{Workspace: q.Workspace, Origin: agent.OriginUser}, in)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Service) about(ctx context.Context, q Question) (out []Found, err error
 // everywhere searches all of memory, skills among it: one statement ranks both.
 // Skills have no time: a time filter leaves them out.
 func (s *Service) everywhere(ctx context.Context, q Question) (out []Found, sure bool, err error) {
-	look := longterm.Look{Query: q.Query, Types: q.Choices.searched(), Skills: q.Choices.skills() && q.TimeFilter == ""}
+	look := longterm.SearchRequest{Query: q.Query, Types: q.Choices.searched(), Skills: q.Choices.skills() && q.TimeFilter == ""}
 	if look.From, look.Until, err = longterm.Days(q.TimeFilter); err != nil {
 		return nil, false, err
 	}
@@ -139,7 +139,7 @@ func (s *Service) entries(ctx context.Context, ws int64, ids []string) (out []me
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx longterm.LongTermTx) error {
+	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx longterm.Tx) error {
 		out, err = tx.LongTerm(ctx, ids)
 		return err
 	})

@@ -19,7 +19,7 @@ import (
 
 // Finish leaves a digest where the agent left none, and tells whom the session
 // was about: what is known of a session stays findable.
-func (s Performer) Finish(ctx context.Context, w conversation.Work, e conversation.Ended) (json.RawMessage, error) {
+func (s AgentHooks) Finish(ctx context.Context, w conversation.RunView, e conversation.Ended) (json.RawMessage, error) {
 	if w.Run.Kind != run.Summarize {
 		return nil, nil
 	}
@@ -35,7 +35,7 @@ func (s Performer) Finish(ctx context.Context, w conversation.Work, e conversati
 		return nil, err
 	}
 	a := actor(w, "finish", 0)
-	a.Subject = agent.Subject{History: out.History, Author: p.Author}
+	a.Subject = agent.MemoryScope{History: out.History, Author: p.Author}
 	var about []memory.Task
 	for _, t := range out.Tasks {
 		if one := (memory.Task{Type: t.Type, Target: t.Target}); !slices.Contains(about, one) {
@@ -43,7 +43,7 @@ func (s Performer) Finish(ctx context.Context, w conversation.Work, e conversati
 		}
 	}
 	digest := func() (found bool, err error) {
-		err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.LongTermTx) error {
+		err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.Tx) error {
 			known, has, err := tx.DigestOf(ctx, out.History, "")
 			out.Digest, found = known.ID, has
 			return err
@@ -79,7 +79,7 @@ func (s Performer) Finish(ctx context.Context, w conversation.Work, e conversati
 
 // fallback is a digest that needs no model: who spoke, and how it began. What
 // may not be kept of the beginning is left out.
-func (s Performer) fallback(ctx context.Context, w conversation.Work, a agent.Actor, about []memory.Task) error {
+func (s AgentHooks) fallback(ctx context.Context, w conversation.RunView, a agent.Actor, about []memory.Task) error {
 	said, err := s.said(ctx, w)
 	if err != nil {
 		return err

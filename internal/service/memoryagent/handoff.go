@@ -28,7 +28,7 @@ func (s *Service) KeepSession(ctx context.Context, ref run.Ref) (ended *run.Run,
 		return nil, err
 	}
 	a := actor(w, "session", 0)
-	a.Subject = agent.Subject{Author: p.Author}
+	a.Subject = agent.MemoryScope{Author: p.Author}
 	if _, err := s.LongTerm.AddRange(ctx, a, memory.Evidence{Conversation: r.Conversation, FromSeq: w.Spec.FromSeq, ToSeq: w.Spec.ToSeq}); err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, bas
 }
 
 // specialist records the run of one task, or finds it.
-func (s *Service) specialist(ctx context.Context, tx Tx, w conversation.Work, p Pinned, t memory.Task, history string, step int) (run.Run, error) {
+func (s *Service) specialist(ctx context.Context, tx Tx, w conversation.RunView, p PinnedSpec, t memory.Task, history string, step int) (run.Run, error) {
 	chosen, err := tx.Settings(ctx)
 	if err != nil {
 		return run.Run{}, err
@@ -125,7 +125,7 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w conversation.Work, p 
 		}
 		base := w.Spec
 		base.Pinned = nil
-		mine := Pinned{Workspace: p.Workspace, Type: t.Type, Target: t.Target, History: history, Step: step, Choices: p.Choices, Part: number}
+		mine := PinnedSpec{Workspace: p.Workspace, Type: t.Type, Target: t.Target, History: history, Step: step, Choices: p.Choices, Part: number}
 		if part != nil {
 			mine.Parts, base.FromSeq, base.ToSeq = []Part{*part}, part.FromSeq, part.ToSeq
 		}
@@ -157,11 +157,11 @@ func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position in
 		return fmt.Errorf("decode the tasks of run %d: %w", ref.Run, err)
 	}
 	out := struct {
-		OK       bool            `json:"ok"`
-		Text     string          `json:"text"`
-		Status   string          `json:"status"`
-		Tasks    []told          `json:"tasks"`
-		Rejected []longterm.Item `json:"rejected,omitempty"`
+		OK       bool                  `json:"ok"`
+		Text     string                `json:"text"`
+		Status   string                `json:"status"`
+		Tasks    []told                `json:"tasks"`
+		Rejected []longterm.ItemResult `json:"rejected,omitempty"`
 	}{OK: true, Status: OK, Rejected: handed.Rejected}
 	err = s.Store.WithProgressive(ctx, ref.Workspace, func(tx Tx) error {
 		out.Tasks = nil
@@ -230,7 +230,7 @@ func (s *Service) FreeTarget(ctx context.Context, ref run.Ref, fence int64) erro
 	return s.LongTerm.FreeLease(ctx, a, longterm.Lease{Holder: holder(r), Fence: fence})
 }
 
-func (s *Service) leased(ctx context.Context, ref run.Ref) (r run.Run, a agent.Actor, w conversation.Work, err error) {
+func (s *Service) leased(ctx context.Context, ref run.Ref) (r run.Run, a agent.Actor, w conversation.RunView, err error) {
 	if r, err = s.run(ctx, ref); err != nil {
 		return r, a, w, err
 	}
@@ -242,7 +242,7 @@ func (s *Service) leased(ctx context.Context, ref run.Ref) (r run.Run, a agent.A
 		return r, a, w, fault.Newf(fault.InvalidArgument, "run %d has no target", ref.Run)
 	}
 	a = actor(w, "lease", 0)
-	a.Subject = agent.Subject{Type: string(p.Type), Target: p.Target}
+	a.Subject = agent.MemoryScope{Type: string(p.Type), Target: p.Target}
 	return r, a, w, nil
 }
 

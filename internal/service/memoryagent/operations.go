@@ -8,6 +8,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/tools"
 )
 
@@ -31,8 +32,8 @@ func operations(steps []conversation.Step) []Operation {
 			var r struct {
 				OK    bool `json:"ok"`
 				Error struct{ Message string }
-				Items []longterm.Item `json:"items"`
-				Text  string          `json:"text"`
+				Items []longterm.ItemResult `json:"items"`
+				Text  string                `json:"text"`
 			}
 			if json.Unmarshal([]byte(c.Result), &r) != nil || !r.OK {
 				out = append(out, Operation{Tool: c.Tool, Status: longterm.Failed, Code: fault.Code(c.Code), Message: r.Error.Message})
@@ -62,7 +63,7 @@ func registered(steps []conversation.Step) []memory.Task {
 				continue
 			}
 			for _, t := range r.Targets {
-				if t.Status == longterm.Added {
+				if t.Status == memorywrite.Added {
 					out = append(out, t.Target)
 				}
 			}

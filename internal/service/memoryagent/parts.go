@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -112,7 +112,7 @@ func pieceOf(text string, piece, pieces int) string {
 
 // parts is how many there are to be gone through: those of a long session, and at
 // its end a look back on all of them.
-func (p Pinned) parts(kind run.Kind) int {
+func (p PinnedSpec) parts(kind run.Kind) int {
 	if kind == run.Summarize && len(p.Parts) > 1 {
 		return len(p.Parts) + 1
 	}
@@ -121,13 +121,13 @@ func (p Pinned) parts(kind run.Kind) int {
 
 // divided tells which part each response of a run is about, which one the next,
 // and the last response about an earlier one.
-func divided(w conversation.Work, p Pinned) (of []int, next, since int) {
+func divided(w conversation.RunView, p PinnedSpec) (of []int, next, since int) {
 	n := p.parts(w.Run.Kind)
 	return conversation.Divided(w.Steps, n, max(2, w.Spec.Budget.Max/n))
 }
 
 // Reached tells how far into a long session the next response is.
-func (s Performer) Reached(w conversation.Work) (since int, more bool) {
+func (s AgentHooks) Reached(w conversation.RunView) (since int, more bool) {
 	p, err := pinned(w)
 	if err != nil {
 		return 0, false
@@ -138,7 +138,7 @@ func (s Performer) Reached(w conversation.Work) (since int, more bool) {
 
 // partOf is the part that response n of a meta-summarizer is about, nil of a
 // session that one request shows. What it asks for in the end is about the last.
-func partOf(w conversation.Work, p Pinned, n int) (number int, part *Part) {
+func partOf(w conversation.RunView, p PinnedSpec, n int) (number int, part *Part) {
 	if len(p.Parts) < 2 {
 		return 0, nil
 	}
@@ -150,7 +150,7 @@ func partOf(w conversation.Work, p Pinned, n int) (number int, part *Part) {
 
 // readTo is the last message that a run is through with, if there is one: of a
 // session in parts, of the part before the one that it has come to.
-func readTo(w conversation.Work, p Pinned, reason agent.Reason) (seq int, any bool) {
+func readTo(w conversation.RunView, p PinnedSpec, reason agent.Reason) (seq int, any bool) {
 	if len(p.Parts) < 2 || reason == agent.Final {
 		return w.Spec.ToSeq, reason == agent.Final || reason == agent.Exhausted || reason == agent.Guardrail
 	}
@@ -163,7 +163,7 @@ func readTo(w conversation.Work, p Pinned, reason agent.Reason) (seq int, any bo
 }
 
 // lookedBack is what the agent said at the end of each part.
-func lookedBack(w conversation.Work, p Pinned) (out []string) {
+func lookedBack(w conversation.RunView, p PinnedSpec) (out []string) {
 	of, _, _ := divided(w, p)
 	for n := range p.Parts {
 		last := ""
@@ -179,7 +179,7 @@ func lookedBack(w conversation.Work, p Pinned) (out []string) {
 
 // session is what a request of a run shows of its session. Short asks for less: an
 // endpoint has said that it was too much.
-func (s *Service) session(ctx context.Context, w conversation.Work, p Pinned, m *prompt.Material, short bool) error {
+func (s *Service) session(ctx context.Context, w conversation.RunView, p PinnedSpec, m *prompt.Material, short bool) error {
 	part := Part{FromSeq: w.Spec.FromSeq, ToSeq: w.Spec.ToSeq}
 	switch _, next, _ := divided(w, p); {
 	case len(p.Parts) > 1 && next == len(p.Parts):
@@ -191,7 +191,7 @@ func (s *Service) session(ctx context.Context, w conversation.Work, p Pinned, m 
 		part = p.Parts[0]
 	}
 	var c transcript.Conversation
-	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.LongTermTx) (err error) {
+	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.Tx) (err error) {
 		c, err = tx.Conversation(ctx, w.Run.Conversation, part.FromSeq, part.ToSeq)
 		return err
 	})

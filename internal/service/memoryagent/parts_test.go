@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
@@ -96,7 +96,7 @@ func TestPiecesAreAllOfAText(t *testing.T) {
 func TestARunIsThroughWithTheFinishedParts(t *testing.T) {
 	t.Parallel()
 	text, call := conversation.Step{Content: "So much for that."}, conversation.Step{Calls: []conversation.Call{{Tool: "hands_off"}}}
-	p := Pinned{Parts: []Part{{FromSeq: 3, ToSeq: 5}, {FromSeq: 6, ToSeq: 6, Piece: 1, Pieces: 2}, {FromSeq: 6, ToSeq: 6, Piece: 2, Pieces: 2}}}
+	p := PinnedSpec{Parts: []Part{{FromSeq: 3, ToSeq: 5}, {FromSeq: 6, ToSeq: 6, Piece: 1, Pieces: 2}, {FromSeq: 6, ToSeq: 6, Piece: 2, Pieces: 2}}}
 	for name, c := range map[string]struct {
 		steps  []conversation.Step
 		reason agent.Reason
@@ -109,7 +109,7 @@ func TestARunIsThroughWithTheFinishedParts(t *testing.T) {
 		"after all parts":      {[]conversation.Step{text, text, text}, agent.OverBudget, 6, true},
 		"at its end":           {[]conversation.Step{text, text, text, text}, agent.Final, 6, true},
 	} {
-		w := conversation.Work{Run: run.Run{Kind: run.Summarize}}
+		w := conversation.RunView{Run: run.Run{Kind: run.Summarize}}
 		w.Spec.FromSeq, w.Spec.ToSeq, w.Spec.Budget.Max = 3, 6, 80
 		for i, s := range c.steps {
 			s.N = i + 1

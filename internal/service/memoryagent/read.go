@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/guard"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -24,15 +24,15 @@ const (
 )
 
 // actor is on whose behalf a run does something that no call of its model asks for.
-func actor(w conversation.Work, step string, call int) agent.Actor {
+func actor(w conversation.RunView, step string, call int) agent.Actor {
 	return agent.Actor{Workspace: w.Run.Workspace, Origin: w.Spec.Origin, Run: w.Run.Ref.Run, Conversation: w.Run.Conversation, FromSeq: w.Spec.FromSeq, ToSeq: w.Spec.ToSeq,
 		Op: w.Run.Op(step, call), Tainted: w.Spec.Tainted}
 }
 
 // said is the session of a run.
-func (s *Service) said(ctx context.Context, w conversation.Work) ([]transcript.Message, error) {
+func (s *Service) said(ctx context.Context, w conversation.RunView) ([]transcript.Message, error) {
 	var c transcript.Conversation
-	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.LongTermTx) (err error) {
+	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.Tx) (err error) {
 		c, err = tx.Conversation(ctx, w.Run.Conversation, w.Spec.FromSeq, w.Spec.ToSeq)
 		return err
 	})
@@ -40,7 +40,7 @@ func (s *Service) said(ctx context.Context, w conversation.Work) ([]transcript.M
 }
 
 // history finds the session as it is kept.
-func (s *Service) history(ctx context.Context, w conversation.Work, p Pinned) (string, error) {
+func (s *Service) history(ctx context.Context, w conversation.RunView, p PinnedSpec) (string, error) {
 	if p.History != "" || w.Run.Kind == run.Retrieve {
 		return p.History, nil
 	}
@@ -53,7 +53,7 @@ func (s *Service) history(ctx context.Context, w conversation.Work, p Pinned) (s
 		return "", err
 	}
 	var h memory.History
-	err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.LongTermTx) error {
+	err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.Tx) error {
 		found := false
 		if h, found, err = tx.HistoryBySum(ctx, sum); err == nil && !found {
 			err = fmt.Errorf("the session of run %d is not kept", w.Run.Ref.Run)

@@ -155,7 +155,7 @@ func (s *Service) acceptRefine(ctx context.Context, q Question, found Answer) (o
 	args, err := json.Marshal(struct {
 		Query      string
 		Messages   []transcript.Message
-		Choices    *Choices `json:",omitempty"`
+		Choices    *RequestOptions `json:",omitempty"`
 		Targets    []memory.Task
 		TimeFilter string
 		TopK       int
@@ -191,7 +191,7 @@ func refineSpec(q Question, found Answer) (json.RawMessage, error) {
 	spec.Origin, spec.Channel = agent.OriginDistill, "chat"
 	spec.Lang = cmp.Or(spec.Lang, lang.Detect(q.Query))
 	spec.Timing.GiveUp = min(cmp.Or(spec.Timing.GiveUp, refineGiveUp), refineGiveUp)
-	p := Pinned{Version: firstOfKind, Workspace: q.WorkspaceKey, Question: q.Query, Messages: material(q.Messages, spec.Limits.ResultChars, shortTokens), Metadata: q.Metadata,
+	p := PinnedSpec{Version: firstOfKind, Workspace: q.WorkspaceKey, Question: q.Query, Messages: material(q.Messages, spec.Limits.ResultChars, shortTokens), Metadata: q.Metadata,
 		Refining: &Refining{Refine: q.Refine, TopK: q.TopK, Systems: map[prompt.Stage]string{}}}
 	for _, stage := range p.Refining.stages() {
 		system, err := prompt.Instructions(stage, spec.Lang)
@@ -221,7 +221,7 @@ func (r Refine) stages() (out []prompt.Stage) {
 }
 
 // refinedAnswer is what such a run has left, with the memories as they are now.
-func (s *Service) refinedAnswer(ctx context.Context, r run.Run, p Pinned, in Refined, e conversation.Ended) (Answer, error) {
+func (s *Service) refinedAnswer(ctx context.Context, r run.Run, p PinnedSpec, in Refined, e conversation.Ended) (Answer, error) {
 	out := Answer{Mode: Fast, Status: e.Status, Text: e.Text, Run: r.Ref.Run, Memories: []Found{}, Note: in.Note, Metadata: p.Metadata}
 	var ranked []longterm.Ranked
 	for _, c := range in.Candidates {

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
@@ -19,7 +19,6 @@ import (
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/longterm"
-	"cairn/schemas"
 )
 
 // Place is a candidate in a model's order, by its number.
@@ -29,7 +28,7 @@ type Place struct {
 }
 
 // refineWork reads a run that refines.
-func (s *Service) refineWork(ctx context.Context, ref run.Ref) (w conversation.Work, p Pinned, err error) {
+func (s *Service) refineWork(ctx context.Context, ref run.Ref) (w conversation.RunView, p PinnedSpec, err error) {
 	r, err := s.run(ctx, ref)
 	if err != nil {
 		return w, p, err
@@ -95,7 +94,7 @@ func (s *Service) CloseRefine(ctx context.Context, ref run.Ref, order []Place, p
 	return s.endRefine(ctx, w, p, order, "", problem)
 }
 
-func (s *Service) endRefine(ctx context.Context, w conversation.Work, p Pinned, order []Place, text, problem string) error {
+func (s *Service) endRefine(ctx context.Context, w conversation.RunView, p PinnedSpec, order []Place, text, problem string) error {
 	report := Refined{Candidates: []RefinedCandidate{}}
 	for _, at := range p.Refining.kept(order) {
 		c := RefinedCandidate{Candidate: p.Refining.Candidates[at.Candidate]}
@@ -121,7 +120,7 @@ func (s *Service) endRefine(ctx context.Context, w conversation.Work, p Pinned, 
 		e.Status, outcome = NoRelevant, run.NothingToExtract
 	}
 	var err error
-	if e.Report, err = json.Marshal(Looked{IDs: []string{}, Sessions: []string{}, Operations: []Operation{}, Refined: &report}); err != nil {
+	if e.Report, err = json.Marshal(RetrievalReport{IDs: []string{}, Sessions: []string{}, Operations: []Operation{}, Refined: &report}); err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
 	return s.Store.WithProgressive(ctx, w.Run.Workspace, func(tx Tx) error { return tx.EndRun(ctx, w.Run.Ref.Run, outcome, problem, e) })
@@ -167,7 +166,7 @@ type shownText struct {
 }
 
 // shown are candidates as far as they are still there.
-func (s *Service) shown(ctx context.Context, w conversation.Work, p Pinned, places []Place) (out []shownText, err error) {
+func (s *Service) shown(ctx context.Context, w conversation.RunView, p PinnedSpec, places []Place) (out []shownText, err error) {
 	var ranked []longterm.Ranked
 	for _, at := range places {
 		c := p.Refining.Candidates[at.Candidate]
@@ -194,7 +193,7 @@ func (s *Service) shown(ctx context.Context, w conversation.Work, p Pinned, plac
 
 // askRefine pays for one reply. What another attempt would only meet again is a
 // problem; anything else is an error, to be tried again.
-func (s *Service) askRefine(ctx context.Context, w conversation.Work, p Pinned, stage prompt.Stage, shown []shownText, decode func(string) error) (problem string, err error) {
+func (s *Service) askRefine(ctx context.Context, w conversation.RunView, p PinnedSpec, stage prompt.Stage, shown []shownText, decode func(string) error) (problem string, err error) {
 	m := prompt.Material{Question: p.Question, Messages: p.Messages, Language: w.Spec.Lang, Limits: map[string]int{"max_memories": p.Refining.TopK}}
 	for _, one := range shown {
 		m.Stored = append(m.Stored, one.stored)
@@ -204,7 +203,7 @@ func (s *Service) askRefine(ctx context.Context, w conversation.Work, p Pinned, 
 		return "", err
 	}
 	req := llm.Request{Model: w.Spec.Model, System: p.Refining.Systems[stage], Messages: llm.User(user), MaxTokens: w.Spec.Limits.MaxTokens,
-		Schema: &llm.Schema{Name: stage.Schema(), JSON: schemas.Model(stage.Schema())}, Label: llm.Label{Stage: string(stage), Run: fmt.Sprint(w.Run.Ref.Run), Task: string(stage)}}
+		Schema: &llm.Schema{Name: stage.Schema(), JSON: prompt.Schema(stage)}, Label: llm.Label{Stage: string(stage), Run: fmt.Sprint(w.Run.Ref.Run), Task: string(stage)}}
 	_, wrong, err := s.Ledger.Ask(ctx, ledger.Question{Run: w.Run.Ref, Step: string(stage), Lang: w.Spec.Lang, Request: req, Decode: decode})
 	if f, over := ledger.Hopeless(err); over {
 		return "the model failed (" + string(f.Code) + ")", nil

@@ -71,7 +71,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 // Undo takes back what a request to summarise did to long-term memory, with what
 // its specialists did: all of it, as far as nobody has changed it since. It is for
 // people.
-func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []longterm.Item, err error) {
+func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []longterm.ItemResult, err error) {
 	r, err := s.RequestOf(ctx, a.Workspace, id)
 	if err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ type Request struct {
 	Trajectories []Trajectory
 	Targets      []memory.Task // registered before the agent begins
 	KnownOnly    bool          // the agent registers no targets of its own
-	Choices      Choices
+	Choices      RequestOptions
 	Metadata     map[string]any    // facts about the session, given back with its report
 	Fresh        bool              // do it again although the request was made before, and pay again
 	Spec         conversation.Spec // configuration to pin
@@ -132,8 +132,8 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 		Messages  []transcript.Message
 		Targets   []memory.Task
 		KnownOnly bool
-		Choices   *Choices       `json:",omitempty"`
-		Metadata  map[string]any `json:",omitempty"`
+		Choices   *RequestOptions `json:",omitempty"`
+		Metadata  map[string]any  `json:",omitempty"`
 	}{messages, r.Targets, r.KnownOnly, r.Choices.orNil(), r.Metadata})
 	if err != nil {
 		return out, fmt.Errorf("encode the request: %w", err)
@@ -193,7 +193,7 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int
 	spec.Tainted = slices.ContainsFunc(messages, func(m transcript.Message) bool {
 		return m.Role == transcript.Tool && len(guard.Scan(m.Content, guard.Context)) > 0
 	})
-	p := Pinned{Workspace: r.WorkspaceKey, Targets: r.Targets, Idle: idle, Choices: r.Choices.orNil(), Metadata: r.Metadata, Parts: divide(messages, spec.Limits.ResultChars, partTokens(spec.Limits))}
+	p := PinnedSpec{Workspace: r.WorkspaceKey, Targets: r.Targets, Idle: idle, Choices: r.Choices.orNil(), Metadata: r.Metadata, Parts: divide(messages, spec.Limits.ResultChars, partTokens(spec.Limits))}
 	if n := p.parts(run.Summarize); n > 1 { // each has the time and the responses of a session
 		d.Steps, d.Wall = d.Steps*n, d.Wall*time.Duration(n)
 	}

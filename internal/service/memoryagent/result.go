@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 )
 
 // Statuses of runs and tasks.
@@ -35,8 +36,8 @@ const (
 // noteRunes is how much of what a specialist says its parent is told.
 const noteRunes = 200
 
-// Made is the report of a specialist.
-type Made struct {
+// SpecialistReport is the report of a specialist.
+type SpecialistReport struct {
 	Type       memory.Type `json:"memory_type"`
 	Target     string      `json:"memory_target"`
 	Added      []string    `json:"added"`
@@ -47,7 +48,7 @@ type Made struct {
 
 // Task is what became of one hand-off.
 type Task struct {
-	Made
+	SpecialistReport
 	Run    int64  `json:"run"`
 	Part   int    `json:"part,omitempty"` // of a long session, from 1
 	Status string `json:"status"`
@@ -66,8 +67,8 @@ type Summary struct {
 	Parts      int           `json:"parts,omitempty"` // in which a long session was gone through
 }
 
-// Looked is the report of a retriever.
-type Looked struct {
+// RetrievalReport is the report of a retriever.
+type RetrievalReport struct {
 	IDs        []string    `json:"memory_ids"`
 	Sessions   []string    `json:"sessions"`
 	Operations []Operation `json:"operations"`
@@ -100,7 +101,7 @@ func taskOf(r run.Run) (Task, error) {
 	if err != nil {
 		return Task{}, err
 	}
-	t := Task{Run: r.Ref.Run, Part: p.Part, Status: Failed, Error: "it did not come to its end", Made: Made{Type: p.Type, Target: p.Target, Added: []string{}, Updated: []string{}, Deleted: []string{}}}
+	t := Task{Run: r.Ref.Run, Part: p.Part, Status: Failed, Error: "it did not come to its end", SpecialistReport: SpecialistReport{Type: p.Type, Target: p.Target, Added: []string{}, Updated: []string{}, Deleted: []string{}}}
 	if r.Status != run.Ended {
 		return t, nil
 	}
@@ -109,7 +110,7 @@ func taskOf(r run.Run) (Task, error) {
 		return t, fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
 	}
 	if len(e.Report) > 0 {
-		if err := json.Unmarshal(e.Report, &t.Made); err != nil {
+		if err := json.Unmarshal(e.Report, &t.SpecialistReport); err != nil {
 			return t, fmt.Errorf("decode the report of run %d: %w", r.Ref.Run, err)
 		}
 	}
@@ -121,7 +122,7 @@ func taskOf(r run.Run) (Task, error) {
 }
 
 // Result makes the report of a run from what its calls came to.
-func (s Performer) Result(w conversation.Work, finished json.RawMessage, e *conversation.Ended) (outcome run.Outcome, err error) {
+func (s AgentHooks) Result(w conversation.RunView, finished json.RawMessage, e *conversation.Ended) (outcome run.Outcome, err error) {
 	done := operations(w.Steps)
 	switch w.Run.Kind {
 	case run.Specialist:
@@ -155,18 +156,18 @@ func broken(r agent.Reason) bool {
 	return r == agent.ProviderError || r == agent.Interrupted || r == agent.OverBudget || r == agent.WallClock
 }
 
-func specialist(w conversation.Work, done []Operation, e *conversation.Ended) (json.RawMessage, string, error) {
+func specialist(w conversation.RunView, done []Operation, e *conversation.Ended) (json.RawMessage, string, error) {
 	p, err := pinned(w)
 	if err != nil {
 		return nil, "", err
 	}
-	out := Made{Type: p.Type, Target: p.Target, Added: []string{}, Updated: []string{}, Deleted: []string{}, Operations: done}
+	out := SpecialistReport{Type: p.Type, Target: p.Target, Added: []string{}, Updated: []string{}, Deleted: []string{}, Operations: done}
 	identity := false
 	for _, o := range done {
 		switch o.Status {
-		case longterm.Added:
+		case memorywrite.Added:
 			out.Added = append(out.Added, o.ID)
-		case longterm.Updated, longterm.Merged, longterm.Replaced:
+		case longterm.Updated, longterm.Merged, memorywrite.Replaced:
 			if o.ID != "" {
 				out.Updated = append(out.Updated, o.ID)
 			}
@@ -189,7 +190,7 @@ func specialist(w conversation.Work, done []Operation, e *conversation.Ended) (j
 	return raw, status, err
 }
 
-func summarised(w conversation.Work, done []Operation, finished json.RawMessage, e *conversation.Ended) (json.RawMessage, string, error) {
+func summarised(w conversation.RunView, done []Operation, finished json.RawMessage, e *conversation.Ended) (json.RawMessage, string, error) {
 	out := Summary{}
 	if err := json.Unmarshal(finished, &out); err != nil {
 		return nil, "", fmt.Errorf("decode what was finished of run %d: %w", w.Run.Ref.Run, err)
@@ -219,8 +220,8 @@ func summarised(w conversation.Work, done []Operation, finished json.RawMessage,
 	return raw, status, err
 }
 
-func looked(w conversation.Work, done []Operation, e *conversation.Ended) (json.RawMessage, string, error) {
-	out := Looked{IDs: []string{}, Sessions: []string{}, Operations: done}
+func looked(w conversation.RunView, done []Operation, e *conversation.Ended) (json.RawMessage, string, error) {
+	out := RetrievalReport{IDs: []string{}, Sessions: []string{}, Operations: done}
 	for _, s := range w.Steps {
 		for _, c := range s.Calls {
 			var r struct {

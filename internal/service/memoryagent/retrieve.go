@@ -20,6 +20,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 )
 
 // Modes of retrieval.
@@ -41,7 +42,7 @@ type Question struct {
 	Mode         string               // empty is auto
 	Targets      []memory.Task        // that a fast search is about; empty for all
 	TimeFilter   string               // of a fast search: YYYYMMDD, or YYYYMMDD,YYYYMMDD with both days included
-	Choices      Choices
+	Choices      RequestOptions
 	Refine       Refine            // what is done with what a fast search found
 	TopK         int               // memories at most; 0 means 20, and 5 of what is refined
 	Spec         conversation.Spec // configuration to pin
@@ -115,8 +116,8 @@ func (q Question) complete() (Question, error) {
 		}
 	}
 	switch n := utf8.RuneCountInString(q.Query); {
-	case n == 0 || n > longterm.QueryRunes:
-		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", longterm.QueryRunes, n), "ask one question")
+	case n == 0 || n > memorywrite.QueryRunes:
+		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", memorywrite.QueryRunes, n), "ask one question")
 	case !slices.Contains([]string{Fast, Agentic, Auto}, q.Mode):
 		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", q.Mode), "use fast, agentic or auto")
 	case q.TopK < 1 || q.TopK > longterm.MostTopK:
@@ -135,7 +136,7 @@ func (q Question) complete() (Question, error) {
 func asked(said []transcript.Message) string {
 	for _, m := range slices.Backward(said) {
 		if text := strings.TrimSpace(m.Content); m.Role == transcript.User && text != "" && m.Name != trajectory {
-			return clip(text, longterm.QueryRunes)
+			return clip(text, memorywrite.QueryRunes)
 		}
 	}
 	return ""
@@ -149,8 +150,8 @@ func (s *Service) Retrieve(ctx context.Context, q Question) (Answer, error) {
 	}
 	out, err := s.retrieve(ctx, q)
 	out.Metadata = q.Metadata
-	if err == nil && s.Missed != nil && len(out.Memories) == 0 && out.Status != NoRetrieval {
-		err = s.Missed(context.WithoutCancel(ctx), q, out)
+	if err == nil && s.OnNoAnswer != nil && len(out.Memories) == 0 && out.Status != NoRetrieval {
+		err = s.OnNoAnswer(context.WithoutCancel(ctx), q, out)
 	}
 	return out, err
 }
@@ -277,8 +278,8 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 	args, err := json.Marshal(struct {
 		Query    string
 		Messages []transcript.Message
-		Choices  *Choices       `json:",omitempty"`
-		Metadata map[string]any `json:",omitempty"`
+		Choices  *RequestOptions `json:",omitempty"`
+		Metadata map[string]any  `json:",omitempty"`
 	}{q.Query, q.Messages, q.Choices.orNil(), q.Metadata})
 	if err != nil {
 		return out, fmt.Errorf("encode the question: %w", err)
@@ -302,7 +303,7 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 		}
 		d = q.Choices.agent(d)
 		d.Profile.Options.TopK = q.TopK
-		spec, err = pin(spec, d, Pinned{Workspace: q.WorkspaceKey, Question: q.Query, Messages: material(q.Messages, spec.Limits.ResultChars, shortTokens), Metadata: q.Metadata}, chosen.Memory)
+		spec, err = pin(spec, d, PinnedSpec{Workspace: q.WorkspaceKey, Question: q.Query, Messages: material(q.Messages, spec.Limits.ResultChars, shortTokens), Metadata: q.Metadata}, chosen.Memory)
 		if err != nil {
 			return err
 		}
@@ -344,7 +345,7 @@ func (s *Service) answer(ctx context.Context, ref run.Ref) (Answer, error) {
 	}
 	out.Metadata = p.Metadata
 	var e conversation.Ended
-	var l Looked
+	var l RetrievalReport
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return out, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
 	}

@@ -43,9 +43,9 @@ type Store interface {
 	WithProgressive(ctx context.Context, ws int64, fn func(Tx) error) error
 }
 
-// Loop is the part of the agent loop that hands work off.
-type Loop interface {
-	Reach(ctx context.Context, ref run.Ref, n, position int, base conversation.Base) (conversation.Work, Result, bool, error)
+// Delegator is the part of the agent loop that hands work off.
+type Delegator interface {
+	Reach(ctx context.Context, ref run.Ref, n, position int, base conversation.Base) (conversation.RunView, Result, bool, error)
 	Tell(ctx context.Context, ref run.Ref, n, position int, result Result) error
 }
 
@@ -58,13 +58,13 @@ type Starter interface {
 // Service is the use-case.
 type Service struct {
 	Store    Store
-	LongTerm *longterm.LongTerm
-	Loop     Loop
+	LongTerm *longterm.Service
+	Loop     Delegator
 	Starter  Starter // nil without Temporal
 	Registry *Registry
 	Ledger   *ledger.Ledger // of the calls that go over what a fast search found
-	// Missed hears of questions that memory had nothing for; nil for nobody.
-	Missed func(ctx context.Context, q Question, a Answer) error
+	// OnNoAnswer hears of questions that memory had nothing for; nil for nobody.
+	OnNoAnswer func(ctx context.Context, q Question, a Answer) error
 }
 
 // NewRun is a run to be recorded; one that has its key is returned instead.

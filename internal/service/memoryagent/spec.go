@@ -17,17 +17,17 @@ import (
 // Result is what became of a tool call.
 type Result = tools.Result
 
-// Pinned is what a run of an agent is pinned to, beside what any run is.
-type Pinned struct {
+// PinnedSpec is what a run of an agent is pinned to, beside what any run is.
+type PinnedSpec struct {
 	Version string        `json:"version"`
 	Prompt  string        `json:"prompt"`
 	Profile tools.Profile `json:"profile"`
 	Author  string        `json:"author"` // model@prompt-hash
 
-	Workspace string        `json:"workspace"`         // its opaque key, for the ids of children
-	Idle      bool          `json:"idle,omitempty"`    // nobody asked: the conversation had gone idle
-	Targets   []memory.Task `json:"targets,omitempty"` // to be registered before the first response
-	Choices   *Choices      `json:"choices,omitempty"` // of the request, for its specialists too
+	Workspace string          `json:"workspace"`         // its opaque key, for the ids of children
+	Idle      bool            `json:"idle,omitempty"`    // nobody asked: the conversation had gone idle
+	Targets   []memory.Task   `json:"targets,omitempty"` // to be registered before the first response
+	Choices   *RequestOptions `json:"choices,omitempty"` // of the request, for its specialists too
 
 	Type    memory.Type `json:"memory_type,omitempty"` // of a specialist
 	Target  string      `json:"memory_target,omitempty"`
@@ -44,7 +44,7 @@ type Pinned struct {
 }
 
 // pin makes the configuration of a run.
-func pin(base conversation.Spec, d Definition, p Pinned, s settings.LongTerm) (conversation.Spec, error) {
+func pin(base conversation.Spec, d Definition, p PinnedSpec, s settings.LongTerm) (conversation.Spec, error) {
 	base.Origin, base.Channel = agent.OriginDistill, "chat"
 	base.Budget = agent.ForAgent(d.Steps, d.Wall)
 	base.Ordered = d.Kind == run.Summarize
@@ -59,14 +59,14 @@ func pin(base conversation.Spec, d Definition, p Pinned, s settings.LongTerm) (c
 }
 
 // choices of the request; none when it made none.
-func (p Pinned) choices() Choices {
+func (p PinnedSpec) choices() RequestOptions {
 	if p.Choices == nil {
-		return Choices{}
+		return RequestOptions{}
 	}
 	return *p.Choices
 }
 
-func pinned(w conversation.Work) (p Pinned, err error) {
+func pinned(w conversation.RunView) (p PinnedSpec, err error) {
 	if err = json.Unmarshal(w.Spec.Pinned, &p); err != nil {
 		err = fmt.Errorf("decode what run %d is pinned to: %w", w.Run.Ref.Run, err)
 	}
@@ -74,12 +74,12 @@ func pinned(w conversation.Work) (p Pinned, err error) {
 }
 
 // pinnedOf reads both parts of a run's configuration.
-func pinnedOf(r run.Run) (conversation.Work, Pinned, error) {
+func pinnedOf(r run.Run) (conversation.RunView, PinnedSpec, error) {
 	spec, err := conversation.SpecOf(r)
 	if err != nil {
-		return conversation.Work{}, Pinned{}, err
+		return conversation.RunView{}, PinnedSpec{}, err
 	}
-	w := conversation.Work{Run: r, Spec: spec}
+	w := conversation.RunView{Run: r, Spec: spec}
 	p, err := pinned(w)
 	return w, p, err
 }

@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"strings"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/ledger"
-	"cairn/schemas"
 )
 
 // job is a run with what it works on.
@@ -109,7 +108,7 @@ func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.M
 	step := fmt.Sprintf("group/%d%s", group, suffix)
 	_, problem, err = s.Ledger.Ask(ctx, ledger.Question{Run: j.run.Ref, Step: step, Lang: j.spec.Lang, Repairs: l.Repairs,
 		Request: llm.Request{Model: j.spec.Model, System: j.spec.System, Messages: llm.User(user), MaxTokens: l.ReplyTokens,
-			Schema: &llm.Schema{Name: prompt.Compress.Schema(), JSON: schemas.Model(prompt.Compress.Schema())},
+			Schema: &llm.Schema{Name: prompt.Compress.Schema(), JSON: prompt.Schema(prompt.Compress)},
 			Label:  llm.Label{Stage: string(j.run.Kind), Run: fmt.Sprint(j.run.Ref.Run), Task: step}},
 		Decode: func(text string) (err error) {
 			out, err = workingmemory.ReadSnapshot(text, ms)
@@ -120,7 +119,7 @@ func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.M
 
 // Await returns what became of a run once it has ended; before that it is
 // Unavailable, to be asked again.
-func (s *Service) Await(ctx context.Context, ref run.Ref) (out Recorded, err error) {
+func (s *Service) Await(ctx context.Context, ref run.Ref) (out CompactionResult, err error) {
 	err = s.Store.WithOffload(ctx, ref.Workspace, func(tx Tx) error {
 		r, err := tx.Run(ctx, ref.Run)
 		if err != nil {
@@ -137,7 +136,7 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (out Recorded, err err
 
 // Close ends a run with its records, or with why there are none. Reasons are
 // the codes that Compress gave for groups; code is set when the workflow gave up.
-func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code, why string) (out Recorded, err error) {
+func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code, why string) (out CompactionResult, err error) {
 	j, err := s.load(ctx, ref)
 	if err != nil {
 		return out, err
@@ -179,7 +178,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code
 	})
 }
 
-func outcomeOf(r Recorded) run.Outcome {
+func outcomeOf(r CompactionResult) run.Outcome {
 	if r.Degraded != "" {
 		return run.CompletedPartial
 	}

@@ -16,19 +16,19 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// Cycles is how conversations are compacted.
-type Cycles struct {
+// ConversationCompactor is how conversations are compacted.
+type ConversationCompactor struct {
 	*Service
 	Spec func() Spec // the configuration that a new run is pinned to
 }
 
-var _ conversation.Compactor = Cycles{}
+var _ conversation.Compactor = ConversationCompactor{}
 
 // Begin records that the turns of a conversation up to one are to be stood for by
 // records: what was said is put away word for word, and the run of the work with
 // that of the review before it is made, all or nothing, once for each turn. Of a
 // conversation that cannot wait for a model the work is done at once, by rule.
-func (c Cycles) Begin(ctx context.Context, o conversation.Overflow) (out conversation.Overflowing, err error) {
+func (c ConversationCompactor) Begin(ctx context.Context, o conversation.Overflow) (out conversation.CompactionPlan, err error) {
 	spec := c.Spec()
 	spec.Lang = o.Lang
 	if spec.System, err = prompt.Instructions(prompt.Compress, spec.Lang); err != nil {
@@ -73,7 +73,7 @@ func (c Cycles) Begin(ctx context.Context, o conversation.Overflow) (out convers
 	}
 	if made.Status != run.Ended && o.AtOnce {
 		_, err := c.Close(ctx, made.Ref, nil, "wall_clock", "nobody can wait for a model here")
-		return conversation.Overflowing{Done: true}, err
+		return conversation.CompactionPlan{Done: true}, err
 	}
 	out.Done = made.Status == run.Ended
 	out.WorkflowID = made.WorkflowID
@@ -84,7 +84,7 @@ func (c Cycles) Begin(ctx context.Context, o conversation.Overflow) (out convers
 }
 
 // record makes the run of a cycle, and that of its review.
-func (c Cycles) record(ctx context.Context, tx Tx, o conversation.Overflow, key, workspace string, spec Spec) (out run.Run, err error) {
+func (c ConversationCompactor) record(ctx context.Context, tx Tx, o conversation.Overflow, key, workspace string, spec Spec) (out run.Run, err error) {
 	put := func(kind run.Kind, parent int64, spec any, workflow string) (run.Run, error) {
 		raw, err := json.Marshal(spec)
 		if err != nil {
@@ -124,7 +124,7 @@ func Input(workspaceKey string, r run.Run) (in contract.OffloadInput, err error)
 // closeCycle stores what a conversation's requests begin with from now on. Where
 // no model has made a record, one is made by rule: what people asked stands in
 // it, and the rest is found in what was put away.
-func (s *Service) closeCycle(ctx context.Context, j job, out *Recorded) error {
+func (s *Service) closeCycle(ctx context.Context, j job, out *CompactionResult) error {
 	content := strings.Join(out.Records, "\n\n")
 	if out.Degraded != "" {
 		texts := []string{}
@@ -144,7 +144,7 @@ func (s *Service) closeCycle(ctx context.Context, j job, out *Recorded) error {
 		}
 		content = strings.Join(texts, "\n\n")
 	}
-	*out = Recorded{Degraded: out.Degraded, Tokens: workingmemory.Tokens([]transcript.Message{{Content: content}}), Upto: j.spec.Cycle.Upto, Was: j.spec.Cycle.Tokens, Flush: j.spec.Cycle.Flush}
+	*out = CompactionResult{Degraded: out.Degraded, Tokens: workingmemory.Tokens([]transcript.Message{{Content: content}}), Upto: j.spec.Cycle.Upto, Was: j.spec.Cycle.Tokens, Flush: j.spec.Cycle.Flush}
 	for _, g := range j.spec.Groups {
 		out.Handles = append(out.Handles, g.Handle)
 	}

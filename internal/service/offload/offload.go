@@ -35,8 +35,8 @@ type Request struct {
 	Spec         Spec
 }
 
-// Away is something that was put away.
-type Away struct {
+// OffloadedItem is something that was put away.
+type OffloadedItem struct {
 	Handle string             `json:"handle"`
 	Kind   workingmemory.Kind `json:"kind"`
 	Label  string             `json:"label"`
@@ -50,7 +50,7 @@ type Offloaded struct {
 	Mode         workingmemory.Mode   `json:"mode,omitempty"` // that took effect; empty when nothing had to be done
 	TokensBefore int                  `json:"tokens_before"`
 	TokensAfter  int                  `json:"tokens_after"`
-	Away         []Away               `json:"offloaded"`
+	Away         []OffloadedItem      `json:"offloaded"`
 	Degraded     bool                 `json:"degraded"`
 	Reason       string               `json:"reason,omitempty"`
 	Run          int64                `json:"run,omitempty"` // of the model's work, 0 without any
@@ -167,18 +167,18 @@ func putAll(ctx context.Context, tx Tx, session workingmemory.Session, blobs []w
 	return nil
 }
 
-func away(b workingmemory.Blob) Away {
-	return Away{Handle: b.Handle(), Kind: b.Kind, Label: b.Label, Chars: utf8.RuneCountInString(b.Content)}
+func away(b workingmemory.Blob) OffloadedItem {
+	return OffloadedItem{Handle: b.Handle(), Kind: b.Kind, Label: b.Label, Chars: utf8.RuneCountInString(b.Content)}
 }
 
 // records has a model make the records of groups, and waits for them.
-func (s *Service) records(ctx context.Context, r Request, groups []workingmemory.Group, out *Offloaded) (Recorded, error) {
+func (s *Service) records(ctx context.Context, r Request, groups []workingmemory.Group, out *Offloaded) (CompactionResult, error) {
 	if s.Starter == nil {
-		return Recorded{Degraded: "unavailable: there is no Temporal server"}, nil
+		return CompactionResult{Degraded: "unavailable: there is no Temporal server"}, nil
 	}
 	made, err := s.accept(ctx, r, groups)
 	if err != nil {
-		return Recorded{}, err
+		return CompactionResult{}, err
 	}
 	out.Run = made.Ref.Run
 	if made.Status != run.Ended {
@@ -189,23 +189,23 @@ func (s *Service) records(ctx context.Context, r Request, groups []workingmemory
 			err = s.Starter.Ended(waiting, made.WorkflowID)
 		}
 		if waiting.Err() != nil {
-			return Recorded{Degraded: "timeout: the records are not made yet; the same request has them later"}, nil
+			return CompactionResult{Degraded: "timeout: the records are not made yet; the same request has them later"}, nil
 		}
 		if err != nil {
-			return Recorded{Degraded: string(fault.CodeOf(err)) + ": " + fault.From(err).Message}, nil
+			return CompactionResult{Degraded: string(fault.CodeOf(err)) + ": " + fault.From(err).Message}, nil
 		}
 	}
 	return s.result(ctx, made.Ref)
 }
 
-func (s *Service) result(ctx context.Context, ref run.Ref) (out Recorded, err error) {
+func (s *Service) result(ctx context.Context, ref run.Ref) (out CompactionResult, err error) {
 	err = s.Store.WithOffload(context.WithoutCancel(ctx), ref.Workspace, func(tx Tx) error {
 		r, err := tx.Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
 		if r.Status != run.Ended {
-			out = Recorded{Degraded: "unavailable: the work was interrupted; the same request goes on with it"}
+			out = CompactionResult{Degraded: "unavailable: the work was interrupted; the same request goes on with it"}
 			return nil
 		}
 		out, err = resultOf(r)

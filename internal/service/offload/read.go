@@ -12,8 +12,8 @@ import (
 // mostBlobs is how many blobs of one session are searched, the oldest first.
 const mostBlobs = 5_000
 
-// Whole is what stands behind a handle: a text, or messages.
-type Whole struct {
+// Content is what stands behind a handle: a text, or messages.
+type Content struct {
 	Handle   string
 	Kind     workingmemory.Kind
 	Label    string
@@ -22,12 +22,12 @@ type Whole struct {
 }
 
 // Fetch gives back what stands behind a handle.
-func (s *Service) Fetch(ctx context.Context, ws int64, at workingmemory.Where) (out Whole, err error) {
+func (s *Service) Fetch(ctx context.Context, ws int64, at workingmemory.Where) (out Content, err error) {
 	b, err := s.blob(ctx, ws, at)
 	if err != nil {
 		return out, err
 	}
-	out = Whole{Handle: b.Handle(), Kind: b.Kind, Label: b.Label}
+	out = Content{Handle: b.Handle(), Kind: b.Kind, Label: b.Label}
 	if b.Kind == workingmemory.Messages {
 		out.Messages, err = b.Messages()
 	} else {

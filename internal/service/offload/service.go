@@ -106,8 +106,8 @@ type Compaction struct {
 	Degraded     string // why no model has made it; empty when one has
 }
 
-// Recorded is what became of a run.
-type Recorded struct {
+// CompactionResult is what became of a run.
+type CompactionResult struct {
 	Degraded string   `json:"degraded,omitempty"` // why there are no records
 	Records  []string `json:"records,omitempty"`  // one a group
 	Tokens   int      `json:"tokens"`             // of the records
@@ -128,12 +128,12 @@ func SpecOf(r run.Run) (s Spec, err error) {
 }
 
 // ResultOf reads what became of a run that has ended.
-func ResultOf(r run.Run) (*Recorded, error) {
+func ResultOf(r run.Run) (*CompactionResult, error) {
 	out, err := resultOf(r)
 	return &out, err
 }
 
-func resultOf(r run.Run) (out Recorded, err error) {
+func resultOf(r run.Run) (out CompactionResult, err error) {
 	if err = json.Unmarshal(r.Result, &out); err != nil {
 		err = fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
 	}

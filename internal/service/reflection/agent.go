@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/guard"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/recurrence"
@@ -20,23 +20,23 @@ import (
 type Agent struct{ *Service }
 
 var (
-	_ conversation.Agent     = Agent{}
-	_ conversation.Continued = Agent{}
+	_ conversation.Agent          = Agent{}
+	_ conversation.MultipartAgent = Agent{}
 )
 
 // Tools of a run: what is written points to messages of the day.
-func (s Agent) Tools(w conversation.Work) (conversation.Tools, error) {
+func (s Agent) Tools(w conversation.RunView) (conversation.Tools, error) {
 	p, err := pinned(w)
 	return citing{Tools: s.Service.Tools, spans: p.Spans, date: p.Date}, err
 }
 
 // Subject is set by the tools, from the messages that a call cites.
-func (s Agent) Subject(context.Context, conversation.Work, int64) (out agent.Subject, err error) {
+func (s Agent) Subject(context.Context, conversation.RunView, int64) (out agent.MemoryScope, err error) {
 	return out, nil
 }
 
 // Reached tells how far into the day the next response is.
-func (s Agent) Reached(w conversation.Work) (since int, more bool) {
+func (s Agent) Reached(w conversation.RunView) (since int, more bool) {
 	p, err := pinned(w)
 	if err != nil {
 		return 0, false
@@ -47,7 +47,7 @@ func (s Agent) Reached(w conversation.Work) (since int, more bool) {
 
 // reached is the part that the next response is about, and the last response
 // about the one before.
-func reached(w conversation.Work, p Pinned) (part, since int) {
+func reached(w conversation.RunView, p Pinned) (part, since int) {
 	n := parts(p.Spans)
 	if n < 2 {
 		return 0, 0
@@ -57,7 +57,7 @@ func reached(w conversation.Work, p Pinned) (part, since int) {
 }
 
 // shownParts is how many parts the model has said something about.
-func shownParts(w conversation.Work, p Pinned) int {
+func shownParts(w conversation.RunView, p Pinned) int {
 	if len(w.Steps) == 0 {
 		return 0
 	}
@@ -71,7 +71,7 @@ func shownParts(w conversation.Work, p Pinned) int {
 const shortRunes = 400
 
 // Brief is the part of the day that is looked at now, with what is kept already.
-func (s Agent) Brief(ctx context.Context, w conversation.Work, short bool) (out conversation.Brief, err error) {
+func (s Agent) Brief(ctx context.Context, w conversation.RunView, short bool) (out conversation.PromptInput, err error) {
 	p, err := pinned(w)
 	if err != nil {
 		return out, err

@@ -87,7 +87,7 @@ func (c citing) Call(ctx context.Context, a agent.Actor, name string, arguments 
 	}
 	a.Conversation, a.FromSeq, a.ToSeq = e.Conversation, e.FromSeq, e.ToSeq
 	if name == tools.NoteAppend {
-		a.Subject = agent.Subject{Type: string(memory.Note), Target: date}
+		a.Subject = agent.MemoryScope{Type: string(memory.Note), Target: date}
 	}
 	return c.Tools.Call(ctx, a, name, rest)
 }

@@ -325,7 +325,7 @@ func Input(r run.Run) (contract.ReflectionInput, error) {
 	return contract.ReflectionInput{Workspace: p.Workspace, Date: p.Date, Zone: p.Zone, From: p.From, To: p.To, Why: p.Why, Generation: r.Generation}, err
 }
 
-func pinned(w conversation.Work) (p Pinned, err error) {
+func pinned(w conversation.RunView) (p Pinned, err error) {
 	if err = json.Unmarshal(w.Spec.Pinned, &p); err != nil {
 		err = fmt.Errorf("decode what run %d is pinned to: %w", w.Run.Ref.Run, err)
 	}
@@ -337,5 +337,5 @@ func pinnedOf(r run.Run) (Pinned, error) {
 	if err != nil {
 		return Pinned{}, err
 	}
-	return pinned(conversation.Work{Run: r, Spec: spec})
+	return pinned(conversation.RunView{Run: r, Spec: spec})
 }

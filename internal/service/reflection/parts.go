@@ -3,7 +3,7 @@ package reflection
 import (
 	"time"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/transcript"
 )

@@ -90,7 +90,7 @@ func TestPartsFollowFromResponses(t *testing.T) {
 		"after its share":           {[]conversation.Step{call, call, call, call, call}, 1, 5},
 		"the last goes on":          {[]conversation.Step{text, text, text, call}, 2, 2},
 	} {
-		w := conversation.Work{}
+		w := conversation.RunView{}
 		w.Spec.Budget.Max = 15
 		for i, s := range c.steps {
 			s.N = i + 1

@@ -13,7 +13,8 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/conversation"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/promptmemory"
 )
 
 // Recall is how often a note was brought back by searches.
@@ -53,7 +54,7 @@ func (r Recall) Score() float64 {
 
 // promote makes a memory of the note that was looked for most, if any was often
 // enough. It only adds: what is remembered is never pushed out by a note.
-func (s Agent) promote(ctx context.Context, w conversation.Work, reason agent.Reason) (n int, err error) {
+func (s Agent) promote(ctx context.Context, w conversation.RunView, reason agent.Reason) (n int, err error) {
 	if reason != agent.Final && reason != agent.Exhausted {
 		return 0, nil
 	}
@@ -74,11 +75,11 @@ func (s Agent) promote(ctx context.Context, w conversation.Work, reason agent.Re
 		if e := r.Note.Evidence; e != nil {
 			a.Conversation, a.FromSeq, a.ToSeq = e.Conversation, e.FromSeq, e.ToSeq
 		}
-		written, err := s.Keeper.Save(ctx, a, longterm.SaveArgs{Content: r.Note.Content, Store: string(memory.Core)})
+		written, err := s.Keeper.Save(ctx, a, promptmemory.SaveArgs{Content: r.Note.Content, Store: string(memory.Core)})
 		if code := fault.CodeOf(err); err != nil && (fault.Table[code].Retryable || code == fault.Internal) {
 			return n, fmt.Errorf("make a memory of note %s: %w", r.Note.ID, err)
 		}
-		if err == nil && written.Action == longterm.Added {
+		if err == nil && written.Action == memorywrite.Added {
 			n++
 		}
 	}

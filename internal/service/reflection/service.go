@@ -11,8 +11,8 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
-	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
+	"cairn/internal/service/promptmemory"
 )
 
 // Statuses of a reflection. A run that wrote nothing says why: there was nothing
@@ -106,7 +106,7 @@ type Store interface {
 
 // Keeper adds lasting memories.
 type Keeper interface {
-	Save(ctx context.Context, a agent.Actor, in longterm.SaveArgs) (longterm.Written, error)
+	Save(ctx context.Context, a agent.Actor, in promptmemory.SaveArgs) (promptmemory.Written, error)
 }
 
 // Service is the use-case.

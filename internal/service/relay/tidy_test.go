@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/adapter/postgres"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
 	"cairn/internal/testkit"

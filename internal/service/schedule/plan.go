@@ -51,9 +51,9 @@ type Firing struct {
 	Start time.Time // when the sweep looks at it; of a move's next firing it is set
 }
 
-// Move is what the claim does to a task: its next firing, and the slot that came
+// Advance is what the claim does to a task: its next firing, and the slot that came
 // due unless the task was only planned, or its slot put off.
-type Move struct {
+type Advance struct {
 	Due     Due
 	Next    Firing
 	Slot    Firing
@@ -62,7 +62,7 @@ type Move struct {
 }
 
 // Start tells that the slot is held until it is started.
-func (m Move) Start() bool { return m.Slot.Key != "" && m.Outcome == "" }
+func (m Advance) Start() bool { return m.Slot.Key != "" && m.Outcome == "" }
 
 // Planner decides about tasks that came due.
 type Planner struct {
@@ -108,7 +108,7 @@ func (p planner) hours(h QuietHours) (recurrence.Quiet, error) {
 }
 
 // Plan decides about a page of tasks; those that are held again stay as they are.
-func (with Planner) Plan(page []Due) (moves []Move, again []Due) {
+func (with Planner) Plan(page []Due) (moves []Advance, again []Due) {
 	p := planner{with, map[[2]string]parsed{}, map[QuietHours]quiet{}}
 	for _, d := range page {
 		if m, decided := p.move(d); decided {
@@ -125,14 +125,14 @@ func (with Planner) Plan(page []Due) (moves []Move, again []Due) {
 const unreadable = 24 * time.Hour
 
 // move is false for a slot that is held again.
-func (p planner) move(d Due) (Move, bool) {
+func (p planner) move(d Due) (Advance, bool) {
 	s, err := p.cadence(d.Cron, d.Zone)
 	q, unknown := p.hours(d.Quiet)
 	if err = cmp.Or(err, unknown); err != nil {
 		later := d.Now.Add(unreadable).UTC()
-		return Move{Due: d, Next: Firing{At: later, Date: later.Format(time.DateOnly), Key: later.Format(time.RFC3339), Start: later}, Slot: d.Next, Outcome: Failed, Reason: err.Error()}, true
+		return Advance{Due: d, Next: Firing{At: later, Date: later.Format(time.DateOnly), Key: later.Format(time.RFC3339), Start: later}, Slot: d.Next, Outcome: Failed, Reason: err.Error()}, true
 	}
-	m := Move{Due: d, Next: p.planned(d, q, NextAfter(s, d.Now))}
+	m := Advance{Due: d, Next: p.planned(d, q, NextAfter(s, d.Now))}
 	switch d.Verdict {
 	case Unknown:
 	case Idle:
@@ -145,7 +145,7 @@ func (p planner) move(d Due) (Move, bool) {
 		m.Slot, m.Outcome, m.Reason = d.Held, Skipped, turnedOff
 	case Again:
 		if !q.Holds(d.Now) {
-			return Move{}, false
+			return Advance{}, false
 		}
 		m.Next = d.Held
 		m.Next.Start = p.within(d, q, q.After(d.Now))
@@ -159,7 +159,7 @@ const turnedOff = "the workspace has turned it off: settings.reflection"
 
 // ready decides about a firing that there is something to do for: it is put off,
 // or stands for all that were missed in a row and is started or too late.
-func (p planner) ready(m *Move, s recurrence.Schedule, q recurrence.Quiet) {
+func (p planner) ready(m *Advance, s recurrence.Schedule, q recurrence.Quiet) {
 	d := m.Due
 	start := p.planned(d, q, d.Next).Start
 	if q.Holds(d.Now) {

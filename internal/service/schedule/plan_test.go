@@ -32,7 +32,7 @@ func due(t *testing.T, cron, zone string, next, now time.Time, change ...func(*D
 	return d
 }
 
-func one(t *testing.T, d Due) Move {
+func one(t *testing.T, d Due) Advance {
 	t.Helper()
 	moves, again := Planner{}.Plan([]Due{d})
 	if len(moves) != 1 || len(again) != 0 {
@@ -131,7 +131,7 @@ func night(from, to, zone string) func(*Due) {
 
 // step has the sweep look at a task when it is to be looked at, until it starts
 // what is due: once at a look that is in time, and again when it is put off.
-func step(t *testing.T, p Planner, d Due) (started Move, looks []time.Time) {
+func step(t *testing.T, p Planner, d Due) (started Advance, looks []time.Time) {
 	t.Helper()
 	for range 5 {
 		d.Now = d.Next.Start
@@ -152,7 +152,7 @@ func step(t *testing.T, p Planner, d Due) (started Move, looks []time.Time) {
 		d.Next = moves[0].Next
 	}
 	t.Fatalf("it was put off at %v", looks)
-	return Move{}, nil
+	return Advance{}, nil
 }
 
 // What comes due in quiet hours starts at their end, once, under the date that it
@@ -216,7 +216,7 @@ func TestWhatAWorkspaceTurnedOffIsPassedOver(t *testing.T) {
 	now := at(t, "2026-11-20T23:10:00Z")
 	off := one(t, due(t, recurrence.Daily, "UTC", now.Add(-10*time.Minute), now, func(d *Due) { d.Verdict = Off }))
 	held := one(t, due(t, recurrence.Daily, "UTC", now, now, func(d *Due) { d.Verdict, d.Held = Recalled, Firing{Key: "2026-11-19"} }))
-	for _, m := range []Move{off, held} {
+	for _, m := range []Advance{off, held} {
 		if m.Start() || m.Outcome != Skipped || m.Reason == "" || m.Next.Date != "2026-11-21" {
 			t.Errorf("%+v", m)
 		}

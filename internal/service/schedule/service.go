@@ -165,7 +165,7 @@ func (s *Service) Remove(ctx context.Context, ws int64, name string) error {
 
 // Trigger fires a task now, beside its cadence, paused or not, in quiet hours or not. The id names the
 // request: sent again it is the same firing. Empty makes one up.
-func (s *Service) Trigger(ctx context.Context, ws int64, workspaceKey, name, id string) (f Fired, err error) {
+func (s *Service) Trigger(ctx context.Context, ws int64, workspaceKey, name, id string) (f FiringRecord, err error) {
 	var t Task
 	var reflected time.Time
 	err = s.Store.WithSchedules(ctx, ws, func(tx Tx) (err error) {
@@ -185,7 +185,7 @@ func (s *Service) Trigger(ctx context.Context, ws int64, workspaceKey, name, id 
 	if err != nil {
 		return f, err
 	}
-	slot := Slot{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind, Zone: t.Zone, ReflectedTo: reflected, Why: contract.ReflectionNow,
+	slot := ClaimedFiring{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind, Zone: t.Zone, ReflectedTo: reflected, Why: contract.ReflectionNow,
 		Firing: Firing{At: t.Now, Date: recurrence.DateOf(t.Now.In(zone)).String(), Key: "now-" + t.Now.UTC().Format("20060102T150405.000000")}}
 	switch {
 	case t.Kind == Reflection:
@@ -196,9 +196,9 @@ func (s *Service) Trigger(ctx context.Context, ws int64, workspaceKey, name, id 
 	return s.fire(ctx, slot)
 }
 
-func (s *Service) fire(ctx context.Context, slot Slot) (Fired, error) {
+func (s *Service) fire(ctx context.Context, slot ClaimedFiring) (FiringRecord, error) {
 	outcome, reason, err := s.Starter.StartSlot(ctx, slot)
-	return Fired{At: slot.At, Date: slot.Date, Key: slot.Key, Outcome: outcome, Reason: reason}, err
+	return FiringRecord{At: slot.At, Date: slot.Date, Key: slot.Key, Outcome: outcome, Reason: reason}, err
 }
 
 // mostBackfill bounds the firings of one backfill.
@@ -207,7 +207,7 @@ const mostBackfill = 100
 // Backfill fires a task for each time that it was due in the past, from the first
 // local date to the last, both included. A firing that was there before is the
 // same one.
-func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name string, from, until recurrence.Date) (out []Fired, err error) {
+func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name string, from, until recurrence.Date) (out []FiringRecord, err error) {
 	t, err := s.Get(ctx, ws, name)
 	if err == nil {
 		err = t.wanted()
@@ -236,7 +236,7 @@ func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name str
 	}
 	before := start
 	for _, f := range firings {
-		slot := Slot{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind, Zone: t.Zone, ReflectedTo: before, Why: contract.ReflectionOfBackfill,
+		slot := ClaimedFiring{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind, Zone: t.Zone, ReflectedTo: before, Why: contract.ReflectionOfBackfill,
 			Firing: Firing{At: f.At, Date: f.LocalDate.String(), Key: c.Key(f.At, f.LocalDate)}}
 		fired, err := s.fire(ctx, slot)
 		if err != nil {

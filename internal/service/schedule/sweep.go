@@ -12,8 +12,8 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Slot is a firing that a page has taken and that is to be started.
-type Slot struct {
+// ClaimedFiring is a firing that a page has taken and that is to be started.
+type ClaimedFiring struct {
 	Workspace    int64
 	WorkspaceKey string
 	Task         int64
@@ -24,17 +24,17 @@ type Slot struct {
 	Why         string    // flow.ReflectionOfSweep and the others
 }
 
-// Page is what a claim came to.
-type Page struct {
+// ClaimResult is what a claim came to.
+type ClaimResult struct {
 	Looked, Taken, Empty, Skipped int
 	More                          bool
-	Slots                         []Slot  // taken and not dealt with yet
-	Unheard                       []int64 // workspaces whose days were empty for a week although people talked
+	Slots                         []ClaimedFiring // taken and not dealt with yet
+	Unheard                       []int64         // workspaces whose days were empty for a week although people talked
 }
 
-// Ended is what became of a slot.
-type Ended struct {
-	Slot    Slot
+// DispatchResult is what became of a slot.
+type DispatchResult struct {
+	Slot    ClaimedFiring
 	Outcome string
 	Reason  string
 }
@@ -43,15 +43,15 @@ type Ended struct {
 type Claims interface {
 	// ClaimPage takes up to max tasks that are due and moves them as plan says, in
 	// one transaction. A claim that is known gives its page once more.
-	ClaimPage(ctx context.Context, claim string, max int, lease time.Duration, plan func([]Due) ([]Move, []Due)) (Page, error)
+	ClaimPage(ctx context.Context, claim string, max int, lease time.Duration, plan func([]Due) ([]Advance, []Due)) (ClaimResult, error)
 	// SettleSlots ends slots that the claim still holds.
-	SettleSlots(ctx context.Context, claim string, ended []Ended) error
+	SettleSlots(ctx context.Context, claim string, ended []DispatchResult) error
 }
 
 // Starter starts what is due. Starting is safe to repeat: what it starts is
 // named by the slot.
 type Starter interface {
-	StartSlot(ctx context.Context, s Slot) (outcome, reason string, err error)
+	StartSlot(ctx context.Context, s ClaimedFiring) (outcome, reason string, err error)
 }
 
 // Sweeper does pages of the sweep.
@@ -93,8 +93,8 @@ func (s *Sweeper) Page(ctx context.Context, claim string, rows int) (out contrac
 }
 
 // start starts the slots of a page side by side and settles them as they come.
-func (s *Sweeper) start(ctx context.Context, claim string, slots []Slot) error {
-	todo, done := make(chan Slot), make(chan Ended)
+func (s *Sweeper) start(ctx context.Context, claim string, slots []ClaimedFiring) error {
+	todo, done := make(chan ClaimedFiring), make(chan DispatchResult)
 	var working sync.WaitGroup
 	for range min(abreast, len(slots)) {
 		working.Go(func() {
@@ -120,26 +120,26 @@ func (s *Sweeper) start(ctx context.Context, claim string, slots []Slot) error {
 }
 
 // startOne is false for a slot that is left to its lease.
-func (s *Sweeper) startOne(ctx context.Context, slot Slot) (Ended, bool) {
+func (s *Sweeper) startOne(ctx context.Context, slot ClaimedFiring) (DispatchResult, bool) {
 	outcome, reason, err := s.Starter.StartSlot(ctx, slot)
 	if err == nil {
-		return Ended{slot, outcome, reason}, true
+		return DispatchResult{slot, outcome, reason}, true
 	}
 	if ctx.Err() != nil {
-		return Ended{}, false
+		return DispatchResult{}, false
 	}
 	s.Log.Warn("sweep: a task could not be started", "workspace", slot.Workspace, "task", slot.Task, "slot", slot.Key, "error", err)
 	code := fault.CodeOf(err)
 	if code == fault.Internal || fault.Table[code].Retryable {
-		return Ended{}, false
+		return DispatchResult{}, false
 	}
-	return Ended{slot, Failed, fmt.Sprintf("%s: %s", code, fault.From(err).Message)}, true
+	return DispatchResult{slot, Failed, fmt.Sprintf("%s: %s", code, fault.From(err).Message)}, true
 }
 
 // settle drains done to its end, also when settling fails: the starters wait for it.
-func (s *Sweeper) settle(ctx context.Context, claim string, done <-chan Ended) error {
+func (s *Sweeper) settle(ctx context.Context, claim string, done <-chan DispatchResult) error {
 	var (
-		waiting []Ended
+		waiting []DispatchResult
 		errs    []error
 	)
 	flush := func() {

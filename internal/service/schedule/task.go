@@ -55,7 +55,7 @@ type Task struct {
 	DueDate  string        `json:"due_date,omitempty" doc:"Local date of the next firing"`
 	StartsAt *time.Time    `json:"starts_at,omitempty" doc:"When the next firing is started at the earliest: after the quiet hours, and for built-in tasks at the workspace's place in CAIRN_SWEEP_JITTER"`
 	Off      bool          `json:"off" doc:"Turned off in the settings: reflection"`
-	Last     *Fired        `json:"last,omitempty"`
+	Last     *FiringRecord `json:"last,omitempty"`
 	Created  time.Time     `json:"created_at"`
 
 	Now          time.Time  `json:"-"` // the database's, when the task was read
@@ -63,8 +63,8 @@ type Task struct {
 	Quiet        QuietHours `json:"-"`
 }
 
-// Fired is a firing and what became of it.
-type Fired struct {
+// FiringRecord is a firing and what became of it.
+type FiringRecord struct {
 	At      time.Time `json:"at"`
 	Date    string    `json:"local_date"`
 	Key     string    `json:"key"`

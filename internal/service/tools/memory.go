@@ -7,7 +7,8 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/promptmemory"
 )
 
 // rememberers may read and write memories: whoever talks with the user, and the
@@ -18,43 +19,43 @@ var rememberers = []agent.Origin{agent.OriginUser, agent.OriginAgent, agent.Orig
 const where = " Who the user is or what is true belongs in memory; how something is done belongs in a skill; how to sound belongs in the soul; what is stale within a week belongs in neither."
 
 // Memory are the tools over the prompt memories.
-func Memory(k *longterm.Keeper) ([]Tool, error) {
+func Memory(k *promptmemory.Service) ([]Tool, error) {
 	return collect(
 		made(New(agent.ToolSpec{Name: "memory_save", Class: agent.Fast, Origins: rememberers,
 			Description: "Remember one fact for every later conversation. Write a statement in one sentence, not an order to yourself. What is known already changes nothing." + where},
-			func(ctx context.Context, a agent.Actor, in saveArgs) (longterm.Written, error) {
-				return k.Save(ctx, a, longterm.SaveArgs(in))
+			func(ctx context.Context, a agent.Actor, in saveArgs) (promptmemory.Written, error) {
+				return k.Save(ctx, a, promptmemory.SaveArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_replace", Class: agent.Fast, Origins: rememberers, Destructive: true,
 			Description: "Correct a remembered fact: name the entry by its id or by a part of its text, and give its new text in full." + where},
-			func(ctx context.Context, a agent.Actor, in replaceArgs) (longterm.Written, error) {
-				return k.Replace(ctx, a, longterm.ReplaceArgs(in))
+			func(ctx context.Context, a agent.Actor, in replaceArgs) (promptmemory.Written, error) {
+				return k.Replace(ctx, a, promptmemory.ReplaceArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_remove", Class: agent.Fast, Origins: rememberers, Destructive: true,
 			Description: "Forget a remembered fact that is wrong, out of date, or that the user wants forgotten: name the entry by its id or by a part of its text."},
-			func(ctx context.Context, a agent.Actor, in removeArgs) (longterm.Written, error) {
-				return k.Remove(ctx, a, longterm.RemoveArgs(in))
+			func(ctx context.Context, a agent.Actor, in removeArgs) (promptmemory.Written, error) {
+				return k.Remove(ctx, a, promptmemory.RemoveArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_batch", Class: agent.Fast, Origins: rememberers, Destructive: true,
 			Description: "Do several changes of one store at once, all of them or none. Only the final state must fit, so this is how to make room in a full store: merge or remove entries, then add." + where},
-			func(ctx context.Context, a agent.Actor, in batchArgs) (longterm.Written, error) {
-				return k.Batch(ctx, a, longterm.BatchArgs(in))
+			func(ctx context.Context, a agent.Actor, in batchArgs) (promptmemory.Written, error) {
+				return k.Batch(ctx, a, promptmemory.BatchArgs(in))
 			})),
-		made(New(agent.ToolSpec{Name: "memory_search", Class: agent.Fast, Origins: rememberers, ReadOnly: true, Ahead: true, Idempotent: true,
+		made(New(agent.ToolSpec{Name: "memory_search", Class: agent.Fast, Origins: rememberers, ReadOnly: true, Idempotent: true,
 			Description: "Look up what is remembered, by words and meaning, with the messages and sessions that it comes from: what stands in the prompt, and what is known beside it of people, tasks, tools and earlier sessions. Memories saved during this conversation are found here before they stand in the prompt. Nothing near enough gives an empty list."},
-			func(ctx context.Context, a agent.Actor, in searchArgs) (longterm.SearchResult, error) {
-				return k.Search(ctx, a, longterm.SearchArgs(in))
+			func(ctx context.Context, a agent.Actor, in searchArgs) (promptmemory.SearchResult, error) {
+				return k.Search(ctx, a, promptmemory.SearchArgs(in))
 			})),
 	)
 }
 
 // The arguments of the use-cases with their bounds.
 type (
-	saveArgs    longterm.SaveArgs
-	replaceArgs longterm.ReplaceArgs
-	removeArgs  longterm.RemoveArgs
-	batchArgs   longterm.BatchArgs
-	searchArgs  longterm.SearchArgs
+	saveArgs    promptmemory.SaveArgs
+	replaceArgs promptmemory.ReplaceArgs
+	removeArgs  promptmemory.RemoveArgs
+	batchArgs   promptmemory.BatchArgs
+	searchArgs  promptmemory.SearchArgs
 )
 
 func (saveArgs) Bound(p map[string]*jsonschema.Schema) {
@@ -84,8 +85,8 @@ func (batchArgs) Bound(p map[string]*jsonschema.Schema) {
 }
 
 func (searchArgs) Bound(p map[string]*jsonschema.Schema) {
-	boundText(p["query"], 1, longterm.QueryRunes)
-	p["k"].Minimum, p["k"].Maximum = jsonschema.Ptr(1.0), jsonschema.Ptr(float64(longterm.MostResults))
+	boundText(p["query"], 1, memorywrite.QueryRunes)
+	p["k"].Minimum, p["k"].Maximum = jsonschema.Ptr(1.0), jsonschema.Ptr(float64(promptmemory.MostResults))
 	p["k"].Default = []byte("6")
 	p["sources"].Items.Enum = []any{"memory", "notes", "chunks"}
 }

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/longterm"
+	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
 	"cairn/internal/testkit"
@@ -35,11 +35,11 @@ func setup(t *testing.T) *bundle {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := s.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	return &bundle{Registry: registry(t, &longterm.Keeper{Store: s.Memory(), Embedder: embedder, Space: space,
+	return &bundle{Registry: registry(t, &promptmemory.Service{Store: s.Memory(), Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}), t: t, ws: ws.ID}
 }
 
-func registry(t *testing.T, k *longterm.Keeper) *tools.Registry {
+func registry(t *testing.T, k *promptmemory.Service) *tools.Registry {
 	t.Helper()
 	all, err := tools.Memory(k)
 	testkit.Must(t, err)

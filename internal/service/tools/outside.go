@@ -24,7 +24,7 @@ type About struct {
 }
 
 func (t About) of(a agent.Actor) agent.Actor {
-	a.Subject = agent.Subject{Type: t.Type, Target: t.Target}
+	a.Subject = agent.MemoryScope{Type: t.Type, Target: t.Target}
 	return a
 }
 
@@ -121,7 +121,7 @@ type Take func(ctx context.Context, a agent.Actor, messages []transcript.Message
 
 // MemoryServer is what other programs' agents may write of long-term memory, beside
 // what RetrievalServer has them read.
-func MemoryServer(l *longterm.LongTerm, take Take) ([]Tool, error) {
+func MemoryServer(l *longterm.Service, take Take) ([]Tool, error) {
 	return collect(
 		made(New(agent.ToolSpec{Name: "add_memory", Class: agent.Fast, Origins: outsiders,
 			Description: "Remember one thing about a person, a kind of task or a tool, for later sessions. What is remembered already is not added twice: look for it first with vector_retrieve_memory. A tool has one guideline: adding another replaces it."},
@@ -138,7 +138,7 @@ func MemoryServer(l *longterm.LongTerm, take Take) ([]Tool, error) {
 		made(New(agent.ToolSpec{Name: "delete_memory", Class: agent.Fast, Origins: outsiders, Destructive: true,
 			Description: "Forget one long-term memory that is wrong, out of date, or that the user wants forgotten. Where a new statement takes its place, update it instead."},
 			func(ctx context.Context, a agent.Actor, in outsideDelete) (itemsResult, error) {
-				done, err := l.DeleteMemories(ctx, in.of(a), []longterm.GoneMemory{{ID: in.ID}})
+				done, err := l.DeleteMemories(ctx, in.of(a), []longterm.DeleteRequest{{ID: in.ID}})
 				return one(done, err)
 			})),
 		made(New(agent.ToolSpec{Name: "summary_memory", Class: agent.Fast, Origins: outsiders,
@@ -154,7 +154,7 @@ func MemoryServer(l *longterm.LongTerm, take Take) ([]Tool, error) {
 }
 
 // one is the result of a call with one item.
-func one(done []longterm.Item, err error) (itemsResult, error) {
+func one(done []longterm.ItemResult, err error) (itemsResult, error) {
 	if err != nil {
 		return itemsResult{}, err
 	}

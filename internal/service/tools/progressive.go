@@ -56,7 +56,7 @@ var ProgressiveNames = []string{"add_memory", "update_memory", "delete_memory", 
 	"add_summary_memory", "read_identity_memory", "update_identity_memory", "think_tool", "hands_off"}
 
 // Tools makes the tools of the profile.
-func (p Profile) Tools(l *longterm.LongTerm) ([]Tool, error) {
+func (p Profile) Tools(l *longterm.Service) ([]Tool, error) {
 	var out []Tool
 	for _, name := range p.Names {
 		make := makers[name]
@@ -81,7 +81,7 @@ func (p Profile) Tools(l *longterm.LongTerm) ([]Tool, error) {
 }
 
 // makers make one tool each.
-var makers = map[string]func(Options, *longterm.LongTerm) (Tool, error){
+var makers = map[string]func(Options, *longterm.Service) (Tool, error){
 	"add_memory":             addMemory,
 	"update_memory":          updateMemory,
 	"delete_memory":          deleteMemory,

@@ -45,7 +45,7 @@ type given[Item any] struct {
 
 // progressive makes a tool. use gets the items that fit; what does not fit is
 // in bad, and is for use to tell of.
-func progressive[Item, Out any](o Options, d definition, use func(ctx context.Context, a agent.Actor, items []given[Item], bad []longterm.Item) (Out, error)) (Tool, error) {
+func progressive[Item, Out any](o Options, d definition, use func(ctx context.Context, a agent.Actor, items []given[Item], bad []longterm.ItemResult) (Out, error)) (Tool, error) {
 	fail := func(err error) (Tool, error) { return Tool{}, fmt.Errorf("tool %s: %w", d.spec.Name, err) }
 	r, whole, err := d.reader(o, func() (*jsonschema.Schema, error) { return schemaOf[Item]() })
 	if err != nil {
@@ -68,7 +68,7 @@ func progressive[Item, Out any](o Options, d definition, use func(ctx context.Co
 			return nil, err
 		}
 		var items []given[Item]
-		var bad []longterm.Item
+		var bad []longterm.ItemResult
 		for i, raw := range raws {
 			one := given[Item]{Index: i}
 			if err := r.item(raw, &one.Value); err != nil {

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
 )
 
 // mostPairs is how many targets one call names at most.
@@ -26,7 +27,7 @@ type metaResult struct {
 	Targets []longterm.RegisteredTarget `json:"targets"`
 }
 
-func addMetaMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func addMetaMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_meta_memory", Class: agent.Fast, Idempotent: true, Description: "Register one target that memories are kept about. One that is listed already need not be registered."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_target")(p)
@@ -36,7 +37,7 @@ func addMetaMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 		d.list, d.most = "meta_memories", mostPairs
 		d.spec.Description = "Register targets that memories are kept about. Those that are listed already need not be registered."
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[metaItem], bad []longterm.Item) (metaResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[metaItem], bad []longterm.ItemResult) (metaResult, error) {
 		var in []longterm.NewTarget
 		for _, one := range items {
 			in = append(in, longterm.NewTarget{Index: one.Index, Type: memory.Type(one.Value.Type), Target: one.Value.Target, Description: one.Value.Description})
@@ -48,10 +49,10 @@ func addMetaMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 		added, text := 0, ""
 		for _, t := range done {
 			if t.Status == longterm.Failed {
-				bad = append(bad, t.Item)
+				bad = append(bad, t.ItemResult)
 				continue
 			}
-			if t.Status == longterm.Added {
+			if t.Status == memorywrite.Added {
 				added++
 			}
 			text += fmt.Sprintf("\n%s: %s(%s)", t.Status, t.Target.Type, t.Target.Target)
@@ -70,9 +71,9 @@ func addMetaMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 // nothing is the arguments of a tool that takes none.
 type nothing struct{}
 
-func readMetaMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func readMetaMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "read_meta_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true, Description: "List the targets that there are memories about, one a line: - type(target): what is remembered."}}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, _ []given[nothing], _ []longterm.Item) (longterm.Meta, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, _ []given[nothing], _ []longterm.ItemResult) (longterm.Meta, error) {
 		return l.ReadMeta(ctx, a, longterm.MetaArgs{Tools: o.ToolMemory, Identity: o.IdentityMemory, Only: o.Only})
 	})
 }
@@ -83,9 +84,9 @@ type identityResult struct {
 	Version int    `json:"version"`
 }
 
-func readIdentityMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func readIdentityMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "read_identity_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true, Description: "Read who you are: the document about your role, personality and present state."}}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, _ []given[nothing], _ []longterm.Item) (identityResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, _ []given[nothing], _ []longterm.ItemResult) (identityResult, error) {
 		v, err := l.ReadIdentity(ctx, a)
 		return identityResult{Text: longterm.IdentityText(v), Version: v.Version}, err
 	})
@@ -96,14 +97,14 @@ type identityItem struct {
 	Expected *int   `json:"expected_version,omitempty" jsonschema:"version that you have read; left out, whichever is in force"`
 }
 
-func updateIdentityMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func updateIdentityMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "update_identity_memory", Class: agent.Fast, Destructive: true, Description: "Replace the document about who you are, as a whole. Read it first, and change it only when something about you has changed."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("identity_memory")(p)
 			p["expected_version"].Types, p["expected_version"].Type = nil, "integer"
 			p["expected_version"].Minimum = jsonschema.Ptr(0.0)
 		}}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[identityItem], _ []longterm.Item) (identityResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[identityItem], _ []longterm.ItemResult) (identityResult, error) {
 		w, err := l.UpdateIdentity(ctx, a, longterm.IdentityArgs{Content: items[0].Value.Content, Expected: items[0].Value.Expected})
 		return identityResult{Text: fmt.Sprintf("%s, version %d", w.Status, w.Version), Version: w.Version}, err
 	})
@@ -116,10 +117,10 @@ type thought struct {
 // Think is the tool with which an agent reflects.
 const Think = "think_tool"
 
-func thinkTool(o Options, _ *longterm.LongTerm) (Tool, error) {
+func thinkTool(o Options, _ *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: Think, Class: agent.Control, ReadOnly: true, Idempotent: true, Description: "Think before you go on: write down what you know, what is missing and what follows. Nothing else happens."},
 		bound: nonEmpty("reflection")}
-	return progressive(o, d, func(_ context.Context, _ agent.Actor, items []given[thought], _ []longterm.Item) (textResult, error) {
+	return progressive(o, d, func(_ context.Context, _ agent.Actor, items []given[thought], _ []longterm.ItemResult) (textResult, error) {
 		if o.OutputReflection {
 			return textResult{Text: items[0].Value.Reflection}, nil
 		}
@@ -134,7 +135,7 @@ type taskItem struct {
 
 // handsOff reads its call and has no effect: Tasks of its result are for the
 // workflow to run.
-func handsOff(o Options, l *longterm.LongTerm) (Tool, error) {
+func handsOff(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "hands_off", Class: agent.Control, Description: "Hand this session to the specialist of one target of the list, who updates its memories."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_target")(p)
@@ -144,7 +145,7 @@ func handsOff(o Options, l *longterm.LongTerm) (Tool, error) {
 		d.list, d.most = "memory_tasks", mostPairs
 		d.spec.Description = "Hand this session to the specialists of targets of the list, who update their memories side by side. Name all that the session says something about in one call."
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[taskItem], bad []longterm.Item) (longterm.HandedOff, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[taskItem], bad []longterm.ItemResult) (longterm.HandedOff, error) {
 		in := longterm.HandOffArgs{Tools: o.ToolMemory, Identity: o.IdentityMemory, Only: o.Only}
 		for _, one := range items {
 			in.Tasks = append(in.Tasks, longterm.NewTask{Index: one.Index, Type: memory.Type(one.Value.Type), Target: one.Value.Target})

@@ -10,8 +10,8 @@ import (
 
 // itemsResult answers a call that changes memories.
 type itemsResult struct {
-	Text  string          `json:"text" jsonschema:"one line for each item"`
-	Items []longterm.Item `json:"items"`
+	Text  string                `json:"text" jsonschema:"one line for each item"`
+	Items []longterm.ItemResult `json:"items"`
 }
 
 // textResult answers a call with what a model reads.
@@ -21,15 +21,15 @@ type textResult struct {
 
 // retrieved answers a search.
 type retrieved struct {
-	Text   string          `json:"text" jsonschema:"one memory a line"`
-	IDs    []string        `json:"memory_ids"`
-	Failed []longterm.Item `json:"failed,omitempty"`
+	Text   string                `json:"text" jsonschema:"one memory a line"`
+	IDs    []string              `json:"memory_ids"`
+	Failed []longterm.ItemResult `json:"failed,omitempty"`
 }
 
 // both joins what was done with what did not fit, in the order of the call.
-func both(done, bad []longterm.Item) (itemsResult, error) {
+func both(done, bad []longterm.ItemResult) (itemsResult, error) {
 	all := slices.Concat(done, bad)
-	slices.SortFunc(all, func(a, b longterm.Item) int { return a.Index - b.Index })
+	slices.SortFunc(all, func(a, b longterm.ItemResult) int { return a.Index - b.Index })
 	if err := longterm.AllFailed(all); err != nil {
 		return itemsResult{}, err
 	}
@@ -41,7 +41,7 @@ func both(done, bad []longterm.Item) (itemsResult, error) {
 }
 
 // line is what a model is told of one item.
-func line(i longterm.Item, numbered bool) string {
+func line(i longterm.ItemResult, numbered bool) string {
 	text := i.Status
 	switch {
 	case i.Status == longterm.Failed:

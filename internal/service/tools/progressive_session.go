@@ -26,14 +26,14 @@ type historyResult struct {
 	History memory.History `json:"history"`
 }
 
-func addHistoryMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func addHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_history_memory", Class: agent.Fast, Idempotent: true, Description: "Keep the transcript of one session. A session that is sent again is kept once."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			p["messages"].MinItems, p["messages"].MaxItems = jsonschema.Ptr(1), jsonschema.Ptr(longterm.SessionMessages)
 			p["messages"].Types, p["messages"].Type = nil, "array"
 			p["messages"].Items = &jsonschema.Schema{Type: "object"}
 		}}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[historyItem], _ []longterm.Item) (historyResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[historyItem], _ []longterm.ItemResult) (historyResult, error) {
 		raw, err := json.Marshal(items[0].Value.Messages)
 		if err != nil {
 			return historyResult{}, err
@@ -63,7 +63,7 @@ type readResult struct {
 	Sessions []longterm.Session `json:"sessions" jsonschema:"what was read, without the text"`
 }
 
-func readHistoryMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func readHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "read_history_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true, Description: "Read the transcript of the session that a memory was drawn from, page by page, or the parts that answer a query."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_id")(p)
@@ -76,7 +76,7 @@ func readHistoryMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 		d.beside = []string{"query", "max_tokens", "offset"}
 		d.spec.Description = fmt.Sprintf("Read the transcripts of the sessions that memories were drawn from, at most %d at once, page by page, or the parts that answer a query.", longterm.ReadSessions)
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[readItem], bad []longterm.Item) (readResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[readItem], bad []longterm.ItemResult) (readResult, error) {
 		first := items[0].Value
 		in := longterm.ReadArgs{Query: first.Query, MaxTokens: first.MaxTokens, Offset: first.Offset}
 		for _, one := range items {
@@ -92,7 +92,7 @@ func readHistoryMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 			part := fmt.Sprintf("id: %s\n%s", s.ID, s.Text)
 			switch {
 			case s.Status == longterm.Failed:
-				part = fmt.Sprintf("id: %s\n%s", s.ID, line(s.Item, false))
+				part = fmt.Sprintf("id: %s\n%s", s.ID, line(s.ItemResult, false))
 			case s.NextOffset > 0:
 				part += fmt.Sprintf("\n(more: read on with offset %d)", s.NextOffset)
 			}
@@ -100,7 +100,7 @@ func readHistoryMemory(o Options, l *longterm.LongTerm) (Tool, error) {
 			parts, out.Sessions = append(parts, part), append(out.Sessions, s)
 		}
 		for _, b := range bad {
-			parts, out.Sessions = append(parts, line(b, true)), append(out.Sessions, longterm.Session{Item: b})
+			parts, out.Sessions = append(parts, line(b, true)), append(out.Sessions, longterm.Session{ItemResult: b})
 		}
 		out.Text = strings.Join(parts, "\n\n")
 		return out, nil
@@ -112,13 +112,13 @@ type summaryItem struct {
 	Metadata map[string]any `json:"metadata,omitempty" jsonschema:"facts beside the digest"`
 }
 
-func addSummaryMemory(o Options, l *longterm.LongTerm) (Tool, error) {
+func addSummaryMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_summary_memory", Class: agent.Fast, Description: "Leave a short digest of this session, by which it can be found later. A session has one: another call replaces it."},
 		bound: nonEmpty("summary_memory")}
 	if !o.Metadata {
 		d.drop = []string{"metadata"}
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[summaryItem], _ []longterm.Item) (itemsResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[summaryItem], _ []longterm.ItemResult) (itemsResult, error) {
 		done, err := l.AddSummary(ctx, a, longterm.SummaryArgs{Content: items[0].Value.Summary, Metadata: items[0].Value.Metadata})
 		if err != nil {
 			return itemsResult{}, err

@@ -22,7 +22,7 @@ import (
 type progressive struct {
 	t     *testing.T
 	store *postgres.Store
-	long  *longterm.LongTerm
+	long  *longterm.Service
 	ws    int64
 	n     int
 }
@@ -35,7 +35,7 @@ func setupProgressive(t *testing.T) *progressive {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := s.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	p := &progressive{t: t, store: s, long: &longterm.LongTerm{Store: s.LongTerm(), Embedder: embedder, Space: space,
+	p := &progressive{t: t, store: s, long: &longterm.Service{Store: s.LongTerm(), Embedder: embedder, Space: space,
 		Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
 	p.enter("a")
 	return p
@@ -68,7 +68,7 @@ func all() tools.Options {
 func (p *progressive) call(r *tools.Registry, name, arguments string, change ...func(*agent.Actor)) (tools.Result, string) {
 	p.t.Helper()
 	p.n++
-	a := agent.Actor{Workspace: p.ws, Origin: agent.OriginReflection, Op: fmt.Sprintf("test/%d", p.n), Subject: agent.Subject{Type: "personal", Target: "alice", Author: "m@1"}}
+	a := agent.Actor{Workspace: p.ws, Origin: agent.OriginReflection, Op: fmt.Sprintf("test/%d", p.n), Subject: agent.MemoryScope{Type: "personal", Target: "alice", Author: "m@1"}}
 	for _, c := range change {
 		c(&a)
 	}
@@ -92,7 +92,7 @@ func about(t memory.Type, target string) func(*agent.Actor) {
 func ids(t *testing.T, r tools.Result) (out []string) {
 	t.Helper()
 	var result struct {
-		Items []longterm.Item `json:"items"`
+		Items []longterm.ItemResult `json:"items"`
 	}
 	testkit.Must(t, json.Unmarshal(r.JSON, &result))
 	for _, i := range result.Items {

@@ -112,7 +112,7 @@ func (p Profile) Told(text string) string {
 }
 
 // typed makes the tools that stand for one of the profile.
-func typed(of string, o Options, l *longterm.LongTerm) ([]Tool, error) {
+func typed(of string, o Options, l *longterm.Service) ([]Tool, error) {
 	t, err := makers[of](o, l)
 	if err != nil {
 		return nil, err

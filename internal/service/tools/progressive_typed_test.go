@@ -23,7 +23,7 @@ func TestTypedToolsTakeWhatTheirNamesLeaveOpen(t *testing.T) {
 	} {
 		o := &c.profile.Options
 		o.Typed, o.Multiple, o.Thinking = true, false, true
-		made, err := c.profile.Tools(&longterm.LongTerm{})
+		made, err := c.profile.Tools(&longterm.Service{})
 		if err != nil {
 			t.Fatal(err)
 		}

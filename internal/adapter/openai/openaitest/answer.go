@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 )
 
 // chunkRunes is how much text one streamed event carries.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 )
 

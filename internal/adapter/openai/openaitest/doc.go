@@ -1,19 +1,19 @@
 // Package openaitest is a scripted OpenAI-compatible server: tests say what the
 // model answers, to whom and how badly, and afterwards read what was asked.
 //
-//	srv := llmtest.New(t)
-//	srv.On(llmtest.Rule{Stage: "extract", Nth: 1, Status: 503})
-//	srv.On(llmtest.Rule{Stage: "extract", Reply: `{"name":"Rollback"}`})
-//	model := llm.OpenAI(llm.Config{BaseURL: srv.URL})
+//	srv := openaitest.New(t)
+//	srv.On(openaitest.Rule{Stage: "extract", Nth: 1, Status: 503})
+//	srv.On(openaitest.Rule{Stage: "extract", Reply: `{"name":"Rollback"}`})
+//	model := openai.New(openai.Config{BaseURL: srv.URL})
 //	…
 //	if srv.Count("extract") != 2 { … }
 //
 // Replies may call tools, and rules may ask how far the conversation has come:
 //
-//	srv.On(llmtest.Rule{Stage: "turn", Results: new(0), Calls: []llm.ToolCall{{Name: "memory_search", Arguments: `{"query":"seat"}`}}})
-//	srv.On(llmtest.Rule{Stage: "turn", Last: llm.RoleTool, Match: "window", Reply: "You like window seats."})
-//	srv.On(llmtest.Rule{Stage: "busy", Choice: llm.ChooseNone, Reply: "That is all I know."})
-//	srv.On(llmtest.Rule{Stage: "busy", CallsFunc: func(c llmtest.Call) []llm.ToolCall { … }}) // never stops
+//	srv.On(openaitest.Rule{Stage: "turn", Results: new(0), Calls: []llm.ToolCall{{Name: "memory_search", Arguments: `{"query":"seat"}`}}})
+//	srv.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Match: "window", Reply: "You like window seats."})
+//	srv.On(openaitest.Rule{Stage: "busy", Choice: llm.ChooseNone, Reply: "That is all I know."})
+//	srv.On(openaitest.Rule{Stage: "busy", CallsFunc: func(c openaitest.Call) []llm.ToolCall { … }}) // never stops
 //
 // Calls are told apart by the X-Skill-* headers that llm.Label becomes, by the
 // last message, by the tools and by how often they came; never by arrival order,

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 )
 
 // statusUnmatched answers requests that no rule is for.

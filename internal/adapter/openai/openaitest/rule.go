@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/domain/llm"
 )
 
 // Rule is one line of the script: which requests it is for, and what they get.

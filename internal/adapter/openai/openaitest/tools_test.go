@@ -6,8 +6,9 @@ import (
 	"reflect"
 	"testing"
 
-	llm "cairn/internal/adapter/openai"
+	"cairn/internal/adapter/openai"
 	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/domain/llm"
 )
 
 var dig = llm.Tool{Name: "dig", Description: "Digs.", Schema: json.RawMessage(`{"type":"object"}`)}
@@ -15,7 +16,7 @@ var dig = llm.Tool{Name: "dig", Description: "Digs.", Schema: json.RawMessage(`{
 // loop asks until the model calls nothing or ten replies came, and gives every reply.
 func loop(t *testing.T, srv *openaitest.Server, stage string, choice llm.ToolChoice) (replies []llm.Reply, failures int) {
 	t.Helper()
-	model := llm.OpenAI(llm.Config{BaseURL: srv.URL})
+	model := openai.New(openai.Config{BaseURL: srv.URL})
 	r := llm.Request{Model: "m", System: "s", Messages: llm.User("go"), Tools: []llm.Tool{dig}, ToolChoice: choice, Label: llm.Label{Stage: stage}}
 	for len(replies) < 10 {
 		p, err := model.Prepare(r)

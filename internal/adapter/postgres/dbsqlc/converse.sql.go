@@ -496,8 +496,8 @@ func (q *Queries) NudgesToday(ctx context.Context, workspaceID int64) (int64, er
 	return count, err
 }
 
-const RunHold = `-- name: RunHold :exec
-select cairn.hold_run($1, $2)
+const RunHold = `-- name: RunHold :one
+select status from runs where workspace_id = $1 and id = $2 for share
 `
 
 type RunHoldParams struct {
@@ -505,10 +505,12 @@ type RunHoldParams struct {
 	ID          int64
 }
 
-// Keeps the run from being ended until the transaction is over; of one that has ended it fails.
-func (q *Queries) RunHold(ctx context.Context, arg RunHoldParams) error {
-	_, err := q.db.Exec(ctx, RunHold, arg.WorkspaceID, arg.ID)
-	return err
+// Keeps the run from being ended until the transaction is over.
+func (q *Queries) RunHold(ctx context.Context, arg RunHoldParams) (string, error) {
+	row := q.db.QueryRow(ctx, RunHold, arg.WorkspaceID, arg.ID)
+	var status string
+	err := row.Scan(&status)
+	return status, err
 }
 
 const RunInputTokens = `-- name: RunInputTokens :one

@@ -610,16 +610,6 @@ func (q *Queries) PostingsPut(ctx context.Context, arg PostingsPutParams) error 
 	return err
 }
 
-const Scans = `-- name: Scans :exec
-select set_config('enable_seqscan', $1::text, true)
-`
-
-// Whether plans that are made in this transaction may scan tables: on or off.
-func (q *Queries) Scans(ctx context.Context, choice string) error {
-	_, err := q.db.Exec(ctx, Scans, choice)
-	return err
-}
-
 const SearchRanked = `-- name: SearchRanked :many
 select r.doc::bigint as doc, r.owner_id::bigint as owner_id, r.lexical::float8 as lexical, r.hits::int as hits, r.terms::int as terms, r.cosine::float8 as cosine, r.score::float8 as score
 from cairn.rank_docs($1::bigint, $2::text, $3::text[], $4::int[], $5::halfvec, $6::smallint, $7::int) r

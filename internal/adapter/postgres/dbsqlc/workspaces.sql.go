@@ -70,36 +70,6 @@ func (q *Queries) WorkspaceByKey(ctx context.Context, key string) (WorkspaceByKe
 	return i, err
 }
 
-const WorkspaceEnter = `-- name: WorkspaceEnter :exec
-select cairn.enter($1::bigint)
-`
-
-func (q *Queries) WorkspaceEnter(ctx context.Context, workspaceID int64) error {
-	_, err := q.db.Exec(ctx, WorkspaceEnter, workspaceID)
-	return err
-}
-
-const WorkspaceEnterByKeys = `-- name: WorkspaceEnterByKeys :exec
-select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true), cairn.enter($1::bigint)
-`
-
-// WorkspaceEnter for a transaction whose statements find their rows by keys, in any workspace the same way: each is
-// planned once for a connection, those of enter too. It may be planned while its tables are small, so a scan is no choice.
-func (q *Queries) WorkspaceEnterByKeys(ctx context.Context, workspaceID int64) error {
-	_, err := q.db.Exec(ctx, WorkspaceEnterByKeys, workspaceID)
-	return err
-}
-
-const WorkspaceEnterToSearch = `-- name: WorkspaceEnterToSearch :exec
-select set_config('plan_cache_mode', 'force_generic_plan', true), cairn.enter($1::bigint)
-`
-
-// WorkspaceEnter for one statement that calls a function, which plans what is in it by its own settings.
-func (q *Queries) WorkspaceEnterToSearch(ctx context.Context, workspaceID int64) error {
-	_, err := q.db.Exec(ctx, WorkspaceEnterToSearch, workspaceID)
-	return err
-}
-
 const WorkspaceKey = `-- name: WorkspaceKey :one
 select external_id, key from workspaces where id = $1
 `

@@ -1,0 +1,105 @@
+package pgtest
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/settings"
+	"cairn/internal/testkit"
+)
+
+// Store is an open store over a fresh database with two workspaces, A and B.
+type Store struct {
+	*postgres.Store
+	T     testing.TB
+	Admin *pgxpool.Pool // superuser: sees every row
+	A, B  postgres.Workspace
+	ops   atomic.Int64
+}
+
+// Open makes a migrated database and opens a store over it until the test ends.
+func Open(t testing.TB) *Store {
+	t.Helper()
+	url := Database(t)
+	s := &Store{T: t}
+	var err error
+	s.Store, err = postgres.Open(t.Context(), url, postgres.Options{MaxConns: 8})
+	testkit.Must(t, err)
+	t.Cleanup(s.Store.Close)
+	c, err := pgxpool.ParseConfig(url)
+	testkit.Must(t, err)
+	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
+	s.Admin, err = pgxpool.NewWithConfig(t.Context(), c)
+	testkit.Must(t, err)
+	t.Cleanup(s.Admin.Close)
+	s.A, err = s.Workspace(t.Context(), "a", true)
+	testkit.Must(t, err)
+	s.B, err = s.Workspace(t.Context(), "b", true)
+	testkit.Must(t, err)
+	return s
+}
+
+// Op is an operation ID that was not used before.
+func (s *Store) Op() string { return fmt.Sprintf("test/%d", s.ops.Add(1)) }
+
+// Actor is a caller in workspace A with an operation of its own.
+func (s *Store) Actor(o agent.Origin) agent.Actor {
+	return agent.Actor{Workspace: s.A.ID, Origin: o, Op: s.Op()}
+}
+
+// User is a person in workspace A with an operation of its own.
+func (s *Store) User() agent.Actor { return s.Actor(agent.OriginUser) }
+
+// Run makes a run in workspace A for autonomous writers to work in.
+func (s *Store) Run() int64 {
+	s.T.Helper()
+	return int64(s.Number(`insert into runs (workspace_id, kind, business_key, args_sha, spec, workflow_id)
+		values ($1, 'distill', $2, 'x', '{}', 'w') returning id`, s.A.ID, s.Op()))
+}
+
+// Choose changes the settings of workspace A.
+func (s *Store) Choose(change func(*settings.Settings)) {
+	s.T.Helper()
+	testkit.Must(s.T, s.WithWorkspace(s.T.Context(), s.A.ID, func(q postgres.Queries) error {
+		chosen, err := q.Settings(s.T.Context())
+		if err != nil {
+			return err
+		}
+		change(&chosen)
+		return q.SetSettings(s.T.Context(), chosen)
+	}))
+}
+
+// Number is what the superuser reads.
+func (s *Store) Number(sql string, args ...any) (n int) {
+	s.T.Helper()
+	if err := s.Admin.QueryRow(s.T.Context(), sql, args...).Scan(&n); err != nil {
+		s.T.Fatalf("%s: %v", sql, err)
+	}
+	return n
+}
+
+// Exec runs a statement as the superuser.
+func (s *Store) Exec(sql string, args ...any) {
+	s.T.Helper()
+	if _, err := s.Admin.Exec(s.T.Context(), sql, args...); err != nil {
+		s.T.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// Rows counts the rows of tables, as "memories 2, outbox 1".
+func (s *Store) Rows(tables ...string) (out string) {
+	s.T.Helper()
+	for i, table := range tables {
+		if i > 0 {
+			out += ", "
+		}
+		out += fmt.Sprintf("%s %d", table, s.Number("select count(*) from "+table))
+	}
+	return out
+}

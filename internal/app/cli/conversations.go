@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/app"
+	"cairn/internal/service/conversation"
+)
+
+func (c *cli) conversations() *cobra.Command {
+	cmd := &cobra.Command{Use: "conversations", Short: "List, show, cancel and end conversations", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var max, messages int
+	list := &cobra.Command{Use: "list", Short: "List the latest conversations, the latest first", Example: "  cairn conversations list --max 5", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.listConversations(cmd.Context(), max) }}
+	list.Flags().IntVar(&max, "max", 20, "how many")
+	show := &cobra.Command{Use: "show CONVERSATION", Short: "Show a conversation with its last messages, its counters and its reviews", Example: "  cairn conversations show terminal --messages 4", Args: exactly(1, "the conversation's id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.showConversation(cmd.Context(), args[0], messages)
+		}}
+	show.Flags().IntVar(&messages, "messages", 20, "how many of the last messages")
+	var message string
+	cancel := &cobra.Command{Use: "cancel CONVERSATION", Short: "Stop the turn that is being answered; it is answered with what is there", Example: "  cairn conversations cancel terminal", Args: exactly(1, "the conversation's id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.cancelTurn(cmd.Context(), args[0], message)
+		}}
+	cancel.Flags().StringVar(&message, "message-id", "", "the turn of this message, being answered or waiting; else whichever is being answered")
+	end := &cobra.Command{Use: "end CONVERSATION", Short: "End a conversation; what was not reviewed yet is, when it is worth it", Example: "  cairn conversations end terminal", Args: exactly(1, "the conversation's id"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.endConversation(cmd.Context(), args[0]) }}
+	cmd.AddCommand(list, show, cancel, end)
+	return cmd
+}
+
+func (c *cli) listConversations(ctx context.Context, max int) error {
+	if max < 1 {
+		return usageError{fmt.Errorf("--max %d: use 1 or more", max)}
+	}
+	return c.looking(ctx, needs{}, func(s *session) error {
+		var views []conversation.View
+		err := s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) (err error) {
+			views, err = q.Conversations(ctx, 0, max)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if c.output == "json" {
+			return c.printJSON(map[string]any{"conversations": views})
+		}
+		if len(views) == 0 {
+			fmt.Fprintf(c.out, "no conversations in workspace %q yet; `cairn chat` begins one\n", s.workspace.Name)
+			return nil
+		}
+		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, "CONVERSATION\tCHANNEL\tTURNS\tMESSAGES\tLAST TURN\tBEGAN WITH")
+		for _, v := range views {
+			last := ""
+			if v.LastTurnAt != nil {
+				last = v.LastTurnAt.Local().Format(time.DateTime)
+			}
+			fmt.Fprintf(tw, "%s\t%s\t%d\t%d\t%s\t%s\n", v.Name, v.Channel, v.Turns, v.Messages, last, short(v.Title))
+		}
+		return tw.Flush()
+	})
+}
+
+func (c *cli) showConversation(ctx context.Context, name string, messages int) error {
+	return c.looking(ctx, needs{temporal: true}, func(s *session) error {
+		detail, err := s.ShowConversation(ctx, s.workspace, name)
+		if err != nil {
+			return err
+		}
+		lines := []conversation.Line{}
+		if messages > 0 {
+			err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) (err error) {
+				lines, err = q.Lines(ctx, detail.ID, detail.Messages-messages-1, messages)
+				return err
+			})
+		}
+		if err != nil {
+			return err
+		}
+		if c.output == "json" {
+			return c.printJSON(struct {
+				app.ConversationDetail
+				Lines []conversation.Line `json:"transcript"`
+			}{detail, lines})
+		}
+		return c.printConversation(detail, lines)
+	})
+}
+
+func (c *cli) printConversation(d app.ConversationDetail, lines []conversation.Line) error {
+	fmt.Fprintf(c.out, "%s · %s · %d turns, %d messages\n", d.Name, d.Channel, d.Turns, d.Messages)
+	for _, l := range lines {
+		for _, call := range l.ToolCalls {
+			fmt.Fprintf(c.out, "  %s calls %s %s\n", l.Role, call.Name, short(oneLine(call.Arguments)))
+		}
+		if l.Content != "" {
+			fmt.Fprintf(c.out, "  %s: %s\n", l.Role, strings.ReplaceAll(l.Content, "\n", "\n    "))
+		}
+	}
+	k := d.Counters
+	fmt.Fprintf(c.out, "\n  counted turns %d, reviewed up to %d; since then without a save: memory %d, skill %d\n", k.Total, k.LastReviewed, k.Memory, k.Skill)
+	for _, n := range d.Nudges {
+		fmt.Fprintf(c.out, "  review %d after turn %d: %s, %d steps%s\n", n.Run, n.Turn, n.Status, n.Steps, written(n.Writes, n.Staged))
+	}
+	if d.Live != nil && d.Live.Answers != "" {
+		fmt.Fprintf(c.out, "  message %s is being answered\n", d.Live.Answers)
+	}
+	if d.ClosedAt != nil {
+		fmt.Fprintf(c.out, "  ended %s\n", d.ClosedAt.Local().Format(time.DateTime))
+	}
+	return nil
+}
+
+func written(writes []conversation.Write, staged int) string {
+	out := ""
+	for _, w := range writes {
+		out += fmt.Sprintf("; %s %s", w.Tool, w.Action)
+		if w.Name != "" {
+			out += " " + w.Name
+		}
+	}
+	if staged > 0 {
+		out += fmt.Sprintf("; waiting for approval: %d", staged)
+	}
+	return out
+}
+
+func (c *cli) cancelTurn(ctx context.Context, name, message string) error {
+	return c.looking(ctx, needs{temporal: true}, func(s *session) error {
+		cancelled, err := s.CancelTurn(ctx, s.workspace, name, message)
+		if err != nil {
+			return err
+		}
+		if c.output == "json" {
+			return c.printJSON(map[string]any{"conversation": name, "cancelled": cancelled})
+		}
+		if !cancelled {
+			fmt.Fprintf(c.out, "no such turn of %s is being answered\n", name)
+			return nil
+		}
+		fmt.Fprintf(c.out, "the turn of %s stops; it is answered with what is there\n", name)
+		return nil
+	})
+}
+
+func (c *cli) endConversation(ctx context.Context, name string) error {
+	return c.looking(ctx, needs{temporal: true}, func(s *session) error {
+		detail, err := s.EndConversation(ctx, s.workspace, name)
+		if err != nil {
+			return err
+		}
+		if c.output == "json" {
+			return c.printJSON(detail)
+		}
+		fmt.Fprintf(c.out, "%s ends after %d turns; the next message begins it again\n", name, detail.Turns)
+		return nil
+	})
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"cairn/internal/service/curate"
+)
+
+func (c *cli) curate() *cobra.Command {
+	dryRun := false
+	cmd := &cobra.Command{Use: "curate", Short: "Put skills that nobody uses out of use, and report near duplicates",
+		Long: "Do now what weekly-curation does: skills that were made while nobody watched grow stale when nobody uses them, are archived\n" +
+			"later or when they prove unreliable, and come back when they are used. Skills of a person, pinned ones and those that a\nscheduled prompt names are left alone. Nothing is deleted: `cairn skills restore` brings a skill back.",
+		Example: "  cairn curate --dry-run\n  cairn curate -o json", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.looking(cmd.Context(), needs{make: true}, func(s *session) error {
+				r, err := s.Curator.Curate(cmd.Context(), s.workspace.ID, dryRun)
+				if err != nil {
+					return err
+				}
+				return c.printCuration(r)
+			})
+		}}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only tell what would be done")
+	return cmd
+}
+
+func (c *cli) printCuration(r curate.Report) error {
+	if c.output == "json" {
+		return c.printJSON(r)
+	}
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	if len(r.Changes) > 0 {
+		fmt.Fprintln(tw, "SKILL\tWAS\tACTION\tREASON")
+	}
+	for _, change := range r.Changes {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", change.Name, change.Was, change.Action, change.Reason)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	for _, p := range r.Similar {
+		fmt.Fprintf(c.out, "%s and %s are much alike (%s, %.2f)\n", p.One, p.Other, p.By, p.Similarity)
+	}
+	verb := "are changed"
+	if r.DryRun {
+		verb = "would be changed"
+	}
+	_, err := fmt.Fprintf(c.out, "%d of %d skills %s; %d are left alone\n", len(r.Changes), r.Looked, verb, r.Kept)
+	return err
+}
+
+func (c *cli) insights() *cobra.Command {
+	days := 30
+	cmd := &cobra.Command{Use: "insights", Short: "Tell which skills are used, which are not, and what was spent", Example: "  cairn insights\n  cairn insights --days 7 -o json", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if days < 1 || days > maxPreviewDays {
+				return usageError{fmt.Errorf("--days %d: use 1 to %d", days, maxPreviewDays)}
+			}
+			return c.looking(cmd.Context(), needs{make: true}, func(s *session) error {
+				i, err := s.Insights(cmd.Context(), s.workspace.ID, days)
+				if err != nil {
+					return err
+				}
+				return c.printInsights(i)
+			})
+		}}
+	cmd.Flags().IntVar(&days, "days", days, fmt.Sprintf("up to now, 1 to %d", maxPreviewDays))
+	return cmd
+}
+
+// insightsShown bounds each list of a table; -o json has all.
+const insightsShown = 20
+
+func (c *cli) printInsights(i curate.Insights) error {
+	if c.output == "json" {
+		return c.printJSON(i)
+	}
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	used, never := i.Used(), i.NeverUsed()
+	fmt.Fprintf(tw, "Used within %d days: %d skills\n", i.Days, len(used))
+	usages(tw, used)
+	fmt.Fprintf(tw, "Never used: %d skills\n", len(never))
+	usages(tw, never)
+	fmt.Fprintf(tw, "Spent within %d days\n", i.Days)
+	fmt.Fprintln(tw, "  KIND\tRUNS\tMODEL CALLS\tTOKENS\tCOST")
+	for _, s := range i.Runs {
+		cost := dollars(s.Micros)
+		if s.Unpriced > 0 {
+			cost += fmt.Sprintf(", and %d calls without a known price", s.Unpriced)
+		}
+		fmt.Fprintf(tw, "  %s\t%d\t%d\t%d\t%s\n", s.Kind, s.Runs, s.Calls, s.Tokens, cost)
+	}
+	return tw.Flush()
+}
+
+func usages(tw *tabwriter.Writer, list []curate.SkillUsage) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintln(tw, "  SKILL\tSTATE\tUSES\tPASSED\tFAILED\tRELIABILITY\tMAKING IT COST")
+	for _, u := range list[:min(len(list), insightsShown)] {
+		fmt.Fprintf(tw, "  %s\t%s\t%d\t%d\t%d\t%.2f\t%s\n", u.Name, u.Status, u.Uses, u.Passes, u.Fails, u.Reliability, dollars(u.Micros))
+	}
+	if more := len(list) - insightsShown; more > 0 {
+		fmt.Fprintf(tw, "  and %d more\n", more)
+	}
+}
+
+// dollars writes micro-dollars.
+func dollars(micros int64) string { return fmt.Sprintf("$%.4f", float64(micros)/1e6) }

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"cairn/internal/app/config"
+)
+
+func (c *cli) dev() *cobra.Command {
+	return &cobra.Command{
+		Use: "dev", Short: "Run the whole development stack: Postgres, Temporal with its UI, and a worker", Example: "  cairn dev", Args: cobra.NoArgs,
+		Long: "Run the whole development stack until Ctrl-C: Postgres with pgvector, Temporal with its UI, and a worker. The data is\nkept in .cairn and is there next time. Other cairn commands started in the same folder use this stack.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDev(cmd.Context()) },
+	}
+}
+
+func (c *cli) runDev(ctx context.Context) error {
+	s, err := c.open(ctx, needs{temporal: true, make: true})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if s.attached {
+		fmt.Fprintf(c.out, "a development stack runs on %s already; Temporal UI: %s\n", s.Config.Home, s.Config.TemporalUI)
+		return nil
+	}
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	if s.stack != nil {
+		for _, f := range s.stack.Describe() {
+			fmt.Fprintf(tw, "%s\t%s\t%s\n", f.Part, f.Version, f.Where)
+		}
+	} else { // all servers are given: what is left to run is a worker
+		s.startWork(ctx)
+		fmt.Fprintf(tw, "Temporal\t\t%s\n", s.Config.TemporalAddress)
+	}
+	fmt.Fprintf(tw, "Temporal UI\t\t%s\n", s.Config.TemporalUI)
+	fmt.Fprintf(tw, "database\t\t%s\n", config.Redacted(s.Config.DatabaseURL))
+	fmt.Fprintf(tw, "model\t\t%s\n", s.models())
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(c.out, "\nready: try `cairn distill FILE` in another terminal; Ctrl-C stops everything, the data stays")
+	<-ctx.Done()
+	fmt.Fprintln(c.out, "stopping")
+	return nil
+}

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+
+	"cairn/internal/domain/fault"
+)
+
+// usageError is an error in the arguments or flags of a command.
+type usageError struct{ error }
+
+// UsageError marks an error in the arguments or flags of a command.
+func UsageError(err error) error { return usageError{err} }
+
+// PrintError prints the error with which a program's command ended, as JSON if output
+// is json, and returns the exit code for it.
+func PrintError(w io.Writer, program, output string, err error) int {
+	f := asFault(program, err)
+	if output == "json" {
+		problem := map[string]any{}
+		maps.Copy(problem, f.Extra)
+		problem["code"], problem["message"], problem["hint"] = f.Code, f.Error(), f.Hint
+		problem["retryable"] = fault.Table[f.Code].Retryable
+		line, _ := json.Marshal(map[string]any{"error": problem})
+		fmt.Fprintln(w, string(line))
+	} else {
+		fmt.Fprintf(w, "%s: %s [%s]\n  hint: %s\n", program, f.Error(), f.Code, f.Hint)
+	}
+	return fault.Table[f.Code].Exit
+}
+
+func asFault(program string, err error) *fault.Error {
+	if u, ok := err.(usageError); ok {
+		return fault.New(fault.InvalidArgument, u.Error(), "add --help to see the arguments and flags of a command")
+	}
+	if strings.HasPrefix(err.Error(), "unknown command") { // cobra has no type for it
+		return fault.New(fault.InvalidArgument, err.Error(), "`"+program+" --help` lists the commands")
+	}
+	return fault.From(err)
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn/internal/gateway/httpapi"
+)
+
+func (c *cli) keys() *cobra.Command {
+	cmd := &cobra.Command{Use: "keys", Short: "Make, list and revoke the keys of the HTTP API", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var name string
+	var scopes []string
+	create := &cobra.Command{Use: "create", Short: "Make a key for the workspace and print it, once",
+		Long:    "Make a key for the workspace and print it. This is the only time: what is stored is its SHA-256. A key speaks for\none workspace. Scopes: read looks; write changes, and looks; admin decides what waits for approval, and all the rest.",
+		Example: "  cairn keys create --name chat-gateway --scopes read,write", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.createKey(cmd.Context(), name, scopes) }}
+	create.Flags().StringVar(&name, "name", "", "who will use it, 1 to 100 characters")
+	create.Flags().StringSliceVar(&scopes, "scopes", []string{"read", "write"}, "what it may do: read, write, admin")
+	list := &cobra.Command{Use: "list", Short: "List the keys of the workspace by their first characters", Example: "  cairn keys list", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.listKeys(cmd.Context()) }}
+	revoke := &cobra.Command{Use: "revoke KEY", Short: "End a key; gateways notice within seconds", Example: "  cairn keys revoke 1", Args: exactly(1, "the key's number"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.revokeKey(cmd.Context(), args[0]) }}
+	cmd.AddCommand(create, list, revoke)
+	return cmd
+}
+
+func (c *cli) createKey(ctx context.Context, name string, scopes []string) error {
+	if strings.TrimSpace(name) == "" {
+		return usageError{fmt.Errorf("--name is missing: say who will use the key")}
+	}
+	s, err := c.open(ctx, needs{make: true})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	var wanted []httpapi.Scope
+	for _, scope := range scopes {
+		wanted = append(wanted, httpapi.Scope(scope))
+	}
+	keys := httpapi.Keys{Store: s.Store}
+	key, made, err := keys.Create(ctx, s.workspace.ID, name, wanted)
+	if err != nil {
+		return err
+	}
+	switch c.output {
+	case "json":
+		return c.printJSON(map[string]any{"key": key, "id": made.ID, "name": made.Name, "scopes": made.Scopes, "workspace": s.workspace.Name})
+	case "text":
+		fmt.Fprintln(c.out, key)
+		return nil
+	}
+	fmt.Fprintf(c.out, "%s\n", key)
+	fmt.Fprintf(c.errs, "key %d, %q, for workspace %q, may %s; it is shown this once\n", made.ID, made.Name, s.workspace.Name, strings.Join(made.Scopes, ", "))
+	return nil
+}
+
+func (c *cli) listKeys(ctx context.Context) error {
+	s, err := c.open(ctx, needs{})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	keys := httpapi.Keys{Store: s.Store}
+	all, err := keys.List(ctx, s.workspace.ID)
+	if err != nil {
+		return err
+	}
+	if c.output == "json" {
+		return c.printJSON(map[string]any{"keys": all})
+	}
+	if len(all) == 0 {
+		fmt.Fprintf(c.out, "no keys in workspace %q yet; `cairn keys create --name NAME` makes one\n", s.workspace.Name)
+		return nil
+	}
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "KEY\tNAME\tBEGINS\tSCOPES\tCREATED\tREVOKED")
+	for _, k := range all {
+		revoked := ""
+		if k.RevokedAt != nil {
+			revoked = k.RevokedAt.Local().Format(time.DateTime)
+		}
+		fmt.Fprintf(tw, "%d\t%s\t%s…\t%s\t%s\t%s\n", k.ID, k.Name, k.Hint, strings.Join(k.Scopes, ","), k.CreatedAt.Local().Format(time.DateTime), revoked)
+	}
+	return tw.Flush()
+}
+
+func (c *cli) revokeKey(ctx context.Context, number string) error {
+	id, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || id < 1 {
+		return usageError{fmt.Errorf("%q is no key number; `cairn keys list` shows them", number)}
+	}
+	s, err := c.open(ctx, needs{})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	keys := httpapi.Keys{Store: s.Store}
+	if err := keys.Revoke(ctx, s.workspace.ID, id); err != nil {
+		return err
+	}
+	if c.output == "json" {
+		return c.printJSON(map[string]any{"revoked": id})
+	}
+	fmt.Fprintf(c.out, "key %d is revoked\n", id)
+	return nil
+}

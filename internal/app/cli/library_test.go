@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/domain/skill"
+	"cairn/internal/service/learning"
+	"cairn/internal/service/library"
+	"cairn/internal/testkit"
+)
+
+// prepared brings about what the example of a command takes for granted, and
+// returns its arguments with the numbers that hold here.
+func (w *world) prepared(t *testing.T, args []string) []string {
+	t.Helper()
+	if args[0] == "erase" {
+		w.erasable(t)
+	}
+	if args[0] == "bank" && args[1] == "follow" {
+		if code, _, errs := w.run("", "bank", "list", "-w", learning.SharedWorkspace); code != 0 {
+			t.Fatalf("exit %d: %s", code, errs)
+		}
+	}
+	if args[0] == "bank" || args[0] == "train" {
+		for i, a := range args {
+			if a == "memory-skills/" || strings.HasSuffix(a, ".svg") {
+				args[i] = filepath.Join(w.folder, a)
+			}
+		}
+	}
+	if args[0] == "working" {
+		return w.putAway(t, args)
+	}
+	if args[0] == "memories" && args[1] == "undo" {
+		if code, _, errs := w.run("user: I am Ada. I always fly from Osaka.\nassistant: Noted.", "summarize", "-", "--request-id", args[2]); code != 0 {
+			t.Fatalf("exit %d: %s", code, errs)
+		}
+		return args
+	}
+	if args[0] != "skills" {
+		return w.known(t, args)
+	}
+	switch args[1] {
+	case "approve", "reject":
+		if args[2] == "--change" {
+			w.imported(t, "weather-report", "Look up", true)
+			args[3] = fmt.Sprint(w.imported(t, "weather-report", "Look out of the window to "+args[1], false).Pending)
+			return args
+		}
+		w.retired++
+		args[2] = fmt.Sprintf("%s-%d", args[2], w.retired)
+		w.imported(t, args[2], "Look up", false)
+	case "save", "patch", "delete":
+		w.written(t, args)
+	case "restore", "archive", "rollback", "pin", "unpin", "export", "view", "history", "diff":
+		w.restored(t, args[2], args[1] == "restore")
+	}
+	return args
+}
+
+// written puts the SKILL.md of examples into place, and saves what an example
+// changes.
+func (w *world) written(t *testing.T, args []string) {
+	t.Helper()
+	file := filepath.Join(w.folder, "SKILL.md")
+	testkit.Must(t, os.WriteFile(file, []byte(howTo("deploy-web")), 0o600))
+	if args[1] != "save" {
+		if code, _, errs := w.run(howTo(args[2]), "skills", "save", "-", "--allow-similar"); code != 0 {
+			t.Fatalf("exit %d: %s", code, errs)
+		}
+	} else if args[2] == "SKILL.md" {
+		args[2] = file
+	}
+}
+
+func howTo(name string) string {
+	return "---\nname: " + name + "\ndescription: Bring " + name + " into production\n---\n" +
+		"## When to Use\nBefore a release.\n\n## Procedure\n1. Build " + name + "\n2. Roll it out\n\n## Pitfalls\n- An old schema\n\n## Verification\nProbe it.\n"
+}
+
+// What is written at the command line is held to what tools have to write, and a
+// mistake changes nothing.
+func TestAPersonWritesSkillsAtTheCommandLine(t *testing.T) {
+	t.Parallel()
+	w := idle(t)
+	must := func(want int, say string, in string, args ...string) string {
+		t.Helper()
+		code, out, errs := w.run(in, append([]string{"skills"}, args...)...)
+		if code != want && (want == 0 || code == 0) || !strings.Contains(out+errs, say) {
+			t.Errorf("skills %v: exit %d\n%s%s", args, code, out, errs)
+		}
+		return out
+	}
+	const wrong = 1
+	must(wrong, "no name", "## When to Use\nNever.\n", "save", "-")
+	must(wrong, "heading", "---\nname: deploy-web\ndescription: d\n---\nJust do it.\n", "save", "-")
+	must(wrong, "description", strings.Replace(howTo("deploy-web"), "description: Bring deploy-web into production\n", "", 1), "save", "-")
+	must(wrong, "cannot be read", "", "save", filepath.Join(w.folder, "nowhere.md"))
+	must(0, "no skills", "", "list", "--all")
+
+	must(0, "deploy-web: created, version 1", howTo("deploy-web"), "save", "-", "--category", "operations")
+	must(0, "deploy-web: unchanged, version 1", howTo("deploy-web"), "save", "-")
+	must(wrong, "already", howTo("deploy-web"), "save", "-", "--mode", "create")
+	shown := must(0, "name: deploy-web", "", "view", "deploy-web", "-o", "text")
+	must(0, "deploy-web: updated, version 2", strings.Replace(shown, "Roll it out", "Roll it out slowly", 1), "save", "-", "--expected-version", "1")
+	must(wrong, "version_conflict", howTo("deploy-web"), "save", "-", "--expected-version", "1")
+
+	must(wrong, "--old is missing", "", "patch", "deploy-web", "--new", "x")
+	must(wrong, "hint", "", "patch", "deploy-web", "--old", "no such text", "--new", "x")
+	must(0, "deploy-web: patched, version 3", "", "patch", "deploy-web", "--old", "Probe it.", "--new", "Probe it twice.")
+	if body := must(0, "Probe it twice.", "", "view", "deploy-web"); !strings.Contains(body, "Roll it out slowly") {
+		t.Error(body)
+	}
+
+	must(wrong, "not_found", "", "delete", "deploy-cron")
+	must(0, "deploy-web: deleted", "", "delete", "deploy-web", "--reason", "over")
+	must(0, "no skills", "", "list", "--all")
+	must(0, "deploy-web: version 3", "", "restore", "deploy-web")
+}
+
+// restored makes a skill active, or archived, before an example changes it.
+func (w *world) restored(t *testing.T, name string, archived bool) {
+	t.Helper()
+	w.Within(func(ctx context.Context, q postgres.Queries) error {
+		head, err := q.SkillNamed(ctx, name)
+		if err != nil {
+			return err
+		}
+		want := skill.Active
+		if archived {
+			want = skill.Archived
+		}
+		if head.Status == want {
+			return nil
+		}
+		return q.SetStatus(ctx, head.ID, head.Status, want)
+	})
+}
+
+func (w *world) imported(t *testing.T, name, step string, trusted bool) library.Imported {
+	t.Helper()
+	got, err := w.Library.Import(t.Context(), w.Workspace.ID, weather(t, name, step), "import", trusted)
+	testkit.Must(t, err)
+	return got
+}
+
+func weather(t *testing.T, name, step string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	f, err := z.Create(name + "/SKILL.md")
+	testkit.Must(t, err)
+	_, err = fmt.Fprintf(f, "---\nname: %s\ndescription: Tells the weather\n---\n\n## Procedure\n1. %s\n", name, step)
+	testkit.Must(t, err)
+	testkit.Must(t, z.Close())
+	return out.Bytes()
+}
+
+func TestImportWaitsForApproval(t *testing.T) {
+	t.Parallel()
+	w := idle(t)
+	w.write("tea.zip", string(weather(t, "tea", "Boil water")))
+	w.write("more.zip", string(weather(t, "tea", "Warm the pot, boil water")))
+	code, out, errs := w.run("", "skills", "import", "tea.zip")
+	if code != 0 || !strings.Contains(out, "candidate") {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	if _, out, _ := w.run("", "search", "tea"); !strings.Contains(out, "nothing relevant") {
+		t.Errorf("search shows a candidate: %s", out)
+	}
+	if code, out, errs := w.run("", "skills", "approve", "tea"); code != 0 || !strings.Contains(out, "version 1, active") {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	_, out, _ = w.run("", "skills", "import", "more.zip", "-o", "json")
+	var got struct{ Pending int64 }
+	testkit.Must(t, json.Unmarshal([]byte(out), &got))
+	if _, out, _ := w.run("", "skills", "pending"); !strings.Contains(out, "tea") {
+		t.Errorf("pending lists %s", out)
+	}
+	if code, out, errs := w.run("", "skills", "approve", "--change", fmt.Sprint(got.Pending)); code != 0 || !strings.Contains(out, "version 2") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	if _, out, _ := w.run("", "skills", "diff", "tea"); !strings.Contains(out, "-1. Boil water") || !strings.Contains(out, "+1. Warm the pot") {
+		t.Errorf("diff:\n%s", out)
+	}
+	if code, out, _ := w.run("", "skills", "rollback", "tea", "--to", "1"); code != 0 || !strings.Contains(out, "version 3") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	if code, _, errs := w.run("", "skills", "rollback", "tea", "--to", "2", "--base", "2"); code != 4 || !strings.Contains(errs, "version_conflict") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if code, _, errs := w.run("", "skills", "approve"); code != 2 || !strings.Contains(errs, "--change") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}

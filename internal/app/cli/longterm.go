@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/promptmemory"
+)
+
+// longTerm is what makes a command one of long-term memory.
+type longTerm struct{ kind, target, use string }
+
+func (l *longTerm) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&l.kind, "type", "", "of long-term memories: personal, procedural, tool or summary")
+	cmd.Flags().StringVar(&l.target, "target", "", "of long-term memories: whom or what they are about")
+}
+
+func (l *longTerm) given() bool { return l.kind+l.target != "" }
+
+func (l *longTerm) add(ctx context.Context, s *session, text string) (promptmemory.Written, error) {
+	who := s.person()
+	who.Subject = agent.MemoryScope{Type: l.kind, Target: l.target}
+	return onLongTerm(memory.Type(l.kind))(s.LongTerm.AddMemories(ctx, who, []longterm.NewMemory{{Content: text, WhenToUse: l.use}}))
+}
+
+// onLongTerm tells of items as writes of prompt memories are told of.
+func onLongTerm(t memory.Type) func([]longterm.ItemResult, error) (promptmemory.Written, error) {
+	return func(items []longterm.ItemResult, err error) (promptmemory.Written, error) {
+		out := promptmemory.Written{Store: t}
+		for _, i := range items {
+			out.Action, out.IDs = i.Status, append(out.IDs, i.ID)
+		}
+		return out, err
+	}
+}
+
+func (c *cli) listLongTerm(ctx context.Context, l longTerm, f memory.Filter) error {
+	if l.kind != "" {
+		f.Types = []memory.Type{memory.Type(l.kind)}
+	}
+	if l.target != "" {
+		f.Targets = []string{l.target}
+	}
+	return c.looking(ctx, needs{}, func(s *session) error {
+		entries := []memory.Entry{}
+		for {
+			page, err := s.LongTerm.List(ctx, s.person(), f)
+			if err != nil {
+				return err
+			}
+			if entries = append(entries, page...); len(page) < longterm.MostListed {
+				break
+			}
+			f.After = page[len(page)-1].Key
+		}
+		switch c.output {
+		case "json":
+			return c.printJSON(map[string]any{"memories": entries})
+		case "text":
+			for _, e := range entries {
+				fmt.Fprintln(c.out, e.Content)
+			}
+			return nil
+		}
+		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, "MEMORY\tTYPE\tTARGET\tSTATUS\tCHANGED\tSAYS")
+		for _, e := range entries {
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Type, e.Target, e.Status, e.UpdatedAt.Local().Format(time.DateTime), short(oneLine(e.Content)))
+		}
+		return tw.Flush()
+	})
+}

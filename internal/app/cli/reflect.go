@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn/internal/adapter/devstack"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/domain/recurrence"
+	"cairn/internal/domain/settings"
+)
+
+// previewRequest is what `cairn reflect preview` was asked.
+type previewRequest struct {
+	cron, zone, from string
+	days, max        int
+}
+
+// Bounds of a preview: ten years, and what still fits on a page of JSON.
+const (
+	maxPreviewDays    = 3660
+	maxPreviewFirings = 100_000
+)
+
+func (c *cli) reflect() *cobra.Command {
+	cmd := &cobra.Command{Use: "reflect", Short: "Look back on days, and at when that is due", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var p previewRequest
+	preview := &cobra.Command{Use: "preview", Short: "Show when a schedule is due, and what clock changes do to it",
+		Long: "Show when a cron expression is due in a time zone. A wall time that the clock skips is due right after the gap, for its\n" +
+			"own date; one that comes twice is due the first time. The times are those at which it is due, and its window ends: a start may\n" +
+			"come later, by the workspace's quiet hours and CAIRN_SWEEP_JITTER, which `cairn schedule list` shows; the date stays.\n" +
+			"With --cron and --tz nothing but this program is needed. Without --tz the zone is the workspace's when a database is\n" +
+			"configured or `cairn dev` runs, else UTC.",
+		Example: "  cairn reflect preview --cron \"0 23 * * *\" --tz America/Nuuk --from 2026-03-01 --days 400\n  cairn reflect preview --cron @hourly --tz Europe/Berlin --days 2 -o text\n  cairn reflect preview",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.previewReflection(cmd.Context(), p) }}
+	flags := preview.Flags()
+	flags.StringVar(&p.cron, "cron", recurrence.Daily, "minute, hour, day of the month, month, day of the week; or @daily, @every 2h and the like")
+	flags.StringVar(&p.zone, "tz", "", "IANA time zone, such as Asia/Shanghai (default the workspace's)")
+	flags.StringVar(&p.from, "from", "", "first local date, as 2026-03-01 (default now)")
+	flags.IntVar(&p.days, "days", 30, fmt.Sprintf("how many days, 1 to %d", maxPreviewDays))
+	flags.IntVar(&p.max, "max", 1000, fmt.Sprintf("how many firings at most, 1 to %d", maxPreviewFirings))
+	cmd.AddCommand(preview)
+	cmd.AddCommand(c.reflectRuns()...)
+	return cmd
+}
+
+func (c *cli) previewReflection(ctx context.Context, p previewRequest) error {
+	if p.days < 1 || p.days > maxPreviewDays {
+		return usageError{fmt.Errorf("--days %d: use 1 to %d", p.days, maxPreviewDays)}
+	}
+	if p.max < 1 || p.max > maxPreviewFirings {
+		return usageError{fmt.Errorf("--max %d: use 1 to %d", p.max, maxPreviewFirings)}
+	}
+	if p.zone == "" {
+		var err error
+		if p.zone, err = c.workspaceZone(ctx); err != nil {
+			return err
+		}
+	}
+	s, err := recurrence.Parse(p.cron, p.zone)
+	if err != nil {
+		return err
+	}
+	from, until, err := p.span(s)
+	if err != nil {
+		return err
+	}
+	firings := s.Preview(from, until, p.max+1)
+	more := len(firings) > p.max
+	firings = firings[:min(len(firings), p.max)]
+	switch c.output {
+	case "json":
+		err = c.printJSON(previewDocument(s, firings, more))
+	case "text":
+		for _, f := range firings {
+			fmt.Fprintf(c.out, "%s\t%s\t%s\n", f.Local.Format(time.RFC3339), f.LocalDate, f.Note)
+		}
+	default:
+		err = printFirings(c.out, s, firings)
+	}
+	if more && c.output != "json" {
+		fmt.Fprintf(c.errs, "there are more; these are the first %d (--max)\n", p.max)
+	}
+	return err
+}
+
+// workspaceZone asks the database when there is one to ask; it starts none.
+func (c *cli) workspaceZone(ctx context.Context) (zone string, err error) {
+	cfg, err := c.load(nil)
+	if err != nil {
+		return "", err
+	}
+	if cfg.DatabaseURL == "" {
+		if _, running := devstack.Running(cfg.Home); !running {
+			zone = settings.Default().TimeZone
+			fmt.Fprintf(c.errs, "no database is configured: the time zone is %s; --tz names another\n", zone)
+			return zone, nil
+		}
+	}
+	s, err := c.open(ctx, needs{})
+	if err != nil {
+		return "", err
+	}
+	defer s.close()
+	err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) error {
+		chosen, err := q.Settings(ctx)
+		zone = chosen.TimeZone
+		return err
+	})
+	return zone, err
+}
+
+// span is from now, or from the start of a local date, for so many local days.
+func (p previewRequest) span(s recurrence.Schedule) (from, until time.Time, err error) {
+	zone, err := recurrence.Zone(s.Zone())
+	if err != nil {
+		return from, until, err
+	}
+	if p.from == "" {
+		from = time.Now()
+		return from, from.In(zone).AddDate(0, 0, p.days), nil
+	}
+	day, err := time.Parse(time.DateOnly, p.from)
+	if err != nil {
+		return from, until, usageError{fmt.Errorf("--from %q: write a date as 2026-03-01", p.from)}
+	}
+	date := recurrence.DateOf(day)
+	return date.Start(zone), date.AddDays(p.days).Start(zone), nil
+}
+
+func printFirings(out io.Writer, s recurrence.Schedule, firings []recurrence.Firing) error {
+	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "DATE\tLOCAL\tOFFSET\tUTC\tNOTE")
+	skipped, doubled := 0, 0
+	for _, f := range firings {
+		switch f.Meeting {
+		case recurrence.Skipped:
+			skipped++
+		case recurrence.Doubled:
+			doubled++
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", f.LocalDate, f.Local.Format("Mon 2006-01-02 15:04"), f.Local.Format("-07:00"), f.At.Format("2006-01-02T15:04Z"), f.Note)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "%d firings of %q in %s; the clock skips %d and doubles %d\nThese are the times at which it is due; quiet hours and jitter can start it later, for the same date.\n", len(firings), s, s.Zone(), skipped, doubled)
+	return err
+}
+
+func previewDocument(s recurrence.Schedule, firings []recurrence.Firing, more bool) map[string]any {
+	type row struct {
+		Key       string                 `json:"key"`
+		At        time.Time              `json:"at"`
+		Local     string                 `json:"local"`
+		Offset    string                 `json:"offset"`
+		LocalDate string                 `json:"local_date"`
+		Meeting   recurrence.ClockChange `json:"meeting,omitempty"`
+		Note      string                 `json:"note,omitempty"`
+	}
+	rows := make([]row, len(firings))
+	for i, f := range firings {
+		rows[i] = row{s.Key(f.At, f.LocalDate), f.At, f.Local.Format("2006-01-02T15:04:05"), f.Local.Format("-07:00"), f.LocalDate.String(), f.Meeting, f.Note}
+	}
+	return map[string]any{"cron": s.String(), "time_zone": s.Zone(), "once_per_date": s.OncePerDate(), "firings": rows, "more": more}
+}

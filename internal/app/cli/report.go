@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"cairn/internal/app"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/distill"
+)
+
+// printReports prints how runs ended, and fails when one of them failed.
+func (c *cli) printReports(ctx context.Context, s *session, refs []run.Ref) error {
+	reports := make([]distill.Report, len(refs))
+	for i, ref := range refs {
+		r, err := s.Distill.Report(ctx, ref)
+		if err != nil {
+			return err
+		}
+		reports[i] = s.linked(r)
+	}
+	if c.output == "json" {
+		if err := c.printJSON(map[string]any{"model": s.models(), "runs": reports}); err != nil {
+			return err
+		}
+	} else {
+		for i, r := range reports {
+			if i > 0 {
+				fmt.Fprintln(c.out)
+			}
+			printReport(c.out, r)
+		}
+	}
+	return failure(reports)
+}
+
+// failure is the error of runs that came to nothing by trouble.
+func failure(reports []distill.Report) error {
+	for _, r := range reports {
+		if r.Outcome != run.Failed && r.Outcome != run.OverBudget {
+			continue
+		}
+		code := fault.Code(r.Code)
+		if _, known := fault.Table[code]; !known {
+			code = fault.ModelInvalid
+		}
+		reason := r.Reason
+		for _, t := range r.Tasks {
+			if reason == "" && t.Outcome == distill.Failed {
+				reason = t.Reason
+			}
+		}
+		return fault.New(code, fmt.Sprintf("run %d %s: %s", r.Run, r.Outcome, reason), fmt.Sprintf("`cairn runs show %d` has the details; `cairn runs retry %d` goes on from the replies that are stored", r.Run, r.Run))
+	}
+	return nil
+}
+
+func (s *session) linked(r distill.Report) distill.Report {
+	r.Link = s.WorkflowLink(r.WorkflowID)
+	for i := range r.Tasks {
+		r.Tasks[i].Link = s.WorkflowLink(r.Tasks[i].WorkflowID)
+	}
+	return r
+}
+
+func printReport(w io.Writer, r distill.Report) {
+	fmt.Fprintf(w, "run %d · %s · %d messages\n", r.Run, title(r), r.Messages)
+	status := string(r.Status)
+	if r.Outcome != "" {
+		status = string(r.Outcome)
+	}
+	fmt.Fprintf(w, "  %s%s\n", status, because(r.Reason))
+	for i, t := range r.Tasks {
+		fmt.Fprintf(w, "\n  task %d: %s\n", i+1, t.Name)
+		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		row := func(name, value string) {
+			if value != "" {
+				fmt.Fprintf(tw, "    %s\t%s\n", name, value)
+			}
+		}
+		row("outcome", outcome(t))
+		if t.Skill != "" {
+			row("skill", fmt.Sprintf("%s, version %d, %s", t.Skill, t.Version, t.Status))
+			if t.Quality != nil {
+				row("quality", strings.TrimPrefix(t.Quality.String(), "quality "))
+			}
+			row("package", t.Package)
+			row("SKILL.md", t.SkillMD)
+		}
+		row("left out", strings.Join(t.Degraded, "; "))
+		row("refused", strings.Join(t.Violations, "; "))
+		row("notes", strings.Join(t.Notes, "; "))
+		row("model", fmt.Sprintf("%d calls, %d tokens", t.Calls, t.Tokens))
+		row("workflow", t.WorkflowID)
+		row("Temporal UI", t.Link)
+		tw.Flush()
+	}
+	printEnd(w, r)
+}
+
+// printAgent prints what an agent did in a turn or a review.
+func printAgent(w io.Writer, r app.RunReport) {
+	a := r.Agent
+	fmt.Fprintf(w, "run %d · %s of %s\n", r.Run, r.Kind, a.Conversation)
+	status := string(r.Status)
+	if r.Outcome != "" {
+		status = string(r.Outcome)
+	}
+	fmt.Fprintf(w, "  %s%s\n  %d steps\n", status, because(strings.TrimSpace(a.Reason+" "+a.Result)), a.Steps)
+	for _, t := range a.Tools {
+		fmt.Fprintf(w, "  step %d: %s%s\n", t.Step, t.Tool, because(t.Code))
+	}
+	if o := r.Offload; o != nil {
+		fmt.Fprintf(w, "  %d tokens of records%s\n", o.Tokens, because(o.Degraded))
+		if o.Upto > 0 {
+			fmt.Fprintf(w, "  %d tokens of the turns up to %d, put away as %s\n", o.Was, o.Upto, strings.Join(o.Handles, ", "))
+		}
+	}
+	if a.Record != 0 {
+		fmt.Fprintf(w, "  the beginning of the conversation is the record of run %d\n", a.Record)
+	}
+	if a.Reply != "" {
+		fmt.Fprintf(w, "\n  %s\n", strings.ReplaceAll(a.Reply, "\n", "\n  "))
+	}
+	printEnd(w, r.Report)
+}
+
+func printEnd(w io.Writer, r distill.Report) {
+	fmt.Fprintf(w, "\n  in all: %s\n  workflow: %s\n", usage(r.Usage), r.WorkflowID)
+	if r.Link != "" {
+		fmt.Fprintf(w, "  Temporal UI: %s\n", r.Link)
+	}
+}
+
+func title(r distill.Report) string {
+	if r.Title != "" {
+		return r.Title
+	}
+	return r.Request
+}
+
+func outcome(t distill.TaskReport) string {
+	if t.Outcome == "" {
+		return string(t.Stage)
+	}
+	return string(t.Outcome) + because(t.Reason)
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+func usage(u run.Usage) string {
+	out := fmt.Sprintf("%d model calls, %d tokens in, %d out", u.Keys, u.Input, u.Output)
+	if u.Estimated {
+		out += " (estimated)"
+	}
+	if u.CostMicros != nil && *u.CostMicros > 0 {
+		out += fmt.Sprintf(", $%.4f", float64(*u.CostMicros)/1e6)
+	}
+	if u.Unknown > 0 {
+		out += fmt.Sprintf(", %d in flight at a crash (perhaps paid)", u.Unknown)
+	}
+	return out
+}
+
+func (c *cli) printJSON(v any) error {
+	enc := json.NewEncoder(c.out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/app"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/distill"
+)
+
+func (c *cli) runs() *cobra.Command {
+	cmd := &cobra.Command{Use: "runs", Short: "List, show and retry runs", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var max int
+	list := &cobra.Command{Use: "list", Short: "List the latest runs, newest first", Example: "  cairn runs list --max 5", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.listRuns(cmd.Context(), max) }}
+	list.Flags().IntVar(&max, "max", 20, "how many")
+	show := &cobra.Command{Use: "show RUN", Short: "Show one run with its tasks, or what its agent did, and every model call", Example: "  cairn runs show 1", Args: exactly(1, "the run's number"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.showRun(cmd.Context(), args[0]) }}
+	var fresh bool
+	retry := &cobra.Command{Use: "retry RUN", Short: "Go on with an ended run from its stored replies, or do it again with --fresh",
+		Long:    "Go on with an ended run: its failed tasks are tried again, and only what is missing is paid for.\nAn answer that was no use is an answer, too: --fresh raises the run's generation, asks everything again and pays again.",
+		Example: "  cairn runs retry 1\n  cairn runs retry 1 --fresh", Args: exactly(1, "the run's number"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.retryRun(cmd.Context(), args[0], fresh) }}
+	retry.Flags().BoolVar(&fresh, "fresh", false, "a new generation: everything is asked, and paid for, again")
+	cmd.AddCommand(list, show, retry)
+	return cmd
+}
+
+func runNumber(s string) (int64, error) {
+	id, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || id < 1 {
+		return 0, usageError{fmt.Errorf("%q is no run number", s)}
+	}
+	return id, nil
+}
+
+func (c *cli) listRuns(ctx context.Context, max int) error {
+	s, err := c.open(ctx, needs{})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	var runs []run.Summary
+	err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) (err error) {
+		runs, err = q.Runs(ctx, max)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if c.output == "json" {
+		type row struct {
+			Run        int64       `json:"run"`
+			Kind       run.Kind    `json:"kind"`
+			Title      string      `json:"conversation"`
+			Request    string      `json:"request"`
+			Generation int         `json:"generation"`
+			Attempt    int         `json:"attempt"`
+			Status     run.Status  `json:"status"`
+			Outcome    run.Outcome `json:"outcome,omitempty"`
+			Reason     string      `json:"reason,omitempty"`
+			WorkflowID string      `json:"workflow_id"`
+			CreatedAt  time.Time   `json:"created_at"`
+		}
+		rows := make([]row, len(runs))
+		for i, r := range runs {
+			rows[i] = row{r.Ref.Run, r.Kind, r.Title, r.Key, r.Generation, r.Attempt, r.Status, r.Outcome, r.Reason, r.WorkflowID, r.CreatedAt}
+		}
+		return c.printJSON(map[string]any{"runs": rows})
+	}
+	if len(runs) == 0 {
+		fmt.Fprintf(c.out, "no runs in workspace %q yet; `cairn distill FILE` makes one\n", s.workspace.Name)
+		return nil
+	}
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "RUN\tKIND\tCONVERSATION\tSTATUS\tOUTCOME\tCREATED")
+	for _, r := range runs {
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\n", r.Ref.Run, r.Kind, r.Title, r.Status, r.Outcome, r.CreatedAt.Local().Format(time.DateTime))
+	}
+	return tw.Flush()
+}
+
+func (c *cli) showRun(ctx context.Context, number string) error {
+	id, err := runNumber(number)
+	if err != nil {
+		return err
+	}
+	s, err := c.open(ctx, needs{})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	whole, err := s.RunReport(ctx, run.Ref{Workspace: s.workspace.ID, Run: id})
+	if err != nil {
+		return err
+	}
+	whole.Report = s.linked(whole.Report)
+	r := whole.Report
+	if c.output == "json" {
+		return c.printJSON(map[string]any{"run": whole, "calls": callRows(r)})
+	}
+	if whole.Agent != nil {
+		printAgent(c.out, whole)
+	} else {
+		printReport(c.out, r)
+	}
+	if len(r.Calls) == 0 {
+		return nil
+	}
+	fmt.Fprintln(c.out, "\n  model calls:")
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "    STEP\tROUND\tSTATE\tMODEL\tREQUESTS\tUNKNOWN\tIN\tOUT\tSECONDS\tERROR")
+	for _, call := range r.Calls {
+		fmt.Fprintf(tw, "    %s\t%d\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", call.Key.Step, call.Key.Round, call.State, call.Model, call.Attempts, call.Unknown, call.Input, call.Output, seconds(call), call.Error)
+	}
+	return tw.Flush()
+}
+
+func seconds(c run.Call) string {
+	if c.FinishedAt == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", c.FinishedAt.Sub(c.StartedAt).Seconds())
+}
+
+func callRows(r distill.Report) []map[string]any {
+	out := make([]map[string]any, len(r.Calls))
+	for i, c := range r.Calls {
+		out[i] = map[string]any{"step": c.Key.Step, "round": c.Key.Round, "state": c.State, "model": c.Model, "requests": c.Attempts, "unknown": c.Unknown,
+			"input_tokens": c.Input, "output_tokens": c.Output, "cost_micros": c.CostMicros, "error_class": c.ErrorClass, "error": c.Error}
+	}
+	return out
+}
+
+func (c *cli) retryRun(ctx context.Context, number string, fresh bool) error {
+	id, err := runNumber(number)
+	if err != nil {
+		return err
+	}
+	s, err := c.open(ctx, needs{temporal: true})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := s.Retriable(ctx, run.Ref{Workspace: s.workspace.ID, Run: id}); err != nil {
+		return err
+	}
+	r, err := s.Distill.Retry(ctx, distill.RetryRequest{Ref: run.Ref{Workspace: s.workspace.ID, Run: id}, WorkspaceKey: s.workspace.Key, Fresh: fresh, Spec: app.DistillSpec(s.Config, "")})
+	if err != nil {
+		return err
+	}
+	if r.Status == run.Ended {
+		return fault.New(fault.Internal, fmt.Sprintf("run %d did not open again", id), "")
+	}
+	if err := s.Driver.Start(ctx, s.workspace.Key, importChannel, r); err != nil {
+		s.Log.Warn("the workflow is left to the relay", "run", r.Ref.Run, "error", err)
+	}
+	refs := []run.Ref{r.Ref}
+	if err := s.wait(ctx, refs, c.errs); err != nil {
+		return err
+	}
+	return c.printReports(ctx, s, refs)
+}

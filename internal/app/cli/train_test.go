@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning"
+)
+
+func TestTheRewardCurveHasAPointForEachIteration(t *testing.T) {
+	t.Parallel()
+	for _, rewards := range [][]float64{nil, {0.5}, {0, 0.25, 1}} {
+		svg := string(rewardCurve(rewards))
+		_, points, _ := strings.Cut(svg, `points="`)
+		points, _, _ = strings.Cut(points, `"`)
+		if n := len(strings.Fields(points)); n != len(rewards) || !strings.HasPrefix(svg, "<svg ") {
+			t.Errorf("%v: %d points", rewards, n)
+		}
+	}
+	if up := string(rewardCurve([]float64{0, 1})); !strings.Contains(up, `points="40.0,360.0 680.0,40.0"`) {
+		t.Error(up)
+	}
+}
+
+func TestTheBarIsFullAtTheEnd(t *testing.T) {
+	t.Parallel()
+	if bar(0, 10) != "["+strings.Repeat(".", barWidth)+"]" || bar(10, 10) != "["+strings.Repeat("#", barWidth)+"]" || bar(0, 0) == "" {
+		t.Errorf("%s %s", bar(0, 10), bar(10, 10))
+	}
+}
+
+// Whoever trains is told what the gate said, and how much an outage took.
+func TestATrainingTellsOfItsGate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		out        learning.TrainingResult
+		has, hasNo string
+	}{
+		{learning.TrainingResult{Outcome: run.Completed, Bank: "b", Version: 3, Gate: &designer.Comparison{Mean: .125, Lower: .05, Traces: 4, Promote: true}}, "version 3,|gate: +0.1250 on 4 held-out traces (lower bound +0.0500)", "masked"},
+		{learning.TrainingResult{Outcome: run.Completed, Bank: "b", Gate: &designer.Comparison{Mean: -.1, Lower: -.2, Traces: 4}, Outcomes: learning.Outcomes{Of: 9, Masked: 2}, Note: "not better"}, "nothing new in force|gate: -0.1000|2 of 9 outcomes masked|not better", "version"},
+		{learning.TrainingResult{Outcome: run.Failed, Bank: "b", Note: "away"}, "failed|away", "gate"},
+	} {
+		var said bytes.Buffer
+		(&cli{out: &said}).printTrained(c.out)
+		for want := range strings.SplitSeq(c.has, "|") {
+			if !strings.Contains(said.String(), want) {
+				t.Errorf("no %q in %q", want, said.String())
+			}
+		}
+		if strings.Contains(said.String(), c.hasNo) {
+			t.Errorf("%q in %q", c.hasNo, said.String())
+		}
+	}
+	line := trainingLine(learning.TrainingProgress{Done: 2, Of: 4, Rewards: []float64{.1, .5}, Choice: policy.Diagnostics{Mass: .75}, Tried: 1, Trials: 3, Outcomes: learning.Outcomes{Of: 10, Masked: 3}})
+	for _, want := range []string{"2 of 4 iterations", "reward 0.500", "chosen mass 0.75", "tried on 1 of 3 conversations", "3 of 10 outcomes masked"} {
+		if !strings.Contains(line, want) {
+			t.Errorf("no %q in %q", want, line)
+		}
+	}
+	if calm := trainingLine(learning.TrainingProgress{Of: 4, Trials: 3, Outcomes: learning.Outcomes{Of: 10, Masked: 2}}); strings.Contains(calm, "masked") || strings.Contains(calm, "tried") {
+		t.Error(calm)
+	}
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"cairn/internal/domain/run"
+	"cairn/internal/service/distill"
+)
+
+// lookEvery is how often a waiting command looks at the runs' rows.
+const lookEvery = 100 * time.Millisecond
+
+// wait returns when every run has ended, and shows on errs how far they are.
+func (s *session) wait(ctx context.Context, refs []run.Ref, errs io.Writer) error {
+	show := newProgress(errs, len(refs))
+	defer show.finish()
+	for i, ref := range refs {
+		if err := s.watch(ctx, ref, func(p distill.Progress) { show.at(i, p) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watch returns when a run has ended, and tells how far it is until then.
+func (s *session) watch(ctx context.Context, ref run.Ref, tell func(distill.Progress)) error {
+	ended, stop := s.Store.Ended(ref.Run)
+	defer stop()
+	for {
+		p, err := s.Distill.Progress(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if tell(p); p.Status == run.Ended {
+			s.awaited = append(s.awaited, ref)
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("stopped waiting; the runs go on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
+		case <-ended:
+		case <-time.After(lookEvery):
+		}
+	}
+}
+
+// progress is a bar on a terminal and nothing elsewhere.
+type progress struct {
+	bar  *progressbar.ProgressBar
+	runs int
+}
+
+// stepsPerRun is the length of one run on the bar.
+const stepsPerRun = 100
+
+func newProgress(w io.Writer, runs int) *progress {
+	p := &progress{runs: runs}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.bar = progressbar.NewOptions(runs*stepsPerRun, progressbar.OptionSetWriter(w), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30),
+			progressbar.OptionSetPredictTime(false))
+	}
+	return p
+}
+
+func (p *progress) at(i int, r distill.Progress) {
+	if p.bar == nil {
+		return
+	}
+	line := string(r.Status)
+	if n := len(r.Tasks); n > 0 {
+		line = fmt.Sprintf("%d tasks, %d model calls", n, r.Calls)
+	}
+	if p.runs > 1 {
+		line = fmt.Sprintf("%d/%d · %s", i+1, p.runs, line)
+	}
+	p.bar.Describe(line)
+	_ = p.bar.Set(i*stepsPerRun + share(r))
+}
+
+// share is how much of a run is done, in steps of the bar.
+func share(r distill.Progress) int {
+	if r.Status == run.Ended {
+		return stepsPerRun
+	}
+	const chunked = 15
+	if len(r.Tasks) == 0 {
+		return chunked / 3
+	}
+	of := map[distill.Stage]int{distill.Chunked: 0, distill.Recalled: 25, distill.Extracted: 50, distill.Packaged: 90, distill.EndedTask: 100}
+	done := 0
+	for _, t := range r.Tasks {
+		done += of[t.Stage]
+	}
+	return chunked + done*(stepsPerRun-chunked)/(100*len(r.Tasks))
+}
+
+func (p *progress) finish() {
+	if p.bar != nil {
+		_ = p.bar.Finish()
+	}
+}

@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+
+	"cairn/internal/adapter/offlinemodel"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/app/config"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/evaluation"
+	"cairn/internal/service/evaluation/profiles"
+	"cairn/internal/service/evaluation/retrieval"
+)
+
+// Answering is who answers questions about memories, and who judges the answers: the
+// configured model, or without one the offline rules.
+func Answering(c config.Config, judge string) (*evaluation.Answering, error) {
+	m, err := model(c)
+	if err != nil {
+		return nil, err
+	}
+	a := &evaluation.Answering{Model: m, Name: c.Model, Judge: judge}
+	if c.Offline() {
+		a.Name = offlinemodel.ModelName
+	}
+	return a, nil
+}
+
+// OfflineAnswering is Answering by the offline rules, whatever is configured.
+func OfflineAnswering() *evaluation.Answering {
+	return &evaluation.Answering{Model: offlinemodel.New(0), Name: offlinemodel.ModelName}
+}
+
+// Retrieval is this Cairn as retrieval is measured in it.
+func (h *Host) Retrieval() retrieval.Cairn {
+	return retrieval.Cairn{Store: imports{h}, Finder: h.Finder, Embedder: h.Embedder.Model(), Dims: h.Embedder.Dims()}
+}
+
+// imports keeps conversations of data sets.
+type imports struct{ h *Host }
+
+func (i imports) MakeWorkspace(ctx context.Context, name string) (int64, error) {
+	ws, err := i.h.Store.Workspace(ctx, name, true)
+	return ws.ID, err
+}
+
+func (i imports) PutConversation(ctx context.Context, ws int64, c transcript.Conversation) error {
+	return i.h.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
+		_, err := q.PutConversation(ctx, c, "import")
+		return err
+	})
+}
+
+// Profiles is this Cairn as profiles of agents are measured in it.
+func (h *Host) Profiles() profiles.Cairn {
+	return profiles.Cairn{Workspaces: profiled{h}, Agents: h.Progressive, Wait: h.Driver.Ended, Spec: TurnSpec(h.Config)}
+}
+
+// profiled are the workspaces that profiles are measured in.
+type profiled struct{ *Host }
+
+func (p profiled) MakeWorkspace(ctx context.Context, name string, modes settings.Modes) (int64, string, error) {
+	ws, err := p.Store.Workspace(ctx, name, true)
+	if err != nil {
+		return 0, "", err
+	}
+	return ws.ID, ws.Key, p.Store.WithWorkspace(ctx, ws.ID, func(q postgres.Queries) error {
+		s, err := q.Settings(ctx)
+		if err != nil {
+			return err
+		}
+		s.Memory.Modes = modes
+		return q.SetSettings(ctx, s)
+	})
+}
+
+// mostRuns are more than one measurement has.
+const mostRuns = 200
+
+func (p profiled) ToolCalls(ctx context.Context, ws int64) (all, failed int, err error) {
+	err = p.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
+		runs, err := q.Runs(ctx, mostRuns)
+		if err != nil {
+			return err
+		}
+		for _, one := range runs {
+			steps, err := q.Steps(ctx, one.Run.Ref.Run)
+			if err != nil {
+				return err
+			}
+			for _, s := range steps {
+				all += len(s.Calls)
+				for _, c := range s.Calls {
+					if c.Code != "" {
+						failed++
+					}
+				}
+			}
+		}
+		return nil
+	})
+	return all, failed, err
+}

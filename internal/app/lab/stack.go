@@ -1,0 +1,61 @@
+package lab
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"cairn/internal/adapter/devstack"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/app"
+	"cairn/internal/app/config"
+	"cairn/internal/domain/contract"
+)
+
+// OpenStack opens a throw-away stack with the offline rules and workers in this
+// process. Every version of a skill is kept. Call done at the end.
+func OpenStack(ctx context.Context, progress io.Writer) (h *app.Host, done func(), err error) {
+	home, err := os.MkdirTemp("", "cairn-lab")
+	if err != nil {
+		return nil, nil, err
+	}
+	closers := []func(){func() { _ = os.RemoveAll(home) }}
+	done = func() {
+		for i := len(closers) - 1; i >= 0; i-- {
+			closers[i]()
+		}
+	}
+	fail := func(err error) (*app.Host, func(), error) { done(); return nil, nil, err }
+	stack, err := devstack.Start(ctx, devstack.Options{Log: progress, SearchAttributes: contract.SearchAttributes()})
+	if err != nil {
+		return fail(err)
+	}
+	closers = append(closers, func() { _ = stack.Close() })
+	if _, err := postgres.Migrate(ctx, stack.DatabaseURL()); err != nil {
+		return fail(err)
+	}
+	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_CONFIG=" + os.DevNull}, map[string]string{
+		"DATABASE_URL": stack.DatabaseURL(), "TEMPORAL_ADDRESS": stack.TemporalAddress(),
+		"TEMPORAL_NAMESPACE": stack.TemporalNamespace(), "CAIRN_LOG": "error", "SKILL_QUALITY": "off", "SKILL_KEEP_VERSIONS": "0"})
+	if err != nil {
+		return fail(err)
+	}
+	c.SkillsDir = filepath.Join(home, "packages")
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	if h, err = app.Open(ctx, c, log); err != nil {
+		return fail(err)
+	}
+	closers = append(closers, h.Close)
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var workers sync.WaitGroup
+	workers.Go(func() {
+		if err := h.Work(working, app.Queues()); err != nil {
+			log.Error("worker", "error", err)
+		}
+	})
+	closers = append(closers, func() { stop(); workers.Wait() })
+	return h, done, nil
+}

@@ -1,0 +1,97 @@
+package llm
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// RoleSystem is the role of the instructions in an Asked.
+const RoleSystem = "system"
+
+// Asked is a chat completion request as the one who answers it reads it.
+type Asked struct {
+	Model        string
+	Messages     []Message // the instructions first, as RoleSystem
+	Tools        []Tool
+	ToolChoice   ToolChoice      // a word, or the name of the tool that must be called
+	Schema       json.RawMessage // of response_format, nil without
+	Stream       bool
+	IncludeUsage bool // at the end of a stream
+}
+
+// ReadAsked is the inverse of Client.Prepare, and reads what other clients write.
+func ReadAsked(body []byte) (Asked, error) {
+	var in struct {
+		Model    string
+		Messages []struct {
+			Role      string
+			Content   json.RawMessage
+			CallID    string `json:"tool_call_id"`
+			ToolCalls []struct {
+				ID       string
+				Function struct{ Name, Arguments string }
+			} `json:"tool_calls"`
+		}
+		Tools []struct {
+			Function struct {
+				Name, Description string
+				Parameters        json.RawMessage
+			}
+		}
+		ToolChoice     json.RawMessage `json:"tool_choice"`
+		ResponseFormat struct {
+			JSONSchema struct{ Schema json.RawMessage } `json:"json_schema"`
+		} `json:"response_format"`
+		Stream        bool
+		StreamOptions struct {
+			IncludeUsage bool `json:"include_usage"`
+		} `json:"stream_options"`
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return Asked{}, err
+	}
+	out := Asked{Model: in.Model, Schema: in.ResponseFormat.JSONSchema.Schema, Stream: in.Stream, IncludeUsage: in.StreamOptions.IncludeUsage}
+	for _, m := range in.Messages {
+		message := Message{Role: m.Role, CallID: m.CallID}
+		var parts []struct{ Text string }
+		message.Content, parts = textOr[[]struct{ Text string }](m.Content)
+		for _, part := range parts {
+			message.Content += part.Text
+		}
+		for _, made := range m.ToolCalls {
+			message.Calls = append(message.Calls, ToolCall{ID: made.ID, Name: made.Function.Name, Arguments: made.Function.Arguments})
+		}
+		out.Messages = append(out.Messages, message)
+	}
+	for _, offered := range in.Tools {
+		out.Tools = append(out.Tools, Tool{Name: offered.Function.Name, Description: offered.Function.Description, Schema: offered.Function.Parameters})
+	}
+	choice, named := textOr[struct{ Function struct{ Name string } }](in.ToolChoice)
+	out.ToolChoice = ToolChoice(choice + named.Function.Name)
+	return out, nil
+}
+
+// textOr reads what may be a text or something else.
+func textOr[T any](raw json.RawMessage) (text string, other T) {
+	if json.Unmarshal(raw, &text) != nil {
+		_ = json.Unmarshal(raw, &other) // neither is nothing
+	}
+	return text, other
+}
+
+// words are what a conversation says and offers, for an estimate of its tokens.
+func (a Asked) words() string {
+	var words strings.Builder
+	for _, message := range a.Messages {
+		words.WriteString(message.Content)
+	}
+	for _, tool := range a.Tools {
+		words.WriteString(tool.Name + tool.Description + string(tool.Schema))
+	}
+	for _, message := range a.Messages {
+		for _, call := range message.Calls {
+			words.WriteString(call.Name + call.Arguments)
+		}
+	}
+	return words.String()
+}

@@ -1,0 +1,106 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"cairn/internal/domain/fault"
+)
+
+// Price is what a model costs, in micro-dollars per million tokens: 0.15 $ is
+// 150000.
+type Price struct {
+	InputMicros  int64 `json:"input_micros"`
+	OutputMicros int64 `json:"output_micros"`
+}
+
+// Prices are looked up by model name.
+type Prices map[string]Price
+
+// tokensPerPrice is the number of tokens that a Price is for.
+const tokensPerPrice = 1_000_000
+
+// maxPrice keeps tokens × price within 64 bits for every countable call.
+const maxPrice = 1_000_000_000 // 1000 $ per million tokens
+
+// versionSuffix is the date or "latest" that providers append to a name.
+var versionSuffix = regexp.MustCompile(`-(\d{4}-\d{2}-\d{2}|\d{8}|latest)$`)
+
+// List prices as published by the providers in 2025, without discounts for
+// caches, batches or hours. They age: ParsePrices overrides them.
+var listPrices = Prices{
+	"gpt-4o":                 {2_500_000, 10_000_000},
+	"gpt-4o-mini":            {150_000, 600_000},
+	"gpt-4.1":                {2_000_000, 8_000_000},
+	"gpt-4.1-mini":           {400_000, 1_600_000},
+	"gpt-4.1-nano":           {100_000, 400_000},
+	"gpt-5":                  {1_250_000, 10_000_000},
+	"gpt-5-mini":             {250_000, 2_000_000},
+	"gpt-5-nano":             {50_000, 400_000},
+	"o3":                     {2_000_000, 8_000_000},
+	"o4-mini":                {1_100_000, 4_400_000},
+	"claude-sonnet-4":        {3_000_000, 15_000_000},
+	"claude-3-5-haiku":       {800_000, 4_000_000},
+	"gemini-2.5-pro":         {1_250_000, 10_000_000},
+	"gemini-2.5-flash":       {300_000, 2_500_000},
+	"deepseek-chat":          {270_000, 1_100_000},
+	"deepseek-reasoner":      {550_000, 2_190_000},
+	"text-embedding-3-small": {20_000, 0},
+	"text-embedding-3-large": {130_000, 0},
+	"text-embedding-ada-002": {100_000, 0},
+}
+
+// ListPrices gives the built-in table.
+func ListPrices() Prices { return maps.Clone(listPrices) }
+
+// ParsePrices lays a JSON object such as
+//
+//	{"my-model": {"input_micros": 150000, "output_micros": 600000}}
+//
+// over the built-in table. An empty overlay gives the table.
+func ParsePrices(overlay []byte) (Prices, error) {
+	prices := ListPrices()
+	if len(bytes.TrimSpace(overlay)) == 0 {
+		return prices, nil
+	}
+	const hint = `write {"model": {"input_micros": 150000, "output_micros": 600000}}, in micro-dollars per million tokens`
+	var given Prices
+	decoder := json.NewDecoder(bytes.NewReader(overlay))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&given); err != nil {
+		return nil, fault.Wrap(err, fault.Misconfigured, "the price table cannot be read", hint)
+	}
+	for name, price := range given {
+		if min(price.InputMicros, price.OutputMicros) < 0 || max(price.InputMicros, price.OutputMicros) > maxPrice {
+			return nil, fault.New(fault.Misconfigured, "the price of "+strconv.Quote(name)+" is negative or above 1000 dollars per million tokens", hint)
+		}
+		prices[name] = price
+	}
+	return prices, nil
+}
+
+// Cost is the price of a call in micro-dollars, rounded up. Names match as
+// they are, without a provider's prefix ("openai/gpt-4o") or without a version
+// ("gpt-4o-2024-08-06"). known is false for other models; their cost is 0.
+func (t Prices) Cost(model string, u Usage) (micros int64, known bool) {
+	price, known := t.find(model)
+	if !known {
+		return 0, false
+	}
+	total := int64(u.Input)*price.InputMicros + int64(u.Output)*price.OutputMicros
+	return (total + tokensPerPrice - 1) / tokensPerPrice, true
+}
+
+func (t Prices) find(model string) (Price, bool) {
+	bare := model[strings.LastIndex(model, "/")+1:]
+	for _, name := range []string{model, bare, versionSuffix.ReplaceAllString(bare, "")} {
+		if price, ok := t[name]; ok {
+			return price, true
+		}
+	}
+	return Price{}, false
+}

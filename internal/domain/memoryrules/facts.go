@@ -1,0 +1,57 @@
+package memoryrules
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cairn/internal/domain/annotate"
+)
+
+var (
+	firstPerson = regexp.MustCompile(`(?i)\b(?:i|i'm|i've|my|we|our)\b|我`)
+	passing     = regexp.MustCompile(`(?i)\b(?:` + strings.Join(slices.Sorted(maps.Keys(annotate.Words("passing"))), "|") + `|i (?:want|need|think|see|guess|get|got|tried|can't|cannot)|i'd like|i'll)\b|今天|明天|昨天|现在|刚才|目前|我想|我要|我需要`)
+	taste       = regexp.MustCompile(`(?i)^(?:and |but )?(?:i|we) (?:really |also )?(?:like|love|enjoy|hate|prefer) `) // of which "I like to …" asks for nothing
+
+	// Asking is how a question begins that needs no question mark.
+	Asking = regexp.MustCompile(`(?i)^(?:what|where|which|who|whose|when|why|how|do you|tell me|remind me)\b|什么|哪|谁|多少|怎么|如何|告诉我`)
+	// ToRemember is how one is asked to remember what follows.
+	ToRemember = regexp.MustCompile(`(?i)^(?:(?:and|also|ok|okay|please|kindly|can you|could you|would you),? )*(?:(?:remember|memori[sz]e|keep in mind|don't forget)(?: that\b|[:,])?|(?:note|save|store|write)(?: down)?(?: that\b|:)) *` +
+		`|^(?:请|麻烦|帮我|你|一定|要)*(?:记住|记下来?|记得|记一下|牢记|别忘了)[，,：:]?`)
+)
+
+// Facts are what users say of themselves that will still hold tomorrow, as they
+// said it: first what they ask to remember, then what they always want.
+func Facts(said []annotate.Sentence, most int) []string {
+	var out, wished, told []string
+	for _, s := range said {
+		statement := ToRemember.ReplaceAllString(s.Raw, "")
+		switch {
+		case s.Role != "user" || s.Greeting:
+		case statement != s.Raw:
+			out = append(out, annotate.Capital(strings.TrimRight(statement, "?？ ")))
+		case s.Question || Asking.MatchString(s.Raw):
+		case s.Wish:
+			wished = append(wished, s.Raw)
+		case s.Imperative || !firstPerson.MatchString(s.Raw) || passing.MatchString(s.Raw):
+		case taste.MatchString(s.Raw) || len(annotate.Asks([]annotate.Sentence{s})) == 0:
+			told = append(told, s.Raw)
+		}
+	}
+	return annotate.Distinct(slices.Concat(out, wished, told), most)
+}
+
+// enoughWords are the content words that make a sentence worth noting.
+const enoughWords = 4
+
+// Telling are the sentences that tell most of what happened, in their order.
+func Telling(said []annotate.Sentence, most int) []annotate.Sentence {
+	told := slices.DeleteFunc(slices.Clone(said), func(s annotate.Sentence) bool {
+		return s.Greeting || s.Question || Asking.MatchString(s.Raw) || len(annotate.Terms(s.Raw)) < enoughWords
+	})
+	ranked := slices.Clone(told)
+	slices.SortStableFunc(ranked, func(a, b annotate.Sentence) int { return len(annotate.Terms(b.Raw)) - len(annotate.Terms(a.Raw)) })
+	ranked = ranked[:min(most, len(ranked))]
+	return slices.DeleteFunc(told, func(s annotate.Sentence) bool { return !slices.Contains(ranked, s) })
+}

@@ -1,0 +1,44 @@
+package memoryrules
+
+import (
+	"fmt"
+	"strings"
+
+	"cairn/internal/domain/annotate"
+	"cairn/internal/domain/prompt"
+)
+
+// A question about a sentence is its beginning; the answer is how it goes on.
+
+// usualProbes is how many questions are made where no limit is given.
+const usualProbes = 3
+
+// probes are questions about the sentences that tell most.
+func probes(m prompt.Material) any {
+	said := sentences(m)
+	most := m.Limits["max_probes"]
+	if most == 0 {
+		most = usualProbes
+	}
+	form := "How does this go on: %s …?"
+	if m.Language == "zh" {
+		form = "这句话怎么接：%s……？"
+	}
+	out := []any{}
+	for _, s := range Telling(said, most) {
+		begins, ends := halves(strings.TrimRight(stamp.ReplaceAllString(s.Raw, ""), ".!。！ "))
+		if len(annotate.Terms(ends)) > 0 {
+			out = append(out, map[string]any{"question": fmt.Sprintf(form, begins), "answer": ends, "evidence": []int{s.Index}})
+		}
+	}
+	return out
+}
+
+// halves cuts two words off the end of a sentence, or half of one without spaces.
+func halves(text string) (begins, ends string) {
+	if words := strings.Fields(text); len(words) > 3 {
+		return strings.Join(words[:len(words)-2], " "), strings.Join(words[len(words)-2:], " ")
+	}
+	runes := []rune(text)
+	return string(runes[:len(runes)/2]), string(runes[len(runes)/2:])
+}

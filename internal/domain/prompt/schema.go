@@ -1,0 +1,11 @@
+package prompt
+
+import (
+	"encoding/json"
+
+	"cairn/schemas"
+)
+
+// Schema is the JSON Schema of a stage's reply, which is named by s.Schema. It panics
+// for a stage whose reply is free text: stages are constants of the program.
+func Schema(s Stage) json.RawMessage { return schemas.Model(s.Schema()) }

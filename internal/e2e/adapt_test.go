@@ -1,0 +1,594 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/erase"
+	"cairn/internal/service/learning"
+	"cairn/internal/testkit"
+)
+
+// learning sets what the workspace's policy may do.
+func setLearning(b *apptest.Bundle, settings string) {
+	b.T.Helper()
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
+		_, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills","learning":`+settings+`}}`))
+		return err
+	})
+}
+
+// live has a session remembered whose spans tell of trees and of keys by turns, one
+// skill for each.
+func live(b *apptest.Bundle, trace string, spans int) (made []learning.Decision) {
+	b.T.Helper()
+	var said []transcript.Message
+	for i := range spans {
+		fact := []string{"The greenhouse has lemon trees, walnut trees and cherry trees in row", "The cellar key hangs by the door with the other keys on hook"}[i%2]
+		said = append(said, transcript.Message{Role: transcript.User, Name: "Vera", Content: fmt.Sprintf("%s %s%d.", fact, trace, i), Time: time.Date(2026, 1, 1+i, 9, 0, 0, 0, time.UTC)})
+	}
+	r := build(b, said, func(r *learning.BuildRequest) { r.Trace, r.Keeping.K = trace, 1 })
+	if got := builtBy(b, r.Ref); got.Spans != spans || got.Failed > 0 {
+		b.T.Fatalf("%+v", got)
+	}
+	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
+		made, err = q.Decisions(ctx, r.Ref.Run)
+		return err
+	})
+	return made
+}
+
+// right is the skill that a span of live needs.
+func right(d learning.Decision) string { return []string{"insert", "noop"}[d.Span%2] }
+
+func chose(d learning.Decision, skill string) bool {
+	return strings.HasPrefix(d.Choice.Chosen[0], skill+"@")
+}
+
+// outcomes says of each decision whether it was right.
+func outcomes(b *apptest.Bundle, made []learning.Decision) {
+	b.T.Helper()
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
+		for _, d := range made {
+			o := learning.Outcome{Op: "says/" + d.ID, Run: d.Run, Source: learning.FromPraise}
+			if chose(d, right(d)) {
+				o.Score = 1
+			}
+			if err := q.PutOutcomes(ctx, []string{d.ID}, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// adapts starts the updates that are due.
+func adapts(b *apptest.Bundle) []run.Run {
+	b.T.Helper()
+	started, err := b.Evolve.AdaptDue(b.T.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: learning.FewestLearnt})
+	testkit.Must(b.T, err)
+	return started
+}
+
+func adaptedTo(b *apptest.Bundle, ref run.Ref) (out learning.Adapted) {
+	b.T.Helper()
+	testkit.Eventually(b.T, "the update ends", func() (over bool) {
+		b.Within(func(ctx context.Context, q postgres.Queries) error {
+			r, err := q.Run(ctx, ref.Run)
+			if err == nil && r.Status == run.Ended {
+				over, err = true, json.Unmarshal(r.Result, &out)
+			}
+			return err
+		})
+		return over
+	})
+	return out
+}
+
+// adaptOnce waits for the one update that is due.
+func adaptOnce(b *apptest.Bundle) (learning.Adapted, run.Run) {
+	b.T.Helper()
+	started := adapts(b)
+	if len(started) != 1 {
+		b.T.Fatalf("%d updates were started", len(started))
+	}
+	return adaptedTo(b, started[0].Ref), started[0]
+}
+
+// probable is the mean probability that a policy of version gives the right skill
+// of live decisions.
+func probable(b *apptest.Bundle, version int, made []learning.Decision) float64 {
+	b.T.Helper()
+	head, err := b.Evolve.At(b.T.Context(), b.Workspace.ID, learning.DefaultBank, version)
+	testkit.Must(b.T, err)
+	var candidates []policy.Candidate
+	for _, v := range head.Bank.Versions() {
+		vectors, err := b.Embedder.Embed(b.T.Context(), []string{v.Skill.Description})
+		testkit.Must(b.T, err)
+		candidates = append(candidates, policy.Candidate{ID: v.ID, Vector: policy.Fold(vectors[0], head.Policy.Shape().Dim)})
+	}
+	scorer, err := head.Policy.Scorer(candidates)
+	testkit.Must(b.T, err)
+	sum := 0.0
+	for _, d := range made {
+		z, _, err := scorer.Score(d.Choice.State)
+		testkit.Must(b.T, err)
+		i := slices.IndexFunc(scorer.Candidates(), func(id string) bool { return strings.HasPrefix(id, right(d)+"@") })
+		sum += math.Exp(policy.LogProb(z, []int{i}))
+	}
+	return sum / float64(len(made))
+}
+
+// What people say of answers teaches the policy which skill a span needs: each
+// decision in one update at most, and each update is a version.
+func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	b := apptest.Open(t)
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	setLearning(b, `{"explore_per_day":1000}`)
+	var first []learning.Decision
+	var last run.Run
+	const updates = 2
+	for n := range updates {
+		made := live(b, fmt.Sprintf("t%d", n), 40)
+		if n == 0 {
+			first = made
+		}
+		if len(adapts(b)) > 0 {
+			t.Fatal("an update was started without an outcome")
+		}
+		outcomes(b, made)
+		got, r := adaptOnce(b)
+		if got.Outcome != learning.OnCanary || got.Decisions != 40 || got.Update != n+1 || got.Base != n+1 || got.Report == nil {
+			t.Fatalf("update %d: %+v", n, got)
+		}
+		last = r
+		if now := judgedLive(b, got, 1, 1); now.State != learning.InForce {
+			t.Fatalf("an update that is as good: %+v", now)
+		}
+	}
+	before, after := probable(b, 1, first), probable(b, 0, first)
+	t.Logf("the right skill had probability %.3f, has %.3f", before, after)
+	if after < before+0.02 {
+		t.Errorf("the right skill had probability %.3f and has %.3f after %d updates", before, after, updates)
+	}
+	if n := count(b, "select count(*) from cairn.decisions where update_run is not null"); n != updates*40 {
+		t.Errorf("%d decisions were learnt from", n)
+	}
+	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
+	testkit.Must(t, err)
+	if head.Version.Action != learning.Learnt || head.Version.Run != last.Ref.Run || head.Bank.Len() != 4 {
+		t.Errorf("in force: %+v", head.Version)
+	}
+	if again := adapts(b); len(again) != 0 {
+		t.Errorf("decisions were taken twice: %+v", again)
+	}
+	b.Record(last.WorkflowID, "Adapt/canary")
+	back, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, learning.DefaultBank, 1)
+	testkit.Must(t, err)
+	if back.Version.Policy == head.Version.Policy {
+		t.Error("the rollback left the policy that was learnt")
+	}
+}
+
+// outcomesOf are all outcomes, with the spans of their decisions.
+func outcomesOf(b *apptest.Bundle) []string {
+	b.T.Helper()
+	return column[string](b, "select split_part(decision_id, '/', 2) || ' ' || source || ' ' || score from cairn.decision_outcomes order by op_id, decision_id")
+}
+
+// Of what a turn was shown, the memories that the answer takes its words from are
+// what it was given from: their decisions have the outcome, once an operation.
+func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
+	t.Parallel()
+	b := knows(t)
+	b.Say("c", 1, "How many lemon trees are there?")
+	exec(b, "insert into cairn.memory_views (workspace_id, run_id, memory_id, op_id) select workspace_id, (select max(run_id) from cairn.turns), id, 'shown' from cairn.memories where type = 'personal' on conflict do nothing")
+	if shown := behind(b); shown != 3 {
+		t.Fatalf("%d decisions are behind what the turn was shown, want those of both memories", shown)
+	}
+	for range 2 {
+		for op, f := range map[string]app.Feedback{"1": {Rating: app.Good}, "2": {Rating: app.Bad}, "3": {Correction: "nine"}} {
+			f.Conversation, f.MessageID = "c", "m1"
+			_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, f)
+			testkit.Must(t, err)
+		}
+		if got, want := outcomesOf(b), []string{"0 praise 1", "1 praise 1", "0 feedback 0", "1 feedback 0", "0 correction 0", "1 correction 0"}; !slices.Equal(got, want) {
+			t.Errorf("outcomes %q, want %q", got, want)
+		}
+	}
+	// An answer that an endpoint's failure cut off says nothing of anybody.
+	exec(b, "update cairn.runs set outcome = 'failed' where kind = 'turn'")
+	_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "4", app.Feedback{Rating: app.Bad, Conversation: "c", MessageID: "m1"})
+	testkit.Must(t, err)
+	if n := len(outcomesOf(b)); n != 6 {
+		t.Errorf("%d outcomes after a failed turn was rated", n)
+	}
+	// They go with the conversation that was rated.
+	erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: view(b, "c").ID, Derived: erase.Keep}, b.Workspace.Key)
+	if n := len(outcomesOf(b)); n != 0 {
+		t.Errorf("%d outcomes are left of an erased conversation", n)
+	}
+}
+
+// An update is the same to the last bit though its worker is killed after every
+// step, and an outcome that comes meanwhile changes nothing.
+func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	update := func(b *apptest.Bundle, between func()) learning.Adapted {
+		t.Helper()
+		_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
+		testkit.Must(t, err)
+		setLearning(b, `{"explore_per_day":1000}`)
+		made := live(b, "t", 20)
+		outcomes(b, made)
+		started := adapts(b)
+		if len(started) != 1 {
+			t.Fatalf("started %+v", started)
+		}
+		for _, again := range adapts(b) { // none when what it learns from is taken
+			if again.Ref != started[0].Ref {
+				t.Fatalf("started %+v, then %+v", started, again)
+			}
+		}
+		between()
+		return adaptedTo(b, started[0].Ref)
+	}
+	whole := apptest.Open(t, offlineRules)
+	want := update(whole, func() {})
+	if want.Outcome != learning.OnCanary || want.Decisions != 20 || want.Shadow.Comparison == nil || want.Shadow.Comparison.Traces != 1 {
+		t.Fatalf("%+v", want)
+	}
+	b := apptest.OpenIdle(t, offlineRules)
+	worker := b.StartProcess()
+	got := update(b, func() {
+		for _, steps := range []int{1, 2} {
+			testkit.Eventually(t, fmt.Sprintf("%d steps are done", steps), func() bool {
+				return count(b, "select count(*) from cairn.training_steps") >= steps || count(b, "select count(*) from cairn.runs where kind = 'adapt' and status = 'ended'") > 0
+			})
+			worker.Kill()
+			exec(b, "insert into cairn.decision_outcomes select workspace_id, id, 'late/' || id, run_id, 'feedback', 0 from cairn.decisions on conflict do nothing")
+			worker = b.StartProcess()
+		}
+	})
+	if got.Policy != want.Policy || got.Outcome != want.Outcome || got.Decisions != want.Decisions || got.Update != want.Update || got.Shadow.Alike != want.Shadow.Alike {
+		t.Errorf("killed twice: %+v\nleft alone: %+v", got, want)
+	}
+	if n := count(b, "select count(*) from cairn.policy_updates"); n != 1 {
+		t.Errorf("%d updates", n)
+	}
+}
+
+// What is too old, was not drawn, has no outcome, was lost to an endpoint, or is
+// another workspace's is not learnt from.
+func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	b := apptest.Open(t)
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	setLearning(b, `{"explore_per_day":24}`)
+	made := live(b, "t", 30)
+	sampled := 0
+	for _, d := range made {
+		if !d.Choice.Greedy {
+			sampled++
+		}
+	}
+	if sampled != 24 {
+		t.Errorf("%d decisions were sampled, want the 24 of a day", sampled)
+	}
+	outcomes(b, made[2:])
+	exec(b, `update cairn.decisions set outcome = '{"outcome":"llm_error"}' where span = 3`)
+	exec(b, "update cairn.decisions set bank_version = -9 where span = 4")
+	exec(b, "update cairn.decisions set outcome = null where span = 5")
+	if took := takes(b); took != 24-2-3 {
+		t.Errorf("%d decisions may be learnt from, want 24 less 2 without an outcome, a lost one, an old one and one under way", took)
+	}
+	// Two versions later they count, three later they do not.
+	for n, want := range map[int]int{2: 19, 3: 0} {
+		exec(b, "update cairn.decisions set bank_version = 1 - $1 where span not in (4)", n)
+		if took := takes(b); took != want {
+			t.Errorf("%d versions later %d decisions may be learnt from, want %d", n, took, want)
+		}
+	}
+	exec(b, "update cairn.decisions set bank_version = 1 where span <> 4")
+
+	other, err := b.Store.Workspace(t.Context(), "other", true)
+	testkit.Must(t, err)
+	head, err := b.Evolve.Bank(t.Context(), other.ID, learning.DefaultBank)
+	testkit.Must(t, err)
+	own, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
+	testkit.Must(t, err)
+	testkit.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
+		for _, bank := range []int64{head.ID, own.ID} {
+			if ids, err := q.Learnable(t.Context(), bank, 0, 100); err != nil || len(ids) != 0 {
+				t.Errorf("another workspace may learn from %d decisions, %v", len(ids), err)
+			}
+		}
+		if seen, err := q.Outcomes(t.Context(), []string{made[10].ID}); err != nil || len(seen) != 0 {
+			t.Errorf("another workspace sees %+v, %v", seen, err)
+		}
+		if err := q.PutOutcomes(t.Context(), []string{made[0].ID}, learning.Outcome{Op: "theirs", Run: made[0].Run, Source: learning.FromPraise, Score: 1}); err != nil {
+			t.Error(err)
+		}
+		return q.Claim(t.Context(), made[0].Run, []string{made[10].ID})
+	}))
+	if n := count(b, "select count(*) from cairn.decisions where update_run is not null") + count(b, "select count(*) from cairn.decision_outcomes where op_id = 'theirs'"); n != 0 {
+		t.Errorf("another workspace took or rated %d decisions", n)
+	}
+	if _, err := b.Evolve.AdaptDue(t.Context(), learning.Due{Workspace: other.ID, WorkspaceKey: other.Key, Spec: app.EvolveSpec(b.Config)}); err != nil || count(b, "select count(*) from cairn.runs where kind = 'adapt'") != 0 {
+		t.Errorf("an update in a workspace without decisions: %v", err)
+	}
+	if got, _ := adaptOnce(b); got.Decisions != 19 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// takes counts what an update would take.
+func takes(b *apptest.Bundle) (n int) {
+	b.T.Helper()
+	head, err := b.Evolve.Bank(b.T.Context(), b.Workspace.ID, learning.DefaultBank)
+	testkit.Must(b.T, err)
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
+		ids, err := q.Learnable(ctx, head.ID, head.Head-2, 1000)
+		n = len(ids)
+		return err
+	})
+	return n
+}
+
+// Frozen, a workspace's choices are greedy and by the version that it names, and
+// nothing learns: not what is due, not what is under way.
+func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	b := apptest.OpenIdle(t)
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	_, err := b.Evolve.Import(t.Context(), b.Workspace.ID, learning.DefaultBank, skillFile("capture_dates", "Adds dates."))
+	testkit.Must(t, err)
+	b.Start()
+	setLearning(b, `{"explore_per_day":1000}`)
+	outcomes(b, live(b, "before", 20))
+	b.Stop()
+	started := adapts(b)
+	setLearning(b, `{"frozen":true,"version":1}`)
+	if again := adapts(b); len(again) != 0 {
+		t.Errorf("%d updates are due", len(again))
+	}
+	b.Start()
+	if got := adaptedTo(b, started[0].Ref); got.Outcome != learning.Frozen || got.Update != 0 {
+		t.Errorf("an update that was under way: %+v", got)
+	}
+	for _, d := range live(b, "frozen", 4) {
+		if d.Version != 1 || !d.Choice.Greedy || len(d.Choice.Candidates) != 4 {
+			t.Errorf("a choice by version %d, greedy %v, among %d skills", d.Version, d.Choice.Greedy, len(d.Choice.Candidates))
+		}
+	}
+	if n := count(b, "select count(*) from cairn.decisions where update_run is not null") + count(b, "select count(*) from cairn.bank_versions where action = 'adapt'"); n != 0 {
+		t.Errorf("%d decisions were learnt from, or versions made", n)
+	}
+	setLearning(b, `{"version":9}`)
+	if _, err := b.Evolve.Build(t.Context(), learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(), Spec: app.EvolveSpec(b.Config), Keeping: keeping()}); fault.CodeOf(err) != fault.NotFound || !strings.Contains(err.Error(), "memory.learning.version") {
+		t.Errorf("a version that is not there: %v", err)
+	}
+	setLearning(b, `{"frozen":false,"version":0}`)
+	got, _ := adaptOnce(b)
+	if got.Outcome != learning.OnCanary || got.Decisions != 20 {
+		t.Errorf("thawed: %+v", got)
+	}
+	// Frozen again, nobody meets the policy that is on canary, and nobody judges it.
+	setLearning(b, `{"frozen":true,"canary_percent":50,"explore_per_day":0}`)
+	for n := range 4 {
+		for _, d := range live(b, fmt.Sprint("icy", n), 1) {
+			if d.Canary != 0 || !d.Choice.Greedy {
+				t.Errorf("a live choice by update %d", d.Canary)
+			}
+		}
+	}
+	exec(b, "update cairn.policy_updates set canary_at = now() - interval '31 days'")
+	if adapts(b); state(b).State != learning.OnCanary {
+		t.Errorf("%+v", state(b))
+	}
+}
+
+// state is the latest update.
+func state(b *apptest.Bundle) learning.PolicyUpdate {
+	b.T.Helper()
+	all, err := b.Evolve.Updates(b.T.Context(), b.Workspace.ID, learning.DefaultBank, 1)
+	testkit.Must(b.T, err)
+	if len(all) != 1 {
+		b.T.Fatalf("%d updates", len(all))
+	}
+	return all[0]
+}
+
+// arms has sessions remembered until both sides of a canary have 20 decisions.
+func arms(b *apptest.Bundle, of learning.Adapted) (candidate, incumbent []learning.Decision) {
+	b.T.Helper()
+	setLearning(b, `{"explore_per_day":0,"canary_percent":50}`)
+	for n := 0; len(candidate) == 0 || len(incumbent) == 0; n++ {
+		made := live(b, fmt.Sprintf("canary%d-%d", of.Update, n), 20)
+		for _, d := range made {
+			if d.Canary != made[0].Canary || d.Canary != 0 && (d.Canary != of.Update || d.Choice.Policy != of.Policy) || d.Canary == 0 && d.Choice.Policy == of.Policy || d.Version != of.Base {
+				b.T.Fatalf("a choice by update %d, policy %.12s, in a build that began with update %d", d.Canary, d.Choice.Policy, made[0].Canary)
+			}
+		}
+		if made[0].Canary == of.Update {
+			candidate = append(candidate, made...)
+		} else {
+			incumbent = append(incumbent, made...)
+		}
+	}
+	return candidate, incumbent
+}
+
+// rated says the same of what came of all decisions of a side.
+func rated(b *apptest.Bundle, made []learning.Decision, score float64) {
+	b.T.Helper()
+	b.Within(func(ctx context.Context, q postgres.Queries) error {
+		for _, d := range made {
+			if err := q.PutOutcomes(ctx, []string{d.ID}, learning.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: learning.FromFeedback, Score: score}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// judgedLive has an update on canary judged by what is said of both sides.
+func judgedLive(b *apptest.Bundle, of learning.Adapted, candidate, incumbent float64) learning.PolicyUpdate {
+	b.T.Helper()
+	theirs, ours := arms(b, of)
+	rated(b, theirs[:19], candidate)
+	rated(b, ours, incumbent)
+	if adapts(b); state(b).State != learning.OnCanary {
+		b.T.Errorf("judged by 19 answers: %+v", state(b))
+	}
+	rated(b, theirs, candidate)
+	adapts(b)
+	setLearning(b, `{"explore_per_day":1000}`)
+	return state(b)
+}
+
+// onCanary has a policy learn from 16 decisions and come on canary.
+func onCanary(t *testing.T) (*apptest.Bundle, learning.Adapted) {
+	t.Helper()
+	b := apptest.Open(t)
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	setLearning(b, `{"explore_per_day":1000}`)
+	outcomes(b, live(b, "t", 16))
+	got, _ := adaptOnce(b)
+	if got.Outcome != learning.OnCanary {
+		t.Fatalf("%+v", got)
+	}
+	return b, got
+}
+
+// One that does worse in live builds is dropped with its weights, and the bank stays
+// as it was.
+func TestAPolicyThatIsWorseLiveIsDropped(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	b, got := onCanary(t)
+	weights := count(b, "select count(*) from cairn.policies")
+	now := judgedLive(b, got, 0, 1)
+	if now.State != learning.Dropped || now.Canary.Comparison == nil || now.Canary.Comparison.Mean != -1 || now.EndedAt == nil {
+		t.Errorf("%+v", now)
+	}
+	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
+	testkit.Must(t, err)
+	if left := count(b, "select count(*) from cairn.policies"); head.Head != 1 || left != weights-2 {
+		t.Errorf("version %d, %d sets of weights of %d", head.Head, left, weights)
+	}
+	if d := live(b, "after", 1)[0]; d.Canary != 0 || d.Choice.Policy != head.Version.Policy {
+		t.Errorf("a live choice by a dropped policy: %+v", d.Choice.Policy)
+	}
+}
+
+// One of whose answers too little is said in 30 days is dropped, and so is one whose
+// bank has moved on. Who judges at once judges once.
+func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	b, _ := onCanary(t)
+	adapts(b)
+	exec(b, "update cairn.policy_updates set canary_at = now() - interval '29 days'")
+	if adapts(b); state(b).State != learning.OnCanary {
+		t.Errorf("after 29 days: %+v", state(b))
+	}
+	if seen, err := b.Store.Attention(t.Context()); err != nil || seen.Canaries.Count != 1 || seen.Canaries.Oldest < 28*24*time.Hour {
+		t.Errorf("a scrape sees %+v, %v", seen.Canaries, err)
+	}
+	exec(b, "update cairn.policy_updates set canary_at = now() - interval '31 days'")
+	if adapts(b); state(b).State != learning.Dropped || !strings.Contains(state(b).Note, "30 days") {
+		t.Errorf("after 31 days: %+v", state(b))
+	}
+	outcomes(b, live(b, "u", 16))
+	got, _ := adaptOnce(b)
+	if len(adapts(b)) != 0 || got.Update != 2 {
+		t.Errorf("%+v", got)
+	}
+	_, err := b.Evolve.Import(t.Context(), b.Workspace.ID, learning.DefaultBank, skillFile("capture_dates", "Adds dates."))
+	testkit.Must(t, err)
+	if adapts(b); state(b).State != learning.Dropped || !strings.Contains(state(b).Note, "moved on") {
+		t.Errorf("after an import: %+v", state(b))
+	}
+}
+
+// A judgement of a canary that is made by many at once makes one version.
+func TestACanaryIsPromotedOnce(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	b, got := onCanary(t)
+	theirs, ours := arms(b, got)
+	rated(b, slices.Concat(theirs, ours), 1)
+	var all sync.WaitGroup
+	for range 6 {
+		all.Go(func() {
+			_, err := b.Evolve.AdaptDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: learning.FewestLearnt})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
+	testkit.Must(t, err)
+	if now := state(b); now.State != learning.InForce || head.Head != 2 || head.Version.Policy != got.Policy || head.Version.Action != learning.Learnt {
+		t.Errorf("%+v, in force %+v", now, head.Version)
+	}
+	if _, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, learning.DefaultBank, 1); err != nil {
+		t.Errorf("the bank was not given back: %v", err)
+	}
+}
+
+// Sessions that are remembered at once explore as much as the workspace lets them
+// together, and no more; a bank of no more skills than are chosen is not explored.
+func TestExplorationKeepsToItsBudget(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	b := apptest.Open(t)
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	setLearning(b, `{"explore_per_day":7}`)
+	sampled := func() int { return count(b, "select count(*) from cairn.decisions where sampled") }
+	var runs []run.Ref
+	for n, k := range []int{7, 1, 1, 1} {
+		var said []transcript.Message
+		for i := range 6 {
+			said = append(said, transcript.Message{Role: transcript.User, Content: fmt.Sprintf("Row %d of session %d.", i, n), Time: time.Date(2026, 1, 1+i, 9, 0, 0, 0, time.UTC)})
+		}
+		runs = append(runs, build(b, said, func(r *learning.BuildRequest) { r.Keeping.K = k }).Ref)
+		if k == 7 {
+			if builtBy(b, runs[0]); sampled() != 0 {
+				t.Errorf("%d choices were drawn where all skills are chosen", sampled())
+			}
+		}
+	}
+	for _, ref := range runs {
+		builtBy(b, ref)
+	}
+	if n := sampled(); n != 7 {
+		t.Errorf("%d choices were drawn, want 7", n)
+	}
+	exec(b, "update cairn.decisions set created_at = now() - interval '25 hours'")
+	if live(b, "next", 9); sampled() != 14 {
+		t.Errorf("%d choices were drawn after a day, want 14", sampled())
+	}
+}

@@ -1,0 +1,110 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/app/apptest"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/distill"
+	"cairn/internal/testkit"
+)
+
+// cutStore is a store that is away after some transactions, as a worker is that dies.
+type cutStore struct {
+	distill.Store
+	left int
+}
+
+var errCut = errors.New("cut off")
+
+func (s *cutStore) Within(ctx context.Context, ws int64, fn func(distill.Tx) error) error {
+	if s.left == 0 {
+		return errCut
+	}
+	s.left--
+	return s.Store.Within(ctx, ws, fn)
+}
+
+// divided is a run of one task whose workflow has not begun.
+func (p *protocol) divided() (run.Ref, string) {
+	p.t.Helper()
+	p.ScriptR1()
+	r := p.Accept(apptest.C1())
+	keys, err := p.Host.Distill.Chunk(p.t.Context(), r.Ref)
+	testkit.Must(p.t, err)
+	if len(keys) != 1 {
+		p.t.Fatalf("divided into %q", keys)
+	}
+	return r.Ref, keys[0]
+}
+
+// Wherever a draft's step is cut off, the next attempt goes on from what is stored.
+func TestADraftThatIsCutOffIsPaidOnce(t *testing.T) {
+	t.Parallel()
+	p := openProtocol(t)
+	ref, key := p.divided()
+	for cut := range 2 { // before anything; with the query paid, and nothing recalled
+		s := &distill.Service{Store: &cutStore{p.Host.Distill.Store, cut}, Ledger: p.Host.Distill.Ledger, Embedder: p.Host.Distill.Embedder, Space: p.Host.Distill.Space, Blobs: p.Host.Distill.Blobs}
+		if _, _, err := s.Draft(t.Context(), ref, key); !errors.Is(err, errCut) {
+			t.Fatalf("cut off after %d transactions: %v", cut, err)
+		}
+	}
+	p.asked("chunk 1, rewrite 1")
+	for range 2 { // the second finds the first one's draft
+		plan, ended, err := p.Host.Distill.Draft(t.Context(), ref, key)
+		if err != nil || ended || plan.Scripts+plan.Docs == 0 {
+			t.Fatalf("drafted %+v, ended %t: %v", plan, ended, err)
+		}
+	}
+	p.asked("chunk 1, rewrite 1, extract 1")
+}
+
+// A draft that has no answer yet does not ask for its query again.
+func TestADraftIsAskedForAgainWithTheQueryThatWasPaid(t *testing.T) {
+	t.Parallel()
+	p := openProtocol(t)
+	p.Model.On(openaitest.Rule{Stage: "extract", Status: 503, Times: 1})
+	p.ScriptR1()
+	if r := p.Distill(apptest.C1()); r.Outcome != run.Completed || p.Model.Count("rewrite") != 1 || p.Model.Count("extract") != 2 {
+		t.Errorf("ended as %q after %d requests for the query and %d for the draft", r.Outcome, p.Model.Count("rewrite"), p.Model.Count("extract"))
+	}
+}
+
+// overtakenStore is a store in which something happens between a package and its commit.
+type overtakenStore struct {
+	distill.Store
+	first func()
+}
+
+func (s *overtakenStore) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.Committed, error) {
+	s.first()
+	return s.Store.CommitVersion(ctx, t, c)
+}
+
+// What is erased while it is packaged leaves no bytes behind.
+func TestNothingIsUploadedForATaskThatIsGone(t *testing.T) {
+	t.Parallel()
+	p := openProtocol(t)
+	ref, key := p.divided()
+	_, _, err := p.Host.Distill.Draft(t.Context(), ref, key)
+	testkit.Must(t, err)
+	gone := func() {
+		for _, table := range []string{"distill_files", "distill_tasks"} {
+			_, err := p.admin.Exec(t.Context(), "delete from "+table+" where run_id = $1", ref.Run)
+			testkit.Must(t, err)
+		}
+	}
+	s := &distill.Service{Store: &overtakenStore{p.Host.Distill.Store, gone}, Ledger: p.Host.Distill.Ledger, Embedder: p.Host.Distill.Embedder, Space: p.Host.Distill.Space, Blobs: p.Host.Distill.Blobs}
+	if c, unseen, err := s.Publish(t.Context(), ref, key); err != nil || unseen || !c.Conflict {
+		t.Errorf("published %+v, unseen %t: %v", c, unseen, err)
+	}
+	for path := range tree(t, p.Packages) {
+		if strings.HasSuffix(path, ".zip") || strings.HasSuffix(path, ".md") {
+			t.Errorf("there is %s", path)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/app"
+	"cairn/internal/app/apptest"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning"
+	"cairn/internal/testkit"
+)
+
+func evolveOnce(b *apptest.Bundle, change ...func(*learning.EvolveSpec)) (out learning.Round, r run.Run) {
+	b.T.Helper()
+	spec := learning.EvolveSpec{Spec: app.EvolveSpec(b.Config)}
+	spec.Keeping = learning.DefaultKeeping()
+	spec.Keeping.Tokens, spec.Keeping.Overlap = 24, 0
+	for _, f := range change {
+		f(&spec)
+	}
+	r, err := b.Evolve.Evolve(b.T.Context(), learning.EvolveRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, EvolveSpec: spec})
+	testkit.Must(b.T, err)
+	testkit.Eventually(b.T, "the round ends", func() (over bool) {
+		b.Within(func(ctx context.Context, q postgres.Queries) error {
+			now, err := q.Run(ctx, r.Ref.Run)
+			if err == nil && now.Status == run.Ended {
+				over, err = true, json.Unmarshal(now.Result, &out)
+			}
+			return err
+		})
+		return over
+	})
+	return out, r
+}
+
+// failing imports traces and has a question of the first one answered badly.
+func failing(b *apptest.Bundle) {
+	b.T.Helper()
+	traces := lessons(4)
+	_, err := b.Evolve.ImportTraces(b.T.Context(), b.Workspace.ID, "", traces)
+	testkit.Must(b.T, err)
+	_, err = b.Evolve.Note(b.T.Context(), b.Workspace.ID, learning.FailedQuestion{Op: "1", Source: learning.FromFeedback, Question: "Which tree did Vera plant?", Gold: []string{"lemon tree"}})
+	testkit.Must(b.T, err)
+}
+
+// designs plays a designer whose skill captures trees, and a keeper who inserts
+// what the chosen skills ask for: everything with a tree when that one is there,
+// nothing without it, or the other way round.
+func designs(b *apptest.Bundle, helps bool) {
+	b.Model.On(openaitest.Rule{Stage: "diagnose", Reply: `{"failure_patterns": [], "recommendations": [], "summary": "trees are lost"}`})
+	b.Model.On(openaitest.Rule{Stage: "propose", Reply: `{"summary": "capture trees", "changes": [{"action": "add_new", "name": null, "changes": null, "reasoning": "lost", "skill": {"name": "capture_trees", "title": "Capture trees",
+"description": "Adds what the span tells of trees and jam.", "purpose": "Keep them.", "when_to_use": ["The span tells of trees"], "how_to_apply": ["One fact in one item"], "constraints": ["Ignore greetings"], "action": "insert"}}]}`})
+	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: func(c openaitest.Call) string {
+		m, err := prompt.ReadMaterial(c.Messages[1].Content)
+		if err != nil {
+			return err.Error()
+		}
+		captures := false
+		for _, s := range m.Bank {
+			captures = captures || s.Name == "capture_trees"
+		}
+		actions := []any{}
+		for _, said := range m.Messages {
+			if captures == helps {
+				actions = append(actions, map[string]any{"type": "insert", "content": said.Content, "about": "Vera", "evidence": []int{said.Index}})
+			}
+		}
+		raw, _ := json.Marshal(map[string]any{"actions": actions})
+		return string(raw)
+	}})
+}
+
+// A candidate that answers more of what was held out comes into force, with the
+// policy that chose from it.
+func TestABetterBankIsPromoted(t *testing.T) {
+	t.Parallel()
+	b := apptest.Open(t)
+	designs(b, true)
+	failing(b)
+	got, r := evolveOnce(b)
+	if got.Outcome != learning.Promoted || got.Comparison == nil || got.Comparison.Mean <= 0 || got.Comparison.Traces != 1 || len(got.Mined) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
+	testkit.Must(t, err)
+	if _, there := head.Bank.Get("capture_trees"); !there || head.Version.Action != learning.Evolved || head.Head != 2 {
+		t.Errorf("in force: %+v", head.Version)
+	}
+	b.Record(r.WorkflowID, "Evolve/promoted")
+
+	// One command takes back both, bank and policy.
+	back, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, learning.DefaultBank, 1)
+	testkit.Must(t, err)
+	first, err := b.Evolve.At(t.Context(), b.Workspace.ID, learning.DefaultBank, 1)
+	testkit.Must(t, err)
+	if _, there := back.Bank.Get("capture_trees"); there || back.Snapshot() != first.Snapshot() {
+		t.Errorf("after the rollback: %+v", back.Version)
+	}
+}
+
+// A worker that dies in a trial, with the candidate made, promotes it once and pays
+// for nothing twice; cases in Chinese are put to a designer in Chinese.
+func TestARoundSurvivesACrash(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	b := apptest.OpenIdle(t)
+	b.Model.On(openaitest.Rule{Stage: "remember", Times: 1, Barrier: "trial", Drop: true})
+	designs(b, true)
+	failing(b)
+	exec(b, "update cairn.cases set question = '维拉在棚子后面种了哪一种树？' where failures > 0")
+	worker := b.StartProcess()
+	round := make(chan learning.Round, 1)
+	go func() { out, _ := evolveOnce(b); round <- out }()
+	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "trial", 1))
+	worker.Kill()
+	b.Model.Release("trial")
+	b.StartProcess()
+	if got := <-round; got.Outcome != learning.Promoted || got.Number != 1 {
+		t.Errorf("%+v", got)
+	}
+	if n := count(b, "select count(*) from cairn.bank_versions"); n != 2 {
+		t.Errorf("%d versions, want the seed and one that was promoted", n)
+	}
+	if n := count(b, "select count(*) from cairn.evolution_rounds"); n != 1 {
+		t.Errorf("%d rounds", n)
+	}
+	asked := map[string]int{}
+	for _, c := range b.Model.Requests() {
+		if c.Stage == "diagnose" || c.Stage == "propose" {
+			asked[c.Stage]++
+			if !strings.Contains(c.Messages[0].Content, "的") {
+				t.Errorf("%s is told in English: %.60q", c.Stage, c.Messages[0].Content)
+			}
+		}
+	}
+	if asked["diagnose"] != 3 || asked["propose"] != 1 {
+		t.Errorf("asked %v", asked)
+	}
+}
+
+// One that is not better leaves everything as it was, and is remembered as tried.
+func TestAWorseBankIsRejected(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	b := apptest.Open(t)
+	designs(b, false)
+	failing(b)
+	got, r := evolveOnce(b)
+	if got.Outcome != learning.Rejected || got.Comparison.Mean >= 0 {
+		t.Fatalf("%+v", got)
+	}
+	if head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank); err != nil || head.Head != 1 || head.Bank.Len() != 4 {
+		t.Errorf("version %d, %v", head.Head, err)
+	}
+	b.Record(r.WorkflowID, "Evolve/rejected")
+	evolveOnce(b)
+	told := false
+	for _, c := range b.Model.Requests() {
+		if c.Stage == "propose" {
+			m, err := prompt.ReadMaterial(c.Messages[1].Content)
+			testkit.Must(t, err)
+			told = told || len(m.Failed) == 1 && m.Failed[0] == "added capture_trees"
+		}
+	}
+	if !told {
+		t.Error("the second round was not told what the first had tried")
+	}
+}
+
+func TestARoundWithoutCasesChangesNothing(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	b := apptest.Open(t)
+	got, _ := evolveOnce(b)
+	if got.Outcome != learning.NoCases || len(b.Model.Requests()) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Frozen, a workspace lets no bank come into force that nobody asked for, though the
+// round had begun before; what a person starts still counts.
+func TestAFrozenBankEvolvesOnlyWhenAskedTo(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	b := apptest.Open(t)
+	designs(b, true)
+	failing(b)
+	setLearning(b, `{"frozen":true}`)
+	started, err := b.Evolve.EvolveDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config)})
+	if err != nil || len(started) != 0 {
+		t.Errorf("%d rounds are due, %v", len(started), err)
+	}
+	if got, _ := evolveOnce(b, func(s *learning.EvolveSpec) { s.Due = true }); got.Outcome != learning.Rejected || got.Comparison == nil || !got.Comparison.Promote {
+		t.Errorf("a round that was under way: %+v", got)
+	}
+	if got, _ := evolveOnce(b); got.Outcome != learning.Promoted {
+		t.Errorf("a round that was asked for: %+v", got)
+	}
+}

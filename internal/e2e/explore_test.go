@@ -1,0 +1,232 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/internal/adapter/openai/openaitest"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/app/apptest"
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/service/learning"
+	"cairn/internal/testkit"
+)
+
+// brought has a skill come into the default bank, and gives its id.
+func brought(b *apptest.Bundle, name, description string) string {
+	b.T.Helper()
+	head, err := b.Evolve.Import(b.T.Context(), b.Workspace.ID, learning.DefaultBank, skillFile(name, description))
+	testkit.Must(b.T, err)
+	v, _ := head.Bank.Get(name)
+	return v.ID
+}
+
+// unbiased tells whether a choice was made by the policy's own probabilities.
+func unbiased(d learning.Decision) bool { return d.Choice.Bias == 0 && len(d.Choice.Fresh) == 0 }
+
+// biasOf is what training would add to the logits of a decision's new skills at
+// iteration t, and the log-probability of the choice with it.
+func biasOf(d learning.Decision, t int, fresh ...string) (bias, logProb float64) {
+	isNew, chosen := make([]bool, len(d.Choice.Candidates)), []int{}
+	for i, id := range d.Choice.Candidates {
+		isNew[i] = slices.Contains(fresh, id)
+	}
+	bias = policy.DefaultExploration().Bias(d.Choice.Logits, isNew, t)
+	z := slices.Clone(d.Choice.Logits)
+	for i := range z {
+		if isNew[i] {
+			z[i] += bias
+		}
+	}
+	for _, id := range d.Choice.Chosen {
+		chosen = append(chosen, slices.Index(d.Choice.Candidates, id))
+	}
+	return bias, policy.LogProb(z, chosen)
+}
+
+// A skill that a version brought gets its share of the live choices that are drawn,
+// less with each 16 of them, and none of those that are not.
+func TestNewSkillsAreExploredInLiveChoices(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	b := apptest.Open(t)
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	setLearning(b, `{"explore_per_day":1000}`)
+	for _, d := range live(b, "seeded", 2) {
+		if d.Choice.Greedy || !unbiased(d) {
+			t.Errorf("a choice among what nobody brought: %+v", d.Choice)
+		}
+	}
+	dates := brought(b, "capture_dates", "Adds dates.")
+	biased := 0
+	for n, d := range live(b, "t", 36) {
+		bias, logProb := biasOf(d, n/learning.FewestLearnt, dates)
+		if d.Choice.Greedy || math.Abs(d.Choice.Bias-bias) > 1e-12 || math.Abs(d.Choice.LogProb-logProb) > 1e-12 {
+			t.Errorf("choice %d: bias %v, log π %v, want %v and %v", n, d.Choice.Bias, d.Choice.LogProb, bias, logProb)
+		}
+		if bias > 0 {
+			if biased++; !slices.Equal(d.Choice.Fresh, []string{dates}) {
+				t.Errorf("choice %d: new are %q", n, d.Choice.Fresh)
+			}
+		}
+	}
+	if biased == 0 {
+		t.Error("no choice needed the bias, so nothing was tested")
+	}
+
+	// What comes later is newer: the target is its own, and the older one has its
+	// window as before. An update of the policy in between brings nothing.
+	exec(b, `insert into cairn.bank_versions (workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimiser_sha, snapshot_sha)
+select workspace_id, bank_id, 3, 2, 'adapt', bank_sha, capacity, members, fresh, policy_sha, optimiser_sha, snapshot_sha from cairn.bank_versions where number = 2`)
+	exec(b, "update cairn.banks set head = 3")
+	if d := live(b, "updated", 1)[0]; !gotBias(d, 2, dates) {
+		t.Errorf("after an update: bias %v of %q", d.Choice.Bias, d.Choice.Fresh)
+	}
+	places := brought(b, "capture_places", "Notes where somebody lives.")
+	if d := live(b, "both", 1)[0]; d.Version != 4 || !gotBias(d, 0, dates, places) {
+		t.Errorf("with a second one: version %d, bias %v of %q", d.Version, d.Choice.Bias, d.Choice.Fresh)
+	}
+
+	// After its window each is as known as the others.
+	drawn := func(version, n int) {
+		exec(b, `insert into cairn.decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, sampled, created_at)
+select workspace_id, 'past/' || $1::int || '/' || i, run_id, conversation_id, $1::int * 10000 + i, from_seq, to_seq, bank_id, $1::int, choice, true, now() - interval '2 days' from cairn.decisions, generate_series(1, $2::int) i where id = (select min(id) from cairn.decisions)`, version, n)
+	}
+	window := policy.DefaultExploration().Window * learning.FewestLearnt
+	drawn(2, window)
+	if d := live(b, "known", 1)[0]; !gotBias(d, 0, places) {
+		t.Errorf("after the window of the first: bias %v of %q", d.Choice.Bias, d.Choice.Fresh)
+	}
+	drawn(4, window-3) // two were
+	if d := live(b, "last", 1)[0]; !gotBias(d, policy.DefaultExploration().Window-1, places) {
+		t.Errorf("at the end of the window: bias %v of %q", d.Choice.Bias, d.Choice.Fresh)
+	}
+	if d := live(b, "over", 1)[0]; d.Choice.Greedy || !unbiased(d) {
+		t.Errorf("after the window of both: bias %v of %q", d.Choice.Bias, d.Choice.Fresh)
+	}
+}
+
+// gotBias tells whether a choice has the bias of training for these new skills.
+func gotBias(d learning.Decision, t int, fresh ...string) bool {
+	bias, logProb := biasOf(d, t, fresh...)
+	slices.Sort(fresh)
+	return !d.Choice.Greedy && math.Abs(d.Choice.Bias-bias) <= 1e-12 && math.Abs(d.Choice.LogProb-logProb) <= 1e-12 && (bias == 0 || slices.Equal(d.Choice.Fresh, fresh))
+}
+
+// A choice that is not drawn is the policy's own, whatever is new.
+func TestGreedyChoicesHaveNoBias(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	b := apptest.Open(t)
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	brought(b, "capture_dates", "Adds dates.")
+	for name, settings := range map[string]string{"no budget": `{"explore_per_day":0}`, "frozen": `{"explore_per_day":1000,"frozen":true}`} {
+		setLearning(b, settings)
+		for _, d := range live(b, strings.ReplaceAll(name, " ", ""), 3) {
+			best := policy.TopK(d.Choice.Logits, 1)[0]
+			if !d.Choice.Greedy || !unbiased(d) || d.Choice.Chosen[0] != d.Choice.Candidates[best] {
+				t.Errorf("%s: %+v", name, d.Choice)
+			}
+		}
+	}
+	setLearning(b, `{"explore_per_day":2,"frozen":false}`)
+	drawn := 0
+	for _, d := range live(b, "budget", 5) {
+		if !d.Choice.Greedy {
+			drawn++
+		} else if !unbiased(d) {
+			t.Errorf("beyond the budget: %+v", d.Choice)
+		}
+	}
+	if drawn != 2 {
+		t.Errorf("%d choices were drawn, want 2", drawn)
+	}
+}
+
+// An update takes a biased choice for what it was: for the policy that has made it,
+// the importance weight is 1, and the same choices without their bias would be
+// others.
+func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	b := apptest.Open(t)
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	setLearning(b, `{"explore_per_day":1000}`)
+	brought(b, "capture_dates", "Adds dates.")
+	made := live(b, "t", 24)
+	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
+	testkit.Must(t, err)
+	vectors := map[string][]float64{}
+	for _, v := range head.Bank.Versions() {
+		of, err := b.Embedder.Embed(t.Context(), []string{v.Skill.Description})
+		testkit.Must(t, err)
+		vectors[v.ID] = policy.Fold(of[0], head.Policy.Shape().Dim)
+	}
+	var steps, bare []policy.Step
+	for _, d := range made {
+		steps = append(steps, policy.Step{Decision: d.Choice.Decision, Credited: true})
+		if d.Choice.Bias > 0 {
+			d.Choice.Bias, d.Choice.Fresh = 0, nil
+			bare = append(bare, policy.Step{Decision: d.Choice.Decision, Credited: true})
+		}
+	}
+	if len(bare) == 0 {
+		t.Fatal("no choice was biased")
+	}
+	weighed, err := policy.Reweigh(head.Policy, steps, vectors, policy.DefaultMaxWeight)
+	testkit.Must(t, err)
+	for _, step := range weighed {
+		if math.Abs(step.Weight-1) > 1e-9 {
+			t.Errorf("%s weighs %v for the policy that chose", step.ID, step.Weight)
+		}
+	}
+	weighed, err = policy.Reweigh(head.Policy, bare, vectors, policy.DefaultMaxWeight)
+	testkit.Must(t, err)
+	for _, step := range weighed {
+		if math.Abs(step.Weight-1) < 1e-3 {
+			t.Errorf("%s weighs %v without its bias", step.ID, step.Weight)
+		}
+	}
+	outcomes(b, made)
+	got, _ := adaptOnce(b)
+	if got.Outcome != learning.OnCanary || got.Decisions != 24 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Who takes a span up again goes on with the choice that was kept, its bias
+// included: it is drawn and counted once.
+func TestABiasedChoiceIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	b := apptest.OpenIdle(t)
+	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
+	setLearning(b, `{"explore_per_day":1000}`)
+	brought(b, "capture_dates", "Adds dates.")
+	r := build(b, building(), func(r *learning.BuildRequest) { r.Keeping.K = 1 })
+	_, _, err := b.Evolve.OpenBuild(t.Context(), r.Ref)
+	testkit.Must(t, err)
+	var kept []string
+	for range 2 {
+		for n := range 3 {
+			_, err := b.Evolve.BuildSpan(t.Context(), r.Ref, n)
+			testkit.Must(t, err)
+		}
+		var now []string
+		b.Within(func(ctx context.Context, q postgres.Queries) error {
+			made, err := q.Decisions(ctx, r.Ref.Run)
+			for _, d := range made {
+				now = append(now, fmt.Sprintf("%+v", d.Choice))
+			}
+			return err
+		})
+		if kept == nil {
+			kept = now
+		} else if !slices.Equal(kept, now) {
+			t.Errorf("%q, then %q", kept, now)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package e2e_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/app/apptest"
+	"cairn/internal/domain/fault"
+	"cairn/internal/service/learning"
+	"cairn/internal/testkit"
+)
+
+// A bank that follows a shared one has its skills with the workspace's own laid
+// over, gets what is new there, and gives nothing back.
+func TestABankFollowsASharedOne(t *testing.T) {
+	t.Parallel()
+	b := apptest.OpenIdle(t, offlineRules)
+	ctx := t.Context()
+	shared, err := b.Store.Workspace(ctx, learning.SharedWorkspace, true)
+	testkit.Must(t, err)
+	follow := func() learning.Head {
+		t.Helper()
+		out, err := b.Evolve.Follow(ctx, learning.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID})
+		testkit.Must(t, err)
+		return out
+	}
+	takes := func(ws int64, name, description string) learning.Head {
+		t.Helper()
+		out, err := b.Evolve.Import(ctx, ws, learning.DefaultBank, skillFile(name, description))
+		testkit.Must(t, err)
+		return out
+	}
+	says := func(h learning.Head, name string) string {
+		v, _ := h.Bank.Get(name)
+		return v.Skill.Description
+	}
+	if _, err := b.Evolve.Follow(ctx, learning.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID}); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("without a shared bank: %v", err)
+	}
+	takes(shared.ID, "capture_dates", "Adds dates that were told.")
+	takes(shared.ID, "capture_places", "Adds places that were told.")
+	_, err = b.Evolve.ImportTraces(ctx, shared.ID, "", lessons(4))
+	testkit.Must(t, err)
+
+	first := follow()
+	if first.Head != 2 || first.Bank.Len() != 6 || says(first, "capture_dates") != "Adds dates that were told." || !strings.Contains(first.Version.Reason, "version 3") {
+		t.Fatalf("%+v", first.Version)
+	}
+	if again := follow(); again.Head != first.Head {
+		t.Errorf("without news there is version %d", again.Head)
+	}
+	takes(b.Workspace.ID, "capture_dates", "Adds dates of Vera's orchard alone.") // refined here
+	takes(b.Workspace.ID, "capture_orchard", "Adds what Vera tells of her orchard.")
+	takes(shared.ID, "capture_dates", "Adds dates, those of plans too.") // and there
+	takes(shared.ID, "capture_places", "Adds places, with their country.")
+	takes(shared.ID, "capture_names", "Adds names of people.")
+	before := rowsOf(b, shared.ID)
+	second := follow()
+	for name, want := range map[string]string{"capture_dates": "Adds dates of Vera's orchard alone.", "capture_orchard": "Adds what Vera tells of her orchard.", "capture_places": "Adds places, with their country.", "capture_names": "Adds names of people."} {
+		if got := says(second, name); got != want {
+			t.Errorf("%s says %q, want %q", name, got, want)
+		}
+	}
+	if second.Bank.Len() != 8 {
+		t.Errorf("%d skills", second.Bank.Len())
+	}
+	if after := rowsOf(b, shared.ID); !slices.Equal(before, after) || strings.Contains(fmt.Sprint(after), "orchard") {
+		t.Errorf("the shared workspace has changed: %q, then %q", before, after)
+	}
+	// Following opens nothing: neither the bank there nor what it learns from is seen from here.
+	testkit.Must(t, b.Store.WithWorkspace(ctx, b.Workspace.ID, func(q postgres.Queries) error {
+		known, err := q.KnownCases(ctx, second.ID)
+		if err == nil && len(known) != 0 {
+			t.Errorf("%d questions of another workspace are seen", len(known))
+		}
+		return err
+	}))
+	back, err := b.Evolve.Rollback(ctx, b.Workspace.ID, learning.DefaultBank, first.Head)
+	testkit.Must(t, err)
+	if back.Snapshot() != first.Snapshot() {
+		t.Error("a rollback does not lead back")
+	}
+	if _, err := b.Evolve.Follow(ctx, learning.FollowRequest{Workspace: shared.ID, Shared: shared.ID}); fault.CodeOf(err) != fault.InvalidArgument {
+		t.Errorf("following itself: %v", err)
+	}
+}
+
+// rowsOf are the skills and versions of a workspace, as text.
+func rowsOf(b *apptest.Bundle, ws int64) []string {
+	return column[string](b, `select id || ' ' || body::text from cairn.memory_skills where workspace_id = $1
+union all select number || ' ' || array_to_string(members, ' ') || reason from cairn.bank_versions where workspace_id = $1 order by 1`, ws)
+}
+
+// A workspace whose policy has not learnt anything takes over the one that belongs
+// to the shared skills; one that has learnt keeps its own.
+func TestFollowingTakesOverWhatWasLearnt(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	b := apptest.OpenIdle(t, offlineRules)
+	shared, err := b.Store.Workspace(t.Context(), learning.SharedWorkspace, true)
+	testkit.Must(t, err)
+	out, _ := playTraining(t, b, b.Evolve, func(what string, step func() error) {
+		if err := step(); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	})
+	if out.Version == 0 {
+		t.Fatalf("nothing was learnt: %+v", out)
+	}
+	learnt, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
+	testkit.Must(t, err)
+	empty, err := b.Evolve.Bank(t.Context(), shared.ID, learning.DefaultBank)
+	testkit.Must(t, err)
+	got, err := b.Evolve.Follow(t.Context(), learning.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID})
+	testkit.Must(t, err)
+	if got.Version.Policy != learnt.Version.Policy || got.Version.Policy == empty.Version.Policy {
+		t.Error("a policy that has learnt gave way")
+	}
+	// The other way round: one that was trained is followed by one that was not.
+	fresh, err := b.Store.Workspace(t.Context(), "fresh", true)
+	testkit.Must(t, err)
+	got, err = b.Evolve.Follow(t.Context(), learning.FollowRequest{Workspace: fresh.ID, Shared: b.Workspace.ID})
+	testkit.Must(t, err)
+	if now, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank); err != nil || got.Snapshot() != now.Snapshot() {
+		t.Errorf("%+v, want %+v; %v", got.Version, now.Version, err)
+	}
+}

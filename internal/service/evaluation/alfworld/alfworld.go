@@ -1,0 +1,139 @@
+// Package alfworld reads trajectories of ALFWorld that were recorded earlier: a
+// JSON array of objects with the task, its type, the first observation, steps of
+// action and observation, and whether the task was done.
+//
+//	[{"id": "g1", "task_type": "pick_and_place", "task": "put a mug on the desk", "observation": "You are in…",
+//	  "steps": [{"action": "go to desk 1", "observation": "On the desk 1…"}], "success": true}]
+package alfworld
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
+	"cairn/internal/service/evaluation/score"
+)
+
+// Trajectory is one recorded episode.
+type Trajectory struct {
+	ID          string `json:"id"`
+	Type        string `json:"task_type"`
+	Task        string `json:"task"`
+	Observation string `json:"observation"` // the first one
+	Steps       []Step `json:"steps"`
+	Success     *bool  `json:"success"`
+}
+
+// Step is an action with what was seen then.
+type Step struct {
+	Action      string `json:"action"`
+	Observation string `json:"observation"`
+}
+
+// Key names the trajectory: ids repeat between types.
+func (t Trajectory) Key() string { return t.Type + "::" + t.ID }
+
+// Text is the trajectory as it is remembered.
+func (t Trajectory) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Task: %s\nObservation: %s\n", t.Task, t.Observation)
+	for _, s := range t.Steps {
+		fmt.Fprintf(&b, "Action: %s\nObservation: %s\n", s.Action, s.Observation)
+	}
+	fmt.Fprintf(&b, "Success: %t\n", *t.Success)
+	return b.String()
+}
+
+// Open reads the file at path.
+func Open(path string) ([]Trajectory, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.InvalidArgument, "the data cannot be opened", "give a file of recorded trajectories")
+	}
+	defer file.Close()
+	out, err := Read(file)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.InvalidArgument, path+" holds no trajectories", "it is a JSON array of objects with `id`, `task`, `steps` and `success`")
+	}
+	return out, nil
+}
+
+// Read reads trajectories and says where a bad one is bad. One without `success`
+// is refused: not known is not failed.
+func Read(from io.Reader) (out []Trajectory, err error) {
+	if err := json.NewDecoder(from).Decode(&out); err != nil {
+		return nil, fmt.Errorf("read the JSON: %w", err)
+	}
+	seen := map[string]bool{}
+	for i, t := range out {
+		switch {
+		case t.ID == "" || t.Task == "" || t.Observation == "":
+			return nil, fmt.Errorf("trajectory %d has no id, no task or no first observation", i+1)
+		case t.Success == nil:
+			return nil, fmt.Errorf("trajectory %d does not tell whether the task was done", i+1)
+		case seen[t.Key()]:
+			return nil, fmt.Errorf("trajectory %s is there twice", t.Key())
+		}
+		seen[t.Key()] = true
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("there are no trajectories")
+	}
+	return out, nil
+}
+
+// SuccessRate is the share of trajectories whose task was done, 0–1, and the mean
+// number of steps.
+func SuccessRate(all []Trajectory) (rate, steps float64) {
+	var done []bool
+	for _, t := range all {
+		done = append(done, *t.Success)
+		steps += float64(len(t.Steps)) / float64(len(all))
+	}
+	rate, _ = score.Success(done)
+	return rate, steps
+}
+
+// Pack puts whole trajectories together, in order, as long as they fit into so
+// many tokens. One that is longer stands alone; none is cut.
+func Pack(all []Trajectory, tokens int) (out []string) {
+	left := 0
+	for _, t := range all {
+		text := t.Text()
+		n := llm.EstimateTokens(text)
+		if len(out) > 0 && n <= left {
+			out[len(out)-1] += "\n" + text
+			left -= n
+			continue
+		}
+		out, left = append(out, text), tokens-n
+	}
+	return out
+}
+
+// Choose is the admissible command that a reply means: the one that it is, else
+// the longest that stands in it between words, so that "drawer 10" is not taken
+// for "drawer 1". It is empty when there is none.
+func Choose(reply string, admissible []string) (best string) {
+	for line := range strings.Lines(reply) {
+		for _, a := range admissible {
+			if strings.EqualFold(strings.TrimSpace(line), a) {
+				return a
+			}
+		}
+	}
+	low := " " + strings.Join(strings.FieldsFunc(strings.ToLower(reply), notWord), " ") + " "
+	for _, a := range admissible {
+		words := " " + strings.Join(strings.FieldsFunc(strings.ToLower(a), notWord), " ") + " "
+		if len(a) > len(best) && strings.Contains(low, words) {
+			best = a
+		}
+	}
+	return best
+}
+
+func notWord(r rune) bool { return strings.ContainsRune(" \t\n.,;:!?\"'`*()", r) }

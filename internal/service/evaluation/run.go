@@ -1,0 +1,239 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill"
+)
+
+// Table is what was measured on one kind of trace: by row, the mean over seeds of
+// each fold.
+type Table struct {
+	Kind  string               `json:"kind"`
+	Folds map[string][]Measure `json:"folds"`
+	Went  []Went               `json:"runs"`
+}
+
+// Went tells of one run.
+type Went struct {
+	Fold     int      `json:"fold"`
+	Seed     int      `json:"seed"`
+	Skills   int      `json:"skills"` // of the evolved bank
+	Rounds   int      `json:"rounds"`
+	Promoted int      `json:"promoted"`
+	Made     []string `json:"made,omitempty"`
+	Refused  []string `json:"refused,omitempty"`
+	Chosen   []string `json:"context_free"`
+}
+
+// Kinds of traces.
+const (
+	Talk  = "LoCoMo"
+	Mixed = "LoCoMo with tool logs of τ-bench"
+)
+
+// MeasureAll runs the experiment on talks, and on mixed traces when there are logs.
+func MeasureAll(ctx context.Context, d Data, o Options) (out []Table, err error) {
+	if len(d.Talks) < 3 && (needs(o.rows(), RefineOnly) || needs(o.rows(), evolvedRows...)) {
+		return nil, fault.New(fault.InvalidArgument, "fewer than three conversations leave none to learn from", "give more, or measure baselines that learn nothing")
+	}
+	var talks, both []*trace
+	share := len(d.Logs) / len(d.Talks)
+	for i, s := range d.Talks {
+		t, err := ofLocomo(s, o)
+		if err != nil {
+			return nil, err
+		}
+		talks = append(talks, t)
+		if share > 0 {
+			if t, err = mixed(s, d.Logs[i*share:(i+1)*share], o); err != nil {
+				return nil, err
+			}
+			both = append(both, t)
+		}
+	}
+	for _, k := range []struct {
+		kind   string
+		traces []*trace
+		skip   bool
+	}{{Talk, talks, o.MixedOnly}, {Mixed, both, len(both) == 0}} {
+		if k.skip {
+			continue
+		}
+		table, err := measure(ctx, k.kind, k.traces, o)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, table)
+	}
+	return out, nil
+}
+
+func measure(ctx context.Context, kind string, traces []*trace, o Options) (Table, error) {
+	if o.Answers == nil {
+		return Table{}, fault.New(fault.Internal, "evaluation without a model that answers", "")
+	}
+	folds := min(o.Folds, len(traces))
+	out := Table{Kind: kind, Folds: map[string][]Measure{}, Went: make([]Went, folds*o.Seeds)}
+	for _, row := range o.rows() {
+		out.Folds[row] = make([]Measure, folds)
+	}
+	results := make([]map[string]Measure, folds*o.Seeds)
+	errs := make([]error, folds*o.Seeds)
+	places := make(chan struct{}, max(1, o.Workers))
+	var all sync.WaitGroup
+	for i := range results {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			results[i], out.Went[i], errs[i] = fold(ctx, kind, traces, i/o.Seeds, i%o.Seeds, o)
+			o.Log("%s: fold %d, seed %d is done", kind, i/o.Seeds, i%o.Seeds)
+		})
+	}
+	all.Wait()
+	for i, r := range results {
+		for row, m := range r {
+			mean := &out.Folds[row][i/o.Seeds]
+			n := float64(o.Seeds)
+			mean.Words, mean.Evidence, mean.F1, mean.Judge = mean.Words+m.Words/n, mean.Evidence+m.Evidence/n, mean.F1+m.F1/n, mean.Judge+m.Judge/n
+			if m.Success != nil {
+				if mean.Success == nil {
+					mean.Success = new(float64)
+				}
+				*mean.Success += *m.Success / n
+			}
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// fold is one run: it is tested on one conversation, selects on the next, and
+// trains on the others.
+func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Options) (map[string]Measure, Went, error) {
+	went := Went{Fold: n, Seed: seed}
+	test, selection := traces[n], traces[(n+1)%len(traces)]
+	var train []*trace
+	for _, t := range traces {
+		if t != test && t != selection {
+			train = append(train, t)
+		}
+	}
+	recipe, err := memoryskill.NewRecipe(memoryskill.TargetRecipe)
+	if err != nil {
+		return nil, went, err
+	}
+	l := learner{Options: o, seed: fmt.Sprintf("%s/%d/%d", kind, n, seed), recipe: recipe, train: train, selection: selection,
+		done: &done{improved: map[string]standing{}, tried: map[string][]played{}}}
+	if len(test.questions) == 0 {
+		return nil, went, fault.New(fault.InvalidArgument, "no question of "+test.id+" has an answer that stands in its evidence", "")
+	}
+	seedBank, err := memoryskill.SeedBank(capacity, true)
+	if err != nil {
+		return nil, went, err
+	}
+	evolved, refined, err := l.both(o.rows())
+	if err != nil {
+		return nil, went, err
+	}
+	went.Skills, went.Rounds, went.Promoted, went.Made, went.Refused = evolved.bank.Len(), evolved.Rounds, evolved.Promoted, evolved.Made, evolved.Refused
+	if o.Limit > 0 && o.Limit < len(test.questions) {
+		short := *test
+		short.questions = test.questions[:o.Limit]
+		test = &short
+	}
+	out := map[string]Measure{}
+	for _, row := range o.rows() {
+		var p played
+		bank, choose := evolved.bank, chooser(nil)
+		switch row {
+		case NoSkills:
+			p = verbatim(test)
+		case AllSkills:
+			choose = always(idsOf(bank))
+		case RandomTopK:
+			bank = seedBank
+			choose = anyOf(bank, o.K, l.seed)
+		case Static:
+			bank = seedBank
+			choose = always(idsOf(bank))
+		case ContextFree:
+			if went.Chosen, err = contextFree(train, bank, o.K); err == nil {
+				choose = always(went.Chosen)
+			}
+		case RefineOnly:
+			bank = refined.bank
+			choose, err = refined.greedy(o.K)
+		case Random:
+			choose = anyOf(bank, o.K, l.seed)
+		case Learned:
+			choose, err = evolved.greedy(o.K)
+		default:
+			err = fmt.Errorf("there is no such row")
+		}
+		if err == nil && choose != nil {
+			p, err = playAtOnce(test, bank, choose, o.SessionWorkers)
+		}
+		if err == nil {
+			err = o.Answers.answer(ctx, test, &p)
+		}
+		if err != nil {
+			return nil, went, fmt.Errorf("%s: %w", row, err)
+		}
+		m := p.measure()
+		if rate, known := p.success(test); known {
+			m.Success = &rate
+		}
+		out[row] = m
+	}
+	return out, went, nil
+}
+
+// evolvedRows are those of the bank that evolved with all edits.
+var evolvedRows = []string{AllSkills, ContextFree, Random, Learned}
+
+func needs(rows []string, any ...string) bool {
+	return slices.ContainsFunc(rows, func(row string) bool { return slices.Contains(any, row) })
+}
+
+// both learns with all edits and with refinements alone, as far as the rows need
+// it. They begin with the same training.
+func (l learner) both(rows []string) (evolved, refined learnt, err error) {
+	narrow, wide := needs(rows, RefineOnly), needs(rows, evolvedRows...)
+	if !narrow && !wide {
+		return evolved, refined, nil
+	}
+	from, err := l.start()
+	if err != nil {
+		return evolved, refined, fmt.Errorf("train: %w", err)
+	}
+	if wide {
+		if evolved, err = l.learn(from); err != nil {
+			return evolved, refined, fmt.Errorf("evolve: %w", err)
+		}
+	}
+	if narrow {
+		l.refineOnly = true
+		if refined, err = l.learn(from); err != nil {
+			return evolved, refined, fmt.Errorf("refine: %w", err)
+		}
+	}
+	return evolved, refined, nil
+}
+
+func (p played) measure() (m Measure) {
+	n, judged := float64(len(p.asked)), 0
+	for _, a := range p.asked {
+		m.Words, m.Evidence, m.F1 = m.Words+a.words/n, m.Evidence+a.evidence/n, m.F1+a.f1/n
+		if a.judged {
+			m.Judge += a.judge
+			judged++
+		}
+	}
+	m.Judge /= float64(max(1, judged))
+	return m
+}

@@ -1,0 +1,85 @@
+package evaluation
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Paired is the difference of two rows over folds.
+type Paired struct {
+	Mean     float64 `json:"mean"`
+	Interval float64 `json:"interval"` // half width of the 95 % t-interval; −1 of one fold, which has none
+}
+
+// Beyond tells whether the difference is more than its interval.
+func (p Paired) Beyond() bool { return p.Interval >= 0 && p.Mean > p.Interval }
+
+// Compare pairs answer-word recall of two rows fold by fold.
+func (t Table) Compare(row, other string) Paired {
+	var d []float64
+	for i, m := range t.Folds[row] {
+		d = append(d, m.Words-t.Folds[other][i].Words)
+	}
+	if len(d) < 2 {
+		return Paired{Mean: d[0], Interval: -1}
+	}
+	mean, deviation := stat.MeanStdDev(d, nil)
+	n := float64(len(d))
+	return Paired{mean, distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975) * deviation / math.Sqrt(n)}
+}
+
+// Line is one thing that must show.
+type Line struct {
+	Kind   string `json:"kind"`
+	Says   string `json:"says"`
+	Paired Paired `json:"paired"`
+	OK     bool   `json:"ok"`
+	Reason string `json:"reason,omitempty"` // why it failed
+}
+
+// Verdict holds the tables against what must show.
+func Verdict(tables []Table) (out []Line) {
+	for _, t := range tables {
+		if t.Kind == Mixed {
+			p := t.Compare(Learned, ContextFree)
+			out = append(out, t.line("learned choice > best context-free set", p, p.Mean > 0))
+			continue
+		}
+		p := t.Compare(Learned, Static)
+		out = append(out, t.line("evolved > static primitives by more than the interval", p, p.Beyond()))
+		p = t.Compare(Learned, ContextFree)
+		out = append(out, t.line("evolved >= best context-free set", p, p.Mean >= 0))
+	}
+	return out
+}
+
+func (t Table) line(says string, p Paired, ok bool) Line {
+	l := Line{Kind: t.Kind, Says: says, Paired: p, OK: ok}
+	if !ok {
+		l.Reason = t.reason()
+	}
+	return l
+}
+
+// reason says which part of the loop gave nothing: the edits, or the choice.
+func (t Table) reason() string {
+	promoted, rounds := 0, 0
+	for _, w := range t.Went {
+		promoted, rounds = promoted+w.Promoted, rounds+w.Rounds
+	}
+	text, choice, free := t.Compare(AllSkills, Static), t.Compare(Learned, Random), t.Compare(Learned, ContextFree)
+	said := fmt.Sprintf("%d of %d rounds of the designer were promoted; all evolved skills at once give %+.3f ± %.3f over the primitives, learned choice %+.3f ± %.3f over random choice and %+.3f ± %.3f over the best fixed set",
+		promoted, rounds, text.Mean, text.Interval, choice.Mean, choice.Interval, free.Mean, free.Interval)
+	switch {
+	case promoted == 0:
+		return said + ": no edit passed the gate"
+	case !text.Beyond():
+		return said + ": what the skills say gives little"
+	case !choice.Beyond():
+		return said + ": the policy did not learn to choose"
+	}
+	return said + ": one fixed set suits these spans as well as a choice for each"
+}

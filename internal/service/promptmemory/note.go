@@ -1,0 +1,76 @@
+package promptmemory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
+)
+
+// NoteArgs are one observation of a day.
+type NoteArgs struct {
+	Observation string `json:"observation" jsonschema:"what happened or was said, with who and what, in one or two sentences that are understood without the conversation"`
+}
+
+// Noted is the short answer to a note.
+type Noted struct {
+	Action string `json:"action" jsonschema:"noted, or unchanged when the day's notes say it already"`
+	ID     string `json:"id"`
+	Date   string `json:"date"`
+	Notes  int    `json:"notes" jsonschema:"of the date, with this one"`
+}
+
+// NoteMade is the action of a note that was appended.
+const NoteMade = "noted"
+
+// DayNotes is the most notes of one date.
+const DayNotes = 60
+
+// AppendNote adds an observation to the notes of the actor's date. Notes are
+// only ever added: no run changes what another has noted.
+func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (Noted, error) {
+	day, refusal := time.Parse(time.DateOnly, a.Subject.Target)
+	if a.Subject.Type != string(memory.Note) || refusal != nil {
+		return Noted{}, fault.New(fault.OutOfScope, "this call is not about a date", "notes are made when a day is looked back on")
+	}
+	content, refusal := memory.Normalise(in.Observation)
+	w := k.writer(a)
+	if refusal == nil {
+		var risk []string
+		if risk, refusal = memorywrite.Inspect("the observation", content); refusal == nil {
+			w.Vectors = k.embed(ctx, []string{content})
+			w.Tainted = w.Tainted || len(risk) > 0 // kept for search; nothing is made of it without a person
+		}
+	}
+	return doOnce(ctx, k, a, "note_append", in, func(tx Tx) (Noted, error) {
+		if refusal != nil {
+			return Noted{}, refusal
+		}
+		out := Noted{Action: "unchanged", Date: a.Subject.Target}
+		notes, err := tx.NotesOf(ctx, a.Subject.Target, DayNotes)
+		if err != nil {
+			return out, err
+		}
+		out.Notes = len(notes)
+		for _, n := range notes {
+			if n.Content == content {
+				out.ID = n.ID
+				return out, nil
+			}
+		}
+		if len(notes) >= DayNotes {
+			return out, fault.New(fault.QuotaExceeded, fmt.Sprintf("%s has %d notes", out.Date, len(notes)), "the day is told; stop here")
+		}
+		noon := day.Add(12 * time.Hour)
+		e := &memory.Entry{Type: memory.Note, Target: out.Date, Content: content, EventTime: &noon}
+		if err := tx.WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}}, w); err != nil {
+			return out, err
+		}
+		out.Action, out.ID, out.Notes = NoteMade, e.ID, len(notes)+1
+		return out, nil
+	})
+}

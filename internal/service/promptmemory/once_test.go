@@ -1,0 +1,179 @@
+package promptmemory_test
+
+import (
+	"errors"
+	"reflect"
+	"sync"
+	"testing"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/settings"
+	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/promptmemory"
+	"cairn/internal/testkit"
+)
+
+// The worker dies between its commit and its answer: the retry, under the same
+// operation id, gives what the first attempt would have given.
+func TestARetryAfterALostAnswerChangesNothing(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	for name, c := range map[string]func(*bundle, *promptmemory.Service, agent.Actor) (any, error){
+		"save": func(b *bundle, k *promptmemory.Service, a agent.Actor) (any, error) {
+			return k.Save(b.t.Context(), a, promptmemory.SaveArgs{Content: "Deploys on Fridays are forbidden"})
+		},
+		"replace": func(b *bundle, k *promptmemory.Service, a agent.Actor) (any, error) {
+			return k.Replace(b.t.Context(), a, promptmemory.ReplaceArgs{Match: "staging", Content: "The staging host is quartz-2"})
+		},
+		"remove": func(b *bundle, k *promptmemory.Service, a agent.Actor) (any, error) {
+			return k.Remove(b.t.Context(), a, promptmemory.RemoveArgs{Match: "intern"})
+		},
+		"batch": func(b *bundle, k *promptmemory.Service, a agent.Actor) (any, error) {
+			return k.Batch(b.t.Context(), a, promptmemory.BatchArgs{Store: "core", Operations: operations})
+		},
+		"staged batch": func(b *bundle, k *promptmemory.Service, a agent.Actor) (any, error) {
+			a.Origin, a.Tainted = agent.OriginAgent, true
+			return k.Batch(b.t.Context(), a, promptmemory.BatchArgs{Store: "core", Operations: operations})
+		},
+		"soul": func(b *bundle, k *promptmemory.Service, a agent.Actor) (any, error) {
+			return k.SoulUpdate(b.t.Context(), a, promptmemory.SoulArgs{Content: "Be brief.", Mode: "append"})
+		},
+		"soul rollback": func(b *bundle, k *promptmemory.Service, a agent.Actor) (any, error) {
+			return k.SoulRollback(b.t.Context(), a, memorywrite.RollbackArgs{Version: 0})
+		},
+		"approve": func(b *bundle, k *promptmemory.Service, a agent.Actor) (any, error) {
+			return k.Approve(b.t.Context(), a, 1)
+		},
+		"reject": func(b *bundle, k *promptmemory.Service, a agent.Actor) (any, error) {
+			return k.Reject(b.t.Context(), a, 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.t = t
+			b.save("core", "The staging host is quartz")
+			b.save("core", "The intern sits upstairs")
+			_, err := b.SoulUpdate(t.Context(), b.User(), promptmemory.SoulArgs{Content: "Be kind."})
+			testkit.Must(t, err)
+			b.stage("core", "Fridays are for writing")
+
+			a := b.User()
+			crashing := *b.Service
+			crashing.Store = lossy{b.Service.Store}
+			if _, err := c(b, &crashing, a); !errors.Is(err, errLost) {
+				t.Fatalf("the crash: %v", err)
+			}
+			once, said := b.rows(), b.says()
+			first, err := c(b, b.Service, a)
+			testkit.Must(t, err)
+			second, err := c(b, b.Service, a)
+			testkit.Must(t, err)
+			if !reflect.DeepEqual(first, second) || reflect.ValueOf(first).IsZero() {
+				t.Errorf("the retries give %+v and %+v", first, second)
+			}
+			if got := b.rows(); got != once || b.says() != said {
+				t.Errorf("rows after the crash %s, after the retries %s", once, got)
+			}
+		})
+	}
+}
+
+// stage leaves a write for a person to decide about.
+func (b *bundle) stage(store, content string) int64 {
+	b.t.Helper()
+	a := b.Actor(agent.OriginAgent)
+	a.Tainted = true
+	out, err := b.Save(b.t.Context(), a, promptmemory.SaveArgs{Content: content, Store: store})
+	testkit.Must(b.t, err)
+	if out.Action != memorywrite.Staged || out.Pending == 0 {
+		b.t.Fatalf("stage %q: %+v", content, out)
+	}
+	return out.Pending
+}
+
+func TestAnOperationIDServesOneCall(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	a := b.User()
+	_, err := b.Save(t.Context(), a, promptmemory.SaveArgs{Content: "one"})
+	testkit.Must(t, err)
+	_, err = b.Save(t.Context(), a, promptmemory.SaveArgs{Content: "two"})
+	wants(t, "other arguments", err, fault.OpReused)
+	_, err = b.SoulUpdate(t.Context(), a, promptmemory.SoulArgs{Content: "one"})
+	wants(t, "another call", err, fault.OpReused)
+	if got := b.says(); got != "core: one" {
+		t.Errorf("remembers %q", got)
+	}
+}
+
+func TestARefusedCallMayBeTriedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Choose(func(s *settings.Settings) { s.Limits.CoreRunes = 3 })
+	a := b.User()
+	_, err := b.Save(t.Context(), a, promptmemory.SaveArgs{Content: "too long"})
+	wants(t, "without room", err, fault.TooLarge)
+	b.Choose(func(s *settings.Settings) { s.Limits.CoreRunes = 30 })
+	out, err := b.Save(t.Context(), a, promptmemory.SaveArgs{Content: "too long"})
+	testkit.Must(t, err)
+	if out.Action != memorywrite.Added {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestTwoAttemptsSideBySideHaveOneEffect(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.save("core", "The staging host is quartz")
+	b.save("core", "The intern sits upstairs")
+	a := b.User()
+	results := make([]promptmemory.Written, 8)
+	var wait sync.WaitGroup
+	for i := range results {
+		wait.Go(func() {
+			var err error
+			results[i], err = b.Batch(t.Context(), a, promptmemory.BatchArgs{Store: "core", Operations: operations})
+			testkit.Must(t, err)
+		})
+	}
+	wait.Wait()
+	for _, r := range results {
+		if !reflect.DeepEqual(r, results[0]) || r.Action != memorywrite.Applied {
+			t.Errorf("results %+v and %+v", r, results[0])
+		}
+	}
+	if n := b.Number("select count(*) from memory_revisions"); n != 2+3 {
+		t.Errorf("%d revisions, want 5", n)
+	}
+}
+
+// The app role may add to history and may not rewrite it.
+func TestEveryVersionIsKept(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.save("core", "v1")
+	for _, v := range []string{"v2", "v3"} {
+		_, err := b.Replace(t.Context(), b.User(), promptmemory.ReplaceArgs{Match: id, Content: v})
+		testkit.Must(t, err)
+	}
+	_, err := b.Remove(t.Context(), b.User(), promptmemory.RemoveArgs{Match: id})
+	testkit.Must(t, err)
+	history, err := b.History(t.Context(), b.User(), id, 10)
+	testkit.Must(t, err)
+	var said []string
+	for _, r := range history {
+		said = append(said, string(r.Action)+" "+r.Content)
+	}
+	if want := []string{"remove v3", "replace v3", "replace v2", "add v1"}; !reflect.DeepEqual(said, want) {
+		t.Errorf("history %q, want %q", said, want)
+	}
+	if e, err := b.Get(t.Context(), b.User(), id); err != nil || e.Status != memory.Removed || e.Version != 4 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if b.says() != "" {
+		t.Errorf("remembers %q", b.says())
+	}
+}

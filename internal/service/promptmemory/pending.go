@@ -1,0 +1,151 @@
+package promptmemory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
+)
+
+// Pending is a write that waits for a person. It changes nothing until then, and
+// lapses after 30 days.
+type Pending struct {
+	ID         int64              `json:"id"`
+	Store      memory.Type        `json:"store"`
+	Operations []memory.Operation `json:"operations"`
+	Base       map[string]int     `json:"base"` // version of each entry that it changes
+	Adds       int                `json:"adds"`
+	Gist       string             `json:"gist"`
+	Risk       []string           `json:"risk,omitempty"`
+	Reason     string             `json:"reason"`
+	Origin     string             `json:"origin"`
+	Tainted    bool               `json:"tainted,omitempty"`
+	Run        int64              `json:"run,omitempty"`
+	Evidence   *memory.Evidence   `json:"evidence,omitempty"`
+	State      string             `json:"state"` // pending; or expired, which nobody can approve any more
+	CreatedAt  time.Time          `json:"created_at"`
+	ExpiresAt  time.Time          `json:"expires_at"`
+}
+
+// maxPending is how many writes may wait in a workspace: an agent that writes
+// faster than anybody reads is to stop.
+const maxPending = 200
+
+// Ends of a pending write.
+const (
+	approved = "approved"
+	rejected = "rejected"
+	conflict = "conflict" // what it was made on has moved on
+)
+
+func stage(ctx context.Context, tx Tx, r request, plan memory.Plan, w memorywrite.Writer, reason string) (int64, error) {
+	n, err := tx.CountPendingMemories(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if n >= maxPending {
+		return 0, fault.New(fault.QuotaExceeded, fmt.Sprintf("%d writes wait for approval already", n), "leave it until somebody has decided about those")
+	}
+	return tx.PutPendingMemory(ctx, Pending{Store: r.store, Operations: plan.Resolved, Base: plan.Base(), Adds: plan.Count(memory.Add), Gist: plan.Gist(r.store), Risk: r.risk, Reason: reason}, w)
+}
+
+// PendingList lists the writes that wait, the oldest first.
+func (k *Service) PendingList(ctx context.Context, a agent.Actor, max int) (out []Pending, err error) {
+	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
+		out, err = tx.PendingMemories(ctx, max)
+		return err
+	})
+	return out, err
+}
+
+// Decided tells what became of a pending write.
+type Decided struct {
+	Pending int64   `json:"pending_id"`
+	State   string  `json:"state"` // approved, rejected, conflict
+	Written Written `json:"written,omitzero"`
+}
+
+// Approve does what a pending write wanted, in the name of who wanted it. When an
+// entry that it changes has moved on since, it ends as a conflict, which is a
+// VersionConflict here and at every later try.
+func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64) (Decided, error) {
+	if err := memorywrite.RequirePerson(a, "approving"); err != nil {
+		return Decided{}, err
+	}
+	var vectors map[string][]float32
+	if waiting, err := k.pending(ctx, a.Workspace, id); err == nil { // a retry finds it decided
+		vectors = k.embed(ctx, contents(waiting.Operations))
+	}
+	out, err := doOnce(ctx, k, a, "memory_approve", id, func(tx Tx) (Decided, error) { return k.approve(ctx, tx, a, id, vectors) })
+	if err == nil && out.State == conflict {
+		return out, fault.New(fault.VersionConflict, fmt.Sprintf("what pending write %d was made on has changed since; it was dropped", id), "let it be written again on what is there now")
+	}
+	return out, err
+}
+
+func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, vectors map[string][]float32) (Decided, error) {
+	p, err := tx.PendingMemory(ctx, id)
+	if err != nil {
+		return Decided{}, err
+	}
+	for entry, version := range p.Base {
+		e, err := tx.Memory(ctx, entry)
+		if err != nil {
+			return Decided{}, err
+		}
+		if e.Version != version || e.Status != memory.Active {
+			return Decided{Pending: id, State: conflict}, tx.DecideMemory(ctx, id, conflict)
+		}
+	}
+	chosen, err := tx.Settings(ctx)
+	if err != nil {
+		return Decided{}, err
+	}
+	plan, err := k.plan(ctx, tx, request{store: p.Store, operations: p.Operations}, budget(chosen, p.Store))
+	if err != nil {
+		return Decided{}, err
+	}
+	w := k.writer(a) // who has read it takes the taint away
+	w.Origin, w.Run, w.Evidence, w.Vectors = p.Origin, p.Run, p.Evidence, vectors
+	if err := tx.WriteMemories(ctx, plan.Steps, w); err != nil {
+		return Decided{}, err
+	}
+	if err := withdraw(ctx, tx, plan); err != nil {
+		return Decided{}, err
+	}
+	out := Decided{Pending: id, State: approved, Written: Written{Action: memorywrite.Applied, Store: p.Store, Usage: memory.Usage(plan.After, budget(chosen, p.Store))}}
+	if len(plan.Steps) == 0 {
+		out.Written.Action = memorywrite.Unchanged
+	}
+	for _, e := range plan.Meant {
+		if e.ID != "" {
+			out.Written.IDs = append(out.Written.IDs, e.ID)
+		}
+	}
+	return out, tx.DecideMemory(ctx, id, approved)
+}
+
+// Reject drops a pending write.
+func (k *Service) Reject(ctx context.Context, a agent.Actor, id int64) (Decided, error) {
+	if err := memorywrite.RequirePerson(a, "rejecting"); err != nil {
+		return Decided{}, err
+	}
+	return doOnce(ctx, k, a, "memory_reject", id, func(tx Tx) (Decided, error) {
+		if _, err := tx.PendingMemory(ctx, id); err != nil {
+			return Decided{}, err
+		}
+		return Decided{Pending: id, State: rejected}, tx.DecideMemory(ctx, id, rejected)
+	})
+}
+
+func (k *Service) pending(ctx context.Context, ws, id int64) (p Pending, err error) {
+	err = k.Store.WithMemory(ctx, ws, func(tx Tx) error {
+		p, err = tx.PendingMemory(ctx, id)
+		return err
+	})
+	return p, err
+}

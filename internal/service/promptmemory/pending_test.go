@@ -1,0 +1,212 @@
+package promptmemory_test
+
+import (
+	"strings"
+	"testing"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/settings"
+	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/promptmemory"
+	"cairn/internal/testkit"
+)
+
+// risky is what an honest text might say, and an attack too.
+const risky = "Works at AC\u2060ME"
+
+func TestTheGateHoldsBackWhoItNames(t *testing.T) {
+	testkit.Long(t)
+	t.Parallel()
+	for name, c := range map[string]struct {
+		gate    settings.Gate
+		origin  agent.Origin
+		tainted bool
+		action  string
+	}{
+		"open for a nudge":              {settings.GateOff, agent.OriginNudge, false, memorywrite.Added},
+		"autonomous, a nudge":           {settings.GateAutonomous, agent.OriginNudge, false, memorywrite.Staged},
+		"autonomous, the agent":         {settings.GateAutonomous, agent.OriginAgent, false, memorywrite.Added},
+		"all, the agent":                {settings.GateAll, agent.OriginAgent, false, memorywrite.Staged},
+		"all, a person":                 {settings.GateAll, agent.OriginUser, false, memorywrite.Added},
+		"open, a tainted agent":         {settings.GateOff, agent.OriginAgent, true, memorywrite.Staged},
+		"open, a tainted nudge":         {settings.GateOff, agent.OriginNudge, true, memorywrite.Staged},
+		"a person beside tainted texts": {settings.GateAll, agent.OriginUser, true, memorywrite.Added},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.t = t
+			b.Choose(func(s *settings.Settings) { s.WriteApproval.Memory = c.gate })
+			a := in(b.Actor(c.origin), b.Run())
+			a.Tainted = c.tainted
+			out, err := b.Save(t.Context(), a, promptmemory.SaveArgs{Content: "Lives in Osaka"})
+			testkit.Must(t, err)
+			if out.Action != c.action || (out.Pending != 0) != (c.action == memorywrite.Staged) || (b.says() == "") != (c.action == memorywrite.Staged) {
+				t.Errorf("%+v, remembers %q; want %s", out, b.says(), c.action)
+			}
+			out, err = b.Save(t.Context(), in(b.Actor(c.origin), a.Run), promptmemory.SaveArgs{Content: "Lives in Osaka"})
+			testkit.Must(t, err)
+			if c.action == memorywrite.Added && out.Action != memorywrite.Unchanged {
+				t.Errorf("what is there already waits for nobody: %+v", out)
+			}
+		})
+	}
+}
+
+func TestAnApprovedWriteIsDoneInTheNameOfItsWriter(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Choose(func(s *settings.Settings) { s.WriteApproval.Memory = settings.GateAutonomous })
+	staging := b.save("core", "The staging host is quartz")
+	b.save("core", "The intern sits upstairs")
+	a := in(b.Actor(agent.OriginNudge), b.Run())
+	out, err := b.Batch(t.Context(), a, promptmemory.BatchArgs{Store: "core", Operations: operations})
+	testkit.Must(t, err)
+	waiting, err := b.PendingList(t.Context(), b.User(), 10)
+	testkit.Must(t, err)
+	if len(waiting) != 1 || waiting[0].ID != out.Pending || waiting[0].Gist != "core: +1 ~1 -1 entries, +10 characters" || waiting[0].Base[staging] != 1 || waiting[0].ExpiresAt.Sub(waiting[0].CreatedAt).Hours() != 30*24 {
+		t.Fatalf("waiting %+v", waiting)
+	}
+	decided, err := b.Approve(t.Context(), b.User(), out.Pending)
+	testkit.Must(t, err)
+	if decided.State != "approved" || decided.Written.Action != memorywrite.Applied {
+		t.Errorf("%+v", decided)
+	}
+	if got := b.says(); got != "core: The staging host is quartz-2\ncore: Deploys on Fridays are forbidden" {
+		t.Errorf("remembers %q", got)
+	}
+	history, err := b.History(t.Context(), b.User(), staging, 1)
+	testkit.Must(t, err)
+	if history[0].Origin != "nudge" || history[0].Run != a.Run {
+		t.Errorf("%+v", history[0])
+	}
+	_, err = b.Approve(t.Context(), b.User(), out.Pending)
+	wants(t, "again", err, fault.NotFound)
+	_, err = b.Reject(t.Context(), b.User(), out.Pending)
+	wants(t, "the other way", err, fault.NotFound)
+}
+
+func TestAWriteWhoseBaseHasMovedIsAConflict(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.save("core", "The staging host is quartz")
+	a := b.Actor(agent.OriginAgent)
+	a.Tainted = true
+	out, err := b.Replace(t.Context(), a, promptmemory.ReplaceArgs{Match: "staging", Content: "The staging host is evil.example"})
+	testkit.Must(t, err)
+	_, err = b.Replace(t.Context(), b.User(), promptmemory.ReplaceArgs{Match: id, Content: "The staging host is basalt"})
+	testkit.Must(t, err)
+	approver := b.User()
+	_, err = b.Approve(t.Context(), approver, out.Pending)
+	wants(t, "approve", err, fault.VersionConflict)
+	_, err = b.Approve(t.Context(), approver, out.Pending)
+	wants(t, "a retry of it", err, fault.VersionConflict)
+	if got := b.says(); got != "core: The staging host is basalt" {
+		t.Errorf("remembers %q", got)
+	}
+	if waiting, err := b.PendingList(t.Context(), b.User(), 10); err != nil || len(waiting) != 0 {
+		t.Errorf("still waiting: %+v, %v", waiting, err)
+	}
+}
+
+func TestOnlyAPersonDecides(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.stage("core", "Fridays are for writing")
+	for _, o := range []agent.Origin{agent.OriginAgent, agent.OriginNudge, agent.OriginImport} {
+		_, err := b.Approve(t.Context(), b.Actor(o), id)
+		wants(t, "approve", err, fault.OutOfScope)
+		_, err = b.Reject(t.Context(), b.Actor(o), id)
+		wants(t, "reject", err, fault.OutOfScope)
+	}
+	decided, err := b.Reject(t.Context(), b.User(), id)
+	testkit.Must(t, err)
+	if decided.State != "rejected" || b.says() != "" {
+		t.Errorf("%+v, remembers %q", decided, b.says())
+	}
+}
+
+func TestAWaitingWriteLapsesAfterThirtyDays(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.stage("core", "Fridays are for writing")
+	b.Exec("update pending_memories set expires_at = now()")
+	_, err := b.Approve(t.Context(), b.User(), id)
+	wants(t, "approve", err, fault.NotFound)
+	if waiting, err := b.PendingList(t.Context(), b.User(), 10); err != nil || len(waiting) != 1 || waiting[0].State != "expired" {
+		t.Errorf("it is shown as %+v, %v", waiting, err)
+	}
+	_, err = b.Approve(t.Context(), b.User(), id)
+	wants(t, "approve what is shown as expired", err, fault.NotFound)
+}
+
+func TestWhatTheScanDoubtsWaitsWhenNobodyWatched(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	out, err := b.Save(t.Context(), b.Actor(agent.OriginAgent), promptmemory.SaveArgs{Content: risky})
+	testkit.Must(t, err)
+	if out.Action != memorywrite.Added || len(out.Warnings) == 0 || strings.Contains(out.Warnings[0], "AC") {
+		t.Errorf("foreground: %+v", out)
+	}
+	out, err = b.Save(t.Context(), in(b.Actor(agent.OriginNudge), b.Run()), promptmemory.SaveArgs{Content: risky, Store: "profile"})
+	testkit.Must(t, err)
+	waiting, err := b.PendingList(t.Context(), b.User(), 10)
+	testkit.Must(t, err)
+	if out.Action != memorywrite.Staged || len(waiting) != 1 || len(waiting[0].Risk) == 0 || !strings.HasPrefix(waiting[0].Reason, "risk") {
+		t.Errorf("unwatched: %+v, waiting %+v", out, waiting)
+	}
+	decided, err := b.Approve(t.Context(), b.User(), out.Pending) // the findings were shown: this is the override
+	if err != nil || decided.State != "approved" {
+		t.Errorf("%+v, %v", decided, err)
+	}
+}
+
+// What waits counts: staging must not be a way around the quota.
+func TestWhatWaitsCountsAgainstTheRun(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Choose(func(s *settings.Settings) { s.WriteApproval.Memory = settings.GateAutonomous })
+	run := b.Run()
+	for i, code := range []fault.Code{"", "", "", fault.QuotaExceeded} {
+		_, err := b.Save(t.Context(), in(b.Actor(agent.OriginNudge), run), promptmemory.SaveArgs{Content: strings.Repeat("x", i+1)})
+		wants(t, "save", err, code)
+	}
+}
+
+func TestApprovalKeepsTheBudget(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Choose(func(s *settings.Settings) { s.Limits.CoreRunes = 40 })
+	id := b.stage("core", "Fridays are for writing") // 23 characters
+	kept := b.save("core", "Mondays are for planning")
+	_, err := b.Approve(t.Context(), b.User(), id)
+	wants(t, "without room", err, fault.TooLarge)
+	_, err = b.Remove(t.Context(), b.User(), promptmemory.RemoveArgs{Match: kept})
+	testkit.Must(t, err)
+	decided, err := b.Approve(t.Context(), b.User(), id)
+	if err != nil || decided.State != "approved" || decided.Written.Usage != 58 {
+		t.Errorf("%+v, %v", decided, err)
+	}
+}
+
+func TestApprovalTakesTheTaintAway(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.save("core", "Fridays are for writing")
+	b.Exec("update memories set tainted = true")
+	_, err := b.Replace(t.Context(), b.Actor(agent.OriginAgent), promptmemory.ReplaceArgs{Match: id, Content: "Fridays are for reading"})
+	testkit.Must(t, err)
+	if e, err := b.Get(t.Context(), b.User(), id); err != nil || !e.Tainted {
+		t.Errorf("an agent's correction took the taint away: %+v, %v", e, err)
+	}
+	b.Choose(func(s *settings.Settings) { s.WriteApproval.Memory = settings.GateAll })
+	out, err := b.Replace(t.Context(), b.Actor(agent.OriginAgent), promptmemory.ReplaceArgs{Match: id, Content: "Fridays are for both"})
+	testkit.Must(t, err)
+	_, err = b.Approve(t.Context(), b.User(), out.Pending)
+	testkit.Must(t, err)
+	if e, err := b.Get(t.Context(), b.User(), id); err != nil || e.Tainted || e.Content != "Fridays are for both" || e.Status != memory.Active {
+		t.Errorf("%+v, %v", e, err)
+	}
+}

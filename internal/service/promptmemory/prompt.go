@@ -1,0 +1,50 @@
+package promptmemory
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
+)
+
+// PromptMemory is what a frozen prompt holds of a workspace, ready to be shown.
+type PromptMemory struct {
+	Soul        string
+	SoulVersion int
+	Profile     []Line
+	Core        []Line
+}
+
+// Line is one entry.
+type Line struct {
+	ID   string
+	Text string
+}
+
+// Prompt reads the soul and the prompt memories in the order of their making, so
+// that equal rows make equal prompts. What is dangerous shows as a placeholder;
+// what untrusted text had a part in is left out until a person has taken the
+// taint away.
+func (k *Service) Prompt(ctx context.Context, ws int64) (out PromptMemory, err error) {
+	err = k.Store.WithMemory(ctx, ws, func(tx Tx) error {
+		soul, err := tx.Soul(ctx)
+		if err != nil {
+			return err
+		}
+		out.Soul, out.SoulVersion = memorywrite.Sanitize("soul", fmt.Sprint(soul.Version), soul.Content), soul.Version
+		entries, err := tx.Memories(ctx, memory.PromptTypes, false, maxEntries)
+		for _, e := range entries {
+			line := Line{ID: e.ID, Text: memorywrite.Sanitize(string(e.Type), e.ID, e.Content)}
+			switch {
+			case e.Tainted:
+			case e.Type == memory.Profile:
+				out.Profile = append(out.Profile, line)
+			default:
+				out.Core = append(out.Core, line)
+			}
+		}
+		return err
+	})
+	return out, err
+}

@@ -1,0 +1,74 @@
+package promptmemory_test
+
+import (
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/longterm"
+	"cairn/internal/testkit"
+	"testing"
+)
+
+// long is a bundle with long-term memory beside it, which a search finds, too.
+type long struct {
+	*bundle
+	*longterm.Service
+}
+
+func setupLong(t *testing.T) *long {
+	t.Helper()
+	b := setup(t)
+	return &long{b, &longterm.Service{Store: b.db.LongTerm(), Embedder: b.Service.Embedder, Space: b.Service.Space, Finder: b.Service.Finder}}
+}
+
+// about is a specialist's call for a target, in a run and a session.
+func (l *long) about(t memory.Type, target string, run int64, history string) agent.Actor {
+	a := l.Actor(agent.OriginReflection)
+	a.Run = run
+	a.Subject = agent.MemoryScope{Type: string(t), Target: target, History: history, Author: "m@1"}
+	return a
+}
+
+// add adds memories and gives what became of each.
+func (l *long) add(a agent.Actor, contents ...string) []longterm.ItemResult {
+	l.t.Helper()
+	var in []longterm.NewMemory
+	for i, c := range contents {
+		in = append(in, longterm.NewMemory{Index: i, Content: c})
+	}
+	out, err := l.AddMemories(l.t.Context(), a, in)
+	testkit.Must(l.t, err)
+	return out
+}
+
+func (l *long) entry(id string) (e memory.Entry) {
+	l.t.Helper()
+	testkit.Must(l.t, l.db.LongTerm().WithLongTerm(l.t.Context(), l.A.ID, func(tx longterm.Tx) error {
+		found, err := tx.LongTerm(l.t.Context(), []string{id})
+		if err == nil && len(found) == 1 {
+			e = found[0]
+		}
+		return err
+	}))
+	return e
+}
+
+// session keeps a session of a few lines and gives its id.
+func (l *long) session(lines ...string) string {
+	l.t.Helper()
+	h, err := l.AddHistory(l.t.Context(), l.Actor(agent.OriginReflection), said(lines...))
+	testkit.Must(l.t, err)
+	return h.ID
+}
+
+// said is messages of a user and an assistant in turns.
+func said(lines ...string) (out []transcript.Message) {
+	for i, line := range lines {
+		role := transcript.User
+		if i%2 == 1 {
+			role = transcript.Assistant
+		}
+		out = append(out, transcript.Message{Seq: i, Role: role, Content: line})
+	}
+	return out
+}

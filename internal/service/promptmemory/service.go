@@ -1,0 +1,100 @@
+// Package promptmemory keeps the memories that stand whole in every prompt: the
+// stores core and profile, which have small budgets, notes, and the soul. Every
+// change happens once under the caller's operation ID, is scanned before it is
+// stored, keeps what it replaces, and reports how full the store is.
+//
+//	written, err := service.Save(ctx, actor, promptmemory.SaveArgs{Content: "Lives in Osaka", Store: "profile"})
+//	// {"action":"added","store":"profile","ids":["9f0c…"],"usage_percent":2}
+//
+// If a write needs approval, the result says "staged", and nothing changes until
+// Approve.
+package promptmemory
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/settings"
+	"cairn/internal/service/memorywrite"
+)
+
+// Tx is one workspace's memories in one transaction.
+type Tx interface {
+	// Do runs effect, which fills result, once under op. A later call with the
+	// same op and args fills result with what the first one gave.
+	Do(ctx context.Context, op string, args, result any, effect func() error) error
+	Settings(ctx context.Context) (settings.Settings, error)
+
+	LockMemories(ctx context.Context) error
+	Memories(ctx context.Context, types []memory.Type, everyStatus bool, max int) ([]memory.Entry, error)
+	Memory(ctx context.Context, id string) (memory.Entry, error)
+	// LongTerm reads entries of any type and status by their ids.
+	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
+	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
+	AddedBy(ctx context.Context, run int64, types []memory.Type) (int, error)
+	WriteMemories(ctx context.Context, steps []memory.Step, w memorywrite.Writer) error
+	Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error // notes that a search has brought back
+	Show(ctx context.Context, run int64, op string, keys []int64) error                     // long-term memories that a run is shown
+	NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error)              // of a local date, in order
+
+	PutPendingMemory(ctx context.Context, p Pending, w memorywrite.Writer) (int64, error)
+	PendingMemory(ctx context.Context, id int64) (Pending, error)
+	PendingMemories(ctx context.Context, max int) ([]Pending, error)
+	CountPendingMemories(ctx context.Context) (int, error)
+	DecideMemory(ctx context.Context, id int64, state string) error
+
+	Soul(ctx context.Context) (memory.Soul, error)
+	SoulAt(ctx context.Context, version int) (memory.Soul, error)
+	SoulHistory(ctx context.Context, max int) ([]memory.Soul, error)
+	AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction, w memorywrite.Writer) (int, error)
+
+	RevokeSessions(ctx context.Context) (int, error) // what prompts were frozen to is read again
+}
+
+// Store opens transactions.
+type Store interface {
+	WithMemory(ctx context.Context, ws int64, fn func(Tx) error) error
+}
+
+// Service is the use-case.
+type Service struct {
+	Store    Store
+	Embedder memorywrite.Embedder
+	Space    int16
+	Finder   memorywrite.Finder
+}
+
+// doOnce runs effect once under the actor's operation id.
+func doOnce[T any](ctx context.Context, k *Service, a agent.Actor, name string, args any, effect func(Tx) (T, error)) (T, error) {
+	return memorywrite.Once(ctx, k.Store.WithMemory, a, name, args, effect)
+}
+
+// writer is the actor as a write records it.
+func (k *Service) writer(a agent.Actor) memorywrite.Writer { return memorywrite.WriterFor(a, k.Space) }
+
+// embed gives no vectors while the embedder is down: they follow later.
+func (k *Service) embed(ctx context.Context, texts []string) map[string][]float32 {
+	return memorywrite.Vectors(ctx, k.Embedder, texts)
+}
+
+// storeOf reads the name of a prompt memory; empty means core.
+func storeOf(name string) (memory.Type, error) {
+	switch t := memory.Type(name); t {
+	case "":
+		return memory.Core, nil
+	case memory.Core, memory.Profile:
+		return t, nil
+	}
+	return "", fault.New(fault.InvalidArgument, fmt.Sprintf("there is no store %q", name), "use core for what is true, profile for who the user is")
+}
+
+// budget is how many runes a prompt memory holds.
+func budget(s settings.Settings, t memory.Type) int {
+	if t == memory.Profile {
+		return s.Limits.ProfileRunes
+	}
+	return s.Limits.CoreRunes
+}

@@ -1,0 +1,114 @@
+package promptmemory_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/search"
+	"cairn/internal/testkit"
+)
+
+// db is the database of a test; the name keeps the embedded field apart from Service.Store.
+type db = pgtest.Store
+
+// bundle is the service over a fresh database with two workspaces.
+type bundle struct {
+	*promptmemory.Service
+	*db
+	t *testing.T
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	b := &bundle{t: t, db: pgtest.Open(t)}
+	embedder := embedding.Hashing(embedding.DefaultDims)
+	space, err := b.db.Space(t.Context(), embedder.Model(), embedder.Dims())
+	testkit.Must(t, err)
+	b.Service = &promptmemory.Service{Store: b.db.Memory(), Embedder: embedder, Space: space,
+		Finder: search.Finder{Index: b.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}
+	return b
+}
+
+// in is a call of the actor's run.
+func in(a agent.Actor, run int64) agent.Actor {
+	a.Run = run
+	return a
+}
+
+// save adds an entry as a person, and wants it added.
+func (b *bundle) save(store, content string) string {
+	b.t.Helper()
+	out, err := b.Save(b.t.Context(), b.User(), promptmemory.SaveArgs{Content: content, Store: store})
+	testkit.Must(b.t, err)
+	if out.Action != memorywrite.Added || len(out.IDs) != 1 {
+		b.t.Fatalf("save %q: %+v", content, out)
+	}
+	return out.IDs[0]
+}
+
+// says is what the first workspace remembers, one entry a line.
+func (b *bundle) says() string {
+	b.t.Helper()
+	return b.saysIn(b.A)
+}
+
+func (b *bundle) saysIn(ws postgres.Workspace) string {
+	b.t.Helper()
+	out, err := b.List(b.t.Context(), agent.Actor{Workspace: ws.ID, Origin: agent.OriginUser}, promptmemory.ListArgs{})
+	testkit.Must(b.t, err)
+	var lines []string
+	for _, e := range out.Entries {
+		lines = append(lines, string(e.Type)+": "+e.Content)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// wants compares an error's code; the empty code is success.
+func wants(t *testing.T, what string, err error, code fault.Code) {
+	t.Helper()
+	if fault.CodeOf(err) != code {
+		t.Errorf("%s: %v, want %q", what, err, code)
+	}
+}
+
+// rows counts all that a write may leave behind.
+func (b *bundle) rows() string {
+	b.t.Helper()
+	return b.Rows("memories", "memory_revisions", "pending_memories", "soul_versions", "search_docs", "lex_postings", "embeddings",
+		"outbox", "tool_op_log")
+}
+
+// lossy is a store whose commits arrive and whose acknowledgements do not.
+type lossy struct{ promptmemory.Store }
+
+var errLost = errors.New("the connection broke after the commit")
+
+func (l lossy) WithMemory(ctx context.Context, ws int64, fn func(promptmemory.Tx) error) error {
+	if err := l.Store.WithMemory(ctx, ws, fn); err != nil {
+		return err
+	}
+	return errLost
+}
+
+// down is an embedder that does not answer.
+type down struct{ asked *atomic.Int64 }
+
+func (d down) Embed(context.Context, []string) ([][]float32, error) {
+	if d.asked != nil {
+		d.asked.Add(1)
+	}
+	return nil, errors.New("no answer")
+}
+
+var operations = []memory.Operation{{Op: memory.Add, Content: "Deploys on Fridays are forbidden"}, {Op: memory.Replace, Match: "staging", Content: "The staging host is quartz-2"}, {Op: memory.Remove, Match: "intern"}}
