@@ -78,7 +78,7 @@ func TestConversationActivitiesTranslate(t *testing.T) {
 	translates(t, a.Step, step, c, "step 1/7 2 true", contract.StepResult{Ended: &ended})
 	offload := contract.OffloadToStart{WorkflowID: "offload/w1/o", Input: contract.OffloadInput{Groups: 3}}
 	s.stepped = conversation.Stepped{
-		Overflow: &conversation.Overflowing{WorkflowID: offload.WorkflowID, Input: offload.Input},
+		Overflow: &conversation.CompactionPlan{WorkflowID: offload.WorkflowID, Input: offload.Input},
 	}
 	translates(t, a.Step, step, c, "step 1/7 2 true", contract.StepResult{Overflow: &offload})
 	calling(t, a.RunTool, contract.ToolInput{RunRef: runRef, Step: 2, Position: 1, Base: known}, c, "tool 1/7 2 1 8")

@@ -10,9 +10,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"cairn/activities"
-	llm "cairn/internal/adapter/openai"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
 	"cairn/internal/service/ledger"
 )
 

@@ -45,13 +45,13 @@ func (s *learningService) CloseBuild(_ context.Context, ref run.Ref, code, reaso
 	return s.built(), s.note("close build %s %s %s", of(ref), code, reason)
 }
 
-func (s *learningService) trained() learning.TrainedTo {
-	return learning.TrainedTo{Outcome: run.Completed, Version: 2, Policy: "p", Stages: 3, Iterations: 9, Best: 0.5}
+func (s *learningService) trained() learning.TrainingResult {
+	return learning.TrainingResult{Outcome: run.Completed, Version: 2, Policy: "p", Stages: 3, Iterations: 9, Best: 0.5}
 }
 
 func (s *learningService) OpenTraining(
 	_ context.Context, ref run.Ref,
-) (learning.TrainSpec, *learning.TrainedTo, error) {
+) (learning.TrainSpec, *learning.TrainingResult, error) {
 	return learning.TrainSpec{Stages: 2, Iterations: 3, Episodes: 4, Parallel: 5, Held: []int64{1, 2}},
 		unless(s.over, s.trained()), s.note("open training %s", of(ref))
 }
@@ -60,8 +60,8 @@ func (s *learningService) Episode(_ context.Context, ref run.Ref, stage, iterati
 	return s.note("episode %s %d %d %d", of(ref), stage, iteration, episode)
 }
 
-func (s *learningService) Learn(_ context.Context, ref run.Ref, stage, iteration int) (learning.Iterated, error) {
-	return learning.Iterated{Reward: 0.25, Policy: "p"}, s.note("learn %s %d %d", of(ref), stage, iteration)
+func (s *learningService) Learn(_ context.Context, ref run.Ref, stage, iteration int) (learning.IterationResult, error) {
+	return learning.IterationResult{Reward: 0.25, Policy: "p"}, s.note("learn %s %d %d", of(ref), stage, iteration)
 }
 
 func (s *learningService) CloseStage(_ context.Context, ref run.Ref, stage int, _ func()) (learning.Staged, error) {
@@ -75,7 +75,7 @@ func (s *learningService) TrainTrial(_ context.Context, ref run.Ref, n int, _ fu
 
 func (s *learningService) CloseTraining(
 	_ context.Context, ref run.Ref, code, reason string,
-) (learning.TrainedTo, error) {
+) (learning.TrainingResult, error) {
 	return s.trained(), s.note("close training %s %s %s", of(ref), code, reason)
 }
 

@@ -54,8 +54,8 @@ func TestEraseActivitiesTranslate(t *testing.T) {
 
 type offloadService struct{ calls }
 
-func (s *offloadService) recorded() offload.Recorded {
-	return offload.Recorded{Degraded: "unavailable", Records: []string{"a"}, Handles: []string{"b", "c"}, Tokens: 40}
+func (s *offloadService) recorded() offload.CompactionResult {
+	return offload.CompactionResult{Degraded: "unavailable", Records: []string{"a"}, Handles: []string{"b", "c"}, Tokens: 40}
 }
 
 func (s *offloadService) Compress(_ context.Context, ref run.Ref, group int) (string, error) {
@@ -64,11 +64,11 @@ func (s *offloadService) Compress(_ context.Context, ref run.Ref, group int) (st
 
 func (s *offloadService) Close(
 	_ context.Context, ref run.Ref, reasons []string, code, why string,
-) (offload.Recorded, error) {
+) (offload.CompactionResult, error) {
 	return s.recorded(), s.note("close %s %q %s %s", of(ref), reasons, code, why)
 }
 
-func (s *offloadService) Await(_ context.Context, ref run.Ref) (offload.Recorded, error) {
+func (s *offloadService) Await(_ context.Context, ref run.Ref) (offload.CompactionResult, error) {
 	return s.recorded(), s.note("await %s", of(ref))
 }
 
