@@ -150,8 +150,8 @@ func (h *Host) build(ctx context.Context) (err error) {
 	h.Curator = &curate.Service{Store: h.Store.Curation(), Embedder: h.Embedder}
 	h.Erase = &erase.Service{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver, ObjectsOf: distill.PackageObjects, Empty: h.emptyPackages}
 	h.Dumps = &dump.Service{Store: h.Store.Dumps(), Model: h.Embedder.Model(), Dims: h.Embedder.Dims(), Space: h.Space}
-	h.Relay = &relay.Relay{Store: h.Store, Driver: h.Driver, Embedder: h.Embedder, Space: h.Space, Remove: h.removePackage,
-		Every: relayEvery, Grace: c.PackageGrace, Log: h.Log}
+	h.Relay = &relay.Relay{Store: h.Store.Outbox(), Leftovers: h.Store.Leftovers(), Driver: h.Driver, Embedder: h.Embedder, Space: h.Space,
+		Remove: h.removePackage, Close: conversationLimits(c).Close, Every: relayEvery, Grace: c.PackageGrace, Log: h.Log}
 	return nil
 }
 
