@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -102,7 +102,7 @@ func TestWhatTheReadmeSaysOfHTTPWorks(t *testing.T) {
 			t.Errorf("runs %+v", runs)
 		}
 		keys, err := q.Keys(ctx)
-		if len(keys) != 1 || keys[0].Name != "laptop" || !slices.Equal(keys[0].Scopes, []string{string(httpapi.Write)}) {
+		if len(keys) != 1 || keys[0].Name != "laptop" || !slices.Equal(keys[0].Scopes, []string{string(apikey.Write)}) {
 			t.Errorf("keys %+v", keys)
 		}
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 	"cairn/starter/client"
 )
 
@@ -44,7 +45,7 @@ func open(ctx context.Context, g *httpapi.Gateway, url string, n int, seed uint6
 	if err != nil {
 		return nil, err
 	}
-	if w.key, _, err = g.Keys.Create(ctx, ws.ID, "isolation", []httpapi.Scope{httpapi.Write}); err != nil {
+	if w.key, _, err = g.Keys.Create(ctx, ws.ID, "isolation", []apikey.Scope{apikey.Write}); err != nil {
 		return nil, err
 	}
 	if w.library, err = client.New(client.Config{URL: url, Key: w.key}); err != nil {

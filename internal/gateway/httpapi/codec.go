@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/apikey"
 )
 
 // CodecPath is where Temporal's programs have payloads encrypted and decrypted:
@@ -89,8 +90,8 @@ func (c *codec) operator(r *http.Request) *Problem {
 		r.Header.Set("Authorization", "Bearer "+key)
 	}
 	h, refused := c.authenticate(r)
-	if refused == nil && !Admin.allows(h.Scopes) {
-		refused = outOfScope(Admin, h)
+	if refused == nil && !apikey.Admin.Allows(h.Scopes) {
+		refused = outOfScope(apikey.Admin, h)
 	}
 	return refused
 }

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
 )
 
@@ -36,13 +37,13 @@ type Cancelled struct {
 
 func (g *Gateway) conversationRoutes() {
 	const path = "/v1/conversations/{id}"
-	handle(g, route{method: http.MethodGet, path: "/v1/conversations", id: "listConversations", tag: tagTurns, scope: Read, summary: "List the conversations, the latest first"}, g.listConversations)
-	handle(g, route{method: http.MethodGet, path: path, id: "showConversation", tag: tagTurns, scope: Read, summary: "Show a conversation with its counters and reviews",
+	handle(g, route{method: http.MethodGet, path: "/v1/conversations", id: "listConversations", tag: tagTurns, scope: apikey.Read, summary: "List the conversations, the latest first"}, g.listConversations)
+	handle(g, route{method: http.MethodGet, path: path, id: "showConversation", tag: tagTurns, scope: apikey.Read, summary: "Show a conversation with its counters and reviews",
 		about: "Of each nudge, the review in the background, with what it wrote. While the conversation runs, live is what its workflow knows."}, g.showConversation)
-	handle(g, route{method: http.MethodGet, path: path + "/messages", id: "listMessages", tag: tagTurns, scope: Read, summary: "List the messages of a conversation in the order in which they were said"}, g.listMessages)
-	handle(g, route{method: http.MethodPost, path: path + "/cancel", id: "cancelTurn", tag: tagTurns, scope: Write, status: http.StatusAccepted, summary: "Stop the turn that is being answered",
+	handle(g, route{method: http.MethodGet, path: path + "/messages", id: "listMessages", tag: tagTurns, scope: apikey.Read, summary: "List the messages of a conversation in the order in which they were said"}, g.listMessages)
+	handle(g, route{method: http.MethodPost, path: path + "/cancel", id: "cancelTurn", tag: tagTurns, scope: apikey.Write, status: http.StatusAccepted, summary: "Stop the turn that is being answered",
 		about: "It is answered with what is there. What it has written stays."}, g.cancelTurn)
-	handle(g, route{method: http.MethodPost, path: path + "/end", id: "endConversation", tag: tagTurns, scope: Write, summary: "End a conversation",
+	handle(g, route{method: http.MethodPost, path: path + "/end", id: "endConversation", tag: tagTurns, scope: apikey.Write, summary: "End a conversation",
 		about: "What was not reviewed yet is, when it is worth it. The next message begins the conversation again, with its history."}, g.endConversation)
 }
 

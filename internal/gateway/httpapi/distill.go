@@ -18,6 +18,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/distill"
 )
 
@@ -72,7 +73,7 @@ type acceptedOutput struct {
 
 func (g *Gateway) distillRoutes() {
 	accepted := content("application/json", schemaOf[Accepted](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/distill", id: "distill", tag: tagDistill, scope: Write, status: http.StatusAccepted,
+	handle(g, route{method: http.MethodPost, path: "/v1/distill", id: "distill", tag: tagDistill, scope: apikey.Write, status: http.StatusAccepted,
 		summary: "Distil a conversation into skills",
 		about: "Takes one conversation: an object with OpenAI chat messages and options, a bare array of messages, one message a line, a τ-bench trajectory, or text with `name: text` lines. " +
 			"Answers when the request is durable; from then on it is driven to its end. The same request, by its id or else by its content, is the same run.",

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cairn/internal/adapter/postgres"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/erase"
 )
 
@@ -43,13 +44,13 @@ func (g *Gateway) eraseRoutes() {
 		return map[string]*huma.Response{"202": {Description: "Accepted", Content: accepted},
 			"200": {Description: "The erase has ended, or with dry_run the plan", Content: content("application/json", &huma.Schema{OneOf: []*huma.Schema{schemaOf[ErasureReport](g), schemaOf[erase.Plan](g)}})}}
 	}
-	handle(g, route{method: http.MethodDelete, path: "/v1/workspace", id: "eraseWorkspace", tag: tagErase, scope: Admin, status: http.StatusAccepted, responses: responses(),
+	handle(g, route{method: http.MethodDelete, path: "/v1/workspace", id: "eraseWorkspace", tag: tagErase, scope: apikey.Admin, status: http.StatusAccepted, responses: responses(),
 		summary: "Erase the workspace of the key, with everything in it",
 		about:   "From the answer on nobody enters it; its keys end with it. What was deleted is counted, and what is left, which must be nothing."}, g.eraseWorkspace)
-	handle(g, route{method: http.MethodDelete, path: "/v1/conversations/{id}", id: "eraseConversation", tag: tagErase, scope: Admin, status: http.StatusAccepted, responses: responses(),
+	handle(g, route{method: http.MethodDelete, path: "/v1/conversations/{id}", id: "eraseConversation", tag: tagErase, scope: apikey.Admin, status: http.StatusAccepted, responses: responses(),
 		summary: "Erase a conversation: messages, turns, runs, calls of models and tools",
 		about:   "What came of it and of nothing else, memories and skills, is kept without its source, quarantined or deleted. A skill with other sources stays."}, g.eraseConversation)
-	handle(g, route{method: http.MethodGet, path: "/v1/erasures/{id}", id: "showErasure", tag: tagErase, scope: Admin, summary: "Show how far an erase is"}, g.showErasure)
+	handle(g, route{method: http.MethodGet, path: "/v1/erasures/{id}", id: "showErasure", tag: tagErase, scope: apikey.Admin, summary: "Show how far an erase is"}, g.showErasure)
 }
 
 func (g *Gateway) eraseWorkspace(ctx context.Context, in *struct{ EraseOptions }) (*erasedOutput, error) {

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
 )
@@ -22,7 +23,7 @@ type eventsInput struct {
 }
 
 func (g *Gateway) eventRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}/events", id: "runEvents", tag: tagRuns, scope: Read,
+	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}/events", id: "runEvents", tag: tagRuns, scope: apikey.Read,
 		summary: "Watch a run until it has ended",
 		about: "Server-sent events: `progress`, with the stages of its tasks or the steps of its agent, whenever they have changed; `end`, with the run's report (of a turn: with the answer), when the run has ended, after which the stream closes. " +
 			"An event's id stands for what it tells, so a stream that was cut goes on where it stopped; one whose `end` was seen is answered with 204, at which a browser's EventSource stops. " +

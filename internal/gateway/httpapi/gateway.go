@@ -10,12 +10,13 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"cairn/internal/app"
+	"cairn/internal/service/apikey"
 )
 
 // Gateway is the HTTP API over a host.
 type Gateway struct {
 	*app.Host
-	Keys *Keys
+	Keys *apikey.Service
 	// Fetch downloads a package by its URL; New sets the guarded one of internal/adapter/fetch.
 	Fetch func(ctx context.Context, url string) ([]byte, error)
 
@@ -48,7 +49,7 @@ func (noMeter) Handler() http.Handler              { return nil }
 // New makes the gateway of a host. To describe the routes, a host without
 // adapters is enough.
 func New(h *app.Host, m Meter) *Gateway {
-	g := &Gateway{Host: h, Keys: &Keys{Store: h.Store}, Fetch: fetchPackage, mux: http.NewServeMux(), meter: m, rates: newRates(h.Config.RateLimit)}
+	g := &Gateway{Host: h, Keys: &apikey.Service{Store: h.Store.Keys()}, Fetch: fetchPackage, mux: http.NewServeMux(), meter: m, rates: newRates(h.Config.RateLimit)}
 	g.closing, g.stop = context.WithCancel(context.Background())
 	g.api = humago.New(g.mux, description())
 	g.turnRoutes()

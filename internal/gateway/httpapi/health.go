@@ -13,6 +13,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/apikey"
 )
 
 // checkPatience bounds each question of a readiness check.
@@ -89,7 +90,7 @@ func (g *Gateway) ready(ctx context.Context, _ *struct{}) (*struct {
 // askDatabase looks for a key that nobody has. That asks what serving asks: the
 // login, its role, and the schema's own function.
 func (g *Gateway) askDatabase(ctx context.Context) error {
-	var nobody postgres.KeyHash
+	var nobody apikey.Hash
 	_, _ = rand.Read(nobody[:]) // never fails
 	_, err := g.Store.Holder(ctx, nobody)
 	var known *fault.Error
@@ -121,7 +122,7 @@ func (g *Gateway) askTemporal(ctx context.Context) error {
 // metrics shows the counts, to whom CAIRN_METRICS lets see them.
 func (g *Gateway) metrics(w http.ResponseWriter, r *http.Request) {
 	if g.Config.Metrics == "key" {
-		if _, refused := g.authorize(r, Admin); refused != nil {
+		if _, refused := g.authorize(r, apikey.Admin); refused != nil {
 			refused.write(w)
 			return
 		}

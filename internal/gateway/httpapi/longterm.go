@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/longterm"
 )
@@ -85,11 +86,11 @@ type DeletedMemories struct {
 type WorkspaceView dump.Counts
 
 func (g *Gateway) longTermRoutes() {
-	handle(g, route{method: http.MethodDelete, path: "/v1/memories", id: "deleteMemories", tag: tagMemory, scope: Admin, summary: "Forget all long-term memories that a filter chooses; their history stays"}, g.deleteMemories)
-	handle(g, route{method: http.MethodPost, path: "/v1/memories/{id}/restore", id: "restoreMemory", tag: tagMemory, scope: Write, bytes: smallBody, summary: "Have a long-term memory say again what it said, whatever its status"}, g.restoreMemory)
-	handle(g, route{method: http.MethodGet, path: "/v1/targets", id: "listTargets", tag: tagMemory, scope: Read, summary: "List whom and what there are memories about"}, g.listTargets)
-	handle(g, route{method: http.MethodPut, path: "/v1/targets/{type}/{target}", id: "describeTarget", tag: tagMemory, scope: Write, bytes: smallBody, summary: "Register a target, or say what is remembered about it"}, g.describeTarget)
-	handle(g, route{method: http.MethodGet, path: "/v1/workspace", id: "showWorkspace", tag: tagMemory, scope: Read, summary: "Show the workspace of the key, with how much there is in it"}, g.showWorkspace)
+	handle(g, route{method: http.MethodDelete, path: "/v1/memories", id: "deleteMemories", tag: tagMemory, scope: apikey.Admin, summary: "Forget all long-term memories that a filter chooses; their history stays"}, g.deleteMemories)
+	handle(g, route{method: http.MethodPost, path: "/v1/memories/{id}/restore", id: "restoreMemory", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Have a long-term memory say again what it said, whatever its status"}, g.restoreMemory)
+	handle(g, route{method: http.MethodGet, path: "/v1/targets", id: "listTargets", tag: tagMemory, scope: apikey.Read, summary: "List whom and what there are memories about"}, g.listTargets)
+	handle(g, route{method: http.MethodPut, path: "/v1/targets/{type}/{target}", id: "describeTarget", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Register a target, or say what is remembered about it"}, g.describeTarget)
+	handle(g, route{method: http.MethodGet, path: "/v1/workspace", id: "showWorkspace", tag: tagMemory, scope: apikey.Read, summary: "Show the workspace of the key, with how much there is in it"}, g.showWorkspace)
 }
 
 // entry reads a memory of any type, long-term ones whole.

@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/mcpserver"
+	"cairn/internal/service/apikey"
 )
 
 type serverKey struct{}
@@ -59,11 +60,11 @@ const mcpBody = 2 * smallBody
 
 // mcpServer is the server that a request's key may use.
 func (g *Gateway) mcpServer(r *http.Request) (*mcp.Server, *Problem) {
-	h, refused := g.authorize(r, Read)
+	h, refused := g.authorize(r, apikey.Read)
 	if refused != nil {
 		return nil, refused
 	}
-	s, err := mcpserver.New(mcpserver.Options{Name: g.Config.MCPName, Registry: g.Offered, Profile: r.URL.Query().Get("profile"), Workspace: h.Workspace.ID, MayWrite: Write.allows(h.Scopes), Log: g.Log})
+	s, err := mcpserver.New(mcpserver.Options{Name: g.Config.MCPName, Registry: g.Offered, Profile: r.URL.Query().Get("profile"), Workspace: h.Workspace.ID, MayWrite: apikey.Write.Allows(h.Scopes), Log: g.Log})
 	if err != nil {
 		if fault.CodeOf(err) == fault.Internal {
 			return nil, g.told(r.Context(), "mcp", err)

@@ -10,10 +10,10 @@ import (
 	"net/http"
 	"strings"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/apikey"
 )
 
 // Clients of mem0 speak to a workspace as they speak to a mem0 server: the
@@ -25,7 +25,7 @@ import (
 type mem0Call struct {
 	*Gateway
 	r    *http.Request
-	from postgres.Holder
+	from apikey.Principal
 	body []byte
 }
 

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/apikey"
 )
 
 // mem0Route is a route under a prefix of each mount.
 type mem0Route struct {
 	pattern string
-	scope   Scope // that a key needs; empty is open to everybody
-	status  int   // of success; 0 is 200
+	scope   apikey.Scope // that a key needs; empty is open to everybody
+	status  int          // of success; 0 is 200
 	answer  func(*mem0Call) (any, error)
 }
 
@@ -44,48 +45,48 @@ const (
 )
 
 var mem0Table = []mem0Route{ // what the self-hosted server has
-	{"POST /memories", Write, 0, (*mem0Call).add},
-	{"GET /memories", Read, 0, (*mem0Call).getAll},
-	{"DELETE /memories", Admin, 0, (*mem0Call).deleteAll},
-	{"GET /memories/{id}", Read, 0, (*mem0Call).get},
-	{"PUT /memories/{id}", Write, 0, (*mem0Call).update},
-	{"DELETE /memories/{id}", Write, 0, (*mem0Call).remove},
-	{"GET /memories/{id}/history", Read, 0, (*mem0Call).history},
-	{"POST /search", Read, 0, (*mem0Call).search},
-	{"POST /reset", Admin, 0, (*mem0Call).reset},
-	{"GET /configure", Read, 0, (*mem0Call).configuration},
-	{"POST /configure", Admin, 0, (*mem0Call).configure},
-	{"GET /configure/providers", Read, 0, (*mem0Call).providers},
-	{"GET /entities", Read, 0, (*mem0Call).entities},
-	{"DELETE /entities/{type}/{id}", Admin, 0, (*mem0Call).removeEntity},
-	{"GET /api-keys", Admin, 0, (*mem0Call).keys},
-	{"POST /api-keys", Admin, http.StatusCreated, (*mem0Call).makeKey},
-	{"DELETE /api-keys/{id}", Admin, 0, (*mem0Call).revokeKey},
-	{"GET /requests", Admin, 0, (*mem0Call).requests},
+	{"POST /memories", apikey.Write, 0, (*mem0Call).add},
+	{"GET /memories", apikey.Read, 0, (*mem0Call).getAll},
+	{"DELETE /memories", apikey.Admin, 0, (*mem0Call).deleteAll},
+	{"GET /memories/{id}", apikey.Read, 0, (*mem0Call).get},
+	{"PUT /memories/{id}", apikey.Write, 0, (*mem0Call).update},
+	{"DELETE /memories/{id}", apikey.Write, 0, (*mem0Call).remove},
+	{"GET /memories/{id}/history", apikey.Read, 0, (*mem0Call).history},
+	{"POST /search", apikey.Read, 0, (*mem0Call).search},
+	{"POST /reset", apikey.Admin, 0, (*mem0Call).reset},
+	{"GET /configure", apikey.Read, 0, (*mem0Call).configuration},
+	{"POST /configure", apikey.Admin, 0, (*mem0Call).configure},
+	{"GET /configure/providers", apikey.Read, 0, (*mem0Call).providers},
+	{"GET /entities", apikey.Read, 0, (*mem0Call).entities},
+	{"DELETE /entities/{type}/{id}", apikey.Admin, 0, (*mem0Call).removeEntity},
+	{"GET /api-keys", apikey.Admin, 0, (*mem0Call).keys},
+	{"POST /api-keys", apikey.Admin, http.StatusCreated, (*mem0Call).makeKey},
+	{"DELETE /api-keys/{id}", apikey.Admin, 0, (*mem0Call).revokeKey},
+	{"GET /requests", apikey.Admin, 0, (*mem0Call).requests},
 	{"GET /auth/setup-status", "", 0, (*mem0Call).setupStatus},
-	{"GET /auth/me", Read, 0, (*mem0Call).me},
+	{"GET /auth/me", apikey.Read, 0, (*mem0Call).me},
 	{"PATCH /auth/me", "", 0, notOffered(noAccounts)},
 	{"POST /auth/{what}", "", 0, notOffered(noAccounts)},
 	{"POST /generate-instructions", "", 0, notOffered("the prompts are Cairn's; memory skills (`cairn bank`) say what is remembered")},
 
 	// What the platform has, and its clients call.
-	{"GET /v1/ping/{$}", Read, 0, (*mem0Call).ping},
-	{"POST /v3/memories/add/{$}", Write, 0, (*mem0Call).addLater},
-	{"POST /v3/memories/search/{$}", Read, 0, (*mem0Call).search},
-	{"POST /v3/memories/{$}", Read, 0, (*mem0Call).page},
-	{"GET /v1/memories/{id}/{$}", Read, 0, (*mem0Call).get},
-	{"PUT /v1/memories/{id}/{$}", Write, 0, (*mem0Call).update},
-	{"DELETE /v1/memories/{id}/{$}", Write, 0, (*mem0Call).remove},
-	{"GET /v1/memories/{id}/history/{$}", Read, 0, (*mem0Call).history},
-	{"DELETE /v1/memories/{$}", Admin, 0, (*mem0Call).deleteAll},
-	{"PUT /v1/batch/{$}", Write, 0, (*mem0Call).updateMany},
-	{"DELETE /v1/batch/{$}", Write, 0, (*mem0Call).removeMany},
-	{"POST /v1/feedback/{$}", Write, 0, (*mem0Call).rate},
-	{"GET /v1/event/{id}/{$}", Read, 0, (*mem0Call).event},
-	{"GET /v1/events/{$}", Read, 0, (*mem0Call).events},
-	{"GET /v1/entities/{$}", Read, 0, (*mem0Call).entityPage},
-	{"DELETE /v1/entities/{type}/{id}/{$}", Admin, 0, (*mem0Call).removeEntity},
-	{"DELETE /v2/entities/{type}/{id}/{$}", Admin, 0, (*mem0Call).removeEntity},
+	{"GET /v1/ping/{$}", apikey.Read, 0, (*mem0Call).ping},
+	{"POST /v3/memories/add/{$}", apikey.Write, 0, (*mem0Call).addLater},
+	{"POST /v3/memories/search/{$}", apikey.Read, 0, (*mem0Call).search},
+	{"POST /v3/memories/{$}", apikey.Read, 0, (*mem0Call).page},
+	{"GET /v1/memories/{id}/{$}", apikey.Read, 0, (*mem0Call).get},
+	{"PUT /v1/memories/{id}/{$}", apikey.Write, 0, (*mem0Call).update},
+	{"DELETE /v1/memories/{id}/{$}", apikey.Write, 0, (*mem0Call).remove},
+	{"GET /v1/memories/{id}/history/{$}", apikey.Read, 0, (*mem0Call).history},
+	{"DELETE /v1/memories/{$}", apikey.Admin, 0, (*mem0Call).deleteAll},
+	{"PUT /v1/batch/{$}", apikey.Write, 0, (*mem0Call).updateMany},
+	{"DELETE /v1/batch/{$}", apikey.Write, 0, (*mem0Call).removeMany},
+	{"POST /v1/feedback/{$}", apikey.Write, 0, (*mem0Call).rate},
+	{"GET /v1/event/{id}/{$}", apikey.Read, 0, (*mem0Call).event},
+	{"GET /v1/events/{$}", apikey.Read, 0, (*mem0Call).events},
+	{"GET /v1/entities/{$}", apikey.Read, 0, (*mem0Call).entityPage},
+	{"DELETE /v1/entities/{type}/{id}/{$}", apikey.Admin, 0, (*mem0Call).removeEntity},
+	{"DELETE /v2/entities/{type}/{id}/{$}", apikey.Admin, 0, (*mem0Call).removeEntity},
 	{"GET /v2/entities/{type}/{id}/profile/{$}", "", 0, notOffered(noProfiles)},
 	{"/v2/profiles/", "", 0, notOffered(noProfiles)},
 	{"/v1/exports/", "", 0, notOffered(noExport)},

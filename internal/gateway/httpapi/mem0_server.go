@@ -10,6 +10,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/apikey"
 )
 
 // What mem0's self-hosted server tells of itself, of its keys and of what was
@@ -34,7 +35,7 @@ func (c *mem0Call) setupStatus() (any, error) { return map[string]bool{"needsSet
 // me is who holds the key.
 func (c *mem0Call) me() (any, error) {
 	role := "member"
-	if Admin.allows(c.from.Scopes) {
+	if apikey.Admin.Allows(c.from.Scopes) {
 		role = "admin"
 	}
 	return map[string]any{"id": c.from.Workspace.Key, "name": c.from.Workspace.Name, "email": nil, "role": role, "scopes": c.from.Scopes}, nil
@@ -51,7 +52,7 @@ type mem0Key struct {
 	Used    *string   `json:"last_used_at"` // is not kept
 }
 
-func mem0KeyOf(k postgres.Key) mem0Key {
+func mem0KeyOf(k apikey.Key) mem0Key {
 	return mem0Key{ID: strconv.FormatInt(k.ID, 10), Label: k.Name, Prefix: k.Hint, Scopes: k.Scopes, Created: k.CreatedAt}
 }
 
@@ -69,9 +70,9 @@ func (c *mem0Call) keys() (any, error) {
 // makeKey makes a key that may read and write, unless scopes says otherwise.
 func (c *mem0Call) makeKey() (any, error) {
 	in := struct {
-		Label  string  `json:"label"`
-		Scopes []Scope `json:"scopes"`
-	}{Scopes: []Scope{Read, Write}}
+		Label  string         `json:"label"`
+		Scopes []apikey.Scope `json:"scopes"`
+	}{Scopes: []apikey.Scope{apikey.Read, apikey.Write}}
 	if err := c.read(&in); err != nil {
 		return nil, err
 	}

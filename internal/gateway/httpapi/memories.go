@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/longterm"
 )
 
@@ -46,14 +47,14 @@ type MemoryPath struct {
 func (g *Gateway) memoryRoutes() {
 	const path = "/v1/memories/{id}"
 	written := content("application/json", schemaOf[MemoryWritten](g))
-	handle(g, route{method: http.MethodGet, path: "/v1/memories", id: "listMemories", tag: tagMemory, scope: Read, summary: "List the memories that stand in every prompt, and how full their stores are; with memory_types, targets or ids, long-term ones"}, g.listMemories)
-	handle(g, route{method: http.MethodPost, path: "/v1/memories", id: "addMemory", tag: tagMemory, scope: Write, status: http.StatusCreated, bytes: smallBody, summary: "Remember a fact",
+	handle(g, route{method: http.MethodGet, path: "/v1/memories", id: "listMemories", tag: tagMemory, scope: apikey.Read, summary: "List the memories that stand in every prompt, and how full their stores are; with memory_types, targets or ids, long-term ones"}, g.listMemories)
+	handle(g, route{method: http.MethodPost, path: "/v1/memories", id: "addMemory", tag: tagMemory, scope: apikey.Write, status: http.StatusCreated, bytes: smallBody, summary: "Remember a fact",
 		about:     "A fact that is known already changes nothing. A secret, or a text that reads like an attack, is refused.",
 		responses: map[string]*huma.Response{"200": {Description: "It was known already", Content: written}, "201": {Description: "It is remembered", Content: written}}}, g.addMemory)
-	handle(g, route{method: http.MethodGet, path: path, id: "showMemory", tag: tagMemory, scope: Read, summary: "Show a memory, whatever its status"}, g.showMemory)
-	handle(g, route{method: http.MethodPut, path: path, id: "updateMemory", tag: tagMemory, scope: Write, bytes: smallBody, summary: "Change what a memory says"}, g.updateMemory)
-	handle(g, route{method: http.MethodDelete, path: path, id: "deleteMemory", tag: tagMemory, scope: Write, summary: "Forget a memory; its history stays"}, g.deleteMemory)
-	handle(g, route{method: http.MethodGet, path: path + "/history", id: "memoryHistory", tag: tagMemory, scope: Read, summary: "Show what a memory has said, the latest first"}, g.memoryHistory)
+	handle(g, route{method: http.MethodGet, path: path, id: "showMemory", tag: tagMemory, scope: apikey.Read, summary: "Show a memory, whatever its status"}, g.showMemory)
+	handle(g, route{method: http.MethodPut, path: path, id: "updateMemory", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Change what a memory says"}, g.updateMemory)
+	handle(g, route{method: http.MethodDelete, path: path, id: "deleteMemory", tag: tagMemory, scope: apikey.Write, summary: "Forget a memory; its history stays"}, g.deleteMemory)
+	handle(g, route{method: http.MethodGet, path: path + "/history", id: "memoryHistory", tag: tagMemory, scope: apikey.Read, summary: "Show what a memory has said, the latest first"}, g.memoryHistory)
 }
 
 func (g *Gateway) listMemories(ctx context.Context, in *struct {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/longterm"
 )
 
@@ -31,10 +32,10 @@ type PendingMemoryPath struct {
 
 func (g *Gateway) pendingMemoryRoutes() {
 	const path = "/v1/memories/pending"
-	handle(g, route{method: http.MethodGet, path: path, id: "listPendingMemories", tag: tagApproval, scope: Read, summary: "List the memory writes that wait for approval, the oldest first"}, g.listPendingMemories)
-	handle(g, route{method: http.MethodPost, path: path + "/{id}/approve", id: "approveMemory", tag: tagApproval, scope: Admin, summary: "Do what a memory write that waits wanted",
+	handle(g, route{method: http.MethodGet, path: path, id: "listPendingMemories", tag: tagApproval, scope: apikey.Read, summary: "List the memory writes that wait for approval, the oldest first"}, g.listPendingMemories)
+	handle(g, route{method: http.MethodPost, path: path + "/{id}/approve", id: "approveMemory", tag: tagApproval, scope: apikey.Admin, summary: "Do what a memory write that waits wanted",
 		about: "It is a conflict, and the write is dropped, when an entry that it changes has moved on since."}, g.approveMemory)
-	handle(g, route{method: http.MethodPost, path: path + "/{id}/reject", id: "rejectMemory", tag: tagApproval, scope: Admin, summary: "Drop a memory write that waits"}, g.rejectMemory)
+	handle(g, route{method: http.MethodPost, path: path + "/{id}/reject", id: "rejectMemory", tag: tagApproval, scope: apikey.Admin, summary: "Drop a memory write that waits"}, g.rejectMemory)
 }
 
 func (g *Gateway) listPendingMemories(ctx context.Context, in *struct {

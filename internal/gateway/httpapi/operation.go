@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/apikey"
 )
 
 // route is what a route's description says beside its types.
@@ -16,9 +17,9 @@ type route struct {
 	summary      string
 	about        string
 	tag          string
-	scope        Scope // that a key needs; empty is open to everybody
-	status       int   // of success; 0 is 200
-	bytes        int64 // of the body at most; 0 is what every request may have
+	scope        apikey.Scope // that a key needs; empty is open to everybody
+	status       int          // of success; 0 is 200
+	bytes        int64        // of the body at most; 0 is what every request may have
 	body         *huma.RequestBody
 	responses    map[string]*huma.Response // where the types do not tell
 }

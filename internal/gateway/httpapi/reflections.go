@@ -10,6 +10,7 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/reflection"
 )
 
@@ -49,10 +50,10 @@ type reflectedOutput struct {
 }
 
 func (g *Gateway) reflectionRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/reflections", id: "listReflections", tag: tagReflections, scope: Read, summary: "List what local dates came to, the latest first"}, g.listReflections)
-	handle(g, route{method: http.MethodGet, path: "/v1/reflections/{date}", id: "showReflection", tag: tagReflections, scope: Read, summary: "Show a local date with its runs and notes"}, g.showReflection)
+	handle(g, route{method: http.MethodGet, path: "/v1/reflections", id: "listReflections", tag: tagReflections, scope: apikey.Read, summary: "List what local dates came to, the latest first"}, g.listReflections)
+	handle(g, route{method: http.MethodGet, path: "/v1/reflections/{date}", id: "showReflection", tag: tagReflections, scope: apikey.Read, summary: "Show a local date with its runs and notes"}, g.showReflection)
 	accepted := content("application/json", schemaOf[ReflectionsAccepted](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/reflections", id: "reflect", tag: tagReflections, scope: Write, status: http.StatusAccepted,
+	handle(g, route{method: http.MethodPost, path: "/v1/reflections", id: "reflect", tag: tagReflections, scope: apikey.Write, status: http.StatusAccepted,
 		responses: map[string]*huma.Response{"200": {Description: "All of them have ended", Content: accepted}, "202": {Description: "Accepted", Content: accepted}},
 		summary:   "Look back on a day: notes, memories and skills of its conversations",
 		about:     "Of today what is unread so far is read, of an earlier date what was said on it. A date that is done stays as it is; one that failed is done again. A workspace that has turned reflection off in its settings is refused: turned_off."}, g.reflect)

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -86,7 +87,7 @@ type memoryAnswerOutput struct {
 
 func (g *Gateway) retrieveRoutes() {
 	body := content("application/json", schemaOf[MemoryAnswer](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/retrieve_memory", id: "retrieveMemory", tag: tagMemory, scope: Read, status: http.StatusOK, bytes: smallBody,
+	handle(g, route{method: http.MethodPost, path: "/v1/retrieve_memory", id: "retrieveMemory", tag: tagMemory, scope: apikey.Read, status: http.StatusOK, bytes: smallBody,
 		summary:   "Ask long-term memory",
 		about:     "Mode fast needs neither a model nor Temporal, unless it is to rerank or rewrite. It finds skills beside memories. An agent that is not done in time is answered for by a search; its run goes on, and /v1/requests/{id} has its answer." + streamAbout,
 		responses: map[string]*huma.Response{"200": {Description: "The answer. With stream, the events", Content: events[MemoryAnswer](g)}, "202": {Description: "Accepted, with wait 0", Content: body}}}, g.retrieveMemory)

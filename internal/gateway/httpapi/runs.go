@@ -10,6 +10,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/distill"
 )
 
@@ -67,10 +68,10 @@ type RunList struct {
 }
 
 func (g *Gateway) runRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/runs", id: "listRuns", tag: tagRuns, scope: Read, summary: "List the latest runs, newest first"}, g.listRuns)
-	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}", id: "showRun", tag: tagRuns, scope: Read, summary: "Show a run with its tasks, or what its agent did, and every model call"}, g.showRun)
+	handle(g, route{method: http.MethodGet, path: "/v1/runs", id: "listRuns", tag: tagRuns, scope: apikey.Read, summary: "List the latest runs, newest first"}, g.listRuns)
+	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}", id: "showRun", tag: tagRuns, scope: apikey.Read, summary: "Show a run with its tasks, or what its agent did, and every model call"}, g.showRun)
 	accepted := content("application/json", schemaOf[Accepted](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/runs/{id}/retry", id: "retryRun", tag: tagRuns, scope: Write, status: http.StatusAccepted,
+	handle(g, route{method: http.MethodPost, path: "/v1/runs/{id}/retry", id: "retryRun", tag: tagRuns, scope: apikey.Write, status: http.StatusAccepted,
 		responses: map[string]*huma.Response{"200": {Description: "The run has ended; its report", Content: accepted}, "202": {Description: "Accepted", Content: accepted}},
 		summary:   "Go on with an ended run from its stored replies, or do it again",
 		about:     "Failed tasks are tried again, and only what is missing is paid for. With fresh, the run's next generation asks everything again and pays again."}, g.retryRun)

@@ -10,6 +10,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/skill"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/library"
 )
 
@@ -44,9 +45,9 @@ type SkillPath struct {
 }
 
 func (g *Gateway) skillRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/skills", id: "listSkills", tag: tagSkills, scope: Read, summary: "List skills by category and name, in pages",
+	handle(g, route{method: http.MethodGet, path: "/v1/skills", id: "listSkills", tag: tagSkills, scope: apikey.Read, summary: "List skills by category and name, in pages",
 		about: "Active, candidate and draft skills, unless a status is named. q keeps those whose name or description holds it; to search by meaning, use /v1/search."}, g.listSkills)
-	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}", id: "showSkill", tag: tagSkills, scope: Read, summary: "Show a skill with its body and files",
+	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}", id: "showSkill", tag: tagSkills, scope: apikey.Read, summary: "Show a skill with its body and files",
 		about: "With view=memory it has the form of a MemOS memory item.",
 		responses: map[string]*huma.Response{"200": {Description: "OK", Content: content("application/json", &huma.Schema{
 			OneOf: []*huma.Schema{schemaOf[SkillDetail](g), schemaOf[skill.MemoryItem](g)}})}},

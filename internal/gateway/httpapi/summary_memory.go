@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -130,13 +131,13 @@ type memoryRequestOutput struct {
 
 func (g *Gateway) summaryRoutes() {
 	body := content("application/json", schemaOf[MemoryRequest](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/summary_memory", id: "summaryMemory", tag: tagMemory, scope: Write, status: http.StatusAccepted,
+	handle(g, route{method: http.MethodPost, path: "/v1/summary_memory", id: "summaryMemory", tag: tagMemory, scope: apikey.Write, status: http.StatusAccepted,
 		summary: "Make long-term memories of a session",
 		about: "Answers when the session is durable; from then on it is driven to its end. wait blocks; /v1/requests/{id} tells what came of it." + streamAbout +
 			" The same request, by its id or else by its content, is the same run.",
 		responses: map[string]*huma.Response{"200": {Description: "It has ended; what came of it. With stream, the events", Content: events[MemoryRequest](g)}, "202": {Description: "Accepted", Content: body}}}, g.summaryMemory)
-	handle(g, route{method: http.MethodGet, path: "/v1/requests/{id}", id: "showMemoryRequest", tag: tagMemory, scope: Read, summary: "Show what became of a request to summarise or to retrieve"}, g.showMemoryRequest)
-	handle(g, route{method: http.MethodPost, path: "/v1/requests/{id}/undo", id: "undoMemoryRequest", tag: tagMemory, scope: Write, bytes: smallBody, summary: "Take back what a request to summarise did to long-term memory",
+	handle(g, route{method: http.MethodGet, path: "/v1/requests/{id}", id: "showMemoryRequest", tag: tagMemory, scope: apikey.Read, summary: "Show what became of a request to summarise or to retrieve"}, g.showMemoryRequest)
+	handle(g, route{method: http.MethodPost, path: "/v1/requests/{id}/undo", id: "undoMemoryRequest", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Take back what a request to summarise did to long-term memory",
 		about: "Memories say again what they said before it, those that it added are gone, with its digest, its targets and its change of the identity; the session itself stays. What was changed since is left alone, and told as failed."}, g.undoMemoryRequest)
 }
 

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/offload"
 )
 
@@ -87,12 +88,12 @@ type ReadAnswer workingmemory.Page
 const tagWorking = "working memory"
 
 func (g *Gateway) workingRoutes() {
-	handle(g, route{method: http.MethodPost, path: "/v1/working/offload", id: "offloadMessages", tag: tagWorking, scope: Write, summary: "Make a thread shorter without losing a word of it",
+	handle(g, route{method: http.MethodPost, path: "/v1/working/offload", id: "offloadMessages", tag: tagWorking, scope: apikey.Write, summary: "Make a thread shorter without losing a word of it",
 		about: "A tool call is never parted from its results, and the last user's turn is never touched. What a model makes is checked; where it is no record of the messages they come back as they were, with degraded. " +
 			"The same request gives the same answer and is paid once."}, g.offload)
-	handle(g, route{method: http.MethodPost, path: "/v1/working/reload", id: "reloadMessages", tag: tagWorking, scope: Read, summary: "Have back what was put away"}, g.reload)
-	handle(g, route{method: http.MethodPost, path: "/v1/working/grep", id: "grepContent", tag: tagWorking, scope: Read, bytes: smallBody, summary: "Look for something in what was put away"}, g.grep)
-	handle(g, route{method: http.MethodPost, path: "/v1/working/read", id: "readContent", tag: tagWorking, scope: Read, bytes: smallBody, summary: "Read lines of what was put away"}, g.readLines)
+	handle(g, route{method: http.MethodPost, path: "/v1/working/reload", id: "reloadMessages", tag: tagWorking, scope: apikey.Read, summary: "Have back what was put away"}, g.reload)
+	handle(g, route{method: http.MethodPost, path: "/v1/working/grep", id: "grepContent", tag: tagWorking, scope: apikey.Read, bytes: smallBody, summary: "Look for something in what was put away"}, g.grep)
+	handle(g, route{method: http.MethodPost, path: "/v1/working/read", id: "readContent", tag: tagWorking, scope: apikey.Read, bytes: smallBody, summary: "Read lines of what was put away"}, g.readLines)
 }
 
 func (g *Gateway) offload(ctx context.Context, in *struct {
