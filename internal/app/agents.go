@@ -21,7 +21,6 @@ import (
 // hire brings the agents of long-term memory into the loop.
 func (h *Host) hire() error {
 	h.Progressive = &memoryagent.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.Converse, Registry: memoryagent.NewRegistry(), Ledger: h.Converse.Ledger}
-	h.Progressive.Missed = h.missed
 	performer := memoryagent.Performer{Service: h.Progressive}
 	h.Converse.Agents = map[run.Kind]conversation.Agent{run.Summarize: performer, run.Specialist: performer, run.Retrieve: performer}
 	if err := h.hireReflection(); err != nil {
@@ -94,7 +93,7 @@ func (h *Host) buildIdle(ctx context.Context, in contract.IdleInput) (int64, err
 	if err != nil || made == nil {
 		return 0, err
 	}
-	h.learnEarly(ctx, in.Workspace) // corrections in what was said are failures, too
+	h.Feedback.LearnEarly(ctx, in.Workspace) // corrections in what was said are failures, too
 	return made.Ref.Run, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/curate"
 	"cairn/internal/service/evaluation"
 	"cairn/internal/service/evaluation/profiles"
 	"cairn/internal/service/evaluation/retrieval"
@@ -77,6 +78,10 @@ func (p profiled) MakeWorkspace(ctx context.Context, name string, modes settings
 
 // mostRuns are more than one measurement has.
 const mostRuns = 200
+
+func (p profiled) Insights(ctx context.Context, ws int64, days int) (curate.Insights, error) {
+	return p.Host.Workspaces.Insights(ctx, ws, days)
+}
 
 func (p profiled) ToolCalls(ctx context.Context, ws int64) (all, failed int, err error) {
 	err = p.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {

@@ -28,11 +28,14 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/skill"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/erase"
+	"cairn/internal/service/feedback"
+	"cairn/internal/service/inspect"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/library"
@@ -79,6 +82,15 @@ type Host struct {
 	Curator     *curate.Service
 	Embedder    embedding.Embedder
 	Space       int16
+
+	Keys          *apikey.Service
+	Runs          *inspect.Runs
+	Conversations *inspect.Conversations
+	Workspaces    *inspect.Workspaces
+	Waiter        inspect.Waiter
+	Messages      *conversation.Sender
+	Feedback      *feedback.Service
+	Reflections   *reflection.Requests
 }
 
 // Open connects to Postgres and, unless the address is empty, to Temporal.
@@ -144,9 +156,11 @@ func (h *Host) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	h.buildViews()
 	planner := schedule.Planner{Jitter: c.SweepJitter}
-	h.Schedules = &schedule.Service{Store: h.Store.Schedules(), Starter: starter{h}, Planner: planner}
-	h.Sweeper = &schedule.Sweeper{Claims: h.Store.Claims(), Starter: starter{h}, Planner: planner, Log: h.Log}
+	dispatcher := h.dispatcher()
+	h.Schedules = &schedule.Service{Store: h.Store.Schedules(), Starter: dispatcher, Planner: planner}
+	h.Sweeper = &schedule.Sweeper{Claims: h.Store.Claims(), Starter: dispatcher, Planner: planner, Log: h.Log}
 	h.Curator = &curate.Service{Store: h.Store.Curation(), Embedder: h.Embedder}
 	h.Erase = &erase.Service{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver, ObjectsOf: distill.PackageObjects, Empty: h.emptyPackages}
 	h.Dumps = &dump.Service{Store: h.Store.Dumps(), Model: h.Embedder.Model(), Dims: h.Embedder.Dims(), Space: h.Space}

@@ -8,7 +8,6 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/app"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
@@ -44,9 +43,9 @@ func talk(t testing.TB, when, text, answer string) []transcript.Message {
 }
 
 // reflectOn has a date looked back on, and waits until that is over.
-func reflectOn(b *apptest.Bundle, r app.ReflectRequest) reflection.DayDetail {
+func reflectOn(b *apptest.Bundle, r reflection.DateRequest) reflection.DayDetail {
 	b.T.Helper()
-	opened, err := b.ReflectNow(b.T.Context(), b.Workspace, r)
+	opened, err := b.Reflections.Now(b.T.Context(), b.Workspace, r)
 	testkit.Must(b.T, err)
 	return reflected(b, opened.Run)
 }

@@ -177,12 +177,15 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 		t.Errorf("turned off it swept %+v", got)
 	}
 	for what, ask := range map[string]func() error{
-		"now": func() error { _, err := b.ReflectNow(t.Context(), b.Workspace, app.ReflectRequest{}); return err },
-		"a date": func() error {
-			_, err := b.ReflectNow(t.Context(), b.Workspace, app.ReflectRequest{Date: day(3)})
+		"now": func() error {
+			_, err := b.Reflections.Now(t.Context(), b.Workspace, reflection.DateRequest{})
 			return err
 		},
-		"backfill": func() error { return b.ReflectBackfill(t.Context(), b.Workspace, day(3), day(2), false, nil) },
+		"a date": func() error {
+			_, err := b.Reflections.Now(t.Context(), b.Workspace, reflection.DateRequest{Date: day(3)})
+			return err
+		},
+		"backfill": func() error { return b.Reflections.Backfill(t.Context(), b.Workspace, day(3), day(2), false, nil) },
 		"trigger": func() error {
 			_, err := b.Schedules.Trigger(t.Context(), b.Workspace.ID, b.Workspace.Key, "daily-reflection", "")
 			return err
@@ -218,7 +221,7 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 		t.Errorf("what has no time is waited for: %+v", got)
 	}
 	var dates []string
-	testkit.Must(t, b.ReflectBackfill(t.Context(), b.Workspace, day(31), day(29), false, func(o reflection.Opened) error {
+	testkit.Must(t, b.Reflections.Backfill(t.Context(), b.Workspace, day(31), day(29), false, func(o reflection.Opened) error {
 		dates = append(dates, o.Run.Key)
 		reflected(b, o.Run)
 		return nil

@@ -83,7 +83,7 @@ func send(b *apptest.Bundle, r conversation.Request) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = b.Host.Say(ctx, r) // what becomes of it is read from Postgres
+		_, _ = b.Host.Messages.SendMessage(ctx, r) // what becomes of it is read from Postgres
 	}()
 	b.T.Cleanup(func() { cancel(); <-done })
 }
@@ -97,7 +97,7 @@ func recordTurn(b *apptest.Bundle, conversationID, message, name string) {
 // cancel cancels the turn of a message that is being answered, or waits.
 func cancel(b *apptest.Bundle, conversationID, message string) {
 	b.T.Helper()
-	if asked, err := b.CancelTurn(b.T.Context(), b.Workspace, conversationID, message); err != nil || !asked {
+	if asked, err := b.Conversations.Cancel(b.T.Context(), b.Workspace, conversationID, message); err != nil || !asked {
 		b.T.Fatalf("cancelling %q came to %t, %v", message, asked, err)
 	}
 }

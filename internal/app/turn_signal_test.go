@@ -23,7 +23,7 @@ func TestATurnThatWaitsIsCancelledAndAnswered(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Not wanted."})
 	cancel := func(message string, want bool) {
 		t.Helper()
-		if got, err := b.Host.CancelTurn(t.Context(), b.Workspace, "c", message); err != nil || got != want {
+		if got, err := b.Conversations.Cancel(t.Context(), b.Workspace, "c", message); err != nil || got != want {
 			t.Errorf("cancel %q: %t, %v", message, got, err)
 		}
 	}
@@ -71,7 +71,7 @@ func TestACancellationSurvivesAContinueAsNew(t *testing.T) {
 	next := b.Message("c", "m2", "the second")
 	_, err := b.Host.Converse.Accept(t.Context(), next)
 	testkit.Must(t, err)
-	if got, err := b.Host.CancelTurn(t.Context(), b.Workspace, "c", "m2"); err != nil || !got {
+	if got, err := b.Conversations.Cancel(t.Context(), b.Workspace, "c", "m2"); err != nil || !got {
 		t.Fatalf("cancelled: %t, %v", got, err)
 	}
 	send(b, next)
@@ -90,7 +90,7 @@ func TestACancellationThatComesWithTheMessageComesFirst(t *testing.T) {
 	first := b.Message("c", "m1", "the first")
 	_, err := b.Host.Converse.Accept(t.Context(), first)
 	testkit.Must(t, err)
-	if got, err := b.Host.CancelTurn(t.Context(), b.Workspace, "c", "m1"); err != nil || !got {
+	if got, err := b.Conversations.Cancel(t.Context(), b.Workspace, "c", "m1"); err != nil || !got {
 		t.Fatalf("cancelled %t, %v", got, err)
 	}
 	send(b, first)

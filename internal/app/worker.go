@@ -100,7 +100,7 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	due := activities.Sweep{Sweeper: h.Sweeper, Curator: h.Curator}
 	skills := activities.MemorySkills{Service: h.Evolve}
 	minds := activities.Agents{Service: h.Progressive, Idle: h.readIdle}
-	days := activities.Reflect{Open: h.openReflection, Distill: h.distillDay}
+	days := activities.Reflect{Open: h.Reflections.Open, Distill: h.distillDay}
 	away := activities.Offload{Service: h.Offload}
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout, MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
 		// The SDK gives all but one of them to workflows that are in the cache once

@@ -223,7 +223,7 @@ func TestTheGatewayOfTheReadmeWorks(t *testing.T) {
 // reviewed checks that the tenth turn of a conversation was followed by a review.
 func (w *world) reviewed(t *testing.T, conversation string, turns int) {
 	t.Helper()
-	detail, err := w.ShowConversation(t.Context(), w.Workspace, conversation)
+	detail, err := w.Conversations.Show(t.Context(), w.Workspace, conversation)
 	testkit.Must(t, err)
 	if detail.Turns != turns || len(detail.Nudges) != 1 || detail.Nudges[0].Turn != 10 || detail.Nudges[0].EndedAt == nil || detail.Counters.Total != turns {
 		t.Errorf("conversation %+v", detail)

@@ -123,7 +123,7 @@ func (b *bench) distil(ctx context.Context, ws postgres.Workspace, c transcript.
 		return r, err
 	}
 	var p distill.Progress
-	err = b.host.Await(ctx, r.Ref.Run, nil, func() (run.Status, error) {
+	err = b.host.Waiter.Await(ctx, r.Ref.Run, nil, func() (run.Status, error) {
 		p, err = b.host.Distill.Progress(ctx, r.Ref)
 		return p.Status, err
 	})

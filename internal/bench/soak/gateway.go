@@ -71,7 +71,7 @@ func (e *experiment) turn(ctx context.Context, i, n int) error {
 	spec.Timing.Model = e.options.Step
 	r := conversation.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: t.name, Channel: "chat", MessageID: fmt.Sprintf("m%02d", n), Text: t.says(n), Spec: spec}
 	return e.insist(ctx, sayPatience, func(ctx context.Context) (bool, error) {
-		a, err := e.Host.Say(ctx, r)
+		a, err := e.Host.Messages.SendMessage(ctx, r)
 		return a.Status == "ended", err
 	})
 }

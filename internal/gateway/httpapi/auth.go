@@ -47,7 +47,7 @@ func (g *Gateway) authorize(r *http.Request, scope apikey.Scope) (apikey.Princip
 	}
 	if wait := g.rates.take(h); wait > 0 {
 		seconds := int(math.Ceil(wait.Seconds()))
-		return h, problem(fault.RateLimited, fmt.Sprintf("this key may send %v requests a second", g.Config.RateLimit), "").with("Retry-After", strconv.Itoa(seconds))
+		return h, problem(fault.RateLimited, fmt.Sprintf("this key may send %v requests a second", g.Options.RateLimit), "").with("Retry-After", strconv.Itoa(seconds))
 	}
 	if !scope.Allows(h.Scopes) {
 		return h, outOfScope(scope, h)

@@ -241,7 +241,7 @@ func (g *Gateway) followBank(ctx context.Context, in *struct {
 		Shared string `json:"shared,omitempty" pattern:"^[a-z][a-z0-9_-]{0,63}$" default:"default" doc:"The bank of the shared workspace"`
 	}
 }) (*bodyOf[BankDetail], error) {
-	from, err := g.Store.Workspace(ctx, learning.SharedWorkspace, false)
+	from, err := g.Workspaces.Find(ctx, learning.SharedWorkspace)
 	if err != nil {
 		return nil, err
 	}

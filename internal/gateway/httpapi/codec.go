@@ -8,8 +8,6 @@ import (
 	"net/url"
 	"strings"
 
-	"go.temporal.io/sdk/converter"
-
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/apikey"
 )
@@ -24,7 +22,7 @@ func (g *Gateway) codecRoutes() {
 	if g.Codec == nil {
 		return
 	}
-	c := &codec{Gateway: g, convert: converter.NewPayloadCodecHTTPHandler(g.Codec), ui: originOf(g.Config.TemporalUI)}
+	c := &codec{Gateway: g, convert: g.Codec, ui: originOf(g.Options.TemporalUI)}
 	for _, does := range []string{"/encode", "/decode"} {
 		g.mux.HandleFunc("POST "+CodecPath+does, c.serve)
 		g.mux.HandleFunc("OPTIONS "+CodecPath+does, c.preflight)

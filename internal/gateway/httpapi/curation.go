@@ -30,6 +30,6 @@ func (g *Gateway) curateSkills(ctx context.Context, in *struct {
 func (g *Gateway) showInsights(ctx context.Context, in *struct {
 	Days int `query:"days" default:"30" minimum:"1" maximum:"3660" doc:"Up to now"`
 }) (*bodyOf[Insights], error) {
-	r, err := g.Host.Insights(ctx, workspace(ctx), in.Days)
+	r, err := g.Workspaces.Insights(ctx, workspace(ctx), in.Days)
 	return &bodyOf[Insights]{Insights(r)}, err
 }

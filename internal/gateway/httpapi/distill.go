@@ -14,7 +14,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -94,10 +93,9 @@ func (g *Gateway) distill(ctx context.Context, in *distillInput) (*acceptedOutpu
 	if err != nil {
 		return nil, err
 	}
-	cfg, from := g.Config, asking(ctx)
-	cfg.Mode, cfg.Gate = cmp.Or(options.Mode, cfg.Mode), cmp.Or(options.Gate, cfg.Gate)
+	from := asking(ctx)
 	r, made, err := g.Distill.Accept(ctx, distill.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, ID: options.RequestID, Conversation: conversation,
-		Channel: importChannel, Spec: app.DistillSpec(cfg, cmp.Or(options.Extract, transcript.ExtractAuto)), Fresh: options.Fresh})
+		Channel: importChannel, Spec: g.Options.DistillSpec(options.Mode, options.Gate, cmp.Or(options.Extract, transcript.ExtractAuto)), Fresh: options.Fresh})
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/erase"
 )
@@ -62,16 +61,11 @@ func (g *Gateway) eraseConversation(ctx context.Context, in *struct {
 	Derived string `query:"derived" enum:"keep,quarantine,delete" default:"keep" doc:"What happens to memories and skills that came of it"`
 	EraseOptions
 }) (*erasedOutput, error) {
-	target := erase.Target{Workspace: workspace(ctx), Derived: in.Derived}
-	err := g.Store.WithWorkspace(ctx, target.Workspace, func(q postgres.Queries) error {
-		v, err := q.ConversationView(ctx, in.ID)
-		target.Conversation = v.ID
-		return err
-	})
+	id, err := g.Conversations.Find(ctx, workspace(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return g.erase(ctx, target, in.EraseOptions)
+	return g.erase(ctx, erase.Target{Workspace: workspace(ctx), Conversation: id, Derived: in.Derived}, in.EraseOptions)
 }
 
 func (g *Gateway) erase(ctx context.Context, t erase.Target, o EraseOptions) (*erasedOutput, error) {
@@ -96,7 +90,7 @@ func (g *Gateway) erase(ctx context.Context, t erase.Target, o EraseOptions) (*e
 
 // startErase saves the wait for the relay, which drives what is accepted.
 func (g *Gateway) startErase(ctx context.Context, e erase.Erasure) {
-	if g.Temporal == nil || e.Ended {
+	if g.Driver == nil || e.Ended {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
@@ -134,7 +128,7 @@ func (g *Gateway) awaitErase(ctx context.Context, e erase.Erasure, patience time
 func (g *Gateway) erasure(e erase.Erasure) ErasureReport {
 	out := ErasureReport{Erasure: e}
 	if e.Conversation != 0 {
-		out.Links = &ErasureLinks{Self: g.link("/v1/erasures/%d", e.ID), Temporal: g.WorkflowLink(e.WorkflowID())}
+		out.Links = &ErasureLinks{Self: g.link("/v1/erasures/%d", e.ID), Temporal: g.Options.WorkflowLink(e.WorkflowID())}
 	}
 	return out
 }

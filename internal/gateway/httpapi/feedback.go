@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 
-	"cairn/internal/app"
 	"cairn/internal/service/apikey"
+	"cairn/internal/service/feedback"
 )
 
 // FeedbackGiven is what somebody says of an answer.
@@ -36,7 +36,7 @@ func (g *Gateway) giveFeedback(ctx context.Context, in *struct {
 	Body FeedbackGiven
 }) (*bodyOf[FeedbackNoted], error) {
 	who := person(ctx, in.OnceKey)
-	noted, err := g.NoteFeedback(ctx, who.Workspace, who.Op, app.Feedback(in.Body))
+	noted, err := g.Feedback.Note(ctx, who.Workspace, who.Op, feedback.Input(in.Body))
 	out := &bodyOf[FeedbackNoted]{FeedbackNoted{Question: noted.Question}}
 	if noted.Case != nil {
 		out.Body.Case, out.Body.Failures = noted.Case.ID, noted.Case.Failures

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -216,11 +215,7 @@ func (g *Gateway) describeTarget(ctx context.Context, in *struct {
 	return &bodyOf[longterm.RegisteredTarget]{out}, err
 }
 
-func (g *Gateway) showWorkspace(ctx context.Context, _ *struct{}) (out *bodyOf[WorkspaceView], err error) {
-	err = g.Store.WithWorkspace(ctx, workspace(ctx), func(q postgres.Queries) error {
-		c, err := q.Counts(ctx)
-		out = &bodyOf[WorkspaceView]{WorkspaceView(c)}
-		return err
-	})
-	return out, err
+func (g *Gateway) showWorkspace(ctx context.Context, _ *struct{}) (*bodyOf[WorkspaceView], error) {
+	c, err := g.Workspaces.Counts(ctx, workspace(ctx))
+	return &bodyOf[WorkspaceView]{WorkspaceView(c)}, err
 }

@@ -23,7 +23,7 @@ func (g *Gateway) mcpRoute() {
 	handler := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		s, _ := r.Context().Value(serverKey{}).(*mcp.Server)
 		return s
-	}, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: min(g.Config.RequestBytes, mcpBody),
+	}, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: min(g.Options.RequestBytes, mcpBody),
 		DisableLocalhostProtection: true}) // it guards servers without keys
 	g.mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) {
 		refused := g.foreign(r)
@@ -48,7 +48,7 @@ func (g *Gateway) foreign(r *http.Request) *Problem {
 		return nil
 	}
 	page, err := url.Parse(origin)
-	own, _ := url.Parse(g.Config.PublicBaseURL)
+	own, _ := url.Parse(g.Options.PublicBaseURL)
 	if err == nil && (page.Hostname() == "localhost" || net.ParseIP(page.Hostname()).IsLoopback() || own != nil && own.Host != "" && page.Scheme == own.Scheme && page.Host == own.Host) {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (g *Gateway) mcpServer(r *http.Request) (*mcp.Server, *Problem) {
 	if refused != nil {
 		return nil, refused
 	}
-	s, err := mcpserver.New(mcpserver.Options{Name: g.Config.MCPName, Registry: g.Offered, Profile: r.URL.Query().Get("profile"), Workspace: h.Workspace.ID, MayWrite: apikey.Write.Allows(h.Scopes), Log: g.Log})
+	s, err := mcpserver.New(mcpserver.Options{Name: g.Options.MCPName, Registry: g.Offered, Profile: r.URL.Query().Get("profile"), Workspace: h.Workspace.ID, MayWrite: apikey.Write.Allows(h.Scopes), Log: g.Log})
 	if err != nil {
 		if fault.CodeOf(err) == fault.Internal {
 			return nil, g.told(r.Context(), "mcp", err)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"cairn/internal/app"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -188,7 +187,7 @@ func (c *mem0Call) summarize(in mem0Add, messages []transcript.Message) (run.Run
 	}
 	choices.Only = []memory.Task{where} // nobody else's memories come of what one user said
 	wanted := memoryagent.Request{Workspace: c.from.Workspace.ID, WorkspaceKey: c.from.Workspace.Key, ID: c.r.Header.Get("Idempotency-Key"), Messages: messages,
-		Targets: []memory.Task{where}, KnownOnly: true, Choices: choices, Spec: app.TurnSpec(c.Config)}
+		Targets: []memory.Task{where}, KnownOnly: true, Choices: choices, Spec: c.Options.TurnSpec()}
 	r, err := c.Progressive.Summarize(c.r.Context(), wanted)
 	if err == nil && r.Status == run.Ended && wanted.ID == "" {
 		wanted.Fresh = true

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
@@ -91,13 +90,10 @@ const entitiesSeen = 10_000
 
 func (c *mem0Call) known() (out []mem0Entity, err error) {
 	out = []mem0Entity{}
-	err = c.Store.WithWorkspace(c.r.Context(), c.from.Workspace.ID, func(q postgres.Queries) error {
-		all, err := q.Entities(c.r.Context(), entitiesSeen)
-		for _, e := range all {
-			out = append(out, mem0Entity{e.Name, e.Name, e.Kind, e.Memories, e.FirstAt, e.LastAt})
-		}
-		return err
-	})
+	all, err := c.Workspaces.Entities(c.r.Context(), c.from.Workspace.ID, entitiesSeen)
+	for _, e := range all {
+		out = append(out, mem0Entity{e.Name, e.Name, e.Kind, e.Memories, e.FirstAt, e.LastAt})
+	}
 	return out, err
 }
 

@@ -18,7 +18,7 @@ type mem0Route struct {
 
 func (g *Gateway) mem0Routes() {
 	mounts := []string{"/mem0"}
-	if g.Config.Mem0Compat == "root" {
+	if g.Options.Mem0Compat == "root" {
 		mounts = append(mounts, "")
 	}
 	for _, mount := range mounts {

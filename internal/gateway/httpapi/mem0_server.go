@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/apikey"
@@ -17,7 +16,7 @@ import (
 // asked of it.
 
 func (c *mem0Call) configuration() (any, error) {
-	return map[string]any{"version": "v1.1", "vector_store": map[string]any{"provider": "pgvector"}, "llm": map[string]any{"provider": "openai", "config": map[string]any{"model": c.Config.Model}},
+	return map[string]any{"version": "v1.1", "vector_store": map[string]any{"provider": "pgvector"}, "llm": map[string]any{"provider": "openai", "config": map[string]any{"model": c.Options.Model}},
 		"embedder": map[string]any{"provider": "openai", "config": map[string]any{"model": c.Embedder.Model(), "embedding_dims": c.Embedder.Dims()}}}, nil
 }
 
@@ -136,11 +135,7 @@ func (c *mem0Call) requests() (any, error) {
 const runsSeen = 1000
 
 func (c *mem0Call) latestRuns() (out []run.Summary, err error) {
-	err = c.Store.WithWorkspace(c.r.Context(), c.from.Workspace.ID, func(q postgres.Queries) error {
-		out, err = q.Runs(c.r.Context(), runsSeen)
-		return err
-	})
-	return out, err
+	return c.Runs.List(c.r.Context(), c.from.Workspace.ID, runsSeen)
 }
 
 // number reads a parameter of the address.

@@ -30,7 +30,7 @@ const smallBody = 512 << 10
 // handle adds a route to the gateway. An error of fn becomes a Problem; what is
 // ours to mend is logged.
 func handle[I, O any](g *Gateway, r route, fn func(context.Context, *I) (*O, error)) {
-	limit := g.Config.RequestBytes
+	limit := g.Options.RequestBytes
 	if r.bytes > 0 {
 		limit = min(limit, r.bytes)
 	}

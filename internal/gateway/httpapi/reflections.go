@@ -7,7 +7,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/apikey"
@@ -90,13 +89,13 @@ func (g *Gateway) reflect(ctx context.Context, in *struct {
 	switch {
 	case in.Body.From == "" && in.Body.To == "":
 		var o reflection.Opened
-		if o, err = g.ReflectNow(ctx, from.Workspace, app.ReflectRequest{Date: in.Body.Date, Redo: in.Body.Redo}); err == nil {
+		if o, err = g.Reflections.Now(ctx, from.Workspace, reflection.DateRequest{Date: in.Body.Date, Redo: in.Body.Redo}); err == nil {
 			err = add(o)
 		}
 	case in.Body.Date != "":
 		err = fault.New(fault.InvalidArgument, "both a date and several are given", "send date, or from and to")
 	default:
-		err = g.ReflectBackfill(ctx, from.Workspace, in.Body.From, in.Body.To, in.Body.Redo, add)
+		err = g.Reflections.Backfill(ctx, from.Workspace, in.Body.From, in.Body.To, in.Body.Redo, add)
 	}
 	if err != nil {
 		return nil, err

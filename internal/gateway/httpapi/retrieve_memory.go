@@ -9,7 +9,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/apikey"
@@ -124,7 +123,7 @@ func (in *retrieveInput) question(ctx context.Context, g *Gateway) (q memoryagen
 	}
 	from := asking(ctx)
 	q = memoryagent.Question{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, Query: in.Body.Query, Mode: in.Body.Mode, Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(),
-		TimeFilter: in.Body.Time, Refine: in.Body.refine(), TopK: in.Body.TopK, Metadata: in.Body.Metadata, Spec: app.TurnSpec(g.Config)}
+		TimeFilter: in.Body.Time, Refine: in.Body.refine(), TopK: in.Body.TopK, Metadata: in.Body.Metadata, Spec: g.Options.TurnSpec()}
 	q.Choices.SkillMemory = in.Body.Skills
 	if q.ID, err = oneID(in.IdempotencyKey, in.Body.RequestID); err != nil {
 		return q, err

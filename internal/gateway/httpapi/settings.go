@@ -6,7 +6,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/apikey"
 )
@@ -24,23 +23,12 @@ func (g *Gateway) settingsRoutes() {
 			Content: map[string]*huma.MediaType{"application/merge-patch+json": {Schema: patch}, "application/json": {Schema: patch}}}}, g.changeSettings)
 }
 
-func (g *Gateway) showSettings(ctx context.Context, _ *struct{}) (out *bodyOf[WorkspaceSettings], err error) {
-	err = g.Store.WithWorkspace(ctx, workspace(ctx), func(q postgres.Queries) error {
-		s, err := q.Settings(ctx)
-		out = &bodyOf[WorkspaceSettings]{WorkspaceSettings(settings.DocumentOf(s))}
-		return err
-	})
-	return out, err
+func (g *Gateway) showSettings(ctx context.Context, _ *struct{}) (*bodyOf[WorkspaceSettings], error) {
+	s, err := g.Workspaces.Settings(ctx, workspace(ctx))
+	return &bodyOf[WorkspaceSettings]{WorkspaceSettings(settings.DocumentOf(s))}, err
 }
 
-func (g *Gateway) changeSettings(ctx context.Context, in *struct{ RawBody []byte }) (out *bodyOf[WorkspaceSettings], err error) {
-	err = g.Store.WithWorkspace(ctx, workspace(ctx), func(q postgres.Queries) error {
-		s, err := q.PatchSettings(ctx, in.RawBody)
-		if err == nil {
-			err = g.Progressive.Registry.Check(s.Memory)
-		}
-		out = &bodyOf[WorkspaceSettings]{WorkspaceSettings(settings.DocumentOf(s))}
-		return err
-	})
-	return out, err
+func (g *Gateway) changeSettings(ctx context.Context, in *struct{ RawBody []byte }) (*bodyOf[WorkspaceSettings], error) {
+	s, err := g.Workspaces.ChangeSettings(ctx, workspace(ctx), in.RawBody)
+	return &bodyOf[WorkspaceSettings]{WorkspaceSettings(settings.DocumentOf(s))}, err
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/library"
@@ -132,16 +131,7 @@ func (g *Gateway) skillNumber(ctx context.Context, ref string) (id int64, err er
 func (g *Gateway) memory(ctx context.Context, head skill.Head, v skill.Version) (skill.MemoryItem, error) {
 	p := skill.Projected{ID: fmt.Sprint(head.ID), Archived: head.Status == skill.Archived, Uploaded: head.Origin == "import", Version: v.Number,
 		UserID: asking(ctx).Workspace.Name, URL: g.link("/v1/skills/%d/versions/%d/package", head.ID, v.Number), CreatedAt: head.CreatedAt, UpdatedAt: v.CreatedAt, Embedding: []float32{}}
-	err := g.Store.WithWorkspace(ctx, workspace(ctx), func(q postgres.Queries) error {
-		for _, s := range v.Sources {
-			c, err := q.Conversation(ctx, s.Conversation, s.From, s.To)
-			if err != nil {
-				return err
-			}
-			p.SessionID = c.ID
-			p.Sources = append(p.Sources, c.Messages...)
-		}
-		return nil
-	})
+	var err error
+	p.Sources, p.SessionID, err = g.Conversations.Sources(ctx, workspace(ctx), v.Sources)
 	return skill.Project(v.Document(), v.Files, p), err
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/app"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -150,7 +149,7 @@ func (g *Gateway) summaryMemory(ctx context.Context, in *struct {
 	}
 	from := asking(ctx)
 	r := memoryagent.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, ID: in.Body.RequestID, Query: in.Body.Query, KnownOnly: in.Body.NewTargets != nil && !*in.Body.NewTargets,
-		Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(), Metadata: in.Body.Metadata, Fresh: in.Body.Fresh, Spec: app.TurnSpec(g.Config)}
+		Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(), Metadata: in.Body.Metadata, Fresh: in.Body.Fresh, Spec: g.Options.TurnSpec()}
 	var err error
 	if r.ID, err = oneID(in.IdempotencyKey, r.ID); err != nil {
 		return nil, err

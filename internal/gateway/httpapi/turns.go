@@ -11,7 +11,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
@@ -73,7 +72,7 @@ func (g *Gateway) turn(ctx context.Context, in *struct{ Body TurnRequest }) (*tu
 	if err != nil {
 		return nil, err
 	}
-	r.Workspace, r.WorkspaceKey, r.Spec = from.Workspace.ID, from.Workspace.Key, app.TurnSpec(g.Config)
+	r.Workspace, r.WorkspaceKey, r.Spec = from.Workspace.ID, from.Workspace.Key, g.Options.TurnSpec()
 	accepted, err := g.Converse.Accept(ctx, r)
 	if err != nil {
 		return nil, err
@@ -115,7 +114,7 @@ func (b TurnRequest) request() (conversation.Request, error) {
 // answer brings a stored turn to its conversation and waits for its answer as long
 // as the caller wishes to. The relay brings what could not be brought.
 func (g *Gateway) answer(ctx context.Context, r conversation.Request, accepted run.Run, wait time.Duration) error {
-	if g.Temporal == nil {
+	if g.Driver == nil {
 		return nil
 	}
 	bringing, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(wait, startPatience))

@@ -13,7 +13,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/adapter/fetch"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/apikey"
@@ -120,9 +119,4 @@ func fileOf(body []byte, boundary string) ([]byte, error) {
 		}
 		return archive, nil
 	}
-}
-
-// fetchPackage is what Fetch is unless a test says otherwise.
-func fetchPackage(ctx context.Context, url string) ([]byte, error) {
-	return fetch.Get(ctx, url, fetch.Options{MaxBytes: skill.MaxPackage})
 }

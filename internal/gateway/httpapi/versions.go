@@ -74,7 +74,7 @@ func (g *Gateway) versionRoutes() {
 }
 
 func (g *Gateway) contentOf(v skill.Version) Content {
-	c := Content{DisplayName: v.DisplayName, Body: v.Body, SkillMD: string(skill.Compose(v.Name, v.Description, []byte(v.Body), skill.RenderOptions{NameStyle: g.Config.NameStyle})),
+	c := Content{DisplayName: v.DisplayName, Body: v.Body, SkillMD: string(skill.Compose(v.Name, v.Description, []byte(v.Body), skill.RenderOptions{NameStyle: g.Options.NameStyle})),
 		Files: []ContentFile{}, Sources: append([]skill.Source{}, v.Sources...), Run: v.Run, Model: v.Model, ChangeSummary: v.ChangeSummary,
 		Violations: v.Violations, Risk: v.Risk, Redactions: v.Redactions, Quality: v.Quality, Extra: v.Extra, PackageSHA256: hex.EncodeToString(v.PackageSHA[:])}
 	for _, f := range v.Files {

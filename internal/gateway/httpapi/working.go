@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
@@ -101,7 +100,7 @@ func (g *Gateway) offload(ctx context.Context, in *struct {
 	Body OffloadRequest
 }) (*bodyOf[OffloadAnswer], error) {
 	from, b := asking(ctx), in.Body
-	r := offload.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, Session: b.Session, TTL: g.Config.OffloadTTL, Wait: usualWait, Spec: app.OffloadSpec(g.Config),
+	r := offload.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, Session: b.Session, TTL: g.Options.OffloadTTL, Wait: usualWait, Spec: g.Options.OffloadSpec(),
 		Options: workingmemory.Options{Mode: workingmemory.Mode(b.Mode), TotalTokens: b.TotalTokens, ToolTokens: b.ToolTokens, KeepRecent: orUsual(b.KeepRecent, -1), Preview: orUsual(b.Preview, -1), GroupTokens: b.GroupTokens, Ratio: b.Ratio}}
 	if b.TTL > 0 {
 		r.TTL = time.Duration(b.TTL) * time.Second
