@@ -21,7 +21,7 @@ import (
 )
 
 // Gateway is the HTTP API of this Cairn.
-func (h *Host) Gateway(m httpapi.Meter) *httpapi.Gateway {
+func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
 	s := httpapi.Services{Log: h.Log, Keys: h.Keys, Runs: h.Runs, Conversations: h.Conversations, Workspaces: h.Workspaces,
 		Waiter: h.Waiter, Converse: h.Converse, Distill: h.Distill, Library: h.Library, Curator: h.Curator, Finder: h.Finder,
 		Memory: h.Memory, LongTerm: h.LongTerm, Progressive: h.Progressive, Offload: h.Offload, Dumps: h.Dumps, Evolve: h.Evolve,
@@ -39,10 +39,10 @@ func (h *Host) Gateway(m httpapi.Meter) *httpapi.Gateway {
 
 // Describe is the OpenAPI document of the gateway, for which no server is needed.
 func Describe(c config.Config) ([]byte, error) {
-	return (&Host{Config: c, Log: slog.New(slog.DiscardHandler)}).Gateway(httpapi.NoMeter).OpenAPI()
+	return (&App{Config: c, Log: slog.New(slog.DiscardHandler)}).Gateway(httpapi.NoMeter).OpenAPI()
 }
 
-func (h *Host) gatewayOptions() httpapi.Options {
+func (h *App) gatewayOptions() httpapi.Options {
 	c := h.Config
 	return httpapi.Options{RequestBytes: c.RequestBytes, RateLimit: c.RateLimit, StopTimeout: c.StopTimeout, PublicBaseURL: c.PublicBaseURL,
 		Metrics: c.Metrics, TemporalUI: c.TemporalUI, MCPName: c.MCPName, NameStyle: c.NameStyle, Model: c.Model,
@@ -63,7 +63,7 @@ func fetchPackage(ctx context.Context, url string) ([]byte, error) {
 
 // askDatabase looks for a key that nobody has. That asks what serving asks: the
 // login, its role, and the schema's own function.
-func (h *Host) askDatabase(ctx context.Context) error {
+func (h *App) askDatabase(ctx context.Context) error {
 	var nobody postgres.KeyHash
 	_, _ = rand.Read(nobody[:]) // never fails
 	_, err := h.Store.Holder(ctx, nobody)
@@ -75,7 +75,7 @@ func (h *Host) askDatabase(ctx context.Context) error {
 }
 
 // askSchema compares the database's schema with what this program was built for.
-func (h *Host) askSchema(ctx context.Context) (*httpapi.Schema, error) {
+func (h *App) askSchema(ctx context.Context) (*httpapi.Schema, error) {
 	v, err := h.Store.Schema(ctx)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (h *Host) askSchema(ctx context.Context) (*httpapi.Schema, error) {
 	return &shown, v.Check()
 }
 
-func (h *Host) askTemporal(ctx context.Context) error {
+func (h *App) askTemporal(ctx context.Context) error {
 	if h.Temporal == nil {
 		return fault.New(fault.Unavailable, "there is no Temporal server", "set TEMPORAL_ADDRESS")
 	}

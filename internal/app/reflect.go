@@ -23,9 +23,9 @@ func ReflectionSpec(c config.Config) conversation.Spec {
 	return s
 }
 
-// hireReflection brings reflections into the loop: the tools of reviews, and
+// registerReflection brings reflections into the loop: the tools of reviews, and
 // before them the one that takes notes.
-func (h *Host) hireReflection() error {
+func (h *App) registerReflection() error {
 	notes, err := tools.Notes(h.Memory)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (h *Host) hireReflection() error {
 	if err != nil {
 		return err
 	}
-	h.Reflect = &reflection.Service{Store: h.Store.Reflections(), Keeper: h.Memory, Memory: known{h.Memory, h.Library, h.LongTerm}, Tools: all, Log: h.Log}
+	h.Reflect = &reflection.Service{Store: h.Store.Reflections(), Keeper: h.Memory, Memory: promptContext{h.Memory, h.Library, h.LongTerm}, Tools: all, Log: h.Log}
 	h.Converse.Agents[run.Reflection] = reflection.Agent{Service: h.Reflect}
 	noting, err := tools.NewRegistry(notes...)
 	h.Converse.Agents[run.Flush] = conversation.Flush{Notes: noting}
@@ -49,7 +49,7 @@ func (h *Host) hireReflection() error {
 // in them that nobody has distilled yet, and remembered with memory skills where
 // the workspace chose them: gate and marks are those of conversations that have
 // gone idle.
-func (h *Host) distillDay(ctx context.Context, ref run.Ref, workspaceKey string) (out contract.DayDistilled, err error) {
+func (h *App) distillDay(ctx context.Context, ref run.Ref, workspaceKey string) (out contract.DayDistilled, err error) {
 	conversations, err := h.Reflect.Conversations(ctx, ref)
 	if err != nil {
 		return out, err

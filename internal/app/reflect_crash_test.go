@@ -78,7 +78,7 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 			t.Errorf("%d marks after %d failures", marks, n+1)
 		}
 	}
-	failed, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, "2026-03-03")
+	failed, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, "2026-03-03")
 	testkit.Must(t, err)
 	if r := failed.Runs[0]; !r.Alert || r.Failures != 3 || r.Skipped != 2 || failed.Failures != 3 || !strings.Contains(failed.Day.Reason, "2 messages were passed over") {
 		t.Errorf("the third failure came to %+v", failed)
@@ -181,7 +181,7 @@ func TestTheSweepReadsWhatCameAfterwards(t *testing.T) {
 	w, err := b.Temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: contract.ReflectionID(b.Workspace.Key, date), TaskQueue: contract.QueueMain}, contract.ReflectionWorkflow, in)
 	testkit.Must(t, err)
 	testkit.Must(t, w.Get(t.Context(), nil))
-	got, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, date)
+	got, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, date)
 	testkit.Must(t, err)
 	if len(got.Runs) != 2 || got.Runs[0].Messages != 2 || got.Runs[0].WorkflowID != contract.ReflectionID(b.Workspace.Key, date) {
 		t.Errorf("the day came to %+v", got)
@@ -226,11 +226,11 @@ func TestErasingAConversationErasesWhatAReflectionWasTold(t *testing.T) {
 	if len(got.Notes) != 2 {
 		t.Fatalf("the day came to %+v", got)
 	}
-	e, err := b.Host.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID, Conversation: id, Derived: "delete"})
+	e, err := b.App.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID, Conversation: id, Derived: "delete"})
 	testkit.Must(t, err)
 	testkit.Must(t, b.Driver.Erase(t.Context(), e.WorkspaceKey, e.ID, e.Conversation))
 	eventually(t, "it is erased", func() bool {
-		now, err := b.Host.Erase.Report(t.Context(), b.Workspace.ID, e.ID)
+		now, err := b.App.Erase.Report(t.Context(), b.Workspace.ID, e.ID)
 		return err == nil && now.Ended
 	})
 	for _, column := range []string{"llm_calls.request", "llm_calls.tool_calls", "agent_steps.content", "agent_calls.arguments", "memories.content", "search_docs.text", "runs.result", "runs.spec", "messages.content"} {

@@ -56,7 +56,7 @@ func reflected(b *apptest.Bundle, r run.Run) reflection.DayDetail {
 	eventually(b.T, fmt.Sprintf("run %d of %s has ended", r.Ref.Run, r.Key), func() bool {
 		return count(b, fmt.Sprintf("select count(*) from cairn.runs where id = %d and status = 'ended'", r.Ref.Run)) == 1
 	})
-	out, err := b.Host.Reflect.Show(b.T.Context(), b.Workspace.ID, r.Key)
+	out, err := b.App.Reflect.Show(b.T.Context(), b.Workspace.ID, r.Key)
 	testkit.Must(b.T, err)
 	return out
 }

@@ -20,7 +20,7 @@ const sweepCatchUp = time.Hour
 
 // keepSweeping sees to it that the one Temporal Schedule exists which starts the
 // sweep, and to old pages. It is at it until it succeeds.
-func (h *Host) keepSweeping(ctx context.Context) {
+func (h *App) keepSweeping(ctx context.Context) {
 	for pause := firstPause; ; pause = min(2*pause, mostPause) {
 		err := h.ScheduleSweep(ctx)
 		if err == nil || ctx.Err() != nil {
@@ -39,7 +39,7 @@ func (h *Host) keepSweeping(ctx context.Context) {
 
 // ScheduleSweep makes the Temporal Schedule of the sweep, or gives the one that
 // is there its interval. Whoever paused it has it paused still.
-func (h *Host) ScheduleSweep(ctx context.Context) error {
+func (h *App) ScheduleSweep(ctx context.Context) error {
 	o := h.sweepOptions()
 	_, err := h.Temporal.ScheduleClient().Create(ctx, o)
 	if !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
@@ -64,7 +64,7 @@ func ignoreNil(err error) error {
 	return fault.Wrap(err, fault.Unavailable, "the schedule of the sweep could not be made", "")
 }
 
-func (h *Host) sweepOptions() client.ScheduleOptions {
+func (h *App) sweepOptions() client.ScheduleOptions {
 	return client.ScheduleOptions{
 		ID:   contract.SweepSchedule,
 		Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: h.Config.SweepEvery}}, TimeZoneName: "UTC"},

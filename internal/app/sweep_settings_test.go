@@ -212,7 +212,7 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 	}
 	var out contract.ReflectionResult
 	testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ReflectionID(b.Workspace.Key, day(1)), "").Get(t.Context(), &out))
-	got, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, day(1))
+	got, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, day(1))
 	testkit.Must(t, err)
 	if r := got.Runs[0]; out.Status != reflection.Saved || r.Messages != 2 || r.Skipped != 2 || got.Day.Notes != 1 {
 		t.Errorf("on again the day came to %+v", got)
@@ -226,7 +226,7 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 		reflected(b, o.Run)
 		return nil
 	}))
-	made, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, day(30))
+	made, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, day(30))
 	testkit.Must(t, err)
 	if len(dates) != 3 || made.Status != reflection.Saved || made.Messages != 2 {
 		t.Errorf("made up for %v: %+v", dates, made)
@@ -243,10 +243,10 @@ func TestARunThatIsEmptyForAWeekSaysSo(t *testing.T) {
 insert into cairn.turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, first_seq, accepted_at) select $1, id, 1, 'm', 'observe', 'user', 'x', 0, now() - interval '2 days' from c`, b.Workspace.ID)
 	exec(b, `insert into cairn.reflection_runs (workspace_id, local_date, zone, status, to_at) select $1, current_date - n, 'UTC', 'empty', now() - make_interval(days => n) from generate_series(1, 6) n`, b.Workspace.ID)
 	date := time.Now().UTC().Format(time.DateOnly)
-	o, err := b.Host.Reflect.Open(t.Context(), reflection.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Date: date, Zone: "UTC", To: time.Now(), Why: contract.ReflectionOfSweep,
+	o, err := b.App.Reflect.Open(t.Context(), reflection.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Date: date, Zone: "UTC", To: time.Now(), Why: contract.ReflectionOfSweep,
 		WorkflowID: "w", Spec: app.ReflectionSpec(b.Config)})
 	testkit.Must(t, err)
-	day, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, date)
+	day, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, date)
 	if err != nil || o.Ended == nil || day.Status != reflection.Empty || day.Reason != reflection.UnheardReason || !day.Runs[0].Unheard {
 		t.Errorf("the day came to %+v, %v", day, err)
 	}

@@ -198,7 +198,7 @@ func TestWhatAnotherAgentAnsweredIsCountedAndReviewed(t *testing.T) {
 		if i == 4 {
 			answer = "" // never delivered
 		}
-		got, err := b.Host.Messages.SendMessage(t.Context(), observed(b, "c", i, answer))
+		got, err := b.App.Messages.SendMessage(t.Context(), observed(b, "c", i, answer))
 		testkit.Must(t, err)
 		if got.Status != "ended" || got.Reason != "observed" || got.Reply != answer {
 			t.Fatalf("exchange %d: %+v", i, got)

@@ -83,7 +83,7 @@ func send(b *apptest.Bundle, r conversation.Request) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = b.Host.Messages.SendMessage(ctx, r) // what becomes of it is read from Postgres
+		_, _ = b.App.Messages.SendMessage(ctx, r) // what becomes of it is read from Postgres
 	}()
 	b.T.Cleanup(func() { cancel(); <-done })
 }
@@ -107,7 +107,7 @@ func answered(b *apptest.Bundle, conversationID, message string) (out conversati
 	b.T.Helper()
 	eventually(b.T, message+" of "+conversationID+" is answered", func() bool {
 		var err error
-		out, err = b.Host.Converse.Answer(b.T.Context(), b.Workspace.ID, conversationID, message)
+		out, err = b.App.Converse.Answer(b.T.Context(), b.Workspace.ID, conversationID, message)
 		return err == nil && out.Status == "ended"
 	})
 	return out

@@ -13,7 +13,7 @@ import (
 
 // buildViews makes the services that gateways and commands look through, and those that
 // take what users ask for beside messages.
-func (h *Host) buildViews() {
+func (h *App) buildViews() {
 	h.Keys = &apikey.Service{Store: h.Store.Keys()}
 	h.Runs = &inspect.Runs{Store: h.Store.Runs(), Distill: h.Distill}
 	h.Conversations = &inspect.Conversations{Store: h.Store.Threads(), Closer: h.Converse}
@@ -29,7 +29,7 @@ func (h *Host) buildViews() {
 }
 
 // dispatcher starts what schedules have due.
-func (h *Host) dispatcher() *schedule.Dispatcher {
+func (h *App) dispatcher() *schedule.Dispatcher {
 	pace := contract.Pace{Database: h.Config.DatabaseStep, Heartbeat: h.Config.Heartbeat, GiveUp: giveUp}
 	d := &schedule.Dispatcher{Store: h.Store.Slots(), Learning: h.Evolve, Messages: h.Converse, Pace: pace,
 		TurnSpec: h.turnSpec, LearnSpec: h.learnSpec, Log: h.Log}
@@ -42,8 +42,8 @@ func (h *Host) dispatcher() *schedule.Dispatcher {
 // The configuration that new runs are pinned to is read when they are made: a test may
 // change it between two runs.
 
-func (h *Host) turnSpec() conversation.Spec { return TurnSpec(h.Config) }
+func (h *App) turnSpec() conversation.Spec { return TurnSpec(h.Config) }
 
-func (h *Host) learnSpec() learning.Spec { return EvolveSpec(h.Config) }
+func (h *App) learnSpec() learning.Spec { return EvolveSpec(h.Config) }
 
-func (h *Host) reflectionSpec() conversation.Spec { return ReflectionSpec(h.Config) }
+func (h *App) reflectionSpec() conversation.Spec { return ReflectionSpec(h.Config) }

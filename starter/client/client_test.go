@@ -35,7 +35,7 @@ type bundle struct {
 func setup(t *testing.T, options ...client.Option) *bundle {
 	t.Helper()
 	b := &bundle{Bundle: apptest.OpenIdle(t)}
-	b.gateway = b.Host.Gateway(httpapi.NoMeter)
+	b.gateway = b.App.Gateway(httpapi.NoMeter)
 	b.server = httptest.NewServer(b.gateway)
 	t.Cleanup(b.server.Close)
 	var err error

@@ -99,7 +99,7 @@ func (t *tally) wrong(crossing bool, format string, args ...any) {
 }
 
 // Run does the experiment on h, whose rate limit must be off.
-func Run(ctx context.Context, h *app.Host, o Options) (Result, error) {
+func Run(ctx context.Context, h *app.App, o Options) (Result, error) {
 	if o.Workspaces == 0 {
 		o.Workspaces = 50
 	}

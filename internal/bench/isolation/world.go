@@ -39,7 +39,7 @@ type entry struct {
 	gone            bool
 }
 
-func open(ctx context.Context, h *app.Host, url string, n int, seed uint64, t *tally) (*world, error) {
+func open(ctx context.Context, h *app.App, url string, n int, seed uint64, t *tally) (*world, error) {
 	w := &world{tally: t, name: fmt.Sprintf("w%d", n), url: url, random: rand.New(rand.NewPCG(seed, uint64(n))), entries: map[string]*entry{}}
 	ws, err := h.Store.Workspace(ctx, w.name, true)
 	if err != nil {

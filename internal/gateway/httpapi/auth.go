@@ -73,7 +73,7 @@ func (g *Gateway) authenticate(r *http.Request) (apikey.Principal, *Problem) {
 		return h, problem(fault.Unauthenticated, "the key is not good", "it may have been revoked; `cairn keys list` shows the keys of a workspace").with(challenge, `Bearer realm="cairn", error="invalid_token"`)
 	}
 	if err != nil {
-		return h, g.told(r.Context(), "authenticate", err)
+		return h, g.problemFrom(r.Context(), "authenticate", err)
 	}
 	return h, nil
 }

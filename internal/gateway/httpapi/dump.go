@@ -69,7 +69,7 @@ func (p paced) Write(b []byte) (int, error) {
 
 // loadInput has its body as it comes.
 type loadInput struct {
-	OnceKey
+	IdempotencyKey
 	body io.Reader
 }
 
@@ -81,12 +81,12 @@ func (in *loadInput) Resolve(ctx huma.Context) []error {
 }
 
 func (g *Gateway) loadMemories(ctx context.Context, in *loadInput) (*bodyOf[LoadedMemories], error) {
-	loaded, err := g.Dumps.Load(ctx, person(ctx, in.OnceKey), in.body)
+	loaded, err := g.Dumps.Load(ctx, person(ctx, in.IdempotencyKey), in.body)
 	return &bodyOf[LoadedMemories]{LoadedMemories(loaded)}, err
 }
 
 func (g *Gateway) copyMemories(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Body struct {
 		From string `json:"from_key" minLength:"1" doc:"A key of the workspace that is copied, with the scope read"`
 	}
@@ -98,6 +98,6 @@ func (g *Gateway) copyMemories(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := g.Dumps.Copy(ctx, from.Workspace.ID, person(ctx, in.OnceKey))
+	loaded, err := g.Dumps.Copy(ctx, from.Workspace.ID, person(ctx, in.IdempotencyKey))
 	return &bodyOf[LoadedMemories]{LoadedMemories(loaded)}, err
 }

@@ -32,10 +32,10 @@ func (g *Gateway) feedbackRoutes() {
 }
 
 func (g *Gateway) giveFeedback(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Body FeedbackGiven
 }) (*bodyOf[FeedbackNoted], error) {
-	who := person(ctx, in.OnceKey)
+	who := person(ctx, in.IdempotencyKey)
 	noted, err := g.Feedback.Note(ctx, who.Workspace, who.Op, feedback.Input(in.Body))
 	out := &bodyOf[FeedbackNoted]{FeedbackNoted{Question: noted.Question}}
 	if noted.Case != nil {

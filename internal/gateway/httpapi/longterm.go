@@ -94,7 +94,7 @@ func (g *Gateway) longTermRoutes() {
 
 // entry reads a memory of any type, long-term ones whole.
 func (g *Gateway) entry(ctx context.Context, id string) (memory.Entry, error) {
-	found, err := g.LongTerm.Get(ctx, person(ctx, OnceKey{}), id)
+	found, err := g.LongTerm.Get(ctx, person(ctx, IdempotencyKey{}), id)
 	if err != nil || len(found) == 1 {
 		return first(found), err
 	}
@@ -110,7 +110,7 @@ func first[T any](all []T) (out T) {
 
 func (g *Gateway) listLongTerm(ctx context.Context, in LongTermQuery, all bool, limit int) (*bodyOf[MemoryList], error) {
 	out := &bodyOf[MemoryList]{MemoryList{Memories: []Memory{}, Usage: map[memory.Type]int{}}}
-	who := person(ctx, OnceKey{})
+	who := person(ctx, IdempotencyKey{})
 	if len(in.IDs) > 0 {
 		entries, err := g.LongTerm.Get(ctx, who, in.IDs...)
 		for _, e := range entries {
@@ -133,7 +133,7 @@ func (g *Gateway) listLongTerm(ctx context.Context, in LongTermQuery, all bool, 
 	return out, err
 }
 
-func (g *Gateway) addLongTerm(ctx context.Context, once OnceKey, m NewMemory) (longterm.Written, error) {
+func (g *Gateway) addLongTerm(ctx context.Context, once IdempotencyKey, m NewMemory) (longterm.Written, error) {
 	who := person(ctx, once)
 	who.Subject = agent.Subject{Type: m.Type, Target: m.Target}
 	w, err := written(memory.Type(m.Type))(g.LongTerm.AddMemories(ctx, who, []longterm.NewMemory{{Content: m.Content, WhenToUse: m.WhenToUse, Metadata: m.Metadata, EventTime: m.EventTime, Importance: m.Importance}}))
@@ -162,7 +162,7 @@ func written(t memory.Type) func([]longterm.Item, error) (*bodyOf[MemoryWritten]
 }
 
 func (g *Gateway) deleteMemories(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Types   []string `query:"memory_types" enum:"personal,procedural,tool,summary"`
 	Targets []string `query:"targets,explode"`
 	MetadataQuery
@@ -171,7 +171,7 @@ func (g *Gateway) deleteMemories(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	items, err := g.LongTerm.DeleteWhere(ctx, person(ctx, in.OnceKey), f)
+	items, err := g.LongTerm.DeleteWhere(ctx, person(ctx, in.IdempotencyKey), f)
 	out := &bodyOf[DeletedMemories]{DeletedMemories{[]string{}}}
 	for _, i := range items {
 		out.Body.Deleted = append(out.Body.Deleted, i.ID)
@@ -181,30 +181,30 @@ func (g *Gateway) deleteMemories(ctx context.Context, in *struct {
 
 func (g *Gateway) restoreMemory(ctx context.Context, in *struct {
 	MemoryPath
-	OnceKey
+	IdempotencyKey
 	Version int `query:"version" minimum:"0" doc:"What it said at this version; what it said last when left out"`
 }) (*bodyOf[MemoryWritten], error) {
 	e, err := g.entry(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return written(e.Type)(g.LongTerm.Restore(ctx, person(ctx, in.OnceKey), longterm.RestoreArgs{ID: in.ID, Version: in.Version}))
+	return written(e.Type)(g.LongTerm.Restore(ctx, person(ctx, in.IdempotencyKey), longterm.RestoreArgs{ID: in.ID, Version: in.Version}))
 }
 
 func (g *Gateway) listTargets(ctx context.Context, _ *struct{}) (*bodyOf[MemoryTargets], error) {
-	meta, err := g.LongTerm.ReadMeta(ctx, person(ctx, OnceKey{}), longterm.MetaArgs{})
+	meta, err := g.LongTerm.ReadMeta(ctx, person(ctx, IdempotencyKey{}), longterm.MetaArgs{})
 	return &bodyOf[MemoryTargets]{MemoryTargets{append([]memory.Target{}, meta.Targets...), meta.Total}}, err
 }
 
 func (g *Gateway) describeTarget(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Type   string `path:"type" enum:"personal,procedural"`
 	Target string `path:"target" maxLength:"200"`
 	Body   struct {
 		Description string `json:"description" maxLength:"1000" doc:"One sentence; empty goes back to the sentence of the type"`
 	}
 }) (*bodyOf[longterm.RegisteredTarget], error) {
-	who := person(ctx, in.OnceKey)
+	who := person(ctx, in.IdempotencyKey)
 	one := longterm.NewTarget{Type: memory.Type(in.Type), Target: in.Target, Description: in.Body.Description}
 	made, err := g.LongTerm.AddTargets(ctx, who, []longterm.NewTarget{one})
 	if err != nil || made[0].Status == longterm.Added {

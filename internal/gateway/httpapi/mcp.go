@@ -67,7 +67,7 @@ func (g *Gateway) mcpServer(r *http.Request) (*mcp.Server, *Problem) {
 	s, err := mcpserver.New(mcpserver.Options{Name: g.Options.MCPName, Registry: g.Offered, Profile: r.URL.Query().Get("profile"), Workspace: h.Workspace.ID, MayWrite: apikey.Write.Allows(h.Scopes), Log: g.Log})
 	if err != nil {
 		if fault.CodeOf(err) == fault.Internal {
-			return nil, g.told(r.Context(), "mcp", err)
+			return nil, g.problemFrom(r.Context(), "mcp", err)
 		}
 		return nil, problemOf(err)
 	}

@@ -30,7 +30,7 @@ func (d door) Authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, 
 }
 
 func (d door) Refuse(ctx context.Context, doing string, err error) mem0api.Refusal {
-	p := d.g.told(ctx, doing, err)
+	p := d.g.problemFrom(ctx, doing, err)
 	return mem0api.Refusal{Status: p.status, Header: p.header, Code: p.Code, Message: p.Message, Hint: p.Hint}
 }
 

@@ -66,7 +66,7 @@ func (g *Gateway) listMemories(ctx context.Context, in *struct {
 	if in.given() {
 		return g.listLongTerm(ctx, in.LongTermQuery, in.All, in.Limit)
 	}
-	listing, err := g.Memory.List(ctx, person(ctx, OnceKey{}), longterm.ListArgs{Store: in.Store, All: in.All, Limit: in.Limit})
+	listing, err := g.Memory.List(ctx, person(ctx, IdempotencyKey{}), longterm.ListArgs{Store: in.Store, All: in.All, Limit: in.Limit})
 	out := &bodyOf[MemoryList]{MemoryList{Memories: []Memory{}, Usage: listing.Usage}}
 	for _, e := range listing.Entries {
 		out.Body.Memories = append(out.Body.Memories, Memory(e))
@@ -75,17 +75,17 @@ func (g *Gateway) listMemories(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) addMemory(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Body NewMemory
 }) (*struct {
 	Status int
 	Body   MemoryWritten
 }, error) {
 	save := func() (longterm.Written, error) {
-		return g.Memory.Save(ctx, person(ctx, in.OnceKey), longterm.SaveArgs{Content: in.Body.Content, Store: in.Body.Store})
+		return g.Memory.Save(ctx, person(ctx, in.IdempotencyKey), longterm.SaveArgs{Content: in.Body.Content, Store: in.Body.Store})
 	}
 	if in.Body.Type != "" {
-		save = func() (longterm.Written, error) { return g.addLongTerm(ctx, in.OnceKey, in.Body) }
+		save = func() (longterm.Written, error) { return g.addLongTerm(ctx, in.IdempotencyKey, in.Body) }
 	}
 	w, err := save()
 	out := &struct {
@@ -105,14 +105,14 @@ func (g *Gateway) showMemory(ctx context.Context, in *MemoryPath) (*bodyOf[Memor
 
 func (g *Gateway) updateMemory(ctx context.Context, in *struct {
 	MemoryPath
-	OnceKey
+	IdempotencyKey
 	Body struct {
 		Content  string          `json:"content" minLength:"1" doc:"All of what it says from now on"`
 		Metadata memory.Metadata `json:"metadata,omitempty" doc:"Of a long-term memory: members that change; null takes one away"`
 		Expected *int            `json:"expected_version,omitempty" doc:"Of a long-term memory: the version that the change was made on"`
 	}
 }) (*bodyOf[MemoryWritten], error) {
-	who := person(ctx, in.OnceKey)
+	who := person(ctx, in.IdempotencyKey)
 	e, err := g.entry(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -126,9 +126,9 @@ func (g *Gateway) updateMemory(ctx context.Context, in *struct {
 
 func (g *Gateway) deleteMemory(ctx context.Context, in *struct {
 	MemoryPath
-	OnceKey
+	IdempotencyKey
 }) (*bodyOf[MemoryWritten], error) {
-	who := person(ctx, in.OnceKey)
+	who := person(ctx, in.IdempotencyKey)
 	e, err := g.entry(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (g *Gateway) memoryHistory(ctx context.Context, in *struct {
 	MemoryPath
 	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
 }) (*bodyOf[MemoryHistory], error) {
-	revisions, err := g.Memory.History(ctx, person(ctx, OnceKey{}), in.ID, in.Limit)
+	revisions, err := g.Memory.History(ctx, person(ctx, IdempotencyKey{}), in.ID, in.Limit)
 	out := &bodyOf[MemoryHistory]{MemoryHistory{ID: in.ID, Revisions: []MemoryRevision{}}}
 	for _, r := range revisions {
 		out.Body.Revisions = append(out.Body.Revisions, MemoryRevision(r))

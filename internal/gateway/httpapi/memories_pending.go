@@ -22,7 +22,7 @@ type PendingMemories struct {
 
 type pendingMemoryInput struct {
 	PendingMemoryPath
-	OnceKey
+	IdempotencyKey
 }
 
 // PendingMemoryPath names a write that waits.
@@ -41,7 +41,7 @@ func (g *Gateway) pendingMemoryRoutes() {
 func (g *Gateway) listPendingMemories(ctx context.Context, in *struct {
 	Limit int `query:"limit" default:"200" minimum:"1" maximum:"1000"`
 }) (*bodyOf[PendingMemories], error) {
-	waiting, err := g.Memory.PendingList(ctx, person(ctx, OnceKey{}), in.Limit)
+	waiting, err := g.Memory.PendingList(ctx, person(ctx, IdempotencyKey{}), in.Limit)
 	out := &bodyOf[PendingMemories]{PendingMemories{[]PendingMemory{}}}
 	for _, p := range waiting {
 		out.Body.Pending = append(out.Body.Pending, PendingMemory(p))
@@ -58,6 +58,6 @@ func (g *Gateway) rejectMemory(ctx context.Context, in *pendingMemoryInput) (*bo
 }
 
 func decided(decide func(context.Context, agent.Actor, int64) (longterm.Decided, error), ctx context.Context, in *pendingMemoryInput) (*bodyOf[DecidedPending], error) {
-	d, err := decide(ctx, person(ctx, in.OnceKey), in.ID)
+	d, err := decide(ctx, person(ctx, in.IdempotencyKey), in.ID)
 	return &bodyOf[DecidedPending]{DecidedPending(d)}, err
 }

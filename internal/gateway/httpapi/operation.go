@@ -50,14 +50,14 @@ func handle[I, O any](g *Gateway, r route, fn func(context.Context, *I) (*O, err
 	huma.Register(g.api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := fn(ctx, in)
 		if err != nil {
-			return nil, g.told(ctx, r.id, err)
+			return nil, g.problemFrom(ctx, r.id, err)
 		}
 		return out, nil
 	})
 }
 
-// told is err as the caller sees it. What the caller cannot mend is logged.
-func (g *Gateway) told(ctx context.Context, doing string, err error) *Problem {
+// problemFrom is err as the caller sees it. What the caller cannot mend is logged.
+func (g *Gateway) problemFrom(ctx context.Context, doing string, err error) *Problem {
 	p := problemOf(err)
 	if p.status >= http.StatusInternalServerError && p.Code != fault.NotImplemented && ctx.Err() == nil {
 		g.Log.Error("request failed", "operation", doing, "code", p.Code, "error", err)

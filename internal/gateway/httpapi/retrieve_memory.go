@@ -93,7 +93,7 @@ func (g *Gateway) retrieveRoutes() {
 }
 
 type retrieveInput struct {
-	OnceKey
+	IdempotencyKey
 	Body RetrieveRequest
 }
 
@@ -125,7 +125,7 @@ func (in *retrieveInput) question(ctx context.Context, g *Gateway) (q memoryagen
 	q = memoryagent.Question{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, Query: in.Body.Query, Mode: in.Body.Mode, Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(),
 		TimeFilter: in.Body.Time, Refine: in.Body.refine(), TopK: in.Body.TopK, Metadata: in.Body.Metadata, Spec: g.Options.TurnSpec()}
 	q.Choices.SkillMemory = in.Body.Skills
-	if q.ID, err = oneID(in.IdempotencyKey, in.Body.RequestID); err != nil {
+	if q.ID, err = oneID(in.IdempotencyKey.Key, in.Body.RequestID); err != nil {
 		return q, err
 	}
 	if q.Messages, err = sessionOf("messages", in.Body.Messages); err != nil {

@@ -107,10 +107,10 @@ func (g *Gateway) resumeSchedule(ctx context.Context, in *NamedSchedule) (*bodyO
 
 func (g *Gateway) triggerSchedule(ctx context.Context, in *struct {
 	NamedSchedule
-	OnceKey
+	IdempotencyKey
 }) (*bodyOf[Firing], error) {
 	from := asking(ctx)
-	f, err := g.Schedules.Trigger(ctx, from.Workspace.ID, from.Workspace.Key, in.ID, in.IdempotencyKey)
+	f, err := g.Schedules.Trigger(ctx, from.Workspace.ID, from.Workspace.Key, in.ID, in.IdempotencyKey.Key)
 	return &bodyOf[Firing]{Firing(f)}, err
 }
 

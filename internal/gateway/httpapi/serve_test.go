@@ -150,7 +150,7 @@ func TestAScrapeIsBoundedByItsPatience(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.Metrics = "open" })
-	g := b.Host.Gateway(prometheus.New(b.Store))
+	g := b.App.Gateway(prometheus.New(b.Store))
 	scrape := func() string {
 		w := httptest.NewRecorder()
 		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))

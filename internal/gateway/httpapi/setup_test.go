@@ -42,7 +42,7 @@ func setup(t *testing.T, change ...func(*config.Config)) *bundle {
 func idle(t *testing.T, change ...func(*config.Config)) *bundle {
 	t.Helper()
 	b := &bundle{Bundle: apptest.OpenIdle(t, change...)}
-	b.gateway = b.Host.Gateway(httpapi.NoMeter)
+	b.gateway = b.App.Gateway(httpapi.NoMeter)
 	server := httptest.NewServer(b.gateway)
 	t.Cleanup(server.Close)
 	b.url = server.URL

@@ -43,22 +43,22 @@ func (g *Gateway) soulRoutes() {
 }
 
 func (g *Gateway) showSoul(ctx context.Context, _ *struct{}) (*bodyOf[Soul], error) {
-	s, err := g.Memory.SoulGet(ctx, person(ctx, OnceKey{}))
+	s, err := g.Memory.SoulGet(ctx, person(ctx, IdempotencyKey{}))
 	return &bodyOf[Soul]{Soul(s)}, err
 }
 
 func (g *Gateway) updateSoul(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Body SoulChange
 }) (*bodyOf[SoulWritten], error) {
-	w, err := g.Memory.SoulUpdate(ctx, person(ctx, in.OnceKey), longterm.SoulArgs(in.Body))
+	w, err := g.Memory.SoulUpdate(ctx, person(ctx, in.IdempotencyKey), longterm.SoulArgs(in.Body))
 	return &bodyOf[SoulWritten]{SoulWritten(w)}, err
 }
 
 func (g *Gateway) soulHistory(ctx context.Context, in *struct {
 	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
 }) (*bodyOf[SoulHistory], error) {
-	versions, err := g.Memory.SoulHistory(ctx, person(ctx, OnceKey{}), in.Limit)
+	versions, err := g.Memory.SoulHistory(ctx, person(ctx, IdempotencyKey{}), in.Limit)
 	out := &bodyOf[SoulHistory]{SoulHistory{[]Soul{}}}
 	for _, v := range versions {
 		out.Body.Versions = append(out.Body.Versions, Soul(v))
@@ -67,9 +67,9 @@ func (g *Gateway) soulHistory(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) rollbackSoul(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Body SoulRollback
 }) (*bodyOf[SoulWritten], error) {
-	w, err := g.Memory.SoulRollback(ctx, person(ctx, in.OnceKey), longterm.RollbackArgs(in.Body))
+	w, err := g.Memory.SoulRollback(ctx, person(ctx, in.IdempotencyKey), longterm.RollbackArgs(in.Body))
 	return &bodyOf[SoulWritten]{SoulWritten(w)}, err
 }

@@ -141,7 +141,7 @@ func (g *Gateway) summaryRoutes() {
 }
 
 func (g *Gateway) summaryMemory(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Body SummaryRequest
 }) (*repliedOutput, error) {
 	if err := in.Body.OwnWorkspace.check(ctx); err != nil {
@@ -151,7 +151,7 @@ func (g *Gateway) summaryMemory(ctx context.Context, in *struct {
 	r := memoryagent.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, ID: in.Body.RequestID, Query: in.Body.Query, KnownOnly: in.Body.NewTargets != nil && !*in.Body.NewTargets,
 		Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(), Metadata: in.Body.Metadata, Fresh: in.Body.Fresh, Spec: g.Options.TurnSpec()}
 	var err error
-	if r.ID, err = oneID(in.IdempotencyKey, r.ID); err != nil {
+	if r.ID, err = oneID(in.IdempotencyKey.Key, r.ID); err != nil {
 		return nil, err
 	}
 	if r.Messages, err = sessionOf("messages", in.Body.Messages); err != nil {
@@ -230,9 +230,9 @@ type UndoneRequest struct {
 
 func (g *Gateway) undoMemoryRequest(ctx context.Context, in *struct {
 	ID string `path:"id" maxLength:"200" doc:"The request's id"`
-	OnceKey
+	IdempotencyKey
 }) (*bodyOf[UndoneRequest], error) {
-	items, err := g.Progressive.Undo(ctx, person(ctx, in.OnceKey), in.ID)
+	items, err := g.Progressive.Undo(ctx, person(ctx, in.IdempotencyKey), in.ID)
 	out := &bodyOf[UndoneRequest]{UndoneRequest{in.ID, []MemoryOperation{}}}
 	for _, i := range items {
 		out.Body.Operations = append(out.Body.Operations, MemoryOperation{Tool: "undo", Status: i.Status, ID: i.ID, Code: i.Code, Message: i.Message})

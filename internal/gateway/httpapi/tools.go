@@ -54,7 +54,7 @@ func (g *Gateway) listTools(context.Context, *struct{}) (*bodyOf[ToolList], erro
 type toolOutput struct{ Body json.RawMessage }
 
 func (g *Gateway) callTool(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Name    string `path:"name" maxLength:"100"`
 	RawBody []byte
 }) (*toolOutput, error) {
@@ -64,7 +64,7 @@ func (g *Gateway) callTool(ctx context.Context, in *struct {
 	if err := mcpserver.Shallow(in.RawBody); err != nil {
 		return nil, err
 	}
-	r, err := g.Offered.Call(ctx, person(ctx, in.OnceKey), in.Name, in.RawBody)
+	r, err := g.Offered.Call(ctx, person(ctx, in.IdempotencyKey), in.Name, in.RawBody)
 	if err != nil {
 		return nil, err
 	}

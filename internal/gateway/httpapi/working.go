@@ -96,7 +96,7 @@ func (g *Gateway) workingRoutes() {
 }
 
 func (g *Gateway) offload(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Body OffloadRequest
 }) (*bodyOf[OffloadAnswer], error) {
 	from, b := asking(ctx), in.Body
@@ -106,7 +106,7 @@ func (g *Gateway) offload(ctx context.Context, in *struct {
 		r.TTL = time.Duration(b.TTL) * time.Second
 	}
 	var err error
-	if r.ID, err = oneID(in.IdempotencyKey, b.RequestID); err != nil {
+	if r.ID, err = oneID(in.IdempotencyKey.Key, b.RequestID); err != nil {
 		return nil, err
 	}
 	if r.Messages, err = threadOf(b.Messages); err != nil {
