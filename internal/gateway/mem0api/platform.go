@@ -1,4 +1,4 @@
-package httpapi
+package mem0api
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
@@ -16,7 +15,7 @@ import (
 
 // What mem0's platform has beside the routes of its self-hosted server.
 
-func (c *mem0Call) ping() (any, error) {
+func (c *call) ping() (any, error) {
 	return map[string]any{"status": "ok", "org_id": nil, "project_id": c.from.Workspace.Name, "user_email": nil}, nil
 }
 
@@ -32,7 +31,7 @@ type mem0Page struct {
 const mem0PageSize = 50
 
 // pageOf cuts the page out of all that its address names.
-func pageOf[T any](c *mem0Call, all []T, size, page int) mem0Page {
+func pageOf[T any](c *call, all []T, size, page int) mem0Page {
 	from := min((page-1)*size, len(all))
 	to := min(from+size, len(all))
 	out := mem0Page{Count: len(all), Results: append([]T{}, all[from:to]...)}
@@ -45,17 +44,17 @@ func pageOf[T any](c *mem0Call, all []T, size, page int) mem0Page {
 	return out
 }
 
-func (c *mem0Call) pageLink(page int) *string {
+func (c *call) pageLink(page int) *string {
 	q := c.r.URL.Query()
 	q.Set("page", strconv.Itoa(page))
 	link := (&url.URL{Path: c.r.URL.Path, RawQuery: q.Encode()}).String()
-	if base := c.link(""); base != "" {
+	if base := c.door.Link(""); base != "" {
 		link = base + link
 	}
 	return &link
 }
 
-func (c *mem0Call) addressed() (size, page int, err error) {
+func (c *call) addressed() (size, page int, err error) {
 	if size, err = c.number("page_size", mem0PageSize, mem0Most); err == nil {
 		page, err = c.number("page", 1, 1_000_000)
 	}
@@ -63,7 +62,7 @@ func (c *mem0Call) addressed() (size, page int, err error) {
 }
 
 // page lists memories with how many there are.
-func (c *mem0Call) page() (any, error) {
+func (c *call) page() (any, error) {
 	q, err := c.query()
 	if err != nil {
 		return nil, err
@@ -89,21 +88,18 @@ type mem0Entity struct {
 // entitiesSeen bounds a list of entities, as mem0's server does.
 const entitiesSeen = 10_000
 
-func (c *mem0Call) known() (out []mem0Entity, err error) {
+func (c *call) known() (out []mem0Entity, err error) {
 	out = []mem0Entity{}
-	err = c.Store.WithWorkspace(c.r.Context(), c.from.Workspace.ID, func(q postgres.Queries) error {
-		all, err := q.Entities(c.r.Context(), entitiesSeen)
-		for _, e := range all {
-			out = append(out, mem0Entity{e.Name, e.Name, e.Kind, e.Memories, e.FirstAt, e.LastAt})
-		}
-		return err
-	})
+	all, err := c.Workspaces.Entities(c.r.Context(), c.from.Workspace.ID, entitiesSeen)
+	for _, e := range all {
+		out = append(out, mem0Entity{e.Name, e.Name, e.Kind, e.Memories, e.FirstAt, e.LastAt})
+	}
 	return out, err
 }
 
-func (c *mem0Call) entities() (any, error) { return c.known() }
+func (c *call) entities() (any, error) { return c.known() }
 
-func (c *mem0Call) entityPage() (any, error) {
+func (c *call) entityPage() (any, error) {
 	size, page, err := c.addressed()
 	if err != nil {
 		return nil, err
@@ -113,14 +109,14 @@ func (c *mem0Call) entityPage() (any, error) {
 }
 
 // removeEntity forgets all memories of an entity.
-func (c *mem0Call) removeEntity() (any, error) {
+func (c *call) removeEntity() (any, error) {
 	kind, name := c.r.PathValue("type"), c.r.PathValue("id")
 	if !slices.Contains(entityKinds, kind) {
 		return nil, fault.Newf(fault.InvalidArgument, "Invalid entity type %q", kind)
 	}
 	q := mem0Query{Filters: map[string]any{kind + "_id": name}}
 	_, err := c.forget(q)
-	return mem0Message("Entity deleted successfully!"), err
+	return message("Entity deleted successfully!"), err
 }
 
 // mem0Batch is a change of many memories.
@@ -133,7 +129,7 @@ type mem0Batch struct {
 
 // batch reads the memories that a request names. One that is not there ends the
 // request before anything is done.
-func (c *mem0Call) batch() (in mem0Batch, err error) {
+func (c *call) batch() (in mem0Batch, err error) {
 	if err = c.read(&in); err != nil {
 		return in, err
 	}
@@ -148,7 +144,7 @@ func (c *mem0Call) batch() (in mem0Batch, err error) {
 	return in, nil
 }
 
-func (c *mem0Call) updateMany() (any, error) {
+func (c *call) updateMany() (any, error) {
 	in, err := c.batch()
 	if err != nil {
 		return nil, err
@@ -161,7 +157,7 @@ func (c *mem0Call) updateMany() (any, error) {
 	return mem0Done("updated", items, err)
 }
 
-func (c *mem0Call) removeMany() (any, error) {
+func (c *call) removeMany() (any, error) {
 	in, err := c.batch()
 	if err != nil {
 		return nil, err
@@ -192,7 +188,7 @@ func mem0Done(what string, items []longterm.ItemResult, err error) (any, error) 
 }
 
 // rate keeps what somebody thinks of a memory with it.
-func (c *mem0Call) rate() (any, error) {
+func (c *call) rate() (any, error) {
 	var in struct {
 		ID       string  `json:"memory_id"`
 		Feedback *string `json:"feedback"` // null takes it back
@@ -254,7 +250,7 @@ func mem0Status(s run.Status, failed bool) string {
 }
 
 // events lists the latest adds, the newest first.
-func (c *mem0Call) events() (any, error) {
+func (c *call) events() (any, error) {
 	size, page, err := c.addressed()
 	if err != nil {
 		return nil, err
@@ -270,7 +266,7 @@ func (c *mem0Call) events() (any, error) {
 }
 
 // entryOf is a memory by its id, if it is one that mem0 sees.
-func (c *mem0Call) entryOf(id string) (memory.Entry, error) {
+func (c *call) entryOf(id string) (memory.Entry, error) {
 	found, err := c.LongTerm.Get(c.r.Context(), c.person(), id)
 	if err != nil {
 		return memory.Entry{}, err

@@ -1,4 +1,4 @@
-package httpapi
+package mem0api
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"cairn/internal/app"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
@@ -19,9 +18,9 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// mem0Patience is how long an add waits for what is inferred; an event tells of
+// patience is how long an add waits for what is inferred; an event tells of
 // what takes longer.
-const mem0Patience = 100 * time.Second
+const patience = 100 * time.Second
 
 // mem0Memory is a memory as mem0's clients read it.
 type mem0Memory struct {
@@ -68,7 +67,7 @@ type mem0Add struct {
 	Custom   string          `json:"custom_instructions"` // the same, as the platform calls it
 }
 
-func (c *mem0Call) added() (in mem0Add, messages []transcript.Message, err error) {
+func (c *call) added() (in mem0Add, messages []transcript.Message, err error) {
 	if err = c.read(&in); err != nil {
 		return in, nil, err
 	}
@@ -121,12 +120,12 @@ func checkDate(text string) error {
 func slicesOf(one []byte) []byte { return append(append([]byte("["), one...), ']') }
 
 // add remembers what was said and waits for what comes of it.
-func (c *mem0Call) add() (any, error) { return c.remember(mem0Patience) }
+func (c *call) add() (any, error) { return c.remember(patience) }
 
 // addLater is add as the platform has it: an event tells what came of it.
-func (c *mem0Call) addLater() (any, error) { return c.remember(0) }
+func (c *call) addLater() (any, error) { return c.remember(0) }
 
-func (c *mem0Call) remember(wait time.Duration) (any, error) {
+func (c *call) remember(wait time.Duration) (any, error) {
 	in, messages, err := c.added()
 	if err != nil {
 		return nil, err
@@ -135,7 +134,7 @@ func (c *mem0Call) remember(wait time.Duration) (any, error) {
 		return c.addAsIs(in, messages)
 	}
 	if in.Async != nil && !*in.Async {
-		wait = mem0Patience
+		wait = patience
 	}
 	if t := in.when(); t != nil {
 		for i := range messages {
@@ -149,7 +148,7 @@ func (c *mem0Call) remember(wait time.Duration) (any, error) {
 		return nil, err
 	}
 	if wait > 0 {
-		if _, err := c.await(c.r.Context(), r.Ref, wait, nil, func() (run.Status, error) {
+		if _, err := c.door.Await(c.r.Context(), r.Ref, wait, func() (run.Status, error) {
 			now, err := c.Progressive.RequestOf(c.r.Context(), r.Workspace, r.Key)
 			return now.Status, err
 		}); err != nil {
@@ -180,7 +179,7 @@ type mem0Queued struct {
 // summarize has memories made of what was said. Sent again while it is under
 // way, or with the same Idempotency-Key, it is the same request; sent again
 // later it is looked at again, as mem0 does.
-func (c *mem0Call) summarize(in mem0Add, messages []transcript.Message) (run.Run, error) {
+func (c *call) summarize(in mem0Add, messages []transcript.Message) (run.Run, error) {
 	where := in.target()
 	choices := memoryagent.RequestOptions{Types: mem0Types, Metadata: facts{entity: in.entity, Expires: in.Expires}.stamp(in.Metadata), Guidance: cmp.Or(in.Prompt, in.Custom)}
 	if in.Type != "" {
@@ -188,7 +187,7 @@ func (c *mem0Call) summarize(in mem0Add, messages []transcript.Message) (run.Run
 	}
 	choices.Only = []memory.Task{where} // nobody else's memories come of what one user said
 	wanted := memoryagent.Request{Workspace: c.from.Workspace.ID, WorkspaceKey: c.from.Workspace.Key, ID: c.r.Header.Get("Idempotency-Key"), Messages: messages,
-		Targets: []memory.Task{where}, KnownOnly: true, Choices: choices, Spec: app.TurnSpec(c.Config)}
+		Targets: []memory.Task{where}, KnownOnly: true, Choices: choices, Spec: c.options.TurnSpec()}
 	r, err := c.Progressive.Summarize(c.r.Context(), wanted)
 	if err == nil && r.Status == run.Ended && wanted.ID == "" {
 		wanted.Fresh = true
@@ -205,7 +204,7 @@ type mem0Came struct {
 	failure error
 }
 
-func (c *mem0Call) came(r run.Run) (out mem0Came, err error) {
+func (c *call) came(r run.Run) (out mem0Came, err error) {
 	report, err := c.Progressive.Report(c.r.Context(), r.Ref)
 	if err != nil {
 		return out, err
@@ -246,14 +245,14 @@ func failureOf(r memoryagent.Report) error {
 		return fault.New(fault.QuotaExceeded, "the budget for models is used up", "")
 	case r.Reason == agent.Interrupted:
 		return fault.New(fault.Cancelled, "the request was cancelled", "")
-	case mem0Upstream[code] != "" && code != fault.Unavailable:
+	case upstreams[code] != "" && code != fault.Unavailable:
 		return fault.New(code, "the model endpoint refused: "+r.Detail, "")
 	}
 	return fault.New(fault.ModelInvalid, "the model could not be had: "+string(r.Reason)+" "+r.Detail, "`cairn runs show` tells what happened; send it again")
 }
 
 // addAsIs remembers each message as it stands.
-func (c *mem0Call) addAsIs(in mem0Add, messages []transcript.Message) (any, error) {
+func (c *call) addAsIs(in mem0Add, messages []transcript.Message) (any, error) {
 	where := in.target()
 	who := c.person()
 	who.Subject = agent.MemoryScope{Type: string(where.Type), Target: where.Target}
@@ -278,7 +277,7 @@ func (c *mem0Call) addAsIs(in mem0Add, messages []transcript.Message) (any, erro
 }
 
 // event tells what came of one add.
-func (c *mem0Call) event() (any, error) {
+func (c *call) event() (any, error) {
 	r, err := c.Progressive.RequestOf(c.r.Context(), c.from.Workspace.ID, c.r.PathValue("id"))
 	if err != nil {
 		return nil, err
@@ -287,14 +286,14 @@ func (c *mem0Call) event() (any, error) {
 }
 
 // entry is the memory that the path names, if it is one that mem0 sees.
-func (c *mem0Call) entry() (memory.Entry, error) { return c.entryOf(c.r.PathValue("id")) }
+func (c *call) entry() (memory.Entry, error) { return c.entryOf(c.r.PathValue("id")) }
 
-func (c *mem0Call) get() (any, error) {
+func (c *call) get() (any, error) {
 	e, err := c.entry()
 	return mem0Of(e), err
 }
 
-func (c *mem0Call) update() (any, error) {
+func (c *call) update() (any, error) {
 	var in struct {
 		Text     string          `json:"text"`
 		Data     string          `json:"data"`
@@ -325,7 +324,7 @@ func (c *mem0Call) update() (any, error) {
 		return nil, err
 	}
 	if e, err = c.entry(); fault.CodeOf(err) == fault.NotFound { // another says it already, and has become this one's place
-		return mem0Message("Memory updated successfully!"), nil
+		return message("Memory updated successfully!"), nil
 	}
 	return struct {
 		mem0Memory
@@ -333,15 +332,15 @@ func (c *mem0Call) update() (any, error) {
 	}{mem0Of(e), "Memory updated successfully!"}, err
 }
 
-func (c *mem0Call) remove() (any, error) {
+func (c *call) remove() (any, error) {
 	e, err := c.entry()
 	if err == nil {
 		_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), []longterm.DeleteRequest{{ID: e.ID}})
 	}
-	return mem0Message("Memory deleted successfully!"), err
+	return message("Memory deleted successfully!"), err
 }
 
-func (c *mem0Call) history() (any, error) {
+func (c *call) history() (any, error) {
 	id := c.r.PathValue("id")
 	const most = 1000
 	found, err := c.LongTerm.Get(c.r.Context(), c.person(), id)
@@ -372,7 +371,7 @@ func (c *mem0Call) history() (any, error) {
 	return out, nil
 }
 
-func (c *mem0Call) reset() (any, error) {
+func (c *call) reset() (any, error) {
 	_, err := c.LongTerm.DeleteWhere(c.r.Context(), c.person(), memory.Filter{Types: memory.LongTermTypes})
-	return mem0Message("All memories reset"), err
+	return message("All memories reset"), err
 }

@@ -1,11 +1,10 @@
-package app
+package inspect
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
@@ -37,9 +36,33 @@ type AgentReport struct {
 	Staged       int                  `json:"staged,omitempty" doc:"Changes that it has proposed and a person is to decide about"`
 }
 
+// Runs shows runs of all kinds.
+type Runs struct {
+	Store   RunStore
+	Distill *distill.Service
+}
+
+// List is the latest runs, the newest first.
+func (s *Runs) List(ctx context.Context, ws int64, max int) (out []run.Summary, err error) {
+	err = s.Store.ReadRuns(ctx, ws, func(ctx context.Context, q RunTx) error {
+		out, err = q.Runs(ctx, max)
+		return err
+	})
+	return out, err
+}
+
+// Progress tells how far the agent of a turn or a review is.
+func (s *Runs) Progress(ctx context.Context, ref run.Ref) (out conversation.Progress, err error) {
+	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
+		out, err = q.AgentProgress(ctx, ref.Run)
+		return err
+	})
+	return out, err
+}
+
 // KindOf tells what sort of work a run is.
-func (h *Host) KindOf(ctx context.Context, ref run.Ref) (kind run.Kind, err error) {
-	err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q postgres.Queries) error {
+func (s *Runs) KindOf(ctx context.Context, ref run.Ref) (kind run.Kind, err error) {
+	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
 		r, err := q.RunState(ctx, ref.Run)
 		kind = r.Kind
 		return err
@@ -48,24 +71,24 @@ func (h *Host) KindOf(ctx context.Context, ref run.Ref) (kind run.Kind, err erro
 }
 
 // Retriable refuses runs that are not done again by their number.
-func (h *Host) Retriable(ctx context.Context, ref run.Ref) error {
-	kind, err := h.KindOf(ctx, ref)
+func (s *Runs) Retriable(ctx context.Context, ref run.Ref) error {
+	kind, err := s.KindOf(ctx, ref)
 	if err == nil && kind != run.Distill {
 		err = fault.New(fault.InvalidArgument, fmt.Sprintf("run %d is a %s, which is not done again", ref.Run, kind), "say it again, as a new message")
 	}
 	return err
 }
 
-// RunReport tells how a run of any kind stands.
-func (h *Host) RunReport(ctx context.Context, ref run.Ref) (out RunReport, err error) {
-	if out.Kind, err = h.KindOf(ctx, ref); err != nil {
+// Report tells how a run of any kind stands.
+func (s *Runs) Report(ctx context.Context, ref run.Ref) (out RunReport, err error) {
+	if out.Kind, err = s.KindOf(ctx, ref); err != nil {
 		return out, err
 	}
 	if out.Kind == run.Distill {
-		out.Report, err = h.Distill.Report(ctx, ref)
+		out.Report, err = s.Distill.Report(ctx, ref)
 		return out, err
 	}
-	err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q postgres.Queries) error {
+	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
 		if out.Agent, out.Report, err = agentReport(ctx, q, ref); err != nil {
 			return err
 		}
@@ -88,15 +111,15 @@ func (h *Host) RunReport(ctx context.Context, ref run.Ref) (out RunReport, err e
 }
 
 // AgentReport tells how a turn or a review stands.
-func (h *Host) AgentReport(ctx context.Context, ref run.Ref) (out *AgentReport, err error) {
-	err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q postgres.Queries) error {
+func (s *Runs) AgentReport(ctx context.Context, ref run.Ref) (out *AgentReport, err error) {
+	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
 		out, _, err = agentReport(ctx, q, ref)
 		return err
 	})
 	return out, err
 }
 
-func agentReport(ctx context.Context, q postgres.Queries, ref run.Ref) (*AgentReport, distill.Report, error) {
+func agentReport(ctx context.Context, q RunTx, ref run.Ref) (*AgentReport, distill.Report, error) {
 	r, err := q.Run(ctx, ref.Run)
 	if err != nil {
 		return nil, distill.Report{}, err

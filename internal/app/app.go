@@ -1,6 +1,6 @@
 // Package app puts the parts together: adapters are made from the
 // configuration and handed to the use-cases. The worker and the command line
-// are thin mains over a Host.
+// are thin mains over an App.
 package app
 
 import (
@@ -28,11 +28,14 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/skill"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/erase"
+	"cairn/internal/service/feedback"
+	"cairn/internal/service/inspect"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/library"
@@ -48,8 +51,8 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// Host is an open set of adapters with the use-cases over them.
-type Host struct {
+// App is an open set of adapters with the use-cases over them.
+type App struct {
 	Config      config.Config
 	Log         *slog.Logger
 	Store       *postgres.Store
@@ -80,14 +83,23 @@ type Host struct {
 	Curator     *curate.Service
 	Embedder    embedding.Embedder
 	Space       int16
+
+	Keys          *apikey.Service
+	Runs          *inspect.Runs
+	Conversations *inspect.Conversations
+	Workspaces    *inspect.Workspaces
+	Waiter        inspect.Waiter
+	Messages      *conversation.Sender
+	Feedback      *feedback.Service
+	Reflections   *reflection.Requests
 }
 
 // Open connects to Postgres and, unless the address is empty, to Temporal.
-func Open(ctx context.Context, c config.Config, log *slog.Logger) (*Host, error) {
+func Open(ctx context.Context, c config.Config, log *slog.Logger) (*App, error) {
 	if c.DatabaseURL == "" {
 		return nil, fault.New(fault.Misconfigured, "there is no database", "set DATABASE_URL, or start the development stack: cairn dev")
 	}
-	h := &Host{Config: c, Log: log}
+	h := &App{Config: c, Log: log}
 	var err error
 	if h.Store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: int32(c.DatabaseConns)}); err != nil {
 		return nil, err
@@ -99,7 +111,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger) (*Host, error)
 	return h, nil
 }
 
-func (h *Host) build(ctx context.Context) (err error) {
+func (h *App) build(ctx context.Context) (err error) {
 	c := h.Config
 	if h.Blobs, err = blobs(c); err != nil {
 		return fmt.Errorf("open the package store: %w", err)
@@ -134,9 +146,9 @@ func (h *Host) build(ctx context.Context) (err error) {
 	if h.Tools, err = h.registry(); err != nil {
 		return err
 	}
-	h.Converse = &conversation.Service{Store: h.Store.Conversations(), Ledger: calls, Tools: h.Tools, Memory: known{h.Memory, h.Library, h.LongTerm},
+	h.Converse = &conversation.Service{Store: h.Store.Conversations(), Ledger: calls, Tools: h.Tools, Memory: promptContext{h.Memory, h.Library, h.LongTerm},
 		Compactor: offload.ConversationCompactor{Service: h.Offload, Spec: func() offload.Spec { return OffloadSpec(c) }}, FlushSpec: func() conversation.Spec { return FlushSpec(c) }}
-	if err := h.hire(); err != nil {
+	if err := h.registerAgents(); err != nil {
 		return err
 	}
 	h.Evolve = &learning.Service{Store: h.Store.Evolve(), LongTerm: h.LongTerm, Ledger: calls, Embedder: h.Embedder, Space: h.Space, Log: h.Log}
@@ -145,14 +157,16 @@ func (h *Host) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	h.buildViews()
 	planner := schedule.Planner{Jitter: c.SweepJitter}
-	h.Schedules = &schedule.Service{Store: h.Store.Schedules(), Starter: starter{h}, Planner: planner}
-	h.Sweeper = &schedule.Sweeper{Claims: h.Store.Claims(), Starter: starter{h}, Planner: planner, Log: h.Log}
+	dispatcher := h.dispatcher()
+	h.Schedules = &schedule.Service{Store: h.Store.Schedules(), Starter: dispatcher, Planner: planner}
+	h.Sweeper = &schedule.Sweeper{Claims: h.Store.Claims(), Starter: dispatcher, Planner: planner, Log: h.Log}
 	h.Curator = &curate.Service{Store: h.Store.Curation(), Embedder: h.Embedder}
 	h.Erase = &erase.Service{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver, ObjectsOf: distill.PackageObjects, Empty: h.emptyPackages}
 	h.Dumps = &dump.Service{Store: h.Store.Dumps(), Model: h.Embedder.Model(), Dims: h.Embedder.Dims(), Space: h.Space}
-	h.Relay = &relay.Relay{Store: h.Store, Driver: h.Driver, Embedder: h.Embedder, Space: h.Space, Remove: h.removePackage,
-		Every: relayEvery, Grace: c.PackageGrace, Log: h.Log}
+	h.Relay = &relay.Relay{Store: h.Store.Outbox(), Leftovers: h.Store.Leftovers(), Driver: h.Driver, Embedder: h.Embedder, Space: h.Space,
+		Remove: h.removePackage, Close: conversationLimits(c).Close, Every: relayEvery, Grace: c.PackageGrace, Log: h.Log}
 	return nil
 }
 
@@ -164,7 +178,7 @@ const (
 )
 
 // removePackage deletes the objects of a package.
-func (h *Host) removePackage(ctx context.Context, key string) error {
+func (h *App) removePackage(ctx context.Context, key string) error {
 	for _, object := range distill.PackageObjects(key) {
 		if err := h.Blobs.Delete(ctx, object); err != nil {
 			return err
@@ -175,7 +189,7 @@ func (h *Host) removePackage(ctx context.Context, key string) error {
 
 // emptyPackages removes what is left of a workspace's place in the package
 // store: folders, which a bucket does not have.
-func (h *Host) emptyPackages(ctx context.Context, workspace int64) error {
+func (h *App) emptyPackages(ctx context.Context, workspace int64) error {
 	if folders, ok := h.Blobs.(interface {
 		Empty(ctx context.Context, folder string) error
 	}); ok {
@@ -186,7 +200,7 @@ func (h *Host) emptyPackages(ctx context.Context, workspace int64) error {
 
 // dial connects to Temporal with the usual TEMPORAL_* variables for what our own
 // settings leave open: TLS, API key, headers.
-func (h *Host) dial(ctx context.Context) error {
+func (h *App) dial(ctx context.Context) error {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
 		return fault.Wrap(err, fault.Misconfigured, "the Temporal settings cannot be read", "check the TEMPORAL_* variables")
@@ -206,7 +220,7 @@ func (h *Host) dial(ctx context.Context) error {
 	h.Failures = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: h.Payloads, EncodeCommonAttributes: codec != nil})
 	options.DataConverter, options.FailureConverter = h.Payloads, h.Failures
 	if h.Temporal, err = client.DialContext(ctx, options); err != nil {
-		return h.refused(err, "Temporal does not answer at "+h.Config.TemporalAddress)
+		return h.classifyTemporalError(err, "Temporal does not answer at "+h.Config.TemporalAddress)
 	}
 	h.Driver = launcher.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config), Heartbeat: h.Config.Heartbeat}
 	h.Progressive.Starter, h.Evolve.Starter, h.Offload.Starter = h.Driver, h.Driver, h.Driver
@@ -214,7 +228,7 @@ func (h *Host) dial(ctx context.Context) error {
 }
 
 // Close gives everything back.
-func (h *Host) Close() {
+func (h *App) Close() {
 	if h.Temporal != nil {
 		h.Temporal.Close()
 	}

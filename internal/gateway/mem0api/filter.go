@@ -1,4 +1,4 @@
-package httpapi
+package mem0api
 
 import (
 	"cmp"
@@ -38,7 +38,7 @@ const (
 )
 
 // query reads the body or the parameters.
-func (c *mem0Call) query() (q mem0Query, err error) {
+func (c *call) query() (q mem0Query, err error) {
 	if err = c.read(&q); err != nil {
 		return q, err
 	}
@@ -147,7 +147,7 @@ func (q mem0Query) holds(e memory.Entry) bool {
 }
 
 // all lists the entries of a query in the order of their making.
-func (c *mem0Call) all(q mem0Query, most int) (out []memory.Entry, err error) {
+func (c *call) all(q mem0Query, most int) (out []memory.Entry, err error) {
 	f := memory.Filter{Types: mem0Types, Targets: q.targets(), Metadata: q.stamped(), Limit: longterm.MostListed}
 	for {
 		page, err := c.LongTerm.List(c.r.Context(), c.person(), f)
@@ -168,7 +168,7 @@ func (c *mem0Call) all(q mem0Query, most int) (out []memory.Entry, err error) {
 	}
 }
 
-func (c *mem0Call) getAll() (any, error) {
+func (c *call) getAll() (any, error) {
 	q, err := c.query()
 	if err != nil {
 		return nil, err
@@ -181,17 +181,17 @@ func (c *mem0Call) getAll() (any, error) {
 	return map[string]any{"results": results}, err
 }
 
-func (c *mem0Call) deleteAll() (any, error) {
+func (c *call) deleteAll() (any, error) {
 	q, err := c.query()
 	if err != nil {
 		return nil, err
 	}
 	_, err = c.forget(q)
-	return mem0Message("All relevant memories deleted"), err
+	return message("All relevant memories deleted"), err
 }
 
 // forget deletes what a query holds, and tells how many there were.
-func (c *mem0Call) forget(q mem0Query) (int, error) {
+func (c *call) forget(q mem0Query) (int, error) {
 	q.ShowExpired = true
 	entries, err := c.all(q, -1)
 	if err != nil || len(entries) == 0 {
@@ -205,7 +205,7 @@ func (c *mem0Call) forget(q mem0Query) (int, error) {
 	return len(gone), err
 }
 
-func (c *mem0Call) search() (any, error) {
+func (c *call) search() (any, error) {
 	q, err := c.query()
 	if err != nil {
 		return nil, err

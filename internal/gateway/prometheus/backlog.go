@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"cairn/internal/adapter/postgres"
+	"cairn/internal/service/inspect"
 )
 
 var (
@@ -31,16 +31,16 @@ func ofKind(name, help string) *prometheus.Desc {
 // scrapePatience is how long a scrape waits for the database.
 const scrapePatience = 2 * time.Second
 
-// lookout asks when it is scraped, one statement.
-type lookout struct{ Lookout }
+// backlog asks when it is scraped, one statement.
+type backlog struct{ BacklogReader }
 
-func (l lookout) Describe(out chan<- *prometheus.Desc) {
+func (l backlog) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{runsOpen, runsOldest, rowsOwed, oldestOwed, callsUnknown, tasksDue, oldestDue, canaries, oldestCanary, daysFailed, unheard, databaseUp} {
 		out <- d
 	}
 }
 
-func (l lookout) Collect(out chan<- prometheus.Metric) {
+func (l backlog) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 	defer cancel()
 	show := func(d *prometheus.Desc, value float64, labels ...string) {
@@ -51,7 +51,7 @@ func (l lookout) Collect(out chan<- prometheus.Metric) {
 		show(databaseUp, 0)
 		return
 	}
-	waiting := func(count, oldest *prometheus.Desc, kind string, w postgres.Waiting) {
+	waiting := func(count, oldest *prometheus.Desc, kind string, w inspect.Waiting) {
 		show(count, float64(w.Count), kind)
 		show(oldest, w.Oldest.Seconds(), kind)
 	}

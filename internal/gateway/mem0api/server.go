@@ -1,4 +1,4 @@
-package httpapi
+package mem0api
 
 import (
 	"net/http"
@@ -7,34 +7,34 @@ import (
 	"strings"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/apikey"
 )
 
 // What mem0's self-hosted server tells of itself, of its keys and of what was
 // asked of it.
 
-func (c *mem0Call) configuration() (any, error) {
-	return map[string]any{"version": "v1.1", "vector_store": map[string]any{"provider": "pgvector"}, "llm": map[string]any{"provider": "openai", "config": map[string]any{"model": c.Config.Model}},
+func (c *call) configuration() (any, error) {
+	return map[string]any{"version": "v1.1", "vector_store": map[string]any{"provider": "pgvector"}, "llm": map[string]any{"provider": "openai", "config": map[string]any{"model": c.options.Model}},
 		"embedder": map[string]any{"provider": "openai", "config": map[string]any{"model": c.Embedder.Model(), "embedding_dims": c.Embedder.Dims()}}}, nil
 }
 
-func (c *mem0Call) configure() (any, error) {
+func (c *call) configure() (any, error) {
 	return nil, fault.New(fault.OutOfScope, "models and stores are configured by whoever runs Cairn, for all workspaces", "set them in the environment, see `cairn config`; PATCH /v1/settings changes a workspace")
 }
 
-func (c *mem0Call) providers() (any, error) {
+func (c *call) providers() (any, error) {
 	return map[string]any{"llm": []string{"openai"}, "embedder": []string{"openai"}, "vector_store": []string{"pgvector"}}, nil
 }
 
 // setupStatus never asks for an account to be made: there are keys and no accounts.
-func (c *mem0Call) setupStatus() (any, error) { return map[string]bool{"needsSetup": false}, nil }
+func (c *call) setupStatus() (any, error) { return map[string]bool{"needsSetup": false}, nil }
 
 // me is who holds the key.
-func (c *mem0Call) me() (any, error) {
+func (c *call) me() (any, error) {
 	role := "member"
-	if Admin.allows(c.from.Scopes) {
+	if apikey.Admin.Allows(c.from.Scopes) {
 		role = "admin"
 	}
 	return map[string]any{"id": c.from.Workspace.Key, "name": c.from.Workspace.Name, "email": nil, "role": role, "scopes": c.from.Scopes}, nil
@@ -51,11 +51,11 @@ type mem0Key struct {
 	Used    *string   `json:"last_used_at"` // is not kept
 }
 
-func mem0KeyOf(k postgres.Key) mem0Key {
+func mem0KeyOf(k apikey.Key) mem0Key {
 	return mem0Key{ID: strconv.FormatInt(k.ID, 10), Label: k.Name, Prefix: k.Hint, Scopes: k.Scopes, Created: k.CreatedAt}
 }
 
-func (c *mem0Call) keys() (any, error) {
+func (c *call) keys() (any, error) {
 	all, err := c.Keys.List(c.r.Context(), c.from.Workspace.ID)
 	out := []mem0Key{}
 	for _, k := range slices.Backward(all) { // the newest first
@@ -67,11 +67,11 @@ func (c *mem0Call) keys() (any, error) {
 }
 
 // makeKey makes a key that may read and write, unless scopes says otherwise.
-func (c *mem0Call) makeKey() (any, error) {
+func (c *call) makeKey() (any, error) {
 	in := struct {
-		Label  string  `json:"label"`
-		Scopes []Scope `json:"scopes"`
-	}{Scopes: []Scope{Read, Write}}
+		Label  string         `json:"label"`
+		Scopes []apikey.Scope `json:"scopes"`
+	}{Scopes: []apikey.Scope{apikey.Read, apikey.Write}}
 	if err := c.read(&in); err != nil {
 		return nil, err
 	}
@@ -81,12 +81,12 @@ func (c *mem0Call) makeKey() (any, error) {
 	return out, err
 }
 
-func (c *mem0Call) revokeKey() (any, error) {
+func (c *call) revokeKey() (any, error) {
 	id, err := strconv.ParseInt(c.r.PathValue("id"), 10, 64)
 	if err != nil {
 		return nil, fault.New(fault.NotFound, "API key not found.", "GET /api-keys lists them")
 	}
-	return mem0Message("API key revoked."), c.Keys.Revoke(c.r.Context(), c.from.Workspace.ID, id)
+	return message("API key revoked."), c.Keys.Revoke(c.r.Context(), c.from.Workspace.ID, id)
 }
 
 // mem0Request is a run as mem0 shows requests.
@@ -104,7 +104,7 @@ type mem0Request struct {
 var startedBy = map[run.Kind]string{run.Summarize: "/memories", run.Retrieve: "/v1/retrieve_memory", run.Turn: "/v1/turns", run.Distill: "/v1/distill"}
 
 // requests are the runs that somebody asked for. Cairn keeps no other log of requests.
-func (c *mem0Call) requests() (any, error) {
+func (c *call) requests() (any, error) {
 	limit, err := c.number("limit", 50, 200)
 	if err != nil {
 		return nil, err
@@ -134,16 +134,12 @@ func (c *mem0Call) requests() (any, error) {
 // runsSeen is how many of a workspace's latest runs are looked through.
 const runsSeen = 1000
 
-func (c *mem0Call) latestRuns() (out []run.Summary, err error) {
-	err = c.Store.WithWorkspace(c.r.Context(), c.from.Workspace.ID, func(q postgres.Queries) error {
-		out, err = q.Runs(c.r.Context(), runsSeen)
-		return err
-	})
-	return out, err
+func (c *call) latestRuns() (out []run.Summary, err error) {
+	return c.Runs.List(c.r.Context(), c.from.Workspace.ID, runsSeen)
 }
 
 // number reads a parameter of the address.
-func (c *mem0Call) number(name string, otherwise, most int) (int, error) {
+func (c *call) number(name string, otherwise, most int) (int, error) {
 	given := c.r.URL.Query().Get(name)
 	if given == "" {
 		return otherwise, nil
@@ -155,12 +151,12 @@ func (c *mem0Call) number(name string, otherwise, most int) (int, error) {
 	return n, nil
 }
 
-func mem0Message(text string) map[string]string { return map[string]string{"message": text} }
+func message(text string) map[string]string { return map[string]string{"message": text} }
 
 // notOffered answers for a route of mem0 whose work Cairn does not do, with what
 // does it instead.
-func notOffered(instead string) func(*mem0Call) (any, error) {
-	return func(c *mem0Call) (any, error) {
+func notOffered(instead string) func(*call) (any, error) {
+	return func(c *call) (any, error) {
 		path := c.r.URL.Path
 		return nil, fault.New(fault.NotImplemented, strings.TrimPrefix(path, "/mem0")+" is not offered by Cairn", instead)
 	}
